@@ -49,7 +49,8 @@ async function installAll(): Promise<void> {
   if (!existsSync(join(folder, 'package.json'))) {
     await writeFile(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
   }
-  const missing = PACKAGES.filter((name) => !existsSync(join(folder, 'node_modules', nameOf(name))))
+  const large = CLIENTS.flatMap((client) => (isNamed(client) ? (client.large ?? []) : []))
+  const missing = [...PACKAGES, ...large].filter((name) => !existsSync(join(folder, 'node_modules', nameOf(name))))
   const packed = []
   for (const from of [root, join(root, 'models/nano')]) {
     const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
@@ -61,6 +62,9 @@ async function installAll(): Promise<void> {
   await run('npm', ['install', ...flags, ...packed, ...missing], { cwd: folder, maxBuffer: 2 ** 26 })
   await cp(join(root, 'scripts/clients'), join(folder, 'clients'), { recursive: true })
 }
+
+/** Large ones are asked by their names alone. */
+const isNamed = ({ file }: Client): boolean => positionals.some((word) => file.includes(word))
 
 const nameOf = (wanted: string): string => wanted.replace(/(?<=.)@.*/, '')
 
@@ -85,7 +89,7 @@ async function rowsOf({ file }: Client, nano: string, scripted: string): Promise
   const options = {
     cwd: join(folder, 'clients'),
     maxBuffer: 2 ** 26,
-    timeout: 600_000,
+    timeout: 1_200_000,
     env: { ...process.env, ...QUIET },
   }
   const { stdout, stderr } = await run(node, args, options).catch(
@@ -141,8 +145,9 @@ const sections = new Map<string, string>()
 try {
   const urls = [await printed(nano, /url\s+(http\S+)/), await printed(scripted, /(http\S+)/)] as const
   for (const client of CLIENTS) {
-    if (positionals.length > 0 && !positionals.some((word) => client.file.includes(word))) continue
-    const version = client.package && (await versionOf(client.package))
+    if (positionals.length > 0 || client.large ? !isNamed(client) : false) continue
+    const packages = client.large ?? [client.package ?? []].flat()
+    const version = (await Promise.all(packages.map(versionOf))).join(', ') || undefined
     const rows = await rowsOf(client, ...urls)
     for (const { name, worked, said } of rows) {
       const expected = client.cannot?.includes(name) ?? false

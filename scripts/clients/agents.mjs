@@ -1,4 +1,4 @@
-import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents'
+import { Agent, applyPatchTool, OpenAIProvider, Runner, shellTool, tool } from '@openai/agents'
 import * as told from './told.mjs'
 
 export function calls({ nano, scripted, key }) {
@@ -34,5 +34,41 @@ export function calls({ nano, scripted, key }) {
       return told.anOrder(finalOutput)
     },
   })
-  return { ...all('default (responses)', true), ...all('chat completions', false) }
+  const coding = async (tools) => {
+    const coder = new Agent({ name: 'Coder', instructions: 'Code.', model: told.CODER, tools })
+    const first = await runner(scripted).run(coder, 'How is the weather?')
+    // The calls and their outputs go back as items of their own kinds.
+    const again = await runner(scripted).run(coder, [...first.history, { role: 'user', content: 'And again?' }])
+    return [first.finalOutput, again.finalOutput]
+  }
+  return {
+    ...all('default (responses)', true),
+    ...all('chat completions', false),
+    'default (responses): shellTool, twice': async () => {
+      const ran = []
+      const shell = {
+        async run({ commands }) {
+          ran.push(...commands)
+          return { output: [{ stdout: 'sunny in Bern', stderr: '', outcome: { type: 'exit', exitCode: 0 } }] }
+        },
+      }
+      const [first, again] = await coding([shellTool({ shell })])
+      told.same(ran, ['echo sunny in Bern', 'echo sunny in Bern'])
+      return told.same(again, told.same(first, 'I was told: sunny in Bern\n(exit code: 0)'))
+    },
+    'default (responses): applyPatchTool, twice': async () => {
+      const made = []
+      const kept = async ({ path, diff }) => {
+        made.push([path, diff])
+        return { status: 'completed', output: 'created' }
+      }
+      const editor = { createFile: kept, updateFile: kept, deleteFile: kept }
+      const [first] = await coding([applyPatchTool({ editor })])
+      told.same(made, [
+        ['bern.txt', '+sunny\n'],
+        ['bern.txt', '+sunny\n'],
+      ])
+      return first
+    },
+  }
 }

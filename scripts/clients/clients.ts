@@ -7,6 +7,8 @@ export interface Client {
   readonly file: string
   /** What to set for it to ask here. */
   readonly sets: string
+  /** What only its calls need, and is large: it is installed where it is asked for by the name of its file. */
+  readonly large?: readonly string[]
   /** Calls that cannot work, whose row says why. */
   readonly cannot?: readonly string[]
 }
@@ -43,6 +45,12 @@ export const CLIENTS: readonly Client[] = [
     package: '@openai/agents',
     file: 'agents.mjs',
     sets: '`new Runner({ modelProvider: new OpenAIProvider({ baseURL, apiKey }), tracingDisabled: true })`; traces would go to OpenAI.',
+  },
+  {
+    title: 'Codex, Claude Code, opencode',
+    file: 'coders.mjs',
+    large: ['@openai/codex', '@anthropic-ai/claude-code', 'opencode-ai'],
+    sets: 'Codex: a `model_providers` entry with `base_url`, `env_key` and `wire_api = "responses"`. Claude Code: `ANTHROPIC_BASE_URL` without `/v1`, and `--model`. opencode: a `provider` of `@ai-sdk/openai-compatible` with `baseURL`. Run by `npm run check:clients -- coders`, as they are a gigabyte.',
   },
   {
     title: 'LangChain',

@@ -19,7 +19,7 @@ export function calls({ nano, scripted, key }) {
       return told
         .same(
           models.map(({ name }) => name),
-          [`${told.AGENT}:latest`, `${told.THINKER}:latest`],
+          [told.AGENT, told.THINKER, told.CODER].map((id) => `${id}:latest`),
         )
         .join(', ')
     },

@@ -45,7 +45,7 @@ export function calls({ nano, scripted, key }) {
   const parameters = z.toJSONSchema(told.WEATHER.city)
   const tool = { type: 'function', name: 'weather', parameters, strict: true }
   return {
-    'models.list': async () => told.same((await client.models.list()).data.length, 2) && 'two models',
+    'models.list': async () => told.same((await client.models.list()).data.length, 3) && 'three models',
     'chat.completions.create': async () => {
       const { choices, usage } = await client.chat.completions.create(hello)
       told.same([choices[0].finish_reason, usage.completion_tokens], ['stop', 3])
@@ -135,6 +135,15 @@ export function calls({ nano, scripted, key }) {
         reasoning: { summary: 'auto' },
       })
       return told.same(output[0].summary[0].text, 'Let me think.')
+    },
+    'responses: local_shell, and its output': async () => {
+      const asked = { model: told.CODER, tools: [{ type: 'local_shell' }] }
+      const { output } = await client.responses.create({ ...asked, input: 'How is the weather?' })
+      const [call] = output.filter(({ type }) => type === 'local_shell_call')
+      told.same([call.action.type, call.action.command], ['exec', ['bash', '-lc', 'echo sunny in Bern']])
+      const result = { type: 'local_shell_call_output', id: call.call_id, output: 'sunny in Bern' }
+      const input = [{ role: 'user', content: 'How is the weather?' }, ...output, result]
+      return told.same((await client.responses.create({ ...asked, input })).output_text, 'I was told: sunny in Bern')
     },
     'responses.inputTokens.count': async () => {
       const counted = await client.responses.inputTokens.count({ model: told.AGENT, input: 'Hi' })

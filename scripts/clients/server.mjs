@@ -25,6 +25,38 @@ function agent({ messages, tools, toolChoice }) {
   ]
 }
 
+/** Runs one command by whichever tool runs commands, and says what came of it; patches, where that is what it is given. */
+function coder({ messages, tools, toolChoice }) {
+  const told = messages.at(-1)
+  if (told?.role === 'tool') return `I was told: ${told.content}`
+  const tool = tools.find(({ name }) => /^(shell|exec_command|local_shell|bash|apply_patch)/i.test(name))
+  if (!tool || toolChoice === 'none') return 'Hello there, you.'
+  return [
+    {
+      type: 'tool-call-delta',
+      choice: 0,
+      index: 0,
+      id: 'call_1',
+      name: tool.name,
+      arguments: JSON.stringify(runs(tool)),
+    },
+    { type: 'finish', choice: 0, reason: 'tool_calls' },
+    tokens(9),
+  ]
+}
+
+const COMMAND = 'echo sunny in Bern'
+/** In the fields that it has: a text, or a list of words or of commands. */
+function runs({ name, parameters }) {
+  const { command, cmd, commands, description } = parameters.properties ?? parameters.anyOf?.[0].properties ?? {}
+  if (commands) return { commands: [COMMAND] }
+  if (cmd) return { cmd: COMMAND }
+  const told = command?.type === 'array' ? ['bash', '-lc', COMMAND] : COMMAND
+  if (command) return { command: told, ...(description && { description: 'Says it' }) }
+  if (name === 'apply_patch') return { operation: { type: 'create_file', path: 'bern.txt', diff: '+sunny\n' } }
+  return {}
+}
+
 /** As `agent`; its thoughts are told too. */
 const thinker = () => [
   { type: 'reasoning-delta', choice: 0, text: 'Let me ' },
@@ -46,7 +78,7 @@ function embed(input, dimensions = 26) {
 }
 
 const engine = scripted({
-  models: { 'scripted/agent': agent, 'scripted/thinker': thinker },
+  models: { 'scripted/agent': agent, 'scripted/thinker': thinker, 'scripted/coder': coder },
   capabilities: { embeddings: true, rerank: true, sampling: true },
   embed,
 })

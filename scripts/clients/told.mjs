@@ -11,6 +11,7 @@ export const MESSAGES = [
 export const NANO = 'local-v1/nano'
 export const AGENT = 'scripted/agent'
 export const THINKER = 'scripted/thinker'
+export const CODER = 'scripted/coder'
 
 /** The document, if it is one. */
 export const anOrder = (value) => Order.strict().parse(value)

@@ -10,7 +10,7 @@ const MARKS = ['<think>', '</think>', '<tool_call>', '</tool_call>']
 const ALPHABET = alphabet()
 
 /** What its configuration says of it. */
-interface SmallConfig {
+type SmallConfig = {
   readonly bos_token?: string
   readonly eos_token: string
   readonly chat_template: string
