@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { ENDPOINTS, type Endpoint } from '../src/endpoints.js'
 import { messages } from '../src/messages/index.js'
 import { ollama } from '../src/ollama/index.js'
+import { SAMPLING } from '../src/sampling.js'
 
 export const MODEL = 'test/hello'
 export const KEY = 'sk-fuzz'
@@ -26,12 +27,8 @@ const FIELDS = [
   'n',
   'max_tokens',
   'max_completion_tokens',
-  'temperature',
-  'top_p',
   'stop',
   'seed',
-  'presence_penalty',
-  'frequency_penalty',
   'logit_bias',
   'logprobs',
   'top_logprobs',
@@ -87,7 +84,8 @@ const FIELDS = [
     'regex',
     'choice',
   ],
-  ...['top_k', 'min_p', 'repetition_penalty', 'min_tokens', 'stop_token_ids', 'ignore_eos', 'thinking_budget'],
+  ...Object.values(SAMPLING).map(({ wire }) => wire),
+  ...['min_tokens', 'stop_token_ids', 'ignore_eos', 'thinking_budget'],
   'mode',
   '__proto__',
   'constructor',

@@ -53,7 +53,7 @@ export interface Capabilities {
    */
   readonly calibrated?: boolean
   /**
-   * Draw as servers of open models do: `topK`, `minP` and `repetitionPenalty`, `minTokens`, `stopTokens`, `ignoreEnds`.
+   * Draw as servers of open models do: `topK`, `minP`, `repetitionPenalty` and DRY, `minTokens`, `stopTokens`, `ignoreEnds`.
    * @default false
    */
   readonly sampling?: boolean
@@ -224,6 +224,17 @@ export interface Sampling {
   readonly minP?: number
   /** Logits of tokens that prompt or answer hold are divided by it where they are above 0, else multiplied; usual: 1. */
   readonly repetitionPenalty?: number
+  /**
+   * DRY: this times `dryBase` to the power of how much longer than `dryAllowedLength` the stretch is that a token would
+   * repeat, is taken off its logit. Usual: 0, which is nothing.
+   */
+  readonly dryMultiplier?: number
+  /** Usual: 1.75. */
+  readonly dryBase?: number
+  /** Usual: 2. */
+  readonly dryAllowedLength?: number
+  /** In how many of the last tokens of prompt and answer stretches are looked for; -1, and usual: all. */
+  readonly dryPenaltyLastN?: number
 }
 
 export interface EmbedCall {

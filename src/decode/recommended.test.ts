@@ -19,6 +19,19 @@ async function drawnBy(files: Partial<TextFiles>, asked: Parameters<typeof call>
 
 const USUAL = { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0 }
 
+describe('a stretch that is repeated', () => {
+  it('is made less likely from step to step, where a request asks for it', async () => {
+    const { decoder, model } = setUp({}, new ChatText(smallTokenizer()))
+    const step = vi.spyOn(model, 'step')
+    const sampling = { seed: 1, temperature: 0, dryMultiplier: 1, dryAllowedLength: 1 }
+    await collect(decoder.generate(call({ maxTokens: 40, sampling })))
+    const samples = step.mock.calls.flatMap(([batch]) => batch.flatMap(({ sample }) => sample ?? []))
+    const taken = samples.flatMap(({ logitBias }) => [...(logitBias?.values() ?? [])])
+    expect(taken.length).toBeGreaterThan(0)
+    expect(Math.max(...taken)).toBeLessThan(0)
+  })
+})
+
 describe('what a request does not say', () => {
   it('is as usual where nobody recommends anything', async () => {
     expect(await drawnBy({})).toEqual(USUAL)

@@ -38,8 +38,10 @@ const WHY: ReadonlyMap<string, string> = new Map([
   ['container', 'There are no containers here.'],
   ['mcp_servers', 'No server is asked from here: no text leaves the device.'],
 ])
+/** What Anthropic's has of how tokens are drawn. */
+const DRAWN = ['temperature', 'top_p', 'top_k']
 const KNOWN: ReadonlySet<string> = new Set([
-  ...['model', 'messages', 'max_tokens', 'system', 'stop_sequences', 'stream', 'temperature', 'top_p', 'top_k'],
+  ...['model', 'messages', 'max_tokens', 'system', 'stop_sequences', 'stream', ...DRAWN],
   ...['tools', 'tool_choice', 'thinking', 'output_config', 'output_format'],
   // Hints, which change nothing here.
   ...['metadata', 'service_tier', 'cache_control', 'speed', 'inference_geo'],
@@ -78,7 +80,7 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
       n: 1,
       ...(maxTokens !== undefined && { maxTokens }),
       stop: optional(body, 'stop_sequences', '', readStops) ?? [],
-      sampling: readSampling(body),
+      sampling: readSampling(Object.fromEntries(DRAWN.map((name) => [name, body[name]]))),
       output,
       ...tools,
       ...thoughts,

@@ -1,17 +1,12 @@
 import type { Sampling } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
+import { SAMPLING } from '../sampling.js'
 import { anInteger, anObject, at, noteUnknown, optional } from '../wire/fields.js'
 import { readSampling, readStop } from '../wire/sampling.js'
 
 /** By Ollama's name: how the other interfaces call it. */
 const NAMES: ReadonlyMap<string, string> = new Map([
-  ['temperature', 'temperature'],
-  ['top_p', 'top_p'],
-  ['top_k', 'top_k'],
-  ['min_p', 'min_p'],
-  ['presence_penalty', 'presence_penalty'],
-  ['frequency_penalty', 'frequency_penalty'],
-  ['repeat_penalty', 'repetition_penalty'],
+  ...Object.values(SAMPLING).flatMap(({ wire, ollama = wire }) => (ollama === false ? [] : [[ollama, wire] as const])),
   ['seed', 'seed'],
 ])
 const KNOWN: ReadonlySet<string> = new Set([...NAMES.keys(), 'num_predict', 'stop'])

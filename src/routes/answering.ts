@@ -1,5 +1,6 @@
 import type { ChatCall, ChatMessage, Constrained, ModelInfo, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { commonSampling } from '../sampling.js'
 import { type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS } from '../stream/sse.js'
 import type { AnswerHead } from '../wire/answer.js'
@@ -135,8 +136,7 @@ function callOf(
   describeSchema: boolean,
 ): ChatCall {
   // What only some engines take, and would change nothing, need not be known to the others.
-  const { topK, minP, repetitionPenalty, ...common } = asked.sampling
-  const sampling = capabilities?.sampling ? asked.sampling : common
+  const sampling = capabilities?.sampling ? asked.sampling : commonSampling(asked.sampling)
   return { ...asked, ...whose, sampling, grammar, toolGrammar, describeSchema }
 }
 

@@ -37,6 +37,7 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['sampling', { top_k: 5 }, 'top_k'],
   ['sampling', { min_p: 0.1 }, 'min_p'],
   ['sampling', { repetition_penalty: 1.1 }, 'repetition_penalty'],
+  ['sampling', { dry_multiplier: 0.8 }, 'dry_multiplier'],
   ['sampling', { min_tokens: 5 }, 'min_tokens'],
   ['sampling', { stop_token_ids: [5] }, 'stop_token_ids'],
   ['sampling', { ignore_eos: true }, 'ignore_eos'],

@@ -1,6 +1,7 @@
 import { quotesOf, saysQuote } from '../constraints/quoted.js'
 import type { Capabilities, ModelInfo } from '../engine.js'
 import type { V1Error } from '../errors.js'
+import { localSampling, SAMPLING } from '../sampling.js'
 import { notTaken } from '../wire/chat/messages.js'
 import { unsupported } from '../wire/fields.js'
 import type { Asked, CallSpec } from '../wire/reply.js'
@@ -57,12 +58,8 @@ function checkLocal(
   { sampling = false, tokens = false, infill = false, promptLogprobs = false, evidence = false }: Capabilities,
   spec: CallSpec,
 ): void {
-  const { topK, minP, repetitionPenalty } = spec.sampling
   const asked = {
-    // What changes nothing is not asked for.
-    top_k: topK || undefined,
-    min_p: minP || undefined,
-    repetition_penalty: repetitionPenalty === 1 ? undefined : repetitionPenalty,
+    ...Object.fromEntries(localSampling(spec.sampling).map((name) => [SAMPLING[name].wire, true])),
     stop_token_ids: spec.stopTokens,
     min_tokens: spec.minTokens,
     ignore_eos: spec.ignoreEnds,

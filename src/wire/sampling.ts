@@ -1,33 +1,23 @@
 import type { ChatCall, Sampling } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
+import { SAMPLING, type SamplingSetting, samplingFrom } from '../sampling.js'
 import { aBoolean, aNumber, anArray, anInteger, anObject, aString, at, optional, refuse, wrongType } from './fields.js'
 
-export const SAMPLING_FIELDS = [
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'logit_bias',
-  'seed',
-  'stop',
+export const SAMPLING_FIELDS: readonly string[] = [
+  ...Object.values(SAMPLING).map(({ wire }) => wire),
+  ...['logit_bias', 'seed', 'stop'],
   // Those of local servers, as vLLM names them.
-  'top_k',
-  'min_p',
-  'repetition_penalty',
-  'min_tokens',
-  'stop_token_ids',
-  'ignore_eos',
-] as const
+  ...['min_tokens', 'stop_token_ids', 'ignore_eos'],
+]
 
-const aTemperature = aNumber(0, 2)
-const aShare = aNumber(0, 1)
-const aPenalty = aNumber(-2, 2)
+const READERS: ReadonlyMap<SamplingSetting, (value: unknown, param: string) => number> = new Map(
+  Object.values(SAMPLING).map((setting) => {
+    const { whole, least, most } = setting
+    return [setting, (whole ? anInteger : aNumber)(least, most)]
+  }),
+)
 const aBias = aNumber(-100, 100)
 const aSeed = anInteger(-(2 ** 63), 2 ** 63)
-/** Servers write "all of them" as -1 or as 0. */
-const aTopK = anInteger(-1, 2 ** 31 - 1)
-/** Wide enough for any use, and far from where numbers of 32 bits end. */
-const aFactor = aNumber(0.01, 100)
 const aTokenCount = anInteger(0, Number.MAX_SAFE_INTEGER)
 const someTokens = anArray(0, 128)
 /** How long an answer may be. Local servers and their clients write "no limit" as -1. */
@@ -42,15 +32,8 @@ export const aToken = anInteger(0, 2 ** 31 - 1)
 export function readSampling(body: JsonObject, nameOf: (name: string) => string = (name) => name): Sampling {
   const given = <T>(name: string, read: (value: unknown, param: string) => T): T | undefined =>
     optional(body, name, '', (value) => read(value, nameOf(name)))
-  const topK = given('top_k', aTopK)
   return {
-    temperature: given('temperature', aTemperature),
-    topP: given('top_p', aShare),
-    topK: topK && Math.max(0, topK),
-    minP: given('min_p', aShare),
-    presencePenalty: given('presence_penalty', aPenalty),
-    frequencyPenalty: given('frequency_penalty', aPenalty),
-    repetitionPenalty: given('repetition_penalty', aFactor),
+    ...samplingFrom((setting) => given(setting.wire, READERS.get(setting)!)),
     logitBias: given('logit_bias', readLogitBias),
     seed: given('seed', aSeed),
   }

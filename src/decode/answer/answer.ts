@@ -2,13 +2,14 @@ import type { Drafted, DraftRoom } from '../drafts/foresee.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
 import { DocumentStretch } from './document-stretch.js'
+import { Dry } from './dry.js'
 import type { Lane } from './lane.js'
 import { Markers } from './markers.js'
 import { Mask } from './mask.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
 import type { AnswerPlan } from './plan.js'
 import type { PromptScores } from './prompt-scores.js'
-import { seedOfChoice } from './sampling.js'
+import { type Drawn, drawnBy, seedOfChoice } from './sampling.js'
 import { type Segment, segmentsOf } from './segments.js'
 import type { EndReason, Stretch, Writing } from './stretch.js'
 import { TextStretch } from './text-stretch.js'
@@ -28,6 +29,9 @@ export class AnswerDecoder implements Lane, Writing {
   readonly out: AnswerOutput
   readonly stops: ReadonlySet<number>
   readonly #seed: number
+  /** What the device's sampler is told in every step alike. */
+  readonly #drawn: Drawn
+  readonly #dry: Dry | undefined
   #mask: Mask | undefined
   /** Those that have not begun. */
   readonly #segments: Segment[]
@@ -41,9 +45,11 @@ export class AnswerDecoder implements Lane, Writing {
     this.scores = choice === 0 ? plan.scores : undefined
     this.out = new AnswerOutput(choice, sink, plan.text.toolFormat, plan.call.tools)
     this.#seed = seedOfChoice(plan.sampling.seed, choice)
-    const { presencePenalty, frequencyPenalty, repetitionPenalty = 1 } = plan.sampling
+    this.#drawn = drawnBy(plan.sampling)
+    const { presencePenalty, frequencyPenalty, repetitionPenalty } = plan.sampling
     const counting = presencePenalty !== 0 || frequencyPenalty !== 0
     this.log = new TokenLog(plan.prompt, counting, repetitionPenalty === 1 ? undefined : plan.vocabSize)
+    this.#dry = plan.sampling.dryMultiplier > 0 ? new Dry(plan.sampling, plan.text.tokenizer) : undefined
     this.stops = new Set([...(plan.call.ignoreEnds ? [] : plan.text.ends), ...(plan.call.stopTokens ?? [])])
     this.markers = new Markers(plan.call, plan.text)
     this.#segments = segmentsOf(plan, this.markers)
@@ -92,7 +98,7 @@ export class AnswerDecoder implements Lane, Writing {
   get foreseeable(): boolean {
     const { counts, said } = this.log
     const free = this.#stretch.mask === undefined
-    return free && counts === undefined && said === undefined && !this.mustGoOn && !this.#spliced
+    return free && counts === undefined && said === undefined && !this.#dry && !this.mustGoOn && !this.#spliced
   }
 
   get mustGoOn(): boolean {
@@ -109,7 +115,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   get guessable(): boolean {
     // Penalties hang on what was said before.
-    const free = !this.log.counts && !this.log.said && !this.mustGoOn
+    const free = !this.log.counts && !this.log.said && !this.#dry && !this.mustGoOn
     return free && this.plan.source !== undefined && this.#stretch.foresee !== undefined
   }
 
@@ -128,19 +134,17 @@ export class AnswerDecoder implements Lane, Writing {
   #settings(index: number, mask: Uint32Array | undefined): SampleSettings {
     const { sampling, call } = this.plan
     const { topLogprobs } = call
+    const logitBias = this.#dry?.over(this.log.tokens, sampling.logitBias) ?? sampling.logitBias
     return {
-      temperature: sampling.temperature,
-      topP: sampling.topP,
-      ...(sampling.topK && { topK: sampling.topK }),
-      ...(sampling.minP && { minP: sampling.minP }),
-      ...(this.log.said && { repeats: { tokens: this.log.said, by: sampling.repetitionPenalty! } }),
+      ...this.#drawn,
+      ...(this.log.said && { repeats: { tokens: this.log.said, by: sampling.repetitionPenalty } }),
       seed: this.#seed,
       index,
       presencePenalty: sampling.presencePenalty,
       frequencyPenalty: sampling.frequencyPenalty,
       ...(mask && { mask }),
       ...(this.log.counts && { counts: this.log.counts }),
-      ...(sampling.logitBias && { logitBias: sampling.logitBias }),
+      ...(logitBias && { logitBias }),
       ...(mask && this.#stretch.asks?.(mask)),
       ...(topLogprobs !== undefined && { topLogprobs }),
     }

@@ -1,4 +1,6 @@
 import type { ChatCall, TokenLogprob } from '../../engine.js'
+import { SAMPLING, SAMPLING_NAMES } from '../../sampling.js'
+import type { SettledSampling } from '../recommended.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
@@ -10,6 +12,18 @@ export const GREEDY: SampleSettings = {
   index: 0,
   presencePenalty: 0,
   frequencyPenalty: 0,
+}
+
+/** Numbers that what is drawn from hangs on; those that are as usual may be absent, but for two. */
+export type Drawn = Pick<SampleSettings, 'temperature' | 'topP' | 'topK' | 'minP'>
+
+export function drawnBy(sampling: SettledSampling): Drawn {
+  const { temperature, topP } = sampling
+  const asked = SAMPLING_NAMES.filter((name) => {
+    const { acts, usual } = SAMPLING[name]
+    return acts === 'draw' && sampling[name] !== usual
+  })
+  return { temperature, topP, ...Object.fromEntries(asked.map((name) => [name, sampling[name]])) }
 }
 
 /** A seed of its own for each choice, so that equal requests give equal choices and the choices differ. */

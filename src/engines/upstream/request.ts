@@ -7,6 +7,7 @@ import {
   textsJoined,
 } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { onTheWire } from '../../sampling.js'
 
 /** A call in the words of the wire. */
 export function requestBody(call: ChatCall, model: string, maxTokensField: string): Record<string, unknown> {
@@ -18,8 +19,6 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
       : { prompt: call.prompt, ...(call.suffix !== undefined && { suffix: call.suffix }) }),
     stream: true,
     stream_options: { include_usage: true },
-    ...(sampling.temperature !== undefined && { temperature: sampling.temperature }),
-    ...(sampling.topP !== undefined && { top_p: sampling.topP }),
     ...(n > 1 && { n }),
     ...(maxTokens !== undefined && { [maxTokensField]: maxTokens }),
     ...(stop.length > 0 && { stop }),
@@ -28,12 +27,8 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
     ...(call.ignoreEnds && { ignore_eos: true }),
     ...(call.returnTokens && { return_token_ids: true }),
     ...(call.tokensAsIds && { return_tokens_as_token_ids: true }),
-    ...(sampling.topK !== undefined && { top_k: sampling.topK }),
-    ...(sampling.minP !== undefined && { min_p: sampling.minP }),
-    ...(sampling.repetitionPenalty !== undefined && { repetition_penalty: sampling.repetitionPenalty }),
+    ...onTheWire(sampling),
     ...(sampling.seed !== undefined && { seed: sampling.seed }),
-    ...(sampling.presencePenalty !== undefined && { presence_penalty: sampling.presencePenalty }),
-    ...(sampling.frequencyPenalty !== undefined && { frequency_penalty: sampling.frequencyPenalty }),
     ...(sampling.logitBias && { logit_bias: Object.fromEntries(sampling.logitBias) }),
     ...(topLogprobs !== undefined && wireLogprobs(call.prompt, topLogprobs)),
     ...wireForm(call.output),

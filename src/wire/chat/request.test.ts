@@ -139,6 +139,8 @@ describe('a chat request', () => {
     ['top_k', { top_k: 1.5 }],
     ['min_p', { min_p: 1.1 }],
     ['repetition_penalty', { repetition_penalty: 0 }],
+    ['dry_base', { dry_base: 0.5 }],
+    ['dry_allowed_length', { dry_allowed_length: 1.5 }],
     ['min_tokens', { min_tokens: -1 }],
     ['min_tokens', { min_tokens: 9, max_tokens: 8 }],
     ['stop_token_ids', { stop_token_ids: 5 }],

@@ -1,4 +1,5 @@
 /** What a pass is about: the sequences that it advances, and how a token of them is drawn. */
+import type { SampleSettings } from '../../../decode/token-model.js'
 import type { Sampler } from './tensors.js'
 
 /** How many alternatives `topLogprobs` may ask for. */
@@ -42,31 +43,16 @@ export function slotToken(slot: number): number {
   return -1 - slot
 }
 
-/** One row to sample. Chance comes from `seed` and `index` alone: see `sampling.ts`, which defines the draw. */
-export interface SampleRow {
+/**
+ * One row to sample, as its answer asks: see `SampleSettings`, and `sampling.ts`, which defines the draw. Chance comes from
+ * `seed` and `index` alone. Logits are divided where they repeat, then added to, then masked, then divided by the temperature.
+ */
+export interface SampleRow
+  extends Omit<SampleSettings, 'presencePenalty' | 'frequencyPenalty' | 'counts' | 'logitBias'> {
   /** The token is kept in this slot until the next sample into it. */
   readonly slot: number
-  /** 0: the greatest logit, the lowest id among equals. */
-  readonly temperature: number
-  readonly topP: number
-  readonly seed: number
-  readonly index: number
-  /** One bit per token, lowest first; tokens beyond it are not allowed. */
-  readonly mask?: Uint32Array
-  /** Only so many of the greatest, and whatever equals the last of them. @default all */
-  readonly topK?: number
-  /** Only what is at least so likely as this share of the likeliest. @default 0 */
-  readonly minP?: number
-  /** Logits of tokens whose bit is set are divided by `by` where they are above 0, else multiplied by it: first of all. */
-  readonly repeats?: { readonly tokens: Uint32Array; readonly by: number }
-  /** Added to the logits of these tokens before mask and temperature: penalties and bias. Each token at most once. */
+  /** Added to the logits of these tokens: penalties and bias. Each token at most once. */
   readonly adjust?: { readonly tokens: Int32Array; readonly deltas: Float32Array }
-  /** Absent: no log probabilities. They are of the logits as the model gave them. */
-  readonly topLogprobs?: number
-  /** Tokens whose log probabilities are wanted, `MOST_AMONG` at most. */
-  readonly among?: readonly number[]
-  /** The log probability of all allowed tokens together is wanted. */
-  readonly admitted?: boolean
 }
 
 export interface SampledRow {

@@ -3,22 +3,10 @@ import type { SampleSettings } from '../../../decode/token-model.js'
 import type { SampleRow } from '../contract.js'
 
 export function sampleRow(settings: SampleSettings, slot: number, index = settings.index): SampleRow {
+  // What counts become is said by `adjust`; all else is the device's.
+  const { presencePenalty: _, frequencyPenalty: __, counts: ___, logitBias: ____, ...drawn } = settings
   const adjust = adjustments(settings)
-  return {
-    slot,
-    temperature: settings.temperature,
-    topP: settings.topP,
-    seed: settings.seed,
-    index,
-    ...(settings.topK ? { topK: settings.topK } : {}),
-    ...(settings.minP ? { minP: settings.minP } : {}),
-    ...(settings.repeats ? { repeats: settings.repeats } : {}),
-    ...(settings.mask ? { mask: settings.mask } : {}),
-    ...(adjust ? { adjust } : {}),
-    ...(settings.topLogprobs === undefined ? {} : { topLogprobs: settings.topLogprobs }),
-    ...(settings.among ? { among: settings.among } : {}),
-    ...(settings.admitted ? { admitted: true } : {}),
-  }
+  return { ...drawn, slot, index, ...(adjust && { adjust }) }
 }
 
 /** Whether a token changes what its successors are drawn from, so that it must be read back first. */
