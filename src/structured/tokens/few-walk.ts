@@ -2,7 +2,7 @@ import type { CharacterFrame } from '../automaton/characters.js'
 import type { ContentFrame, FewWays } from '../automaton/content.js'
 import type { ClosersFound } from './closers.js'
 import type { Found } from './found.js'
-import { isAffordable, type Rest } from './string-walk.js'
+import { behindOf, isAffordable, type Rest } from './string-walk.js'
 import type { Trie } from './trie.js'
 
 const QUOTE = 0x22
@@ -39,7 +39,7 @@ export class FewWalk {
     this.#ways = ways
     this.#options = options
     this.#affordable = new Map()
-    this.#behind = rest === undefined ? 0 : Math.min(rest.below.length, rest.costs.ofCell(rest.below))
+    this.#behind = rest === undefined ? 0 : behindOf(rest)
     this.#visit(0, trie.tokens.length, ways.state)
   }
 

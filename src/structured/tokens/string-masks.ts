@@ -9,7 +9,15 @@ import { bytesOfTokens, type Found, setTokens, setWords, type Tokens } from './f
 import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
 import { PlaceWalk } from './place-walk.js'
-import { isAffordable, type Reached, type Rest, StringWalk, type StringWalkOptions } from './string-walk.js'
+import {
+  behindOf,
+  isAffordable,
+  type Reached,
+  type Rest,
+  reach,
+  StringWalk,
+  type StringWalkOptions,
+} from './string-walk.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
@@ -48,6 +56,7 @@ export class StringMasks {
   readonly #fews = new Kept<ContentFrame, Few>(INSIDES, ({ tokens }) => bytesOfTokens(tokens))
   readonly #deadEnds: DeadEnds
   readonly #insides = new Kept<ContentFrame, Inside>(INSIDES, bytesOfInside)
+  /** No way to the end of the string is longer after any token, as such walks have found. */
   readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
   /** All places that tokens lead to, as walks with a budget that restricts have met them. */
   readonly #reached = new Kept<ContentFrame, ReadonlySet<ContentFrame>>(INSIDES, bytesOfPlaces)
@@ -93,7 +102,7 @@ export class StringMasks {
       for (const trie of tries) this.#fewWalk.run(trie, ways, {})
       return { tokens: this.#found.tokens(), longest: this.#found.longest }
     })
-    if (few.longest + rest.below.length <= rest.budget) {
+    if (suffices(few.longest, rest)) {
       setTokens(into, few.tokens)
       return
     }
@@ -103,11 +112,8 @@ export class StringMasks {
 
   /** Whether the budget suffices after any of them. */
   #isWide(frame: ContentFrame, rest: Rest): boolean {
-    const { below, budget } = rest
-    if (budget === Infinity) return true
-    const left = budget - below.length
-    if (frame.longest <= left || (frame.length <= left && this.#longest(frame) <= left)) return true
-    // What stands behind takes fewer tokens than bytes: between the two there are most of the masks that are narrow.
+    if (rest.budget === Infinity) return true
+    if (suffices(Math.min(frame.longest, this.#longests.get(frame) ?? Infinity), rest)) return true
     const reached = this.#reached.get(frame)
     return reached !== undefined && [...reached].every((place) => isAffordable(place, rest))
   }
@@ -151,17 +157,6 @@ export class StringMasks {
   #all(frame: ContentFrame, options: StringWalkOptions): void {
     this.#found.clear()
     for (const trie of this.#vocabulary.tries) this.#walk.run(trie, frame, options)
-  }
-
-  /** No way to the end of the string, and of what its text decides about, is longer after any of them. */
-  #longest(frame: ContentFrame): number {
-    let longest = this.#longests.get(frame)
-    if (longest === undefined) {
-      this.#all(frame, { skip: NONE_PASS, skipRoom: Infinity, cut: true, measure: true })
-      longest = this.#found.longest
-      this.#longests.set(frame, longest)
-    }
-    return longest
   }
 
   /** The tokens that close the string. */
@@ -211,8 +206,9 @@ export class StringMasks {
   }
 
   #narrowOther(into: Uint32Array, frame: ContentFrame, rest: Rest): void {
-    const reached = { places: new Set<ContentFrame>(), all: true }
+    const reached = { places: new Set<ContentFrame>(), all: true, longest: 0 }
     this.#ask(into, frame, rest, reached)
+    this.#longests.set(frame, reached.longest)
     if (reached.all) this.#reached.set(frame, reached.places)
   }
 
@@ -243,17 +239,22 @@ export class StringMasks {
     this.#walk.run(cut, frame, { ...all, skip: admitsCut ? leaving : NONE_PASS, cut: true })
   }
   /** By the places that they lead to, each asked about once. False: there are too many. */
-  #addLeading(into: Uint32Array, frame: ContentFrame, trie: Trie, rest: Rest, { places }: Reached): boolean {
+  #addLeading(into: Uint32Array, frame: ContentFrame, trie: Trie, rest: Rest, reached: Reached): boolean {
     const leading = this.#places.from(frame, trie)
     if (leading === undefined) return false
     const { tokens, from } = leading
     leading.places.forEach((place, i) => {
-      places.add(place)
+      reach(reached, place)
       if (!isAffordable(place, rest)) return
       for (let at = from[i]!; at < from[i + 1]!; at++) into[tokens[at]! >> 5]! |= 1 << (tokens[at]! & 31)
     })
     return true
   }
+}
+
+/** Whether a way of so many bytes to the end of the string can be gone. Tokens are counted where bytes do not tell. */
+function suffices(longest: number, rest: Rest): boolean {
+  return longest + rest.below.length <= rest.budget || longest + behindOf(rest) <= rest.budget
 }
 
 const LETTER = 0x61

@@ -28,18 +28,20 @@ export interface StringWalkOptions {
   readonly skipRoom: number
   /** Whether the tokens of the trie may end inside a character. */
   readonly cut: boolean
-  /** Whether the longest way to the end is asked for. */
-  readonly measure?: boolean
   /** Takes the tokens that close the string. */
   readonly closers?: ClosersFound
   /** Takes the places that are asked about. */
   readonly reached?: Reached
 }
 
-/** Where the tokens lead: between them these places cost what any of them costs, but where some were taken by a bound. */
+/**
+ * Where the tokens lead: between them these places cost what any of them costs, but where some were taken by a bound; and
+ * what no way to the end is longer than, within the string.
+ */
 export interface Reached {
   readonly places: Set<ContentFrame>
   all: boolean
+  longest: number
 }
 
 /** Walks a trie along the inside of a string, up to its closing quote. */
@@ -50,6 +52,8 @@ export class StringWalk {
   #spots = this.#own
   #options!: StringWalkOptions
   #walks = 0
+  /** What suffices behind the string, in tokens. */
+  #behind = 0
 
   constructor(found: Found) {
     this.#found = found
@@ -61,9 +65,8 @@ export class StringWalk {
   }
 
   run(trie: Trie, frame: ContentFrame, options: StringWalkOptions): void {
-    this.#options = options
-    this.#walks++
-    const shared = options.rest === undefined && !options.measure && options.closers === undefined
+    this.#begin(options)
+    const shared = options.rest === undefined && options.closers === undefined
     this.#spots = shared ? this.#shared : this.#own
     this.#visit(trie, 0, trie.tokens.length, this.#spots.start(frame), 0)
   }
@@ -97,7 +100,6 @@ export class StringWalk {
 
   /** Decides about tokens that may all follow; false if each must be looked at. */
   #takeAll(spot: Spot, tokens: Uint32Array, from: number, to: number): boolean {
-    if (this.#options.measure) this.#measure(longestAfter(spot.frame, this.#options.cut))
     const takes = this.#admits(spot)
     if (takes) this.#found.add(tokens, from, to)
     return takes !== undefined
@@ -105,29 +107,33 @@ export class StringWalk {
 
   /** Whether the budget suffices after all tokens that pass by kind, after none of them (false), or it depends. */
   admits(frame: ContentFrame, options: StringWalkOptions): boolean | undefined {
+    this.#begin(options)
+    return this.#admits(this.#own.start(frame))
+  }
+
+  #begin(options: StringWalkOptions): void {
+    const { rest } = options
     this.#options = options
     this.#walks++
-    return this.#admits(this.#own.start(frame))
+    this.#behind = rest === undefined ? 0 : behindOf(rest)
   }
 
   #admits(spot: Spot): boolean | undefined {
     const { rest, cut, reached } = this.#options
     if (rest === undefined) return true
     if (spot.frame.settled && !cut) return this.#affordable(spot, rest)
-    const admits = longestAfter(spot.frame, cut) + rest.below.length <= rest.budget
-    if (admits && reached !== undefined) reached.all = false
+    const longest = longestAfter(spot.frame, cut)
+    const admits = longest + this.#behind <= rest.budget
+    if (admits && reached !== undefined) {
+      reached.all = false
+      reached.longest = Math.max(reached.longest, longest)
+    }
     return admits || undefined
   }
 
   #take(spot: Spot, tokens: Uint32Array, from: number, to: number): void {
-    const { rest, measure } = this.#options
-    // The bound costs less than the length of each place in the midst of a character or an escape.
-    if (measure) this.#measure(spot.frame.longest < Infinity ? spot.frame.longest : spot.frame.length)
+    const { rest } = this.#options
     if (rest === undefined || this.#affordable(spot, rest)) this.#found.add(tokens, from, to)
-  }
-
-  #measure(length: number): void {
-    this.#found.longest = Math.max(this.#found.longest, length)
   }
 
   #affordable(spot: Spot, rest: Rest): boolean {
@@ -135,10 +141,20 @@ export class StringWalk {
     if (spot.asked !== this.#walks) {
       spot.asked = this.#walks
       spot.affordable = isAffordable(spot.frame, rest)
-      this.#options.reached?.places.add(spot.frame)
+      if (this.#options.reached) reach(this.#options.reached, spot.frame)
     }
     return spot.affordable
   }
+}
+
+export function reach(reached: Reached, place: ContentFrame): void {
+  reached.places.add(place)
+  reached.longest = Math.max(reached.longest, place.length)
+}
+
+/** What suffices behind the string, in tokens: every byte is at most one. */
+export function behindOf({ below, costs }: Rest): number {
+  return Math.min(below.length, costs.ofCell(below))
 }
 
 /** Whether the budget suffices from a place to the end. */
