@@ -119,7 +119,8 @@ async function check(library: Library, peers: string, folder: string, { name, of
     const input = [...model.tokenize(PROMPT, true)]
     const wanted = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
     const sequence = context.getSequence()
-    const own = core.open()
+    // There it is the context that decides what is a long text.
+    const own = core.open(core.contextLength)
     let same = 0
     let squares = 0
     let wrong = 0

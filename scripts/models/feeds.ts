@@ -67,7 +67,7 @@ const sizeOf = ({ first, last, several }: After, done: number, left: number): nu
 /** Beside a sequence that is a token ahead of it and one that is as long as a window less. */
 export async function inCompany(core: Core, { tokens, count }: Text): Promise<Told[]> {
   const prompt = tokens.length - count
-  const sequences = [core.open(), core.open(), core.open()]
+  const sequences = [core.open(tokens.length), core.open(tokens.length), core.open()]
   const [ours, ahead, short] = sequences as [Sequence, Sequence, Sequence]
   const texts = [tokens, [...tokens.slice(1), tokens[0]!], [...tokens].reverse()]
   await core.step([
@@ -101,7 +101,7 @@ const partOf = ({ tokens, count }: Text) => Math.floor((tokens.length - count) *
 /** A copy of one that has read a part of a text, and that one itself, cut after it has read something else. */
 async function resumed(core: Core, text: Text): Promise<[copy: Sequence, cut: Sequence]> {
   const part = partOf(text)
-  const first = core.open()
+  const first = core.open(text.tokens.length)
   await core.step([{ sequence: first, tokens: text.tokens.slice(0, part) }])
   const copy = first.clone()
   await core.step([{ sequence: first, tokens: text.tokens.slice(0, 9).reverse(), sample: GREEDY }])
@@ -113,9 +113,14 @@ async function resumed(core: Core, text: Text): Promise<[copy: Sequence, cut: Se
 export async function eachWay(core: Core, text: Text, chunks: readonly number[]): Promise<Record<string, Told[]>> {
   const alone = async (sequence: Sequence, chunk: number) => (await told(core, [{ sequence, text, chunk }]))[0]!
   const ways: Record<string, Told[]> = {}
-  for (const chunk of chunks) ways[`by ${chunk}`] = await alone(core.open(), chunk)
+  for (const chunk of chunks) ways[`by ${chunk}`] = await alone(core.open(text.tokens.length), chunk)
   ways['in company'] = await inCompany(core, text)
-  const drafted = { sequence: core.open(), text, chunk: core.maxChunk, after: { first: 1, last: 1, several: 13 } }
+  const drafted = {
+    sequence: core.open(text.tokens.length),
+    text,
+    chunk: core.maxChunk,
+    after: { first: 1, last: 1, several: 13 },
+  }
   ways['several at once'] = (await told(core, [drafted]))[0]!
   const [copy, cut] = await resumed(core, text)
   ways['from a copy'] = await alone(copy, 24)
@@ -132,7 +137,7 @@ const FEW = 12
  */
 export async function waysAtOnce(core: Core, text: Text, after: After): Promise<Record<string, Told[]>> {
   const { tokens } = text
-  const first = core.open()
+  const first = core.open(tokens.length)
   const count = Math.min(FEW, text.count)
   const begin = { tokens: tokens.slice(0, tokens.length - text.count + count), count }
   const [whole] = await told(core, [{ sequence: first, text, chunk: core.maxChunk, after }], false)
@@ -146,7 +151,7 @@ export async function waysAtOnce(core: Core, text: Text, after: After): Promise<
   const other = { tokens: tokens.slice(0, 12).reverse(), count: Math.min(count, 8) }
   const [fromCopy, byChunks, , fromCut] = await told(core, [
     { sequence: copy, text: begin, chunk },
-    { sequence: core.open(), text: begin, chunk },
+    { sequence: core.open(tokens.length), text: begin, chunk },
     { sequence: core.open(), text: other, chunk: 7 },
     { sequence: first, text: begin, chunk },
   ])

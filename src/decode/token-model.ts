@@ -23,8 +23,8 @@ export interface TokenModel {
   readonly rowLength?: number
   /** Names weights, kernels and device: the base of `system_fingerprint`. */
   readonly fingerprint: string
-  /** An empty sequence. */
-  open(): Sequence
+  /** An empty sequence, for a text of so many tokens. @default few */
+  open(length?: number): Sequence
   /** Tokens that still fit in the cache, over all sequences. */
   readonly freeTokens: number
   /** Tokens per page of the cache: a sequence holds whole pages. Absent: 1. */
@@ -56,6 +56,11 @@ export interface Sequence {
   truncate(length: number): void
   /** How many tokens `truncate(length)` would leave. Absent: so many, or a model that cannot say. */
   reach?(length: number): number
+  /**
+   * Of how many tokens a text may be whose beginning is held here: of shorter and of longer ones it is computed otherwise,
+   * from the first token on. Absent: any.
+   */
+  readonly lengths?: readonly [least: number, most: number] | undefined
   close(): void
 }
 

@@ -34,7 +34,7 @@ export class Memory {
       copy.truncate(live.length)
       return copy
     }
-    return this.#cache.take(lane.tokens, limit, this.#copies) ?? this.#model.open()
+    return this.#cache.take(lane.tokens, limit, this.#copies) ?? this.#model.open(lane.tokens.length)
   }
 
   /** How much of these tokens somebody has read. */

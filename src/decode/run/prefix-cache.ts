@@ -1,8 +1,14 @@
 import { commonLength } from '../../structured/tokens/forced.js'
 import type { Sequence } from '../token-model.js'
 
+/** Whether a sequence may hold the beginning of a text of so many tokens. */
+export function serves({ lengths }: Sequence, length: number): boolean {
+  return lengths === undefined || (length >= lengths[0] && length <= lengths[1])
+}
+
 /** What `sequence`, which began as `held`, has in common with `tokens` and can be cut to. It may have lost tokens since. */
 export function shared(sequence: Sequence, held: readonly number[], tokens: readonly number[], limit: number): number {
+  if (!serves(sequence, tokens.length)) return 0
   const common = commonLength(held, tokens, Math.min(limit, sequence.length))
   return sequence.reach?.(common) ?? common
 }

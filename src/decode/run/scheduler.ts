@@ -10,6 +10,7 @@ import { compose, draftedInput, inputOf, type Row, stepsAhead, stepsToRead } fro
 import { modelFailed, notNumbers, quietly } from './failure.js'
 import { inLine, MAY_BE_PASSED, needsLittle } from './line.js'
 import { Memory } from './memory.js'
+import { serves } from './prefix-cache.js'
 import { callerOf, callOf, makeSlot, promptIsIn, type Slot, sync } from './slot.js'
 
 /**
@@ -99,6 +100,7 @@ export class Scheduler {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
         for (const slot of this.#running) if (slot.sequence && slot.lane.kept < slot.sequence.length) sync(slot)
+        this.#outgrow()
         this.#admit()
         const rows = this.#fit(compose(this.#running, this.#model))
         if (rows.length > 0) await this.#advance(rows)
@@ -211,6 +213,13 @@ export class Scheduler {
     return this.#running.findLast((slot) => this.#shares(slot))
   }
 
+  /** What has become too long for its sequence begins anew, in one for as many tokens. */
+  #outgrow(): void {
+    for (const slot of this.#running) {
+      if (slot.sequence && !serves(slot.sequence, slot.lane.tokens.length)) this.#preempt(slot)
+    }
+  }
+
   /**
    * The youngest that has more of the cache than an equal share: whoever has just begun would else begin again and again
    * beside long answers. Never the oldest: somebody always comes to an end.
@@ -280,7 +289,7 @@ export class Scheduler {
     this.#steps++
     for (const { slot } of taking) slot.stepped = this.#steps
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
-    const ahead = alone ? stepsAhead(taking, this.#ahead) : 1
+    const ahead = alone ? Math.min(stepsAhead(taking, this.#ahead), ...taking.map(({ slot }) => roomLeft(slot))) : 1
     const steps = this.#memory.roomFor(taking, ahead - 1) ? ahead : 1
     if (steps > 1) await this.#runAhead(inputs, taking, steps)
     else {
@@ -317,9 +326,11 @@ export class Scheduler {
   #foresee(rows: readonly Row[]): DraftedStep | undefined {
     if (!this.#drafting) return undefined
     // What cannot be cut anywhere would have to read again what it had right.
-    const may = rows.filter(({ slot: { lane, sequence }, count }) => {
+    const may = rows.filter(({ slot, count }) => {
+      const { lane, sequence } = slot
       const end = (sequence?.length ?? 0) + count
-      return lane.guessable && !lane.scores?.open && end === lane.tokens.length && canBeCut(sequence!)
+      const writes = lane.guessable && !lane.scores?.open && end === lane.tokens.length
+      return writes && canBeCut(sequence!) && roomLeft(slot) > MOST_GUESSED
     })
     if (may.length === 0) return undefined
     const taken = { rows: rows.reduce((sum, { count }) => sum + count, 0), draws: rows.length }
@@ -375,6 +386,13 @@ const isBeingRead = (slot: Slot): boolean =>
 
 /** Tokens in the cache. */
 const heldBy = (rows: readonly Row[]): number => rows.reduce((sum, { slot }) => sum + (slot.sequence?.length ?? 0), 0)
+
+/** More tokens than a step ever guesses. */
+const MOST_GUESSED = 64
+
+/** Tokens that a slot may still come to have without outgrowing its sequence, and one at least. */
+const roomLeft = ({ sequence, lane }: Slot): number =>
+  Math.max(1, (sequence?.lengths?.[1] ?? Number.POSITIVE_INFINITY) - lane.tokens.length)
 
 const canBeCut = (sequence: Sequence): boolean => {
   const { length } = sequence

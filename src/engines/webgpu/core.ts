@@ -57,6 +57,7 @@ export class Core implements TokenModel {
       pages: new PagePool(parts.pages),
       windows: windows && new WindowPool(windows.pages, windows.window),
       states: states && new StatePool(states.shape.slots),
+      border: parts.decoder.border,
     }
     this.#slots = new Slots(parts.sampler.shape.slots)
   }
@@ -102,9 +103,9 @@ export class Core implements TokenModel {
     }
   }
 
-  open(): Sequence {
+  open(length = 0): Sequence {
     this.#assertOpen()
-    return new PagedSequence(this.#pools)
+    return new PagedSequence(this.#pools, length > (this.#pools.border ?? Number.POSITIVE_INFINITY))
   }
 
   async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
@@ -206,6 +207,8 @@ export class Core implements TokenModel {
       }
       const length = sequence.length + tokens.length + ahead
       if (length > this.contextLength) throw tooLong(this.contextLength, length)
+      const [, most = length] = sequence.lengths ?? []
+      if (length > most) throw new RangeError(`This sequence was opened for at most ${most} tokens, not ${length}.`)
       pages += sequence.needs(tokens.length + ahead)
     }
     if (pages > this.#pools.pages.free) {

@@ -16,13 +16,17 @@ class PlainModel implements TokenModel {
   readonly fingerprint = 'fp_plain'
   readonly freeTokens = 100_000
 
-  open(tokens: number[] = []): Sequence & { tokens: number[] } {
+  open(): Sequence & { tokens: number[] } {
+    return this.#with([])
+  }
+
+  #with(tokens: number[]): Sequence & { tokens: number[] } {
     return {
       tokens,
       get length() {
         return tokens.length
       },
-      clone: () => this.open([...tokens]),
+      clone: () => this.#with([...tokens]),
       truncate: (length) => void tokens.splice(length),
       close: () => {},
     }

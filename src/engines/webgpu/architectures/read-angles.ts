@@ -7,8 +7,8 @@ export interface ReadAngles {
   readonly angles: Angles
   /** Positions beyond which the angles would have to change while a sequence grows; absent: none. */
   readonly most?: number
-  /** Positions up to which they are those of most texts; longer sequences are for who asks for them. Absent: all. */
-  readonly usual?: number
+  /** Texts of more tokens are turned by others throughout. Absent: there are none. */
+  readonly border?: number
 }
 
 /** `size`: values of a head that are turned. `parameters`: transformers 5 keeps everything about angles in one object. */
@@ -28,9 +28,8 @@ export function readAngles(
   }
   if (scaling === 'dynamic') return { angles: { size, theta }, most: trained(fields) }
   const angles = { size, theta, ...(scaling && { scaling }) }
-  // The angles are one table for all sequences: a longer one than the original would change those of short ones too.
   const differs = scaling?.type === 'longrope' && scaling.short.some((each, i) => each !== scaling.long[i])
-  return { angles, ...(differs && { usual: scaling.originalLength }) }
+  return { angles, ...(differs && { border: scaling.originalLength }) }
 }
 
 /** Of a head, the share that is turned: beside the other parameters, or outside of them. */

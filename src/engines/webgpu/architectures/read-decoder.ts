@@ -40,7 +40,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
   }
   if (headSize % 2 !== 0) throw refuse(fields.model, `heads of ${headSize} values`)
   if (heads % keyHeads !== 0) throw refuse(fields.model, `${heads} attention heads over ${keyHeads} key heads`)
-  const { angles, most, usual: usualLength } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
+  const { angles, most, border } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
   const feedForward = traits.feedForward ?? always(readGated(fields))
   const shape: Omit<AttentionLayer, 'feedForward'> = {
     kind: 'attention',
@@ -61,7 +61,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     hidden,
     vocabulary: fields.count('vocab_size'),
     contextLength: Math.min(context, most ?? context),
-    ...(usualLength !== undefined && { usualLength }),
+    ...(border !== undefined && { border }),
     epsilon: fields.number('rms_norm_eps', 1e-5),
     ...(gate !== 'silu' && { gate }),
     layers: Array.from({ length: fields.count('num_hidden_layers') }, (_, layer) => {

@@ -22,7 +22,9 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
   const model: ModelPlan = asksWords ? read : { ...read, tied: true }
   if (model.layers.some(({ kind }) => kind !== 'attention')) throw refuse(name, 'vectors of a model with states')
   if (model.beside) throw refuse(name, 'vectors of a model whose layers are given their own (per-layer embeddings)')
-  const { hidden, contextLength: positions } = model
+  const { hidden, contextLength, border = contextLength } = model
+  // Texts are computed side by side, all by the same angles.
+  const positions = Math.min(contextLength, border)
   const vectors = outline.sentence
     ? readVectors(outline.sentence, name, hidden, positions)
     : scoreOf(outline, hidden, positions, name)

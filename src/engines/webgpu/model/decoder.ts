@@ -7,7 +7,7 @@ import type { Mixer, MixerRun } from './blocks/mixers/mixer.js'
 import type { SequenceMemory } from './kept.js'
 import { type Beside, type FeedForwardPlan, joinsApart, type LayerPlan, type ModelPlan } from './model-plan.js'
 import { roomOf } from './size.js'
-import type { BiasedMatrix, DecoderWeights } from './weights.js'
+import type { BiasedMatrix, DecoderWeights, LayerWeights } from './weights.js'
 
 /** By their columns. */
 type Widths = ReadonlyMap<number, Activations>
@@ -58,6 +58,8 @@ export class Decoder {
   readonly #room: Room
   /** By layer. */
   readonly #mixing: readonly Mixing[]
+  /** The same for texts beyond the model's border. */
+  readonly #mixingLong: readonly Mixing[]
   /**
    * What is added to `hidden` is multiplied by it. Embeddings come as they are, however the model scales them: as
    * everything else reads `hidden` through a norm, it may as well be smaller by that factor throughout. Where something
@@ -100,7 +102,16 @@ export class Decoder {
       logits: device.activations(wanted, rowLength ?? vocabulary),
       ...(model.beside && { beside: besideRoom(device, model, model.beside, rows, wanted) }),
     }
-    this.#mixing = model.layers.map((_, i) => this.#mixingOf(i))
+    this.#mixing = model.layers.map((_, i) => this.#mixingOf(i, weights.layers[i]!))
+    this.#mixingLong = model.layers.map((_, i) => {
+      const { longAngles: angles, ...layer } = weights.layers[i]!
+      return angles ? this.#mixingOf(i, { ...layer, angles }) : this.#mixing[i]!
+    })
+  }
+
+  /** Tokens beyond which a text is computed as a long one, by other angles throughout; undefined: there are no others. */
+  get border(): number | undefined {
+    return this.#weights.layers.some(({ longAngles }) => longAngles) ? this.#model.border : undefined
   }
 
   /** What its head makes in place of logits has so many numbers; undefined: it makes logits. */
@@ -118,15 +129,18 @@ export class Decoder {
     return this.#keeping < this.#model.layers.length - 1
   }
 
-  /** Runs the batch through all layers; `wanted` are the rows of which logits are made, in this order. */
-  forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array): Activations {
+  /**
+   * Runs the batch through all layers; `wanted` are the rows of which logits are made, in this order, `long`: all are of
+   * texts beyond the border.
+   */
+  forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long = false): Activations {
     const { layers, norm, head } = this.#weights
     const room = this.#room
     this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
     const all = wanted.length === pass.rows
     const end = wanted.length === 0 ? this.#keeping : layers.length - 1
-    for (let i = 0; i <= end; i++) this.layer(pass, i, i === end && !all ? wanted : undefined)
+    for (let i = 0; i <= end; i++) this.layer(pass, i, i === end && !all ? wanted : undefined, long)
     if (wanted.length === 0) return room.logits
     const from = all ? room.hidden : room.last
     const { matrix, bias } = head
@@ -171,9 +185,9 @@ export class Decoder {
   }
 
   /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */
-  layer(pass: Pass, index: number, wanted?: Int32Array): void {
+  layer(pass: Pass, index: number, wanted?: Int32Array, long = false): void {
     const { last, beside } = this.#room
-    const { mixer, lastMixed, still } = this.#mixing[index]!
+    const { mixer, lastMixed, still } = (long ? this.#mixingLong : this.#mixing)[index]!
     const { hidden } = still
     mixer.run({
       pass,
@@ -209,12 +223,11 @@ export class Decoder {
   }
 
   /** What a layer's mixer is given in every pass alike: steps of small models are short. */
-  #mixingOf(index: number): Mixing {
+  #mixingOf(index: number, weights: LayerWeights): Mixing {
     const { hidden: columns, layers, epsilon } = this.#model
     const { plan, caches, states } = this.#kept
     const { hidden, input, between, mixed, lastMixed } = this.#room
     const layer = layers[index]!
-    const weights = this.#weights.layers[index]!
     const mixer = mixerOf(layer)
     const widths = mixer.widths(layer, columns)
     const { cache, state } = plan.layers[index]!

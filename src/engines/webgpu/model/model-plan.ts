@@ -12,8 +12,8 @@ export interface ModelPlan {
   readonly vocabulary: number
   /** The longest sequence that the model was made for. */
   readonly contextLength: number
-  /** Unless a longer one is asked for: beyond it, short texts would be read otherwise too. @default no other */
-  readonly usualLength?: number
+  /** Texts of more tokens are turned by other angles, from their first token on. @default none are */
+  readonly border?: number
   /** Of all norms. */
   readonly epsilon: number
   readonly layers: readonly LayerPlan[]

@@ -31,7 +31,8 @@ const isMarked = ({ tokens, sample }: StepInput) => sample !== undefined && toke
 
 /**
  * A sequence that appends few tokens is never put beside
- * one that appends many, so that its answer does not depend on its company.
+ * one that appends many, so that its answer does not depend on its company; nor one of a long text beside one of a short
+ * text, where these are turned by other angles.
  */
 export function planPasses(
   batch: readonly StepInput[],
@@ -46,7 +47,7 @@ export function planPasses(
       const last = batch.map((input, i): StepInput => {
         return bodies.includes(i) ? { ...input, tokens: input.tokens.slice(-1) } : input
       })
-      return [...planPasses(body, { rows, few }), ...cut(last, bodies, few)]
+      return [...planPasses(body, { rows, few }), ...cutApart(last, bodies, few)]
     }
   }
   const short: number[] = []
@@ -55,7 +56,13 @@ export function planPasses(
     if (tokens.length <= few && few < rows) short.push(index)
     else long.push(index)
   })
-  return [...cut(batch, short, few), ...cut(batch, long, rows)]
+  return [...cutApart(batch, short, few), ...cutApart(batch, long, rows)]
+}
+
+function cutApart(batch: readonly StepInput[], inputs: readonly number[], rows: number): PlannedSpan[][] {
+  const isLong = (input: number) => (batch[input]!.sequence as PagedSequence).long
+  const near = inputs.filter((input) => !isLong(input))
+  return [...cut(batch, near, rows), ...cut(batch, inputs.filter(isLong), rows)]
 }
 
 /** A sequence's tokens are only cut where no pass could hold them, and then at the same places whatever lies beside. */

@@ -53,6 +53,7 @@ function rehearse(
   const rows = Array.from({ length: sampled }, (_, slot): SampleRow => {
     return { slot, temperature: 1, topP: 1, seed: 0, index: 0 }
   })
-  decoder.forward(pass, spans, Int32Array.from(rows.keys()))
+  const long = spans.some(({ tokens }) => position + tokens.length > (decoder.border ?? Number.POSITIVE_INFINITY))
+  decoder.forward(pass, spans, Int32Array.from(rows.keys()), long)
   decoder.sample(pass, sampler, rows)
 }

@@ -77,7 +77,7 @@ export function submitSpans(
     if (cleared.length > 0) pass.clearPages(cache, cleared)
     if (copies.length > 0) pass.copyPages(cache, copies)
   }
-  decoder.forward(pass, spans, new Int32Array(wanted))
+  decoder.forward(pass, spans, new Int32Array(wanted), planned[0]!.sequence.long)
   decoder.sample(pass, sampler, samples)
   const made = decoder.read(pass, wanted.length)
   const sampling = planned.filter(({ sample }) => sample)

@@ -13,9 +13,13 @@ export interface SequencePools {
   readonly windows?: WindowPool | undefined
   /** Absent: no layer has states. */
   readonly states?: StatePool | undefined
+  /** Tokens beyond which a text is computed otherwise, from its first token on; absent: none is. */
+  readonly border?: number | undefined
 }
 
 export class PagedSequence implements Sequence {
+  /** Of a text beyond the border. */
+  readonly long: boolean
   readonly #pools: SequencePools
   readonly #list: PageList
   readonly windows: WindowList | undefined
@@ -23,9 +27,10 @@ export class PagedSequence implements Sequence {
   #length = 0
   #closed = false
 
-  constructor(pools: SequencePools) {
+  constructor(pools: SequencePools, long = false) {
     const { pages, windows, states } = pools
     this.#pools = pools
+    this.long = long
     this.#list = new PageList(pages)
     this.windows = windows && new WindowList(windows, () => this.#cut(0))
     this.history = states && new StateHistory(states, (length) => this.#cut(length))
@@ -42,6 +47,12 @@ export class PagedSequence implements Sequence {
   /** Pages in order, at least up to the last token. A view: it changes with the sequence. */
   get pages(): Int32Array {
     return this.#list.pages
+  }
+
+  get lengths(): readonly [least: number, most: number] | undefined {
+    const { border } = this.#pools
+    if (border === undefined) return undefined
+    return this.long ? [border + 1, Number.POSITIVE_INFINITY] : [0, border]
   }
 
   belongsTo(pools: SequencePools): boolean {
@@ -70,7 +81,7 @@ export class PagedSequence implements Sequence {
 
   clone(): PagedSequence {
     this.#assertOpen()
-    const other = new PagedSequence(this.#pools)
+    const other = new PagedSequence(this.#pools, this.long)
     other.#list.shareWith(this.#list)
     if (this.windows) other.windows?.shareWith(this.windows)
     if (this.history) other.history?.copyFrom(this.history)

@@ -82,10 +82,7 @@ export function sizeOf(
     const what = `an 8-bit cache (cacheType: 'q8_0') for heads of ${odd.headSize} values, no multiple of 32,`
     throw refuse(name, what, 'Leave cacheType away.')
   }
-  const context = Math.min(
-    options.contextLength ?? Math.min(CONTEXT, model.usualLength ?? CONTEXT),
-    model.contextLength,
-  )
+  const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
   const weights = weightBytes(device, tensors)
   const host = sum((tensors.beside?.tables ?? []).map(hostBytes))
   const slots = stateSlots(kept, maxBatch)
@@ -162,7 +159,9 @@ interface Work {
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, context } = of
-  const { hidden, vocabulary, rowLength = vocabulary, layers, beside } = model
+  const { hidden, vocabulary, rowLength = vocabulary, layers, beside, border = Number.POSITIVE_INFINITY } = model
+  // Those of short texts stand beside those of long ones.
+  const positions = context + (context > border ? border : 0)
   const { input, between, mixed, feedForwards } = roomOf(model)
   const inner = feedForwards.map(({ written }) => written)
   const within = sum(feedForwards.map(({ prepared }) => prepared))
@@ -178,7 +177,7 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const cpu = info.kind === 'cpu'
   const prepared = cpu ? rows * (hidden + sum(mixed) + within) + maxBatch * (hidden + sum(mixed)) : 0
   const sampler = (cpu ? 4 : maxBatch) * vocabulary
-  return 4 * (rows * perRow + maxBatch * perLogits + given + prepared + sampler + context * sum(angles.values()))
+  return 4 * (rows * perRow + maxBatch * perLogits + given + prepared + sampler + positions * sum(angles.values()))
 }
 
 interface RoomOfLayers extends Readonly<Record<'input' | 'between' | 'mixed', ReadonlySet<number>>> {

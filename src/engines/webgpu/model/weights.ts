@@ -2,7 +2,7 @@
 import type { Matrix, Vector } from '../contract.js'
 import { angleTable } from './angles.js'
 import { HostRows } from './host-rows.js'
-import type { LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
+import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
 import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 import type { TensorLoader } from './tensors.js'
 
@@ -19,6 +19,8 @@ export interface LayerWeights {
   readonly vectors: Readonly<Partial<Record<VectorRole, Vector>>>
   /** Of attention. */
   readonly angles?: Vector
+  /** Of texts beyond the model's border, where they may become so long. */
+  readonly longAngles?: Vector
 }
 
 export interface DecoderWeights {
@@ -40,20 +42,24 @@ export async function loadWeights(
 ): Promise<DecoderWeights> {
   const tables = new Map<string, Vector>()
   /** Layers that turn alike share a table. */
-  const tableOf = (layer: LayerPlan): Vector | undefined => {
-    if (layer.kind !== 'attention') return undefined
-    const { angles, headSize } = layer
-    const key = JSON.stringify([angles, headSize])
-    const table = tables.get(key) ?? loader.floats(angleTable(positions, angles, headSize))
+  const tableOf = ({ angles, headSize }: AttentionLayer, length: number): Vector => {
+    const key = JSON.stringify([angles, headSize, length])
+    const table = tables.get(key) ?? loader.floats(angleTable(length, angles, headSize))
     tables.set(key, table)
     return table
+  }
+  const { border = Number.POSITIVE_INFINITY } = model
+  const anglesOf = (layer: LayerPlan): Pick<LayerWeights, 'angles' | 'longAngles'> => {
+    if (layer.kind !== 'attention') return {}
+    const angles = tableOf(layer, Math.min(border, positions))
+    return positions > border ? { angles, longAngles: tableOf(layer, positions) } : { angles }
   }
   let done = 0
   const [embedding, layers, norm, ownHead] = await allOf([
     loader.matrix(tensors.embedding),
     allOf(
       tensors.layers.map(async (planned, i) => {
-        const layer = await loadLayer(loader, planned, tableOf(model.layers[i]!))
+        const layer = await loadLayer(loader, planned, anglesOf(model.layers[i]!))
         onLayer?.(++done, tensors.layers.length)
         return layer
       }),
@@ -73,7 +79,7 @@ export async function loadWeights(
 async function loadLayer(
   loader: TensorLoader,
   planned: PlannedLayer,
-  angles: Vector | undefined,
+  angles: Pick<LayerWeights, 'angles' | 'longAngles'>,
 ): Promise<LayerWeights> {
   const [vectors, matrices] = await allOf([
     allOf(Object.entries(planned.vectors).map(async ([role, of]) => [role, await loader.vector(of)] as const)),
@@ -87,7 +93,7 @@ async function loadLayer(
   return {
     matrices: Object.fromEntries(matrices),
     vectors: Object.fromEntries(vectors),
-    ...(angles && { angles }),
+    ...angles,
   }
 }
 
