@@ -58,7 +58,7 @@ describe('decide', () => {
       mood: {
         type: 'score',
         score: expect.closeTo(10 / 7, 12),
-        confidence: expect.closeTo(5 / 14, 12),
+        confidence: expect.closeTo(1 / 7, 12),
         probabilities: { bad: 1 / 7, fair: 2 / 7, good: 4 / 7 },
       },
     })

@@ -282,7 +282,8 @@ describe('POST systemone', () => {
           score: expect.closeTo(34 / 15, 12),
           legend: { 0: 'little', 1: { more: 1 }, 2: null, 3: ['x'] },
           probabilities: { 0: 1 / 15, 1: 2 / 15, 2: 4 / 15, 3: 8 / 15 },
-          confidence: expect.closeTo((8 / 15 - 1 / 4) / (3 / 4), 12),
+          // Its mean distance from the likeliest, against 1 of four levels that are all alike.
+          confidence: expect.closeTo(1 - (3 * 1 + 2 * 2 + 4) / 15, 12),
         },
         not: { type: 'refusal' },
       },

@@ -8,6 +8,19 @@ export function confidenceOf(probabilities: readonly number[]): number {
   return probabilities.length === 1 ? 1 : (Math.max(...probabilities) - chance) / (1 - chance)
 }
 
+/**
+ * TypeSafe's of levels: how near the others lie to the likeliest, against levels that are all alike around their middle.
+ * Never below 0.
+ */
+export function scoreConfidenceOf(probabilities: readonly number[]): number {
+  const { length } = probabilities
+  if (length === 1) return 1
+  const [most, middle] = [likeliest(probabilities), (length - 1) / 2]
+  const away = probabilities.reduce((sum, probability, level) => sum + probability * Math.abs(level - most), 0)
+  const alike = probabilities.reduce((sum, _, level) => sum + Math.abs(level - middle), 0) / length
+  return Math.max(0, 1 - away / alike)
+}
+
 export function wireDecisions({ model, questions }: DecisionsRequest, decided: Decided) {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens = 0 } = decided.usage
   return {
@@ -29,12 +42,13 @@ function answerOf({ type, name, values }: AskedQuestion, decision: Decision): ob
   const { probabilities } = decision
   const mass = massOf(decision)
   if (type === 'predicate') return { type, name, probability: probabilities[0], ...mass }
-  const confidence = confidenceOf(probabilities)
   if (type === 'choice') {
+    const confidence = confidenceOf(probabilities)
     const told = probabilities.map((probability, i) => ({ value: values[i]!, probability }))
     return { type, name, choice: values[likeliest(probabilities)], confidence, probabilities: told, ...mass }
   }
   const told = probabilities.map((probability, value) => ({ label: values[value]!, value, probability }))
+  const confidence = scoreConfidenceOf(probabilities)
   return { type, name, score: meanOf(probabilities), confidence, probabilities: told, ...mass }
 }
 
@@ -56,10 +70,11 @@ function namedAnswer({ type, options, legend }: NamedQuestion, decision: Decisio
   const mass = massOf(decision)
   if (type === 'predicate') return { type: 'noul', noul: all[0], ...mass }
   const probabilities = Object.fromEntries(options.map(({ text }, i) => [text, all[i]]))
-  const confidence = confidenceOf(all)
-  if (type === 'choice') return { type, choice: options[likeliest(all)]!.text, probabilities, confidence, ...mass }
+  if (type === 'choice') {
+    return { type, choice: options[likeliest(all)]!.text, probabilities, confidence: confidenceOf(all), ...mass }
+  }
   const told = Object.fromEntries(legend.map((level, i) => [i, level]))
-  return { type, score: meanOf(all), legend: told, probabilities, confidence, ...mass }
+  return { type, score: meanOf(all), legend: told, probabilities, confidence: scoreConfidenceOf(all), ...mass }
 }
 
 /** The first of those that are as likely. */
