@@ -95,7 +95,8 @@ describe('upstream', () => {
   it('passes on everything that was asked', async () => {
     const seen: unknown[] = []
     const { chat } = await chained((call) => {
-      const { signal, id, grammar, toolGrammar, describeSchema, ...rest } = call
+      // Who asks is each service's own.
+      const { signal, id, caller, grammar, toolGrammar, describeSchema, ...rest } = call
       seen.push(rest)
       return 'Hi'
     })
@@ -128,7 +129,7 @@ describe('upstream', () => {
     }
     expect((await chat(body)).status).toBe(200)
     const direct = serviceOf((request) => {
-      const { signal, id, grammar, toolGrammar, describeSchema, ...rest } = request
+      const { signal, id, caller, grammar, toolGrammar, describeSchema, ...rest } = request
       seen.push(rest)
       return 'Hi'
     })
