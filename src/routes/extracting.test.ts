@@ -16,10 +16,10 @@ function decoding({ evidence = true, ...options }: Parameters<typeof setUp>[0] &
     generate: (call) => decoder.generate(call),
   }
   const { ask } = serviceOf(engine)
-  const post = async (fields: object, signal?: AbortSignal) =>
+  const post = async (fields: object, signal?: AbortSignal, state = STATE) =>
     ask('/extractions', {
       method: 'POST',
-      body: JSON.stringify({ model: MODEL, state: STATE, fields }),
+      body: JSON.stringify({ model: MODEL, state, fields }),
       headers: { 'content-type': 'application/json' },
       ...(signal && { signal }),
     })
@@ -57,6 +57,13 @@ describe('fields of one text', () => {
     )
     expect(said.length).toBeGreaterThan(3)
     for (const one of said) expect(STATE).toContain(one)
+  })
+
+  it('have answers where a text has nothing to quote, and where it is too long to be looked through', async () => {
+    for (const state of [' \n\u0301\n', 'a', `${'the '.repeat(40_000)}`]) {
+      const answer = await decoding({ contextLength: 65_536, pages: 8192 }).post(fieldsOf(2), undefined, state)
+      expect([state.length, jsonOf(answer).error]).toEqual([state.length, undefined])
+    }
   })
 
   it('answer as they do alone', async () => {
