@@ -9,7 +9,7 @@ import { ministral3 } from './mistral3.js'
 import { phi3, phi4Mini } from './phi3.js'
 import { mistral, qwen2, qwen3 } from './qwen.js'
 import { qwen35 } from './qwen3-5.js'
-import { exaone4, granite, granite4, olmo2, smollm3 } from './variants.js'
+import { arcee, exaone4, granite, granite4, olmo2, smollm3 } from './variants.js'
 
 export const CASES: readonly Case[] = [
   llama,
@@ -36,4 +36,5 @@ export const CASES: readonly Case[] = [
   granite4,
   olmo2,
   exaone4,
+  arcee,
 ]

@@ -285,3 +285,40 @@ function afterGguf(shape: LlamaShape, weights: Weights): GgufTensor[] {
   }
   return list
 }
+
+const ARCEE: LlamaShape = { ...SMALL, layers: 3, inner: 320 }
+const GATE = 'mlp.gate_proj'
+const ARCEE_MISTAKES: Readonly<Record<string, (x: number) => number>> = {
+  'takes relu alone': (x) => Math.max(0, x),
+  'takes silu': silu,
+}
+
+/** No gates: relu, squared, between two matrices. */
+export const arcee: Case = {
+  name: 'arcee',
+  config: {
+    ...llamaConfig(ARCEE, 'arcee', 'ArceeForCausalLM'),
+    hidden_act: 'relu2',
+    attention_bias: false,
+    mlp_bias: false,
+  },
+  tensors: llamaTensors(ARCEE).filter(({ name }) => !name.includes(GATE)),
+  prompt: 80,
+  mistakes: Object.keys(ARCEE_MISTAKES),
+  reference: (weights, mistake, kept) =>
+    llamaReference(ARCEE, weights, {
+      kept,
+      feedForward(x, at) {
+        const activated = ARCEE_MISTAKES[mistake ?? ''] ?? ((value: number) => Math.max(0, value) ** 2)
+        return product(weights(`${at}.down_proj.weight`), product(weights(`${at}.up_proj.weight`), x).map(activated))
+      },
+    }),
+  gguf: {
+    architecture: 'arcee',
+    metadata: (out) => llamaMetadata(out, 'arcee', ARCEE),
+    tensors: (weights) => {
+      const some: Weights = (name) => (name.includes(GATE) ? new Float64Array(0) : weights(name))
+      return llamaGgufTensors(ARCEE, some, true).filter(({ values }) => values.length > 0)
+    },
+  },
+}

@@ -19,7 +19,7 @@ import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
-import { exaone4, granite, granite4, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
+import { arcee, exaone4, granite, granite4, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
 import type { Weights } from '../../../../scripts/models/family.js'
 import { answerOf, compare, retold } from '../../../../scripts/models/judge.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
@@ -41,6 +41,7 @@ import { readModel } from './index.js'
 
 const COUNT = 12
 const CASES = [
+  arcee,
   exaone4,
   gemma1,
   gemma2,
@@ -380,7 +381,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe])(
+  it.each([arcee, gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../platform/json.js'
 import type { Naming } from '../../../repository/source.js'
 import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
+import { arcee } from './arcee.js'
 import type { Architecture } from './architecture.js'
 import { exaone4 } from './exaone4.js'
 import { Fields, record } from './fields.js'
@@ -32,6 +33,7 @@ import { qwen3Moe } from './qwen3-moe.js'
 import { smollm3 } from './smollm3.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
+  arcee,
   exaone4,
   gemma,
   gemma2,

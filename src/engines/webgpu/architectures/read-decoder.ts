@@ -1,12 +1,26 @@
 /** What the configurations of most decoders have in common. */
-import type { AttentionLayer, FeedForwardPlan, LayerPlan, MatrixRole, ModelPlan } from '../model/model-plan.js'
+import type {
+  AttentionLayer,
+  FeedForwardPlan,
+  GatedPlan,
+  LayerPlan,
+  MatrixRole,
+  ModelPlan,
+} from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Fields } from './fields.js'
 import { type ReadAngles, readAngles } from './read-angles.js'
 
 /** Roles that have biases where a configuration asks for them. */
 export const ATTENTION_BIAS: readonly MatrixRole[] = ['qkv', 'output']
-export const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'down']
+export const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'up', 'down']
+
+/** How configurations call what gates go through. */
+const ACTIVATIONS: ReadonlyMap<ModelPlan['gate'], readonly string[]> = new Map([
+  ['silu', ['silu', 'swish']],
+  ['gelu', ['gelu_pytorch_tanh', 'gelu_tanh']],
+  ['relu2', ['relu2']],
+])
 
 export interface DecoderTraits {
   /** @default what the configuration says of `attention_bias` and `mlp_bias` */
@@ -35,7 +49,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
   const headSize = fields.number('head_dim', hidden / heads)
   const { queryKeyNorm, norms = 'before', gate = 'silu' } = traits
   for (const key of ['hidden_act', 'hidden_activation']) {
-    const known = gate === 'gelu' ? ['gelu_pytorch_tanh', 'gelu_tanh'] : ['silu', 'swish']
+    const known = ACTIVATIONS.get(gate)!
     fields.word(key, known, known[0]!)
   }
   if (headSize % 2 !== 0) throw refuse(fields.model, `heads of ${headSize} values`)
@@ -78,7 +92,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
 
 const always = (plan: FeedForwardPlan) => () => plan
 
-export function readGated(fields: Fields): FeedForwardPlan {
+export function readGated(fields: Fields): GatedPlan {
   return { kind: 'gated', size: fields.count('intermediate_size') }
 }
 

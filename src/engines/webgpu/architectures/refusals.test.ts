@@ -117,7 +117,7 @@ describe.each(CASES)('$name', (of) => {
 
   it('is refused for an activation that is not its own', () => {
     for (const field of ['hidden_act', 'hidden_activation']) {
-      expect(() => plan(configured(outline, { [field]: 'relu2' }))).toThrow(`${field} = "relu2"`)
+      expect(() => plan(configured(outline, { [field]: 'relu6' }))).toThrow(`${field} = "relu6"`)
     }
   })
 

@@ -21,8 +21,8 @@ export interface ProjectOptions {
   readonly gate?: Gate | undefined
 }
 
-/** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one. */
-export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid', 'relu'] as const
+/** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one; `relu2` is relu times itself. */
+export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid', 'relu', 'relu2'] as const
 export type Gate = (typeof GATES)[number]
 
 export interface JoinOptions {

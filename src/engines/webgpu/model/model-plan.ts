@@ -62,11 +62,17 @@ export interface LayerShape {
 }
 
 /** What a layer does with each row by itself. */
-export type FeedForwardPlan = GatedPlan | ExpertsPlan
+export type FeedForwardPlan = GatedPlan | UngatedPlan | ExpertsPlan
 
 /** Gates and values of `size`, whose product goes through the last matrix. */
 export interface GatedPlan {
   readonly kind: 'gated'
+  readonly size: number
+}
+
+/** One matrix, an activation, another matrix. */
+export interface UngatedPlan {
+  readonly kind: 'ungated'
   readonly size: number
 }
 
@@ -144,6 +150,8 @@ export type MatrixRole =
   | 'rates'
   | 'mixerOut'
   | 'gateUp'
+  /** Where there are no gates. */
+  | 'up'
   | 'down'
   /** Of experts: what scores them, and all their matrices, one below the other. */
   | 'router'

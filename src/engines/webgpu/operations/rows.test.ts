@@ -18,6 +18,7 @@ const GATES = {
   silu: (x: number) => x / (1 + Math.exp(-x)),
   gelu: (x: number) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
   relu: (x: number) => Math.max(0, x),
+  relu2: (x: number) => Math.max(0, x) ** 2,
   gelu_erf: (x: number) => (Math.abs(x) > 8 ? Math.max(0, x) : 0.5 * x * (1 + erf(x / Math.SQRT2))),
 }
 
@@ -128,7 +129,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     out.destroy()
   })
 
-  it.each(['silu', 'gelu', 'gelu_erf', 'relu'] as const)('values go through %s', async (gate) => {
+  it.each(['silu', 'gelu', 'gelu_erf', 'relu', 'relu2'] as const)('values go through %s', async (gate) => {
     const got = await joined(() => ({ gate }))
     values.forEach((value, i) => {
       const expected = GATES[gate](value)

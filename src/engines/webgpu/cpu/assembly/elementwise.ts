@@ -1,5 +1,5 @@
 /** What happens between the matrix products, row by row. */
-import { GELU, RELU, SIGMOID, SILU } from './abi'
+import { GELU, RELU, RELU2, SIGMOID, SILU } from './abi'
 import { exp4 } from './exp'
 
 function sum4(v: v128): f32 {
@@ -151,6 +151,7 @@ function geluErf4(x: v128): v128 {
 function gate4(gate: i32, value: v128): v128 {
   if (gate === SIGMOID) return sigmoid4(value)
   if (gate === RELU) return f32x4.max(value, f32x4.splat(0))
+  if (gate === RELU2) return f32x4.mul(value, f32x4.max(value, f32x4.splat(0)))
   return gate === SILU ? silu4(value) : gate === GELU ? gelu4(value) : geluErf4(value)
 }
 

@@ -8,6 +8,7 @@ export function gateOf(gate: Gate = 'silu'): string {
   if (gate === 'silu') return 'gate / (1.0 + exp(-gate))'
   // Of one value and of four alike.
   if (gate === 'relu') return '0.5 * (gate + abs(gate))'
+  if (gate === 'relu2') return '0.5 * gate * (gate + abs(gate))'
   if (gate === 'gelu_erf') return 'exactGelu(vec4<f32>(gate)).x'
   return 'gate / (1.0 + exp(-1.5957691216 * gate * fma(0.044715 * gate, gate, 1.0)))'
 }

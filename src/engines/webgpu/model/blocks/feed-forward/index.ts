@@ -3,10 +3,11 @@ import type { FeedForwardPlan } from '../../model-plan.js'
 import { experts } from './experts.js'
 import type { FeedForward, FeedForwardRoom } from './feed-forward.js'
 import { gated } from './gated.js'
+import { ungated } from './ungated.js'
 
 const KINDS: {
   readonly [Kind in FeedForwardPlan['kind']]: FeedForward<Extract<FeedForwardPlan, { kind: Kind }>, FeedForwardRoom>
-} = { gated, experts }
+} = { gated, ungated, experts }
 
 export function feedForwardOf(plan: FeedForwardPlan): FeedForward<FeedForwardPlan, FeedForwardRoom> {
   // A layer's is only ever given to its own kind.

@@ -1,0 +1,18 @@
+import type { Architecture } from './architecture.js'
+import { llama } from './llama.js'
+import { NAMES } from './names.js'
+import { readDecoder, readGated } from './read-decoder.js'
+
+/** Llama with an MLP without gates, whose activation is relu times itself. */
+export const arcee: Architecture = {
+  ...llama,
+  names: {
+    huggingface: { ...NAMES.huggingface, up: 'model.layers.#.mlp.up_proj' },
+    gguf: { ...NAMES.gguf, up: 'blk.#.ffn_up' },
+  },
+  gguf: { interleaved: true, own: () => ({ hidden_act: 'relu2' }) },
+  read(fields) {
+    const { size } = readGated(fields)
+    return readDecoder(fields, { gate: 'relu2', feedForward: () => ({ kind: 'ungated', size }) })
+  },
+}
