@@ -2,7 +2,8 @@
  * How good local-v1/nano is on what it has never seen, through the real `/v1` on the CPU device:
  * `tsx scripts/check-nano.ts [--cases a.jsonl,b.jsonl] [--model folder] [--limit n] [--show n] [--no-chat]`.
  * `--answers file` judges the answers in it, one JSON a line, instead of the model's; `--save file` keeps the model's.
- * `--layout spaced`, `--layout '{"indent":2}'`, `--layout '{"whitespace":20}'`: answers laid out so.
+ * `--layout spaced`, `--layout '{"indent":2}'`, `--layout '{"whitespace":20}'`: answers laid out so; `--layout` alone asks
+ * under each, and prints what is right under which.
  * A case: `{ split, system, user, schema, answer, kinds? }`, asked greedily with strict JSON and judged field by field;
  * then the questions of `eval/decisions.txt`, each as a strict enum and by `/decisions`; then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
  * Exits with 1 when a bar is missed.
@@ -44,7 +45,16 @@ const LONGEST_TALK = 60
 const AT_ONCE = 4
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 
+/** Those that `--layout` alone compares. */
+const LAYOUTS = ['compact', 'spaced', '{"indent":2}', '{"whitespace":20}']
+/** An option without a value where one may stand. */
+const args = process.argv.slice(2).flatMap((arg, i, all) => {
+  const isAlone = arg === '--layout' && (all[i + 1] ?? '--').startsWith('--')
+  return isAlone ? ['--layout', LAYOUTS.join('|')] : [arg]
+})
+
 const { values: options } = parseArgs({
+  args,
   options: {
     cases: {
       type: 'string',
@@ -107,7 +117,11 @@ const engine = webgpu({
 const v1 = createV1({ engine, keys: 'none' })
 const started = performance.now()
 const given = options.answers === undefined ? undefined : readLines(options.answers).map((line) => JSON.parse(line))
-const answers = given ?? (await each(cases, (one) => ask(v1, one)))
+if (options.layout?.includes('|')) {
+  await compareLayouts(v1)
+  process.exit(0)
+}
+const answers = given ?? (await each(cases, (one) => ask(v1, one, options.layout)))
 if (options.save) writeFileSync(options.save, answers.map((answer) => `${JSON.stringify(answer)}\n`).join(''))
 const missed = report(cases, answers)
 if (!given && !(await decidesWell(v1))) missed.push('decisions')
@@ -154,13 +168,13 @@ async function post<T>(v1: V1, path: string, body: Record<string, unknown>): Pro
   return (await response.json()) as T
 }
 
-async function ask(v1: V1, { system, user, schema }: Case): Promise<unknown> {
+async function ask(v1: V1, { system, user, schema }: Case, layout?: string): Promise<unknown> {
   const answer = await post<Completion>(v1, 'chat/completions', {
     messages: [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content: user }],
     temperature: 0,
     max_tokens: 400,
     response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
-    ...(options.layout !== undefined && { layout: layoutOf(options.layout) }),
+    ...(layout !== undefined && { layout: layoutOf(layout) }),
   })
   if (!answer.choices) throw new Error(answer.error?.message ?? 'no answer')
   try {
@@ -168,6 +182,21 @@ async function ask(v1: V1, { system, user, schema }: Case): Promise<unknown> {
   } catch {
     return { broken: answer.choices[0].message.content }
   }
+}
+
+/** The same questions under each layout: exactly right fields, answers that are wholly right, and what they cost. */
+async function compareLayouts(v1: V1): Promise<void> {
+  console.log(`${cases.length} texts\n${'layout'.padEnd(18)} fields exactly right   answers wholly right`)
+  for (const layout of LAYOUTS) {
+    const answers = await each(cases, (one) => ask(v1, one, layout))
+    const judged = cases.map((one, i) => judgedFields(one, (answers[i] ?? {}) as Record<string, unknown>))
+    const fields = judged.flat()
+    const right = fields.filter(({ good }) => good).length
+    const whole = judged.filter((some) => some.every(({ good }) => good)).length
+    const share = (part: number, all: number) => `${part} of ${all} (${((100 * part) / all).toFixed(1)} %)`
+    console.log(`${layout.padEnd(18)} ${share(right, fields.length).padEnd(22)} ${share(whole, cases.length)}`)
+  }
+  await v1.close()
 }
 
 /** Each question alone, its choices as an enum; chance and always the first show what a share is worth. */
@@ -275,15 +304,12 @@ function report(cases: readonly Case[], answers: readonly unknown[]): string[] {
   let shown = Number(options.show)
   cases.forEach((one, i) => {
     const got = (answers[i] ?? {}) as Record<string, unknown>
-    const fields = Object.keys((one.schema.properties as Record<string, unknown>) ?? one.answer)
     let right = true
-    for (const field of fields) {
-      for (const [kind, good] of judge(got[field], one.answer[field])) {
-        splits.add(one.split, good)
-        kinds.add(one.kinds?.[field] ?? kind, good)
-        if (standsIn(one.user, one.answer[field])) stretches.add(one.split, good)
-        right &&= good
-      }
+    for (const { field, kind, good } of judgedFields(one, got)) {
+      splits.add(one.split, good)
+      kinds.add(one.kinds?.[field] ?? kind, good)
+      if (standsIn(one.user, one.answer[field])) stretches.add(one.split, good)
+      right &&= good
     }
     whole.add(one.split, right)
     if (!right && shown-- > 0)
@@ -309,6 +335,11 @@ function standsIn(text: string, value: unknown): boolean {
     typeof value === 'number' &&
     (text.match(/\d[\d,]*(\.\d+)?/g) ?? []).some((n) => Number(n.replaceAll(',', '')) === value)
   )
+}
+
+function judgedFields(one: Case, got: Record<string, unknown>): { field: string; kind: string; good: boolean }[] {
+  const fields = Object.keys((one.schema.properties as Record<string, unknown>) ?? one.answer)
+  return fields.flatMap((field) => judge(got[field], one.answer[field]).map(([kind, good]) => ({ field, kind, good })))
 }
 
 /** What is asked of one field: itself, or each field of the objects in it. A record too many or too few is a fault. */

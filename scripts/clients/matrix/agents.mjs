@@ -30,6 +30,8 @@ function conversation({ url, key, model, history }, useResponses) {
         temperature: 0,
         maxTokens: choice === 'auto' || choice === 'none' ? Math.max(16, WORDS) : CALL,
         toolChoice: typeof choice === 'object' ? choice.name : choice,
+        // After a stream of nothing it asks again.
+        ...(!useResponses && { providerData: { min_tokens: choice === 'auto' || choice === 'none' ? 1 : 0 } }),
       },
     })
   return {

@@ -20,16 +20,19 @@ function conversation({ url, key, model, history }) {
       const chat = llm(isHeld ? CALL : WORDS)
       let text = ''
       let options
+      // A stream tells each call by itself, again and again.
+      const told = new Map()
       if (stream) {
         for await (const piece of await chat.chat({ ...asked, stream: true })) {
           text += piece.delta
-          if (piece.options && 'toolCall' in piece.options) options = piece.options
+          for (const call of piece.options?.toolCall ?? []) told.set(call.id, call)
         }
       } else {
         const { message } = await chat.chat(asked)
         text = message.content
         options = message.options
       }
+      if (told.size > 0) options = { toolCall: [...told.values()] }
       const calls = (options?.toolCall ?? []).map(({ id, name, input }) => {
         return { id, name, input: typeof input === 'string' ? read(input, choice) : input }
       })
