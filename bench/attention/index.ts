@@ -1,0 +1,78 @@
+/**
+ * Attention of one token on the CPU device, over keys and values in f16 and in 8 bits, in turns within one run: how long
+ * it takes, and how fast it reads them. One thread; the processor's time, the best of the rounds.
+ *
+ *     npm run bench:attention
+ */
+import process from 'node:process'
+import { type CacheType, cacheBytes, PAGE } from '../../src/engines/webgpu/contract.js'
+import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { angleTable } from '../../src/engines/webgpu/model/angles.js'
+
+/** Query heads, key heads, values of a head: a Llama of 1B, a Qwen of 0.5B and one of 0.6B. */
+const SHAPES = [
+  [32, 8, 64],
+  [14, 2, 64],
+  [16, 8, 128],
+] as const
+const LENGTHS = [512, 2048, 8000]
+const TYPES: readonly CacheType[] = ['f16', 'q8_0']
+const ROUNDS = 7
+/** Operations of one pass, which takes some time itself. */
+const OPERATIONS = 20
+const CHUNK = 64
+
+const milliseconds = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+async function attending(type: CacheType, length: number, [heads, keyHeads, headSize]: (typeof SHAPES)[number]) {
+  const device = await openCpuDevice({ threads: 1 })
+  const width = (heads + 2 * keyHeads) * headSize
+  const count = Math.ceil(length / PAGE)
+  const cache = device.cache({ layers: 1, pages: count, heads: keyHeads, headSize, type })
+  const [qkv, out] = [device.activations(CHUNK, width), device.activations(CHUNK, heads * headSize)]
+  const angles = device.vector(angleTable(length, { size: headSize, theta: 10000 }, headSize))
+  const pages = Int32Array.from({ length: count }, (_, i) => i)
+  const values = Float32Array.from({ length: CHUNK * width }, (_, i) => Math.sin(i * i))
+  const data = new Uint8Array(values.buffer)
+  const table = device.matrix({ format: 'f32', rows: CHUNK, columns: width, data })
+  for (let position = 0; position < length; position += CHUNK) {
+    const tokens = Int32Array.from({ length: Math.min(CHUNK, length - position) }, (_, k) => k)
+    const pass = device.begin({ spans: [{ tokens, position, pages }] })
+    pass.embed(table, qkv)
+    pass.place(qkv, cache, 0, { heads, angles })
+    await pass.submit()
+  }
+  return {
+    async once(): Promise<number> {
+      const pass = device.begin({ spans: [{ tokens: Int32Array.of(3), position: length - 1, pages }] })
+      pass.embed(table, qkv)
+      for (let i = 0; i < OPERATIONS; i++) pass.attend(qkv, cache, 0, out, { heads, scale: headSize ** -0.5 })
+      const read = pass.read(out, 1)
+      const began = milliseconds()
+      await pass.submit()
+      await read
+      return (milliseconds() - began) / OPERATIONS
+    },
+    close: () => device.destroy(),
+  }
+}
+
+console.log('heads, key heads, values of a head; positions; ms and GB/s in f16, in 8 bits; f16 / 8 bits')
+for (const shape of SHAPES) {
+  for (const length of LENGTHS) {
+    const open = await Promise.all(TYPES.map((type) => attending(type, length, shape)))
+    const best = TYPES.map(() => Number.POSITIVE_INFINITY)
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const [i, each] of open.entries()) best[i] = Math.min(best[i]!, await each.once())
+    }
+    for (const each of open) each.close()
+    const told = TYPES.map((type, i) => {
+      const bytes = 2 * length * shape[1] * cacheBytes(type, shape[2])
+      return `${best[i]!.toFixed(3)} ms ${(bytes / best[i]! / 1e6).toFixed(1)} GB/s`
+    })
+    console.log(`${shape.join(', ')}; ${length}; ${told.join('; ')}; ${(best[0]! / best[1]!).toFixed(2)}`)
+  }
+}
