@@ -91,6 +91,27 @@ describe('admission', () => {
     expect(admission.running).toBe(2)
   })
 
+  it('lets a call of more answers than there are places in beside one other of its only caller', async () => {
+    const admission = new Admission({ maxInFlight: 3, maxQueue: 1, soleCaller: true })
+    await admission.enter('a', never)
+    await admission.enter('a', never, { weight: 100 })
+    expect([admission.running, admission.waiting]).toEqual([2, 0])
+    void admission.enter('a', never)
+    expect(admission.waiting).toBe(1)
+  })
+
+  it('passes over whoever holds more, whoever has the turn', async () => {
+    const { started, releases, enter } = door(6, 10)
+    for (const name of ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'a5', 'b2']) void enter(name[0]!, name)
+    await settled()
+    expect(started).toEqual(['a1', 'a2', 'a3', 'b1', 'a4', 'c1'])
+    // One is free for whoever has none, then one more: a has three of them, and b one.
+    releases[5]!()
+    releases[0]!()
+    await settled()
+    expect(started.slice(6)).toEqual(['b2'])
+  })
+
   it('counts a call of many answers as so many, and lets whoever has none begin with what is free', async () => {
     const { started, releases, enter } = door(8, 10)
     const many = (name: string) => enter(name[0]!, name, never, { weight: 8 })
@@ -180,6 +201,20 @@ describe('admission', () => {
     // b1 displaces one of a's. c1 could never wait. b2 would leave b with more than a: nobody goes for nothing.
     expect(refused).toEqual(['a4', 'c1', 'b2'])
     expect(admission.waiting).toBe(4)
+  })
+
+  it('looks at bytes where as many wait as may, and at their number where they are more', async () => {
+    const { admission, refused, tryEnter } = door(1, 3, 100)
+    for (const [name, bytes] of Object.entries({ a0: 0, a1: 5, b1: 90, c1: 10 })) {
+      void tryEnter(name, bytes)
+      await settled()
+    }
+    // Three wait, which are as many as may: of these b holds the most bytes.
+    expect(refused).toEqual(['b1'])
+    void tryEnter('d1', 86)
+    await settled()
+    // Nobody holds more than it would.
+    expect([refused, admission.waiting]).toEqual([['b1', 'd1'], 2])
   })
 
   it('forgets who leaves the line', async () => {
@@ -293,7 +328,8 @@ describe('admission', () => {
     releases[0]!()
     await admission.close()
     expect(admission.closed).toBe(true)
-    await expect(enter('b')).rejects.toMatchObject({ status: 503, code: 'closing' })
+    const message = 'The service is closing and takes no new requests.'
+    await expect(enter('b')).rejects.toMatchObject({ status: 503, code: 'closing', message })
   })
 
   it('closes: nobody new, and settles when all have left', async () => {
@@ -309,6 +345,21 @@ describe('admission', () => {
     await settled()
     expect(closed).toBe(false)
     releases[1]!()
+    await closing
+  })
+
+  it('closes only when all have left, also those who stood in line', async () => {
+    const { admission, releases, enter } = door(1, 3)
+    for (const name of ['a', 'b', 'c']) void enter(name)
+    let closed = false
+    const closing = admission.close().then(() => {
+      closed = true
+    })
+    for (let i = 0; i < 3; i++) {
+      await settled()
+      expect(closed).toBe(false)
+      releases[i]!()
+    }
     await closing
   })
 

@@ -154,8 +154,7 @@ export class Admission {
   /** Places that are free, but the last: that is for whoever holds none. */
   get #open(): number {
     const { maxInFlight, soleCaller } = this.#limits
-    // Where there is one place, there is none to keep.
-    return maxInFlight - this.#taken - (soleCaller || maxInFlight === 1 ? 0 : 1)
+    return maxInFlight - this.#taken - (soleCaller ? 0 : 1)
   }
 
   #mayStart(caller: string, weight: number): boolean {
