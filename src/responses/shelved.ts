@@ -228,9 +228,10 @@ class ShelvedResponses implements ResponseStore {
     share.ids.delete(id)
     share.bytes -= bytes
     if (share.ids.size === 0) this.#shares.delete(owner.caller)
-    const held = this.#items.get(keyOf(owner))!
-    for (const item of items) if (held.get(item) === id) held.delete(item)
-    if (held.size === 0) this.#items.delete(keyOf(owner))
+    // Gone with the last item of this owner, which may have been another's too; conversations have none here.
+    const held = this.#items.get(keyOf(owner))
+    for (const item of items) if (held?.get(item) === id) held.delete(item)
+    if (held?.size === 0) this.#items.delete(keyOf(owner))
   }
 }
 

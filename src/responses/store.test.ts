@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ResponseResource } from '../wire/responses/resource.js'
 import { folderResponses } from './folder.js'
 import { memoryResponses } from './memory.js'
@@ -267,5 +267,149 @@ describe('a shelf that takes nothing more', () => {
       input.map(({ id }) => id),
     )
     expect([found.size, reads]).toEqual([3000, 1])
+  })
+})
+
+describe('a shelf', () => {
+  /** One in memory that an earlier process may have left something on; notes what is removed. */
+  function shelf(earlier: readonly string[] = [], part: Partial<Shelf> = {}) {
+    const texts = new Map<string, string>()
+    const removed: string[] = []
+    const on: Shelf = {
+      async *open() {
+        yield* earlier
+      },
+      read: async (id) => texts.get(id) ?? earlier.find((text) => text.includes(`"${id}"`)),
+      write: async (id, text) => void texts.set(id, text),
+      async remove(id) {
+        removed.push(id)
+        texts.delete(id)
+      },
+      close: async () => {},
+      ...part,
+    }
+    return { on, texts, removed }
+  }
+  const talk: KeptConversation = {
+    caller: 'ann',
+    conversation: { id: 'conv_1', object: 'conversation', created_at: now(), metadata: {} },
+    items: kept(1).input,
+    changedAt: now(),
+  }
+
+  test('may hold what another program put there, which is passed over', async () => {
+    const one = kept(1)
+    const odd = {
+      'no caller': { ...one, caller: undefined },
+      'a caller that is no text': { ...one, caller: 5 },
+      'a project that is no text': { ...one, project: 5 },
+      'no id': { ...one, response: { ...one.response, id: 7 } },
+      'no time': { ...one, response: { ...one.response, created_at: 'now' } },
+      'an input that is no list': { ...one, input: 'abc' },
+      'an output that is no list': { ...one, response: { ...one.response, output: 'abc' } },
+      'items that are no list': { ...talk, items: 'abc' },
+      nothing: null,
+    }
+    for (const [what, kind] of Object.entries(odd)) {
+      const { on } = shelf([JSON.stringify(kind), JSON.stringify(kept(2))])
+      const store = shelvedResponses(on)
+      const { caller = 'ann', project } = (kind ?? {}) as Partial<Owner>
+      const owner = { caller, ...(project !== undefined && { project }) }
+      for (const id of ['resp_1', 7 as never]) expect(await store.get(owner, id), what).toBeUndefined()
+      expect(await store.conversations!.get(owner, 'conv_1'), what).toBeUndefined()
+      expect(await store.get(ANN, 'resp_2'), what).toEqual(kept(2))
+    }
+  })
+
+  test('that cannot be looked through is tried again, and what it lost is not there', async () => {
+    let tries = 0
+    const { on, texts } = shelf([], {
+      async *open() {
+        if (tries++ === 0) throw new Error('no such folder')
+        yield* []
+      },
+    })
+    const store = shelvedResponses(on)
+    await expect(store.get(ANN, 'resp_1')).rejects.toThrow('no such folder')
+    await store.put(kept(1))
+    expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+    texts.clear()
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+  })
+
+  test('of an earlier process lets go of what is deleted, of a conversation too', async () => {
+    const { on, removed } = shelf([JSON.stringify(kept(1)), JSON.stringify(talk)])
+    const store = shelvedResponses(on)
+    expect(await store.delete(ANN, 'resp_1')).toBe(true)
+    expect(await store.conversations!.delete(ANN, 'conv_1')).toBe(true)
+    expect(await store.conversations!.delete(ANN, 'conv_1')).toBe(false)
+    expect(removed).toEqual(['resp_1', 'conv_1'])
+  })
+
+  test('that lets go of nothing says so, but of what it never had', async () => {
+    const stuck = () => Promise.reject(new Error('busy'))
+    const store = shelvedResponses(shelf([JSON.stringify(kept(1))], { remove: stuck }).on)
+    await expect(store.delete(ANN, 'resp_1')).rejects.toThrow('busy')
+    const full = shelvedResponses(shelf([], { remove: stuck, write: stuck }).on)
+    await expect(full.put(kept(2))).rejects.toThrow('busy')
+    expect(await full.delete(ANN, 'resp_2')).toBe(true)
+  })
+
+  test('is closed once it has been looked through', async () => {
+    const seen: string[] = []
+    const { on } = shelf([], {
+      async *open() {
+        await new Promise((resolve) => setTimeout(resolve))
+        seen.push('looked through')
+        yield* []
+      },
+      close: async () => void seen.push('closed'),
+    })
+    const store = shelvedResponses(on)
+    const got = store.get(ANN, 'resp_1')
+    await store.close!()
+    await got
+    expect(seen).toEqual(['looked through', 'closed'])
+  })
+
+  test('is rid of what is too old within a minute', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { on, removed } = shelf()
+    const store = shelvedResponses(on, { maxAge: 100 })
+    await store.put(kept(1, 'ann', 60))
+    await store.put(kept(2))
+    vi.setSystemTime(Date.now() + 59_000)
+    await store.put(kept(3))
+    expect(removed).toEqual([])
+    vi.setSystemTime(Date.now() + 2000)
+    await store.put(kept(4))
+    expect(removed).toEqual(['resp_1'])
+  })
+
+  test('holds just as many bytes as it may', async () => {
+    const size = JSON.stringify(kept(1)).length
+    const { on, texts } = shelf()
+    const store = shelvedResponses(on, { maxBytes: 2 * size })
+    for (const n of [1, 2]) await store.put(kept(n))
+    expect(texts.size).toBe(2)
+    const whole = shelvedResponses(shelf().on, { maxBytes: size })
+    await whole.put(kept(1))
+    expect(await whole.get(ANN, 'resp_1')).toBeDefined()
+  })
+
+  test('knows an item in the response that had it last', async () => {
+    const store = shelvedResponses(shelf().on)
+    await store.put(kept(1))
+    await store.put({ ...kept(2), input: kept(1).input })
+    expect(await store.delete(ANN, 'resp_1')).toBe(true)
+    expect(await itemOf(store, 'msg_in_1')).toEqual(kept(1).input[0])
+  })
+
+  test('lets go of a response all of whose items another one took along', async () => {
+    const store = shelvedResponses(shelf().on)
+    await store.put(kept(1))
+    await store.put({ ...kept(1), response: { ...kept(1).response, id: 'resp_2' } })
+    expect([await store.delete(ANN, 'resp_2'), await store.delete(ANN, 'resp_1')]).toEqual([true, true])
   })
 })
