@@ -58,6 +58,15 @@ describe('local-v1 extract', () => {
     expect(output).toContain(`  ${value.quantity} `)
   })
 
+  it('writes a line for each of several files, in their order', async () => {
+    const { code, output } = await extract('schema.json', 'text.txt', '-', 'text.txt')
+    expect(code, output).toBe(0)
+    const lines = output.split('\n').filter((line) => line.startsWith('{'))
+    const rows = lines.map((line) => JSON.parse(line) as { file: string; quantity: number })
+    expect(rows.map(({ file }) => file)).toEqual(['text.txt', '-', 'text.txt'])
+    expect(rows[1]).toMatchObject({ quantity: rows[0]!.quantity, urgent: expect.any(Boolean) })
+  })
+
   it('reads typed fields', async () => {
     const { code, output } = await extract('fields.json', 'text.txt', '--reference-date', '2026-01-01')
     expect(code, output).toBe(0)

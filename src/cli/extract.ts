@@ -9,6 +9,7 @@ import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
 import { load } from './load.js'
+import { note } from './terminal.js'
 
 export interface ExtractCommandOptions extends EngineOptions {
   readonly instructions?: string
@@ -22,12 +23,12 @@ export interface ExtractCommandOptions extends EngineOptions {
 /** Of an extraction's fields; a JSON Schema has no `type` of these in all that stands in it. */
 const FIELD_TYPES = new Set(['text', 'number', 'date', 'time', 'datetime', 'duration', 'list', 'estimate', 'forecast'])
 
-/** What a file, or standard input, says of a schema or of typed fields. */
-export async function extract(form: string, file: string | undefined, options: ExtractCommandOptions): Promise<void> {
+/** What files, or standard input, say of a schema or of typed fields. */
+export async function extract(form: string, files: readonly string[], options: ExtractCommandOptions): Promise<void> {
   const wanted = await readJsonFile('schema', form)
   if (!isRecord(wanted)) throw new Fault(`The schema file ${form} must hold a JSON Schema, or fields by name.`)
   const fields = fieldsIn(wanted)
-  const { instructions, evidence, quote, referenceDate, locale, json } = options
+  const { instructions, quote, referenceDate, locale, json } = options
   if (!fields && (referenceDate ?? locale) !== undefined) {
     throw new Fault('--reference-date and --locale are for fields; a schema has no dates to tell from them.')
   }
@@ -35,30 +36,87 @@ export async function extract(form: string, file: string | undefined, options: E
     throw new Fault('--instructions is for a schema: each field has instructions of its own.')
   }
   if (fields && quote) throw new Fault('--quote is for a schema: fields are read from their place in the text.')
-  const text = await textOf(file)
+  const texts: string[] = []
+  for (const file of files.length > 0 ? files : ['-']) texts.push(await textOf(file))
   const { engine, models } = await openEngine(options)
   const v1 = createV1({ engine, keys: 'none' })
   const model = models[0]!
-  const print = (whole: unknown, shown: () => string) =>
-    process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : shown())
+  const read = (text: string) => (fields ? fieldsRead : documentRead)(v1, { model, text, fields, wanted, options })
   try {
     await load(v1, model)
-    if (fields) {
-      const answers = await fieldsOf(v1, { model, state: text, fields, reference_date: referenceDate, locale })
-      print(answers, () => table(Object.entries(answers).map(([name, answer]) => rowOf(name, answer, text))))
-      return
-    }
-    const asked = { from: v1, model, ...(instructions !== undefined && { instructions }), ...(quote && { quote }) }
-    if (!evidence) {
-      const document = await ask(wanted, text, asked)
-      print(document, () => `${JSON.stringify(document, null, 2)}\n`)
-      return
-    }
-    const grounded = await ask(wanted, text, { ...asked, evidence: true })
-    print(grounded, () => table(rowsOf(grounded, text)))
+    if (texts.length === 1) {
+      const { whole, shown } = await read(texts[0]!)
+      process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : shown())
+    } else await eachRead(files, texts, read)
   } finally {
     await v1.close()
   }
+}
+
+interface Read {
+  readonly whole: object
+  /** For a person. */
+  shown(): string
+}
+
+interface Asked {
+  readonly model: string
+  readonly text: string
+  readonly fields: JsonObject | undefined
+  readonly wanted: JsonObject
+  readonly options: ExtractCommandOptions
+}
+
+async function fieldsRead(v1: V1, { model, text, fields, options }: Asked): Promise<Read> {
+  const { referenceDate, locale } = options
+  const whole = await fieldsOf(v1, { model, state: text, fields, reference_date: referenceDate, locale })
+  return { whole, shown: () => table(Object.entries(whole).map(([name, answer]) => rowOf(name, answer, text))) }
+}
+
+async function documentRead(v1: V1, { model, text, wanted, options }: Asked): Promise<Read> {
+  const { instructions, evidence, quote } = options
+  const asked = { from: v1, model, ...(instructions !== undefined && { instructions }), ...(quote && { quote }) }
+  if (!evidence) {
+    const whole = (await ask(wanted, text, asked)) as object
+    return { whole, shown: () => `${JSON.stringify(whole, null, 2)}\n` }
+  }
+  const whole = await ask(wanted, text, { ...asked, evidence: true })
+  return { whole, shown: () => table(rowsOf(whole, text)) }
+}
+
+/** As many as one device answers side by side. */
+const AT_ONCE = 4
+
+/** A line for each, in their order; one that cannot be read keeps none of the others from it. */
+async function eachRead(
+  files: readonly string[],
+  texts: readonly string[],
+  read: (text: string) => Promise<Read>,
+): Promise<void> {
+  const lines = new Map<number, string>()
+  let next = 0
+  let printed = 0
+  let failed = 0
+  const one = async (i: number): Promise<string> => {
+    try {
+      return `${JSON.stringify({ file: files[i], ...(await read(texts[i]!)).whole })}\n`
+    } catch (error) {
+      failed++
+      note(`${files[i]}: ${error instanceof Error ? error.message : String(error)}`)
+      return ''
+    }
+  }
+  const work = async () => {
+    for (let i = next++; i < texts.length; i = next++) {
+      lines.set(i, await one(i))
+      for (let line = lines.get(printed); line !== undefined; line = lines.get(printed)) {
+        process.stdout.write(line)
+        lines.delete(printed++)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  if (failed > 0) throw new Fault(`${failed} of ${texts.length} texts could not be read.`, 1)
 }
 
 /** The fields of a file of fields: by name, or as a request has them. */
@@ -69,8 +127,8 @@ function fieldsIn(wanted: JsonObject): JsonObject | undefined {
   return all.length > 0 && all.every(isField) ? fields : undefined
 }
 
-async function textOf(file: string | undefined): Promise<string> {
-  if (file !== undefined && file !== '-') {
+async function textOf(file: string): Promise<string> {
+  if (file !== '-') {
     return await readFile(file, 'utf8').catch((cause: unknown) => {
       throw new Fault(`The text ${file} cannot be read: ${(cause as Error).message}`)
     })

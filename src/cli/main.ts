@@ -120,7 +120,10 @@ function program(): Command {
   withEngine(root.command('extract'))
     .description('a document from a text, as a JSON Schema or typed fields describe it')
     .argument('<schema>', 'a JSON Schema, or fields by name: { "total": { "type": "number" }, ... }')
-    .argument('[file]', 'the text; without it, or as -, what comes on standard input')
+    .argument(
+      '[files...]',
+      'the text; without it, or as -, what comes on standard input; of several, a line of JSON each',
+    )
     .option('--evidence', 'with how sure the model is of each value, and where the text says it; fields have it anyway')
     .option('--quote', 'strings stand in the text, word for word')
     .option('--instructions <text>', 'what to do with the text')
@@ -128,8 +131,8 @@ function program(): Command {
     .option('--locale <tag>', 'fields: of the text, which settles 03/04/2026 and 1.250')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES.extract)
-    .action(async (form: string, file: string | undefined, options) =>
-      (await import('./extract.js')).extract(form, file, options),
+    .action(async (form: string, files: string[], options) =>
+      (await import('./extract.js')).extract(form, files, options),
     )
 
   withEngine(root.command('calibrate'))
@@ -154,10 +157,12 @@ function program(): Command {
 
   root
     .command('schema')
-    .description('look at JSON Schemas as strict answers take them')
+    .description('check JSON Schemas for strict answers')
     .command('check')
     .argument('<file>', 'a JSON Schema; - reads standard input')
-    .description('whether it is enforced exactly, what of it is not and why, what it costs; exit code 1 where refused')
+    .description(
+      'whether it is enforced exactly, which parts are not and why, and what it costs; exit code 1 if refused',
+    )
     .option('-n, --examples <number>', 'so many random documents', count(0, 1000), 0)
     .option('--seed <number>', 'for the same ones again', count(0, 2 ** 32 - 1), 0)
     .option('--json', 'as JSON')
@@ -165,7 +170,7 @@ function program(): Command {
 
   root
     .command('doctor')
-    .description('look at what decides whether models run here, and how')
+    .description('check what decides whether models run here, and how')
     .option('--cache <folder>', 'where downloaded models are kept')
     .option('--url <page>', 'a page of yours, whose headers are looked at too')
     .option('--json', 'as JSON')
@@ -197,16 +202,16 @@ function withModels(models: Command): void {
     .description('download a model')
     .action(async (id: string, options) => (await import('./models.js')).pull(id, options))
   kept(models.command('fits').argument('[names...]', 'models as serve takes them; none: all on this machine'))
-    .description('whether they would run here and how fast, by the heads of their files, without a download')
+    .description('whether they would run here and how fast, without a download')
     .addOption(new Option('--device <name>', 'where').choices(['auto', 'webgpu', 'cpu']).default('auto'))
     .option('--context <tokens>', 'the longest sequence', count(1, 10_000_000))
     .addOption(cacheTypeOption())
     .action(async (names: string[], options) => (await import('./models.js')).fits(names, options))
   kept(models.command('verify').argument('[names...]', 'models as serve takes them; none: all on this machine'))
-    .description('hold files against the sizes and hashes that their sources name')
+    .description('compare files with the sizes and hashes that their sources publish')
     .action(async (names: string[], options) => (await import('./models.js')).verifyModels(names, options))
   kept(models.command('remove').argument('[id]', 'a Hugging Face id'))
-    .description('delete a downloaded model, or those that were not used for longest')
+    .description('delete a downloaded model, or the least recently used ones')
     .option('--least-used <size>', 'the least recently used ones, until so much is free again: 2GB', size)
     .action(async (id: string | undefined, options) => {
       const { remove, removeLeastUsed } = await import('./models.js')
@@ -242,6 +247,7 @@ Examples:
 Examples:
   local-v1 extract schema.json mail.txt              a document, as JSON
   local-v1 extract schema.json mail.txt --evidence   each value, how sure, and where the text says it
+  local-v1 extract schema.json *.txt > rows.jsonl    a line for each file
   local-v1 extract fields.json --reference-date 2026-11-25 < mail.txt`,
   calibrate: `
 Examples:

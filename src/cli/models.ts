@@ -176,7 +176,7 @@ export async function modelsHere(options: CacheOptions): Promise<HereModel[]> {
 
 export async function pull(id: string, { cache }: CacheOptions): Promise<void> {
   const place = placeOf(id)
-  if (place.kind !== 'hub') throw new Fault(`"${id}" is no model of Hugging Face; only those can be pulled.`)
+  if (place.kind !== 'hub') throw new Fault(`"${id}" is not a model of Hugging Face. Only those can be pulled.`)
   const interrupt = new AbortController()
   process.once('SIGINT', () => interrupt.abort(new Fault('Stopped; the next pull goes on from here.', 130)))
   const { report, stop } = progressReporter()

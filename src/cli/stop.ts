@@ -36,7 +36,7 @@ export function stopOnSignal(server: Server, v1: V1, graceMs: number): Ending {
   }
   const signalled = (signal: NodeJS.Signals) => {
     if (begun === undefined) {
-      note(paint('dim', `Running answers have ${graceMs / 1000} s to end; once more stops at once.`))
+      note(paint('dim', `Running answers have ${graceMs / 1000} s to finish. A second signal stops at once.`))
       stop()
     } else if (performance.now() - begun > SAME_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
   }
