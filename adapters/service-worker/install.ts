@@ -151,8 +151,8 @@ export async function install(options: InstallOptions): Promise<Installed> {
 }
 
 const LIMITS =
-  'This browser allows no service worker here, so the model runs for this page alone: not without a network, and not ' +
-  'for other tabs, which load it again.'
+  'This browser allows no service worker here, so the model runs in this page only: it does not work offline, and other ' +
+  'tabs load the model again.'
 
 /** The service worker that controls the page; undefined where the browser allows none. What is the application's fault is thrown. */
 async function registered(

@@ -8,7 +8,7 @@ import { BARRIERS, cutOff, lowOrSmall } from '../../test/playground/audit.js'
 import type { DrivenPage } from '../../test/support/webdriver.js'
 import { ISOLATED, type Scenario } from './scenarios.js'
 
-const TABS = ['structured', 'decisions', 'chat', 'requests', 'device'] as const
+const TABS = ['structured', 'table', 'decisions', 'chat', 'requests', 'device'] as const
 
 const click = (page: DrivenPage, selector: string) =>
   page.evaluate((selector) => document.querySelector<HTMLElement>(selector)!.click(), selector)
@@ -94,6 +94,26 @@ export const screens: readonly Scenario[] = [
       await shown(other, '#decision-examples [aria-pressed="true"]', /Spam/)
       await tab.close()
       await other.close()
+    },
+  },
+  {
+    name: 'a table in the playground: columns from a sentence, a row for each text, and all of it after a reload',
+    headers: ISOLATED,
+    async run({ browser, origin, picture }) {
+      const tab = await browser.open(`${origin}/playground/index.html#/table`)
+      await started(tab)
+      await fill(tab, '#table-sentence', 'From each review: the author, how many stars, and whether it is recommended.')
+      await click(tab, '#table-draft')
+      await shown(tab, '.grid thead', /author.*stars.*recommended/)
+      await click(tab, '#table-fill')
+      await shown(tab, '#table-facts', /^6 of 6 rows/)
+      await click(tab, '.grid tbody .cell:is(.sure, .fair, .unsure)')
+      await shown(tab, '.details mark')
+      await picture(tab, 'table')
+      await tab.goto(`${origin}/playground/index.html#/table`)
+      await started(tab)
+      await shown(tab, '#table-facts', /^6 of 6 rows/)
+      await tab.close()
     },
   },
   {

@@ -61,7 +61,8 @@ export function pageModels({ engine, v1, device, cache, key }: PageModelOptions)
       const path = new URL(request.url).pathname.slice(MODELS_PATH.length)
       if (path === 'models' && request.method === 'GET') {
         const here: readonly HereModel[] = await modelsHere({ cache })
-        return Response.json({ here })
+        // As much as models may take beside what is loaded.
+        return Response.json({ here, free: freemem() })
       }
       if (path === 'models' && request.method === 'POST') return add(await wantedIn(request))
       if (path === 'look' && request.method === 'POST') return await look(await wantedIn(request))

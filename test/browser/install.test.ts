@@ -197,7 +197,7 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
       const installed = await page.evaluate((options) => (window as unknown as { tab: Tab }).tab.install(options), {
         script: '/v1.js?device=cpu',
       })
-      expect(installed, `tab ${i}`).toMatchObject({ scope: '', limits: expect.stringContaining('for this page alone') })
+      expect(installed, `tab ${i}`).toMatchObject({ scope: '', limits: expect.stringContaining('in this page only') })
       tabs.push(page)
     }
     const ask = (page: Page, body: object) =>

@@ -60,7 +60,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     const page = await open({ serviceWorkers: 'block' })
     await page.goto(url)
     await answers(page)
-    expect(await page.locator('#limits').textContent()).toMatch(/for this page alone: not without a network/)
+    expect(await page.locator('#limits').textContent()).toMatch(/in this page only/)
     await page.screenshot({ path: `${out}30-without-a-service-worker.png` })
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
@@ -73,7 +73,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await devtools.send('Storage.overrideQuotaForOrigin', { origin: new URL(url).origin, quotaSize })
     await page.goto(url)
     await answers(page)
-    expect(await page.locator('#limits').textContent()).toMatch(/too little for this page to have it without a network/)
+    expect(await page.locator('#limits').textContent()).toMatch(/too little for this page to work offline/)
     // The next visit is no worse.
     await page.reload()
     await answers(page)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { placeIn, slugOf } from '../../apps/playground/page/address.js'
+import { codeTokens } from '../../apps/playground/page/code-tokens.js'
 import { frameOf } from '../../apps/playground/page/embed.js'
 import { examples } from '../../apps/playground/page/examples.js'
 import { asShared, LinkFault, packed, unpacked } from '../../apps/playground/page/share.js'
@@ -35,6 +36,34 @@ function mutated(link: string, kind: number, random: (below: number) => number):
   return ways[kind % ways.length]!()
 }
 
+describe('code', () => {
+  it('is coloured without a letter lost, whatever its language', () => {
+    const python = `# pip install openai\nfrom openai import OpenAI\nx = {"a": [1.5, True], 'b': "it's \\"so\\""}  # end\n`
+    const kinds = (code: string, name: string) =>
+      codeTokens(code, name).flatMap(({ kind, text }) => (kind === 'plain' ? [] : [`${kind} ${text}`]))
+    expect(kinds(python, 'Python')).toEqual([
+      'comment # pip install openai',
+      'word from',
+      'word import',
+      'string "a"',
+      'number 1.5',
+      'word True',
+      "string 'b'",
+      'string "it\'s \\"so\\""',
+      'comment # end',
+    ])
+    expect(kinds("const a = 'b' // c", 'React')).toEqual(['word const', "string 'b'", 'comment // c'])
+    expect(kinds("# a\ncurl http://a/#b -d '{\n}'", 'curl')).toEqual(['comment # a', 'word curl', "string '{\n}'"])
+    for (const name of ['Python', 'React', 'curl']) {
+      expect(
+        codeTokens(python, name)
+          .map(({ text }) => text)
+          .join(''),
+      ).toBe(python)
+    }
+  })
+})
+
 describe('links', () => {
   const [example] = examples
   const { instructions, text, schema } = example!
@@ -68,7 +97,7 @@ describe('links', () => {
 
   it('do not unpack to more than anybody wrote', async () => {
     const huge = await packed({ draft: { ...shared.draft, text: 'a'.repeat(1_000_000) } })
-    await expect(unpacked(huge)).rejects.toThrow('holds too much')
+    await expect(unpacked(huge)).rejects.toThrow('too large')
   })
 
   it('of examples say where one is, and nothing else is taken for a place', () => {

@@ -208,9 +208,15 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
   test('chats, streams and stops', async () => {
     await page.getByRole('tab', { name: 'Structured' }).press('ArrowRight')
+    await page.getByRole('tab', { name: 'Table' }).press('ArrowRight')
     await page.getByRole('tab', { name: 'Decisions' }).press('ArrowRight')
     await chosen('local-v1/nano').check()
     expect(await page.locator('#chat-hint').isVisible()).toBe(true)
+    // The warning has the button that it speaks of.
+    await page.locator('#chat-larger').click()
+    await expect.poll(() => chosen(SMALL).isChecked(), SLOW).toBe(true)
+    expect(await page.locator('#chat-hint').isVisible()).toBe(false)
+    await chosen('local-v1/nano').check()
     await page.getByLabel('Message').fill('Who are you?')
     await page.getByLabel('Message').press('Enter')
     await page.locator('.metrics-line').waitFor()
@@ -235,6 +241,9 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Send').click()
     await expect.poll(() => page.locator('.metrics-line').count(), SLOW).toBe(2)
     expect(await page.locator('.message').count()).toBe(4)
+    const [saved] = await Promise.all([page.waitForEvent('download'), button('Save').click()])
+    const kept = await readFile(await saved.path(), 'utf8')
+    expect(kept).toMatch(/^## User\n\nTell me a story\.\n\n## Assistant\n/)
     await page.getByLabel('Max tokens').fill('400')
     await page.getByLabel('Temperature').fill('0')
     await page.getByLabel('Seed').fill('')
@@ -312,7 +321,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
     await page.getByText('Form', { exact: true }).click()
     expect(await page.locator('#schema-place .notice').textContent()).toContain('too complex for the form')
-    await button('Begin a new one').click()
+    await button('Start a new one').click()
     await page.getByLabel('Name of field 1').fill('topic')
     await button('Add a field').click()
     await page.getByLabel('Name of field 2').fill('urgency')
@@ -355,7 +364,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await chosen('local-v1/nano').check()
     const answer = page.locator('#request-answer')
     await button('Responses').click()
-    expect(await answer.textContent()).toMatch(/^Send it/)
+    expect(await answer.textContent()).toMatch(/^Send this/)
     await button('Send').click()
     await expect.poll(() => answer.textContent(), SLOW).toMatch(/event: response\.(completed|incomplete)/)
     await picture('18-requests')
@@ -376,13 +385,20 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Tools').click()
     await button('Send').click()
     await expect.poll(() => answer.textContent(), SLOW).toMatch(/"name": "get_weather"/)
-    await button('Embeddings').click()
+    // What the chosen model cannot do is not offered; whoever asks for it all the same is told what to do.
+    expect(await page.locator('#request-samples').getByRole('button').allTextContents()).not.toContain('Embeddings')
+    expect(await page.locator('#request-samples').getByRole('button', { name: 'Embeddings' }).isVisible()).toBe(false)
+    await page.getByLabel('POST, under /v1').fill('/embeddings')
+    await page.getByLabel('Body').fill('{ "model": "local-v1/nano", "input": "a kettle" }')
     await button('Send').click()
     await answer.getByRole('button').waitFor()
     expect(await answer.getByRole('alert').count()).toBe(1)
     expect(await answer.getByRole('button').textContent()).toBe('Choose another model')
     // To think is a hint, which a model that does not think answers without.
-    await button('Thinking').click()
+    await page.getByLabel('POST, under /v1').fill('/chat/completions')
+    const thinking = { chat_template_kwargs: { enable_thinking: true }, max_tokens: 20, temperature: 0 }
+    const messages = [{ role: 'user', content: 'Hello!' }]
+    await page.getByLabel('Body').fill(JSON.stringify({ model: 'local-v1/nano', messages, ...thinking }))
     await button('Send').click()
     await expect.poll(() => answer.textContent(), SLOW).toMatch(/chat\.completion/)
     // What is refused as it stands is not offered to be sent again.
@@ -540,7 +556,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
         await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
         const dark = page.getByRole('button', { name: 'Dark theme' })
         if ((await page.locator('html').getAttribute('data-theme')) !== theme) await dark.click()
-        for (const tab of ['Structured', 'Decisions', 'Chat', 'Requests', 'My device']) {
+        for (const tab of ['Structured', 'Table', 'Decisions', 'Chat', 'Requests', 'My device']) {
           await page.getByRole('tab', { name: tab }).click()
           const name = `${theme} ${width} ${tab}`
           await picture(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
@@ -558,7 +574,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   test(
     'has nothing cut in a window of any width',
     async () => {
-      for (const tab of ['Structured', 'Decisions', 'Chat', 'Requests', 'My device']) {
+      for (const tab of ['Structured', 'Table', 'Decisions', 'Chat', 'Requests', 'My device']) {
         await page.getByRole('tab', { name: tab }).click()
         for (let width = 320; width < 1500; width += 20) {
           await page.setViewportSize({ width, height: 800 })

@@ -13,6 +13,7 @@ import { PROGRAM } from '../support/cli.js'
 import { printed, type Running, start } from '../support/spawn.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers } from './audit.js'
+import { slowHub } from './hub.js'
 
 const KEY = 'a-key-for-tests'
 const running: Running[] = []
@@ -44,6 +45,16 @@ async function withOllama(): Promise<{ env: Record<string, string>; folder: stri
   await writeFile(join(folder, 'ollama/blobs', `sha256-${hash}`), bytes)
   const env = { HOME: folder, XDG_CACHE_HOME: folder, OLLAMA_MODELS: join(folder, 'ollama') }
   return { folder, env: { ...env, HF_HUB_CACHE: join(folder, 'none') } }
+}
+
+/** For Node: whatever is asked of Hugging Face is asked of this hub. */
+function insteadOfHub(origin: string): string {
+  const script = `
+    const ask = globalThis.fetch
+    const there = (url) => String(url).replace('https://huggingface.co', ${JSON.stringify(origin)})
+    globalThis.fetch = (input, init) =>
+      input instanceof Request ? ask(new Request(there(input.url), input), init) : ask(there(input), init)`
+  return `data:text/javascript,${encodeURIComponent(script)}`
 }
 
 /** As a browser under another name would ask. */
@@ -199,14 +210,46 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     expect(await barriers(page)).toEqual([])
   })
 
+  test('recommends models with size and fit, and downloads one by one press, with progress', async () => {
+    const hub = await slowHub()
+    const { env, folder } = await withOllama()
+    const { origin } = await serve([], { ...env, NODE_OPTIONS: `--import=${insteadOfHub(hub.origin)}` })
+    const { page } = await visit(`${origin}/`)
+    await page.locator('body.ready').waitFor()
+    const row = page.locator('.model', { hasText: 'SmolLM2 135M' })
+    expect(await row.locator('.model-facts').textContent()).toBe('269 MB · needs 368 MB')
+    expect(await row.locator('.state').textContent()).toBe('Fits')
+    await page.getByRole('tab', { name: 'Chat' }).click()
+    await page.locator('#chat-larger').waitFor()
+    await row.locator('input').check()
+    expect(await row.getByRole('button').allTextContents()).toEqual(['Download 269 MB', 'How fast here'])
+    expect(await page.locator('#send').textContent()).toBe('Download 269 MB and send')
+    await page.screenshot({ path: 'test-output/playground/served-models.png', fullPage: true })
+    expect(await barriers(page)).toEqual([])
+    await row.getByRole('button', { name: /^Download/ }).click()
+    await expect
+      .poll(() => row.locator('.progress-facts').textContent(), { timeout: 30_000 })
+      .toMatch(/^\d+ KB of \d+ KB/)
+    await row.getByRole('button', { name: /^Stop/ }).click()
+    await row.getByRole('button', { name: /^Download/ }).waitFor()
+    expect(await row.locator('.model-error').count()).toBe(0)
+    hub.release()
+    await row.getByRole('button', { name: /^Download/ }).click()
+    await row.locator('.state.ready').waitFor({ timeout: 60_000 })
+    const served = (await (await fetch(`${origin}/v1/models`)).json()) as { data: { id: string }[] }
+    expect(served.data.map(({ id }) => id)).toContain('mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC')
+    await hub.close()
+    await rm(folder, { recursive: true })
+  })
+
   test("adds a model of Ollama's, once it was looked up", async () => {
     const { env, folder } = await withOllama()
     const { origin } = await serve([], env)
     const { page } = await visit(`${origin}/`)
     await page.locator('body.ready').waitFor()
-    await page.getByText('On this machine already: 1').click()
+    expect(await page.locator('#add-model-here summary').textContent()).toBe('On this machine already: 1')
     await page.getByRole('button', { name: 'ollama:small:1b' }).click()
-    await page.getByText(/^Fits/).waitFor({ timeout: 30_000 })
+    await page.locator('#add-model-found').getByText(/^Fits/).waitFor({ timeout: 30_000 })
     expect(await page.locator('.found-facts').textContent()).toMatch(/nothing to download.*tokens a second/)
     await page.screenshot({ path: 'test-output/playground/served-look.png' })
     expect(await barriers(page)).toEqual([])
@@ -239,7 +282,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
   test('asks for a key where it has none, and goes on with it', async () => {
     const { origin } = await serve([], { LOCAL_V1_KEY: KEY })
     const { page } = await visit(`${origin}/`)
-    const give = page.getByRole('button', { name: 'Give a key' })
+    const give = page.getByRole('button', { name: 'Enter a key' })
     await give.click()
     await page.screenshot({ path: 'test-output/playground/served-key.png' })
     expect(await barriers(page)).toEqual([])

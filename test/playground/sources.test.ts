@@ -151,7 +151,7 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
   })
 
   test('says what would go to a person under a threshold', async () => {
-    const slider = page.getByLabel('What would go to a person')
+    const slider = page.getByLabel('What a person would check')
     const names = await page.locator('.source-name').allTextContents()
     const review = () => text(page.locator('.review'))
     await slider.focus()

@@ -1,6 +1,7 @@
 import type { Found, How, Wanted } from '../worker/look-messages.js'
 import { wordsOf } from '../worker/words.js'
 import { announce, button, byId, el } from './dom.js'
+import { takeDrops } from './drops.js'
 import type { Finder } from './finder.js'
 import { bytes, rate, whole } from './format.js'
 import type { Machine } from './machine.js'
@@ -35,7 +36,7 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
     }
     const name = typeof wanted === 'string' ? wanted.trim() : wanted.map((file) => file.name).join(', ')
     place.replaceChildren(
-      el('p', { class: 'advice', role: 'status' }, el('span', { class: 'spinner' }), ` Looking at ${name}`),
+      el('p', { class: 'advice', role: 'status' }, el('span', { class: 'spinner' }), ` Checking ${name}`),
     )
     try {
       const found = await finder!.look(wanted, how)
@@ -51,8 +52,10 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
   }
 
   function show(found: Found, wanted: Wanted, how: How): void {
-    const isListed = models.list.some(({ id }) => id === found.id)
-    if (isListed) models.select(found.id)
+    const listed = models.list.find(({ id }) => id === found.id)
+    // One that a server offers is added from here as well.
+    const isListed = listed !== undefined && !listed.offered
+    if (listed) models.select(found.id)
     const { kind, text } = verdictOn(found, machine)
     const isFile = typeof wanted !== 'string'
     const size = isFile || found.leftBytes === 0 ? '' : `, ${bytes(found.leftBytes)}`
@@ -108,7 +111,7 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
 function verdictOn({ lacks, leftBytes, tokensPerSecond }: Found, { storage }: Machine) {
   if (lacks !== undefined) return { kind: 'bad', text: `Does not fit: ${lacks.replace(/\.$/, '')}.` }
   if (storage !== undefined && leftBytes > storage)
-    return { kind: 'bad', text: `Does not fit: this browser may store ${bytes(storage)} more.` }
+    return { kind: 'bad', text: `Does not fit: this browser can store only ${bytes(storage)} more.` }
   if (tokensPerSecond !== undefined && tokensPerSecond < SLOW) return { kind: 'slow', text: 'Fits, but is slow here.' }
   return { kind: 'good', text: 'Fits.' }
 }
@@ -134,14 +137,15 @@ function hereView({ here }: Finder, choose: (name: string) => void): HTMLElement
       size !== undefined && bytes(size),
     ),
   )
-  return [el('details', {}, el('summary', {}, `On this machine already: ${here.length}`), el('ul', {}, ...rows))]
+  return [
+    el('details', { open: true }, el('summary', {}, `On this machine already: ${here.length}`), el('ul', {}, ...rows)),
+  ]
 }
 
 /** Chosen with the button, or dropped anywhere on the page. */
 function takeFiles(form: HTMLElement, take: (files: readonly File[]) => void): void {
   const chooser = byId('add-model-file', HTMLInputElement)
-  const given = (list: FileList | undefined) => {
-    const files = [...(list ?? [])]
+  const given = (files: readonly File[]) => {
     if (files.length === 0) return
     const panel = form.closest('details')
     if (panel) panel.open = true
@@ -151,29 +155,12 @@ function takeFiles(form: HTMLElement, take: (files: readonly File[]) => void): v
   const choose = button('GGUF file from disk', () => chooser.click(), { class: 'small' })
   form.querySelector('.add-model-ways')?.append(choose)
   chooser.addEventListener('change', () => {
-    given(chooser.files ?? undefined)
+    given([...(chooser.files ?? [])])
     // The same file may be chosen again.
     chooser.value = ''
   })
-  const carries = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
-  let inside = 0
-  const mark = (by: number) => {
-    inside = Math.max(0, inside + by)
-    document.body.classList.toggle('dropping', inside > 0)
-  }
-  addEventListener('dragenter', (event) => {
-    if (carries(event)) mark(1)
-  })
-  addEventListener('dragleave', (event) => {
-    if (carries(event)) mark(-1)
-  })
-  addEventListener('dragover', (event) => {
-    if (carries(event)) event.preventDefault()
-  })
-  addEventListener('drop', (event) => {
-    if (!carries(event)) return
-    event.preventDefault()
-    mark(-Number.MAX_SAFE_INTEGER)
-    given(event.dataTransfer?.files)
+  takeDrops((files) => {
+    given(files)
+    return true
   })
 }

@@ -5,7 +5,7 @@
 import type { Settings } from './settings.js'
 
 export type Mode = Settings['mode']
-export const MODES: readonly Mode[] = ['structured', 'decisions', 'chat', 'requests', 'device']
+export const MODES: readonly Mode[] = ['structured', 'table', 'decisions', 'chat', 'requests', 'device']
 
 export interface Place {
   readonly mode: Mode

@@ -14,7 +14,18 @@ export function askBy(fetch: typeof onDevice): void {
 export interface Model {
   readonly id: string
   readonly context_length?: number
-  readonly capabilities?: { readonly thinking?: boolean; readonly evidence?: boolean }
+  readonly capabilities?: {
+    readonly chat?: boolean
+    readonly tools?: boolean
+    readonly thinking?: boolean
+    readonly evidence?: boolean
+    readonly embeddings?: boolean
+    readonly rerank?: boolean
+    readonly decisions?: boolean
+    readonly logprobs?: boolean
+  }
+  /** It is in no list yet: a server serves it once somebody has it downloaded. */
+  readonly offered?: true
   readonly metadata?: {
     readonly loaded?: boolean
     readonly device?: 'webgpu' | 'cpu'
@@ -43,6 +54,7 @@ export interface Message {
 /** Numbers, or what was written instead of one. */
 export interface SamplingFields {
   readonly temperature?: number | string
+  readonly top_p?: number | string
   readonly max_tokens?: number | string
   readonly seed?: number | string
 }
@@ -207,9 +219,9 @@ function added(a: UsageResult, b: UsageResult): UsageResult {
 export const ask = (path: string, init?: RequestInit): Promise<Response> => send(BASE + path, init)
 
 /** Beside `/v1`, where a server has more for its page; `body` is posted. */
-export function askAt(path: string, body?: object): Promise<Response> {
+export function askAt(path: string, body?: object, signal?: AbortSignal): Promise<Response> {
   const headers = { 'content-type': 'application/json' }
-  return send(path, body && { method: 'POST', headers, body: JSON.stringify(body) })
+  return send(path, body && { method: 'POST', headers, body: JSON.stringify(body), signal })
 }
 
 async function send(path: string, init?: RequestInit): Promise<Response> {
@@ -217,7 +229,11 @@ async function send(path: string, init?: RequestInit): Promise<Response> {
   const response = await onDevice(path, init)
   if (response.ok) return response
   const body = (await response.json().catch(() => undefined)) as { error?: ErrorBody } | undefined
-  const unknown = { message: `The answer was ${response.status}, and not from /v1.`, code: null, param: null }
+  const unknown = {
+    message: `Something other than /v1 answered, with status ${response.status}.`,
+    code: null,
+    param: null,
+  }
   throw new ApiError(response.status, body?.error ?? unknown)
 }
 
@@ -231,5 +247,5 @@ export async function* events<T>(response: Response): AsyncGenerator<T> {
     if (typeof event === 'object' && event !== null && 'error' in event) throw new ApiError(200, event.error)
     yield event as T
   }
-  if (!done) throw new ApiError(200, { message: 'The answer ended before it was whole.', code: 'cut_off', param: null })
+  if (!done) throw new ApiError(200, { message: 'The answer was cut off.', code: 'cut_off', param: null })
 }

@@ -2,19 +2,24 @@ import type { ChatBody, Message } from './api.js'
 import { ApiError } from './api.js'
 import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
-import { Conversations, titleOf } from './conversations.js'
+import { asMarkdown, Conversations, titleOf } from './conversations.js'
 import { announce, button, byId, el, framed } from './dom.js'
 import { failureView } from './failure-view.js'
 import { Generation } from './generation.js'
+import type { Machine } from './machine.js'
 import { AnswerView, questionView } from './message-view.js'
 import { actionLabel, chats, nameOf } from './model-names.js'
 import type { Models } from './models.js'
+import { largerModel } from './recommended.js'
+import { saveFile } from './save-file.js'
 import { samplingFields, set, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 
 /** A conversation: messages, the one that is being written, and where the next is typed. */
 export class ChatView {
   readonly #models: Models
+  readonly #machine: Machine
+  readonly #larger = byId('chat-larger', HTMLButtonElement)
   readonly #conversations = new Conversations()
   readonly #log = byId('messages', HTMLElement)
   readonly #system = byId('system', HTMLTextAreaElement)
@@ -25,8 +30,10 @@ export class ChatView {
   #generation: Generation | undefined
   #drawAnswer: () => void = () => {}
 
-  constructor(models: Models) {
+  constructor(models: Models, machine: Machine) {
     this.#models = models
+    this.#machine = machine
+    this.#larger.addEventListener('click', () => this.#chooseLarger())
     this.#system.value = settings().system
     this.#system.addEventListener('input', () => set({ system: this.#system.value }))
     byId('composer', HTMLFormElement).addEventListener('submit', (event) => {
@@ -42,6 +49,9 @@ export class ChatView {
     byId('new-chat', HTMLButtonElement).addEventListener('click', () => {
       this.#show(() => this.#conversations.begin())
       this.#input.focus()
+    })
+    byId('chat-save', HTMLButtonElement).addEventListener('click', () => {
+      saveFile('chat.md', 'text/markdown', asMarkdown(settings().system.trim(), this.#history))
     })
     byId('chat-code', HTMLButtonElement).addEventListener('click', () => {
       const body = this.#body(this.#draft())
@@ -230,6 +240,15 @@ export class ChatView {
     }
   }
 
+  /** What it takes to have it stands on the button that sends. */
+  #chooseLarger(): void {
+    const larger = largerModel(this.#models, this.#machine)
+    if (!larger) return
+    this.#models.select(larger.id)
+    announce(`${nameOf(larger.id)} is chosen.`)
+    this.#input.focus()
+  }
+
   #setBusy(busy: boolean): void {
     const held = document.activeElement === this.#send || document.activeElement === this.#stop
     this.#send.hidden = busy
@@ -242,7 +261,11 @@ export class ChatView {
     const empty = this.#log.childElementCount === 0
     byId('chat-empty', HTMLElement).hidden = !empty
     byId('chat-hint', HTMLElement).hidden = chats(this.#models.selected)
+    const larger = largerModel(this.#models, this.#machine)
+    this.#larger.hidden = larger === undefined
+    this.#larger.textContent = larger ? `Choose ${nameOf(larger.id)}` : ''
     byId('new-chat', HTMLButtonElement).disabled = empty
+    byId('chat-save', HTMLButtonElement).disabled = this.#history.length === 0
     byId('chat-thinking', HTMLElement).hidden = !this.#canThink
     this.#send.textContent = actionLabel(this.#models, 'Send')
   }

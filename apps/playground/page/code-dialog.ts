@@ -1,4 +1,5 @@
 import type { CodeSample, Place } from './code.js'
+import { codeTokens } from './code-tokens.js'
 import { copy } from './copy.js'
 import { byId, el } from './dom.js'
 import { settings } from './settings.js'
@@ -35,5 +36,9 @@ export function connectCodeDialog(): void {
 const current = () => samples.find(({ name }) => name === chosen) ?? samples[0]
 
 function draw(): void {
-  byId('code', HTMLPreElement).textContent = current()?.code ?? ''
+  const { code, name } = current() ?? { code: '', name: '' }
+  const coloured = codeTokens(code, name).map(({ kind, text }) =>
+    kind === 'plain' ? text : el('span', { class: `code-${kind}` }, text),
+  )
+  byId('code', HTMLPreElement).replaceChildren(...coloured)
 }

@@ -72,6 +72,12 @@ export const titleOf = ({ messages }: Conversation): string =>
     ?.content.replace(/\s+/g, ' ')
     .slice(0, 60) ?? 'Nothing yet'
 
+/** For reading, and for other programs that take Markdown. */
+export function asMarkdown(system: string, messages: readonly Message[]): string {
+  const parts = [...(system === '' ? [] : [{ role: 'system', content: system }]), ...messages]
+  return parts.map(({ role, content }) => `## ${role[0]!.toUpperCase()}${role.slice(1)}\n\n${content}\n`).join('\n')
+}
+
 /** Of what is kept, what is still what it should be. */
 function kept(): Conversation[] {
   const value = keptValue<unknown>(KEPT)

@@ -57,8 +57,8 @@ export function questionOf({ kind, text, options }: DraftQuestion): BodyQuestion
   const told = options.map(optionOf).filter(({ name }) => name !== '')
   const names = told.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) < i)
-  if (twice !== undefined) return `“${twice}” stands there twice.`
-  if (told.length < 2) return 'Two options are the least.'
+  if (twice !== undefined) return `“${twice}” is there twice.`
+  if (told.length < 2) return 'Give at least two options.'
   const described = (description: string | undefined) => (description === undefined ? {} : { description })
   return kind === 'choice'
     ? {

@@ -34,7 +34,7 @@ export class DeviceBenchView {
     this.#aborter = aborter
     this.#setBusy(true)
     const bar = el('progress', { max: 1, value: 0, 'aria-label': 'Measuring' })
-    this.#place.replaceChildren(el('p', { class: 'muted' }, 'Measuring. Leave this tab in front meanwhile.'), bar)
+    this.#place.replaceChildren(el('p', { class: 'muted' }, 'Measuring. Keep this tab in front until it is done.'), bar)
     try {
       await this.#models.loadForRequest()
       const { selected, current } = this.#models
@@ -58,11 +58,15 @@ export class DeviceBenchView {
     const shown = [...(result ? [result] : []), ...(this.#other ? [this.#other] : [])]
     if (shown.length === 0) {
       const what = 'Reading, writing and strict JSON with the chosen model, in half a minute. Nothing is sent anywhere.'
-      this.#place.replaceChildren(el('p', { class: 'muted' }, what))
+      const { selected, current } = this.#models
+      const on = current?.metadata?.device_name
+      this.#place.replaceChildren(
+        el('p', {}, `${nameOf(selected)}${on === undefined ? '' : ` on ${on}`}: not measured yet.`),
+        el('p', { class: 'muted' }, what),
+      )
       return
     }
-    const most = Math.max(...shown.flatMap((each) => MEASURES.map(([key]) => each[key])))
-    const charts = MEASURES.map(([key, label]) => chart(key, label, shown, most))
+    const charts = MEASURES.map(([key, label]) => chart(key, label, shown))
     this.#place.replaceChildren(...shown.map((each) => head(each, each === this.#other)), ...charts)
     if (result) this.#place.append(this.#sharing(result))
   }
@@ -104,13 +108,16 @@ function head(result: DeviceResult, shared: boolean): HTMLElement {
   )
 }
 
-function chart(key: Measure, label: string, results: readonly DeviceResult[], most: number): HTMLElement {
+/** Each measure on a scale of its own: reading is no faster writing. A bar says something beside another alone. */
+function chart(key: Measure, label: string, results: readonly DeviceResult[]): HTMLElement {
+  const most = Math.max(...results.map((each) => each[key]))
   const rows = results.map((result, i) => {
     const bar = el('span', { class: i === 0 ? 'bench-bar' : 'bench-bar other' })
     // Set as properties: a strict policy forbids style attributes in markup.
     bar.style.width = `${most > 0 ? (result[key] / most) * 100 : 0}%`
     const track = el('span', { class: 'bench-track', 'aria-hidden': 'true' }, bar)
-    return el('div', { class: 'bench-row' }, track, el('strong', {}, rate(result[key])))
+    const figure = el('strong', {}, rate(result[key]))
+    return el('div', { class: 'bench-row' }, results.length > 1 && track, figure)
   })
   return el('div', { class: 'bench-chart' }, el('p', {}, label, el('small', {}, ' tokens a second')), ...rows)
 }

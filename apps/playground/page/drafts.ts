@@ -89,7 +89,7 @@ export function asideView<Draft extends object>(
     },
     { class: 'quiet small' },
   )
-  place.append(el('span', {}, 'What you had written was put aside.'), el('div', { class: 'actions' }, back, discard))
+  place.append(el('span', {}, 'Your earlier text was put aside.'), el('div', { class: 'actions' }, back, discard))
   const draw = () => {
     place.hidden = drafts.aside === undefined
   }

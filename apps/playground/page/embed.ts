@@ -7,7 +7,7 @@ export function connectEmbed(): void {
   const alone = new URL(location.href)
   alone.search = ''
   byId('embedded', HTMLElement).append(
-    el('a', { href: alone.href, target: '_blank', rel: 'noopener' }, 'Open in a tab of its own'),
+    el('a', { href: alone.href, target: '_blank', rel: 'noopener' }, 'Open in its own tab'),
   )
 }
 

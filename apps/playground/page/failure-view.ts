@@ -24,7 +24,7 @@ function wordsFor(error: unknown): string {
 
 function cureFor(error: unknown, again: () => void): Cure {
   const { code, status } = error instanceof ApiError ? error : { code: null, status: 0 }
-  if (status === 401) return { label: 'Give a key', act: () => askForKey(again) }
+  if (status === 401) return { label: 'Enter a key', act: () => askForKey(again) }
   if (code === 'context_length_exceeded') return { label: 'Shorten the text', act: focusText }
   if (SMALLER.has(code ?? '')) return { label: 'Choose another model', act: openModels }
   // It would be refused again as it stands.

@@ -78,7 +78,7 @@ export class PageFinder implements Finder {
         else if ('done' in data) onProgress(data.done, data.of)
         else resolve(data)
       }
-      worker.onerror = () => reject(new Error('The worker that looks at models did not start.'))
+      worker.onerror = () => reject(new Error('The model could not be checked: its worker did not start.'))
       worker.postMessage(question, [port2])
     }).finally(() => {
       port.close()

@@ -14,6 +14,8 @@ export interface Machine {
   readonly storage: number | undefined
   /** Models run on the server that the page came from, which alone knows what fits. */
   readonly elsewhere?: boolean
+  /** Bytes of memory that models may take there, where it tells. */
+  readonly free?: number
 }
 
 export interface Advice {
@@ -32,7 +34,7 @@ export async function lookAtMachine({ webgpu, explanation }: Installed): Promise
 }
 
 /** Whether this device runs the model, and how well. */
-export function adviceFor({ metadata = {} }: Model, machine: Machine): Advice {
+export function adviceFor({ metadata = {}, offered }: Model, machine: Machine): Advice {
   const {
     does_not_fit,
     memory_bytes: memory,
@@ -45,16 +47,20 @@ export function adviceFor({ metadata = {} }: Model, machine: Machine): Advice {
   const where =
     device === 'webgpu' || (device === undefined && machine.webgpu) ? 'the graphics processor' : 'the processor'
   if (loaded) return { kind: 'good', text: `Running on ${where}${machine.elsewhere ? ' of the server' : ''}.` }
-  if (machine.elsewhere) return { kind: 'good', text: 'The server loads it with its first request.' }
+  if (machine.elsewhere && !offered) return { kind: 'good', text: 'The server loads it with its first request.' }
+  if (memory !== undefined && machine.free !== undefined && memory > machine.free) {
+    const text = `The server has ${bytes(machine.free)} of memory free, and the model takes ${bytes(memory)}.`
+    return { kind: 'bad', text }
+  }
   const { storage, memoryGb } = machine
   if (download !== undefined && storage !== undefined && download - kept > storage) {
     return {
       kind: 'bad',
-      text: `This browser may store ${bytes(storage)} more, and the model takes ${bytes(download)}.`,
+      text: `This browser can store ${bytes(storage)} more, and the model takes ${bytes(download)}.`,
     }
   }
   if (memory !== undefined && memoryGb !== undefined && memoryGb < 8 && memory > memoryGb * 4e8) {
-    return { kind: 'bad', text: `May not fit: this device has ${memoryGb} GB of memory for everything.` }
+    return { kind: 'bad', text: `May not fit: this device has ${memoryGb} GB of memory in total.` }
   }
   if (where === 'the processor' && (download ?? 0) > SLOW_ON_CPU) {
     return {
@@ -62,5 +68,5 @@ export function adviceFor({ metadata = {} }: Model, machine: Machine): Advice {
       text: 'Runs on the processor here, slowly: expect to wait for the first word.',
     }
   }
-  return { kind: 'good', text: `Runs on ${where} of this device.` }
+  return { kind: 'good', text: `Runs on ${where} of ${machine.elsewhere ? 'the server' : 'this device'}.` }
 }

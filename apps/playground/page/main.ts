@@ -14,6 +14,7 @@ import { connectEmbed } from './embed.js'
 import { failureView } from './failure-view.js'
 import { PageFinder } from './finder.js'
 import { connectKeyDialog } from './key-dialog.js'
+import type { Machine } from './machine.js'
 import { nameOf } from './model-names.js'
 import { Models } from './models.js'
 import { modelsView } from './models-view.js'
@@ -24,6 +25,8 @@ import { set, settings } from './settings.js'
 import { connectSettings } from './settings-view.js'
 import { asShared, asSharedDecisions } from './share.js'
 import { StructuredView } from './structured-view.js'
+import { TableStore } from './table/store.js'
+import { TableView } from './table-view.js'
 import { connectTabs } from './tabs.js'
 import { connectTheme } from './theme.js'
 import { connectUsage } from './usage-dialog.js'
@@ -49,18 +52,20 @@ async function start(): Promise<void> {
   const first = connection.place === 'page' ? NANO : (models.list[0]?.id ?? '')
   const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : first
   models.select(wanted)
-  const { machine } = connection
-  const finder = models.managed ? new PageFinder(machine) : await ServerFinder.open()
+  const server = models.managed ? undefined : await ServerFinder.open()
+  const machine = server ? { ...connection.machine, ...(await offering(models, server)) } : connection.machine
+  const finder = models.managed ? new PageFinder(machine) : server
   const look = connectAddModel(models, machine, finder)
-  byId('models', HTMLElement).replaceChildren(modelsView(models, machine, models.managed ? look : undefined))
+  byId('models', HTMLElement).replaceChildren(modelsView(models, machine, look))
   deviceView(models, machine, byId('device-chip', HTMLElement), byId('device', HTMLElement))
   connectSettings()
   connectUsage(byId('usage-open', HTMLButtonElement))
   connectCodeDialog()
   connectTabs()
   const structured = new StructuredView(models, shared?.draft)
+  const table = new TableView(models, await TableStore.open())
   new DecisionsView(models, decisions?.draft)
-  new ChatView(models)
+  new ChatView(models, machine)
   new RequestsView(models)
   new DeviceBenchView(models, result)
   models.onChange(() => {
@@ -74,6 +79,7 @@ async function start(): Promise<void> {
   document.addEventListener('visibilitychange', () => void (document.hidden || models.refresh().catch(() => {})))
   document.body.classList.add('ready')
   link.tell()
+  void table.begin()
   // The embedded model is here already: it is ready before anybody has read the page.
   if (wanted !== NANO) return
   if (models.managed) await models.load(NANO).catch(() => {})
@@ -97,12 +103,19 @@ async function listed(models: Models): Promise<void> {
       if (!missing && !(error instanceof TypeError)) throw error
       await new Promise<void>((resolve) => {
         byId('starting', HTMLElement).replaceChildren(
-          el('h2', {}, missing ? 'This server asks for a key' : 'The server does not answer'),
+          el('h2', {}, missing ? 'This server needs a key' : 'The server does not answer'),
           failureView(error, resolve),
         )
       })
     }
   }
+}
+
+/** What the server could serve stands in the list too; what it computes on, as far as it tells. */
+async function offering(models: Models, server: ServerFinder): Promise<Pick<Machine, 'webgpu' | 'free'>> {
+  models.offers = server.offers
+  await models.refresh()
+  return { webgpu: models.list.some(({ metadata }) => metadata?.device === 'webgpu'), free: server.free }
 }
 
 function sayWhatThisIs({ place, upstream, limits }: Connection): void {

@@ -83,9 +83,9 @@ export class ModelRow {
     )
   }
 
-  #actions({ metadata = {} }: Model, loading: boolean): HTMLElement[] {
+  #actions({ metadata = {}, offered }: Model, loading: boolean): HTMLElement[] {
     const models = this.#models
-    if (!models.managed) return []
+    if (!models.managed && !offered) return []
     const id = this.#id
     const name = nameOf(id)
     if (loading) return [this.#action('Stop', () => models.unload(id), `Stopped loading ${name}.`)]
@@ -96,7 +96,7 @@ export class ModelRow {
       : []
     if (metadata.loaded) return [this.#action('Unload', () => models.unload(id), `${name} was unloaded.`), ...removal]
     const size = metadata.download_bytes
-    const label = metadata.kept ? 'Load' : `Download${size === undefined ? '' : ` ${bytes(size)}`}`
+    const label = metadata.kept ? (offered ? 'Add' : 'Load') : `Download${size === undefined ? '' : ` ${bytes(size)}`}`
     return [this.#action(label, () => models.load(id), `${name} is ready.`), ...this.#measuring(), ...removal]
   }
 
@@ -120,7 +120,13 @@ export class ModelRow {
   }
 }
 
-function stateOf({ metadata = {} }: Model, loading: boolean, failed: boolean, { kind }: Advice, machine: Machine) {
+function stateOf(
+  { metadata = {}, offered }: Model,
+  loading: boolean,
+  failed: boolean,
+  { kind }: Advice,
+  machine: Machine,
+) {
   if (loading) return { kind: 'loading', text: 'Loading' }
   if (metadata.loaded) return { kind: 'ready', text: 'Ready' }
   if (failed) return { kind: 'failed', text: 'Failed' }
@@ -128,5 +134,5 @@ function stateOf({ metadata = {} }: Model, loading: boolean, failed: boolean, { 
   if (kind === 'bad') return { kind: 'absent', text: 'Too large' }
   if (kind === 'slow') return { kind: 'absent', text: 'Slow here' }
   // A server alone knows what it has room for.
-  return { kind: 'absent', text: machine.elsewhere || metadata.memory_bytes === undefined ? '' : 'Fits' }
+  return { kind: 'absent', text: (machine.elsewhere && !offered) || metadata.memory_bytes === undefined ? '' : 'Fits' }
 }

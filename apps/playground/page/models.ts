@@ -13,6 +13,13 @@ const MOST_SILENT = 3
 /** After so long without news, a load in another tab is over. */
 const GONE_MS = 5000
 
+/** What a server could serve beside what it does. */
+export interface Offers {
+  readonly models: readonly Model[]
+  /** Settles once it is in the server's list. */
+  add(id: string, onProgress: (done: number, of: number) => void, signal: AbortSignal): Promise<void>
+}
+
 /** The list of models, which one is chosen, and loads on their way. */
 export class Models {
   list: readonly Model[] = []
@@ -21,9 +28,12 @@ export class Models {
   selected = ''
   /** Those that the user added, which can be taken off the list. */
   added: ReadonlySet<string> = new Set()
+  /** Of a server that lets this page add models. */
+  offers: Offers | undefined
   readonly loads = new Map<string, Load>()
   readonly errors = new Map<string, string>()
   readonly #running = new Map<string, Promise<void>>()
+  readonly #adding = new Map<string, AbortController>()
   readonly #listeners = new Set<() => void>()
   #heard: ReturnType<typeof setTimeout> | undefined
 
@@ -36,7 +46,9 @@ export class Models {
   }
 
   async refresh(): Promise<void> {
-    this.list = await listModels()
+    const served = await listModels()
+    const offered = this.offers?.models.filter(({ id }) => !served.some((model) => model.id === id)) ?? []
+    this.list = [...served, ...offered]
     if (this.managed) this.added = new Set((await addedModels()).map(({ id }) => id))
     if (this.selected !== '' && !this.current) this.selected = this.list[0]?.id ?? ''
     this.#changed()
@@ -49,7 +61,8 @@ export class Models {
 
   /** The chosen model, loaded, for a request that is about to be sent. Who asks says what fails, and nobody else. */
   async loadForRequest(): Promise<void> {
-    if (this.managed && !this.current?.metadata?.loaded) await this.load(this.selected, true)
+    const { metadata, offered } = this.current ?? {}
+    if (offered || (this.managed && !metadata?.loaded)) await this.load(this.selected, true)
   }
 
   /** Loads it, or joins the load that is on its way. */
@@ -78,6 +91,11 @@ export class Models {
   }
 
   unload(id: string): Promise<void> {
+    const adding = this.#adding.get(id)
+    if (adding) {
+      adding.abort()
+      return Promise.resolve()
+    }
     return this.#change(id, unloadModel)
   }
 
@@ -109,16 +127,35 @@ export class Models {
   async #load(id: string, quiet: boolean): Promise<void> {
     this.errors.delete(id)
     this.#tell(id, { phase: 'download', bytes_loaded: 0, bytes_total: 0 })
+    const adding = this.list.find((model) => model.id === id)?.offered && new AbortController()
     try {
-      await this.#follow(id)
+      if (adding) await this.#add(id, adding)
+      else await this.#follow(id)
     } catch (error) {
       // Somebody pressed Stop, in this tab or another.
-      const stopped = error instanceof ApiError && error.code === 'model_unloaded'
+      const stopped = adding?.signal.aborted || (error instanceof ApiError && error.code === 'model_unloaded')
       if (!stopped && !quiet) this.errors.set(id, wordsOf(error))
       throw error
     } finally {
       this.loads.delete(id)
       await this.refresh().catch(() => {})
+    }
+  }
+
+  async #add(id: string, adding: AbortController): Promise<void> {
+    this.#adding.set(id, adding)
+    const seen: { time: number; bytes: number }[] = []
+    try {
+      await this.offers!.add(
+        id,
+        (bytes_loaded, bytes_total) => {
+          const progress = { phase: 'download', bytes_loaded, bytes_total } as const
+          this.#tell(id, { ...progress, speed: speedOf(seen, progress) })
+        },
+        adding.signal,
+      )
+    } finally {
+      this.#adding.delete(id)
     }
   }
 

@@ -12,12 +12,11 @@ export class OpenedLink {
     try {
       const value = as(await unpacked(text))
       if (value === undefined)
-        throw new LinkFault('This link is of another version of this page, which reads it no more.')
+        throw new LinkFault('This link was made by another version of this page and cannot be read.')
       return value
     } catch (error) {
-      const { message } =
-        error instanceof LinkFault ? error : new LinkFault('This link holds nothing that can be read.')
-      this.#fault = `${message} What stands here is your own, or the first example.`
+      const { message } = error instanceof LinkFault ? error : new LinkFault('This link cannot be read.')
+      this.#fault = `${message} What you see is your own, or the first example.`
       return undefined
     }
   }

@@ -8,7 +8,7 @@ export function drawPicture(result: DeviceResult): string {
   canvas.width = 1200
   canvas.height = 630
   const pen = canvas.getContext('2d')
-  if (!pen) throw new Error('This browser draws no pictures.')
+  if (!pen) throw new Error('This browser cannot draw the picture.')
   const style = getComputedStyle(document.documentElement)
   const colour = (name: string) => style.getPropertyValue(name).trim()
   const write = (text: string, x: number, y: number, size: number, name = '--text', weight = 400) => {

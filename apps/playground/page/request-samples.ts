@@ -1,8 +1,12 @@
+import type { Model } from './api.js'
+
 /** Requests to begin with, one for each thing that `/v1` can do beside chat and schemas. */
 export interface RequestSample {
   readonly name: string
   readonly path: string
   readonly about: string
+  /** What a model must be able to do; absent: any model can. */
+  readonly needs?: keyof NonNullable<Model['capabilities']>
   readonly body: (model: string) => object
 }
 
@@ -21,16 +25,27 @@ const weather = {
   },
 }
 
+/** Whether a model can do it, as far as it says. */
+export function canDo({ needs }: RequestSample, { capabilities }: Pick<Model, 'capabilities'> = {}): boolean {
+  if (needs === undefined || !capabilities) return true
+  // What few can do is said by those that can.
+  return RARE.has(needs) ? capabilities[needs] === true : capabilities[needs] !== false
+}
+
+const RARE: ReadonlySet<RequestSample['needs']> = new Set(['embeddings', 'rerank', 'decisions', 'thinking'])
+
 export const requestSamples: readonly RequestSample[] = [
   {
     name: 'Responses',
     path: '/responses',
+    needs: 'chat',
     about: "OpenAI's newest form, as a stream of typed events.",
     body: (model) => ({ model, input: 'Who are you?', max_output_tokens: 60, stream: true }),
   },
   {
     name: 'Tools',
     path: '/chat/completions',
+    needs: 'tools',
     about: "The model calls a function; with strict: true its arguments keep to the function's schema.",
     body: (model) => ({
       model,
@@ -43,7 +58,8 @@ export const requestSamples: readonly RequestSample[] = [
   {
     name: 'Thinking',
     path: '/chat/completions',
-    about: 'Models that can think first tell their thoughts apart from the answer, in reasoning_content.',
+    needs: 'thinking',
+    about: 'Models that think first return their thoughts apart from the answer, in reasoning_content.',
     body: (model) => ({
       model,
       messages: [{ role: 'user', content: 'A bat and a ball cost 1.10 together. The bat costs 1 more. And the ball?' }],
@@ -55,7 +71,8 @@ export const requestSamples: readonly RequestSample[] = [
   {
     name: 'Log probabilities',
     path: '/chat/completions',
-    about: 'How certain the model was of each token, and what else it weighed.',
+    needs: 'logprobs',
+    about: 'How certain the model was of each token, and which others it considered.',
     body: (model) => ({
       model,
       messages: [{ role: 'user', content: 'Hello!' }],
@@ -67,18 +84,21 @@ export const requestSamples: readonly RequestSample[] = [
   {
     name: 'Embeddings',
     path: '/embeddings',
-    about: 'Texts as vectors, of models that make them; others say that they do not.',
+    needs: 'embeddings',
+    about: 'Turns texts into vectors.',
     body: (model) => ({ model, input: ['a kettle', 'a teapot'] }),
   },
   {
     name: 'Rerank',
     path: '/rerank',
-    about: 'How well each document answers a question, of models that score; others say that they do not.',
+    needs: 'rerank',
+    about: 'How well each document answers a question.',
     body: (model) => ({ model, query: 'What boils water?', documents: ['a teapot', 'a kettle', 'a bicycle'] }),
   },
   {
     name: 'Decisions',
     path: '/decisions',
+    needs: 'decisions',
     about: 'Questions about a text, each answered with how likely every option is.',
     body: (model) => ({
       model,
@@ -97,7 +117,7 @@ export const requestSamples: readonly RequestSample[] = [
   {
     name: 'Tokens',
     path: '/tokenize',
-    about: 'A text as the model reads it.',
+    about: 'The tokens that the model reads a text as.',
     body: (model) => ({ model, prompt: 'Nothing leaves this device.', return_token_strs: true }),
   },
 ]

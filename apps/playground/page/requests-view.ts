@@ -7,7 +7,7 @@ import { milliseconds } from './format.js'
 import type { Models } from './models.js'
 import { readable } from './readable.js'
 import { readingOf } from './request-reading.js'
-import { type RequestSample, requestSamples } from './request-samples.js'
+import { canDo, type RequestSample, requestSamples } from './request-samples.js'
 import { syntaxFault } from './schema-fault.js'
 import { StreamEventsView } from './stream-events.js'
 
@@ -55,6 +55,8 @@ export class RequestsView {
     byId('requests', HTMLElement).addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !this.#aborter) void this.#start()
     })
+    this.#offer()
+    models.onChange(() => this.#offer())
     let shown = models.selected
     models.onChange(() => {
       // Whoever wrote a body of their own keeps it; only its model follows the choice.
@@ -79,6 +81,14 @@ export class RequestsView {
     else this.#load(requestSamples.find(({ name }) => name === current?.name) ?? requestSamples[0]!)
   }
 
+  /** Those that the chosen model can do; the one that is there stays. */
+  #offer(): void {
+    for (const [i, chip] of [...byId('request-samples', HTMLElement).children].entries()) {
+      const sample = requestSamples[i]!
+      ;(chip as HTMLElement).hidden = sample.name !== this.#name && !canDo(sample, this.#models.current)
+    }
+  }
+
   #load(sample: RequestSample): void {
     const body = readable(sample.body(this.#models.selected))
     const draft = { name: sample.name, path: sample.path, body }
@@ -98,13 +108,10 @@ export class RequestsView {
     for (const chip of byId('request-samples', HTMLElement).children) {
       chip.setAttribute('aria-pressed', String(chip.textContent === name))
     }
+    this.#offer()
     showsExample('requests', name, false)
     this.#answer.replaceChildren(
-      el(
-        'p',
-        { class: 'muted' },
-        'Send it as it stands, or change it first: what comes back is shown here as it comes.',
-      ),
+      el('p', { class: 'muted' }, 'Send this request, or change it first. The answer is shown here as it comes.'),
     )
   }
 

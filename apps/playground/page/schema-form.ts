@@ -65,16 +65,23 @@ export class SchemaForm {
   readonly element = el('div', { class: 'schema-form' })
   readonly #rows = el('ul', { class: 'form-rows' })
   readonly #onChange: (schema: object) => void
+  readonly #what: string
   #fields: FormField[] = []
 
-  constructor(onChange: (schema: object) => void) {
+  /** `what`: what its rows are called. */
+  constructor(onChange: (schema: object) => void, what: 'field' | 'column' = 'field') {
     this.#onChange = onChange
-    const add = button('Add a field', () => {
+    this.#what = what
+    const add = button(`Add a ${what}`, () => {
       this.#fields.push({ name: '', kind: 'text', options: '' })
       this.#draw()
       this.#rows.lastElementChild?.querySelector('input')?.focus()
     })
     this.element.append(this.#rows, add)
+  }
+
+  get fields(): readonly FormField[] {
+    return this.#fields
   }
 
   show(fields: readonly FormField[]): void {
@@ -87,7 +94,7 @@ export class SchemaForm {
   }
 
   #row(field: FormField, i: number): HTMLElement {
-    const label = (what: string) => `${what} of field ${i + 1}`
+    const label = (which: string) => `${which} of ${this.#what} ${i + 1}`
     const name = el('input', { 'aria-label': label('Name'), placeholder: 'name', spellcheck: 'false' })
     name.value = field.name
     name.addEventListener('input', () => this.#set(field, { name: name.value }))
@@ -104,7 +111,7 @@ export class SchemaForm {
     options.addEventListener('input', () => this.#set(field, { options: options.value }))
     const remove = button('×', () => this.#remove(field), {
       class: 'quiet icon',
-      'aria-label': `Remove field ${i + 1}`,
+      'aria-label': `Remove ${this.#what} ${i + 1}`,
     })
     return el('li', {}, name, kind, field.kind === 'choice' && options, remove)
   }

@@ -45,7 +45,7 @@ export class SchemaMaker {
       return
     }
     // It would be lost: nobody is to find that out afterwards.
-    const anew = button('Begin a new one', () => {
+    const anew = button('Start a new one', () => {
       this.#form.show([{ name: '', kind: 'text', options: '' }])
       this.#formPlace.replaceChildren(this.#form.element)
       this.#form.element.querySelector('input')?.focus()

@@ -4,6 +4,7 @@ import { type Settings, set, settings } from './settings.js'
 /** Field of the form, the setting it holds, and the request field that `/v1` names when it is wrong. */
 const FIELDS = [
   { id: 'temperature', setting: 'temperature', params: ['temperature'] },
+  { id: 'top-p', setting: 'topP', params: ['top_p'] },
   { id: 'max-tokens', setting: 'maxTokens', params: ['max_tokens', 'max_completion_tokens'] },
   { id: 'seed', setting: 'seed', params: ['seed'] },
   { id: 'project', setting: 'project', params: ['openai-project', 'compat-project'] },

@@ -6,11 +6,12 @@ export interface Settings {
   readonly model: string
   readonly project: string
   readonly temperature: string
+  readonly topP: string
   readonly maxTokens: string
   readonly seed: string
   readonly system: string
   readonly theme: 'auto' | 'light' | 'dark'
-  readonly mode: 'structured' | 'decisions' | 'chat' | 'requests' | 'device'
+  readonly mode: 'structured' | 'table' | 'decisions' | 'chat' | 'requests' | 'device'
 }
 
 const KEY = 'local-v1 playground'
@@ -18,6 +19,7 @@ const DEFAULTS: Settings = {
   model: '',
   project: 'demo/playground',
   temperature: '0',
+  topP: '',
   maxTokens: '400',
   seed: '',
   system: '',
@@ -36,9 +38,10 @@ export function set(change: Partial<Settings>): void {
 
 /** The fields of a request that the settings fill. A field that is no number is sent as it is: `/v1` says what is wrong. */
 export function samplingFields(): SamplingFields {
-  const { temperature, maxTokens, seed } = current
+  const { temperature, topP, maxTokens, seed } = current
   return {
     ...(temperature !== '' && { temperature: numberOr(temperature) }),
+    ...(topP !== '' && { top_p: numberOr(topP) }),
     ...(maxTokens !== '' && { max_tokens: numberOr(maxTokens) }),
     ...(seed !== '' && { seed: numberOr(seed) }),
   }

@@ -6,15 +6,15 @@ import type { Draft } from './structured-draft.js'
 /** What a shared link holds, and nothing else: no chat, no answer, no key. */
 export interface Shared {
   readonly draft: Draft
-  readonly settings: Partial<Pick<Settings, 'model' | 'temperature' | 'maxTokens' | 'seed'>>
+  readonly settings: Partial<Pick<Settings, 'model' | 'temperature' | 'topP' | 'maxTokens' | 'seed'>>
 }
 
 /** More than this nobody writes by hand; a link is not trusted to unpack to whatever it says. */
 const LARGEST = 200_000
 
 export function sharedNow(draft: Draft): Shared {
-  const { model, temperature, maxTokens, seed } = settings()
-  return { draft, settings: { model, temperature, maxTokens, seed } }
+  const { model, temperature, topP, maxTokens, seed } = settings()
+  return { draft, settings: { model, temperature, topP, maxTokens, seed } }
 }
 
 /** The same of decisions, which no setting but the model changes. */
@@ -45,7 +45,7 @@ export async function packed(value: unknown): Promise<string> {
 export async function unpacked(text: string): Promise<unknown> {
   const [data = '', sum, ...more] = text.split('.')
   if (more.length > 0 || sum !== checksum(data)) {
-    throw new LinkFault('This link is damaged: a part of it was lost or changed on its way. Ask for it once more.')
+    throw new LinkFault('This link is damaged: a part of it was lost or changed on the way. Ask for it again.')
   }
   const bytes = Uint8Array.from(atob(data.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw')).getReader()
@@ -54,7 +54,7 @@ export async function unpacked(text: string): Promise<unknown> {
     const { done, value } = await reader.read()
     if (done) return JSON.parse(await new Blob(parts).text())
     size += value.length
-    if (size > LARGEST) throw new LinkFault('This link holds too much.')
+    if (size > LARGEST) throw new LinkFault('This link is too large.')
     parts.push(value as Uint8Array<ArrayBuffer>)
   }
 }
@@ -70,7 +70,7 @@ export function asShared(value: unknown): Shared | undefined {
     string,
     string,
   ]
-  const known = knownSettings(given, ['model', 'temperature', 'maxTokens', 'seed'])
+  const known = knownSettings(given, ['model', 'temperature', 'topP', 'maxTokens', 'seed'])
   return { draft: { name, instructions, text, schema }, settings: known }
 }
 

@@ -49,14 +49,14 @@ export class SourcesView {
       el(
         'div',
         { class: 'review-slider' },
-        el('label', { for: 'review-below' }, 'What would go to a person'),
+        el('label', { for: 'review-below' }, 'What a person would check'),
         this.#slider,
         this.#review,
       ),
       el(
         'p',
         { class: 'muted' },
-        'How sure says how decided the model was among all that the schema admits, not how often it is right. A place says where the same words stand.',
+        'How sure means how clearly the model preferred this value to all others that the schema allows, not how often it is right. A place is where the text has the same words.',
       ),
     )
     for (const [on, off] of [

@@ -275,7 +275,7 @@ export class StructuredView {
     if (written && this.#view === 'tokens') return tokensView(generation.pieces, true)
     if (!written || this.#view !== 'sources') return fieldsView(this.#schema, value, this.#busy)
     if (!this.#asked?.evidence) {
-      const why = 'This model does not say how sure it is of a value: one that runs on this device does.'
+      const why = 'This model does not say how sure it is. Models that run on this device do.'
       return el('p', { class: 'muted' }, why)
     }
     const message = this.#asked.messages.length - 1

@@ -31,6 +31,7 @@ export function show(mode: Mode): void {
     tabOf(each).setAttribute('aria-selected', String(chosen))
     tabOf(each).tabIndex = chosen ? 0 : -1
     panelOf(each).hidden = !chosen
+    if (chosen) tabOf(each).scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }
   panelOf(mode).dispatchEvent(new Event('shown'))
 }

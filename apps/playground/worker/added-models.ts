@@ -31,7 +31,7 @@ export async function keepAdded(models: readonly AddedModel[]): Promise<void> {
     channel.postMessage('changed')
     channel.close()
   } catch {
-    throw new Error('This browser keeps nothing for this page here: open it in a tab of its own to add models.')
+    throw new Error('This browser stores nothing for this page here. Open it in its own tab to add models.')
   }
 }
 

@@ -2,7 +2,7 @@
 export function wordsOf(error: unknown): string {
   if (error instanceof Error && !isRaw(error)) return error.message
   const name = error instanceof Error && error.name !== '' ? ` (${error.name})` : ''
-  return `This browser does not do what the page needs here${name}. Reload the page, or open it in a tab of its own.`
+  return `This browser does not allow something that this page needs${name}. Reload the page, or open it in its own tab.`
 }
 
 const RAW = [TypeError, RangeError, SyntaxError, ReferenceError, DOMException]

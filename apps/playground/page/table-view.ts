@@ -1,0 +1,440 @@
+import { showCode } from './code-dialog.js'
+import { announce, button, byId, el, framed } from './dom.js'
+import { takeDrops } from './drops.js'
+import { failureView } from './failure-view.js'
+import { seconds, whole } from './format.js'
+import { Generation } from './generation.js'
+import { actionLabel, isNano } from './model-names.js'
+import type { Models } from './models.js'
+import { progressView } from './progress-view.js'
+import { saveFile } from './save-file.js'
+import { type FormField, SchemaForm } from './schema-form.js'
+import { settings } from './settings.js'
+import { tableCode } from './table/code.js'
+import { Details } from './table/details.js'
+import { draftRequest, fieldsFromAnswer, fieldsFromWords } from './table/draft-schema.js'
+import { type TableExample, tableExamples } from './table/examples.js'
+import { tableAsCsv, tableAsJsonLines } from './table/export.js'
+import { Filling } from './table/filling.js'
+import { TableGrid } from './table/grid.js'
+import { askedOf, leastSure, type Row, stateOf, type Wanted } from './table/rows.js'
+import type { TableStore } from './table/store.js'
+import { isTextFile, MOST_ROWS, type SourceText, textsIn, textsInFiles } from './table/texts.js'
+
+/** Less sure than this, a person looks first. */
+const DOUBTFUL = 0.5
+const KEEP_MS = 300
+const DRAW_MS = 120
+
+/** Texts, a sentence that says what is wanted of them, and the table that fills. */
+export class TableView {
+  readonly #models: Models
+  readonly #store: TableStore
+  readonly #sentence = byId('table-sentence', HTMLTextAreaElement)
+  readonly #pasted = byId('table-texts', HTMLTextAreaElement)
+  readonly #count = byId('table-count', HTMLElement)
+  readonly #run = byId('table-fill', HTMLButtonElement)
+  readonly #stop = byId('table-stop', HTMLButtonElement)
+  readonly #state = byId('table-state', HTMLElement)
+  readonly #sorted = byId('table-doubtful', HTMLInputElement)
+  readonly #form = new SchemaForm(() => this.#edited(), 'column')
+  readonly #grid = new TableGrid((id, field) => this.#open(id, field))
+  readonly #details: Details
+  readonly #drawSoon = framed(() => this.#draw())
+  #rows: Row[] = []
+  /** Read from files; what is pasted stands in its field. */
+  #fromFiles: SourceText[] = []
+  #aside: { wanted: Wanted; pasted: string; rows: Row[]; fromFiles: SourceText[] } | undefined
+  #filling: Filling | undefined
+  #error: unknown
+  #drafting = false
+  /** Something was written into the field since it was read. */
+  #unread = false
+  #keeping: ReturnType<typeof setTimeout> | undefined
+  #drawing: ReturnType<typeof setTimeout> | undefined
+
+  constructor(models: Models, store: TableStore) {
+    this.#models = models
+    this.#store = store
+    this.#details = new Details({
+      onEdit: (row) => {
+        this.#store.keepRow(row)
+        this.#drawSoon()
+      },
+      onNext: (row) => this.#openNext(row),
+      onClose: () => this.#close(),
+    })
+    byId('table-columns', HTMLElement).append(this.#form.element)
+    byId('table-grid', HTMLElement).append(this.#grid.element)
+    byId('table-details', HTMLElement).append(this.#details.element)
+    byId('table-examples', HTMLElement).append(...tableExamples.map((example) => this.#chip(example)))
+    this.#sentence.addEventListener('input', () => this.#edited())
+    this.#sentence.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || event.isComposing) return
+      event.preventDefault()
+      void this.#draft()
+    })
+    const read = framed(() => this.#readTexts())
+    this.#pasted.addEventListener('input', () => {
+      this.#unread = true
+      read()
+    })
+    byId('table-draft', HTMLButtonElement).addEventListener('click', () => void this.#draft())
+    this.#run.addEventListener('click', () => void this.#fill())
+    this.#stop.addEventListener('click', () => this.#leave())
+    this.#sorted.addEventListener('change', () => this.#draw())
+    byId('table-code', HTMLButtonElement).addEventListener('click', () => this.#showCode())
+    byId('table-csv', HTMLButtonElement).addEventListener('click', () => {
+      saveFile('table.csv', 'text/csv', tableAsCsv(this.#filled(), this.#fields))
+    })
+    byId('table-jsonl', HTMLButtonElement).addEventListener('click', () => {
+      saveFile('table.jsonl', 'application/jsonl', tableAsJsonLines(this.#filled(), this.#fields))
+    })
+    byId('table', HTMLElement).addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !this.#filling) void this.#fill()
+    })
+    byId('table', HTMLElement).addEventListener('shown', () => this.#draw())
+    this.#takeFiles()
+    models.onChange(this.#drawSoon)
+    this.#show(tableExamples[0]!)
+  }
+
+  /** What was there before a reload, which goes on where it was. */
+  async begin(): Promise<void> {
+    const { head, rows } = await this.#store.read()
+    if (!head) return
+    const { sentence, fields, pasted, filling } = head
+    this.#fromFiles = rows.flatMap(({ text, from }) => (from === undefined ? [] : [{ text, from }]))
+    this.#set({ sentence, fields }, pasted, rows)
+    const { loaded, kept } = this.#models.current?.metadata ?? {}
+    if (filling && (loaded || kept || isNano(this.#models.selected))) await this.#fill()
+  }
+
+  get #fields(): readonly FormField[] {
+    return this.#form.fields.filter(({ name }) => name.trim() !== '')
+  }
+
+  get #wanted(): Wanted {
+    return { sentence: this.#sentence.value, fields: this.#fields }
+  }
+
+  #chip(example: TableExample): HTMLElement {
+    const choose = () => {
+      if (this.#filling) this.#leave()
+      this.#aside = this.#isExample()
+        ? this.#aside
+        : { wanted: this.#wanted, pasted: this.#pasted.value, rows: this.#rows, fromFiles: this.#fromFiles }
+      this.#show(example)
+      this.#keepAll()
+    }
+    return button(example.name, choose, { class: 'chip', 'aria-pressed': 'false' })
+  }
+
+  /** Nobody has written anything, and nothing is filled. */
+  #isExample(): boolean {
+    const pasted = this.#pasted.value
+    return this.#filled().length === 0 && tableExamples.some(({ texts }) => texts.join('\n') === pasted)
+  }
+
+  #show({ sentence, fields, texts }: TableExample): void {
+    this.#fromFiles = []
+    this.#set({ sentence, fields }, texts.join('\n'), [])
+    this.#textsChanged(false)
+  }
+
+  #set({ sentence, fields }: Wanted, pasted: string, rows: Row[]): void {
+    this.#close()
+    this.#error = undefined
+    this.#sentence.value = sentence
+    this.#form.show(fields)
+    this.#pasted.value = pasted
+    this.#rows = rows
+    this.#draw()
+  }
+
+  #edited(): void {
+    this.#error = undefined
+    this.#keepHead()
+    this.#drawSoon()
+  }
+
+  #keepHead(): void {
+    this.#store.keepHead({ ...this.#wanted, pasted: this.#pasted.value, filling: this.#filling !== undefined })
+  }
+
+  /** Who types goes on typing: not for each letter. */
+  #keepAll(): void {
+    clearTimeout(this.#keeping)
+    this.#keeping = setTimeout(() => {
+      this.#keepHead()
+      this.#store.keepRows(this.#rows)
+    }, KEEP_MS)
+  }
+
+  /** A text that is pasted may come in many pieces. */
+  #readTexts(): void {
+    if (this.#unread) this.#textsChanged()
+  }
+
+  /** What was made of a text stays with it, wherever it stands now. */
+  #textsChanged(keep = true): void {
+    this.#unread = false
+    const known = new Map<string, Row[]>()
+    for (const row of this.#rows) known.set(row.text, [...(known.get(row.text) ?? []), row])
+    const texts = [...textsIn(this.#pasted.value), ...this.#fromFiles].slice(0, MOST_ROWS)
+    this.#rows = texts.map(({ text, from }, id) => {
+      const before = known.get(text)?.shift()
+      return { ...before, id, text, ...(from !== undefined && { from }) }
+    })
+    this.#close()
+    if (keep) this.#keepAll()
+    this.#draw()
+  }
+
+  #takeFiles(): void {
+    const chooser = byId('table-files', HTMLInputElement)
+    const take = async (files: readonly File[]) => {
+      this.#fromFiles.push(...(await textsInFiles(files)))
+      // The example's lines are nobody's.
+      if (this.#isExample()) this.#pasted.value = ''
+      this.#textsChanged()
+      announce(`${whole(this.#rows.length)} texts.`)
+    }
+    byId('table-choose', HTMLButtonElement).addEventListener('click', () => chooser.click())
+    chooser.addEventListener('change', () => {
+      void take([...(chooser.files ?? [])])
+      chooser.value = ''
+    })
+    takeDrops((files) => {
+      if (byId('table', HTMLElement).hidden || this.#filling || !files.every(isTextFile)) return false
+      void take(files)
+      return true
+    })
+  }
+
+  /** The columns, from the sentence: by the model where that converses, from the words alone where it does not. */
+  async #draft(): Promise<void> {
+    const sentence = this.#sentence.value.trim()
+    if (sentence === '' || this.#drafting || this.#filling) return this.#sentence.focus()
+    let fields = fieldsFromWords(sentence)
+    if (!isNano(this.#models.selected)) {
+      this.#drafting = true
+      this.#draw()
+      try {
+        await this.#models.loadForRequest()
+        const generation = new Generation()
+        const body = draftRequest(this.#models.selected, sentence, this.#rows[0]?.text ?? '')
+        await generation.run(body, settings().project, () => {})
+        fields = fieldsFromAnswer(generation.text)
+      } catch {
+        // The words are there in any case.
+      } finally {
+        this.#drafting = false
+      }
+    }
+    this.#form.show(fields)
+    this.#edited()
+    announce(`Columns: ${fields.map(({ name }) => name).join(', ')}.`)
+  }
+
+  async #fill(): Promise<void> {
+    if (this.#filling) return
+    this.#readTexts()
+    if (this.#fields.length === 0) await this.#draft()
+    if (this.#fields.length === 0) return this.#sentence.focus()
+    if (this.#rows.length === 0) return this.#pasted.focus()
+    const waiting = this.#waiting()
+    // Where none waits, all are asked for once more.
+    const rows = waiting.length > 0 ? waiting : this.#rows
+    for (const row of rows) row.asked = ''
+    this.#error = undefined
+    const filling = new Filling(this.#wanted, {
+      model: this.#models.selected,
+      project: settings().project,
+      evidence: this.#models.current?.capabilities?.evidence === true,
+      onRow: (row, isWhole) => {
+        if (isWhole) this.#store.keepRow(row)
+        this.#drawNowAndThen()
+      },
+    })
+    this.#filling = filling
+    this.#keepHead()
+    this.#setBusy(true)
+    try {
+      await this.#models.loadForRequest()
+      if (!filling.stopped) await filling.run(rows)
+      if (!filling.stopped) announce(`All ${whole(rows.length)} rows are filled.`)
+    } catch (error) {
+      if (!filling.stopped || filling.failed) this.#error = error
+    } finally {
+      if (this.#filling === filling) this.#filling = undefined
+      this.#keepHead()
+      this.#setBusy(false)
+    }
+  }
+
+  #leave(): void {
+    this.#filling?.stop()
+    const { selected, loads } = this.#models
+    if (loads.has(selected)) void this.#models.unload(selected).catch(() => {})
+  }
+
+  #setBusy(busy: boolean): void {
+    const held = document.activeElement === this.#run || document.activeElement === this.#stop
+    this.#run.hidden = busy
+    this.#stop.hidden = !busy
+    byId('table-inputs', HTMLFieldSetElement).disabled = busy
+    if (held) (busy ? this.#stop : this.#run).focus()
+    this.#draw()
+  }
+
+  #waiting(): Row[] {
+    const asked = askedOf(this.#wanted)
+    return this.#rows.filter((row) => row.asked !== asked || row.fault !== undefined)
+  }
+
+  #filled(): Row[] {
+    const asked = askedOf(this.#wanted)
+    return this.#rows.filter((row) => row.asked === asked && row.fault === undefined)
+  }
+
+  #open(id: number, field: string | undefined): void {
+    const row = this.#rows[id]
+    if (!row || this.#filling?.writing.has(id)) return
+    this.#details.show(row, this.#fields, field)
+    this.#draw()
+  }
+
+  #openNext(row: Row): void {
+    const fields = this.#fields
+    const doubtful = this.#filled().filter((each) => each.id !== row.id && isDoubtful(each, fields))
+    const next = doubtful.find(({ id }) => id > row.id) ?? doubtful[0]
+    if (!next) {
+      announce('No other row is doubtful.')
+      return
+    }
+    const least = fields.toSorted((a, b) => sure(next, a) - sure(next, b))[0]
+    this.#open(next.id, least?.name)
+  }
+
+  #close(): void {
+    const { row } = this.#details
+    this.#details.close()
+    if (row !== undefined) this.#grid.focusOn(row)
+    this.#drawSoon()
+  }
+
+  /** Several rows are written at once, a few letters at a time: so often nobody reads. */
+  #drawNowAndThen(): void {
+    this.#drawing ??= setTimeout(() => {
+      this.#drawing = undefined
+      this.#drawSoon()
+    }, DRAW_MS)
+  }
+
+  #draw(): void {
+    const wanted = this.#wanted
+    const asked = askedOf(wanted)
+    const writing = this.#filling?.writing ?? new Set<number>()
+    const pasted = this.#pasted.value
+    for (const [i, chip] of [...byId('table-examples', HTMLElement).children].entries())
+      chip.setAttribute('aria-pressed', String(tableExamples[i]!.texts.join('\n') === pasted))
+    const files = this.#fromFiles.length
+    this.#count.replaceChildren(
+      `${whole(this.#rows.length)} ${this.#rows.length === 1 ? 'text' : 'texts'}`,
+      ...(files === 0
+        ? []
+        : [
+            `, ${whole(files)} of them from files `,
+            button(
+              'Remove these',
+              () => {
+                this.#fromFiles = []
+                this.#textsChanged()
+              },
+              { class: 'quiet small' },
+            ),
+          ]),
+    )
+    const rows = this.#sorted.checked && !this.#filling ? doubtfulFirst(this.#rows, wanted, asked) : this.#rows
+    this.#grid.show({ rows, fields: wanted.fields, asked, writing, open: this.#details.row })
+    this.#drawState()
+  }
+
+  #drawState(): void {
+    const filled = this.#filled()
+    const waiting = this.#waiting()
+    const load = this.#filling ? this.#models.loads.get(this.#models.selected) : undefined
+    const left = this.#filling?.secondsFor(waiting.length)
+    const doubtful = filled.filter((row) => isDoubtful(row, this.#fields)).length
+    const failed = waiting.filter(({ fault, asked }) => fault !== undefined && asked !== '').length
+    const facts = [
+      this.#rows.length > 0 && `${whole(filled.length)} of ${whole(this.#rows.length)} rows`,
+      doubtful > 0 && `${whole(doubtful)} doubtful`,
+      failed > 0 && `${whole(failed)} failed`,
+      left !== undefined && waiting.length > 0 && `about ${seconds(left)} left`,
+    ].filter((fact) => fact !== false)
+    const bar = el('progress', {
+      max: Math.max(1, this.#rows.length),
+      value: filled.length,
+      'aria-label': 'Rows filled',
+    })
+    this.#state.replaceChildren(
+      ...(this.#error ? [failureView(this.#error, () => void this.#fill())] : []),
+      ...(load ? [progressView(load)] : []),
+      ...(this.#filling && !load ? [bar] : []),
+      el(
+        'p',
+        { class: 'table-facts', id: 'table-facts' },
+        this.#drafting ? 'The model drafts the columns.' : facts.join(' · '),
+      ),
+      ...(this.#aside && !this.#filling ? [this.#asideView()] : []),
+    )
+    const isOver = waiting.length === 0 && this.#rows.length > 0
+    const rows = `${whole(waiting.length)} ${waiting.length === 1 ? 'row' : 'rows'}`
+    this.#run.textContent = actionLabel(this.#models, isOver ? 'Fill again' : `Fill ${rows}`)
+    for (const id of ['table-csv', 'table-jsonl']) byId(id, HTMLButtonElement).disabled = filled.length === 0
+    this.#sorted.disabled = filled.length === 0
+  }
+
+  #asideView(): HTMLElement {
+    const back = button(
+      'Bring it back',
+      () => {
+        const aside = this.#aside
+        this.#aside = undefined
+        if (!aside) return
+        this.#fromFiles = aside.fromFiles
+        this.#set(aside.wanted, aside.pasted, aside.rows)
+        this.#keepAll()
+        this.#sentence.focus()
+      },
+      { class: 'small' },
+    )
+    return el('div', { class: 'notice aside' }, el('span', {}, 'Your table was put aside.'), back)
+  }
+
+  #showCode(): void {
+    const { selected, current } = this.#models
+    const asked = {
+      wanted: this.#wanted,
+      model: selected,
+      evidence: current?.capabilities?.evidence === true,
+      text: this.#rows[0]?.text ?? '',
+    }
+    showCode((place) => tableCode(asked, place))
+  }
+}
+
+const sure = (row: Row, { name }: FormField): number => leastSure(row, [{ name, kind: 'text', options: '' }]) ?? 1
+
+const isDoubtful = (row: Row, fields: readonly FormField[]): boolean => (leastSure(row, fields) ?? 1) < DOUBTFUL
+
+/** What a person would look at stands first; what is not filled stands last. */
+function doubtfulFirst(rows: readonly Row[], { fields }: Wanted, asked: string): readonly Row[] {
+  const none = new Set<number>()
+  const rank = (row: Row) =>
+    stateOf(row, asked, none) === 'failed' ? -1 : row.asked === asked ? (leastSure(row, fields) ?? 1) : 2
+  const ranks = new Map(rows.map((row) => [row, rank(row)]))
+  return rows.toSorted((a, b) => ranks.get(a)! - ranks.get(b)! || a.id - b.id)
+}

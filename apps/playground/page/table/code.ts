@@ -1,0 +1,129 @@
+/** The same table, made by an application of one's own. */
+import { BASE } from '../api.js'
+import { type CodeSample, curl, javaScriptText, type Place } from '../code.js'
+import { schemaOf } from '../schema-form.js'
+import { bodyFor } from './filling.js'
+import type { Wanted } from './rows.js'
+
+export interface Asked {
+  readonly wanted: Wanted
+  readonly model: string
+  readonly evidence: boolean
+  /** The first of the texts. */
+  readonly text: string
+}
+
+export function tableCode(asked: Asked, place: Place): CodeSample[] {
+  return [
+    { name: 'React', code: asReact(asked, place) },
+    { name: 'Python', code: asPython(asked, place) },
+    { name: 'Terminal', code: asCommand(asked) },
+    {
+      name: 'curl',
+      code: curl('/chat/completions', bodyFor(asked.text, asked.wanted, asked.model, asked.evidence), place),
+    },
+  ]
+}
+
+const instructionsOf = ({ wanted }: Asked) => wanted.sentence.trim()
+const schemaText = ({ wanted }: Asked, indent: string) =>
+  JSON.stringify(schemaOf(wanted.fields), null, 2).replaceAll('\n', `\n${indent}`)
+
+function asReact(asked: Asked, { origin, served }: Place): string {
+  const names = asked.wanted.fields.map(({ name }) => name)
+  const from = served
+    ? [
+        "import { extract } from 'local-v1/extract'",
+        '',
+        `const from = { baseURL: ${javaScriptText(origin + BASE)}, apiKey: 'your key, if the server asks for one' }`,
+      ]
+    : [
+        "import { extract } from 'local-v1/extract'",
+        "import { install } from 'local-v1/service-worker'",
+        '',
+        "const from = await install({ script: '/v1.js' })",
+      ]
+  return [
+    "import { useEffect, useState } from 'react'",
+    ...from,
+    `const schema = ${schemaText(asked, '')} as const`,
+    `const options = { from, model: ${javaScriptText(asked.model)}, instructions: ${javaScriptText(instructionsOf(asked))} }`,
+    '',
+    'export function Table({ texts }: { texts: readonly string[] }) {',
+    '  const [rows, setRows] = useState<Record<number, Record<string, unknown>>>({})',
+    '  useEffect(() => {',
+    '    const aborter = new AbortController()',
+    '    const fill = async (text: string, i: number) => {',
+    '      const row = await extract(schema, text, { ...options, signal: aborter.signal })',
+    '      setRows((rows) => ({ ...rows, [i]: { ...row } }))',
+    '    }',
+    '    Promise.all(texts.map(fill)).catch(console.error)',
+    '    return () => aborter.abort()',
+    '  }, [texts])',
+    '  return (',
+    '    <table>',
+    '      <thead>',
+    `        <tr>${names.map((name) => `<th>${name}</th>`).join('')}</tr>`,
+    '      </thead>',
+    '      <tbody>',
+    '        {texts.map((text, i) => (',
+    '          <tr key={text}>',
+    ...names.map((name) => `            <td>{String(rows[i]?.[${javaScriptText(name)}] ?? '')}</td>`),
+    '          </tr>',
+    '        ))}',
+    '      </tbody>',
+    '    </table>',
+    '  )',
+    '}',
+    '',
+  ].join('\n')
+}
+
+/** As JSON, which but for its words is Python. */
+const pythonValue = (value: unknown, indent: string): string =>
+  JSON.stringify(value, null, 4)
+    .replaceAll('\n', `\n${indent}`)
+    .replace(
+      /("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g,
+      (_, text: string | undefined, word: string) =>
+        text ?? { true: 'True', false: 'False', null: 'None' }[word] ?? word,
+    )
+
+function asPython(asked: Asked, { origin, served }: Place): string {
+  const base = (served ? origin : 'http://127.0.0.1:8080') + BASE
+  return [
+    '# pip install openai',
+    ...(served ? [] : [`# A page answers itself alone. The same /v1: npx local-v1 serve --model ${asked.model}`]),
+    'import json, pathlib, sys',
+    'from openai import OpenAI',
+    '',
+    `client = OpenAI(base_url=${JSON.stringify(base)}, api_key="none")`,
+    `schema = ${pythonValue(schemaOf(asked.wanted.fields), '')}`,
+    '',
+    'for path in sys.argv[1:]:',
+    '    completion = client.chat.completions.create(',
+    `        model=${JSON.stringify(asked.model)},`,
+    '        temperature=0,',
+    '        messages=[',
+    `            {"role": "system", "content": ${JSON.stringify(instructionsOf(asked))}},`,
+    '            {"role": "user", "content": pathlib.Path(path).read_text()},',
+    '        ],',
+    '        response_format={"type": "json_schema", "json_schema": {"name": "row", "strict": True, "schema": schema}},',
+    '    )',
+    '    print(json.dumps(json.loads(completion.choices[0].message.content), ensure_ascii=False))',
+    '',
+  ].join('\n')
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+
+function asCommand(asked: Asked): string {
+  return [
+    "cat > schema.json <<'END'",
+    schemaText(asked, ''),
+    'END',
+    `npx local-v1 extract schema.json *.txt --model ${asked.model} \\`,
+    `  --instructions ${quoted(instructionsOf(asked))} > rows.jsonl`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,114 @@
+/** Fills the rows of a table: several at a time, in their order, each kept as soon as it is whole. */
+
+import { wordsOf } from '../../worker/words.js'
+import { ApiError, type ChatBody, chat, type Evidence } from '../api.js'
+import { schemaOf } from '../schema-form.js'
+import { askedOf, type Row, type Wanted } from './rows.js'
+
+/** What one device answers side by side: more would only wait in its queue. */
+const AT_ONCE = 4
+
+export interface FillingParts {
+  readonly model: string
+  readonly project: string
+  readonly evidence: boolean
+  /** Something of a row has come. */
+  onRow(row: Row, whole: boolean): void
+}
+
+/** What is asked of one text. */
+export function bodyFor(text: string, { sentence, fields }: Wanted, model: string, evidence: boolean): ChatBody {
+  return {
+    model,
+    messages: [
+      { role: 'system', content: sentence.trim() },
+      { role: 'user', content: text },
+    ],
+    temperature: 0,
+    ...(evidence && { evidence: true }),
+    response_format: { type: 'json_schema', json_schema: { name: 'row', strict: true, schema: schemaOf(fields) } },
+  }
+}
+
+export class Filling {
+  readonly writing = new Set<number>()
+  readonly #parts: FillingParts
+  readonly #wanted: Wanted
+  readonly #asked: string
+  readonly #aborter = new AbortController()
+  readonly #began = performance.now()
+  #filled = 0
+
+  constructor(wanted: Wanted, parts: FillingParts) {
+    this.#wanted = wanted
+    this.#parts = parts
+    this.#asked = askedOf(wanted)
+  }
+
+  /** It was stopped by an error, not by a person. */
+  failed = false
+
+  get stopped(): boolean {
+    return this.#aborter.signal.aborted
+  }
+
+  stop(): void {
+    this.#aborter.abort()
+  }
+
+  /** Seconds until so many more are filled; undefined before the pace is known. */
+  secondsFor(rows: number): number | undefined {
+    return this.#filled === 0 ? undefined : ((performance.now() - this.#began) / 1000 / this.#filled) * rows
+  }
+
+  /** Rejects with what keeps all of them from being filled; what one text is refused for stands in its row. */
+  async run(rows: readonly Row[]): Promise<void> {
+    const waiting = [...rows]
+    const work = async () => {
+      for (let row = waiting.shift(); row && !this.stopped; row = waiting.shift()) await this.#fill(row)
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+  }
+
+  async #fill(row: Row): Promise<void> {
+    const { model, project, evidence, onRow } = this.#parts
+    this.writing.add(row.id)
+    row.json = ''
+    row.asked = ''
+    delete row.fault
+    delete row.evidence
+    delete row.edited
+    const told: Record<string, Evidence> = {}
+    try {
+      for await (const { choices } of chat(
+        bodyFor(row.text, this.#wanted, model, evidence),
+        project,
+        this.#aborter.signal,
+      )) {
+        const [choice] = choices
+        row.json += choice?.delta.content ?? ''
+        Object.assign(told, choice?.evidence)
+        row.evidence = told
+        onRow(row, false)
+      }
+      row.asked = this.#asked
+    } catch (error) {
+      row.json = ''
+      if (this.stopped) return
+      if (!(error instanceof ApiError && isOfText(error))) {
+        this.failed = true
+        this.stop()
+        throw error
+      }
+      row.asked = this.#asked
+      row.fault = wordsOf(error)
+    } finally {
+      this.writing.delete(row.id)
+      if (row.asked === this.#asked) this.#filled++
+      onRow(row, true)
+    }
+  }
+}
+
+/** What the next text need not be refused for. */
+const isOfText = ({ code }: ApiError): boolean => code === 'context_length_exceeded' || code === 'refused'

@@ -1,0 +1,211 @@
+/** From a text to a table: what is wanted in a sentence, a row for each text, cells that say how sure they are. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildPlayground } from '../../apps/playground/build/build.js'
+import { servePlayground } from '../../apps/playground/build/serve.js'
+import { parseCsv } from '../../apps/playground/page/table/csv.js'
+import { launchChromium } from '../support/chromium.js'
+import { canUnpack } from '../support/unpack.js'
+import { barriers, cutIn, smallTargets } from './audit.js'
+
+const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
+/** Machines that run tests are busy. */
+const SLOW = { timeout: 60_000 }
+const LONG = 180_000
+
+describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for Linux on x64)', () => {
+  let server: Server
+  let url: string
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let folder: string
+  const faults: string[] = []
+
+  beforeAll(async () => {
+    const site = await buildPlayground({ out: `${out}table` })
+    ;({ server, url } = await servePlayground(site))
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-table-'))
+    browser = await launchChromium({ webgpu: false })
+    context = await browser.newContext({
+      viewport: { width: 1280, height: 1000 },
+      colorScheme: 'light',
+      reducedMotion: 'reduce',
+    })
+    page = await context.newPage()
+    page.setDefaultTimeout(SLOW.timeout)
+    page.on('pageerror', (error) => faults.push(error.message))
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+    await page.goto(`${url}#/table`)
+    await page.locator('body.ready').waitFor()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    server?.closeAllConnections()
+    server?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const picture = (name: string) => page.screenshot({ path: `${out}${name}.png`, animations: 'disabled' })
+  const state = () => page.locator('#table-facts').textContent()
+  const filled = () => page.locator('#table-fill:visible').waitFor()
+
+  const cells = () =>
+    page
+      .locator('.grid tbody tr:not(.spacer)')
+      .evaluateAll((rows) =>
+        rows.map((row) => [...row.querySelectorAll('td')].slice(1).map((cell) => cell.textContent)),
+      )
+
+  test('drafts its columns from a sentence', async () => {
+    const sentence = page.getByLabel('What do you want to know of each text?')
+    await sentence.fill('From each review: the author, the product, the mood (good, bad), how many stars')
+    await sentence.press('Enter')
+    const columns = page.locator('#table-columns').locator('input:not(.form-options), select, .form-options')
+    await expect
+      .poll(() => columns.evaluateAll((all) => all.map((each) => (each as HTMLInputElement).value)))
+      .toEqual(['author', 'text', 'product', 'text', 'mood', 'choice', 'good, bad', 'stars', 'integer'])
+    await page.getByLabel('Remove column 3').click()
+    expect(await page.locator('.grid thead th').allTextContents()).toEqual([
+      'Row',
+      'Text',
+      'author',
+      'product',
+      'stars',
+    ])
+  })
+
+  test('fills a row for each text, and says how sure each cell is', async () => {
+    await button('Fill 6 rows').click()
+    await filled()
+    expect(await state()).toMatch(/^6 of 6 rows/)
+    const rows = await cells()
+    expect(rows.map(([, , stars]) => stars)).toEqual(['4', '2', '5', '3', '1', '5'])
+    expect(rows.flat().every((cell) => cell !== '')).toBe(true)
+    expect(await page.locator('.cell:is(.sure, .fair, .unsure)').count()).toBe(18)
+    await picture('40-table')
+    expect(await cutIn(page)).toEqual([])
+    expect(await barriers(page)).toEqual([])
+  })
+
+  test('shows where a cell stands in its text, and takes what is written by hand', async () => {
+    await page.getByRole('button', { name: /^stars of row 1: 4, / }).click()
+    const details = page.locator('.details')
+    expect(await details.locator('mark.lit').textContent()).toBe('4')
+    const stars = details.getByLabel('stars')
+    expect(await stars.evaluate((field) => document.activeElement === field)).toBe(true)
+    await picture('41-table-details')
+    expect(await barriers(page)).toEqual([])
+    await stars.fill('many')
+    await stars.press('Tab')
+    expect(await details.getByRole('alert').textContent()).toContain('whole number')
+    await stars.fill('3')
+    await stars.press('Tab')
+    await page.getByRole('button', { name: 'stars of row 1: 3, by hand' }).waitFor()
+    await details.getByRole('button', { name: 'Close' }).click()
+    expect(await details.isVisible()).toBe(false)
+  })
+
+  test('gives the table away as CSV, as lines of JSON, and as code', async () => {
+    const saved = async (name: string) => {
+      const [download] = await Promise.all([page.waitForEvent('download'), button(name).click()])
+      return readFile(await download.path(), 'utf8')
+    }
+    const [head, first] = parseCsv(await saved('CSV'))
+    expect(head).toEqual(['author', 'product', 'stars', 'text', 'least_sure'])
+    expect(first?.[2]).toBe('3')
+    const lines = (await saved('JSONL')).trim().split('\n')
+    expect(lines).toHaveLength(6)
+    expect(JSON.parse(lines[0]!)).toMatchObject({ document: { stars: 3 }, by_hand: ['stars'] })
+    await page.locator('#table-code').click()
+    const code = () => page.locator('#code').textContent()
+    expect(await code()).toContain("from 'local-v1/extract'")
+    await page.locator('#code-languages').getByText('Terminal').click()
+    expect(await code()).toContain('local-v1 extract schema.json *.txt')
+    expect(await barriers(page)).toEqual([])
+    await page.keyboard.press('Escape')
+  })
+
+  test('goes on after a reload in the middle, and loses nothing', async () => {
+    const path = join(folder, 'reviews.csv')
+    const rows = Array.from(
+      { length: 60 },
+      (_, i) => `"Ana gives the chair ${(i % 5) + 1} of 5 stars, and says so ${i} times."`,
+    )
+    await writeFile(path, `review\n${rows.join('\n')}\n`)
+    await page.locator('#table-files').setInputFiles(path)
+    await expect.poll(() => page.locator('#table-count').textContent()).toMatch(/66 texts, 60 of them from files/)
+    await button('Fill 60 rows').click()
+    const done = async () => Number(/^\d+/.exec((await state()) ?? '')?.[0])
+    await expect.poll(done, SLOW).toBeGreaterThan(10)
+    expect(await state()).toMatch(/ of 66 rows.* · about \d+ \w+ left$/)
+    await picture('42-table-filling')
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    // It goes on by itself, with what was filled, and with what was written by hand.
+    expect(await done()).toBeGreaterThan(10)
+    await filled()
+    await expect.poll(state, SLOW).toMatch(/^66 of 66 rows/)
+    await page.getByRole('button', { name: 'stars of row 1: 3, by hand' }).waitFor()
+    await button('Remove these').click()
+    await expect.poll(() => page.locator('#table-count').textContent()).toBe('6 texts')
+    expect(await state()).toMatch(/^6 of 6 rows/)
+  })
+
+  test('has of a thousand rows those as elements that are seen', async () => {
+    const field = page.getByLabel('Texts, a line each')
+    await field.fill(Array.from({ length: 1000 }, (_, i) => `Text ${i}: Ana gives the chair 3 of 5 stars.`).join('\n'))
+    await expect.poll(() => page.locator('#table-count').textContent()).toBe('1,000 texts')
+    expect(await page.locator('.grid tbody tr').count()).toBeLessThan(60)
+    expect(await page.locator('.grid').getAttribute('aria-rowcount')).toBe('1001')
+    await page.locator('.grid-scroll').evaluate((grid) => grid.scrollTo({ top: grid.scrollHeight }))
+    await page.getByRole('rowheader', { name: '1000', exact: true }).waitFor()
+    expect(await page.locator('.grid tbody tr').count()).toBeLessThan(60)
+    await page.locator('.grid-scroll').evaluate((grid) => grid.scrollTo({ top: 0 }))
+    await page.getByRole('rowheader', { name: '1', exact: true }).waitFor()
+    await button('Fill 1000 rows'.replace('1000', '1,000')).click()
+    await page.locator('.grid tbody tr.done').nth(3).waitFor()
+    await button('Stop').click()
+    await filled()
+    // What is filled stays, and nothing that was broken off is taken for an answer.
+    expect(await page.locator('.grid tbody tr.writing').count()).toBe(0)
+  })
+
+  test('puts a table aside for an example, and brings it back', async () => {
+    await button('Tickets').click()
+    expect(await page.locator('.grid thead th').allTextContents()).toContain('priority')
+    await button('Bring it back').click()
+    await expect.poll(() => page.locator('#table-count').textContent()).toBe('1,000 texts')
+    await button('Tickets').click()
+  })
+
+  test(
+    'is without a barrier, light and dark, on a phone and a desk, with nothing cut',
+    async () => {
+      await button('Fill 4 rows').click()
+      await filled()
+      await page.locator('.grid .cell').nth(1).click()
+      for (const theme of ['light', 'dark']) {
+        const is = (await page.locator('html').getAttribute('data-theme')) ?? 'light'
+        if (is !== theme) await page.getByRole('button', { name: 'Dark theme' }).click()
+        for (const width of [360, 1024, 1280]) {
+          await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
+          const name = `${theme} ${width}`
+          await page.screenshot({ path: `${out}43-table-${name.replace(' ', '-')}.png`, fullPage: true })
+          expect(await cutIn(page), name).toEqual([])
+          expect(await barriers(page), name).toEqual([])
+          if (width === 360) expect(await smallTargets(page), name).toEqual([])
+        }
+      }
+    },
+    LONG,
+  )
+
+  test('had no fault', () => expect(faults).toEqual([]))
+})
