@@ -23,13 +23,17 @@ export class TableStore {
 
   /** Where a browser keeps nothing, the table lasts as long as the page. */
   static async open(): Promise<TableStore> {
-    const opening = openDB<Schema>('local-v1 playground table', 1, {
-      upgrade(database) {
-        database.createObjectStore('head')
-        database.createObjectStore('rows', { keyPath: 'id' })
-      },
-    })
-    return new TableStore(await opening.catch(() => undefined))
+    try {
+      const database = await openDB<Schema>('local-v1 playground table', 1, {
+        upgrade(database) {
+          database.createObjectStore('head')
+          database.createObjectStore('rows', { keyPath: 'id' })
+        },
+      })
+      return new TableStore(database)
+    } catch {
+      return new TableStore(undefined)
+    }
   }
 
   async read(): Promise<{ head: Head | undefined; rows: Row[] }> {
