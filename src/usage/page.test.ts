@@ -144,10 +144,39 @@ describe('pages of usage', () => {
     }))
   const sizes = (rows: UsageRow[]) => pageOf(rows, asked).data.map(({ results }) => results.length)
 
+  it('have a result for each group, and what names it, in the official form', () => {
+    const one = { start: START + 5, caller: 'ann', project: 'team/x', model: 'a/b', requests: 1, errors: 2, aborts: 3 }
+    const rows: UsageRow[] = [
+      { ...one, promptTokens: 10, cachedTokens: 20, completionTokens: 30 },
+      { ...one, promptTokens: 1, cachedTokens: 2, completionTokens: 3 },
+      { ...one, project: null, caller: 'bob', promptTokens: 4, cachedTokens: 5, completionTokens: 6 },
+      { ...one, model: 'a/c', promptTokens: 7, cachedTokens: 8, completionTokens: 9 },
+    ]
+    const by = (...groupBy: string[]) => pageOf(rows, { ...asked, groupBy: new Set(groupBy) }).data[0]!.results
+    const tokens = (...groupBy: string[]) => by(...groupBy).map((each) => each.input_tokens)
+    expect(tokens()).toEqual([22])
+    expect(tokens('model')).toEqual([15, 7])
+    expect(tokens('api_key_id')).toEqual([18, 4])
+    expect(tokens('model', 'api_key_id')).toEqual([11, 4, 7])
+    const whole = { object: 'organization.usage.completions.result', input_audio_tokens: 0, output_audio_tokens: 0 }
+    expect(by('project_id', 'model', 'api_key_id', 'batch', 'service_tier')[0]).toEqual({
+      ...{ ...whole, input_tokens: 11, output_tokens: 33, input_cached_tokens: 22 },
+      ...{ num_model_requests: 2, num_failed_requests: 4, num_aborted_requests: 6, user_id: null },
+      ...{ project_id: 'team/x', model: 'a/b', api_key_id: 'ann', batch: false, service_tier: 'default' },
+    })
+    const nothing = { project_id: null, model: null, api_key_id: null, batch: null, service_tier: null }
+    expect(by()[0]).toMatchObject(nothing)
+  })
+
   it('have five thousand results at most, and end before a bucket that is one too many', () => {
     expect(sizes([...projects(2500, 0), ...projects(2500, 1)])).toEqual([2500, 2500, 0])
     expect(sizes([...projects(2500, 0), ...projects(2501, 1)])).toEqual([2500])
     expect(sizes(projects(5000, 0))).toEqual([5000, 0, 0])
-    expect(() => sizes(projects(5001, 0))).toThrow('One bucket has 5001 results, and a page at most 5000')
+    expect(() => sizes(projects(5001, 0))).toThrow(
+      expect.objectContaining({
+        ...{ status: 400, param: 'group_by', code: 'too_many_results' },
+        message: expect.stringContaining('One bucket has 5001 results, and a page at most 5000'),
+      }),
+    )
   })
 })
