@@ -186,6 +186,12 @@ describe.skipIf(!hasPeer)(`llama.cpp under our decoding${lack}`, () => {
     expect(data[0]!.metadata).toMatchObject({ engine: 'llama.cpp', device: 'cpu', loaded: true })
     expect(data[0]!.metadata.device_name).toMatch(/^llama\.cpp /)
     expect(data[0]!.metadata.memory_bytes).toBeGreaterThan(1e6)
+    const info = 'http://device/v1/tokenizer_info?model=local/made-up'
+    const [theirs, ours] = await Promise.all(
+      [v1, own].map(async ({ fetch }) => (await fetch(new Request(info))).json()),
+    )
+    expect(theirs).toEqual(ours)
+    expect(Object.keys(theirs as object)).not.toContain('error')
   })
 
   it('ends within a step when its caller leaves, while others go on', async () => {

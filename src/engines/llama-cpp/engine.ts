@@ -14,6 +14,7 @@ import type {
   Part,
   TokenizeCall,
   TokenizedText,
+  TokenizerInfoCall,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import { isCopy } from '../../repository/address.js'
@@ -124,6 +125,10 @@ export class LlamaCppEngine implements Engine {
 
   async detokenize(call: DetokenizeCall): Promise<string> {
     return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => runner.detokenize(call))
+  }
+
+  async tokenizerInfo({ model, signal }: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
+    return this.#set.ask(this.#find(model), signal, async ({ runner }) => runner.tokenizerInfo)
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
