@@ -1,4 +1,5 @@
 import type { Case } from '../family.js'
+import { cohere2 } from './cohere.js'
 import { graniteMoe, lfm2Moe, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from './experts.js'
 import { gemma2, gemma3 } from './gemma.js'
 import { gemma1 } from './gemma1.js'
@@ -37,4 +38,5 @@ export const CASES: readonly Case[] = [
   olmo2,
   exaone4,
   arcee,
+  cohere2,
 ]

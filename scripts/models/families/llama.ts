@@ -231,7 +231,7 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
   }
 }
 
-function rotateNeighbours(x: Vector, headSize: number, position: number, angles: Vector): Vector {
+export function rotateNeighbours(x: Vector, headSize: number, position: number, angles: Vector): Vector {
   const out = x.slice()
   for (let at = 0; at < x.length; at += 2) {
     const angle = position * angles[(at % headSize) / 2]!

@@ -12,6 +12,8 @@ export interface Architecture {
   readonly names: Readonly<Partial<Record<Naming, Names>>>
   /** Of these roles, how other programs name them in the same format; where a file has them so. */
   readonly others?: Readonly<Partial<Record<Naming, readonly Names[]>>>
+  /** Rows of queries and keys are stored in pairs, which are turned together, in every format. */
+  readonly interleaved?: boolean
   /** Absent: it is not read from GGUF files. */
   readonly gguf?: GgufForm
   /** What may stand in place of `model.` where the decoder is a part of something larger. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../../bench/peers/gguf-file.js'
+import { cohere2 } from '../../../../scripts/models/families/cohere.js'
 import {
   graniteMoe,
   lfm2Moe,
@@ -42,6 +43,7 @@ import { readModel } from './index.js'
 const COUNT = 12
 const CASES = [
   arcee,
+  cohere2,
   exaone4,
   gemma1,
   gemma2,
@@ -381,7 +383,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([arcee, gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe])(
+  it.each([arcee, cohere2, gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)

@@ -6,6 +6,7 @@ import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import { arcee } from './arcee.js'
 import type { Architecture } from './architecture.js'
+import { cohere, cohere2 } from './cohere.js'
 import { exaone4 } from './exaone4.js'
 import { Fields, record } from './fields.js'
 import { gemma } from './gemma.js'
@@ -34,6 +35,9 @@ import { smollm3 } from './smollm3.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   arcee,
+  cohere,
+  cohere2,
+  'command-r': cohere,
   exaone4,
   gemma,
   gemma2,

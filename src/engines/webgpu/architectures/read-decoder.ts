@@ -26,6 +26,8 @@ export interface DecoderTraits {
   /** @default what the configuration says of `attention_bias` and `mlp_bias` */
   readonly biased?: readonly MatrixRole[]
   readonly queryKeyNorm?: AttentionLayer['queryKeyNorm']
+  /** Attention and MLP read the same rows. */
+  readonly parallel?: boolean
   /** @default before attention and MLP, not after them */
   readonly norms?: 'before' | 'after' | 'both'
   /** @default 'silu' */
@@ -64,6 +66,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     scale: traits.scale ?? headSize ** -0.5,
     angles,
     ...(queryKeyNorm && { queryKeyNorm }),
+    ...(traits.parallel && { parallel: true }),
     normsBefore: norms !== 'after',
     normsAfter: norms !== 'before',
     biased: traits.biased ?? readBiases(fields),

@@ -5,7 +5,14 @@ import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import type { Mixer, MixerRun } from './blocks/mixers/mixer.js'
 import type { SequenceMemory } from './kept.js'
-import { type Beside, type FeedForwardPlan, joinsApart, type LayerPlan, type ModelPlan } from './model-plan.js'
+import {
+  type Beside,
+  type FeedForwardPlan,
+  joinsApart,
+  type LayerPlan,
+  type ModelPlan,
+  normsApart,
+} from './model-plan.js'
 import { roomOf } from './size.js'
 import type { BiasedMatrix, DecoderWeights, LayerWeights } from './weights.js'
 
@@ -24,6 +31,9 @@ interface Room {
   readonly inner: ReadonlyMap<string, FeedForwardRoom>
   /** What the mixer or the MLP gives, where it is not added as it is. */
   readonly apart?: Activations
+  /** Rows as they are read, where several read them, and those of which logits are made. */
+  readonly normed?: Activations
+  readonly lastNormed?: Activations
   /** Rows of which logits are made. */
   readonly last: Activations
   readonly lastMixed: Widths
@@ -97,6 +107,10 @@ export class Decoder {
       mixed: wide(columns.mixed, rows),
       inner: this.#innerRoom(device, rows),
       ...(joinsApart(model) && { apart: device.activations(rows, hidden) }),
+      ...(normsApart(model) && {
+        normed: device.activations(rows, hidden),
+        lastNormed: device.activations(wanted, hidden),
+      }),
       last: device.activations(wanted, hidden),
       lastMixed: wide(columns.mixed, wanted),
       logits: device.activations(wanted, rowLength ?? vocabulary),
@@ -145,9 +159,13 @@ export class Decoder {
     const from = all ? room.hidden : room.last
     const { matrix, bias } = head
     const last = { weight: norm, epsilon: this.#epsilon }
-    pass.project(matrix, from, room.logits, { rows: wanted.length, norm: last, bias })
-    const { logitCap: cap } = this.#model
-    if (cap !== undefined) pass.join(room.logits, room.logits, { rows: wanted.length, cap })
+    const { logitCap: cap, centred } = this.#model
+    const rows = wanted.length
+    if (centred) {
+      pass.join(from, room.lastNormed!, { rows, norm: { ...last, centred } })
+      pass.project(matrix, room.lastNormed!, room.logits, { rows, bias })
+    } else pass.project(matrix, from, room.logits, { rows, norm: last, bias })
+    if (cap !== undefined) pass.join(room.logits, room.logits, { rows, cap })
     return room.logits
   }
 
@@ -180,21 +198,26 @@ export class Decoder {
   /** All rows as the last norm leaves them, in place. */
   normed(pass: Pass): Activations {
     const { hidden } = this.#room
-    pass.join(hidden, hidden, { norm: { weight: this.#weights.norm, epsilon: this.#epsilon } })
+    const { centred } = this.#model
+    pass.join(hidden, hidden, { norm: { weight: this.#weights.norm, epsilon: this.#epsilon, centred } })
     return hidden
   }
 
   /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */
   layer(pass: Pass, index: number, wanted?: Int32Array, long = false): void {
-    const { last, beside } = this.#room
+    const { hidden, last, beside } = this.#room
     const { mixer, lastMixed, still } = (long ? this.#mixingLong : this.#mixing)[index]!
-    const { hidden } = still
+    const parallel = still.layer.parallel === true
+    if (parallel) {
+      const { centred } = this.#model
+      pass.join(hidden, still.hidden, { norm: { ...this.#before(still.weights.vectors.attentionNorm)!, centred } })
+    }
     mixer.run({
       pass,
       needed: wanted?.length !== 0,
       layer: still.layer,
       weights: still.weights,
-      hidden,
+      hidden: still.hidden,
       norm: still.norm,
       epsilon: still.epsilon,
       room: still.room,
@@ -203,12 +226,13 @@ export class Decoder {
     })
     const { mixed } = still.room
     if (!wanted) {
-      this.#finish(pass, index, mixed, hidden, pass.rows, beside?.given)
+      this.#finish(pass, index, mixed, hidden, parallel ? still.hidden : hidden, pass.rows, beside?.given)
     } else if (wanted.length > 0) {
       pass.pick(mixed, wanted, lastMixed)
       pass.pick(hidden, wanted, last)
       if (beside) pass.pick(beside.given, wanted, beside.last)
-      this.#finish(pass, index, lastMixed, last, wanted.length, beside?.last)
+      if (parallel) pass.pick(still.hidden, wanted, this.#room.lastNormed!)
+      this.#finish(pass, index, lastMixed, last, parallel ? this.#room.lastNormed! : last, wanted.length, beside?.last)
     }
   }
 
@@ -226,8 +250,9 @@ export class Decoder {
   #mixingOf(index: number, weights: LayerWeights): Mixing {
     const { hidden: columns, layers, epsilon } = this.#model
     const { plan, caches, states } = this.#kept
-    const { hidden, input, between, mixed, lastMixed } = this.#room
+    const { hidden, normed, input, between, mixed, lastMixed } = this.#room
     const layer = layers[index]!
+    const { parallel } = layer
     const mixer = mixerOf(layer)
     const widths = mixer.widths(layer, columns)
     const { cache, state } = plan.layers[index]!
@@ -241,8 +266,8 @@ export class Decoder {
       still: {
         layer,
         weights,
-        hidden,
-        norm: this.#before(weights.vectors.attentionNorm),
+        hidden: parallel ? normed! : hidden,
+        norm: parallel ? undefined : this.#before(weights.vectors.attentionNorm),
         epsilon,
         room: {
           input: input.get(widths.input)!,
@@ -255,12 +280,13 @@ export class Decoder {
     }
   }
 
-  /** What a layer does with each row by itself. */
+  /** What a layer does with each row by itself; `read`: what its feed-forward reads. */
   #finish(
     pass: Pass,
     index: number,
     mixed: Activations,
     hidden: Activations,
+    read: Activations,
     rows: number,
     given: Activations | undefined,
   ): void {
@@ -276,7 +302,7 @@ export class Decoder {
       plan,
       weights,
       room: inner,
-      hidden,
+      hidden: read,
       rows,
       norm: this.#before(vectors.mlpNorm),
       gate,

@@ -24,6 +24,8 @@ export interface ModelPlan {
   readonly logitScale?: number
   /** A logit x becomes cap * tanh(x / cap). */
   readonly logitCap?: number
+  /** Norms of the stream take the mean away first. Their rows are normed apart: only where layers are `parallel`. */
+  readonly centred?: boolean
   /** What is added to the weights of all norms as transformers stores them; elsewhere it is in them. */
   readonly normOffset?: number
   /** What the gates of the MLP go through. @default 'silu' */
@@ -55,6 +57,8 @@ export interface LayerShape {
   /** What the mixer and the MLP give is normed before it is added. */
   readonly normsAfter: boolean
   readonly feedForward: FeedForwardPlan
+  /** The feed-forward reads what the mixer reads, and what both give is added: there is one norm, before both. */
+  readonly parallel?: boolean
   /** Last of all the whole stream is multiplied by a number of the layer's. */
   readonly scaled?: boolean
   /** Matrices that have a bias. */
@@ -186,3 +190,7 @@ export type Role = MatrixRole | VectorRole | ModelRole
 export function joinsApart({ layers, residualScale, embeddingScale }: ModelPlan): boolean {
   return layers.some(({ normsAfter }) => normsAfter) || (residualScale ?? 1) !== (embeddingScale ?? 1)
 }
+
+/** Normed rows have room of their own: several read them, or no product norms so. */
+export const normsApart = ({ layers, centred }: ModelPlan): boolean =>
+  centred === true || layers.some(({ parallel }) => parallel === true)

@@ -21,7 +21,7 @@ export function planTensors(
   const offset = naming === 'huggingface' ? model.normOffset : undefined
   const finder = new Finder(outline, architecture, quantize, name)
   const embedding = finder.matrix('embedding', [vocabulary], hidden)
-  const interleaved = naming === 'gguf' && architecture.gguf?.interleaved === true
+  const interleaved = architecture.interleaved ?? (naming === 'gguf' && architecture.gguf?.interleaved === true)
   const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, { naming, offset, interleaved }))
   const { logitScale: scale } = model
   // Logits grow with what the last norm gives.
@@ -61,7 +61,7 @@ function planLayer(
   index: number,
   { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
-  const { feedForward, normsBefore, normsAfter, scaled } = layer
+  const { feedForward, normsBefore, normsAfter, parallel, scaled } = layer
   // Queries may stand alone, where keys and values are those of another layer.
   const isBiased = (role: Role) => layer.biased.some((one) => one === (role === 'query' ? 'qkv' : role))
   const find: LayerTensors = {
@@ -93,7 +93,8 @@ function planLayer(
     vectors: {
       ...mixer.vectors,
       ...vectors,
-      ...(normsBefore && { attentionNorm: find.norm('attentionNorm', hidden), mlpNorm: find.norm('mlpNorm', hidden) }),
+      ...(normsBefore && { attentionNorm: find.norm('attentionNorm', hidden) }),
+      ...(normsBefore && !parallel && { mlpNorm: find.norm('mlpNorm', hidden) }),
       ...(normsAfter && {
         attentionAfter: find.norm('attentionAfter', hidden),
         mlpAfter: find.norm('mlpAfter', hidden),

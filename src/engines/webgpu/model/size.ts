@@ -6,7 +6,7 @@ import { mixerOf } from './blocks/mixers/index.js'
 import { planCaches } from './cache-size.js'
 import { hostBytes } from './host-rows.js'
 import { type KeptPlan, planKept } from './kept.js'
-import { type FeedForwardPlan, joinsApart, type ModelPlan } from './model-plan.js'
+import { type FeedForwardPlan, joinsApart, type ModelPlan, normsApart } from './model-plan.js'
 import { bandForms, type PlannedMatrix, type PlannedTensors } from './planned.js'
 import { refuse } from './refuse.js'
 import { bytes, short } from './short.js'
@@ -170,8 +170,9 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
       layer.kind === 'attention' ? [[JSON.stringify(layer.angles), layer.headSize] as const] : [],
     ),
   )
-  const perRow = (joinsApart(model) ? 3 : 2) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
-  const perLogits = 2 * hidden + sum(mixed) + rowLength
+  const apart = (joinsApart(model) ? 1 : 0) + (normsApart(model) ? 1 : 0)
+  const perRow = (2 + apart) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
+  const perLogits = (normsApart(model) ? 3 : 2) * hidden + sum(mixed) + rowLength
   const given = beside ? (2 * rows + maxBatch) * layers.length * beside.size + rows * beside.size : 0
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'
