@@ -54,6 +54,21 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(ANN, '__proto__')).toBeUndefined()
   })
 
+  test('what has no items, or those of another, is deleted after it', async () => {
+    const { conversations } = open()
+    const item = kept(1).input[0]!
+    const talk = (id: string, items: KeptConversation['items']): KeptConversation => ({
+      caller: 'ann',
+      conversation: { id, object: 'conversation', created_at: now(), metadata: {} },
+      items,
+      changedAt: now(),
+    })
+    const all = [talk('conv_1', []), talk('conv_2', [item]), talk('conv_3', [item]), talk('conv_4', [])]
+    for (const each of all) await conversations!.put(each)
+    for (const { conversation } of all.toReversed())
+      expect(await conversations!.delete(ANN, conversation.id)).toBe(true)
+  })
+
   test('conversations stand beside responses, under the same bounds, by when they last changed', async () => {
     const store = open({ maxResponses: 2, maxAge: 100 })
     const talk = (n: number, age = 0): KeptConversation => ({
