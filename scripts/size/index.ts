@@ -1,0 +1,29 @@
+/**
+ * `npm run sz`: lines and files of each room beside its ceiling. `-- --write` sets the ceilings just above what is there:
+ * a commit of its own, which says why.
+ */
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { above, CEILINGS, ceilingOf, ceilings, sizes } from './rooms.js'
+
+const { values } = parseArgs({ options: { write: { type: 'boolean' } } })
+const found = await sizes()
+if (values.write) {
+  const next = Object.fromEntries([...found].map(([room, size]) => [room, ceilingOf(size)]))
+  await writeFile(CEILINGS, `${JSON.stringify(next, null, 2)}\n`)
+}
+const most = await ceilings()
+console.log(
+  `${'room'.padEnd(18)}${'lines'.padStart(8)}${'at most'.padStart(9)}${'files'.padStart(8)}${'at most'.padStart(9)}`,
+)
+for (const [room, { lines, files }] of found) {
+  const ceiling = most.get(room)
+  const cells = [lines, ceiling?.lines ?? '-'].map((cell, i) => `${cell}`.padStart(8 + i))
+  const others = [files, ceiling?.files ?? '-'].map((cell, i) => `${cell}`.padStart(8 + i))
+  console.log([room.padEnd(18), ...cells, ...others].join(''))
+}
+const grown = above(found, most)
+for (const line of grown) console.log(line)
+if (grown.length > 0)
+  console.log('Make it smaller, or raise the ceiling (`npm run sz -- --write`) in a commit that says why.')
+process.exit(grown.length > 0 ? 1 : 0)

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const CEILINGS = fileURLToPath(new URL('./ceilings.json', import.meta.url))
+
+export interface Size {
+  readonly lines: number
+  readonly files: number
+}
+
+/** The rooms of the house, and their tests apart: what a reader has before them. */
+export async function sizes(): Promise<Map<string, Size>> {
+  const found = new Map<string, Size>()
+  for (const path of await sources()) {
+    const room = roomOf(path)
+    const { lines, files } = found.get(room) ?? { lines: 0, files: 0 }
+    const text = await readFile(join(ROOT, path), 'utf8')
+    found.set(room, { lines: lines + text.split('\n').length - 1, files: files + 1 })
+  }
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** What was written by hand: as git knows it, so that nothing built counts. */
+async function sources(): Promise<string[]> {
+  const run = promisify(execFile)
+  const kinds = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.css', '*.py']
+  const { stdout } = await run('git', ['ls-files', '--', ...kinds], { cwd: ROOT, maxBuffer: 2 ** 26 })
+  return stdout.split('\n').filter(Boolean)
+}
+
+export function roomOf(path: string): string {
+  const folders = path.split('/').slice(0, -1)
+  const [top = '.', room] = folders
+  if (top === 'test' || /\.test(-helper)?\.tsx?$/.test(path)) return 'tests'
+  return top === 'src' && room !== undefined ? `src/${room}` : top
+}
+
+export type Ceilings = ReadonlyMap<string, Size>
+
+export async function ceilings(): Promise<Ceilings> {
+  return new Map(Object.entries(JSON.parse(await readFile(CEILINGS, 'utf8')) as Record<string, Size>))
+}
+
+/** A line for each room that has grown beyond what was agreed on. */
+export function above(found: ReadonlyMap<string, Size>, most: Ceilings): string[] {
+  return [...found].flatMap(([room, size]) => {
+    const ceiling = most.get(room) ?? { lines: 0, files: 0 }
+    return (['lines', 'files'] as const)
+      .filter((unit) => size[unit] > ceiling[unit])
+      .map((unit) => `${room}: ${size[unit]} ${unit}, and its ceiling is ${ceiling[unit]}`)
+  })
+}
+
+/** Room for mends: what is new should ask. */
+const STEP: Size = { lines: 100, files: 2 }
+
+export function ceilingOf({ lines, files }: Size): Size {
+  const up = (value: number, step: number) => (Math.floor(value / step) + 1) * step
+  return { lines: up(lines, STEP.lines), files: up(files, STEP.files) }
+}
