@@ -29,7 +29,7 @@ const wordsOf = (name) =>
 function subject(field) {
   const names = field.names.filter((name) => !name.includes('{'))
   if (field.notes.length > 0 && (field.always || names.length === 0 || chance(0.6)))
-    return pick(field.notes).replace(/^is it true: /, '')
+    return pick(field.notes).replace(/^(is it true: |whether )/, '')
   if (names.length === 0) return undefined
   return `the ${field.group ? `${wordsOf(field.group.replaceAll('.', ' '))} ` : ''}${wordsOf(pick(names))}`
 }
