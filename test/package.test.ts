@@ -25,7 +25,7 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 166_500,
+  '.': 167_500,
   './browser': 462_000,
   './core': 391_000,
   './webgpu': 391_000,
@@ -197,7 +197,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_300_000)
+    expect(packed.size).toBeLessThan(1_345_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
