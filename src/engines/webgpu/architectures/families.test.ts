@@ -383,7 +383,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([arcee, cohere2, gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe])(
+  it.each([arcee, cohere2, gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe, qwen35Moe, lfm2Moe])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)
