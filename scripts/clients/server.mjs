@@ -27,8 +27,11 @@ function agent({ messages, tools, toolChoice }) {
 
 /** Runs one command by whichever tool runs commands, and says what came of it; patches, where that is what it is given. */
 function coder({ messages, tools, toolChoice }) {
-  const told = messages.at(-1)
-  if (told?.role === 'tool') return `I was told: ${told.content}`
+  // Some clients say more behind a result.
+  const told = messages
+    .slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1)
+    .find(({ role }) => role === 'tool')
+  if (told) return `I was told: ${told.content}`
   const tool = tools.find(({ name }) => /^(shell|exec_command|local_shell|bash|apply_patch)/i.test(name))
   if (!tool || toolChoice === 'none') return 'Hello there, you.'
   return [
