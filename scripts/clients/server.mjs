@@ -11,6 +11,10 @@ import { scripted } from 'local-v1/testing'
 
 const tokens = (n) => ({ type: 'usage', usage: { promptTokens: 12, completionTokens: n, cachedTokens: 0 } })
 
+let calls = 0
+/** Of its own for each call, as every model's are: who keeps a history takes what came of an id for the answer to it. */
+const callId = () => `call_${++calls}`
+
 /** Calls the first tool that it was not yet told the result of, then says what it was told. */
 function agent({ messages, tools, toolChoice }) {
   const told = messages.at(-1)
@@ -18,7 +22,7 @@ function agent({ messages, tools, toolChoice }) {
   if (tools.length === 0 || toolChoice === 'none') return 'Hello there, you.'
   const { name } = tools[0]
   return [
-    { type: 'tool-call-delta', choice: 0, index: 0, id: 'call_1', name, arguments: '{"city":' },
+    { type: 'tool-call-delta', choice: 0, index: 0, id: callId(), name, arguments: '{"city":' },
     { type: 'tool-call-delta', choice: 0, index: 0, arguments: '"Bern"}' },
     { type: 'finish', choice: 0, reason: 'tool_calls' },
     tokens(7),
@@ -39,7 +43,7 @@ function coder({ messages, tools, toolChoice }) {
       type: 'tool-call-delta',
       choice: 0,
       index: 0,
-      id: 'call_1',
+      id: callId(),
       name: tool.name,
       arguments: JSON.stringify(runs(tool)),
     },

@@ -159,7 +159,7 @@ async function answered(of: Case, path: string) {
   const core = await loadCore(device, weights, { contextLength: Math.max(of.context ?? 0, length + 8) })
   try {
     const ours: ((token: number) => number)[] = []
-    const sequence = core.open()
+    const sequence = core.open(length)
     let fresh = [...tokens]
     while (ours.length < TOKENS) {
       const [sampled] = await core.step([{ sequence, tokens: fresh, sample: GREEDY }])

@@ -19,8 +19,11 @@ const FIELDS: Readonly<Record<string, RegExp>> = {
 /** Queries, keys and values of Qwen 2 always have theirs; LFM 2 asks for none; Qwen 3.5 and Granite 4 for those of attention alone. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   qwen2: ['attention_bias', 'mlp_bias'],
+  qwen2_moe: ['attention_bias', 'mlp_bias'],
   lfm2: ['attention_bias', 'mlp_bias'],
+  lfm2_moe: ['attention_bias', 'mlp_bias'],
   qwen3_5: ['mlp_bias'],
+  qwen3_5_moe: ['mlp_bias'],
   granite4: ['mlp_bias'],
 }
 /** Granite 4 says it of Mamba's layers, of which none are run. */

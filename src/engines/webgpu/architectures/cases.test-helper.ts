@@ -42,7 +42,7 @@ export function sourceOf(of: Case, dtype: 'f32' | 'f16'): WeightSource {
 
 /** Greedy tokens of float64, one after the other, and what the core thinks of each. */
 export async function told(core: Core, tokens: readonly number[], count: number, chunk: number) {
-  const sequence = core.open()
+  const sequence = core.open(tokens.length)
   const prompt = tokens.slice(0, tokens.length - count)
   const seen: ((token: number) => number)[] = []
   for (let at = 0; at < tokens.length - 1; ) {
