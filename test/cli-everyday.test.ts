@@ -202,7 +202,7 @@ describe('local-v1 completion', () => {
     expect(completed('serve', '--device', '')).toEqual(['auto', 'webgpu', 'cpu'])
     expect(completed('models', 'list', '--j')).toEqual(['--json'])
     // Each command's own: `bench --engine` has fewer choices, and its `--json` takes a file.
-    expect(completed('serve', '--engine', '')).toEqual(['webgpu', 'webllm'])
+    expect(completed('serve', '--engine', '')).toEqual(['webgpu', 'webllm', 'llama-cpp'])
     expect(completed('models', 'list', '--json', '--c')).toEqual(['--cache'])
   })
 

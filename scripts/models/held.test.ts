@@ -24,17 +24,30 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Llama 2 and 3, TinyLlama, SmolLM2': ['llama'],
   Mistral: ['mistral'],
   'Qwen 2, 2.5 and 3': ['qwen2', 'qwen3'],
+  'Qwen 2, 3 and 3.5 with experts': ['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe'],
   'Qwen 3.5 (dense; of vision checkpoints the text)': ['qwen3_5'],
   'Gemma, Gemma 2 and 3 (text)': ['gemma', 'gemma2', 'gemma3'],
   'Gemma 4 (text)': ['gemma4'],
   'LFM2 and LFM2.5': ['lfm2'],
+  'LFM2 with experts': ['lfm2_moe'],
+  OLMoE: ['olmoe'],
   'Phi 3, 3.5 and 4-mini': ['phi3', 'phi4-mini'],
   'Ministral 3 (text)': ['ministral3'],
   'OLMo 2': ['olmo2'],
   SmolLM3: ['smollm3'],
+  'Arcee (AFM)': ['arcee'],
+  'Command R and R7B': ['cohere2'],
   'EXAONE 4': ['exaone4'],
+  'Granite 3 with experts': ['granitemoe'],
   'Granite (dense)': ['granite', 'granite4'],
 }
+
+/** Held over fewer tokens than the table of results asks for, which has no rows of them yet. */
+const BRIEFLY = new Set([
+  ...['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe', 'lfm2_moe', 'olmoe', 'granitemoe'],
+  ...['arcee', 'cohere2'],
+])
+const WHOLLY = CASES.filter(({ name }) => !BRIEFLY.has(name))
 
 /** The guide says that so many are held everywhere. */
 const COUNT = 'tokens or texts'
@@ -50,6 +63,7 @@ const found = (table: Table | undefined, name: string, forms: readonly string[])
   forms.every((form) => /^\d/.test(table?.get(name)?.get(form) ?? ''))
 
 function heldTo(name: string): string {
+  if (BRIEFLY.has(name)) return 'briefly'
   const of = CASES.find((of) => of.name === name)!
   const peer = found(definitions, name, ['llama.cpp is off by']) ? 'llama.cpp' : 'float64'
   const cpuToo = found(cpu, name, onProcessor(of)) ? ['CPU'] : []
@@ -68,7 +82,7 @@ describe('the table of families in the guide to engines', () => {
   })
 
   it('stands on mistakes that were all found out', () => {
-    for (const { name, mistakes } of CASES) {
+    for (const { name, mistakes } of WHOLLY) {
       // Those of an earlier version of the code are marked.
       const found = definitions!.get(name)!.get('mistakes found')!.replace(OLD, '')
       expect(found, name).toBe(String(mistakes.length))
@@ -77,7 +91,12 @@ describe('the table of families in the guide to engines', () => {
 })
 
 describe('what the check has found', () => {
-  it.each(CASES)('is there of $name in every form on every device, and lies within its bound', (of) => {
+  it('is not there of those that are held briefly: then they are held as all others', () => {
+    const tables = [definitions, cpu, asUsed, ...cuts]
+    expect([...BRIEFLY].filter((name) => tables.some((table) => table?.has(name)))).toEqual([])
+  })
+
+  it.each(WHOLLY)('is there of $name in every form on every device, and lies within its bound', (of) => {
     expect(found(definitions, of.name, of.gguf ? ['llama.cpp is off by'] : []), 'llama.cpp').toBe(true)
     expect(found(cpu, of.name, onProcessor(of)), EXACT).toBe(true)
     expect(found(asUsed, of.name, of.gguf ? ['GGUF Q4_0'] : []), AS_USED).toBe(true)

@@ -50,6 +50,24 @@ describe('fields of one text', () => {
     expect(together).toBeLessThan(model.maxBatch)
   })
 
+  it('are calls of ids of their own: an engine elsewhere finds the grammar of each by it', async () => {
+    const { decoder } = setUp({ contextLength: 8192, pages: 4096 })
+    const ids: string[] = []
+    const engine: Engine = {
+      version: 2,
+      models: [{ id: MODEL, ownedBy: 'test', capabilities: decoder.capabilities }],
+      generate: (call) => {
+        ids.push(call.id)
+        return decoder.generate(call)
+      },
+    }
+    const body = JSON.stringify({ model: MODEL, state: STATE, fields: fieldsOf(6) })
+    const headers = { 'content-type': 'application/json' }
+    expect((await serviceOf(engine).ask('/extractions', { method: 'POST', body, headers })).status).toBe(200)
+    expect(ids.length).toBeGreaterThanOrEqual(6)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
   it('are stretches of the text, whatever the model would write', async () => {
     const { answers } = jsonOf(await decoding().post(fieldsOf(12)))
     const said = Object.values<{ value: unknown; guess?: unknown }>(answers).flatMap(({ value, guess }) =>

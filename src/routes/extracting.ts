@@ -75,6 +75,7 @@ class Writing {
   readonly #told: OutputFormat
   /** One for each field that is being written: a signal is not made for a hundred listeners. */
   readonly #running = new Set<AbortController>()
+  #asked = 0
 
   constructor(service: Service, call: FieldsCall) {
     this.#service = service
@@ -138,14 +139,16 @@ class Writing {
 
   async #written(field: ExtractField, mayBeNull: boolean, signal: AbortSignal, begun: () => void): Promise<Written> {
     const { engine } = this.#service
-    const { id, model, caller } = this.#call
+    const { model, caller } = this.#call
+    // Grammars of quotes are found again by it: what is written side by side must not share one.
+    const id = `${this.#call.id}-${this.#asked++}`
     const output: OutputFormat = { ...formatOf([[field, schemaOf(field, mayBeNull)]]), ...this.#quoted }
     const messages = [{ role: 'user' as const, content: this.#call.state }]
     const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES, messages }
     const constraint = await constrained(this.#service, spec, { id, caller, signal })
     const answer = new Answer(1)
     const evidence = new Map<string, Evidence>()
-    for await (const part of engine.generate(this.#chatCall(field, signal, constraint.grammar))) {
+    for await (const part of engine.generate(this.#chatCall(id, field, signal, constraint.grammar))) {
       // What the grammar decides may be told before anything is read.
       if (part.type !== 'text-delta' || part.forced === undefined) begun()
       answer.take(part)
@@ -163,8 +166,8 @@ class Writing {
     }
   }
 
-  #chatCall(field: ExtractField, signal: AbortSignal, grammar: OutputGrammar | undefined): ChatCall {
-    const { id, model, caller, state } = this.#call
+  #chatCall(id: string, field: ExtractField, signal: AbortSignal, grammar: OutputGrammar | undefined): ChatCall {
+    const { model, caller, state } = this.#call
     return {
       ...{ id, model, signal, caller },
       ...{ n: 1, stop: [], tools: [], toolChoice: 'none', parallelToolCalls: true },

@@ -67,7 +67,7 @@ describe('a configuration', () => {
   it('has the biases that it asks for', () => {
     const biased = (config: object) => read(config).layers[0]!.biased
     expect(biased({ model_type: 'llama', attention_bias: true })).toEqual(['qkv', 'output'])
-    expect(biased({ model_type: 'llama', mlp_bias: true })).toEqual(['gateUp', 'down'])
+    expect(biased({ model_type: 'llama', mlp_bias: true })).toEqual(['gateUp', 'up', 'down'])
     expect(biased({ model_type: 'qwen3', attention_bias: true })).toEqual(['qkv', 'output'])
     expect(biased({ model_type: 'qwen2' })).toEqual(['qkv'])
   })
