@@ -18,10 +18,18 @@ export function biased(matrix: Vector, bias: Vector): Vector {
 export function product(matrix: Vector, x: Vector, bias = biases.get(matrix)): Vector {
   const rows = matrix.length / x.length
   const out = new Float64Array(rows)
+  // Four sums side by side: a processor adds to one only when its last addition has ended.
+  const whole = x.length - (x.length % 4)
   for (let row = 0, at = 0; row < rows; row++) {
-    let sum = bias?.[row] ?? 0
-    for (let i = 0; i < x.length; i++) sum += matrix[at++]! * x[i]!
-    out[row] = sum
+    let [a, b, c, d] = [bias?.[row] ?? 0, 0, 0, 0]
+    for (let i = 0; i < whole; i += 4, at += 4) {
+      a += matrix[at]! * x[i]!
+      b += matrix[at + 1]! * x[i + 1]!
+      c += matrix[at + 2]! * x[i + 2]!
+      d += matrix[at + 3]! * x[i + 3]!
+    }
+    for (let i = whole; i < x.length; i++) a += matrix[at++]! * x[i]!
+    out[row] = a + b + (c + d)
   }
   return out
 }

@@ -105,11 +105,15 @@ export class Models {
       await removeModel(id)
       if (!this.added.has(id)) return
       await keepAdded((await addedModels()).filter((model) => model.id !== id))
-      // The worker hears of it in its own time.
-      for (let i = 0; i < 20 && (await listModels()).some((model) => model.id === id); i++) {
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
+      await this.#offList(id)
     })
+  }
+
+  /** Who serves it hears of that in its own time. */
+  async #offList(id: string): Promise<void> {
+    for (let i = 0; i < 20 && (await listModels()).some((model) => model.id === id); i++) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
   }
 
   async #change(id: string, change: (id: string) => Promise<unknown>): Promise<void> {
@@ -138,6 +142,8 @@ export class Models {
       throw error
     } finally {
       this.loads.delete(id)
+      // What was stopped is on the server's list until it has heard of that, and could not be downloaded again.
+      if (adding?.signal.aborted) await this.#offList(id).catch(() => {})
       await this.refresh().catch(() => {})
     }
   }
