@@ -127,7 +127,7 @@ describe('local-v1 serve ends at a signal', () => {
     // npm passes on a signal that has come already: one that comes with it is no second one.
     process.kill(server.pid, 'SIGINT')
     process.kill(server.pid, 'SIGTERM')
-    await printed(server, /(once more)/)
+    await printed(server, /(A second signal stops at once)/)
     await new Promise((resolve) => setTimeout(resolve, 600))
     expect(stream.rest()).toContain('Begun')
     await server.stop('SIGTERM')
