@@ -431,7 +431,7 @@ export interface TokenizerInfoCall {
 
 /** What a request demands of its answer. All of it but the signal is plain data. */
 export interface ConstrainCall {
-  /** `chatcmpl-...`, for logs. */
+  /** `chatcmpl-...`, for logs: that of the call which has its grammars, and of no other that runs meanwhile. */
   readonly id: string
   readonly model: string
   readonly signal: AbortSignal
