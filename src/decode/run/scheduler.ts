@@ -156,13 +156,13 @@ export class Scheduler {
    * calls of one caller no eight callers. They then take part in turns.
    */
   #admit(): void {
-    const { maxBatch } = this.#model
     const share = this.#memory.share
     let wentBefore = 0
+    // Looked at once for all that wait, and again where one has begun: there may be a thousand of them in every step.
+    let there = this.#there()
     for (const slot of inLine(this.#waiting, this.#running, share)) {
-      const busy = this.#running.filter((other) => !other.lane.paused)
-      if (new Set(busy.map(callOf)).size >= maxBatch && !this.#isNew(slot)) continue
-      if (busy.length >= maxBatch && this.#shares(slot)) continue
+      if (there.calls && !this.#isNew(slot, there.callers)) continue
+      if (there.rows && this.#shares(slot)) continue
       const { first, lane } = slot
       if (lane.paused || (first !== undefined && isBeingRead(first))) continue
       const little = needsLittle(slot, share)
@@ -170,6 +170,7 @@ export class Scheduler {
       if (slot.lacksRoom) break
       if (little) wentBefore++
       this.#waiting = this.#waiting.filter((other) => other !== slot)
+      there = this.#there()
     }
     for (const slot of this.#waiting) if (slot.lacksRoom) slot.passed += wentBefore
   }
@@ -239,10 +240,20 @@ export class Scheduler {
     return this.#running.some((other) => other !== slot && callOf(other) === callOf(slot))
   }
 
+  /** Whether the batch has as many calls, or as many rows, as it takes, and whose they are, also of those that pause. */
+  #there() {
+    const { maxBatch } = this.#model
+    const busy = this.#running.filter(({ lane }) => !lane.paused)
+    return {
+      calls: new Set(busy.map(callOf)).size >= maxBatch,
+      rows: busy.length >= maxBatch,
+      callers: new Set(this.#running.map(callerOf)),
+    }
+  }
+
   /** Whether nothing of its caller runs: there is always a place for it, where several sequences are held. */
-  #isNew(slot: Slot): boolean {
-    const isTheirs = (other: Slot) => callerOf(other) === callerOf(slot)
-    return slot.caller !== undefined && this.#model.maxBatch > 1 && !this.#running.some(isTheirs)
+  #isNew(slot: Slot, callers: ReadonlySet<string | Slot>): boolean {
+    return slot.caller !== undefined && this.#model.maxBatch > 1 && !callers.has(callerOf(slot))
   }
 
   /** Takes the cache from a slot; it starts over, and comes to the same answer, once there is room again. */
