@@ -5,6 +5,7 @@ import { heldByNative, ofNative } from '../../../platform/native.js'
 import type { Device } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'
+import type { Cuts } from './kernels/cuts.js'
 import { computesInHalf, lanesTogether } from './probe.js'
 
 export interface OpenGpuOptions {
@@ -18,6 +19,8 @@ export interface OpenGpuOptions {
   subgroups?: boolean
   /** `false`: kernels compute in f32 also where shaders may in f16. @default true */
   half?: boolean
+  /** Other ways of cutting kernels, for tests and to find the best. @default `CUTS` */
+  cuts?: Partial<Cuts>
   /** Bytes that one binding may have, for tests: matrices of more are kept in parts. @default the adapter's limit */
   bindingBytes?: number
   /** Multiplications after which a pass hands over what it has recorded. @default 2^33 */
@@ -53,7 +56,10 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
   return new GpuDevice(device, {
     name: nameOf(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',
-    traits: { serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
+    traits: {
+      ...{ serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
+      ...(options.cuts && { cuts: options.cuts }),
+    },
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
     ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),
     ...(options.profiler && { profiler: options.profiler(device) }),

@@ -31,7 +31,14 @@ export const DEVICES: readonly DeviceCase[] = [
   { name: 'cpu, exact', open: () => openCpuDevice({ exact: true }), roundsActivations: false, cases: 'all' },
 ]
 
-/** Those on which every kernel is compared: also what a GPU without subgroups runs. */
+/** What no GPU is cut by at present, or none that tests run on. */
+const OTHER_CUTS = {
+  pieces: { positions: 16, lanes: 32, early: false },
+  blocks: { queries: 32, keys: 16, lanes: 32, on: true },
+  vectors: { words: true, lanes: 16, one: { held: 2, threads: 128 }, several: { held: 8, threads: 64 } },
+} as const
+
+/** Those on which every kernel is compared: also what a GPU without subgroups runs, or one cut in other ways. */
 export const KERNEL_DEVICES: readonly DeviceCase[] = [
   ...DEVICES,
   {
@@ -39,5 +46,11 @@ export const KERNEL_DEVICES: readonly DeviceCase[] = [
     open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, subgroups: false, half: false }),
     roundsActivations: false,
     cases: 'few',
+  },
+  {
+    name: 'webgpu, cut for hardware in other ways',
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false, cuts: OTHER_CUTS }),
+    roundsActivations: false,
+    cases: 'all',
   },
 ]

@@ -1,33 +1,23 @@
 /**
  * Attention cut for hardware. A workgroup takes the queries of a few neighbouring rows that share a head of keys, and
- * goes over 64 positions at a time: a lane scores a position, then sums a column of the values. Long contexts are split
- * between workgroups, whose parts `mergeKernel` puts together. How a row is computed depends on its own position alone.
+ * goes over 64 positions at a time: a lane scores a position, then sums a column of the values.
  */
 
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import type { AttendShape } from './attend.js'
+import { LOW } from './attend-pieces.js'
 import { BLOCK_WORDS, CODES, cacheFunctions, perWord, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
-import { placing, placingBindings, placingFunctions } from './place-within.js'
 import { sight } from './sight.js'
 import { enableSubgroups, exchange } from './subgroup.js'
-import type { PlaceShape } from './turn.js'
 
 const LANES = 64
-/** Positions of one part of a context that is split. */
-export const PART = 256
-/** Below every score. */
-export const LOW = '-3.0e38'
 
 export interface TiledShape extends AttendShape {
   /** Rows of one workgroup. */
   readonly tileRows: number
-  /** Parts go to scratch instead of the answer. */
-  readonly split: boolean
-  /** Queries and keys are still to be turned, keys and values to be stored: see `place-within.ts`. One row each. */
-  readonly placing?: PlaceShape
 }
 
 /** Few of their queries fit the memory and the registers of a workgroup. */
@@ -61,31 +51,28 @@ function cutOf(shape: TiledShape): Cut {
 }
 
 export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
-  const { headSize, type, placing: toPlace } = shape
+  const { headSize, type } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
-    ['cache', type === 'f32' ? 'f32' : 'u32', toPlace ? 'w' : 'r'],
+    ['cache', type === 'f32' ? 'f32' : 'u32', 'r'],
     ['out', 'f32', 'w'],
-    ...(toPlace ? placingBindings(toPlace) : []),
   ])
   const { count } = cutOf(shape)
   const cuts = shape.queries / shape.heads / sharersOf(shape)
   const near = Math.min(LANES / count, traits.lanes)
   return {
-    name: toPlace ? 'place and attend' : 'attend tiled',
+    name: 'attend tiled',
     bindings,
     source: /* wgsl */ `
 ${enableSubgroups(near)}
 ${source}
 ${META}
 ${cacheFunctions(shape)}${type === 'q8_0' ? CODES : ''}
-${toPlace ? placingFunctions(toPlace) : ''}
 var<workgroup> query: array<f32, ${count * headSize}>;
 // Rows enough: at the end they hold the parts of the sums that lanes share.
 var<workgroup> scores: array<f32, ${Math.max(sumOf(shape), count) * LANES}>;
 var<workgroup> partial: array<f32, ${LANES / near}>;
-var<workgroup> most: array<f32, ${count}>;
 var<workgroup> fade: array<f32, ${count}>;
 var<workgroup> total: array<f32, ${count}>;
 
@@ -101,10 +88,9 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
   let m = lane / ${LANES / count}u;
   var greatest = ${LOW};
   var weight = 0.0;
-  let start = max(firstOf(row), id.z * ${shape.split ? PART : 0}u);
-  var end = lastOf(row + rows - 1u) + 1u;
-  ${shape.split ? `end = min(end, (id.z + 1u) * ${PART}u);` : ''}
-${toPlace ? placing(toPlace, shape.scale, count, LANES) : loadQueries(shape, count)}
+  let start = firstOf(row);
+  let end = lastOf(row + rows - 1u) + 1u;
+${loadQueries(shape, count)}
 ${sums(shape)}
   workgroupBarrier();
   for (var base = start / ${LANES}u * ${LANES}u; base < end; base += ${LANES}u) {
@@ -115,7 +101,7 @@ ${softmax(shape, near)}
 ${weighing(shape)}
     workgroupBarrier();
   }
-  if (lane % ${LANES / count}u == 0u) { most[m] = greatest; total[m] = weight; }
+  if (lane % ${LANES / count}u == 0u) { total[m] = weight; }
   workgroupBarrier();
 ${finishing(shape)}
 }`,
@@ -251,16 +237,15 @@ ${sum}
     }`.replace(`lane / ${words}u;`, shares > 1 ? `lane / ${words}u;` : '0u;')
 }
 
-/** Lanes that shared a column add up; then the answer, or a part: sums, greatest score, weight. */
+/** Lanes that shared a column add up. */
 function finishing(shape: TiledShape): string {
-  const { queries, headSize, split } = shape
+  const { queries, headSize } = shape
   const { columns, shares } = cutOf(shape)
   const words = wordsPerHead(shape)
   const group = sharersOf(shape)
   const each = perWord(shape)
   const parts = ['x', 'y', 'z', 'w'].slice(0, sumOf(shape))
   const row = (i: number) => (i === 0 ? '' : `${i * LANES}u + `)
-  const width = split ? headSize + 2 : headSize
   const one = (m: number, c: number) => {
     const column = shares > 1 ? 'lane' : `(lane + ${c * LANES}u)`
     const gather =
@@ -272,21 +257,18 @@ function finishing(shape: TiledShape): string {
     }
     workgroupBarrier();`
         : ''
-    const value = split ? `o${m * columns + c}` : `(o${m * columns + c} / total[${m}])`
+    const value = `(o${m * columns + c} / total[${m}])`
     return `  {
     ${gather}
     if (${Math.floor(m / group)}u < rows && ${column} < ${words}u) {
       let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + id.y * ${group}u + ${m % group}u;
-      let to = ${split ? 'unit * splits + id.z' : 'unit'};
-      out[to * ${width}u + ${column} * ${each}u] = ${value}.x;
+      out[unit * ${headSize}u + ${column} * ${each}u] = ${value}.x;
       ${parts
         .slice(1, each)
-        .map((part, i) => `out[to * ${width}u + ${column} * ${each}u + ${i + 1}u] = ${value}.${part};`)
+        .map((part, i) => `out[unit * ${headSize}u + ${column} * ${each}u + ${i + 1}u] = ${value}.${part};`)
         .join('\n      ')}
-      ${split && c === 0 ? `if (lane == 0u) { out[to * ${width}u + ${headSize}u] = most[${m}]; out[to * ${width}u + ${headSize + 1}u] = total[${m}]; }` : ''}
     }
   }`
   }
-  const all = repeat(group * shape.tileRows, (m) => repeat(columns, (c) => one(m, c)))
-  return split ? `  let splits = batch[3];\n${all}` : all
+  return repeat(group * shape.tileRows, (m) => repeat(columns, (c) => one(m, c)))
 }

@@ -1,9 +1,12 @@
 /** Attention over the paged cache. */
 
+import { blockRowsOf, blocksKernel, inBlocks, sharersInBlock } from './attend-blocks.js'
 import { mergeKernel } from './attend-merge.js'
+import { inPieces, piecesKernel, piecesOf, sharersInPiece } from './attend-pieces.js'
 import { attendSerialKernel } from './attend-serial.js'
-import { isLarge, PART, sharersOf, tiledKernel, tileRowsOf } from './attend-tiled.js'
+import { isLarge, sharersOf, tiledKernel, tileRowsOf } from './attend-tiled.js'
 import type { CacheLayout } from './cache.js'
+import { cutsOf } from './cuts.js'
 import type { Recorder } from './kernel.js'
 import type { PlaceOperands } from './place.js'
 import type { PlaceShape } from './turn.js'
@@ -36,7 +39,7 @@ export interface Placing {
 
 /** Whether one workgroup of a pass of single rows has all queries of a head of keys, and so may place them. */
 export function placesWithin(shape: AttendShape): boolean {
-  return sharersOf(shape) === shape.queries / shape.heads
+  return inPieces(shape) && sharersInPiece(shape) === shape.queries / shape.heads
 }
 
 /** `few`: the pass is one of few rows, whose contexts are split when they are long. */
@@ -48,21 +51,50 @@ export function attend(
   placing?: Placing,
 ): void {
   const { qkv, cache, out } = buffers
-  const { queries, headSize } = shape
+  const { queries } = shape
   if (pass.traits.serial) {
     const groups = Math.ceil((pass.rows * queries) / 64)
     pass.dispatch(attendSerialKernel(shape), [pass.meta, qkv, cache, out], groups)
     return
   }
-  const splits = few ? Math.ceil((pass.lastPosition + 1) / PART) : 1
+  // Of a pass that has layers with windows and without, all keep their parts in the same places.
+  const splits = few ? Math.ceil((pass.lastPosition + 1) / cutsOf(pass.traits).pieces.positions) : 1
+  if (few && inPieces(shape)) {
+    attendInPieces(pass, shape, buffers, splits, placing)
+    return
+  }
+  const { blocks } = cutsOf(pass.traits)
+  if (!few && blocks.on && inBlocks(shape)) {
+    const tiles = pass.tiles(blockRowsOf(shape, blocks), 1, false)
+    const groups = queries / sharersInBlock(shape, blocks)
+    pass.dispatch(blocksKernel(shape, pass.traits), [pass.meta, qkv, cache, out], tiles, groups)
+    return
+  }
   const tileRows = few ? 1 : tileRowsOf(shape)
-  const tiled = { ...shape, tileRows, split: splits > 1, ...(placing ? { placing: placing.shape } : {}) }
   const tiles = pass.tiles(tileRows, splits, isLarge(shape))
   const groups = queries / sharersOf(shape)
+  pass.dispatch(tiledKernel({ ...shape, tileRows }, pass.traits), [pass.meta, qkv, cache, out], tiles, groups)
+}
+
+function attendInPieces(
+  pass: Recorder,
+  shape: AttendShape,
+  buffers: AttendBuffers,
+  splits: number,
+  placing?: Placing,
+): void {
+  const { qkv, cache, out } = buffers
+  const { queries, headSize } = shape
+  const pieces = piecesOf(shape, pass.lastPosition, cutsOf(pass.traits).pieces.positions)
+  pass.tiles(1, splits, false)
+  const whole = { ...shape, split: splits > 1, ...(placing ? { placing: placing.shape } : {}) }
+  const groups = queries / sharersInPiece(shape)
   const target = splits > 1 ? buffers.scratch(pass.rows * queries * splits * (headSize + 2) * 4) : out
   const more = placing ? [placing.operands.angles, ...(placing.operands.gains ?? [])] : []
-  pass.dispatch(tiledKernel(tiled, pass.traits), [pass.meta, qkv, cache, target, ...more], tiles, groups, splits)
+  const bound = [pass.meta, qkv, cache, target, ...more]
+  pass.dispatch(piecesKernel(whole, pass.traits), bound, pass.rows, groups, pieces)
   if (splits > 1) {
-    pass.dispatch(mergeKernel(tiled), [pass.meta, target, out], Math.ceil((pass.rows * queries * headSize) / 64))
+    const { placing: _, ...merged } = whole
+    pass.dispatch(mergeKernel(merged, pass.traits), [pass.meta, target, out], pass.rows * queries)
   }
 }

@@ -1,5 +1,7 @@
 /** What kernels are made of: WGSL whose shapes are constants, and a recorder that dispatches it. */
 
+import type { Cuts } from './cuts.js'
+
 /** How a GPU wants its work cut. */
 export interface GpuTraits {
   /** A software adapter: one invocation does a whole dot product, and barriers are avoided. */
@@ -8,6 +10,8 @@ export interface GpuTraits {
   readonly lanes: number
   /** Shaders may compute in f16. */
   readonly half: boolean
+  /** Instead of `CUTS`. */
+  readonly cuts?: Partial<Cuts>
 }
 
 export interface Kernel {

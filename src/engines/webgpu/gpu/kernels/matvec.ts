@@ -20,20 +20,21 @@ import {
 } from './formats.js'
 import { gateFunctions } from './gate.js'
 import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
-import { cut, HELD, type MatvecShape, THREADS, unitOf } from './matvec-cut.js'
+import { type Cut, cut, type MatvecShape } from './matvec-cut.js'
 import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
 import { META } from './meta.js'
 import { enableSubgroups } from './subgroup.js'
 
 export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, traits: GpuTraits): Kernel {
   const { format, columns, tokens, epsilon } = shape
-  const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, true)]
+  const work = cut(shape, traits)
+  const { lanes, groups, near, held, threads, unit } = work
+  const wide = !inWords(shape, work)
+  const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, wide)]
   if (epsilon !== undefined) list.push(['gain', 'vec4<f32>', 'r'])
   if (shape.bias) list.push(['bias', 'f32', 'r'])
   const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
-  const { lanes, groups, near } = cut(shape, traits)
-  const unit = unitOf(format)
-  const values = tokens * (HELD + (epsilon === undefined ? 0 : 1))
+  const values = tokens * (held + (epsilon === undefined ? 0 : 1))
   return {
     name: `matvec ${format} ${shape.rows}x${columns} by ${tokens}`,
     bindings,
@@ -43,25 +44,34 @@ ${source}
 ${META}
 ${gateFunctions(shape.gate)}
 ${isBlockType(format) ? blockFunctions(format, columns) : ''}
-${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * strideOf(near)}>;\n${totalFunction(lanes, near)}` : ''}
-@compute @workgroup_size(${THREADS})
+${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * strideOf(work)}>;\n${totalFunction(work)}` : ''}
+@compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   let lane = index % ${lanes}u;
-  let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${HELD}u;
+  let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${held}u;
   let token = group.z * ${tokens}u;
   let count = ${countOf(shape)};
-${repeat(HELD, (r) => `  let row${r} = ${rowExpression(shape, r)};`)}
+${repeat(held, (r) => `  let row${r} = ${rowExpression(shape, held, r)};`)}
 ${repeat(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${columns / 4}u;`)}
-${accumulators(tokens, epsilon !== undefined)}
-  for (var u = lane; u < ${columns / unit}u; u += ${lanes}u) {
-${loads(shape)}
-${repeat(unit / 8, (i) => step(shape, i))}
-${isScaled(format) ? repeat(tokens, (t) => repeat(HELD, (r) => `    a${r}_${t} += ${scaledSum(shape, r, t)};`)) : ''}
+${accumulators(tokens, held, epsilon !== undefined)}
+  ${rounds(columns / unit, lanes)} {
+${loads(shape, work)}
+${repeat(unit / 8, (i) => step(shape, work, i))}
+${isScaled(format) ? repeat(tokens, (t) => repeat(held, (r) => `    a${r}_${t} += ${scaledSum(shape, r, t)};`)) : ''}
   }
-${lanes > 1 ? reduce(shape, lanes, near) : finishAlone(shape)}
+${lanes > 1 ? reduce(shape, work) : finishAlone(shape, work)}
 }`,
   }
 })
+
+/** So many each, where all have as many: a compiler then knows how often. */
+function rounds(units: number, lanes: number): string {
+  if (units % lanes !== 0) return `for (var u = lane; u < ${units}u; u += ${lanes}u)`
+  return `for (var u = lane; u < lane + ${units}u; u += ${lanes}u)`
+}
+
+/** An invocation takes one word of codes of a row at a time. */
+export const inWords = ({ format }: Pick<MatvecShape, 'format'>, { unit }: Cut) => isQ4(format) && unit === 8
 
 /** One row each: there are as many workgroups as rows, whichever rows these are, and one kernel does for both kinds. */
 function countOf({ tokens, head }: MatvecShape): string {
@@ -70,18 +80,18 @@ function countOf({ tokens, head }: MatvecShape): string {
 }
 
 /** Rows past the end are computed as the last one and not written. Gated: two gates, then their two values. */
-function rowExpression({ rows, gated }: MatvecShape, r: number): string {
+function rowExpression({ rows, gated }: MatvecShape, held: number, r: number): string {
   if (!gated) return `min(first + ${r}u, ${rows - 1}u)`
   const half = rows / 2
-  return r < HELD / 2
+  return r < held / 2
     ? `min(first / 2u + ${r}u, ${half - 1}u)`
-    : `min(first / 2u + ${r - HELD / 2}u, ${half - 1}u) + ${half}u`
+    : `min(first / 2u + ${r - held / 2}u, ${half - 1}u) + ${half}u`
 }
 
-export function accumulators(tokens: number, normed: boolean): string {
+export function accumulators(tokens: number, held: number, normed: boolean): string {
   return repeat(
     tokens,
-    (t) => repeat(HELD, (r) => `  var a${r}_${t} = 0.0;`) + (normed ? `\n  var a${HELD}_${t} = 0.0;` : ''),
+    (t) => repeat(held, (r) => `  var a${r}_${t} = 0.0;`) + (normed ? `\n  var a${held}_${t} = 0.0;` : ''),
   )
 }
 
@@ -93,32 +103,35 @@ export function scaledSum({ format }: MatvecShape, r: number, t: number): string
   return `s${r}.x * b${r}_${t}${takesOff(format) ? ` - s${r}.y * m${t}` : ''}`
 }
 
-export function loads({ format, columns, tokens }: MatvecShape): string {
+export function loads(shape: MatvecShape, cut: Cut): string {
+  const { format, columns, tokens } = shape
+  const { held } = cut
   if (isBlockType(format)) {
-    const sums = repeat(tokens, (t) => repeat(HELD, (r) => `    var b${r}_${t} = 0.0;`))
+    const sums = repeat(tokens, (t) => repeat(held, (r) => `    var b${r}_${t} = 0.0;`))
     const sizes = takesOff(format) ? repeat(tokens, (t) => `    var m${t} = 0.0;`) : ''
-    return `${repeat(HELD, (r) => `    let s${r} = blockScale(row${r}, u);`)}\n${sums}\n${sizes}`
+    return `${repeat(held, (r) => `    let s${r} = blockScale(row${r}, u);`)}\n${sums}\n${sizes}`
   }
   if (isQ4(format)) {
     const rows = repeat(
-      HELD,
-      (r) => `    let c${r} = w[row${r} * ${columns / 32}u + u];
-    let s${r} = ${scaleAt(format, `row${r} * ${columns / 32}u + u`)};`,
+      held,
+      (r) => `    let c${r} = w[row${r} * ${columns / cut.unit}u + u];
+    let s${r} = ${scaleAt(format, `row${r} * ${columns / 32}u + ${inWords(shape, cut) ? '(u >> 2u)' : 'u'}`)};`,
     )
-    return `${rows}\n${repeat(tokens, (t) => repeat(HELD, (r) => `    var b${r}_${t} = 0.0;`))}`
+    return `${rows}\n${repeat(tokens, (t) => repeat(held, (r) => `    var b${r}_${t} = 0.0;`))}`
   }
   if (format === 'f32') return ''
-  return repeat(HELD, (r) => `    let c${r} = w[row${r} * ${columns / 8}u + u];`)
+  return repeat(held, (r) => `    let c${r} = w[row${r} * ${columns / 8}u + u];`)
 }
 
 /** Eight columns of all held rows with those of all held activations. */
-export function step({ format, columns, tokens, epsilon }: MatvecShape, i: number): string {
+export function step(shape: MatvecShape, cut: Cut, i: number): string {
+  const { format, columns, tokens, epsilon } = shape
+  const { held, unit } = cut
   const q4 = isQ4(format)
   const block = isBlockType(format)
-  const unit = unitOf(format)
   const quad = unit > 8 ? `u * ${unit / 4}u + ${i * 2}u` : 'u * 2u'
   const decoded = (r: number, high: boolean): string => {
-    if (isQ4(format)) return codes(`c${r}[${i}]`, high)
+    if (isQ4(format)) return codes(inWords(shape, cut) ? `c${r}` : `c${r}[${i}]`, high)
     if (isBlockType(format)) return `e${r}[${high ? 1 : 0}]`
     if (format === 'f32') return `w[row${r} * ${columns / 4}u + u * 2u${high ? ' + 1u' : ''}]`
     return halves(format, `c${r}`, high)
@@ -129,16 +142,16 @@ export function step({ format, columns, tokens, epsilon }: MatvecShape, i: numbe
   const sized = block && takesOff(format)
   return `    {
 ${normed ? `      let g = gain[${quad}]${places}; let h = gain[${quad} + 1u]${places};` : ''}
-${block ? repeat(HELD, (r) => `      let e${r} = blockCodes(row${r}, u * ${unit / 8}u + ${i}u);`) : ''}
-${repeat(HELD, (r) => `      let p${r} = ${decoded(r, false)}; let q${r} = ${decoded(r, true)};`)}
+${block ? repeat(held, (r) => `      let e${r} = blockCodes(row${r}, u * ${unit / 8}u + ${i}u);`) : ''}
+${repeat(held, (r) => `      let p${r} = ${decoded(r, false)}; let q${r} = ${decoded(r, true)};`)}
 ${repeat(
   tokens,
   (t) => `      {
         let low = x[x${t} + ${quad}]; let high = x[x${t} + ${quad} + 1u];
-${normed ? `        a${HELD}_${t} += dot(low, low) + dot(high, high);` : ''}
+${normed ? `        a${held}_${t} += dot(low, low) + dot(high, high);` : ''}
         let y = low${normed ? ' * g' : places}; let z = high${normed ? ' * h' : places};
 ${sized ? `        m${t} += dot(y + z, vec4<f32>(1.0));` : ''}
-${repeat(HELD, (r) => `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`)}
+${repeat(held, (r) => `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`)}
       }`,
 )}
     }`
@@ -167,8 +180,8 @@ export function matvec(
   const { matrix, x, gain, bias, out } = operands
   const tokens = tokensHeld(count, pass.traits.serial)
   const whole = { ...shape, ...shapeOf(matrix), tokens, head: shape.head && tokens > 1 }
-  const { groups } = cut(whole, pass.traits)
-  const workgroups = Math.ceil(matrix.rows / (HELD * groups))
+  const { groups, held } = cut(whole, pass.traits)
+  const workgroups = Math.ceil(matrix.rows / (held * groups))
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]
   const kernel = matvecKernel(whole, pass.traits)
   pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), Math.ceil(count / tokens))

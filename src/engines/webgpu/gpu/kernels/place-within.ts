@@ -4,9 +4,10 @@
  * arithmetic of `place.ts`.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
+import { wordsPerHead } from './cache.js'
 import type { Binding } from './formats.js'
-import { float, repeat } from './kernel.js'
-import { storeFunctions } from './place.js'
+import { float } from './kernel.js'
+import { putFunction, storeFunctions } from './place.js'
 import { storeBlockFunctions } from './store-blocks.js'
 import { grown, type PlaceShape, turned } from './turn.js'
 
@@ -20,8 +21,8 @@ export function placingFunctions(shape: PlaceShape): string {
   const { queries, heads, epsilon } = shape
   const scales = epsilon === undefined ? '' : `var<workgroup> headScales: array<f32, ${queries / heads + 1}>;`
   const angle = (position: string, j: string) => `angles[${position} * ${shape.headSize / 2}u + ${j}]`
-  const store = shape.type === 'q8_0' ? storeBlockFunctions(shape, angle) : storeFunctions(shape)
-  return `${store}\n${scales}`
+  if (shape.type !== 'q8_0') return `${storeFunctions(shape, true)}\n${scales}`
+  return `${putFunction(shape, true)}\n${storeBlockFunctions(shape, angle)}\n${scales}`
 }
 
 /** Fills `query` for `count` queries, and stores key and value. */
@@ -51,7 +52,8 @@ export function placing(shape: PlaceShape, scale: number, count: number, lanes: 
 }
 
 /** Of the group's key and value, if their position is this workgroup's. */
-function storing({ queries, heads, headSize, epsilon }: PlaceShape, lanes: number): string {
+function storing(shape: PlaceShape, lanes: number): string {
+  const { queries, heads, headSize, epsilon } = shape
   const group = queries / heads
   const half = headSize / 2
   return `if (own >= start && own < end) {
@@ -70,12 +72,21 @@ function storing({ queries, heads, headSize, epsilon }: PlaceShape, lanes: numbe
       let sine = vec2<f32>(first.y, second.y);
       storeKey(page, head, j, slot, ${turned('low')});
       storeKey(page, head, j + ${headSize / 4}u, slot, ${turned('high')});
-${repeat(2, (i) => {
-  const from = `value + 2u * j + ${i * half}u`
-  return `      storeValue(page, head, j + ${(i * headSize) / 4}u, slot, vec2<f32>(qkv[${from}], qkv[${from} + 1u]));`
-})}
+    }
+    for (var j = lane; j < ${wordsPerHead(shape) / 4}u; j += ${lanes}u) {
+      cache[valueWord(page, head, 4u * j, slot) / 4u] = ${fourWords(shape, 'value')};
     }
   }`
+}
+
+/** Words of values 4 j to 4 j + 3, stored by one invocation. */
+function fourWords(shape: PlaceShape, from: string): string {
+  const word = (i: number) => {
+    if (shape.type === 'f32') return `qkv[${from} + 4u * j + ${i}u]`
+    const at = `${from} + 8u * j + ${2 * i}u`
+    return `halvesOf(vec2<f32>(qkv[${at}], qkv[${at} + 1u]))`
+  }
+  return `vec4<${shape.type === 'f32' ? 'f32' : 'u32'}>(${[0, 1, 2, 3].map(word).join(', ')})`
 }
 
 /** The same in blocks. */

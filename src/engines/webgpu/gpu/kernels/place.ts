@@ -35,7 +35,7 @@ export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel 
 ${source}
 ${META}
 ${cacheFunctions(shape)}
-${inBlocks ? storeBlockFunctions(shape, pairAngle(quarter)) : storeFunctions(shape)}
+${inBlocks ? `${putFunction(shape)}\n${storeBlockFunctions(shape, pairAngle(quarter))}` : storeFunctions(shape)}
 @compute @workgroup_size(${normed ? quarter : 64})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   let flat = group.x + group.y * ${WIDE}u;
@@ -119,14 +119,21 @@ fn halvesOf(value: vec2<f32>) -> u32 {
   return select(pack2x16float(value), 0x7e007e00u, any(abs(value) > vec2<f32>(65504.0)));
 }`
 
-export function storeFunctions({ type }: CacheLayout): string {
-  const half = type === 'f16'
+/** `fn put(at, word)`: `wide`: the cache is bound as vectors of four words. */
+export function putFunction({ type }: CacheLayout, wide = false): string {
+  const word = type === 'f32' ? 'f32' : 'u32'
+  return `fn put(at: u32, word: ${word}) { ${wide ? 'cache[at / 4u][at % 4u]' : 'cache[at]'} = word; }`
+}
+
+export function storeFunctions(layout: CacheLayout, wide = false): string {
+  const half = layout.type === 'f16'
   const store = (name: string) =>
     half
-      ? `  cache[${name}(page, head, pair, slot)] = halvesOf(value);`
-      : `  cache[${name}(page, head, 2u * pair, slot)] = value.x;
-  cache[${name}(page, head, 2u * pair + 1u, slot)] = value.y;`
+      ? `  put(${name}(page, head, pair, slot), halvesOf(value));`
+      : `  put(${name}(page, head, 2u * pair, slot), value.x);
+  put(${name}(page, head, 2u * pair + 1u, slot), value.y);`
   return /* wgsl */ `${half ? HALVES : ''}
+${putFunction(layout, wide)}
 fn storeKey(page: u32, head: u32, pair: u32, slot: u32, value: vec2<f32>) {
 ${store('keyWord')}
 }

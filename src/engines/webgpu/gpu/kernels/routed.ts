@@ -7,8 +7,8 @@ import type { RoutedOptions, RoutingShape } from '../../contract.js'
 import { blockFunctions } from './blocks.js'
 import { type Binding, matrixBindings, matrixBuffers, type StoredMatrix, type StoredShape, shapeOf } from './formats.js'
 import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
-import { accumulators, isScaled, loads, scaledSum, step } from './matvec.js'
-import { cut, HELD, type MatvecShape, THREADS, unitOf } from './matvec-cut.js'
+import { accumulators, inWords, isScaled, loads, scaledSum, step } from './matvec.js'
+import { cut, type MatvecShape } from './matvec-cut.js'
 import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
 import { routingLists, tilesOf } from './routing.js'
 import { enableSubgroups } from './subgroup.js'
@@ -33,16 +33,20 @@ interface RoutedShape {
 export const routedKernel = memo(function routedKernel(shape: RoutedShape, traits: GpuTraits): Kernel {
   const { stored, tokens, strides, rows, first, every, to } = shape
   const { format, columns } = stored
-  const list: Binding[] = [['routing', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, true)]
-  if (shape.bias) list.push(['bias', 'f32', 'r'])
-  const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
   // What stands in the matrix as a whole stands in `out` between others.
   const product: MatvecShape = {
     ...{ format, columns, rows, first: to, of: strides.out, tokens, add: false, gated: false, head: false },
     ...{ bias: shape.bias, biasFrom: `biasFrom` },
   }
-  const { lanes, groups, near } = cut({ format, columns, of: rows }, traits)
-  const unit = unitOf(format)
+  const work = cut({ format, columns, of: rows, tokens }, traits)
+  const { lanes, groups, near, held, threads, unit } = work
+  const list: Binding[] = [
+    ['routing', 'u32', 'r'],
+    ['x', 'vec4<f32>', 'r'],
+    ...matrixBindings(format, !inWords(stored, work)),
+  ]
+  if (shape.bias) list.push(['bias', 'f32', 'r'])
+  const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
   const { tiles, rowOf } = routingLists(shape.routing)
   const rowAt = (place: string) => (shape.from === 'rows' ? `routing[${rowOf}u + ${place}]` : place)
   return {
@@ -52,8 +56,8 @@ export const routedKernel = memo(function routedKernel(shape: RoutedShape, trait
 ${enableSubgroups(near)}
 ${source}
 ${isBlockType(format) ? blockFunctions(format, columns) : ''}
-${lanes > 1 ? `var<workgroup> parts: array<f32, ${tokens * HELD * strideOf(near)}>;\n${totalFunction(lanes, near)}` : ''}
-@compute @workgroup_size(${THREADS})
+${lanes > 1 ? `var<workgroup> parts: array<f32, ${tokens * held * strideOf(work)}>;\n${totalFunction(work)}` : ''}
+@compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   if (group.z >= routing[0]) { return; }
   let tile = routing[${tiles}u + 2u * group.z];
@@ -65,16 +69,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   if (base >= ${stored.rows}u) { return; }
   let biasFrom = whole - ${to}u;
   let lane = index % ${lanes}u;
-  let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${HELD}u;
-${repeat(HELD, (r) => `  let row${r} = base + min(first + ${r}u, ${rows - 1}u);`)}
+  let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${held}u;
+${repeat(held, (r) => `  let row${r} = base + min(first + ${r}u, ${rows - 1}u);`)}
 ${repeat(tokens, (t) => `  let x${t} = ${rowAt(`min(token + ${t}u, count - 1u)`)} * ${strides.x / 4}u;`)}
-${accumulators(tokens, false)}
+${accumulators(tokens, held, false)}
   for (var u = lane; u < ${columns / unit}u; u += ${lanes}u) {
-${loads(product)}
-${repeat(unit / 8, (i) => step(product, i))}
-${isScaled(format) ? repeat(tokens, (t) => repeat(HELD, (r) => `    a${r}_${t} += ${scaledSum(product, r, t)};`)) : ''}
+${loads(product, work)}
+${repeat(unit / 8, (i) => step(product, work, i))}
+${isScaled(format) ? repeat(tokens, (t) => repeat(held, (r) => `    a${r}_${t} += ${scaledSum(product, r, t)};`)) : ''}
   }
-${lanes > 1 ? reduce(product, lanes, near) : finishAlone(product)}
+${lanes > 1 ? reduce(product, work) : finishAlone(product, work)}
 }`,
   }
 })
@@ -111,8 +115,8 @@ export function routed(
         ...{ stored: shapeOf(part), routing: { rows: most, chosen }, tokens, strides, rows, first, every: rows },
         ...{ to: piece * rows, from, bias: bias !== undefined },
       }
-      const { groups } = cut({ format: part.format, columns: part.columns, of: rows }, pass.traits)
-      const workgroups = Math.ceil(rows / (HELD * groups))
+      const { groups, held } = cut({ format: part.format, columns: part.columns, of: rows, tokens }, pass.traits)
+      const workgroups = Math.ceil(rows / (held * groups))
       const buffers = [routing, x, ...matrixBuffers(part), ...(bias ? [bias] : []), out]
       const kernel = routedKernel(shape, pass.traits)
       pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), tiles)

@@ -56,12 +56,12 @@ fn storeBlock(row: u32, position: u32, page: u32, head: u32, block: u32, slot: u
   let sizes = select(vec2<f32>(), bitcast<vec2<f32>>(peaks), good);
   // What f16 cannot hold becomes NaN: see place.ts.
   let scales = pack2x16float(sizes / 127.0);
-  cache[scaleWord(page, head, block, slot)] = select(0x7e00u, scales & 0xffffu, good.x) | select(0x7e000000u, scales & 0xffff0000u, good.y);
+  put(scaleWord(page, head, block, slot), select(0x7e00u, scales & 0xffffu, good.x) | select(0x7e000000u, scales & 0xffff0000u, good.y));
   let keyInverse = inverseOf(sizes.x);
   let valueInverse = inverseOf(sizes.y);
   for (var i = 0u; i < ${BLOCK_WORDS}u; i++) {
-    cache[keyWord(page, head, block * ${BLOCK_WORDS}u + i, slot)] = wordOf(keys[i], keyInverse);
-    cache[valueWord(page, head, block * ${BLOCK_WORDS}u + i, slot)] = wordOf(values[i], valueInverse);
+    put(keyWord(page, head, block * ${BLOCK_WORDS}u + i, slot), wordOf(keys[i], keyInverse));
+    put(valueWord(page, head, block * ${BLOCK_WORDS}u + i, slot), wordOf(values[i], valueInverse));
   }
 }
 ${normed ? normFunction(shape) : ''}`

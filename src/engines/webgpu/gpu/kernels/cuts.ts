@@ -1,0 +1,56 @@
+/** How kernels for hardware cut their work: one record, so that a tuner can try others (see `bench/kit/tune`). */
+
+export interface Cuts {
+  /** Attention of few rows. */
+  readonly pieces: PiecesCut
+  /** Attention of many rows. */
+  readonly blocks: BlocksCut
+  /** Products of 4-bit matrices with few rows. */
+  readonly vectors: VectorsCut
+}
+
+export interface PiecesCut {
+  /** Positions of a workgroup: whole pages. One number for all layers of a pass. */
+  readonly positions: 16 | 32 | 64 | 128
+  /** Invocations of a workgroup; they grow with the head. */
+  readonly lanes: 32 | 64 | 128 | 256
+  /** Values are loaded before scores are known. */
+  readonly early: boolean
+}
+
+export interface BlocksCut {
+  /** Queries of a workgroup, and keys that it takes at a time. */
+  readonly queries: 32 | 64
+  readonly keys: 16 | 32 | 64
+  /** Invocations of a workgroup: each holds `queries * keys / lanes` scores, a multiple of four. */
+  readonly lanes: 32 | 64 | 128 | 256
+  /** `false`: the simpler kernel. */
+  readonly on: boolean
+}
+
+/** A row's answer must not depend on how many there are: in what order is added up is the same for one and for several. */
+export interface VectorsCut {
+  /** An invocation takes a word of codes at a time, so that neighbours read what lies side by side. `false`: whole blocks. */
+  readonly words: boolean
+  /** Invocations that share a row. */
+  readonly lanes: 8 | 16 | 32 | 64 | 128
+  readonly one: HeldCut
+  readonly several: HeldCut
+}
+
+export interface HeldCut {
+  /** Rows of the matrix that an invocation holds: even. */
+  readonly held: 2 | 4 | 8
+  /** Invocations of a workgroup. */
+  readonly threads: 64 | 128 | 256
+}
+
+export const CUTS: Cuts = {
+  pieces: { positions: 64, lanes: 64, early: true },
+  blocks: { queries: 64, keys: 64, lanes: 256, on: false },
+  vectors: { words: false, lanes: 32, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
+}
+
+export function cutsOf({ cuts }: { readonly cuts?: Partial<Cuts> }): Cuts {
+  return cuts ? { ...CUTS, ...cuts } : CUTS
+}
