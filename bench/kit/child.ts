@@ -13,6 +13,7 @@ import { softwareGpu } from './gpu.js'
 import { type Adapter, NO_TIME, tell } from './message.js'
 import { endingOf, type Job } from './plan.js'
 import { runTests } from './tests.js'
+import { tune } from './tune.js'
 
 declare const __KIT_VERSION__: string
 const version = __KIT_VERSION__
@@ -53,6 +54,7 @@ async function work(job: Job | { readonly kind: 'adapter' }, until: number): Pro
   if (job.kind === 'answers') return answers(job.requests, until)
   // The core finds the package by itself; WebGPU's constants are for what profiles it.
   const gpu = await softwareGpu()
+  if (job.kind === 'tune') return tune(job.subject, gpu, job.software, until)
   if (job.kind === 'bench') {
     const { model, cacheTokens, settings } = job
     const candidates = coreCandidates({ models: [{ id: model, cacheTokens }], devices: ['webgpu'] })

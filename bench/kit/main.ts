@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { drivers } from './drivers.js'
 import { type Adapter, type Message, NO_TIME } from './message.js'
-import { CHOOSING, LEAST_MINUTES, limitOf, MINUTES, type Part, plan, REST } from './plan.js'
+import { CHOOSING, LEAST_MINUTES, limitOf, MINUTES, type Part, plan, REST, tuning } from './plan.js'
 import { Results } from './results.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -21,7 +21,11 @@ async function main(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { quick: { type: 'boolean', default: false }, minutes: { type: 'string', default: String(MINUTES) } },
+    options: {
+      quick: { type: 'boolean', default: false },
+      tune: { type: 'boolean', default: false },
+      minutes: { type: 'string', default: String(MINUTES) },
+    },
   })
   const { quick } = values
   const minutes = Number(values.minutes)
@@ -32,7 +36,7 @@ async function main(args: string[]): Promise<void> {
   const log = createWriteStream(join(out, 'log.txt'))
   const results = new Results(out)
   const deadline = Date.now() + (minutes * 60 - REST) * 1000
-  const parts = plan(quick)
+  const parts = values.tune ? tuning(quick) : plan(quick)
   const chosen = await chooseDriver(log, limitOf([CHOOSING, ...parts], (deadline - Date.now()) / 1000))
   results.begin(chosen?.adapter)
   if (chosen === undefined) results.fail('the GPU', 'No driver shows a WebGPU adapter: see log.txt.')
@@ -59,7 +63,7 @@ async function main(args: string[]): Promise<void> {
 
 function usage(): void {
   process.stderr.write(
-    `run.sh RESULTS [--quick] [--minutes ${MINUTES}]: the folder for what comes of it; --quick for a GPU in software; at least ${LEAST_MINUTES} minute\n`,
+    `run.sh RESULTS [--quick] [--tune] [--minutes ${MINUTES}]: the folder for what comes of it; --quick for a GPU in software; --tune for kernels cut in other ways; at least ${LEAST_MINUTES} minute\n`,
   )
   process.exitCode = 2
 }

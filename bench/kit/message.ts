@@ -2,6 +2,7 @@
 import type { BenchReport } from '../../src/bench/report.js'
 import type { Profile } from '../profile/profile.js'
 import type { MachineBound } from '../profile/table.js'
+import type { Subject, TunedRow } from './tuned.js'
 
 /** In place of an error, where nothing is wrong but that time was short. */
 export const NO_TIME = 'There was no time left.'
@@ -26,6 +27,7 @@ export type Message =
   | { readonly kind: 'adapter'; readonly adapter: Adapter | undefined }
   | { readonly kind: 'bound'; readonly bound: MachineBound }
   | { readonly kind: 'tried'; readonly tried: Tried }
+  | { readonly kind: 'tuned'; readonly subject: Subject; readonly row: TunedRow }
   | { readonly kind: 'report'; readonly report: BenchReport }
   | { readonly kind: 'profile'; readonly profile: Profile }
 

@@ -1,5 +1,6 @@
 /** What the kit does, part by part; each in a process of its own, with a time limit of its own. */
 import type { Settings } from '../../src/bench/scenarios/scenario.js'
+import { type Subject, TUNED } from './tuned.js'
 
 /** By what matters most: time may be short. All of these take their GPU from test/support/swiftshader.ts, which the kit replaces. */
 export const TEST_FILES = [
@@ -28,6 +29,7 @@ export type Job =
   | { readonly kind: 'bound' }
   | { readonly kind: 'tests'; readonly file: number; readonly names: string }
   | { readonly kind: 'answers'; readonly requests: number }
+  | { readonly kind: 'tune'; readonly subject: Subject; readonly software: boolean }
   | {
       readonly kind: 'bench'
       readonly model: string
@@ -118,6 +120,19 @@ export function plan(quick: boolean): Part[] {
     ...tests.slice(FIRST_FILES).flat(),
     ...others.flat(),
   ]
+}
+
+/** Ways of cutting kernels, beside each other. */
+export function tuning(quick: boolean): Part[] {
+  const tuned = TUNED.map(
+    (subject): Part => ({
+      name: `tune ${subject}`,
+      seconds: 30,
+      least: 8,
+      job: { kind: 'tune', subject, software: quick },
+    }),
+  )
+  return [{ name: BOUND, seconds: 10, least: 5, job: { kind: 'bound' } }, ...tuned]
 }
 
 function measures(model: string): Part[] {

@@ -7,6 +7,7 @@ import { figure, tableOf } from '../../src/bench/table.js'
 import type { Profile } from '../profile/profile.js'
 import { boundMs, type MachineBound, printed } from '../profile/table.js'
 import { type Adapter, type Message, NO_TIME, type Tried } from './message.js'
+import { type Subject, type TunedRow, tunedTable } from './tuned.js'
 
 interface PartResult {
   readonly name: string
@@ -23,6 +24,7 @@ export class Results {
   /** By part: each tells of it again when more is known. */
   readonly #told = new Map<string, BenchReport>()
   readonly #profiles: Profile[] = []
+  readonly #tuned = new Map<Subject, TunedRow[]>()
   readonly #date = new Date().toISOString()
   #adapter: Adapter | undefined
   #bound: MachineBound | undefined
@@ -39,6 +41,9 @@ export class Results {
     if (message.kind === 'tried') this.#part(part).tried.push(message.tried)
     if (message.kind === 'bound') this.#bound = message.bound
     if (message.kind === 'report') this.#told.set(part, message.report)
+    if (message.kind === 'tuned') {
+      this.#tuned.set(message.subject, [...(this.#tuned.get(message.subject) ?? []), message.row])
+    }
     if (message.kind === 'profile') this.#profiles.push(message.profile)
   }
 
@@ -83,6 +88,11 @@ export class Results {
     if (this.#profiles.length > 0) {
       files['profile.json'] = json(this.#profiles)
       files['profile.txt'] = `${this.#profiles.map((profile) => printed(profile, this.#bound)).join('\n\n')}\n`
+    }
+    if (this.#tuned.size > 0) {
+      files['tune.json'] = json(Object.fromEntries(this.#tuned))
+      const tables = [...this.#tuned].map(([subject, rows]) => `## ${subject}\n${tunedTable(rows, this.#bound)}`)
+      files['tune.txt'] = tables.join('\n')
     }
     for (const [name, text] of Object.entries(files)) await writeFile(join(this.#folder, name), text)
   }
