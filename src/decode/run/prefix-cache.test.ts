@@ -75,6 +75,16 @@ describe('what is kept of earlier answers', () => {
     expect([textOf(take('a one!', true)), take('b two!', true)]).toEqual(['a one', undefined])
   })
 
+  it('does not stay for a few words that another text begins with, too', async () => {
+    const { put, take, textOf } = setUp(2)
+    await put('the first of all texts')
+    await put('another')
+    take('the next one', true)!.close()
+    await put('one more')
+    expect(take('the first of all texts!', true)).toBe(undefined)
+    expect(textOf(take('another!', true))).toBe('another')
+  })
+
   it('can be let go of one by one, or all', async () => {
     const { cache, put, model } = setUp()
     for (const text of ['a', 'b', 'c']) await put(text)

@@ -41,7 +41,8 @@ export class PrefixCache {
 
   /**
    * A sequence with the longest common prefix, at most `limit` tokens of it. With `share` the entry stays for others
-   * wherever it holds more than was asked for.
+   * wherever it holds more than was asked for; used is only what is common to both for its most part: prompts that begin
+   * with the same few words would else keep each other's whole texts, instead of those that are asked for again.
    */
   take(tokens: readonly number[], limit: number, share: boolean): Sequence | undefined {
     let best = -1
@@ -54,14 +55,15 @@ export class PrefixCache {
       }
     })
     if (best < 0) return undefined
-    const [entry] = this.#entries.splice(best, 1)
-    const { sequence } = entry!
+    const entry = this.#entries[best]!
+    const { sequence } = entry
     if (share && sequence.length > length) {
-      this.#entries.push(entry!)
+      if (2 * length >= sequence.length) this.#entries.push(...this.#entries.splice(best, 1))
       const copy = sequence.clone()
       copy.truncate(length)
       return copy
     }
+    this.#entries.splice(best, 1)
     sequence.truncate(length)
     return sequence
   }
