@@ -308,6 +308,38 @@ function vectors(count: number): Named[] {
   return all
 }
 
+function tiles(): Named[] {
+  const tried = [
+    [64, 64, 256, 8],
+    [64, 64, 64, 8],
+    [64, 64, 128, 8],
+    [128, 64, 256, 8],
+    [128, 64, 128, 4],
+    [128, 128, 256, 4],
+    [64, 32, 128, 8],
+    [64, 32, 64, 8],
+    [32, 32, 64, 8],
+    [128, 32, 128, 8],
+  ] as const
+  const all = tried.map(
+    ([rows, tokens, threads, quads]): Named => [
+      `${rows} by ${tokens}, ${threads} threads, ${4 * quads} columns`,
+      { matmul: { rows, tokens, threads, quads, ahead: false } },
+    ],
+  )
+  for (const [rows, tokens, threads, quads] of [
+    [64, 64, 64, 8],
+    [128, 64, 256, 4],
+    [128, 128, 256, 4],
+  ] as const) {
+    all.push([
+      `${rows} by ${tokens}, ${threads} threads, ${4 * quads} columns, ahead`,
+      { matmul: { rows, tokens, threads, quads, ahead: true } },
+    ])
+  }
+  return all
+}
+
 /** Rows of sequences of their own. */
 const decoding = (heads: Heads, behind: number, rows: number): Make =>
   attention(
@@ -424,7 +456,7 @@ function product(
     const weight = device.vector(new Float32Array(columns).fill(1.25))
     fill(raw, (x as GpuActivations).buffer, (word) => ((word & 0x807fffff) | 0x3f000000) >>> 0)
     const norm = normed ? { norm: { weight, epsilon: 1e-5 } } : {}
-    const variants = few ? vectors(count) : [['present', {}] as const]
+    const variants = few ? vectors(count) : tiles()
     return {
       trial: {
         ...{ shape: `${name} by ${count}`, bytes, multiplications: rows * columns * count, variants, copies },

@@ -108,7 +108,10 @@ ${keys}
       for (var q = 0u; q < ${whole ? `${QUADS}u` : 'some'}; q++) {
 ${repeat(held, (r) => `        let a${r} = tile[(ty + ${r * down}u) * ${STRIDE}u + q];`)}
 ${repeat(4, (c) => `        let k${c} = tile[${M * STRIDE}u + q * ${N}u + ${c * across}u + tx];`)}
-${repeat(held, (r) => `        s${r} += vec4<f32>(${[0, 1, 2, 3].map((c) => `dot(a${r}, k${c})`).join(', ')});`)}
+${LANES.map(
+  (lane) => `        { let k = vec4<f32>(k0.${lane}, k1.${lane}, k2.${lane}, k3.${lane});
+${repeat(held, (r) => `          s${r} += a${r}.${lane} * k;`)} }`,
+).join('\n')}
       }
     }
     let position = vec4<u32>(base + 4u * tx) + vec4<u32>(0u, 1u, 2u, 3u);

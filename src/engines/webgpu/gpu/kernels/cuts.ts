@@ -7,6 +7,8 @@ export interface Cuts {
   readonly blocks: BlocksCut
   /** Products of 4-bit matrices with few rows. */
   readonly vectors: VectorsCut
+  /** Products with many rows, in f32. */
+  readonly matmul: MatmulCut
 }
 
 export interface PiecesCut {
@@ -45,10 +47,22 @@ export interface HeldCut {
   readonly threads: 64 | 128 | 256
 }
 
+export interface MatmulCut {
+  /** Rows of the matrix, and of activations, of a workgroup, and its invocations: each holds 16, 32 or 64 sums. */
+  readonly rows: 32 | 64 | 128
+  readonly tokens: 32 | 64 | 128
+  readonly threads: 64 | 128 | 256
+  /** Vectors of four columns of a step through shared memory. */
+  readonly quads: 4 | 8
+  /** What the next step needs is loaded while this one is computed. */
+  readonly ahead: boolean
+}
+
 export const CUTS: Cuts = {
   pieces: { positions: 64, lanes: 64, early: true },
   blocks: { queries: 64, keys: 64, lanes: 256, on: false },
   vectors: { words: false, lanes: 32, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
+  matmul: { rows: 64, tokens: 64, threads: 256, quads: 8, ahead: false },
 }
 
 export function cutsOf({ cuts }: { readonly cuts?: Partial<Cuts> }): Cuts {

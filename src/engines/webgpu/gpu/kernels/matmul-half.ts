@@ -8,9 +8,13 @@ import { matrixBindings, matrixBuffers, scaleAt, shapeOf } from './formats.js'
 import { gateFunctions } from './gate.js'
 import type { Halved } from './halve.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
-import { type MatmulOperands, type MatmulShape, TILE, tileSetup, writeToken } from './matmul.js'
+import { loadRow, type MatmulOperands, type MatmulShape, tileOf, tileSetup, writeToken } from './matmul.js'
 import { META } from './meta.js'
 
+/** Rows of the matrix, and of activations, of one workgroup. */
+const TILE = 64
+const THREADS = 256
+const HELD = tileOf({ rows: TILE, tokens: TILE, threads: THREADS })
 /** Columns of a block, in vectors of four. */
 const QUADS = 8
 
@@ -40,9 +44,12 @@ var<workgroup> blockScales: array<f32, ${TILE}>;
 fn pair(word: u32, first: u32) -> vec2<f16> {
   return bitcast<vec2<f16>>(((word >> (4u * first)) & 0x000f000fu) | 0x64006400u);
 }
-@compute @workgroup_size(256)
+@compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-${tileSetup(shape)}
+${tileSetup(shape, HELD)}
+  let loadRow = ${loadRow(shape, HELD, 'index / 4u')};
+  let loadToken = min(token + index / 4u, count - 1u);
+  let part = index % 4u;
   for (var k = 0u; k < ${blocks}u; k++) {
     let k8 = k * 4u + part;
     let at = part * ${2 * TILE}u + index / 4u;
@@ -64,7 +71,7 @@ ${repeat(4, (r) => repeat(4, (t) => `    a${r}_${t} += s${r} * dot(vec2<f32>(h${
     workgroupBarrier();
   }
 ${repeat(4, (t) => `  let step${t} = steps[min(token + ty + ${16 * t}u, count - 1u)];`)}
-${repeat(4, (t) => writeToken(shape, t, (r) => `(a${r}_${t} * step${t})`))}
+${repeat(4, (t) => writeToken(shape, HELD, t, (r) => `(a${r}_${t} * step${t})`))}
 }`,
   }
 })

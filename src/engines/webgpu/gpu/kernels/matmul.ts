@@ -1,7 +1,9 @@
 /**
- * The product of a matrix with many rows of activations: what prompts are made of. A workgroup computes 64 rows of the
- * matrix by 64 rows of activations, 32 columns at a time through shared memory.
+ * The product of a matrix with many rows of activations: what prompts are made of. A workgroup computes a tile of rows of
+ * the matrix by rows of activations, some columns at a time through shared memory.
  */
+
+import { cutsOf, type MatmulCut } from './cuts.js'
 import {
   type Binding,
   eightFunction,
@@ -12,7 +14,7 @@ import {
   shapeOf,
 } from './formats.js'
 import { type Gate, gateFunctions, gateOf } from './gate.js'
-import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
+import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { META } from './meta.js'
 
 export interface MatmulShape extends StoredShape {
@@ -24,16 +26,68 @@ export interface MatmulShape extends StoredShape {
   readonly head: boolean
 }
 
-/** Rows of the matrix, and of activations, of one workgroup. */
-export const TILE = 64
-/** Columns of one step through shared memory, in vectors of four. */
-const QUADS = 8
+/** How a workgroup's invocations share out its rows of the matrix and of activations. */
+export interface Tile {
+  readonly rows: number
+  readonly tokens: number
+  /** Invocations along the rows of the matrix, and along those of activations. */
+  readonly across: number
+  readonly down: number
+  /** Of both what an invocation holds. */
+  readonly heldRows: number
+  readonly heldTokens: number
+}
 
-export const matmulKernel = memo(function matmulKernel(shape: MatmulShape): Kernel {
+export function tileOf({ rows, tokens, threads }: Pick<MatmulCut, 'rows' | 'tokens' | 'threads'>): Tile {
+  const held = (rows * tokens) / threads
+  const heldRows = held >= 32 ? 8 : 4
+  const heldTokens = held / heldRows
+  return { rows, tokens, across: rows / heldRows, down: tokens / heldTokens, heldRows, heldTokens }
+}
+
+export const matmulKernel = memo(function matmulKernel(shape: MatmulShape, traits: GpuTraits): Kernel {
   const { format, columns } = shape
   const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, false)]
   if (shape.bias) list.push(['bias', 'f32', 'r'])
   const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
+  const cut = cutsOf(traits).matmul
+  const { threads, quads, ahead } = cut
+  const tile = tileOf(cut)
+  const { across, down, heldRows, heldTokens } = tile
+  // One more than rows: what an invocation and its neighbours store then lies in different banks.
+  const [w, x] = [tile.rows + 1, tile.tokens + 1]
+  const parts = quads / 2
+  const ragged = columns % (quads * 4) !== 0
+  const each = (rows: number, per: number) => Math.ceil((rows * per) / threads)
+  const loads = [
+    ...Array.from({ length: each(tile.rows, parts) }, (_, i) => weightLoad(tile, cut, shape, i, ragged)),
+    ...Array.from({ length: each(tile.tokens, quads) }, (_, i) => activationLoad(tile, cut, columns, i, ragged)),
+  ]
+  const steps = Math.ceil(columns / (quads * 4))
+  const product = `for (var q = 0u; q < ${quads}u; q++) {
+${repeat(heldRows, (r) => `      let p${r} = ws[q * ${w}u + tx + ${across * r}u];`)}
+${repeat(heldTokens, (t) => `      let y${t} = xs[q * ${x}u + ty + ${down * t}u];`)}
+${repeat(heldRows, (r) => repeat(heldTokens, (t) => ['x', 'y', 'z', 'w'].map((lane) => `      a${r}_${t} += p${r}.${lane} * y${t}.${lane};`).join('')))}
+    }`
+  const loop = ahead
+    ? `  var k = 0u;
+${loads.map(({ declare, load }) => declare + load).join('\n')}
+  for (; k < ${steps}u; ) {
+${loads.map(({ store }) => store).join('\n')}
+    workgroupBarrier();
+    k++;
+    if (k < ${steps}u) {
+${loads.map(({ load }) => load).join('\n')}
+    }
+    ${product}
+    workgroupBarrier();
+  }`
+    : `  for (var k = 0u; k < ${steps}u; k++) {
+${loads.map(({ declare, load, store }) => declare + load + store).join('\n')}
+    workgroupBarrier();
+    ${product}
+    workgroupBarrier();
+  }`
   return {
     name: `matmul ${format} ${shape.rows}x${columns}`,
     bindings,
@@ -42,73 +96,109 @@ ${source}
 ${META}
 ${gateFunctions(shape.gate)}
 ${eightFunction(format, columns)}
-var<workgroup> ws: array<vec4<f32>, ${QUADS * TILE}>;
-var<workgroup> xs: array<vec4<f32>, ${QUADS * TILE}>;
-@compute @workgroup_size(256)
+var<workgroup> ws: array<vec4<f32>, ${quads * w}>;
+var<workgroup> xs: array<vec4<f32>, ${quads * x}>;
+@compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-${tileSetup(shape)}
-  for (var k = 0u; k < ${Math.ceil(columns / 32)}u; k++) {
-    let k8 = k * 4u + part;
-    let at = part * ${2 * TILE}u + index / 4u;
-    if (k8 < ${columns / 8}u) {
-      let values = eight(loadRow, k8);
-      ws[at] = values[0];
-      ws[at + ${TILE}u] = values[1];
-      xs[at] = x[loadToken * ${columns / 4}u + k8 * 2u];
-      xs[at + ${TILE}u] = x[loadToken * ${columns / 4}u + k8 * 2u + 1u];
-    } else {
-      ws[at] = vec4<f32>();
-      ws[at + ${TILE}u] = vec4<f32>();
-      xs[at] = vec4<f32>();
-      xs[at + ${TILE}u] = vec4<f32>();
-    }
-    workgroupBarrier();
-    for (var q = 0u; q < ${QUADS}u; q++) {
-${repeat(4, (r) => `      let p${r} = ws[q * ${TILE}u + tx + ${16 * r}u];`)}
-${repeat(4, (t) => `      let y${t} = xs[q * ${TILE}u + ty + ${16 * t}u];`)}
-${repeat(4, (r) => repeat(4, (t) => `      a${r}_${t} += dot(p${r}, y${t});`))}
-    }
-    workgroupBarrier();
-  }
-${repeat(4, (t) => writeToken(shape, t, (r) => `a${r}_${t}`))}
+${tileSetup(shape, tile)}
+${loop}
+${repeat(heldTokens, (t) => writeToken(shape, tile, t, (r) => `a${r}_${t}`))}
 }`,
   }
 })
 
-/** Where an invocation stands in its tile, what it loads, and the sixteen sums that it holds. */
-export function tileSetup(shape: MatmulShape): string {
-  return `  let tx = index % 16u;
-  let ty = index / 16u;
-  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
-  let token = group.y * ${TILE}u;
-  let loadRow = ${loadRow(shape)};
-  let loadToken = min(token + index / 4u, count - 1u);
-  let part = index % 4u;
-${repeat(4, (r) => repeat(4, (t) => `  var a${r}_${t} = 0.0;`))}`
+interface TileLoad {
+  readonly declare: string
+  readonly load: string
+  readonly store: string
 }
 
-/** Gated: the first 32 rows of a tile are gates, the others their values. */
-function loadRow({ rows, gated }: MatmulShape): string {
-  if (!gated) return `min(group.x * ${TILE}u + index / 4u, ${rows - 1}u)`
-  const half = rows / 2
-  return `select(0u, ${half}u, index >= 128u) + min(group.x * ${TILE / 2}u + (index / 4u) % ${TILE / 2}u, ${half - 1}u)`
+/** Eight columns of a row of the matrix; beyond its last column zeros. */
+function weightLoad(
+  tile: Tile,
+  { threads, quads }: MatmulCut,
+  shape: MatmulShape,
+  i: number,
+  ragged: boolean,
+): TileLoad {
+  const parts = quads / 2
+  const stride = tile.rows + 1
+  const eighth = `k * ${parts}u + w${i} % ${parts}u`
+  const whole = (tile.rows * parts) % threads === 0
+  const guard = whole ? '' : `if (w${i} < ${tile.rows * parts}u) `
+  const loaded = `let values = eight(${loadRow(shape, tile, `w${i} / ${parts}u`)}, ${eighth}); wa${i} = values[0]; wb${i} = values[1];`
+  return {
+    declare: `
+    let w${i} = index + ${i * threads}u;
+    var wa${i} = vec4<f32>();
+    var wb${i} = vec4<f32>();`,
+    load: ragged
+      ? `
+    if (${eighth} < ${shape.columns / 8}u) { ${loaded} } else { wa${i} = vec4<f32>(); wb${i} = vec4<f32>(); }`
+      : `
+    ${guard}{ ${loaded} }`,
+    store: `
+    ${guard}{ ws[w${i} % ${parts}u * ${2 * stride}u + w${i} / ${parts}u] = wa${i}; ws[w${i} % ${parts}u * ${2 * stride}u + ${stride}u + w${i} / ${parts}u] = wb${i}; }`,
+  }
+}
+
+function activationLoad(
+  tile: Tile,
+  { threads, quads }: MatmulCut,
+  columns: number,
+  i: number,
+  ragged: boolean,
+): TileLoad {
+  const quad = `k * ${quads}u + x${i} % ${quads}u`
+  const loaded = `xa${i} = x[min(token + x${i} / ${quads}u, count - 1u) * ${columns / 4}u + ${quad}];`
+  const whole = (tile.tokens * quads) % threads === 0
+  const guard = whole ? '' : `if (x${i} < ${tile.tokens * quads}u) `
+  return {
+    declare: `
+    let x${i} = index + ${i * threads}u;
+    var xa${i} = vec4<f32>();`,
+    load: ragged
+      ? `
+    if (${quad} < ${columns / 4}u) { ${loaded} } else { xa${i} = vec4<f32>(); }`
+      : `
+    ${guard}{ ${loaded} }`,
+    store: `
+    ${guard}{ xs[x${i} % ${quads}u * ${tile.tokens + 1}u + x${i} / ${quads}u] = xa${i}; }`,
+  }
+}
+
+/** Where an invocation stands in its tile, and the sums that it holds. */
+export function tileSetup(shape: MatmulShape, { tokens, across, heldRows, heldTokens }: Tile): string {
+  return `  let tx = index % ${across}u;
+  let ty = index / ${across}u;
+  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
+  let token = group.y * ${tokens}u;
+${repeat(heldRows, (r) => repeat(heldTokens, (t) => `  var a${r}_${t} = 0.0;`))}`
+}
+
+/** The row of the matrix that is one of a tile's. Gated: the first half are gates, the others their values. */
+export function loadRow({ rows, gated }: MatmulShape, tile: Tile, row: string): string {
+  if (!gated) return `min(group.x * ${tile.rows}u + ${row}, ${rows - 1}u)`
+  const [half, own] = [rows / 2, tile.rows / 2]
+  return `(select(0u, ${half}u, ${row} >= ${own}u) + min(group.x * ${own}u + (${row}) % ${own}u, ${half - 1}u))`
 }
 
 /** `sum`: the finished sum of a held row of the matrix. */
-export function writeToken(shape: MatmulShape, t: number, sum: (r: number) => string): string {
+export function writeToken(shape: MatmulShape, tile: Tile, t: number, sum: (r: number) => string): string {
   const { rows, gated, first, of } = shape
+  const { across, down, heldRows } = tile
   const own = gated ? rows / 2 : rows
   const width = gated ? of / 2 : of
-  const outputs = gated ? 2 : 4
+  const outputs = gated ? heldRows / 2 : heldRows
   const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
   const one = (r: number) => {
     const value = gated
       ? `let gate = ${sum(r)}${bias(`row + ${first}u`)};
-      out[at] = ${gateOf(shape.gate)} * (${sum(r + 2)}${bias(`row + ${first + width}u`)});`
+      out[at] = ${gateOf(shape.gate)} * (${sum(r + outputs)}${bias(`row + ${first + width}u`)});`
       : `out[at] ${shape.add ? '+=' : '='} ${sum(r)}${bias(`row + ${first}u`)};`
     return `  {
-    let row = group.x * ${gated ? TILE / 2 : TILE}u + tx + ${16 * r}u;
-    let to = token + ty + ${16 * t}u;
+    let row = group.x * ${gated ? tile.rows / 2 : tile.rows}u + tx + ${across * r}u;
+    let to = token + ty + ${down * t}u;
     let at = to * ${width}u + ${first}u + row;
     if (row < ${own}u && to < count) {
       ${value}
@@ -131,8 +221,9 @@ export function matmul(
   { matrix, x, bias, out }: MatmulOperands,
   count: number,
 ): void {
-  const kernel = matmulKernel({ ...shape, ...shapeOf(matrix) })
+  const kernel = matmulKernel({ ...shape, ...shapeOf(matrix) }, pass.traits)
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
+  const { rows, tokens } = cutsOf(pass.traits).matmul
   // Tiles of one row of weights beside each other: they share its reads.
-  pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / TILE), Math.ceil(count / TILE))
+  pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / rows), Math.ceil(count / tokens))
 }

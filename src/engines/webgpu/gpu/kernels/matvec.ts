@@ -151,10 +151,15 @@ ${repeat(
 ${normed ? `        a${held}_${t} += dot(low, low) + dot(high, high);` : ''}
         let y = low${normed ? ' * g' : places}; let z = high${normed ? ' * h' : places};
 ${sized ? `        m${t} += dot(y + z, vec4<f32>(1.0));` : ''}
-${repeat(held, (r) => `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`)}
+${repeat(held, (r) => (inWords(shape, cut) ? `        b${r}_${t} = ${chained(`p${r}`, 'y', chained(`q${r}`, 'z', `b${r}_${t}`))};` : `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`))}
       }`,
 )}
     }`
+}
+
+/** A product of vectors on top of a sum: an addition less than with `dot`. */
+function chained(a: string, b: string, sum: string): string {
+  return ['x', 'y', 'z', 'w'].reduce((inner, lane) => `fma(${a}.${lane}, ${b}.${lane}, ${inner})`, sum)
 }
 
 /** Powers of two, so that few kernels are made. A software adapter takes seconds to compile the widest. */
