@@ -68,7 +68,7 @@ function cut({ naming, config, tensors }: SyntheticModel): SyntheticModel {
 
 async function countModel(source: WeightSource, traits: GpuTraits, whole: boolean): Promise<Counts> {
   const gpu = new StillGpu()
-  const device = new GpuDevice(gpu.device, { name: 'still', reason: 'It is counted.', traits })
+  const device = new GpuDevice(gpu.device, { name: 'still', reason: 'It is counted.', traits, submitWork: 2 ** 33 })
   const core = await loadCore(device, source, { contextLength: 2048, cacheTokens: BATCH * 2048, maxBatch: BATCH })
   const { made } = gpu.take().counts
   await core.prepare()

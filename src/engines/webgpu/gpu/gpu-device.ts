@@ -33,6 +33,7 @@ import { GpuMatrix } from './matrix.js'
 import { GpuPass, type GpuPassHost } from './pass.js'
 import { FEW } from './products.js'
 import { Rehearsal } from './rehearsal.js'
+import { SubmitWork } from './submit-work.js'
 import { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
@@ -47,7 +48,7 @@ export interface GpuDeviceOptions {
   readonly traits: GpuTraits
   /** Bytes that one binding may have, where a test wants fewer than the adapter allows. */
   readonly bindingBytes?: number
-  /** @default 2^33: a tenth of a second of a slow GPU */
+  /** @default 2^33, and more once this GPU has shown how quick it is: see `SubmitWork` */
   readonly submitWork?: number
   /** @default none */
   readonly profiler?: DispatchProfiler
@@ -58,15 +59,15 @@ export class GpuDevice implements Device, GpuPassHost {
   readonly limits: DeviceLimits
   readonly lost: Promise<Error>
   readonly gpu: Gpu
-  readonly submitWork: number
+  readonly submits: SubmitWork
   readonly profiler?: DispatchProfiler
   #batch: GPUBuffer | undefined
   #destroyed = false
   #loss: Error | undefined
 
   constructor(device: GPUDevice, options: GpuDeviceOptions) {
-    const { name, reason, traits, bindingBytes, submitWork = 2 ** 33, profiler } = options
-    this.submitWork = submitWork
+    const { name, reason, traits, bindingBytes, submitWork, profiler } = options
+    this.submits = new SubmitWork(submitWork)
     if (profiler) this.profiler = profiler
     this.gpu = new Gpu(device, traits)
     const cut = traits.serial ? 'serial' : `parallel ${traits.lanes}${traits.half ? ' half' : ''}`

@@ -23,7 +23,7 @@ export interface OpenGpuOptions {
   cuts?: Partial<Cuts>
   /** Bytes that one binding may have, for tests: matrices of more are kept in parts. @default the adapter's limit */
   bindingBytes?: number
-  /** Multiplications after which a pass hands over what it has recorded. @default 2^33 */
+  /** Multiplications after which a pass hands over what it has recorded. @default by how quick the GPU is */
   submitWork?: number
   /** Makes what takes the times of dispatches: the adapter must have `timestamp-query`. @default none */
   profiler?: (device: GPUDevice) => DispatchProfiler

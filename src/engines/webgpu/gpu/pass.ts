@@ -45,6 +45,7 @@ import { decodeResults, encodeJob, resultWords } from './kernels/sample-job.js'
 import type { PlaceShape } from './kernels/turn.js'
 import type { GpuMatrix } from './matrix.js'
 import { FEW, project } from './products.js'
+import type { SubmitWork } from './submit-work.js'
 import type { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 const slides = (sliding: boolean | undefined) => (sliding ? { sliding } : {})
@@ -52,8 +53,7 @@ const slides = (sliding: boolean | undefined) => (sliding ? { sliding } : {})
 export interface GpuPassHost extends CommandHost {
   /** A buffer for the batch, wide enough for so many words. */
   batchBuffer(words: number): GPUBuffer
-  /** Multiplications after which a pass hands over what it has recorded. */
-  readonly submitWork: number
+  readonly submits: SubmitWork
 }
 
 export class GpuPass implements Pass, Recorder {
@@ -64,6 +64,9 @@ export class GpuPass implements Pass, Recorder {
   readonly #slots: GPUBuffer | undefined
   /** Multiplications recorded since work was last handed over. */
   #work = 0
+  /** All that was recorded, and when the first of it was handed over. */
+  #all = 0
+  #begun: number | undefined
   #toPlace: { readonly shape: PlaceShape; readonly operands: PlaceOperands } | undefined
   #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
@@ -163,11 +166,12 @@ export class GpuPass implements Pass, Recorder {
   }
 
   #weigh({ rows, columns }: Pick<Matrix, 'rows' | 'columns'>, count: number): void {
-    if (this.#work > this.#host.submitWork) {
+    if (this.#work > this.#host.submits.most) {
       this.handOver()
       this.#work = 0
     }
     this.#work += rows * columns * count
+    this.#all += rows * columns * count
   }
 
   join(x: Activations, out: Activations, options: JoinOptions): void {
@@ -365,13 +369,19 @@ export class GpuPass implements Pass, Recorder {
     for (const read of this.#reads) read()
     if (!this.#sampled || !staging) {
       await this.#commands.done()
+      this.#done()
       return []
     }
     const { sampler, rows } = this.#sampled
     const buffer = await this.#commands.read(staging)
+    this.#done()
     sampler.giveStaging(staging, this.#resultBytes())
     this.#host.gpu.check()
     return decodeResults(buffer, rows, sampler.shape)
+  }
+
+  #done(): void {
+    if (this.#begun !== undefined) this.#host.submits.took(this.#all, performance.now() - this.#begun)
   }
 
   #resultBytes(): number {
@@ -402,6 +412,7 @@ export class GpuPass implements Pass, Recorder {
    */
   protected handOver(): void {
     this.#place()
+    this.#begun ??= performance.now()
     this.#host.gpu.device.queue.writeBuffer(this.meta, 0, this.#batch.words)
     this.#commands.handOver()
   }
