@@ -127,8 +127,8 @@ export function tuning(quick: boolean): Part[] {
   const tuned = TUNED.map(
     (subject): Part => ({
       name: `tune ${subject}`,
-      seconds: 30,
-      least: 8,
+      seconds: 40,
+      least: 12,
       job: { kind: 'tune', subject, software: quick },
     }),
   )

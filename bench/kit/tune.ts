@@ -2,6 +2,8 @@
  * Times ways of cutting kernels beside each other: each variant of `Cuts` by timestamps around many dispatches of the
  * operation as the device records it, its answer compared with that of the first.
  */
+
+import { weightsOf } from '../../src/bench/weights.js'
 import type { Batch, CacheType, Matrix, Span } from '../../src/engines/webgpu/contract.js'
 import { PAGE } from '../../src/engines/webgpu/contract.js'
 import type { GpuDevice } from '../../src/engines/webgpu/gpu/gpu-device.js'
@@ -12,6 +14,7 @@ import type { Kernel } from '../../src/engines/webgpu/gpu/kernels/kernel.js'
 import { GpuPass } from '../../src/engines/webgpu/gpu/pass.js'
 import type { GpuActivations, GpuCache } from '../../src/engines/webgpu/gpu/tensors.js'
 import { angleTable } from '../../src/engines/webgpu/model/angles.js'
+import { loadCore } from '../../src/engines/webgpu/model/load.js'
 import { tell } from './message.js'
 import type { Subject, TunedRow } from './tuned.js'
 
@@ -52,9 +55,12 @@ interface Trial {
 /** Seconds of all dispatches of a measurement, at least. */
 const LONG = 0.003
 const MOST = 400
+/** Bytes of an answer that are compared. */
+const COMPARED = 1 << 22
 
 export async function tune(subject: Subject, gpu: GPU, software: boolean, until: number): Promise<void> {
   let raw: GPUDevice | undefined
+  if (subject === 'whole prompts') return prompts(gpu, software, until)
   const device = (await openWebGpuDevice({
     gpu,
     serial: false,
@@ -139,7 +145,8 @@ class Tuner {
     })
   }
 
-  async #answer(calls: readonly Call[], { out, outBytes }: Trial): Promise<Float32Array> {
+  async #answer(calls: readonly Call[], { out, ...trial }: Trial): Promise<Float32Array> {
+    const outBytes = Math.min(trial.outBytes, COMPARED)
     const staging = this.#raw.createBuffer({ size: outBytes, usage: 0x1 | 0x8 })
     const encoder = this.#raw.createCommandEncoder()
     encoder.clearBuffer(out)
@@ -199,6 +206,65 @@ function difference(got: Float32Array, expected: Float32Array): number {
   return gap / Math.max(most, 1e-30)
 }
 
+const SAMPLE = {
+  ...{ temperature: 0.8, topP: 0.95, seed: 1, index: 0, presencePenalty: 0, frequencyPenalty: 0 },
+} as const
+
+/** By the clock: prompts in chunks of several sizes, and steps after them, without and with what is tried. */
+async function prompts(gpu: GPU, software: boolean, until: number): Promise<void> {
+  const models = software ? ['nano-like'] : ['SmolLM2-135M-like', 'Llama-3.2-1B-like']
+  const length = software ? 64 : 4096
+  for (const model of models) {
+    const weights = await weightsOf(`made-up/${model}`)
+    for (const [on, chunk] of [
+      [true, 1024],
+      [true, 256],
+      [true, 2048],
+      [false, 1024],
+      [true, 512],
+    ] as const) {
+      if (performance.now() > until) return
+      const name = `chunks of ${chunk}${on ? '' : ', attention as before'}`
+      try {
+        const cuts = { blocks: { ...CUTS.blocks, on } }
+        const device = await openWebGpuDevice({ gpu, serial: false, cuts })
+        const options = { contextLength: length + 128, cacheTokens: 2 * length + 256, maxBatch: 1, maxChunk: chunk }
+        const core = await loadCore(device, weights, options)
+        for (let i = 0; i < 3; i++) {
+          const sequence = core.open()
+          const start = performance.now()
+          for (let at = 0; at < length; at += chunk) {
+            const tokens = Array.from({ length: Math.min(chunk, length - at) }, (_, k) => (at + k) % 1000)
+            await core.step([{ sequence, tokens, ...(at + chunk >= length && { sample: SAMPLE }) }])
+          }
+          const read = performance.now()
+          const steps = 48
+          for await (const _ of core.run([{ sequence, tokens: [7], sample: SAMPLE }], steps));
+          const written = performance.now()
+          sequence.close()
+          if (i === 0) continue
+          const row = { variant: `${name}, round ${i}`, bytes: 0, multiplications: 0 }
+          const subject = 'whole prompts'
+          tell({
+            kind: 'tuned',
+            subject,
+            row: { ...row, shape: `${model}, ${length} tokens`, microseconds: (read - start) * 1000 },
+          })
+          tell({
+            kind: 'tuned',
+            subject,
+            row: { ...row, shape: `${model}, a step after it`, microseconds: ((written - read) * 1000) / steps },
+          })
+        }
+        await core.close()
+        device.destroy()
+      } catch (error) {
+        console.log(`${model}, ${name}: ${error}`)
+      }
+    }
+  }
+}
+
 interface Made {
   readonly trial: Trial
   close(): void
@@ -218,7 +284,7 @@ const HEADS: readonly Heads[] = [
   { name: '0.5B', heads: 14, keyHeads: 2, headSize: 64 },
 ]
 
-function trialsOf(subject: Subject, software: boolean): Make[] {
+function trialsOf(subject: Exclude<Subject, 'whole prompts'>, software: boolean): Make[] {
   const heads = software ? HEADS.slice(1, 2) : HEADS
   if (subject === 'decode attention') {
     const behind = software ? [100] : [4096, 512]

@@ -1,7 +1,7 @@
 /** What came of trying several ways of cutting a kernel. */
 import type { MachineBound } from '../profile/table.js'
 
-export const TUNED = ['decode attention', 'prompt attention', 'few rows', 'many rows'] as const
+export const TUNED = ['decode attention', 'prompt attention', 'few rows', 'many rows', 'whole prompts'] as const
 export type Subject = (typeof TUNED)[number]
 
 export interface TunedRow {
