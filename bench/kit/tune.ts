@@ -12,23 +12,18 @@ import type { Cuts } from '../../src/engines/webgpu/gpu/kernels/cuts.js'
 import { CUTS } from '../../src/engines/webgpu/gpu/kernels/cuts.js'
 import type { Kernel } from '../../src/engines/webgpu/gpu/kernels/kernel.js'
 import { GpuPass } from '../../src/engines/webgpu/gpu/pass.js'
+import type { Dispatch } from '../../src/engines/webgpu/gpu/tapes.js'
 import type { GpuActivations, GpuCache } from '../../src/engines/webgpu/gpu/tensors.js'
 import { angleTable } from '../../src/engines/webgpu/model/angles.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
 import { tell } from './message.js'
 import type { Subject, TunedRow } from './tuned.js'
 
-interface Call {
-  readonly kernel: Kernel
-  readonly buffers: readonly GPUBuffer[]
-  readonly counts: readonly [number, number, number]
-}
-
 class Recorded extends GpuPass {
-  readonly calls: Call[] = []
+  readonly calls: Dispatch[] = []
 
-  protected override run(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y: number, z: number): void {
-    this.calls.push({ kernel, buffers, counts: [x, y, z] })
+  protected override run(dispatch: Dispatch): void {
+    this.calls.push(dispatch)
   }
 
   /** What is known of the batch goes to the GPU. */
@@ -145,7 +140,7 @@ class Tuner {
     })
   }
 
-  async #answer(calls: readonly Call[], { out, ...trial }: Trial): Promise<Float32Array> {
+  async #answer(calls: readonly Dispatch[], { out, ...trial }: Trial): Promise<Float32Array> {
     const outBytes = Math.min(trial.outBytes, COMPARED)
     const staging = this.#raw.createBuffer({ size: outBytes, usage: 0x1 | 0x8 })
     const encoder = this.#raw.createCommandEncoder()
@@ -161,15 +156,15 @@ class Tuner {
     return values
   }
 
-  #encode(pass: GPUComputePassEncoder, calls: readonly Call[]): void {
-    for (const { kernel, buffers, counts } of calls) {
-      this.#device.gpu.bind(pass, kernel, buffers)
-      pass.dispatchWorkgroups(...counts)
+  #encode(pass: GPUComputePassEncoder, calls: readonly Dispatch[]): void {
+    for (const call of calls) {
+      this.#device.gpu.bind(pass, call)
+      pass.dispatchWorkgroups(call.x, call.y, call.z)
     }
   }
 
   /** Seconds of one round of one copy. */
-  async #time(copies: readonly (readonly Call[])[]): Promise<number> {
+  async #time(copies: readonly (readonly Dispatch[])[]): Promise<number> {
     const once = (await this.#timed(copies, copies.length)) / copies.length
     const rounds = Math.max(copies.length, Math.min(MOST, Math.ceil(LONG / Math.max(once, 1e-7))))
     const times = [once]
@@ -177,7 +172,7 @@ class Tuner {
     return Math.min(...times)
   }
 
-  async #timed(copies: readonly (readonly Call[])[], rounds: number): Promise<number> {
+  async #timed(copies: readonly (readonly Dispatch[])[], rounds: number): Promise<number> {
     const encoder = this.#raw.createCommandEncoder()
     const timestampWrites = { querySet: this.#queries, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 }
     const pass = encoder.beginComputePass({ timestampWrites })

@@ -3,7 +3,7 @@
 import { ofNative } from '../../../platform/native.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import type { Gpu } from './gpu.js'
-import type { Kernel } from './kernels/kernel.js'
+import type { Dispatch } from './tapes.js'
 
 export interface CommandHost {
   readonly gpu: Gpu
@@ -21,13 +21,13 @@ export class Commands {
     this.#host = host
   }
 
-  dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y: number, z: number): void {
+  dispatch(dispatch: Dispatch): void {
     const { gpu, profiler } = this.#host
-    const timestampWrites = profiler?.dispatch(kernel, buffers)
+    const timestampWrites = profiler?.dispatch(dispatch.kernel, dispatch.buffers)
     if (timestampWrites) this.#endCompute()
     this.#compute ??= this.#encoding.beginComputePass(timestampWrites && { timestampWrites })
-    gpu.bind(this.#compute, kernel, buffers)
-    this.#compute.dispatchWorkgroups(x, y, z)
+    gpu.bind(this.#compute, dispatch)
+    this.#compute.dispatchWorkgroups(dispatch.x, dispatch.y, dispatch.z)
   }
 
   copy(from: GPUBuffer, fromByte: number, to: GPUBuffer, toByte: number, bytes: number): void {

@@ -4,11 +4,14 @@ import { V1Error } from '../../../errors.js'
 import { ofNative } from '../../../platform/native.js'
 import type { MemoryUse } from '../contract.js'
 import type { GpuTraits, Kernel } from './kernels/kernel.js'
+import { type Bound, type Dispatch, Tapes } from './tapes.js'
 
 const STORAGE = 0x80
 const COPY_SRC = 0x4
 const COPY_DST = 0x8
 const MAP_READ = 0x1
+/** Such buffers are never bound. */
+const STAGING = 'staging'
 
 interface Compiled {
   readonly pipeline: GPUComputePipeline
@@ -26,7 +29,9 @@ export class Gpu {
   readonly traits: GpuTraits
   readonly #compiled = new Map<string, Compiled>()
   readonly #ids = new Map<GPUBuffer, number>()
+  readonly tapes = new Tapes()
   #nextId = 0
+  #generation = 0
   #bytes = 0
   #failure: Error | undefined
 
@@ -40,6 +45,11 @@ export class Gpu {
 
   get memory(): MemoryUse {
     return { bytes: this.#bytes, buffers: this.#ids.size }
+  }
+
+  /** Grows whenever a buffer is gone that kernels may have been bound to. */
+  get generation(): number {
+    return this.#generation
   }
 
   /** Throws what went wrong since it was last asked: WebGPU reports most errors late. */
@@ -60,13 +70,14 @@ export class Gpu {
   }
 
   staging(bytes: number): GPUBuffer {
-    return this.#track(this.device.createBuffer({ size: padded(bytes), usage: MAP_READ | COPY_DST, label: 'staging' }))
+    return this.#track(this.device.createBuffer({ size: padded(bytes), usage: MAP_READ | COPY_DST, label: STAGING }))
   }
 
   release(buffer: GPUBuffer): void {
     const id = this.#ids.get(buffer)
     if (id === undefined) return
     this.#ids.delete(buffer)
+    if (buffer.label !== STAGING) this.#generation++
     this.#bytes -= buffer.size
     buffer.destroy()
     const mark = `,${id},`
@@ -75,8 +86,18 @@ export class Gpu {
     }
   }
 
-  /** Binds a kernel with its buffers; pipelines are kept by their source, bind groups by their buffers. */
-  bind(pass: GPUComputePassEncoder, kernel: Kernel, buffers: readonly GPUBuffer[]): void {
+  bind(pass: GPUComputePassEncoder, dispatch: Dispatch): void {
+    let { bound } = dispatch
+    if (bound?.generation !== this.#generation) {
+      bound = this.#bind(dispatch)
+      dispatch.bound = bound
+    }
+    pass.setPipeline(bound.pipeline)
+    pass.setBindGroup(0, bound.group)
+  }
+
+  /** Pipelines are kept by their source, bind groups by their buffers. */
+  #bind({ kernel, buffers }: Dispatch): Bound {
     const compiled = this.#compile(kernel)
     let key = ','
     for (const buffer of buffers) key += `${this.#ids.get(buffer)},`
@@ -88,8 +109,7 @@ export class Gpu {
       })
       compiled.groups.set(key, group)
     }
-    pass.setPipeline(compiled.pipeline)
-    pass.setBindGroup(0, group)
+    return { pipeline: compiled.pipeline, group, generation: this.#generation }
   }
 
   destroy(): void {

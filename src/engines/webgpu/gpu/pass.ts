@@ -27,7 +27,7 @@ import { MAX_TAPS } from '../contract.js'
 import { type BatchShape, OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
-import { attend, placesWithin } from './kernels/attend.js'
+import { attend, placesWithin, splitsOf } from './kernels/attend.js'
 import { collect } from './kernels/collect.js'
 import { convolve } from './kernels/convolve.js'
 import { delta } from './kernels/delta.js'
@@ -46,9 +46,33 @@ import type { PlaceShape } from './kernels/turn.js'
 import type { GpuMatrix } from './matrix.js'
 import { FEW, project } from './products.js'
 import type { SubmitWork } from './submit-work.js'
+import type { Dispatch } from './tapes.js'
 import type { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 const slides = (sliding: boolean | undefined) => (sliding ? { sliding } : {})
+
+interface ToPlace {
+  readonly qkv: Activations
+  readonly cache: KeyValueCache
+  readonly layer: number
+  readonly options: PlaceOptions
+}
+
+function placingOf({ qkv, cache, layer, options }: ToPlace): { shape: PlaceShape; operands: PlaceOperands } {
+  const { heads: queries, angles, headNorm, growth, queriesOnly } = options
+  const { heads, headSize, type, sliding } = cache.shape
+  const layout = { queries, columns: qkv.columns, heads, headSize, type, growth, ...slides(sliding) }
+  const shape = { ...layout, ...(queriesOnly && { queriesOnly }) }
+  return {
+    shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
+    operands: {
+      angles: (angles as GpuVector).buffer,
+      qkv: (qkv as GpuActivations).buffer,
+      cache: (cache as GpuCache).layers[layer]!,
+      ...(headNorm ? { gains: [(headNorm.query as GpuVector).buffer, (headNorm.key as GpuVector).buffer] } : {}),
+    },
+  }
+}
 
 export interface GpuPassHost extends CommandHost {
   /** A buffer for the batch, wide enough for so many words. */
@@ -67,7 +91,8 @@ export class GpuPass implements Pass, Recorder {
   /** All that was recorded, and when the first of it was handed over. */
   #all = 0
   #begun: number | undefined
-  #toPlace: { readonly shape: PlaceShape; readonly operands: PlaceOperands } | undefined
+  #toPlace: ToPlace | undefined
+  #tape: Dispatch[] | undefined
   #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
   readonly meta: GPUBuffer
@@ -99,11 +124,33 @@ export class GpuPass implements Pass, Recorder {
 
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
     this.#place()
-    this.run(kernel, buffers, x, y, z)
+    const dispatch = { kernel, buffers, x, y, z }
+    this.#tape?.push(dispatch)
+    this.run(dispatch)
   }
 
-  protected run(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y: number, z: number): void {
-    this.#commands.dispatch(kernel, buffers, x, y, z)
+  protected run(dispatch: Dispatch): void {
+    this.#commands.dispatch(dispatch)
+  }
+
+  /** What `record` asks for, or what it asked for when all that decides it was as now. */
+  #repeat(owner: object, facts: readonly unknown[], record: () => void): void {
+    const { gpu } = this.#host
+    const all = [...facts, this.meta, this.traits, gpu.generation]
+    const known = gpu.tapes.find(owner, all)
+    if (known) {
+      for (const dispatch of known.dispatches) this.run(dispatch)
+      return
+    }
+    this.#tape = []
+    try {
+      record()
+      // A buffer that had to grow while it was recorded has taken the place of one that is gone.
+      all[all.length - 1] = gpu.generation
+      gpu.tapes.keep(owner, { facts: all, dispatches: this.#tape })
+    } finally {
+      this.#tape = undefined
+    }
   }
 
   clearPages(cache: KeyValueCache, pages: readonly number[]): void {
@@ -143,18 +190,22 @@ export class GpuPass implements Pass, Recorder {
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
-    OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
     const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
     const { count, head } = this.#counted(options.rows)
     this.#weigh(matrix, count)
-    project(this, matrix as GpuMatrix, x as GpuActivations, out as GpuActivations, {
-      count,
-      head,
-      add,
-      gated,
-      gate,
-      bias: (bias as GpuVector | undefined)?.buffer,
-      norm: normed && { gain: (normed.weight as GpuVector).buffer, epsilon: normed.epsilon },
+    this.#place()
+    const facts = [x, out, count, head, add, gated, gate, bias, normed?.weight, normed?.epsilon]
+    this.#repeat(matrix, facts, () => {
+      OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
+      project(this, matrix as GpuMatrix, x as GpuActivations, out as GpuActivations, {
+        count,
+        head,
+        add,
+        gated,
+        gate,
+        bias: (bias as GpuVector | undefined)?.buffer,
+        norm: normed && { gain: (normed.weight as GpuVector).buffer, epsilon: normed.epsilon },
+      })
     })
   }
 
@@ -206,48 +257,52 @@ export class GpuPass implements Pass, Recorder {
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
     OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
     this.#place()
-    const { heads: queries, angles, headNorm, growth, queriesOnly } = options
-    const { heads, headSize, type, sliding } = cache.shape
-    const layout = { queries, columns: qkv.columns, heads, headSize, type, growth, ...slides(sliding) }
-    const shape = { ...layout, ...(queriesOnly && { queriesOnly }) }
-    this.#toPlace = {
-      shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
-      operands: {
-        angles: (angles as GpuVector).buffer,
-        qkv: (qkv as GpuActivations).buffer,
-        cache: (cache as GpuCache).layers[layer]!,
-        ...(headNorm ? { gains: [(headNorm.query as GpuVector).buffer, (headNorm.key as GpuVector).buffer] } : {}),
-      },
-    }
+    this.#toPlace = { qkv, cache, layer, options }
   }
 
   /** What waits to be placed is, unless attention has done it by the way. */
   #place(): void {
     const waiting = this.#toPlace
     this.#toPlace = undefined
-    if (waiting) place(this, waiting.shape, waiting.operands)
+    if (!waiting) return
+    const { shape, operands } = placingOf(waiting)
+    place(this, shape, operands)
   }
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
     OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, options)
     const { heads, headSize, type, sliding } = cache.shape
     const { heads: queries, scale, window, cap, causal = true } = options
-    const layout = { queries, columns: qkv.columns, heads, headSize, type, ...slides(sliding) }
-    const shape = { ...layout, scale, window, ...(cap && { cap }), ...(!causal && { causal }) }
-    const target = out as GpuActivations
-    const buffers = {
-      qkv: (qkv as GpuActivations).buffer,
-      cache: (cache as GpuCache).layers[layer]!,
-      out: target.buffer,
-      scratch: (bytes: number) => target.scratch(bytes),
-    }
     const few = this.rows <= FEW
-    const waiting = this.#toPlace
-    const own = waiting?.operands.qkv === buffers.qkv && waiting.operands.cache === buffers.cache
-    const fits = few && !this.traits.serial && this.#batch.single && placesWithin(shape)
-    const within = own && fits ? waiting : undefined
-    if (within) this.#toPlace = undefined
-    attend(this, shape, buffers, few, within)
+    const record = () => {
+      const layout = { queries, columns: qkv.columns, heads, headSize, type, ...slides(sliding) }
+      const shape = { ...layout, scale, window, ...(cap && { cap }), ...(!causal && { causal }) }
+      const target = out as GpuActivations
+      const buffers = {
+        qkv: (qkv as GpuActivations).buffer,
+        cache: (cache as GpuCache).layers[layer]!,
+        out: target.buffer,
+        scratch: (bytes: number) => target.scratch(bytes),
+      }
+      const waiting = this.#toPlace
+      const own = waiting?.qkv === qkv && waiting.cache === cache && waiting.layer === layer
+      const within = own && few && !this.traits.serial && this.#batch.single && placesWithin(shape)
+      if (within) this.#toPlace = undefined
+      attend(this, shape, buffers, few, within ? placingOf(waiting) : undefined)
+    }
+    // Of many rows, what is recorded depends on all their sequences.
+    if (!few) {
+      record()
+      return
+    }
+    const splits = splitsOf(this)
+    for (const large of [false, true]) this.tiles(1, splits, large)
+    const facts = [qkv, out, queries, scale, window, cap, causal, this.rows, splits, this.#batch.single]
+    const { qkv: placed, cache: into, layer: of, options: how } = this.#toPlace ?? {}
+    const placing = [placed, into, of, how?.heads, how?.angles, how?.growth, how?.queriesOnly]
+    const norm = [how?.headNorm?.query, how?.headNorm?.key, how?.headNorm?.epsilon]
+    this.#repeat((cache as GpuCache).layers[layer]!, [...facts, ...placing, ...norm], record)
+    this.#toPlace = undefined
   }
 
   convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {

@@ -3,11 +3,12 @@
 import type { SampledRow } from '../contract.js'
 import type { Kernel } from './kernels/kernel.js'
 import { GpuPass } from './pass.js'
+import type { Dispatch } from './tapes.js'
 
 export class Rehearsal extends GpuPass {
   readonly kernels: Kernel[] = []
 
-  protected override run(kernel: Kernel): void {
+  protected override run({ kernel }: Dispatch): void {
     this.kernels.push(kernel)
   }
 

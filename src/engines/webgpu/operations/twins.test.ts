@@ -285,9 +285,9 @@ describe('an operation', () => {
   let dispatched: string[] = []
   let devices: { readonly cpu: Device; readonly hardware: Device; readonly serial: Device }
   beforeAll(async () => {
-    Commands.prototype.dispatch = function (kernel, ...rest) {
-      dispatched.push(kernel.name)
-      dispatch.call(this, kernel, ...rest)
+    Commands.prototype.dispatch = function (one) {
+      dispatched.push(one.kernel.name)
+      dispatch.call(this, one)
     }
     const gpu = await softwareGpu()
     devices = {

@@ -42,6 +42,11 @@ export function placesWithin(shape: AttendShape): boolean {
   return inPieces(shape) && sharersInPiece(shape) === shape.queries / shape.heads
 }
 
+/** Of a pass of few rows that has layers with windows and without, all keep their parts in the same places. */
+export function splitsOf(pass: Recorder): number {
+  return Math.ceil((pass.lastPosition + 1) / cutsOf(pass.traits).pieces.positions)
+}
+
 /** `few`: the pass is one of few rows, whose contexts are split when they are long. */
 export function attend(
   pass: Recorder,
@@ -57,8 +62,7 @@ export function attend(
     pass.dispatch(attendSerialKernel(shape), [pass.meta, qkv, cache, out], groups)
     return
   }
-  // Of a pass that has layers with windows and without, all keep their parts in the same places.
-  const splits = few ? Math.ceil((pass.lastPosition + 1) / cutsOf(pass.traits).pieces.positions) : 1
+  const splits = few ? splitsOf(pass) : 1
   if (few && inPieces(shape)) {
     attendInPieces(pass, shape, buffers, splits, placing)
     return
