@@ -32,7 +32,10 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     expect((await readdir(folder)).sort()).toEqual(['local-v1-kit', 'local-v1-kit.tar.gz'])
   })
 
-  it('tries and measures without a network and without anything of this machine', { timeout: 600_000 }, async () => {
+  // Beside each other: their processes wait more than they compute.
+  it.concurrent('tries and measures without a network and without anything of this machine', {
+    timeout: 600_000,
+  }, async () => {
     const { VK_DRIVER_FILES } = await swiftshaderEnv()
     const [program, ...args] = [...NO_NETWORK, './local-v1-kit/run.sh', 'results', '--quick']
     const env = { PATH: '/usr/bin:/bin', VK_DRIVER_FILES: VK_DRIVER_FILES! }
@@ -67,7 +70,7 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     expect(await read('summary.txt')).toBe(stdout.slice(stdout.indexOf('local-v1 kit, ')))
   })
 
-  it('says what is missing where there is no driver, and ends', async () => {
+  it.concurrent('says what is missing where there is no driver, and ends', async () => {
     const env = { PATH: '/usr/bin:/bin', VK_DRIVER_FILES: '/nowhere.json' }
     const ended = run('./local-v1-kit/run.sh', ['none'], { cwd: folder, env })
     await expect(ended).rejects.toMatchObject({
@@ -76,7 +79,7 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     })
   })
 
-  it('goes on after a part that crashes or hangs, and counts it', { timeout: 600_000 }, async () => {
+  it.concurrent('goes on after a part that crashes or hangs, and counts it', { timeout: 600_000 }, async () => {
     const broken = join(folder, 'broken')
     const whole = join(folder, 'local-v1-kit')
     await cp(whole, broken, { recursive: true, filter: (path) => !/\/(node|node_modules)$/.test(path) })
