@@ -23,6 +23,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/encoders/laya.test.ts',
   'src/engines/webgpu/core.test.ts',
   'src/engines/webgpu/gpu/device.test.ts',
+  'src/engines/webgpu/gpu/tapes.test.ts',
 ] as const
 
 export type Job =
