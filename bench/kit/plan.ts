@@ -128,7 +128,7 @@ export function tuning(quick: boolean): Part[] {
   const tuned = TUNED.map(
     (subject): Part => ({
       name: `tune ${subject}`,
-      seconds: 40,
+      seconds: subject === 'whole prompts' ? 60 : 40,
       least: 12,
       job: { kind: 'tune', subject, software: quick },
     }),
