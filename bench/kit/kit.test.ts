@@ -8,7 +8,19 @@ import { random as chance } from '../../src/engines/webgpu/cpu/kernels.test-help
 import { swiftshaderEnv } from '../../test/support/swiftshader.js'
 import { canUnpack } from '../../test/support/unpack.js'
 import { pack } from './pack.js'
-import { CHOOSING, endingOf, LEAST_MINUTES, limitOf, MINUTES, type Part, plan, REST, TEST_FILES } from './plan.js'
+import {
+  BOUND,
+  CHOOSING,
+  chosen,
+  endingOf,
+  LEAST_MINUTES,
+  limitOf,
+  MINUTES,
+  type Part,
+  plan,
+  REST,
+  TEST_FILES,
+} from './plan.js'
 
 const run = promisify(execFile)
 /** What a process may take with it where there is no network; not every machine lets its users do that. */
@@ -125,6 +137,12 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
 })
 
 describe('the plan', () => {
+  it('can be cut down to parts by words of their names', () => {
+    const names = chosen(plan(false), 'Bound, attention,bench of made-up/Llama,,').map(({ name }) => name)
+    expect(names).toEqual([BOUND, 'tests of attention', 'bench of made-up/Llama-3.2-1B-like'])
+    expect(chosen(plan(false), 'nothing of that name,')).toEqual([])
+  })
+
   it('has every test that asks for a GPU by itself', async () => {
     const { stdout } = await run('git', ['grep', '-lE', 'devices.test-helper|softwareGpu\\(', '--', 'src/**/*.test.ts'])
     // What compares runtimes starts browsers; WebLLM brings kernels of its own.

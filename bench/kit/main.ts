@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { drivers } from './drivers.js'
 import { type Adapter, type Message, NO_TIME } from './message.js'
-import { CHOOSING, LEAST_MINUTES, limitOf, MINUTES, type Part, plan, REST, tuning } from './plan.js'
+import { CHOOSING, chosen, LEAST_MINUTES, limitOf, MINUTES, type Part, plan, REST, tuning } from './plan.js'
 import { Results } from './results.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -24,6 +24,7 @@ async function main(args: string[]): Promise<void> {
     options: {
       quick: { type: 'boolean', default: false },
       tune: { type: 'boolean', default: false },
+      only: { type: 'string' },
       minutes: { type: 'string', default: String(MINUTES) },
     },
   })
@@ -31,16 +32,19 @@ async function main(args: string[]): Promise<void> {
   const minutes = Number(values.minutes)
   const [folder] = positionals
   if (folder === undefined || !(minutes >= LEAST_MINUTES)) return usage()
+  const all = values.tune ? tuning(quick) : plan(quick)
+  const parts = values.only === undefined ? all : chosen(all, values.only)
+  if (parts.length === 0)
+    return usage(`--only ${values.only} names none of: ${all.map(({ name }) => name).join(', ')}\n`)
   const out = resolve(folder)
   await mkdir(out, { recursive: true })
   const log = createWriteStream(join(out, 'log.txt'))
   const results = new Results(out)
   const deadline = Date.now() + (minutes * 60 - REST) * 1000
-  const parts = values.tune ? tuning(quick) : plan(quick)
-  const chosen = await chooseDriver(log, limitOf([CHOOSING, ...parts], (deadline - Date.now()) / 1000))
-  results.begin(chosen?.adapter)
-  if (chosen === undefined) results.fail('the GPU', 'No driver shows a WebGPU adapter: see log.txt.')
-  for (const [i, part] of chosen === undefined ? [] : parts.entries()) {
+  const driver = await chooseDriver(log, limitOf([CHOOSING, ...parts], (deadline - Date.now()) / 1000))
+  results.begin(driver?.adapter)
+  if (driver === undefined) results.fail('the GPU', 'No driver shows a WebGPU adapter: see log.txt.')
+  for (const [i, part] of driver === undefined ? [] : parts.entries()) {
     const seconds = limitOf(parts.slice(i), (deadline - Date.now()) / 1000)
     process.stdout.write(`${part.name} ... `)
     const start = Date.now()
@@ -48,7 +52,7 @@ async function main(args: string[]): Promise<void> {
     const { fault, cut } =
       seconds * 1000 < 2 * DYING_MS
         ? { fault: NO_TIME, cut: true }
-        : await carryOut(part, seconds, { ...chosen!.env, ...part.env }, log, take)
+        : await carryOut(part, seconds, { ...driver!.env, ...part.env }, log, take)
     if (cut) results.leave(part.name, fault!)
     results.end(part.name, cut ? undefined : fault)
     process.stdout.write(`${((Date.now() - start) / 1000).toFixed(1)} s${fault ? `: ${fault}` : ''}\n`)
@@ -61,9 +65,9 @@ async function main(args: string[]): Promise<void> {
   process.exit(results.failed === 0 ? 0 : 1)
 }
 
-function usage(): void {
+function usage(fault = ''): void {
   process.stderr.write(
-    `run.sh RESULTS [--quick] [--tune] [--minutes ${MINUTES}]: the folder for what comes of it; --quick for a GPU in software; --tune for kernels cut in other ways; at least ${LEAST_MINUTES} minute\n`,
+    `${fault}run.sh RESULTS [--quick] [--tune] [--only WORDS] [--minutes ${MINUTES}]: the folder for what comes of it; --quick for a GPU in software; --tune for kernels cut in other ways; --only for parts whose name contains one of the words, which commas divide; at least ${LEAST_MINUTES} minute\n`,
   )
   process.exitCode = 2
 }

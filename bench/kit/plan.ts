@@ -123,6 +123,15 @@ export function plan(quick: boolean): Part[] {
   ]
 }
 
+/** Those whose name contains one of these words, which commas divide. */
+export function chosen(parts: readonly Part[], words: string): Part[] {
+  const wanted = words
+    .split(',')
+    .map((word) => word.trim().toLowerCase())
+    .filter((word) => word !== '')
+  return parts.filter(({ name }) => wanted.some((word) => name.toLowerCase().includes(word)))
+}
+
 /** Ways of cutting kernels, beside each other. */
 export function tuning(quick: boolean): Part[] {
   const tuned = TUNED.map(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tries every kernel on this machine's GPU and measures it: run.sh RESULTS [--quick] [--tune] [--minutes 8]. Needs no network and no installation.
+# Tries every kernel on this machine's GPU and measures it: run.sh RESULTS [--quick] [--tune] [--only WORDS] [--minutes 8]. Needs no network and no installation.
 here=$(cd "$(dirname "$0")" && pwd)
 PATH="$PATH:/usr/sbin:/sbin"
 # Libraries that this machine has are its own: only those that are missing come from the kit.
