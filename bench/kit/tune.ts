@@ -385,7 +385,7 @@ function tiles(): Named[] {
   const all = tried.map(
     ([rows, tokens, threads, quads]): Named => [
       `${rows} by ${tokens}, ${threads} threads, ${4 * quads} columns`,
-      { matmul: { rows, tokens, threads, quads, ahead: false } },
+      { matmul: [{ rows, tokens, threads, quads, ahead: false }] },
     ],
   )
   for (const [rows, tokens, threads, quads] of [
@@ -395,7 +395,7 @@ function tiles(): Named[] {
   ] as const) {
     all.push([
       `${rows} by ${tokens}, ${threads} threads, ${4 * quads} columns, ahead`,
-      { matmul: { rows, tokens, threads, quads, ahead: true } },
+      { matmul: [{ rows, tokens, threads, quads, ahead: true }] },
     ])
   }
   return all

@@ -5,7 +5,7 @@ import { heldByNative, ofNative } from '../../../platform/native.js'
 import type { Device } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'
-import type { Cuts } from './kernels/cuts.js'
+import { type Cuts, ROOMY } from './kernels/cuts.js'
 import { computesInHalf, lanesTogether } from './probe.js'
 
 export interface OpenGpuOptions {
@@ -23,6 +23,8 @@ export interface OpenGpuOptions {
   cuts?: Partial<Cuts>
   /** Bytes that one binding may have, for tests: matrices of more are kept in parts. @default the adapter's limit */
   bindingBytes?: number
+  /** Bytes that a workgroup may share, for tests: what every GPU has is 16384. @default the adapter's limit */
+  workgroupBytes?: number
   /** Multiplications after which a pass hands over what it has recorded. @default by how quick the GPU is */
   submitWork?: number
   /** Makes what takes the times of dispatches: the adapter must have `timestamp-query`. @default none */
@@ -44,7 +46,7 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
   }
   const serial = options.serial ?? software
   const asked = adapter.requestDevice({
-    requiredLimits: wantedLimits(adapter.limits),
+    requiredLimits: wantedLimits(adapter.limits, options),
     requiredFeatures: [
       ...(serial ? [] : wantedFeatures(adapter, options)),
       ...(options.profiler ? (['timestamp-query'] as const) : []),
@@ -58,6 +60,7 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
     reason: options.reason ?? 'WebGPU was asked for.',
     traits: {
       ...{ serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
+      ...(device.limits.maxComputeWorkgroupStorageSize < ROOMY && { tight: true }),
       ...(options.cuts && { cuts: options.cuts }),
     },
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
@@ -92,11 +95,11 @@ async function findGpu(options: OpenGpuOptions): Promise<GPU | undefined> {
   return (await openDawn())?.gpu
 }
 
-function wantedLimits(limits: GPUSupportedLimits): Record<string, number> {
+function wantedLimits(limits: GPUSupportedLimits, { workgroupBytes }: OpenGpuOptions): Record<string, number> {
   return {
     maxBufferSize: limits.maxBufferSize,
     maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
-    maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
+    maxComputeWorkgroupStorageSize: workgroupBytes ?? limits.maxComputeWorkgroupStorageSize,
   }
 }
 

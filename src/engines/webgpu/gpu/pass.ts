@@ -286,7 +286,7 @@ export class GpuPass implements Pass, Recorder {
       }
       const waiting = this.#toPlace
       const own = waiting?.qkv === qkv && waiting.cache === cache && waiting.layer === layer
-      const within = own && few && !this.traits.serial && this.#batch.single && placesWithin(shape)
+      const within = own && few && !this.traits.serial && this.#batch.single && placesWithin(shape, this.traits)
       if (within) this.#toPlace = undefined
       attend(this, shape, buffers, few, within ? placingOf(waiting) : undefined)
     }

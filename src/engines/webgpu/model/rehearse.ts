@@ -11,13 +11,18 @@ export interface Extent {
   readonly maxBatch: number
   readonly maxChunk: number
   readonly contextLength: number
+  /** Rows up to which a pass is one of few. */
+  readonly fewTokens: number | undefined
 }
 
 /** What a first answer needs: a prompt in chunks, whose last may be short, then steps near and far. */
-export function firstAnswer(parts: PassParts, begin: Begin, { maxChunk, contextLength }: Extent): void {
+export function firstAnswer(parts: PassParts, begin: Begin, extent: Extent): void {
+  const { maxChunk, contextLength, fewTokens = 0 } = extent
   const far = Math.min(FAR, contextLength - 1)
   const chunk = Math.min(maxChunk, contextLength)
   rehearse(parts, begin, [chunk], 0, 1)
+  // A whole chunk and the shortest that is not of few rows may be cut in ways of their own.
+  rehearse(parts, begin, [Math.min(fewTokens + 1, chunk)], 0, 1)
   rehearse(parts, begin, [Math.min(8, chunk)], 0, 1)
   rehearse(parts, begin, [1], 0, 1)
   rehearse(parts, begin, [1], far, 1)

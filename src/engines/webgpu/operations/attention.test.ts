@@ -15,6 +15,8 @@ interface Case {
   /** It sees what follows too. */
   readonly both?: boolean
   readonly headNorm?: boolean
+  /** A score is bent to stay below it. */
+  readonly cap?: number
   /** Keys and values of all positions are there; the pass under test has queries alone. */
   readonly queriesOnly?: boolean
   /** Pages before the window are gone, and the others are those of a cache that slides. */
@@ -339,6 +341,63 @@ const CASES: readonly Case[] = [
       [7, 1],
     ],
   },
+  // What hardware takes at a time ends at 64 positions, and at 64 queries of a head of keys.
+  {
+    name: 'single rows at the border of 64',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f16',
+    spans: [
+      [62, 1],
+      [63, 1],
+      [64, 1],
+      [127, 1],
+      [128, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'many rows at the border of 64',
+    heads: 2,
+    keyHeads: 1,
+    headSize: 64,
+    type: 'f16',
+    spans: [
+      [63, 31],
+      [0, 64],
+      [64, 33],
+      [31, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'a bent score, single rows in parts',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f32',
+    cap: 0.7,
+    spans: [
+      [90, 1],
+      [5, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'a bent score, many rows, a window',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f32',
+    cap: 0.7,
+    window: 40,
+    spans: [
+      [50, 21],
+      [0, 3],
+    ],
+    few: true,
+  },
 ]
 
 const EPSILON = 1e-6
@@ -471,6 +530,7 @@ async function run(device: Device, test: Case) {
     scale: headSize ** -0.5,
     ...(window ? { window } : {}),
     ...(test.both && { causal: false }),
+    ...(test.cap && { cap: test.cap }),
   })
   const reading = tested.read(out, tested.rows)
   await tested.submit()
@@ -513,7 +573,7 @@ function turned(
 }
 
 function attended(rows: readonly Float64Array[], position: number, test: Case): number[] {
-  const { heads, keyHeads, headSize, window } = test
+  const { heads, keyHeads, headSize, window, cap } = test
   const first = window ? Math.max(0, position + 1 - window) : 0
   const ahead = test.both ? (window ?? rows.length) - 1 : 0
   const last = Math.min(rows.length - 1, position + ahead)
@@ -525,7 +585,8 @@ function attended(rows: readonly Float64Array[], position: number, test: Case): 
     const scores: number[] = []
     for (let p = first; p <= last; p++) {
       const key = part(p, heads + keyHead)
-      scores.push(query.reduce((sum, value, i) => sum + value * key[i]!, 0) / Math.sqrt(headSize))
+      const score = query.reduce((sum, value, i) => sum + value * key[i]!, 0) / Math.sqrt(headSize)
+      scores.push(cap ? cap * Math.tanh(score / cap) : score)
     }
     const most = Math.max(...scores)
     const weights = scores.map((score) => Math.exp(score - most))

@@ -36,15 +36,25 @@ const OTHER_CUTS = {
   pieces: { positions: 16, lanes: 32, early: false },
   blocks: { queries: 32, keys: 16, lanes: 32, on: true },
   vectors: { words: true, lanes: 16, one: { held: 2, threads: 128 }, several: { held: 8, threads: 64 } },
-  matmul: { rows: 32, tokens: 64, threads: 64, quads: 4, ahead: true },
+  matmul: [{ rows: 32, tokens: 64, threads: 64, quads: 4, ahead: true }],
 } as const
 
-/** Those on which every kernel is compared: also what a GPU without subgroups runs, or one cut in other ways. */
+/** Those on which every kernel is compared: also what a GPU without subgroups runs, or one with little memory. */
 export const KERNEL_DEVICES: readonly DeviceCase[] = [
   ...DEVICES,
   {
     name: 'webgpu, cut for hardware without subgroups',
     open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, subgroups: false, half: false }),
+    roundsActivations: false,
+    cases: 'few',
+  },
+  {
+    name: 'webgpu, cut for the least of hardware',
+    open: async () =>
+      openWebGpuDevice({
+        ...{ gpu: await softwareGpu(), serial: false, subgroups: false, half: false },
+        workgroupBytes: 16384,
+      }),
     roundsActivations: false,
     cases: 'few',
   },

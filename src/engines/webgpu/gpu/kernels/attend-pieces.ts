@@ -31,9 +31,9 @@ export interface PiecesShape extends AttendShape {
 export const inPieces = (shape: AttendShape): boolean => wordsPerHead(shape) % 4 === 0
 
 /** Of the queries that share a head of keys, those of one workgroup: as many as fit its memory and registers. */
-export function sharersInPiece({ queries, heads, headSize }: AttendShape): number {
+export function sharersInPiece({ queries, heads, headSize }: AttendShape, { tight }: GpuTraits): number {
   const group = queries / heads
-  const most = headSize > 256 ? 4 : 8
+  const most = (headSize > 256 ? 4 : 8) / (tight ? (headSize > 128 && headSize <= 256 ? 4 : 2) : 1)
   for (let count = Math.min(group, most); count > 1; count--) if (group % count === 0) return count
   return 1
 }
@@ -74,7 +74,7 @@ function planOf(shape: PiecesShape, traits: GpuTraits): Plan {
   // At least a quarter of the positions at a time, and a row of values; more would not leave memory for the scores.
   const least = Math.max(columns, cut.positions / 4, Math.min(headSize / 2, 128))
   while (lanes < least) lanes *= 2
-  const sharers = sharersInPiece(shape)
+  const sharers = sharersInPiece(shape, traits)
   let count = 1
   while (count < sharers) count *= 2
   const splits = (lanes * 4) / cut.positions

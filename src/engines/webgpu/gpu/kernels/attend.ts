@@ -7,7 +7,7 @@ import { attendSerialKernel } from './attend-serial.js'
 import { isLarge, sharersOf, tiledKernel, tileRowsOf } from './attend-tiled.js'
 import type { CacheLayout } from './cache.js'
 import { cutsOf } from './cuts.js'
-import type { Recorder } from './kernel.js'
+import type { GpuTraits, Recorder } from './kernel.js'
 import type { PlaceOperands } from './place.js'
 import type { PlaceShape } from './turn.js'
 
@@ -38,8 +38,8 @@ export interface Placing {
 }
 
 /** Whether one workgroup of a pass of single rows has all queries of a head of keys, and so may place them. */
-export function placesWithin(shape: AttendShape): boolean {
-  return inPieces(shape) && sharersInPiece(shape) === shape.queries / shape.heads
+export function placesWithin(shape: AttendShape, traits: GpuTraits): boolean {
+  return inPieces(shape) && sharersInPiece(shape, traits) === shape.queries / shape.heads
 }
 
 /** Of a pass of few rows that has layers with windows and without, all keep their parts in the same places. */
@@ -92,7 +92,7 @@ function attendInPieces(
   const pieces = piecesOf(shape, pass.lastPosition, cutsOf(pass.traits).pieces.positions)
   pass.tiles(1, splits, false)
   const whole = { ...shape, split: splits > 1, ...(placing ? { placing: placing.shape } : {}) }
-  const groups = queries / sharersInPiece(shape)
+  const groups = queries / sharersInPiece(shape, pass.traits)
   const target = splits > 1 ? buffers.scratch(pass.rows * queries * splits * (headSize + 2) * 4) : out
   const more = placing ? [placing.operands.angles, ...(placing.operands.gains ?? [])] : []
   const bound = [pass.meta, qkv, cache, target, ...more]

@@ -1,5 +1,7 @@
 /** How kernels for hardware cut their work: one record, so that a tuner can try others (see `bench/kit/tune`). */
 
+import type { GpuTraits } from './kernel.js'
+
 export interface Cuts {
   /** Attention of few rows. */
   readonly pieces: PiecesCut
@@ -7,8 +9,8 @@ export interface Cuts {
   readonly blocks: BlocksCut
   /** Products of 4-bit matrices with few rows. */
   readonly vectors: VectorsCut
-  /** Products with many rows, in f32. */
-  readonly matmul: MatmulCut
+  /** Products with many rows, in f32: the first that gives workgroups enough, else the last. */
+  readonly matmul: readonly MatmulCut[]
 }
 
 export interface PiecesCut {
@@ -56,15 +58,27 @@ export interface MatmulCut {
   readonly quads: 4 | 8
   /** What the next step needs is loaded while this one is computed. */
   readonly ahead: boolean
+  /** Workgroups below which a GPU would be left idle. @default 1 */
+  readonly least?: number
 }
 
 export const CUTS: Cuts = {
   pieces: { positions: 64, lanes: 64, early: true },
   blocks: { queries: 64, keys: 64, lanes: 256, on: false },
   vectors: { words: false, lanes: 32, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
-  matmul: { rows: 64, tokens: 64, threads: 256, quads: 8, ahead: false },
+  matmul: [{ rows: 64, tokens: 64, threads: 256, quads: 8, ahead: false }],
 }
 
-export function cutsOf({ cuts }: { readonly cuts?: Partial<Cuts> }): Cuts {
-  return cuts ? { ...CUTS, ...cuts } : CUTS
+/** Bytes that a workgroup shares where kernels are cut by `CUTS`. */
+export const ROOMY = 32768
+
+/** For a GPU whose workgroups share no more than the 16384 bytes that all have. */
+const TIGHT: Partial<Cuts> = {
+  blocks: { ...CUTS.blocks, on: false },
+  vectors: { words: false, lanes: 32, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
+  matmul: [{ rows: 64, tokens: 64, threads: 256, quads: 4, ahead: false }],
+}
+
+export function cutsOf({ cuts, tight }: Pick<GpuTraits, 'cuts' | 'tight'>): Cuts {
+  return tight || cuts ? { ...CUTS, ...(tight && TIGHT), ...cuts } : CUTS
 }

@@ -45,12 +45,18 @@ export function tileOf({ rows, tokens, threads }: Pick<MatmulCut, 'rows' | 'toke
   return { rows, tokens, across: rows / heldRows, down: tokens / heldTokens, heldRows, heldTokens }
 }
 
-export const matmulKernel = memo(function matmulKernel(shape: MatmulShape, traits: GpuTraits): Kernel {
+/** How the product of so many rows of a matrix with so many of activations is cut. */
+function cutOf(traits: GpuTraits, rows: number, count: number): MatmulCut {
+  const cuts = cutsOf(traits).matmul
+  const workgroups = (cut: MatmulCut) => Math.ceil(rows / cut.rows) * Math.ceil(count / cut.tokens)
+  return cuts.find((cut) => workgroups(cut) >= (cut.least ?? 1)) ?? cuts.at(-1)!
+}
+
+export const matmulKernel = memo(function matmulKernel(shape: MatmulShape, cut: MatmulCut): Kernel {
   const { format, columns } = shape
   const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, false)]
   if (shape.bias) list.push(['bias', 'f32', 'r'])
   const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
-  const cut = cutsOf(traits).matmul
   const { threads, quads, ahead } = cut
   const tile = tileOf(cut)
   const { across, down, heldRows, heldTokens } = tile
@@ -221,9 +227,9 @@ export function matmul(
   { matrix, x, bias, out }: MatmulOperands,
   count: number,
 ): void {
-  const kernel = matmulKernel({ ...shape, ...shapeOf(matrix) }, pass.traits)
+  const cut = cutOf(pass.traits, matrix.rows, count)
+  const kernel = matmulKernel({ ...shape, ...shapeOf(matrix) }, cut)
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
-  const { rows, tokens } = cutsOf(pass.traits).matmul
   // Tiles of one row of weights beside each other: they share its reads.
-  pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / rows), Math.ceil(count / tokens))
+  pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / cut.rows), Math.ceil(count / cut.tokens))
 }
