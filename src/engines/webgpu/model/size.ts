@@ -60,6 +60,12 @@ const CONTEXT = 8192
 const STATE_BYTES = 128 * 1048576
 const MOST_STATES = 64
 
+/** Tokens of a prompt in one pass: so few that what is written beside it does not wait long. */
+function chunkOf({ info, limits }: Device): number {
+  if (info.kind === 'cpu') return 64
+  return limits.fewRows === undefined ? 256 : 512
+}
+
 /** Throws an error that says what is short. */
 export function sizeOf(
   device: Device,
@@ -74,7 +80,7 @@ export function sizeOf(
   const headSize = Math.max(...kept.caches.map((cache) => cache.headSize))
   if (headSize > limits.headSize) throw short(name, `heads of ${headSize} values`, `${limits.headSize}`)
   const maxBatch = options.maxBatch ?? 8
-  const maxChunk = Math.min(options.maxChunk ?? (device.info.kind === 'cpu' ? 64 : 256), limits.rows - maxBatch)
+  const maxChunk = Math.min(options.maxChunk ?? chunkOf(device), limits.rows - maxBatch)
   const rows = maxChunk + maxBatch
   const cacheType = options.cacheType ?? (isWide(outline) ? 'f32' : 'f16')
   const odd = kept.caches.find((cache) => !keepsHeads(cacheType, cache.headSize))

@@ -35,7 +35,7 @@ export const DEVICES: readonly DeviceCase[] = [
 const OTHER_CUTS = {
   pieces: { positions: 16, lanes: 32, early: false },
   blocks: { queries: 32, keys: 16, lanes: 32, on: true },
-  vectors: { words: true, lanes: 16, one: { held: 2, threads: 128 }, several: { held: 8, threads: 64 } },
+  vectors: { words: false, lanes: 32, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
   matmul: [{ rows: 32, tokens: 64, threads: 64, quads: 4, ahead: true }],
 } as const
 

@@ -12,7 +12,7 @@ export interface CheckOptions {
   readonly gated?: boolean
 }
 
-/** A product on the device against plain loops; `bound` is relative to the sum of |w x|. */
+/** A product on the device, which is returned, against plain loops; `bound` is relative to the sum of |w x|. */
 export async function check(
   device: Device,
   { data, values }: { readonly data: MatrixData; readonly values: Float64Array },
@@ -20,7 +20,7 @@ export async function check(
   tokens: number,
   { gain, bias, start, gated = false }: CheckOptions,
   bound: number,
-): Promise<void> {
+): Promise<Float32Array> {
   const { rows, columns } = data
   const width = gated ? rows / 2 : rows
   const matrix = device.matrix(data, { gated })
@@ -58,6 +58,7 @@ export async function check(
     }
   }
   for (const resource of [matrix, input, out, weight, bias_]) resource?.destroy()
+  return got
 }
 
 function normed(x: Float32Array, gain: Float32Array | undefined): Float64Array {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { softwareGpu } from '../../../../test/support/swiftshader.js'
 import type { Device } from '../contract.js'
 import { openWebGpuDevice } from '../gpu/index.js'
+import { CUTS } from '../gpu/kernels/cuts.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
@@ -64,6 +65,28 @@ describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations })
       })
     }
   })
+})
+
+// Which tile a product is cut by depends on how many rows there are: a row must not notice.
+it.each<[string, Format, rows: number, columns: number, tokens: number, { gated?: boolean; bias?: boolean }]>([
+  ['rows and columns that no tile divides', 'q4f16', 150, 544, 140, {}],
+  ['columns that no step divides, a bias and an addition', 'f16', 70, 1000, 33, { bias: true }],
+  ['gated', 'q4f32', 2 * 73, 96, 130, { gated: true }],
+])('products in tiles of each size are the same to the bit: %s', async (_, format, rows, columns, tokens, how) => {
+  const { gated = false, bias = false } = how
+  const chance = new Chance(rows)
+  const known = knownMatrix(chance, format, rows, columns, 0.2)
+  const x = chance.floats(tokens * columns)
+  const options = bias ? { bias: chance.floats(rows), start: chance.floats(tokens * rows) } : { gated }
+  const answers: Float32Array[] = []
+  for (const cut of CUTS.matmul) {
+    const cuts = { matmul: [{ ...cut, least: 1 }] }
+    const device = await openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false, cuts })
+    answers.push(await check(device, known, x, tokens, options, bound(format, false)))
+    device.destroy()
+  }
+  expect(answers.length).toBeGreaterThan(1)
+  for (const answer of answers) expect(answer).toEqual(answers[0])
 })
 
 describe.each([true, false])('a matrix too large for one binding, cut for software: %s', (serial) => {

@@ -64,9 +64,13 @@ export interface MatmulCut {
 
 export const CUTS: Cuts = {
   pieces: { positions: 64, lanes: 64, early: true },
-  blocks: { queries: 64, keys: 64, lanes: 256, on: false },
-  vectors: { words: false, lanes: 32, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
-  matmul: [{ rows: 64, tokens: 64, threads: 256, quads: 8, ahead: false }],
+  blocks: { queries: 32, keys: 64, lanes: 128, on: true },
+  vectors: { words: true, lanes: 64, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
+  matmul: [
+    { rows: 128, tokens: 128, threads: 256, quads: 4, ahead: false, least: 200 },
+    { rows: 64, tokens: 64, threads: 128, quads: 8, ahead: false, least: 180 },
+    { rows: 32, tokens: 32, threads: 64, quads: 8, ahead: false },
+  ],
 }
 
 /** Bytes that a workgroup shares where kernels are cut by `CUTS`. */
