@@ -41,6 +41,8 @@ for (const file of files) {
   }
 }
 for (const run of runs(read('recipe/chat.js'))) written.add(run)
+for (const file of readdirSync(new URL('recipe/decided/', nano)))
+  for (const line of read(`recipe/decided/${file}`).split('\n')) for (const run of runs(line)) written.add(run)
 
 /** With the sentences of the older patterns, some of which `held-out.jsonl` asks with new values on purpose. */
 const trained = new Set(written)

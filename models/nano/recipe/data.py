@@ -7,7 +7,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 END, SYSTEM, USER, ASSISTANT = range(4)
-FORCED, FREE, CHOICE = 0.1, 1.0, 4.0
+FORCED, FREE, CHOICE, PROSE = 0.1, 1.0, 4.0, 0.2
 
 
 def prompt_of(tokenizer, system, user):
@@ -17,6 +17,9 @@ def prompt_of(tokenizer, system, user):
 
 def encode(tokenizer, example):
     """Ids, and per id how much its prediction counts: 0 in the prompt, little where the grammar decides."""
+    if "prose" in example:
+        ids = tokenizer.encode(example["prose"]).ids
+        return ids, [0.0] + [PROSE] * (len(ids) - 1)
     ids = prompt_of(tokenizer, example["system"], example["user"])
     weights = [0.0] * len(ids)
     for outer, part in enumerate(example["answer"].split("\u0001")):
@@ -31,7 +34,8 @@ def encode(tokenizer, example):
                 begins = 1 if text.startswith('"') else 2 if text.startswith('["') else 0
                 weights[len(weights) - len(made) + min(begins, len(made) - 1)] = CHOICE
     # Nothing but the model ends plain talk: where it ends is a choice, and one that is asked for in one place only.
-    return ids + [END], weights + [CHOICE if not example["answer"].endswith("}") else FORCED]
+    ends = FORCED if example["answer"].endswith("}") else FREE if example.get("decision") else CHOICE
+    return ids + [END], weights + [ends]
 
 
 def read(path, tokenizer, longest):

@@ -6,7 +6,9 @@
 import { INSTRUCTIONS, QUESTION, questionText, stateBlock } from '../../../src/decode/decide/questions.ts'
 import { describeSchema } from '../../../src/decode/schema-prompt.ts'
 import { chatExample } from './chat.js'
+import { decidedQuestions, readDecided } from './decided.js'
 import { decides, naturalDecisions } from './decisions.js'
+import { wordDecision, wordProse } from './dictionary.js'
 import { readDomains } from './domains.js'
 import { answerOf, makeExample } from './fields.js'
 import { naturalExample, naturalList, naturalThread, standsInList } from './natural.js'
@@ -14,7 +16,7 @@ import { readNatural } from './natural-format.js'
 import { grouped, listOfRecords } from './nested.js'
 import { hash, rng } from './random.js'
 import { decisionExample, spanExample } from './spans.js'
-import { makeText, nonceDomain } from './text.js'
+import { makeText, nonceDomain, passage } from './text.js'
 import { chance, pick, seedFakers } from './values.js'
 
 const TRAIN = readDomains('train-business.txt', 'train-life.txt', 'train-records.txt')
@@ -48,8 +50,12 @@ let spans = false
 let without = 0
 const kept = ({ queries }) => queries.some((query) => query.options) || !chance(without)
 
-/** The share of the examples that are decisions, half of them from texts that say something to decide. */
+/** The share of the examples that are decisions: half of texts written with their questions, half of `natural/`. */
 let decisions = 0
+
+/** The share that is running text, and the share that asks what words mean. */
+let prose = 0
+let words = 0
 
 /** The share of the other examples by hand whose texts list something. */
 let lists = 0
@@ -75,6 +81,7 @@ function evaluationCase(split) {
 }
 
 const NATURAL = readNatural()
+const DECIDED = readDecided()
 
 /** Those that can be said of several things, one after the other. */
 let SHORT = []
@@ -87,11 +94,13 @@ let DECIDING = []
 let LISTING = []
 
 function trainingPair(length) {
+  if (chance(prose)) return [{ prose: chance(0.15) ? wordProse() : passage(rng.int(200, 1800)) }]
+  if (chance(words)) return decisionsAsked(wordDecision())
   if (chance(decisions)) {
-    const made = naturalDecisions(pick(chance(0.5) ? DECIDING : NATURAL))
+    const own = DECIDED.length > 0 && chance(0.65)
+    const made = own ? decidedQuestions(pick(DECIDED)) : naturalDecisions(pick(chance(0.5) ? DECIDING : NATURAL))
     if (!made) return []
-    if (spans) return [decisionExample(made)]
-    return chance(0.5) ? [enumsExample(made)] : made.questions.slice(0, 3).map((each) => asked(made.text, each))
+    return spans ? [decisionExample(made)] : decisionsAsked(made)
   }
   if (!spans && chance(0.06)) return [chatExample()]
   if (chance(natural)) {
@@ -99,7 +108,7 @@ function trainingPair(length) {
     const made =
       roll < 0.1
         ? naturalList(pick(SHORT))
-        : roll < 0.16
+        : roll < 0.19
           ? naturalThread([pick(NATURAL), pick(NATURAL), ...(chance(0.3) ? [pick(NATURAL)] : [])], dense)
           : naturalExample(pick(chance(lists) ? LISTING : NATURAL), dense)
     return made ? [inPrompt(made)] : []
@@ -115,18 +124,26 @@ function trainingPair(length) {
   })
 }
 
+const decisionsAsked = (made) =>
+  chance(0.4) ? [enumsExample(made)] : made.questions.slice(0, 4).map((each) => asked(made.text, each))
+
+/** What a question is that does not say it: of a text of `natural/`. */
+function typeOf({ question, options }) {
+  if (options.length === 2 && options[0] === 'true') return 'predicate'
+  return /^how /.test(question) ? 'score' : 'choice'
+}
+
 /** A question as `POST /decisions` asks it. */
-function asked(text, { question, options, right }) {
-  const truth = options.length === 2 && options[0] === 'true'
-  const levels = !truth && /^how /.test(question)
+function asked(text, made) {
+  const { question, options, right } = made
   const said = {
-    type: truth ? 'predicate' : levels ? 'score' : 'choice',
+    type: made.type ?? typeOf(made),
     instructions: question.replace(/^is it true: /, ''),
     options: options.map((option) => ({ text: option })),
   }
   const order = options.map((_, i) => i)
   const user = `${stateBlock(text, '')}${QUESTION}${questionText(said, order)}`
-  return { system: INSTRUCTIONS, user, answer: `\u0001${options[right]}\u0002` }
+  return { system: INSTRUCTIONS, user, answer: `\u0001${options[right]}\u0002`, decision: true }
 }
 
 /** The questions of a text as enums of one object, or one of them alone: more to decide per token read. */
@@ -175,6 +192,8 @@ dense = options.dense !== undefined
 spans = options.form === 'spans'
 without = Number(options.choices ?? 0)
 decisions = Number(options.decisions ?? 0)
+prose = Number(options.prose ?? 0)
+words = Number(options.words ?? 0)
 natural = Number(options.natural ?? natural)
 DECIDING = NATURAL.filter(decides)
 lists = Number(options.lists ?? 0)

@@ -99,13 +99,17 @@ class MLP(nn.Module):
 class Layer(nn.Module):
     def __init__(self, c):
         super().__init__()
+        self.dropout = 0.0
         self.self_attn, self.mlp = Attention(c), MLP(c)
         self.input_layernorm = Norm(c["hidden_size"], c["rms_norm_eps"])
         self.post_attention_layernorm = Norm(c["hidden_size"], c["rms_norm_eps"])
 
     def forward(self, x, cos, sin, dtype, cache=None):
-        x = x + self.self_attn(self.input_layernorm(x).to(dtype), cos, sin, cache)
-        return x + self.mlp(self.post_attention_layernorm(x).to(dtype))
+        x = x + self.dropped(self.self_attn(self.input_layernorm(x).to(dtype), cos, sin, cache))
+        return x + self.dropped(self.mlp(self.post_attention_layernorm(x).to(dtype)))
+
+    def dropped(self, y):
+        return F.dropout(y, self.dropout) if self.dropout > 0 and self.training else y
 
 
 class Model(nn.Module):
@@ -130,6 +134,11 @@ class Model(nn.Module):
         for module in self.modules():
             if isinstance(module, Linear):
                 module.quantised = on
+
+    def drop(self, share):
+        """So much of what each block adds is left out at random, while it trains."""
+        for layer in self.layers:
+            layer.dropout = share
 
     def table(self):
         weight = self.embed_tokens.weight

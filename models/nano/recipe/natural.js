@@ -415,7 +415,7 @@ function instruction(source, fields) {
 
 /** Now and then other people's prose stands around the text. */
 function surrounded(text) {
-  if (!chance(0.1)) return text
+  if (!chance(0.16)) return text
   const some = (n) => Array.from({ length: n }, () => pick(PROSE)).join(' ')
   const most = chance(0.25) ? 7 : 2
   const before = rng.int(0, most)

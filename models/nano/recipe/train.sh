@@ -10,6 +10,14 @@ examples=${EXAMPLES:-45000}
 mkdir -p "$work"
 [ -d node_modules ] || npm ci --no-workspaces
 [ -f "$work/train.jsonl" ] || npx tsx generate.js --split train --seed 1 --count "$examples" >"$work/train.jsonl"
+if [ "$config" = gpu ]; then
+  # As many examples as are read at once, made afresh all the time: what `train.jsonl` is for is the tokenizer alone.
+  [ -f "$work/tokenizer.json" ] || $python tokenizer.py "$work/train.jsonl" "$work" 4096
+  $python train_gpu.py --config gpu --tokenizer "$work" --out "$work/run" --minutes "$minutes" ${RESUME:+--resume "$RESUME"} \
+    --generate 'npx tsx generate.js --split train --seed {n} --count 3000 --natural 0.65 --dense 1 --decisions 0.25 --prose {prose:.3f} --words {words:.3f}'
+  $python package_mlc.py "$work/run/final.pt" "$work" ..
+  exit
+fi
 [ -f "$work/eval.jsonl" ] || npx tsx generate.js --split eval --seed 7 --count 400 >"$work/eval.jsonl"
 vocabulary=$($python -c "import json; print(json.load(open('configs.json'))['$config']['model']['vocab_size'])")
 [ -f "$work/tokenizer.json" ] || $python tokenizer.py "$work/train.jsonl" "$work" "$vocabulary"
