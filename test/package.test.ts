@@ -26,9 +26,9 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 167_500,
-  './browser': 462_000,
-  './core': 391_000,
-  './webgpu': 391_000,
+  './browser': 468_500,
+  './core': 398_000,
+  './webgpu': 398_000,
   './webllm': 209_500,
   './webllm/worker': 216_000,
   './llama-cpp': 227_000,
@@ -197,7 +197,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_345_000)
+    expect(packed.size).toBeLessThan(1_350_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
