@@ -341,6 +341,32 @@ const CASES: readonly Case[] = [
       [7, 1],
     ],
   },
+  // Rows of keys and values that are no multiple of 16 bytes.
+  {
+    name: 'heads of 20, single rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 20,
+    type: 'f16',
+    spans: [
+      [70, 1],
+      [3, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'heads of 20, many rows, a window',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 20,
+    type: 'f16',
+    window: 30,
+    spans: [
+      [50, 21],
+      [0, 3],
+    ],
+    few: true,
+  },
   // What hardware takes at a time ends at 64 positions, and at 64 queries of a head of keys.
   {
     name: 'single rows at the border of 64',
