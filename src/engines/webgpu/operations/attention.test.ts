@@ -341,6 +341,30 @@ const CASES: readonly Case[] = [
       [7, 1],
     ],
   },
+  {
+    name: 'heads of 256, groups of 4, many rows',
+    heads: 4,
+    keyHeads: 1,
+    headSize: 256,
+    type: 'f16',
+    spans: [
+      [9, 19],
+      [0, 2],
+    ],
+    few: true,
+  },
+  {
+    name: 'heads of 256, groups of 8, single rows',
+    heads: 8,
+    keyHeads: 1,
+    headSize: 256,
+    type: 'f16',
+    spans: [
+      [70, 1],
+      [3, 1],
+    ],
+    few: true,
+  },
   // Rows of keys and values that are no multiple of 16 bytes.
   {
     name: 'heads of 20, single rows',

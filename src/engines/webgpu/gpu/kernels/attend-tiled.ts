@@ -18,20 +18,21 @@ const LANES = 64
 export interface TiledShape extends AttendShape {
   /** Rows of one workgroup. */
   readonly tileRows: number
+  /** Few of its queries fit the memory and the registers of a workgroup. */
+  readonly large: boolean
 }
 
-/** Few of their queries fit the memory and the registers of a workgroup. */
-export const isLarge = ({ headSize }: Pick<AttendShape, 'headSize'>): boolean => headSize > 256
-
-/** Rows whose queries fit one workgroup: sixteen queries at most, four of large heads. */
-export function tileRowsOf(shape: AttendShape): number {
-  return Math.max(1, Math.floor((isLarge(shape) ? 4 : 16) / (shape.queries / shape.heads)))
+/** As many rows as fit one workgroup, unless there are `few`: sixteen queries at most, four of large heads. */
+export function tiledShapeOf(shape: AttendShape, { tight }: GpuTraits, few: boolean): TiledShape {
+  const large = shape.headSize > (tight ? 128 : 256)
+  const tileRows = few ? 1 : Math.max(1, Math.floor((large ? 4 : 16) / (shape.queries / shape.heads)))
+  return { ...shape, tileRows, large }
 }
 
 /** Of the queries that share a head of keys, those of one workgroup. */
-export function sharersOf(shape: AttendShape): number {
+export function sharersOf(shape: TiledShape): number {
   const group = shape.queries / shape.heads
-  if (!isLarge(shape)) return group
+  if (!shape.large) return group
   return [4, 3, 2].find((count) => group % count === 0) ?? 1
 }
 
@@ -80,7 +81,7 @@ ${sight(shape)}
 
 @compute @workgroup_size(${LANES})
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let tile = ${isLarge(shape) ? 'largeTileOf' : 'tileOf'}(id.x);
+  let tile = ${shape.large ? 'largeTileOf' : 'tileOf'}(id.x);
   let row = tile & 0xffffu;
   let rows = tile >> 16u;
   let head = id.y / ${cuts}u;

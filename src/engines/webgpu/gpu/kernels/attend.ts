@@ -4,7 +4,7 @@ import { blockRowsOf, blocksKernel, inBlocks, sharersInBlock } from './attend-bl
 import { mergeKernel } from './attend-merge.js'
 import { inPieces, piecesKernel, piecesOf, sharersInPiece } from './attend-pieces.js'
 import { attendSerialKernel } from './attend-serial.js'
-import { isLarge, sharersOf, tiledKernel, tileRowsOf } from './attend-tiled.js'
+import { sharersOf, tiledKernel, tiledShapeOf } from './attend-tiled.js'
 import type { CacheLayout } from './cache.js'
 import { cutsOf } from './cuts.js'
 import type { GpuTraits, Recorder } from './kernel.js'
@@ -74,10 +74,9 @@ export function attend(
     pass.dispatch(blocksKernel(shape, pass.traits), [pass.meta, qkv, cache, out], tiles, groups)
     return
   }
-  const tileRows = few ? 1 : tileRowsOf(shape)
-  const tiles = pass.tiles(tileRows, splits, isLarge(shape))
-  const groups = queries / sharersOf(shape)
-  pass.dispatch(tiledKernel({ ...shape, tileRows }, pass.traits), [pass.meta, qkv, cache, out], tiles, groups)
+  const tiled = tiledShapeOf(shape, pass.traits, few)
+  const tiles = pass.tiles(tiled.tileRows, splits, tiled.large)
+  pass.dispatch(tiledKernel(tiled, pass.traits), [pass.meta, qkv, cache, out], tiles, queries / sharersOf(tiled))
 }
 
 function attendInPieces(
