@@ -8,7 +8,7 @@ export const decisionExamples: readonly DecisionDraft[] = [
     questions: [
       { kind: 'score', text: 'What is the priority?', options: ['low', 'medium', 'high'] },
       { kind: 'choice', text: 'What is empty?', options: ['the login', 'the export', 'the search'] },
-      { kind: 'predicate', text: 'The export works.', options: [] },
+      { kind: 'predicate', text: 'It happens on a Mac.', options: [] },
     ],
     average: false,
   },
@@ -16,8 +16,8 @@ export const decisionExamples: readonly DecisionDraft[] = [
     name: 'Spam',
     text: 'Win a free phone now! Click this link and enter your card number.',
     questions: [
-      { kind: 'choice', text: 'What kind of mail is it?', options: ['not spam', 'spam'] },
-      { kind: 'score', text: 'How dangerous is it?', options: ['not at all', 'somewhat', 'very'] },
+      { kind: 'choice', text: 'What is asked for?', options: ['a photo', 'a card number', 'a signature'] },
+      { kind: 'score', text: 'How dangerous is it?', options: ['harmless', 'somewhat', 'dangerous'] },
       { kind: 'predicate', text: 'A friend wrote it.', options: [] },
     ],
     average: false,
