@@ -37,6 +37,10 @@ def tensors(state, four_bits):
 
 def main(checkpoint, tokenizer, out, four_bits):
     saved = torch.load(checkpoint, weights_only=True, map_location="cpu")
+    package(saved, tokenizer, out, four_bits)
+
+
+def package(saved, tokenizer, out, four_bits):
     config = saved["config"]["model"]
     shard, records = bytearray(), []
     for name, array in tensors(saved["model"], four_bits):

@@ -26,7 +26,8 @@ def unpack(packed, scale):
     return (groups * scale.astype(np.float32)[..., None]).reshape(rows, -1)
 
 
-def main(folder, config, out):
+def weights(folder):
+    """The parameters of a packaged model by name, as floats."""
     found = dict(tensors(folder))
     model = {}
     for name, value in found.items():
@@ -38,6 +39,11 @@ def main(folder, config, out):
         elif stem.endswith(".q_scale"):
             continue
         model[stem] = torch.from_numpy(np.array(value, np.float32))
+    return model
+
+
+def main(folder, config, out):
+    model = weights(folder)
     here = os.path.dirname(os.path.abspath(__file__))
     torch.save({"model": model, "config": json.load(open(f"{here}/configs.json"))[config]}, out)
 
