@@ -16,6 +16,7 @@ import { parseArgs } from 'node:util'
 import { ENDPOINTS } from '../src/endpoints.js'
 import { messages } from '../src/messages/index.js'
 import { ollama } from '../src/ollama/index.js'
+import { isBuilt } from './built.js'
 import { ATTACKS, type Attack } from './hostile-clients/attacks.js'
 import { leaveAll, type Outcome, open, pause } from './hostile-clients/clients.js'
 import { encoders, hostile } from './hostile-clients/models.js'
@@ -23,13 +24,16 @@ import type { Told } from './hostile-clients/probe.js'
 import type { Time } from './hostile-clients/ready.js'
 import { type Memory, Server } from './hostile-clients/server.js'
 
+const PROGRAM = 'dist/cli.js'
 const { values } = parseArgs({
   options: {
-    program: { type: 'string', default: 'dist/cli.js' },
+    program: { type: 'string', default: PROGRAM },
     only: { type: 'string', default: '' },
     minutes: { type: 'string', default: '10' },
   },
 })
+// What an old build does wrong would be told of these sources.
+if (values.program === PROGRAM && !isBuilt()) throw new Error(`${PROGRAM} is of other sources: npm run build first.`)
 
 const MOST_MODELS_MS = 50
 const MOST_STRICT_MS = 500
