@@ -12,7 +12,7 @@ import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './ker
 import { META } from './meta.js'
 import { placing, placingBindings, placingFunctions } from './place-within.js'
 import { sight } from './sight.js'
-import { enableSubgroups, exchange, scatter } from './subgroup.js'
+import { enableSubgroups, gather, scatter } from './subgroup.js'
 import type { PlaceShape } from './turn.js'
 
 /** Below every score. */
@@ -235,19 +235,6 @@ ${gather('greatest', each, near, (a, b) => `max(${a}, ${b})`)}
     weight += part;
   }
 ${gather('weight', each, near, (a, b) => `${a} + ${b}`)}`
-}
-
-/** What the invocations of a query have found, put together: in registers as far as these reach, then in shared memory. */
-function gather(name: string, lanes: number, near: number, combine: (a: string, b: string) => string): string {
-  const exchanged = exchange(name, near, combine)
-  if (near === lanes) return exchanged
-  const others = lanes / near
-  return `${exchanged}
-  if (lane % ${near}u == 0u) { partial[lane / ${near}u] = ${name}; }
-  workgroupBarrier();
-  ${name} = partial[m * ${others}u];
-  for (var i = 1u; i < ${others}u; i++) { ${name} = ${combine(name, `partial[m * ${others}u + i]`)}; }
-  workgroupBarrier();`
 }
 
 /** Values of a column, position by position, each weighed for all queries. Before and after the last position: with 0. */

@@ -11,7 +11,7 @@ import { capped } from './cap.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 import { sight } from './sight.js'
-import { enableSubgroups, exchange } from './subgroup.js'
+import { enableSubgroups, gather } from './subgroup.js'
 
 const LANES = 64
 
@@ -182,7 +182,7 @@ function softmax(shape: TiledShape, near: number): string {
     let before = greatest;
     var peak = ${LOW};
     for (var i = 0u; i < ${LANES}u; i += ${lanes}u) { peak = max(peak, scores[mine + i]); }
-${gather('peak', lanes, near, (a, b) => `max(${a}, ${b})`)}
+${gather('peak', lanes, near, (a, b) => `max(${a}, ${b})`, '    ')}
     greatest = max(before, peak);
     var sum = 0.0;
     for (var i = 0u; i < ${LANES}u; i += ${lanes}u) {
@@ -191,22 +191,9 @@ ${gather('peak', lanes, near, (a, b) => `max(${a}, ${b})`)}
       scores[mine + i] = share;
       sum += share;
     }
-${gather('sum', lanes, near, (a, b) => `${a} + ${b}`)}
+${gather('sum', lanes, near, (a, b) => `${a} + ${b}`, '    ')}
     weight = weight * exp(before - greatest) + sum;
     if (lane % ${lanes}u == 0u) { fade[m] = exp(before - greatest); }`
-}
-
-/** What the lanes of a query have found, put together: in registers as far as these reach, then in shared memory. */
-function gather(name: string, lanes: number, near: number, combine: (a: string, b: string) => string): string {
-  const exchanged = exchange(name, near, combine, '    ')
-  if (near === lanes) return exchanged
-  const others = lanes / near
-  return `${exchanged}
-    if (lane % ${near}u == 0u) { partial[lane / ${near}u] = ${name}; }
-    workgroupBarrier();
-    ${name} = partial[m * ${others}u];
-    for (var i = 1u; i < ${others}u; i++) { ${name} = ${combine(name, `partial[m * ${others}u + i]`)}; }
-    workgroupBarrier();`
 }
 
 /** A lane sums columns of the values. Lanes that share a column take every second position, or third, ... */

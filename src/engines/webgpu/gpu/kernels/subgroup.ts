@@ -23,6 +23,30 @@ export function exchange(
   })
 }
 
+/**
+ * The same over `lanes` of them that no one subgroup reaches: in registers over `near`, then through `partial` in shared
+ * memory, in which the lanes of `m` have a stretch of their own.
+ */
+export function gather(
+  name: string,
+  lanes: number,
+  near: number,
+  combine: (a: string, b: string) => string,
+  indent = '  ',
+): string {
+  const exchanged = exchange(name, near, combine, indent)
+  if (near === lanes) return exchanged
+  const others = lanes / near
+  const through = [
+    `if (lane % ${near}u == 0u) { partial[lane / ${near}u] = ${name}; }`,
+    'workgroupBarrier();',
+    `${name} = partial[m * ${others}u];`,
+    `for (var i = 1u; i < ${others}u; i++) { ${name} = ${combine(name, `partial[m * ${others}u + i]`)}; }`,
+    'workgroupBarrier();',
+  ]
+  return [exchanged, ...through.map((line) => indent + line)].join('\n')
+}
+
 export interface Scattered {
   /** Declares what the lanes end up with. */
   readonly source: string
