@@ -2,7 +2,7 @@
  * What words mean, of WordNet: each entry asked as a decision (which word is described, which meaning a sentence has,
  * what kind of thing it is, what means the same or the opposite), so that options need not stand in the text to be known.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { rng } from './random.js'
 import { shuffle } from './text.js'
@@ -24,9 +24,7 @@ function load() {
   byPart = new Map(PARTS.map((part) => [part, []]))
   byWord = new Map()
   for (const part of PARTS) {
-    const path = `${folder}data.${part}`
-    if (!existsSync(path)) throw new Error(`no ${path}`)
-    for (const line of readFileSync(path, 'utf8').split('\n')) {
+    for (const line of readFileSync(`${folder}data.${part}`, 'utf8').split('\n')) {
       const entry = parse(line, part)
       if (entry === undefined) continue
       entries.set(entry.id, entry)

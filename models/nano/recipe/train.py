@@ -69,15 +69,28 @@ class Muon:
 
 
 def orthogonal(g):
+    """Of one matrix, or of each of several of one shape."""
     x = g.bfloat16()
-    tall = x.shape[0] > x.shape[1]
-    x = x.T if tall else x
-    x = x / (x.norm() + 1e-7)
+    tall = x.shape[-2] > x.shape[-1]
+    x = x.mT if tall else x
+    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(5):
-        a = x @ x.T
+        a = x @ x.mT
         b = -4.7750 * a + 2.0315 * (a @ a)
         x = 3.4445 * x + b @ x
-    return (x.T if tall else x).float()
+    return (x.mT if tall else x).float()
+
+
+def descend(model, loss, adam, others, muon, rate, scale):
+    """A step against the gradient of `loss`: Adam's at `rate` for `others`, Muon's for the matrices."""
+    for p in model.parameters():
+        p.grad = None
+    loss.backward()
+    for group in adam.param_groups:
+        group["lr"] = rate * scale
+    torch.nn.utils.clip_grad_norm_(others, 1.0)
+    adam.step()
+    muon.step(scale)
 
 
 class Refill:
@@ -214,14 +227,7 @@ def main():
             print("4-bit from here", flush=True)
         scale = min(1, (step + 1) / warm) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
         total, free, choice = loss_of(model, forward, given, tokens, weight, torch.bfloat16, rng.random() < o.far)
-        for p in model.parameters():
-            p.grad = None
-        total.backward()
-        for group in adam.param_groups:
-            group["lr"] = 4e-3 * o.rate * scale
-        torch.nn.utils.clip_grad_norm_(others, 1.0)
-        adam.step()
-        muon.step(scale)
+        descend(model, total, adam, others, muon, 4e-3 * o.rate, scale)
         step += 1
         tokens_seen += tokens.numel()
         window.append((free, choice))

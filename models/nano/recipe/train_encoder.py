@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 
 from compact import read as restore
 from encoder import Encoder, encode, loss_of, pack
-from train import Muon, Refill
+from train import Muon, Refill, descend
 
 
 def options():
@@ -123,14 +123,7 @@ def main():
             print("4-bit from here", flush=True)
         scale = min(1, (step + 1) / 40) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
         total, parts = loss_of(model, batch, torch.bfloat16)
-        for p in model.parameters():
-            p.grad = None
-        total.backward()
-        for g in adam.param_groups:
-            g["lr"] = 2e-3 * o.rate * scale
-        torch.nn.utils.clip_grad_norm_(others, 1.0)
-        adam.step()
-        muon.step(scale)
+        descend(model, total, adam, others, muon, 2e-3 * o.rate, scale)
         step += 1
         seen += sum(len(e["tokens"]) for e in group)
         keep = min(o.ema, (step + 1) / (step + 10))

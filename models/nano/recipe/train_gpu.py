@@ -24,7 +24,7 @@ import torch.nn.functional as F
 
 from data import CHOICE, FREE, encode
 from model import Model
-from train import far_apart, orthogonal
+from train import descend, far_apart, orthogonal
 from wire import wire
 
 # Rows are padded to one of these; the tokens of a batch are the same in all.
@@ -171,22 +171,10 @@ class Muon:
         for some, buffer in self.groups:
             grad = torch.stack([p.grad for p in some])
             buffer.mul_(self.momentum).add_(grad)
-            update = orthogonal_all(grad + self.momentum * buffer)
+            update = orthogonal(grad + self.momentum * buffer)
             factor = self.rate * scale * max(1, some[0].shape[0] / some[0].shape[1]) ** 0.5
             for p, u in zip(some, update):
                 p.mul_(1 - self.rate * scale * self.decay).add_(u, alpha=-factor)
-
-
-def orthogonal_all(g):
-    x = g.bfloat16()
-    tall = x.shape[-2] > x.shape[-1]
-    x = x.mT if tall else x
-    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
-    for _ in range(5):
-        a = x @ x.mT
-        b = -4.7750 * a + 2.0315 * (a @ a)
-        x = 3.4445 * x + b @ x
-    return (x.mT if tall else x).float()
 
 
 def loss_of(model, given, tokens, weight, dtype, far):
@@ -290,14 +278,7 @@ def main():
             print("4-bit from here", flush=True)
         scale = min(1, (step + 1) / 80) * min(1, max(0.01, (1 - done) / max(1e-9, 1 - o.hold)))
         total, each, w = loss_of(model, given, tokens, weight, torch.bfloat16, rng.random() < o.far)
-        for p in model.parameters():
-            p.grad = None
-        total.backward()
-        for group in adam.param_groups:
-            group["lr"] = 4e-3 * o.rate * scale
-        torch.nn.utils.clip_grad_norm_(others, 1.0)
-        adam.step()
-        muon.step(scale)
+        descend(model, total, adam, others, muon, 4e-3 * o.rate, scale)
         step += 1
         seen += tokens.numel()
         if step % 10 == 0:
