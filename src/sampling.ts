@@ -31,7 +31,7 @@ export interface SamplingSetting {
 const MOST = 2 ** 31 - 1
 const DRY = { ollama: false, local: true, acts: 'penalty' } as const
 
-export const SAMPLING: { readonly [N in SamplingName]: SamplingSetting } = {
+const TABLE = {
   temperature: { wire: 'temperature', least: 0, most: 2, usual: 1, acts: 'draw' },
   topP: { wire: 'top_p', least: 0, most: 1, usual: 1, acts: 'draw' },
   topK: { wire: 'top_k', least: -1, most: MOST, whole: true, floor: 0, usual: 0, local: true, acts: 'draw' },
@@ -47,7 +47,15 @@ export const SAMPLING: { readonly [N in SamplingName]: SamplingSetting } = {
   dryBase: { wire: 'dry_base', least: 1, most: 10, usual: 1.75, ...DRY },
   dryAllowedLength: { wire: 'dry_allowed_length', least: 1, most: MOST, whole: true, usual: 2, ...DRY },
   dryPenaltyLastN: { wire: 'dry_penalty_last_n', least: -1, most: MOST, whole: true, usual: -1, ...DRY },
-}
+} as const satisfies { readonly [N in SamplingName]: SamplingSetting }
+
+export const SAMPLING: { readonly [N in SamplingName]: SamplingSetting } = TABLE
+
+/** Those that what is drawn from hangs on, as a device is told them; what is absent is as usual. */
+export type DrawSettings = Pick<
+  Sampling,
+  { [N in SamplingName]: (typeof TABLE)[N]['acts'] extends 'draw' ? N : never }[SamplingName]
+>
 
 export const SAMPLING_NAMES = Object.keys(SAMPLING) as readonly SamplingName[]
 

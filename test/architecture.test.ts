@@ -90,7 +90,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   evidence: { holds: ['src/evidence'], imports: ['contract', 'platform', 'readers'] },
 
   // The decode loop, and the files of models.
-  'token model': { holds: ['src/decode/token-model.ts'] },
+  'token model': { holds: ['src/decode/token-model.ts'], imports: ['contract'] },
   // A question in words, which models elsewhere are asked in too.
   asking: { holds: ['src/decode/decide/questions.ts'], imports: ['contract'] },
   decode: {

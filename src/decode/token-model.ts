@@ -2,6 +2,7 @@
  * What the decode loop drives. Our own core implements it in batches, sampling on the device; WebLLM one sequence at a
  * time. A TokenModel knows tokens and nothing else: no text, no stop strings, no grammar beyond the mask of one step.
  */
+import type { DrawSettings } from '../sampling.js'
 
 export interface TokenModel {
   /** The number of logits per position. May exceed the tokenizer's vocabulary (padding): those are never sampled. */
@@ -78,7 +79,7 @@ export interface StepInput {
   readonly drafts?: readonly (SampleSettings | undefined)[]
 }
 
-export interface SampleSettings {
+export interface SampleSettings extends DrawSettings {
   /** 0 is greedy. */
   readonly temperature: number
   readonly topP: number
@@ -88,10 +89,6 @@ export interface SampleSettings {
   readonly index: number
   /** One bit per token, set if allowed; at least one bit is set. */
   readonly mask?: Uint32Array
-  /** Only so many of the likeliest tokens; absent: all. */
-  readonly topK?: number
-  /** Only tokens at least so likely as this share of the likeliest; absent: all. */
-  readonly minP?: number
   /** The tokens said so far, a bit each, prompt and answer; their logits are divided, or below 0 multiplied, by `by`. */
   readonly repeats?: { readonly tokens: Uint32Array; readonly by: number }
   readonly presencePenalty: number

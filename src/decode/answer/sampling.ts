@@ -1,5 +1,5 @@
 import type { ChatCall, TokenLogprob } from '../../engine.js'
-import { SAMPLING, SAMPLING_NAMES } from '../../sampling.js'
+import { type DrawSettings, SAMPLING, SAMPLING_NAMES } from '../../sampling.js'
 import type { SettledSampling } from '../recommended.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
@@ -14,8 +14,8 @@ export const GREEDY: SampleSettings = {
   frequencyPenalty: 0,
 }
 
-/** Numbers that what is drawn from hangs on; those that are as usual may be absent, but for two. */
-export type Drawn = Pick<SampleSettings, 'temperature' | 'topP' | 'topK' | 'minP'>
+/** What is drawn from hangs on these; those that are as usual may be absent, but for two. */
+export type Drawn = DrawSettings & Pick<SampleSettings, 'temperature' | 'topP'>
 
 export function drawnBy(sampling: SettledSampling): Drawn {
   const { temperature, topP } = sampling

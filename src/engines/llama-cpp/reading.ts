@@ -6,7 +6,7 @@
 import { type Sampled, type SampleSettings, UNDRAWN } from '../../decode/token-model.js'
 import type { SampleRow } from '../webgpu/contract.js'
 import { sampleRow as rowOf } from '../webgpu/model/settings.js'
-import { sampleRow, tells } from '../webgpu/sampling.js'
+import { needsAll, sampleRow, uncut } from '../webgpu/sampling.js'
 import type { LogitsAsked } from './library.js'
 
 /** Read of a position: all, those that a mask allows, or the greatest. */
@@ -38,7 +38,7 @@ export function readingOf(wanted: LogitsWanted): LogitsAsked {
 /** What is read first for these settings; `tokens`: of the vocabulary. */
 export function firstReading(settings: SampleSettings, tokens: number): LogitsWanted {
   const row = rowOf(settings, 0)
-  if (tells(row)) return ALL
+  if (needsAll(row)) return ALL
   const allowed = allowedBy(row.mask, FEW_ALLOWED, tokens)
   if (allowed) return { kind: 'allowed', tokens: allowed }
   if (tokens <= FEW_TOKENS || mayRaise(row)) return ALL
@@ -111,10 +111,9 @@ export class Drawer {
     const most = this.#with(row, told, least)
     if (!told.has(most.token) || this.#with(row, told, NEVER).token !== most.token) return undefined
     // A token that was made less likely may have fallen below others that were not read: then it must win without floors.
-    const cuts = row.topP < 1 || row.topK !== undefined || row.minP !== undefined
-    if (cuts && (row.adjust || row.repeats)) {
-      const { topK: _, minP: __, ...open } = row
-      if (this.#with({ ...open, topP: 1 }, told, least).token !== most.token) return undefined
+    const open = uncut(row)
+    if (open !== row && (row.adjust || row.repeats)) {
+      if (this.#with(open, told, least).token !== most.token) return undefined
     }
     return most
   }

@@ -37,9 +37,22 @@ export function gumbel(key: number, token: number): number {
 /** No g is greater: that of the greatest fraction. */
 export const GUMBEL_MAX = -Math.log(-Math.log(1 - 1 / 16777216))
 
+/** The numbers of a draw as devices are told them, in f32; -1 is no reach. */
+export function drawNumbers(row: SampleRow) {
+  const { temperature, topP, topK = 0 } = row
+  const reach = reachOf(row)
+  return { temperature, topP, topK: Math.min(topK, 2 ** 24), reach: Number.isFinite(reach) ? reach : -1 }
+}
+
 /** How far below the greatest l' minP lets a token lie. In f32, as both devices subtract it. */
-export function reachOf({ temperature, minP = 0 }: SampleRow): number {
+function reachOf({ temperature, minP = 0 }: SampleRow): number {
   return minP > 0 ? Math.fround(-temperature * Math.log(minP)) : Number.POSITIVE_INFINITY
+}
+
+/** The same draw from all tokens that the mask allows; the row itself where nothing else is kept from it. */
+export function uncut(row: SampleRow): SampleRow {
+  const { topK, minP, ...open } = row
+  return topK === undefined && minP === undefined && row.topP >= 1 ? row : { ...open, topP: 1 }
 }
 
 /** What logits of repeated tokens are multiplied by, above 0 and not: a product is the same in f32 everywhere. */
@@ -71,6 +84,9 @@ export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, 
 /** Whether anything is to be told beside the token. */
 export const tells = ({ topLogprobs, among, admitted }: SampleRow): boolean =>
   topLogprobs !== undefined || among !== undefined || admitted === true
+
+/** Whether the draw cannot be told from the greatest logits alone. */
+export const needsAll = tells
 
 /** l' into `out`, -Infinity where the mask forbids; returns the greatest. */
 function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {
@@ -111,28 +127,36 @@ export function repeat(
   }
 }
 
-/** Forbids what lies below the floor. */
-function raiseFloor(values: Float32Array, tokens: number, row: SampleRow, greatest: number): void {
-  const { topK } = row
-  const least = topK === undefined ? Number.NEGATIVE_INFINITY : kthGreatest(values, tokens, topK, greatest)
-  const floor = Math.max(least, Math.fround(greatest - reachOf(row)))
-  if (floor === Number.NEGATIVE_INFINITY) return
-  for (let t = 0; t < tokens; t++) if (values[t]! < floor) values[t] = Number.NEGATIVE_INFINITY
+/** Those of the values that are not below `least`, in a copy. */
+export type From = (least: number) => Float32Array
+
+/** Between which values those lie of which one is drawn; -Infinity: from the least. */
+export function rangeOf(row: SampleRow, greatest: number, from: From): readonly [least: number, most: number] {
+  const least = row.topK === undefined ? Number.NEGATIVE_INFINITY : kthGreatest(row.topK, greatest, from)
+  return [Math.max(least, Math.fround(greatest - reachOf(row))), greatest]
 }
 
+/** The least number that f32 has. */
+const LEAST = -3.4028234663852886e38
+
 /** -Infinity where there are not so many. Values far below the greatest seldom have to be sorted. */
-function kthGreatest(values: Float32Array, tokens: number, k: number, greatest: number): number {
+function kthGreatest(k: number, greatest: number, from: From): number {
   for (let reach = 4; ; reach *= 4) {
     const all = reach > 1e6
-    const floor = all ? -Number.MAX_VALUE : greatest - reach
-    const near = values.subarray(0, tokens).filter((value) => value >= floor)
+    const near = from(all ? LEAST : greatest - reach)
     if (near.length >= k) return near.sort()[near.length - k]!
     if (all) return Number.NEGATIVE_INFINITY
   }
 }
 
-function draw(values: Float32Array, tokens: number, row: SampleRow, greatest: number): number {
-  raiseFloor(values, tokens, row, greatest)
+function draw(values: Float32Array, tokens: number, row: SampleRow, all: number): number {
+  const from: From = (least) => values.subarray(0, tokens).filter((value) => value >= least)
+  const [floor, greatest] = rangeOf(row, all, from)
+  if (floor > Number.NEGATIVE_INFINITY || greatest < all) {
+    for (let t = 0; t < tokens; t++) {
+      if (values[t]! < floor || values[t]! > greatest) values[t] = Number.NEGATIVE_INFINITY
+    }
+  }
   const inverse = 1 / row.temperature
   const least = row.topP < 1 ? nucleus(values, tokens, row, greatest) : Number.NEGATIVE_INFINITY
   const key = drawKey(row.seed, row.index)

@@ -4,14 +4,12 @@
  */
 import { UNDRAWN } from '../../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../contract.js'
-import { drawKey, gumbel, logSumExp, reachOf, repeat, tells } from '../sampling.js'
+import { drawKey, gumbel, logSumExp, rangeOf, repeat, tells } from '../sampling.js'
 import type { DeviceMemory } from './memory.js'
 import type { Kernels } from './wasm.js'
 
 /** More than the kernels' rounding: f32 puts e^x off by up to 87 * 2^-22. */
 const SLACK = 1e-4
-/** The least number that f32 has. */
-const LEAST = -3.4028234663852886e38
 /** Times zero it is still zero in f32; anything else that it is multiplied with ends far below e^-87. */
 const GREATEST_INVERSE = 1e30
 
@@ -100,38 +98,27 @@ export class CpuSampler implements Sampler {
     return this.#collect(values, greatest)[0] ?? 0
   }
 
-  /** Where the values stand of which none lies below the floor: others are forbidden, in a copy. */
-  #floored(values: number, row: SampleRow, greatest: number): number {
-    const least = row.topK === undefined ? Number.NEGATIVE_INFINITY : this.#kthGreatest(values, row.topK, greatest)
-    const floor = Math.max(least, Math.fround(greatest - reachOf(row)))
-    if (floor === Number.NEGATIVE_INFINITY) return values
+  /** Where the values stand of which one is drawn, and the greatest of them: others are forbidden, in a copy. */
+  #narrowed(values: number, row: SampleRow, greatest: number): readonly [values: number, greatest: number] {
     const { f32 } = this.#memory
-    const ids = this.#collect(values, floor)
-    const kept = Float32Array.from(ids, (id) => f32[values / 4 + id]!)
+    const of = (ids: Int32Array) => Float32Array.from(ids, (id) => f32[values / 4 + id]!)
+    const [least, most] = rangeOf(row, greatest, (floor) => of(this.#collect(values, floor)))
+    if (least === Number.NEGATIVE_INFINITY && most === greatest) return [values, greatest]
+    const ids = this.#collect(values, least)
+    const kept = of(ids)
     const at = this.#values / 4
     f32.fill(Number.NEGATIVE_INFINITY, at, at + this.shape.tokens)
-    for (let i = 0; i < kept.length; i++) f32[at + ids[i]!] = kept[i]!
-    return this.#values
-  }
-
-  /** -Infinity where there are not so many. */
-  #kthGreatest(values: number, k: number, greatest: number): number {
-    const { f32 } = this.#memory
-    for (let reach = 4; ; reach *= 4) {
-      const all = reach > 1e6
-      const ids = this.#collect(values, all ? LEAST : greatest - reach)
-      if (ids.length >= k) return Float32Array.from(ids, (id) => f32[values / 4 + id]!).sort()[ids.length - k]!
-      if (all) return Number.NEGATIVE_INFINITY
-    }
+    for (let i = 0; i < kept.length; i++) if (kept[i]! <= most) f32[at + ids[i]!] = kept[i]!
+    return [this.#values, most]
   }
 
   /**
    * The winner of the race among all tokens, if it stands in the nucleus. If not, the nucleus lies wholly above it, and
    * so does the winner: the next race is among those above alone. No race needs anything sorted.
    */
-  #draw(all: number, row: SampleRow, greatest: number): number {
+  #draw(all: number, row: SampleRow, most: number): number {
     const { tokens } = this.shape
-    const values = this.#floored(all, row, greatest)
+    const [values, greatest] = this.#narrowed(all, row, most)
     const { f32 } = this.#memory
     const key = drawKey(row.seed, row.index)
     const inverse = Math.min(1 / row.temperature, GREATEST_INVERSE)

@@ -83,7 +83,7 @@ fn boundOf(lane: u32, row: u32, wanted: u32, greatest: f32) -> f32 {
   return low;
 }
 
-/** The race among the values above \`value\` and not below \`least\`, and their mass. */
+/** The race among the values above \`value\`, between \`least\` and \`greatest\`, and their mass. */
 fn above(lane: u32, row: u32, value: f32, least: f32, greatest: f32, inverse: f32, key: u32) -> vec4<f32> {
   var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
   for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
@@ -93,19 +93,20 @@ fn above(lane: u32, row: u32, value: f32, least: f32, greatest: f32, inverse: f3
       let token = chunk * ${CHUNK}u + i;
       if (token >= ${tokens}u) { break; }
       let own = values[row * ${tokens}u + token];
-      if (own > value && own >= least) { mine = raced(mine, token, (own - greatest) * inverse, key); }
+      if (own > value && own >= least && own <= greatest) { mine = raced(mine, token, (own - greatest) * inverse, key); }
     }
   }
   return everyone(lane, mine);
 }
 
-fn drawn(lane: u32, row: u32, greatest: f32, settings: Job) -> u32 {
+fn drawn(lane: u32, row: u32, all: f32, settings: Job) -> u32 {
   let inverse = 1.0 / settings.temperature;
+  var greatest = all;
   var least = LOW;
-  if (settings.reach >= 0.0) { least = greatest - settings.reach; }
-  if (settings.topK > 0u) { least = max(least, boundOf(lane, row, settings.topK, greatest)); }
+  if (settings.topK > 0.0) { least = boundOf(lane, row, u32(settings.topK), greatest); }
+  if (settings.reach >= 0.0) { least = max(least, greatest - settings.reach); }
   var first: vec4<f32>;
-  if (least > LOW) {
+  if (least > LOW || greatest < all) {
     first = above(lane, row, LOW, least, greatest, inverse, settings.key);
   } else {
     var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);

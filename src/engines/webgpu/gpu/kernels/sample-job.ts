@@ -1,10 +1,15 @@
 /** What is to be sampled, as words of one buffer, and how the answer is read. */
 import { MOST_AMONG, UNDRAWN } from '../../../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type SamplerShape } from '../../contract.js'
-import { drawKey, reachOf, repeatFactors, tells } from '../../sampling.js'
+import { drawKey, drawNumbers, repeatFactors, tells } from '../../sampling.js'
 
-/** Words per row, from word 0: see `JOB`. */
-const ROW_WORDS = 19
+/** What a row is told by, a word each: the numbers of its draw, then counts and places of lists in the same buffer. */
+const FLOATS = [...Object.keys(drawNumbers({ slot: 0, temperature: 0, topP: 1, seed: 0, index: 0 })), 'above', 'below']
+const COUNTS = [
+  ...['key', 'slot', 'mask', 'maskWords', 'adjust', 'adjustCount', 'wanted', 'top', 'repeats', 'repeatWords'],
+  ...['among', 'amongCount', 'admitted'],
+] as const
+const ROW_WORDS = FLOATS.length + COUNTS.length
 /** Words of an answer: token, log probability, alternatives in pairs, then what is allowed altogether. */
 export const ADMITTED_WORD = 2 + 2 * MAX_TOP
 export const RESULT_WORDS = ADMITTED_WORD + 1
@@ -17,19 +22,13 @@ export const resultWords = (rows: number, among: boolean): number => amongAt(row
 /** In place of a token: see `UNDRAWN`. */
 export const UNDRAWN_WORD = 0xffffffff
 
+const word = (i: number) => `job[at + ${i}u]`
+
 export const JOB = /* wgsl */ `
-struct Job {
-  temperature: f32, topP: f32, key: u32, slot: u32,
-  mask: u32, maskWords: u32, adjust: u32, adjustCount: u32, wanted: u32, top: u32,
-  topK: u32, reach: f32, repeats: u32, repeatWords: u32, above: f32, below: f32,
-  among: u32, amongCount: u32, admitted: u32,
-}
+struct Job { ${FLOATS.map((name) => `${name}: f32`).join(', ')}, ${COUNTS.map((name) => `${name}: u32`).join(', ')} }
 fn jobOf(row: u32) -> Job {
   let at = row * ${ROW_WORDS}u;
-  return Job(bitcast<f32>(job[at]), bitcast<f32>(job[at + 1u]), job[at + 2u], job[at + 3u], job[at + 4u], job[at + 5u],
-    job[at + 6u], job[at + 7u], job[at + 8u], job[at + 9u], job[at + 10u], bitcast<f32>(job[at + 11u]), job[at + 12u],
-    job[at + 13u], bitcast<f32>(job[at + 14u]), bitcast<f32>(job[at + 15u]), job[at + 16u],
-    job[at + 17u], job[at + 18u]);
+  return Job(${[...FLOATS.map((_, i) => `bitcast<f32>(${word(i)})`), ...COUNTS.map((_, i) => word(FLOATS.length + i))].join(', ')});
 }
 `
 
@@ -42,44 +41,33 @@ export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> 
   const words = new Uint32Array(length)
   const floats = new Float32Array(words.buffer)
   let end = rows.length * ROW_WORDS
+  const list = (values: ArrayLike<number> | undefined) => {
+    if (!values) return [0, 0] as const
+    words.set(values, end)
+    end += values.length
+    return [end - values.length, values.length] as const
+  }
   rows.forEach((row, i) => {
-    const at = i * ROW_WORDS
-    floats[at] = row.temperature
-    floats[at + 1] = row.topP
-    words[at + 2] = drawKey(row.seed, row.index)
-    words[at + 3] = row.slot
-    if (row.mask) {
-      words.set(row.mask, end)
-      words.set([end, row.mask.length], at + 4)
-      end += row.mask.length
+    const [mask, maskWords] = list(row.mask)
+    const { tokens, deltas } = row.adjust ?? { tokens: [], deltas: [] }
+    const adjust = end
+    tokens.forEach((token, k) => {
+      words[end + 2 * k] = token
+      floats[end + 2 * k + 1] = deltas[k]!
+    })
+    end += 2 * tokens.length
+    const [repeats, repeatWords] = list(row.repeats?.tokens)
+    const [among, amongCount] = list(row.among)
+    const counts: Record<(typeof COUNTS)[number], number> = {
+      ...{ key: drawKey(row.seed, row.index), slot: row.slot, mask, maskWords, adjust, adjustCount: tokens.length },
+      ...{ repeats, repeatWords, among, amongCount, admitted: row.admitted ? 1 : 0 },
+      ...{ wanted: tells(row) ? 1 : 0, top: Math.min(row.topLogprobs ?? 0, MAX_TOP) },
     }
-    if (row.adjust) {
-      const { tokens, deltas } = row.adjust
-      words.set([end, tokens.length], at + 6)
-      tokens.forEach((token, k) => {
-        words[end + 2 * k] = token
-        floats[end + 2 * k + 1] = deltas[k]!
-      })
-      end += 2 * tokens.length
-    }
-    if (row.repeats) {
-      const { tokens, by } = row.repeats
-      words.set(tokens, end)
-      words.set([end, tokens.length], at + 12)
-      floats.set(repeatFactors(by), at + 14)
-      end += tokens.length
-    }
-    if (row.among) {
-      words.set(row.among, end)
-      words.set([end, row.among.length], at + 16)
-      end += row.among.length
-    }
-    words[at + 10] = row.topK ?? 0
-    const reach = reachOf(row)
-    floats[at + 11] = Number.isFinite(reach) ? reach : -1
-    words[at + 8] = tells(row) ? 1 : 0
-    words[at + 18] = row.admitted ? 1 : 0
-    words[at + 9] = Math.min(row.topLogprobs ?? 0, MAX_TOP)
+    floats.set([...Object.values(drawNumbers(row)), ...repeatFactors(row.repeats?.by ?? 1)], i * ROW_WORDS)
+    words.set(
+      COUNTS.map((name) => counts[name]),
+      i * ROW_WORDS + FLOATS.length,
+    )
   })
   return words
 }
