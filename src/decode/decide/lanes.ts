@@ -104,11 +104,9 @@ export abstract class AskingLane extends ReadingLane {
   }
 }
 
-/** Read up to one place after the other, of which the model tells a row each. */
+/** Read from its first place to its last as a whole, of which the model tells a row each. */
 export class RowsLane extends AskingLane {
-  readonly #stem: readonly number[]
-  readonly #rows: Rows
-  readonly #whole: (lane: RowsLane) => void
+  readonly #scores: PlaceScores
 
   constructor(
     stem: readonly number[],
@@ -117,17 +115,40 @@ export class RowsLane extends AskingLane {
     whole: (lane: RowsLane) => void,
     failed: (error: unknown) => void,
   ) {
-    super(stem.slice(0, rows.next! + 1), pieces, failed)
-    this.#stem = stem
-    this.#rows = rows
-    this.#whole = whole
+    super(stem, pieces, failed)
+    this.#scores = new PlaceScores(rows, () => whole(this))
   }
 
-  take({ row }: Sampled): void {
-    this.#rows.take(row!)
-    const { next } = this.#rows
-    if (next === undefined) this.#whole(this)
-    else this.tokens = this.#stem.slice(0, next + 1)
+  override get scores(): LaneScores {
+    return this.#scores
+  }
+
+  take(): void {}
+}
+
+/** All rows between two places come along: they are short, and read with the same tokens. */
+class PlaceScores implements LaneScores {
+  readonly #rows: Rows
+  readonly #whole: () => void
+  scored: number
+
+  constructor(rows: Rows, whole: () => void) {
+    this.#rows = rows
+    this.#whole = whole
+    this.scored = rows.first
+  }
+
+  get open(): number {
+    return this.#rows.last + 1 - this.scored
+  }
+
+  settings(): SampleSettings {
+    return GREEDY
+  }
+
+  take(sampled: readonly Sampled[]): void {
+    for (const { row } of sampled) this.#rows.take(this.scored++, row!)
+    if (this.open === 0) this.#whole()
   }
 }
 

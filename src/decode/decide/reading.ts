@@ -95,8 +95,7 @@ class Reading {
   }
 
   #rows(stem: readonly number[], rows: Rows): AskingLane {
-    const stops = [this.#state.reads, ...rows.places.map((place) => place + 1)]
-    const pieces = piecesOf(stops, this.#parts.model)
+    const pieces = piecesOf([this.#state.reads, rows.first, stem.length], this.#parts.model)
     return new RowsLane(stem, rows, pieces, (lane) => this.#over(lane), this.#reject)
   }
 

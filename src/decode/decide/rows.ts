@@ -1,19 +1,24 @@
 /** What the head makes of some places of a question, the last of which points at one of those before it. */
 export class Rows {
-  readonly places: readonly number[]
+  readonly #places: readonly number[]
   readonly #found: Float32Array[] = []
 
+  /** In their order. */
   constructor(places: readonly number[]) {
-    this.places = places
+    this.#places = places
   }
 
-  /** The place that is to be read next; undefined: all have been. */
-  get next(): number | undefined {
-    return this.places[this.#found.length]
+  get first(): number {
+    return this.#places[0]!
   }
 
-  take(row: Float32Array): void {
-    this.#found.push(row)
+  get last(): number {
+    return this.#places.at(-1)!
+  }
+
+  /** Of any place, one after the other. */
+  take(place: number, row: Float32Array): void {
+    if (place === this.#places[this.#found.length]) this.#found.push(row)
   }
 
   scores(): number[] {

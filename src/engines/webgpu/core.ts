@@ -28,6 +28,8 @@ export interface CoreParts {
   readonly maxChunk: number
   /** Tokens of one pass. */
   readonly rows: number
+  /** Rows of a pass that go through the head. */
+  readonly wanted: number
   readonly fingerprint: string
   /** Frees all that was made on the device. */
   readonly release: () => void
@@ -66,9 +68,9 @@ export class Core implements TokenModel {
     return this.#parts.decoder.rowLength
   }
 
-  /** No more than the largest batch has: that much room for logits there is. */
+  /** That much room for logits there is: as the largest batch has sequences, or rows where a head makes rows. */
   get maxSamples(): number {
-    return this.maxBatch
+    return this.#parts.wanted
   }
 
   get fewTokens(): number | undefined {
@@ -110,8 +112,9 @@ export class Core implements TokenModel {
 
   async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
     this.#check(batch, 0)
-    const drafts = draftsOf(batch)
-    const slots = this.#slots.take(batch.length + drafts)
+    // Where nothing is drawn nothing is kept.
+    const drawn = this.rowLength === undefined ? batch.length + draftsOf(batch) : 0
+    const slots = this.#slots.take(drawn)
     try {
       const passes = this.#plan(batch)
       this.#hold(batch)
@@ -193,6 +196,7 @@ export class Core implements TokenModel {
     if (samples > this.maxSamples) {
       throw new RangeError(`A step samples at most ${this.maxSamples} positions.`)
     }
+    const longest = this.rowLength === undefined ? PAGE : this.#parts.rows
     const seen = new Set<Sequence>()
     let pages = 0
     for (const { sequence, tokens, sample, drafts } of batch) {
@@ -202,8 +206,8 @@ export class Core implements TokenModel {
       if (seen.has(sequence)) throw new TypeError('A step was given the same sequence twice.')
       seen.add(sequence)
       this.#checkTokens(tokens)
-      if (drafts && (!sample || tokens.length > PAGE || drafts.length >= tokens.length)) {
-        throw new RangeError(`${drafts.length} drafts go with more tokens than that, at most ${PAGE}, and a sample.`)
+      if (drafts && (!sample || tokens.length > longest || drafts.length >= tokens.length)) {
+        throw new RangeError(`${drafts.length} drafts go with more tokens than that, at most ${longest}, and a sample.`)
       }
       const length = sequence.length + tokens.length + ahead
       if (length > this.contextLength) throw tooLong(this.contextLength, length)

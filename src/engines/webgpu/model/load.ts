@@ -37,7 +37,7 @@ export async function loadPlanned(
   { model, tensors, size }: LoadPlan,
   options: LoadOptions = {},
 ): Promise<Core> {
-  const { contextLength, maxBatch, maxChunk, rows, cacheType, pages } = size
+  const { contextLength, maxBatch, maxChunk, rows, wanted, cacheType, pages } = size
   const { vocabulary } = model
   const loader = new TensorLoader(device, source, options.signal)
   try {
@@ -47,7 +47,7 @@ export async function loadPlanned(
     const known = Math.min(options.tokens ?? vocabulary, vocabulary)
     const sampler = device.sampler({ vocabulary, tokens: known, rows: maxBatch, slots: 4 * maxBatch })
     loader.made.push(sampler)
-    const decoder = new Decoder(device, model, weights, kept, rows, maxBatch)
+    const decoder = new Decoder(device, model, weights, kept, rows, wanted)
     loader.made.push(decoder)
     // A GPU says late that it had no room; what runs later must not find that out.
     await device.idle()
@@ -62,6 +62,7 @@ export async function loadPlanned(
       maxBatch,
       maxChunk,
       rows,
+      wanted,
       fingerprint: fingerprint(source.digest, device, { model, embedding: tensors.embedding, cacheType }),
       release: () => {
         free(loader.made)

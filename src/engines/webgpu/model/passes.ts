@@ -26,8 +26,11 @@ export interface PassLimits {
   readonly marks?: boolean
 }
 
-/** A prompt's end: more answers to it, and others to its like, begin where all of it but the last token has been fed. */
-const isMarked = ({ tokens, sample }: StepInput) => sample !== undefined && tokens.length > PAGE
+/**
+ * A prompt's end: more answers to it, and others to its like, begin where all of it but the last token has been fed. What
+ * is asked about more of its tokens is no such end.
+ */
+const isMarked = ({ tokens, sample, drafts }: StepInput) => sample !== undefined && !drafts && tokens.length > PAGE
 
 /**
  * A sequence that appends few tokens is never put beside

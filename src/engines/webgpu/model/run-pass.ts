@@ -47,6 +47,8 @@ export function submitSpans(
   /** For what drafts draw: a slot for each, none of which a later pass begins with. */
   spare: readonly number[] = [],
 ): Promise<PassResult[]> {
+  const { device, decoder, sampler, kept } = parts
+  const draws = decoder.rowLength === undefined
   const spans: Span[] = []
   const changed = { full: new Changes(), windows: new Changes() }
   const samples: SampleRow[] = []
@@ -65,12 +67,11 @@ export function submitSpans(
     for (const [i, draft] of drafts.entries()) {
       if (!draft) continue
       wanted.push(row - 1 - drafts.length + i)
-      samples.push(sampleRow(draft, spare[drafted++]!))
+      if (draws) samples.push(sampleRow(draft, spare[drafted++]!))
     }
     wanted.push(row - 1)
-    samples.push(sampleRow(sample, slots[input]!))
+    if (draws) samples.push(sampleRow(sample, slots[input]!))
   }
-  const { device, decoder, sampler, kept } = parts
   const pass = device.begin({ spans, sampler })
   for (const cache of kept.caches) {
     const { cleared, copies } = cache.shape.sliding ? changed.windows : changed.full

@@ -33,6 +33,8 @@ export interface ModelSize {
   readonly maxChunk: number
   /** Tokens of one pass. */
   readonly rows: number
+  /** Rows of a pass that go through the head. */
+  readonly wanted: number
   readonly cacheType: CacheType
   readonly pages: number
   /** Of the window, and how many there are of layers that keep no more; 0: none does. */
@@ -93,7 +95,9 @@ export function sizeOf(
   const host = sum((tensors.beside?.tables ?? []).map(hostBytes))
   const slots = stateSlots(kept, maxBatch)
   const states = slots * 4 * sum(kept.states)
-  const work = workBytes(model, device, { rows, maxBatch, context })
+  // Rows of a head of its own are short, and all of a question may be asked for at once.
+  const wanted = model.rowLength === undefined ? maxBatch : rows
+  const work = workBytes(model, device, { rows, maxBatch, wanted, context })
   const ofStates = states > 0 ? `, ${bytes(states)} for states` : ''
   const parts = `${bytes(weights)} for weights, ${bytes(work)} for work${ofStates}`
   const fixed = weights + work + states
@@ -106,6 +110,7 @@ export function sizeOf(
     maxBatch,
     maxChunk,
     rows,
+    wanted,
     cacheType,
     pages: plan.pages,
     window: plan.window,
@@ -159,12 +164,13 @@ function isWide(source: Pick<WeightOutline, 'naming' | 'names' | 'describe'>): b
 interface Work {
   readonly rows: number
   readonly maxBatch: number
+  readonly wanted: number
   readonly context: number
 }
 
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
-  const { rows, maxBatch, context } = of
+  const { rows, maxBatch, wanted, context } = of
   const { hidden, vocabulary, rowLength = vocabulary, layers, beside, border = Number.POSITIVE_INFINITY } = model
   // Those of short texts stand beside those of long ones.
   const positions = context + (context > border ? border : 0)
@@ -179,12 +185,12 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const apart = (joinsApart(model) ? 1 : 0) + (normsApart(model) ? 1 : 0)
   const perRow = (2 + apart) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
   const perLogits = (normsApart(model) ? 3 : 2) * hidden + sum(mixed) + rowLength
-  const given = beside ? (2 * rows + maxBatch) * layers.length * beside.size + rows * beside.size : 0
+  const given = beside ? (2 * rows + wanted) * layers.length * beside.size + rows * beside.size : 0
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'
-  const prepared = cpu ? rows * (hidden + sum(mixed) + within) + maxBatch * (hidden + sum(mixed)) : 0
+  const prepared = cpu ? rows * (hidden + sum(mixed) + within) + wanted * (hidden + sum(mixed)) : 0
   const sampler = (cpu ? 4 : maxBatch) * vocabulary
-  return 4 * (rows * perRow + maxBatch * perLogits + given + prepared + sampler + positions * sum(angles.values()))
+  return 4 * (rows * perRow + wanted * perLogits + given + prepared + sampler + positions * sum(angles.values()))
 }
 
 interface RoomOfLayers extends Readonly<Record<'input' | 'between' | 'mixed', ReadonlySet<number>>> {
