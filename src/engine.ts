@@ -53,7 +53,7 @@ export interface Capabilities {
    */
   readonly calibrated?: boolean
   /**
-   * Draw as servers of open models do: `topK`, `minP`, `repetitionPenalty` and DRY, `minTokens`, `stopTokens`, `ignoreEnds`.
+   * Draw as servers of open models do: `topK`, `minP`, `typicalP`, `repetitionPenalty` and DRY, `minTokens`, `stopTokens`, `ignoreEnds`.
    * @default false
    */
   readonly sampling?: boolean
@@ -222,6 +222,11 @@ export interface Sampling {
   readonly topK?: number
   /** Only tokens at least so likely as this share of the likeliest, after the temperature; 0, and usual: all. */
   readonly minP?: number
+  /**
+   * Locally typical sampling: of those that `topK` leaves, before the temperature, only tokens whose surprise is nearest to
+   * the one that is to be expected, until they hold more than this share of the mass. 1, and usual: all.
+   */
+  readonly typicalP?: number
   /** Logits of tokens that prompt or answer hold are divided by it where they are above 0, else multiplied; usual: 1. */
   readonly repetitionPenalty?: number
   /**

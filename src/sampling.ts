@@ -36,6 +36,7 @@ const TABLE = {
   topP: { wire: 'top_p', least: 0, most: 1, usual: 1, acts: 'draw' },
   topK: { wire: 'top_k', least: -1, most: MOST, whole: true, floor: 0, usual: 0, local: true, acts: 'draw' },
   minP: { wire: 'min_p', least: 0, most: 1, usual: 0, local: true, acts: 'draw' },
+  typicalP: { wire: 'typical_p', least: 0, most: 1, usual: 1, local: true, acts: 'draw' },
   presencePenalty: { wire: 'presence_penalty', least: -2, most: 2, usual: 0, acts: 'penalty' },
   frequencyPenalty: { wire: 'frequency_penalty', least: -2, most: 2, usual: 0, acts: 'penalty' },
   // Wide enough for any use, and far from where numbers of 32 bits end.

@@ -148,7 +148,7 @@ describe('a chat', () => {
   test('hands on its options, and names those that nothing here has', async () => {
     const { post, calls } = service()
     const options = {
-      ...{ temperature: 0.8, top_k: 20, top_p: 0.9, min_p: 0.1, repeat_penalty: 1.2, seed: 42 },
+      ...{ temperature: 0.8, top_k: 20, top_p: 0.9, min_p: 0.1, typical_p: 0.7, repeat_penalty: 1.2, seed: 42 },
       ...{ presence_penalty: 1.5, frequency_penalty: 1, num_predict: 100, stop: ['\n', 'user:'] },
     }
     const { headers } = await post('/api/chat', {
@@ -160,7 +160,7 @@ describe('a chat', () => {
     expect(calls[0]).toMatchObject({
       ...{ maxTokens: 100, stop: ['\n', 'user:'] },
       sampling: {
-        ...{ temperature: 0.8, topK: 20, topP: 0.9, minP: 0.1, repetitionPenalty: 1.2, seed: 42 },
+        ...{ temperature: 0.8, topK: 20, topP: 0.9, minP: 0.1, typicalP: 0.7, repetitionPenalty: 1.2, seed: 42 },
         ...{ presencePenalty: 1.5, frequencyPenalty: 1 },
       },
     })

@@ -54,6 +54,7 @@ const KINDS: readonly [string, Partial<SampleSettings>][] = [
   ['penalties', { presencePenalty: 1.5, frequencyPenalty: 1, counts, topP: 0.9, topK: 200 }],
   ['a bias for one', { logitBias: new Map([[17, 9]]) }],
   ['a bias against many', { logitBias: new Map([...Array(90).keys()].map((id) => [id * 11, -100])), topP: 0.95 }],
+  ['the typical', { typicalP: 0.4 }],
   ['log probabilities', { topLogprobs: 3 }],
 ]
 

@@ -3,9 +3,11 @@
  * tests compare the two.
  *
  * With l' = logit, made less likely where it repeats, + adjustment, for the tokens that the mask allows: temperature 0
- * takes the greatest l'. Otherwise only those at or above a floor stay: of the topK greatest, and not further below the
- * greatest than minP lets them lie. p = softmax(l' / temperature) of these; the nucleus is the smallest set of most likely tokens that holds at least topP of the
- * mass, tokens as likely as the last of them included; and the token is the argmax of l' / temperature + g(token) over
+ * takes the greatest l'. Otherwise only those stay that are of the topK greatest; of the softmax of their l', those whose
+ * surprise is nearest to its entropy, until they hold more than typicalP of the mass (Meister and others 2022, as llama.cpp
+ * has it: before the temperature); and that lie no further below the greatest left than minP lets them.
+ * p = softmax(l' / temperature) of these; the nucleus is the smallest set of most likely tokens that holds at least topP of
+ * the mass, tokens as likely as the last of them included, as they are above; and the token is the argmax of l' / temperature + g(token) over
  * the nucleus, with g Gumbel-distributed, which draws a token with its probability. g depends on seed, index and token
  * alone: not on the order of a sum, the batch or the device. Ties go to the lowest id. Where some logit is infinite or
  * not a number nothing is drawn: `UNDRAWN`.
@@ -39,9 +41,9 @@ export const GUMBEL_MAX = -Math.log(-Math.log(1 - 1 / 16777216))
 
 /** The numbers of a draw as devices are told them, in f32; -1 is no reach. */
 export function drawNumbers(row: SampleRow) {
-  const { temperature, topP, topK = 0 } = row
+  const { temperature, topP, topK = 0, typicalP = 1 } = row
   const reach = reachOf(row)
-  return { temperature, topP, topK: Math.min(topK, 2 ** 24), reach: Number.isFinite(reach) ? reach : -1 }
+  return { temperature, topP, typicalP, topK: Math.min(topK, 2 ** 24), reach: Number.isFinite(reach) ? reach : -1 }
 }
 
 /** How far below the greatest l' minP lets a token lie. In f32, as both devices subtract it. */
@@ -51,8 +53,10 @@ function reachOf({ temperature, minP = 0 }: SampleRow): number {
 
 /** The same draw from all tokens that the mask allows; the row itself where nothing else is kept from it. */
 export function uncut(row: SampleRow): SampleRow {
-  const { topK, minP, ...open } = row
-  return topK === undefined && minP === undefined && row.topP >= 1 ? row : { ...open, topP: 1 }
+  const { topK, minP, typicalP, ...open } = row
+  return topK === undefined && minP === undefined && typicalP === undefined && row.topP >= 1
+    ? row
+    : { ...open, topP: 1 }
 }
 
 /** What logits of repeated tokens are multiplied by, above 0 and not: a product is the same in f32 everywhere. */
@@ -86,7 +90,7 @@ export const tells = ({ topLogprobs, among, admitted }: SampleRow): boolean =>
   topLogprobs !== undefined || among !== undefined || admitted === true
 
 /** Whether the draw cannot be told from the greatest logits alone. */
-export const needsAll = tells
+export const needsAll = (row: SampleRow): boolean => tells(row) || row.typicalP !== undefined
 
 /** l' into `out`, -Infinity where the mask forbids; returns the greatest. */
 function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {
@@ -132,8 +136,41 @@ export type From = (least: number) => Float32Array
 
 /** Between which values those lie of which one is drawn; -Infinity: from the least. */
 export function rangeOf(row: SampleRow, greatest: number, from: From): readonly [least: number, most: number] {
-  const least = row.topK === undefined ? Number.NEGATIVE_INFINITY : kthGreatest(row.topK, greatest, from)
-  return [Math.max(least, Math.fround(greatest - reachOf(row))), greatest]
+  const floor = row.topK === undefined ? Number.NEGATIVE_INFINITY : kthGreatest(row.topK, greatest, from)
+  const [least, most] = row.typicalP === undefined ? [floor, greatest] : typical(row.typicalP, greatest, floor, from)
+  return [Math.max(least, Math.fround(most - reachOf(row))), most]
+}
+
+/**
+ * How far a token's surprise -log p lies from the entropy is how far its value lies from the mean of all, each with its p:
+ * log p is the value less the log of the sum, and so is what is to be expected of it.
+ */
+function typical(share: number, greatest: number, floor: number, from: From): readonly [least: number, most: number] {
+  const values = from(Math.max(floor, LEAST))
+  const weight = (value: number) => Math.exp(value - greatest)
+  let [total, sum] = [0, 0]
+  for (const value of values) {
+    total += weight(value)
+    sum += weight(value) * (value - greatest)
+  }
+  const mean = greatest + sum / total
+  for (let reach = 2; values.length > 0; reach *= 2) {
+    const near = values.filter((value) => Math.abs(value - mean) <= reach).sort()
+    let above = near.findIndex((value) => value > mean)
+    if (above < 0) above = near.length
+    let below = above - 1
+    for (let mass = 0; mass <= share * total; ) {
+      const down = below < 0 ? Number.POSITIVE_INFINITY : mean - near[below]!
+      const up = above === near.length ? Number.POSITIVE_INFINITY : near[above]! - mean
+      if (down === up && down === Number.POSITIVE_INFINITY) break
+      const next = Math.min(down, up)
+      while (below >= 0 && mean - near[below]! <= next) mass += weight(near[below--]!)
+      while (above < near.length && near[above]! - mean <= next) mass += weight(near[above++]!)
+      if (mass > share * total) return [near[below + 1]!, near[above - 1]!]
+    }
+    if (near.length === values.length) break
+  }
+  return [floor, greatest]
 }
 
 /** The least number that f32 has. */

@@ -176,6 +176,7 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
         seed: i,
         ...(i % 4 > 0 && { topK: [1, 20, 300, 5000][i % 4]! }),
         ...(i % 2 === 0 && { minP: [0.02, 0.3, 1][i % 3]! }),
+        ...(i % 3 > 0 && { typicalP: [0.2, 0.6, 0.95][i % 3]! }),
         ...(i > 3 && { repeats: { tokens, by: 1.7 } }),
         ...(i > 5 && { mask, adjust: { tokens: Int32Array.of(i, 700), deltas: Float32Array.of(4, -3) } }),
       })
@@ -241,12 +242,43 @@ describe('the definition', () => {
     // The likeliest is less than 0.55 of three, and more of two.
     [{ topK: 3, topP: 0.55 }, [5 / 8, 3 / 8, 0, 0]],
     [{ topK: 2, topP: 0.55 }, [1, 0, 0, 0]],
+    // The entropy is 1.14, and surprises are 0.69, 1.2, 1.9 and 3.
+    [{ typicalP: 0.2 }, [0, 1, 0, 0]],
+    [{ typicalP: 0.5 }, [5 / 8, 3 / 8, 0, 0]],
+    [{ typicalP: 0.5, temperature: 0.5 }, [25 / 34, 9 / 34, 0, 0]],
+    [{ typicalP: 0.2, minP: 1, topP: 0.1 }, [0, 1, 0, 0]],
   ])('keeps to a floor: %j', (row, expected) => {
     shares(row, [0.5, 0.3, 0.15, 0.05]).forEach((share, i) => {
       if (expected[i] === 0) expect(share).toBe(0)
       // Five standard deviations of 20,000 draws.
       else expect(Math.abs(share - expected[i]!)).toBeLessThan(0.018)
     })
+  })
+
+  it('keeps the locally typical as llama.cpp has them, of what topK leaves: by float64 from the publication', () => {
+    const scratch = new Float32Array(12)
+    for (let round = 0; round < 40; round++) {
+      const chance = new Chance(round)
+      const logits = chance.floats(12, [1, 3, 8][round % 3]!)
+      const typicalP = [0, 0.1, 0.5, 0.9][round % 4]!
+      const topK = [undefined, 7][round % 2]
+      const greatest = [...logits.entries()].sort(([, a], [, b]) => b - a).slice(0, topK ?? 12)
+      const sum = greatest.reduce((all, [, logit]) => all + Math.exp(logit), 0)
+      const surprises = greatest.map(([token, logit]) => ({ token, p: Math.exp(logit) / sum }))
+      const entropy = -surprises.reduce((all, { p }) => all + p * Math.log(p), 0)
+      const distance = (p: number) => Math.abs(-Math.log(p) - entropy)
+      const kept = new Set<number>()
+      let mass = 0
+      for (const { token, p } of surprises.sort((a, b) => distance(a.p) - distance(b.p))) {
+        kept.add(token)
+        mass += p
+        if (mass > typicalP) break
+      }
+      // So hot that all that is kept is drawn: that one of twelve is not, 1,000 times, has a chance of 1e-37.
+      const row = { slot: 0, temperature: 1000, topP: 1, seed: round, typicalP, ...(topK && { topK }) }
+      const drawn = Array.from({ length: 1000 }, (_, index) => sampleRow(logits, 12, { ...row, index }, scratch).token)
+      expect(new Set(drawn), `${round}`).toEqual(kept)
+    }
   })
 
   it('keeps what equals the last of the greatest', () => {

@@ -83,6 +83,52 @@ fn boundOf(lane: u32, row: u32, wanted: u32, greatest: f32) -> f32 {
   return low;
 }
 
+/** Of the values not below \`least\` and no further than \`reach\` from \`mean\`: the furthest, and their mass. */
+fn within(lane: u32, row: u32, least: f32, greatest: f32, mean: f32, reach: f32) -> vec2<f32> {
+  var far = 0.0;
+  var mass = 0.0;
+  for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
+    if (parts[row * ${chunks}u + chunk].x < max(least, mean - reach)) { continue; }
+    for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+      let token = chunk * ${CHUNK}u + i;
+      if (token >= ${tokens}u) { break; }
+      let own = values[row * ${tokens}u + token];
+      if (own <= LOW || own < least || abs(own - mean) > reach) { continue; }
+      far = max(far, abs(own - mean));
+      mass += exp(own - greatest);
+    }
+  }
+  let all = everyone(lane, vec4<f32>(far, 0.0, 0.0, mass));
+  return all.xw;
+}
+
+/** Between which values those lie that are nearest to the mean, until they hold more than \`share\` of the mass. */
+fn typical(lane: u32, row: u32, least: f32, greatest: f32, share: f32) -> vec2<f32> {
+  let total = within(lane, row, least, greatest, greatest, 3.4e38).y;
+  var mine = 0.0;
+  for (var i = lane; i < ${tokens}u; i += ${THREADS}u) {
+    let own = values[row * ${tokens}u + i];
+    if (own > LOW && own >= least) { mine += exp(own - greatest) * (own - greatest); }
+  }
+  let mean = greatest + everyone(lane, vec4<f32>(0.0, 0.0, 0.0, mine)).w / total;
+  var most = within(lane, row, least, greatest, mean, 3.4e38).x;
+  var low = -1.0;
+  loop {
+    // What equals the mean is nearest of all.
+    let between = select(0.5 * (low + most), 0.0, low < 0.0);
+    if (between <= low || between >= most) { break; }
+    let found = within(lane, row, least, greatest, mean, between);
+    if (found.y > share * total) { most = found.x; } else { low = between; }
+  }
+  var range = vec2<f32>(LOW, LOW);
+  for (var i = lane; i < ${tokens}u; i += ${THREADS}u) {
+    let own = values[row * ${tokens}u + i];
+    if (own > LOW && own >= least && abs(own - mean) <= most) { range = max(range, vec2<f32>(-own, own)); }
+  }
+  let lowest = -everyone(lane, vec4<f32>(range.x, 0.0, 0.0, 0.0)).x;
+  return vec2<f32>(lowest, everyone(lane, vec4<f32>(range.y, 0.0, 0.0, 0.0)).x);
+}
+
 /** The race among the values above \`value\`, between \`least\` and \`greatest\`, and their mass. */
 fn above(lane: u32, row: u32, value: f32, least: f32, greatest: f32, inverse: f32, key: u32) -> vec4<f32> {
   var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
@@ -104,6 +150,11 @@ fn drawn(lane: u32, row: u32, all: f32, settings: Job) -> u32 {
   var greatest = all;
   var least = LOW;
   if (settings.topK > 0.0) { least = boundOf(lane, row, u32(settings.topK), greatest); }
+  if (settings.typicalP < 1.0) {
+    let range = typical(lane, row, least, greatest, settings.typicalP);
+    least = range.x;
+    greatest = range.y;
+  }
   if (settings.reach >= 0.0) { least = max(least, greatest - settings.reach); }
   var first: vec4<f32>;
   if (least > LOW || greatest < all) {
