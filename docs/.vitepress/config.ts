@@ -1,5 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
+import { aboutPage } from '../../scripts/llms.js'
+import { SOURCE_ARCHIVE } from '../../scripts/source.js'
 import { sectionsOf } from './sections.js'
 
 const docs = fileURLToPath(new URL('..', import.meta.url))
@@ -12,6 +16,11 @@ export default defineConfig({
   description,
   lang: 'en',
   cleanUrls: true,
+  // A page that says nothing of itself is about what it begins with.
+  transformPageData(pageData) {
+    if (pageData.description || pageData.filePath === '') return
+    pageData.description = aboutPage(readFileSync(join(docs, pageData.filePath), 'utf8'))
+  },
   transformHead: ({ pageData }) => [
     ['meta', { property: 'og:type', content: 'website' }],
     ['meta', { property: 'og:site_name', content: 'local-v1' }],
@@ -41,6 +50,8 @@ export default defineConfig({
       { text: 'Guides', link: '/guides/strict-json' },
       { text: 'Recipes', link: '/recipes/openai' },
       { text: 'Playground', link: '/try' },
+      // A file of the site, written behind the pages.
+      { text: 'Source', link: `/${SOURCE_ARCHIVE}`, target: '_self', noIcon: true },
     ],
     sidebar: sectionsOf(docs).map(({ text, items }) => ({ text, items: [...items] })),
   },

@@ -319,6 +319,22 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(made.accepts('{"name":"Lea","born":"2001-02-03","children":[]}')).toBe(true)
     expect(made.accepts('{"name":"Lea","born":"today","children":[]}')).toBe(false)
 
+    // What the document holds within is a group of the form.
+    await page.getByText('Form', { exact: true }).click()
+    expect(await page.getByLabel('Kind of field 3', { exact: true }).inputValue()).toBe('groups')
+    await page.getByLabel('Name of field 3.2').fill('years')
+    await button('Add a field to group 3').click()
+    await page.getByLabel('Name of field 3.3').fill('pet')
+    await page.getByLabel('May be missing of field 3.3').check()
+    await picture('17-form-nested')
+    expect(await cutIn(page)).toEqual([])
+    expect(await barriers(page)).toEqual([])
+    await page.getByText('JSON', { exact: true }).click()
+    const grouped = compile(JSON.parse(await schema().inputValue()))
+    expect(grouped.accepts('{"name":"Lea","born":"2001-02-03","children":[{"name":"Ida","years":3}]}')).toBe(true)
+    expect(grouped.accepts('{"name":"Lea","born":"2001-02-03","children":[{"name":"Ida"}]}')).toBe(false)
+
+    await schema().fill('{ "type": "object", "minProperties": 1 }')
     await page.getByText('Form', { exact: true }).click()
     expect(await page.locator('#schema-place .notice').textContent()).toContain('too complex for the form')
     await button('Start a new one').click()
@@ -645,6 +661,12 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await answered()
     expect(await page.locator('#answer .field.done').count()).toBeGreaterThan(0)
     expect(await page.locator('#answer .field:not(.done)').count()).toBe(0)
+    // What would have to be downloaded says so, without the address of its hub.
+    await page.getByLabel('Another model').fill('someone/other-MLC')
+    await button('Check').click()
+    const told = page.locator('#add-model-found').getByRole('alert')
+    expect(await told.textContent()).toMatch(/^(This device is offline|The model cannot be downloaded now)/)
+    expect(await told.textContent()).not.toContain('http')
   })
 
   test('had no fault, and broke no rule of its policy', () => {

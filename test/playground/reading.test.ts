@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type LocalDecisions, localV1 } from '../../adapters/ai-sdk.js'
 import type { Deciding } from '../../adapters/client/decision-model.js'
 import { chatCode } from '../../apps/playground/page/code.js'
@@ -14,9 +14,10 @@ import { likelihood } from '../../apps/playground/page/format.js'
 import { jsonTokens, placeOf } from '../../apps/playground/page/json-tokens.js'
 import { readable } from '../../apps/playground/page/readable.js'
 import { faultOf, syntaxFault } from '../../apps/playground/page/schema-fault.js'
-import { fieldsOf, schemaOf } from '../../apps/playground/page/schema-form.js'
+import { fieldsOf, schemaOf } from '../../apps/playground/page/schema-fields.js'
 import { schemaFromExample } from '../../apps/playground/page/schema-from-example.js'
 import { asShared, asSharedDecisions, packed, unpacked } from '../../apps/playground/page/share.js'
+import { wordsOf } from '../../apps/playground/worker/words.js'
 import type { DecideCall } from '../../src/engine.js'
 import { scripted } from '../../src/engines/scripted.js'
 import { createV1 } from '../../src/index.js'
@@ -346,6 +347,32 @@ describe('questions as they are written', () => {
   })
 })
 
+describe('what failed', () => {
+  const unreachable = (what: string) =>
+    Object.assign(new Error(`The model at https://hub.example/a/b/ cannot be fetched now: ${what}`), {
+      code: 'model_unreachable',
+    })
+
+  test('is said without the address of a hub where it did not come over the network', () => {
+    vi.stubGlobal('navigator', { onLine: true })
+    for (const what of ['the network failed.', 'model.json: the network failed (getaddrinfo ENOTFOUND hub.example).']) {
+      expect(wordsOf(unreachable(what))).toMatch(/no network, .*on disk already work/)
+      expect(wordsOf(unreachable(what))).not.toContain('hub.example')
+    }
+    expect(wordsOf(unreachable('the server answered 502.'))).toBe(
+      'The model cannot be downloaded now: the server answered 502.',
+    )
+    vi.stubGlobal('navigator', { onLine: false })
+    expect(wordsOf(unreachable('the network failed.'))).toMatch(/^This device is offline/)
+    vi.unstubAllGlobals()
+  })
+
+  test('is otherwise said as it was, and never in a browser’s own words', () => {
+    expect(wordsOf(new Error('Write it as owner/name.'))).toBe('Write it as owner/name.')
+    expect(wordsOf(new TypeError('x is not a function'))).not.toContain('function')
+  })
+})
+
 describe('a schema from an example', () => {
   // Else it takes what every object inherits, `valueOf` say, for a property that is there.
   const judge = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true })
@@ -391,9 +418,63 @@ describe('a schema by a form', () => {
     expect(fieldsOf(schemaOf(fields))).toEqual(fields)
   })
 
+  test('has groups where a document has them, and what may be missing', () => {
+    const invoice = {
+      number: 'A-1',
+      seller: { name: 'Ada', address: { street: 'Hill 3', zip: 8001 } },
+      lines: [
+        { article: 'pen', prices: [1.5, 2], dates: ['2026-01-02'] },
+        { article: 'ink', prices: [3.5], dates: ['2026-03-04'], urgent: true },
+      ],
+    }
+    const schema = schemaFromExample(invoice)
+    const fields = fieldsOf(schema)
+    expect(fields?.map(({ kind }) => kind)).toEqual(['text', 'group', 'groups'])
+    expect(fields?.[2]?.fields?.map(({ name, kind, optional }) => [name, kind, optional])).toEqual([
+      ['article', 'text', undefined],
+      ['prices', 'numbers', undefined],
+      ['dates', 'dates', undefined],
+      ['urgent', 'boolean', true],
+    ])
+    const grammar = compile(schemaOf(fields!))
+    expect(grammar.accepts(JSON.stringify(invoice))).toBe(true)
+    expect(grammar.accepts(JSON.stringify({ ...invoice, seller: { name: 'Ada' } }))).toBe(false)
+  })
+
+  test('says what an example says, wherever it can say it at all', () => {
+    const { document } = fc.letrec((tie) => ({
+      document: fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), tie('value'), { maxKeys: 4 }),
+      value: fc.oneof(
+        { maxDepth: 2 },
+        fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.double({ min: 0.1, max: 0.9 })),
+        fc.array(fc.string(), { maxLength: 3 }),
+        tie('document'),
+        fc.array(tie('document'), { minLength: 1, maxLength: 1 }),
+      ),
+    }))
+    fc.assert(
+      fc.property(document, (example) => {
+        const schema = schemaFromExample(example)
+        const fields = fieldsOf(schema)
+        expect(fields).toBeDefined()
+        expect(schemaOf(fields!)).toEqual(schema)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
   test('is no form where the schema says more', () => {
-    for (const { schema } of examples.filter(({ name }) => ['Meeting', 'Order', 'Invoice'].includes(name))) {
-      expect(fieldsOf(schema)).toBeUndefined()
+    for (const more of [
+      { type: 'integer', minimum: 1 },
+      { type: ['string', 'null'] },
+      { anyOf: [{ type: 'string' }, { type: 'object', properties: {}, required: [], additionalProperties: false }] },
+      { type: 'array', items: { type: 'boolean' } },
+      { type: 'array', items: { type: 'string' }, maxItems: 2 },
+      { enum: ['a, b'] },
+      { type: 'object', properties: { a: { type: 'null' } }, required: ['a'], additionalProperties: false },
+    ]) {
+      const schema = { type: 'object', properties: { more }, required: ['more'], additionalProperties: false }
+      expect(fieldsOf(schema), JSON.stringify(more)).toBeUndefined()
     }
   })
 })

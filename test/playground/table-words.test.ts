@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { schemaOf } from '../../apps/playground/page/schema-form.js'
+import { schemaOf } from '../../apps/playground/page/schema-fields.js'
 import { csvOf, harmless, parseCsv } from '../../apps/playground/page/table/csv.js'
 import { draftRequest, fieldsFromAnswer, fieldsFromWords } from '../../apps/playground/page/table/draft-schema.js'
 import { tableAsCsv, tableAsJsonLines } from '../../apps/playground/page/table/export.js'

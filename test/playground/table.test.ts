@@ -176,9 +176,15 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
   test('puts a table aside for an example, and brings it back', async () => {
     await button('Tickets').click()
     expect(await page.locator('.grid thead th').allTextContents()).toContain('priority')
+    // After a reload too.
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    expect(await page.locator('.grid thead th').allTextContents()).toContain('priority')
     await button('Bring it back').click()
     await expect.poll(() => page.locator('#table-count').textContent()).toBe('1,000 texts')
     await button('Tickets').click()
+    await button('Discard').click()
+    expect(await button('Bring it back').count()).toBe(0)
   })
 
   test(

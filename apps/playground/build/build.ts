@@ -23,6 +23,14 @@ export interface BuildOptions {
   readonly hub?: string
   /** The address that the page will have, which those who unfold links to it want in full. @default none is named */
   readonly site?: string
+  /** Where the page says that more is, as it is linked. @default what package.json says */
+  readonly links?: Links
+}
+
+export interface Links {
+  readonly docs?: string
+  readonly install?: string
+  readonly source?: string
 }
 
 /** Builds the playground into a folder of static files. */
@@ -30,11 +38,12 @@ export async function buildPlayground({
   out = join(here, 'dist'),
   hub = HUGGING_FACE,
   site = '',
+  links,
 }: BuildOptions = {}): Promise<string> {
   await rm(out, { recursive: true, force: true })
   await mkdir(out, { recursive: true })
   const nano = await copyNano(out)
-  await writePage(out, 'page', policyFor(hub), hub, site.replace(/[^/]$/, '$&/'))
+  await writePage(out, { place: 'page', policy: policyFor(hub), hub, site: site.replace(/[^/]$/, '$&/'), links })
   await cp(join(here, PICTURE), join(out, PICTURE))
   // The CPU device's threads: a file beside the script that starts them.
   const team = join(root, 'src/engines/webgpu/cpu/cpu-worker.ts')
@@ -63,25 +72,44 @@ export async function buildPlayground({
 export async function buildServedPage(out: string): Promise<void> {
   await rm(out, { recursive: true, force: true })
   await mkdir(out, { recursive: true })
-  await writePage(out, 'server', undefined, '')
+  await writePage(out, { place: 'server', hub: '', site: '' })
+}
+
+interface PageParts {
+  /** Where models run: in the page, or on the server that it comes from. */
+  readonly place: 'page' | 'server'
+  readonly policy?: string
+  readonly hub: string
+  readonly site: string
+  readonly links?: Links | undefined
 }
 
 /** The policy stands in the page too, for hosts that cannot send headers. */
-async function writePage(
-  out: string,
-  place: 'page' | 'server',
-  policy: string | undefined,
-  hub: string,
-  site = '',
-): Promise<void> {
+async function writePage(out: string, { place, policy, hub, site, links }: PageParts): Promise<void> {
   const source = await readFile(join(here, 'index.html'), 'utf8')
-  const html = source.replace('__PLACE__', place).replace('__SITE__', site.replaceAll('"', '&quot;'))
+  const [where, leaves] =
+    place === 'page'
+      ? ['in this page, on this device', 'leaves it']
+      : ['on the machine that serves this page', 'goes anywhere else']
+  const html = source
+    .replace('__PLACE__', place)
+    .replace('__WHERE__', where)
+    .replace('__LEAVES__', leaves)
+    .replace('__LINKS__', linksOf(links ?? (await knownLinks())))
+    .replaceAll('__SITE__', attribute(site))
   const meta = / *<meta http-equiv="content-security-policy".*\n/
   // A server of one's own is sent to nobody.
   const unfolding = / *<meta (property="og:|name="twitter:).*\n/g
   const page = policy === undefined ? html.replace(meta, '').replace(unfolding, '') : html.replace('__POLICY__', policy)
   await writeFile(join(out, 'index.html'), page)
   await cp(join(here, 'icon.svg'), join(out, 'icon.svg'))
+  await bundle({
+    ...common,
+    entryPoints: { 'first-paint': 'page/first-paint.ts' },
+    outdir: out,
+    format: 'iife',
+    platform: 'browser',
+  })
   await bundle({
     ...common,
     entryPoints: { app: 'page/main.ts', style: 'styles/style.css' },
@@ -102,6 +130,35 @@ async function writePage(
     platform: 'browser',
   })
 }
+
+/** Once they are filled in there. */
+async function knownLinks(): Promise<Links> {
+  const { homepage, repository } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    homepage?: string
+    repository?: { url: string } | string
+  }
+  const address = typeof repository === 'string' ? repository : repository?.url
+  return {
+    ...(homepage !== undefined && { docs: homepage, install: new URL('start/node.html', homepage).href }),
+    ...(address !== undefined && { source: address.replace(/^git\+|\.git$/g, '') }),
+  }
+}
+
+/** In a tab of their own: the page may stand in a frame, and what runs in it goes on. */
+function linksOf({ docs, install, source }: Links): string {
+  const named = [
+    ['Docs', docs],
+    ['Install', install],
+    ['Source', source],
+  ] as const
+  return named
+    .flatMap(([name, href]) =>
+      href === undefined ? [] : `<a href="${attribute(href)}" target="_blank" rel="noopener">${name}</a>`,
+    )
+    .join(' ')
+}
+
+const attribute = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
 
 /** The embedded model, in a folder named after its contents: browsers keep weights by their address. */
 async function copyNano(out: string): Promise<{ folder: string; bytes: number }> {

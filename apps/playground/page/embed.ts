@@ -1,9 +1,13 @@
 import { byId, el } from './dom.js'
 
 /** One tab of the page in a frame of somebody's own page: `?embed` leaves away what stands around it. */
+export function markEmbedded(): void {
+  if (new URLSearchParams(location.search).has('embed')) document.documentElement.dataset.embed = ''
+}
+
+/** The way out of the frame. */
 export function connectEmbed(): void {
-  if (!new URLSearchParams(location.search).has('embed')) return
-  document.documentElement.dataset.embed = ''
+  if (document.documentElement.dataset.embed === undefined) return
   const alone = new URL(location.href)
   alone.search = ''
   byId('embedded', HTMLElement).append(

@@ -44,6 +44,8 @@ async function start(): Promise<void> {
   else if (decisions) set({ ...decisions.settings, mode: 'decisions' })
   else if (result) set({ mode: 'device' })
   else if (place) set({ mode: place.mode })
+  foldOnPhones()
+  connectTabs()
   const models = new Models()
   const connection = await connect((model, load) => models.hear(model, load))
   sayWhatThisIs(connection)
@@ -61,7 +63,6 @@ async function start(): Promise<void> {
   connectSettings()
   connectUsage(byId('usage-open', HTMLButtonElement))
   connectCodeDialog()
-  connectTabs()
   const structured = new StructuredView(models, shared?.draft)
   const table = new TableView(models, await TableStore.open())
   new DecisionsView(models, decisions?.draft)
@@ -73,11 +74,11 @@ async function start(): Promise<void> {
     byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
   })
   byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
-  foldOnPhones()
   followLinks()
   // Another tab may have loaded, unloaded or removed models meanwhile.
   document.addEventListener('visibilitychange', () => void (document.hidden || models.refresh().catch(() => {})))
   document.body.classList.add('ready')
+  document.querySelector('.layout')?.removeAttribute('inert')
   link.tell()
   void table.begin()
   // The embedded model is here already: it is ready before anybody has read the page.
@@ -151,5 +152,4 @@ start().catch((error: unknown) => {
     el('h2', {}, 'The playground cannot start here'),
     failureView(error, () => location.reload()),
   )
-  document.body.classList.add('failed')
 })

@@ -1,83 +1,22 @@
 import { button, el } from './dom.js'
+import { type FormField, isGroup, KINDS, type Kind, schemaOf } from './schema-fields.js'
 
-/** The kinds of field that a form can make, each with its schema. */
-const KINDS = {
-  text: { label: 'text', schema: { type: 'string' } },
-  integer: { label: 'whole number', schema: { type: 'integer' } },
-  number: { label: 'number', schema: { type: 'number' } },
-  boolean: { label: 'yes or no', schema: { type: 'boolean' } },
-  date: { label: 'date', schema: { type: 'string', format: 'date' } },
-  choice: { label: 'one of', schema: { enum: [] } },
-  texts: { label: 'list of texts', schema: { type: 'array', items: { type: 'string' } } },
-} as const
-export type Kind = keyof typeof KINDS
+/** How deep groups may stand in each other: further in, there is no room for a name. */
+const DEEPEST = 4
+/** What a cell of a table can hold. */
+const OF_COLUMNS: readonly Kind[] = ['text', 'integer', 'number', 'boolean', 'date', 'choice', 'texts']
 
-export interface FormField {
-  name: string
-  kind: Kind
-  /** Of `choice`, with commas between. */
-  options: string
-}
-
-export function schemaOf(fields: readonly FormField[]): object {
-  const named = fields.filter(({ name }) => name.trim() !== '')
-  const properties = named.map(({ name, kind, options }) => [
-    name.trim(),
-    kind === 'choice' ? { enum: choices(options) } : KINDS[kind].schema,
-  ])
-  return {
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    required: [...new Set(named.map(({ name }) => name.trim()))],
-    additionalProperties: false,
-  }
-}
-
-function choices(text: string): string[] {
-  const words = text.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()]))
-  return words.length === 0 ? ['yes', 'no'] : [...new Set(words)]
-}
-
-/** The fields of a schema that a form could have made; undefined where it says more than that. */
-export function fieldsOf(schema: unknown): FormField[] | undefined {
-  const { type, properties, required, additionalProperties, ...rest } = (schema ?? {}) as Record<string, unknown>
-  if (type !== 'object' || additionalProperties !== false || Object.keys(rest).length > 0) return undefined
-  if (typeof properties !== 'object' || properties === null || !Array.isArray(required)) return undefined
-  const names = Object.keys(properties)
-  if (names.length !== required.length || !names.every((name) => required.includes(name))) return undefined
-  const fields = Object.entries(properties).map(([name, field]) => fieldOf(name, field))
-  return fields.every((field) => field !== undefined) ? fields : undefined
-}
-
-function fieldOf(name: string, schema: unknown): FormField | undefined {
-  const { enum: values, ...rest } = (schema ?? {}) as { enum?: unknown }
-  if (Array.isArray(values) && Object.keys(rest).length === 0) {
-    const plain = values.every((value) => typeof value === 'string' && !value.includes(','))
-    return plain ? { name, kind: 'choice', options: values.join(', ') } : undefined
-  }
-  const text = JSON.stringify(schema)
-  const kind = (Object.keys(KINDS) as Kind[]).find((each) => JSON.stringify(KINDS[each].schema) === text)
-  return kind ? { name, kind, options: '' } : undefined
-}
-
-/** Rows of name and kind; `onChange` hears of every change. */
+/** Rows of name and kind, and below a group its own; `onChange` hears of every change. */
 export class SchemaForm {
   readonly element = el('div', { class: 'schema-form' })
-  readonly #rows = el('ul', { class: 'form-rows' })
   readonly #onChange: (schema: object) => void
-  readonly #what: string
+  readonly #what: 'field' | 'column'
   #fields: FormField[] = []
 
   /** `what`: what its rows are called. */
   constructor(onChange: (schema: object) => void, what: 'field' | 'column' = 'field') {
     this.#onChange = onChange
     this.#what = what
-    const add = button(`Add a ${what}`, () => {
-      this.#fields.push({ name: '', kind: 'text', options: '' })
-      this.#draw()
-      this.#rows.lastElementChild?.querySelector('input')?.focus()
-    })
-    this.element.append(this.#rows, add)
   }
 
   get fields(): readonly FormField[] {
@@ -85,35 +24,80 @@ export class SchemaForm {
   }
 
   show(fields: readonly FormField[]): void {
-    this.#fields = fields.map((field) => ({ ...field }))
+    this.#fields = structuredClone(fields) as FormField[]
     this.#draw()
   }
 
   #draw(): void {
-    this.#rows.replaceChildren(...this.#fields.map((field, i) => this.#row(field, i)))
+    this.element.replaceChildren(...this.#list(this.#fields, ''))
   }
 
-  #row(field: FormField, i: number): HTMLElement {
-    const label = (which: string) => `${which} of ${this.#what} ${i + 1}`
+  /** `path`: the place of the group whose fields these are, as its rows are numbered. */
+  #list(fields: FormField[], path: string): HTMLElement[] {
+    const rows = el(
+      'ul',
+      { class: 'form-rows' },
+      ...fields.map((field, i) => this.#row(fields, field, `${path}${i + 1}`)),
+    )
+    const where = path === '' ? '' : ` to group ${path.slice(0, -1)}`
+    const add = button(
+      `Add a ${this.#what}`,
+      () => {
+        fields.push({ name: '', kind: 'text', options: '' })
+        this.#redraw(`${path}${fields.length}`, 'input')
+      },
+      { class: 'small', 'data-adds': path, ...(where !== '' && { 'aria-label': `Add a ${this.#what}${where}` }) },
+    )
+    return [rows, add]
+  }
+
+  #row(among: FormField[], field: FormField, place: string): HTMLElement {
+    const label = (which: string) => `${which} of ${this.#what} ${place}`
     const name = el('input', { 'aria-label': label('Name'), placeholder: 'name', spellcheck: 'false' })
     name.value = field.name
     name.addEventListener('input', () => this.#set(field, { name: name.value }))
-    const kinds = Object.entries(KINDS).map(([value, { label }]) => el('option', { value }, label))
-    const kind = el('select', { 'aria-label': label('Kind') }, ...kinds)
+    const depth = place.split('.').length
+    const all = Object.keys(KINDS) as Kind[]
+    const offered = this.#what === 'column' ? OF_COLUMNS : all.filter((each) => depth < DEEPEST || !isGroup(each))
+    const kinds = all.filter((each) => each === field.kind || offered.includes(each))
+    const kind = el(
+      'select',
+      { 'aria-label': label('Kind') },
+      ...kinds.map((value) => el('option', { value }, KINDS[value].label)),
+    )
     kind.value = field.kind
     kind.addEventListener('change', () => {
-      this.#set(field, { kind: kind.value as Kind })
-      this.#draw()
-      this.#rows.children[i]?.querySelector('select')?.focus()
+      const chosen = kind.value as Kind
+      const fields = isGroup(chosen) ? (field.fields ?? [{ name: '', kind: 'text', options: '' }]) : undefined
+      this.#set(field, { kind: chosen, ...(fields && { fields }) })
+      this.#redraw(place, 'select')
     })
     const options = el('input', { class: 'form-options', 'aria-label': label('Choices'), placeholder: 'low, high' })
     options.value = field.options
     options.addEventListener('input', () => this.#set(field, { options: options.value }))
-    const remove = button('×', () => this.#remove(field), {
+    const remove = button('×', () => this.#remove(among, field, place), {
       class: 'quiet icon',
-      'aria-label': `Remove ${this.#what} ${i + 1}`,
+      'aria-label': `Remove ${this.#what} ${place}`,
     })
-    return el('li', {}, name, kind, field.kind === 'choice' && options, remove)
+    const within = isGroup(field.kind) && field.fields && this.#list(field.fields, `${place}.`)
+    return el(
+      'li',
+      { 'data-place': place },
+      name,
+      kind,
+      remove,
+      field.kind === 'choice' && options,
+      this.#what === 'field' && this.#missing(field, label('May be missing')),
+      within &&
+        el('div', { class: 'form-group', role: 'group', 'aria-label': `Fields of ${field.name || place}` }, ...within),
+    )
+  }
+
+  #missing(field: FormField, label: string): HTMLElement {
+    const box = el('input', { type: 'checkbox', 'aria-label': label })
+    box.checked = field.optional === true
+    box.addEventListener('change', () => this.#set(field, { optional: box.checked }))
+    return el('label', { class: 'check form-optional' }, box, ' may be missing')
   }
 
   #set(field: FormField, change: Partial<FormField>): void {
@@ -121,10 +105,15 @@ export class SchemaForm {
     this.#onChange(schemaOf(this.#fields))
   }
 
-  #remove(field: FormField): void {
-    this.#fields = this.#fields.filter((each) => each !== field)
+  #remove(among: FormField[], field: FormField, place: string): void {
+    among.splice(among.indexOf(field), 1)
     this.#draw()
     this.#onChange(schemaOf(this.#fields))
-    this.element.querySelector<HTMLElement>(':scope > button')?.focus()
+    this.element.querySelector<HTMLElement>(`[data-adds="${place.replace(/\d+$/, '')}"]`)?.focus()
+  }
+
+  #redraw(place: string, focused: 'input' | 'select'): void {
+    this.#draw()
+    this.element.querySelector<HTMLElement>(`[data-place="${place}"] > ${focused}`)?.focus()
   }
 }

@@ -2,7 +2,8 @@ import { button, byId, el } from './dom.js'
 import { readable } from './readable.js'
 import type { SchemaEditor } from './schema-editor.js'
 import { syntaxFault } from './schema-fault.js'
-import { fieldsOf, SchemaForm } from './schema-form.js'
+import { fieldsOf } from './schema-fields.js'
+import { SchemaForm } from './schema-form.js'
 import { schemaFromExample } from './schema-from-example.js'
 
 type Way = 'json' | 'form' | 'example'
@@ -51,7 +52,7 @@ export class SchemaMaker {
       this.#form.element.querySelector('input')?.focus()
     })
     this.#formPlace.replaceChildren(
-      el('p', { class: 'notice' }, 'This schema is too complex for the form.'),
+      el('p', { class: 'notice' }, 'This schema is too complex for the form: change it as JSON.'),
       el('div', { class: 'actions' }, anew),
     )
   }

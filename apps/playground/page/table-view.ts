@@ -8,7 +8,8 @@ import { actionLabel, isNano } from './model-names.js'
 import type { Models } from './models.js'
 import { progressView } from './progress-view.js'
 import { saveFile } from './save-file.js'
-import { type FormField, SchemaForm } from './schema-form.js'
+import type { FormField } from './schema-fields.js'
+import { SchemaForm } from './schema-form.js'
 import { settings } from './settings.js'
 import { tableCode } from './table/code.js'
 import { Details } from './table/details.js'
@@ -18,7 +19,7 @@ import { tableAsCsv, tableAsJsonLines } from './table/export.js'
 import { Filling } from './table/filling.js'
 import { TableGrid } from './table/grid.js'
 import { askedOf, leastSure, type Row, stateOf, type Wanted } from './table/rows.js'
-import type { TableStore } from './table/store.js'
+import type { Kept, TableStore } from './table/store.js'
 import { isTextFile, MOST_ROWS, type SourceText, textsIn, textsInFiles } from './table/texts.js'
 
 /** Less sure than this, a person looks first. */
@@ -44,7 +45,8 @@ export class TableView {
   #rows: Row[] = []
   /** Read from files; what is pasted stands in its field. */
   #fromFiles: SourceText[] = []
-  #aside: { wanted: Wanted; pasted: string; rows: Row[]; fromFiles: SourceText[] } | undefined
+  /** A table was put aside for an example. */
+  #hasAside = false
   #filling: Filling | undefined
   #error: unknown
   #drafting = false
@@ -102,12 +104,17 @@ export class TableView {
   /** What was there before a reload, which goes on where it was. */
   async begin(): Promise<void> {
     const { head, rows } = await this.#store.read()
+    this.#hasAside = await this.#store.hasAside()
     if (!head) return
-    const { sentence, fields, pasted, filling } = head
-    this.#fromFiles = rows.flatMap(({ text, from }) => (from === undefined ? [] : [{ text, from }]))
-    this.#set({ sentence, fields }, pasted, rows)
+    this.#showKept({ head, rows })
+    const { filling } = head
     const { loaded, kept } = this.#models.current?.metadata ?? {}
     if (filling && (loaded || kept || isNano(this.#models.selected))) await this.#fill()
+  }
+
+  #showKept({ head: { sentence, fields, pasted }, rows }: Kept): void {
+    this.#fromFiles = rows.flatMap(({ text, from }) => (from === undefined ? [] : [{ text, from }]))
+    this.#set({ sentence, fields }, pasted, rows)
   }
 
   get #fields(): readonly FormField[] {
@@ -121,9 +128,11 @@ export class TableView {
   #chip(example: TableExample): HTMLElement {
     const choose = () => {
       if (this.#filling) this.#leave()
-      this.#aside = this.#isExample()
-        ? this.#aside
-        : { wanted: this.#wanted, pasted: this.#pasted.value, rows: this.#rows, fromFiles: this.#fromFiles }
+      if (!this.#isExample()) {
+        const head = { ...this.#wanted, pasted: this.#pasted.value, filling: false }
+        void this.#store.putAside({ head, rows: this.#rows })
+        this.#hasAside = true
+      }
       this.#show(example)
       this.#keepAll()
     }
@@ -388,7 +397,7 @@ export class TableView {
         { class: 'table-facts', id: 'table-facts' },
         this.#drafting ? 'The model drafts the columns.' : facts.join(' · '),
       ),
-      ...(this.#aside && !this.#filling ? [this.#asideView()] : []),
+      ...(this.#hasAside && !this.#filling ? [this.#asideView()] : []),
     )
     const isOver = waiting.length === 0 && this.#rows.length > 0
     const rows = `${whole(waiting.length)} ${waiting.length === 1 ? 'row' : 'rows'}`
@@ -398,20 +407,34 @@ export class TableView {
   }
 
   #asideView(): HTMLElement {
-    const back = button(
-      'Bring it back',
-      () => {
-        const aside = this.#aside
-        this.#aside = undefined
-        if (!aside) return
-        this.#fromFiles = aside.fromFiles
-        this.#set(aside.wanted, aside.pasted, aside.rows)
+    const over = () => {
+      this.#hasAside = false
+      this.#draw()
+      this.#sentence.focus()
+    }
+    const back = async () => {
+      const kept = await this.#store.takeAside()
+      if (kept) {
+        this.#showKept(kept)
         this.#keepAll()
-        this.#sentence.focus()
-      },
-      { class: 'small' },
+      }
+      over()
+    }
+    const discard = () => {
+      this.#store.discardAside()
+      over()
+    }
+    return el(
+      'div',
+      { class: 'notice aside' },
+      el('span', {}, 'Your table was put aside.'),
+      el(
+        'div',
+        { class: 'actions' },
+        button('Bring it back', () => void back(), { class: 'small' }),
+        button('Discard', discard, { class: 'quiet small' }),
+      ),
     )
-    return el('div', { class: 'notice aside' }, el('span', {}, 'Your table was put aside.'), back)
   }
 
   #showCode(): void {

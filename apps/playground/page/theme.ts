@@ -3,12 +3,18 @@ import { set, settings } from './settings.js'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
-/** Light, dark, or as the system has it; the button turns what is seen around. */
+/** Light, dark, or as the system has it. */
+export function showTheme(): 'light' | 'dark' {
+  const { theme } = settings()
+  const shown = theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme
+  document.documentElement.dataset.theme = shown
+  return shown
+}
+
+/** The button turns what is seen around. */
 export function connectTheme(toggle: HTMLButtonElement): void {
   const apply = () => {
-    const { theme } = settings()
-    const shown = theme === 'auto' ? (dark.matches ? 'dark' : 'light') : theme
-    document.documentElement.dataset.theme = shown
+    const shown = showTheme()
     toggle.setAttribute('aria-pressed', String(shown === 'dark'))
     return shown
   }

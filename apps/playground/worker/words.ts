@@ -1,6 +1,6 @@
 /** What an error says to a person. What a browser or a language says of itself differs from one to the next, and helps nobody. */
 export function wordsOf(error: unknown): string {
-  if (error instanceof Error && !isRaw(error)) return error.message
+  if (error instanceof Error && !isRaw(error)) return undownloaded(error) ?? error.message
   const name = error instanceof Error && error.name !== '' ? ` (${error.name})` : ''
   return `This browser does not allow something that this page needs${name}. Reload the page, or open it in its own tab.`
 }
@@ -8,3 +8,15 @@ export function wordsOf(error: unknown): string {
 const RAW = [TypeError, RangeError, SyntaxError, ReferenceError, DOMException]
 
 export const isRaw = (error: unknown): boolean => RAW.some((kind) => error instanceof kind)
+
+/** What did not come over the network is said without its address, which helps nobody who is offline. */
+function undownloaded(error: Error): string | undefined {
+  if ((error as { code?: unknown }).code !== 'model_unreachable') return undefined
+  const elsewise = 'Models that are on disk already work without a network.'
+  if (navigator.onLine === false) return `This device is offline, so the model cannot be downloaded now. ${elsewise}`
+  const [, reason = ''] = /cannot be fetched now: (?:[^\s:]+: )?(.*)$/s.exec(error.message) ?? []
+  if (reason === '' || /^the network failed/.test(reason)) {
+    return `The model cannot be downloaded now: there is no network, or the server that has it does not answer. ${elsewise}`
+  }
+  return `The model cannot be downloaded now: ${reason}`
+}

@@ -1,7 +1,7 @@
 /** The same table, made by an application of one's own. */
 import { BASE } from '../api.js'
 import { type CodeSample, curl, javaScriptText, type Place } from '../code.js'
-import { schemaOf } from '../schema-form.js'
+import { schemaOf } from '../schema-fields.js'
 import { bodyFor } from './filling.js'
 import type { Wanted } from './rows.js'
 

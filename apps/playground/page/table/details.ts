@@ -1,7 +1,7 @@
 import type { Evidence } from '../api.js'
 import { button, el } from '../dom.js'
 import { likelihood } from '../format.js'
-import type { FormField } from '../schema-form.js'
+import type { FormField } from '../schema-fields.js'
 import { surenessOf as stepOf, stretchesOf } from '../sources.js'
 import { type Row, readByHand, surenessOf, textOf, valueIn } from './rows.js'
 
@@ -111,6 +111,11 @@ const WANTED = {
   date: 'a date',
   choice: 'one of the choices',
   texts: 'texts with commas between',
+  integers: 'whole numbers with commas between',
+  numbers: 'numbers with commas between',
+  dates: 'dates with commas between',
+  group: 'JSON',
+  groups: 'JSON',
 } as const
 
 type Input = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement

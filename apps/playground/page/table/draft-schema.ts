@@ -1,6 +1,6 @@
 /** Fields from a sentence that says what is wanted: from its words alone, or by a model that understands it. */
 import type { ChatBody } from '../api.js'
-import type { FormField, Kind } from '../schema-form.js'
+import type { FormField, Kind } from '../schema-fields.js'
 
 /** What stands before the first thing that is wanted. */
 const OPENING =

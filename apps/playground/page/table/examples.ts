@@ -1,4 +1,4 @@
-import type { FormField } from '../schema-form.js'
+import type { FormField } from '../schema-fields.js'
 
 export interface TableExample {
   readonly name: string

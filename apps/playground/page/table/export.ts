@@ -1,5 +1,5 @@
 /** The table as files for others. */
-import type { FormField } from '../schema-form.js'
+import type { FormField } from '../schema-fields.js'
 import { csvOf, harmless } from './csv.js'
 import { leastSure, type Row, textOf, valueIn } from './rows.js'
 

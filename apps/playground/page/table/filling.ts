@@ -2,7 +2,7 @@
 
 import { wordsOf } from '../../worker/words.js'
 import { ApiError, type ChatBody, chat, type Evidence } from '../api.js'
-import { schemaOf } from '../schema-form.js'
+import { schemaOf } from '../schema-fields.js'
 import { askedOf, type Row, type Wanted } from './rows.js'
 
 /** What one device answers side by side: more would only wait in its queue. */

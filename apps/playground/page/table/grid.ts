@@ -1,6 +1,6 @@
 import { el } from '../dom.js'
 import { likelihood } from '../format.js'
-import type { FormField } from '../schema-form.js'
+import type { FormField } from '../schema-fields.js'
 import { surenessOf as stepOf } from '../sources.js'
 import { type Row, type State, stateOf, surenessOf, textOf, valueIn } from './rows.js'
 

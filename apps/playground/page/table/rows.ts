@@ -1,7 +1,7 @@
 /** What a table holds: texts, and the document that was made of each. */
 import { readPartial } from '../../../../src/structured/partial-json.js'
 import type { Evidence } from '../api.js'
-import { type FormField, schemaOf } from '../schema-form.js'
+import { type FormField, schemaOf } from '../schema-fields.js'
 
 export interface Row {
   readonly id: number

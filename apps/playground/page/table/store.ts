@@ -9,13 +9,22 @@ export interface Head extends Wanted {
   readonly filling: boolean
 }
 
+/** A whole table. */
+export interface Kept {
+  readonly head: Head
+  readonly rows: Row[]
+}
+
 interface Schema extends DBSchema {
   head: { key: 'head'; value: Head }
   rows: { key: number; value: Row }
+  aside: { key: 'aside'; value: Kept }
 }
 
 export class TableStore {
   readonly #database: IDBPDatabase<Schema> | undefined
+  /** Where nothing is kept. */
+  #aside: Kept | undefined
 
   private constructor(database: IDBPDatabase<Schema> | undefined) {
     this.#database = database
@@ -24,10 +33,11 @@ export class TableStore {
   /** Where a browser keeps nothing, the table lasts as long as the page. */
   static async open(): Promise<TableStore> {
     try {
-      const database = await openDB<Schema>('local-v1 playground table', 1, {
+      const database = await openDB<Schema>('local-v1 playground tables', 1, {
         upgrade(database) {
           database.createObjectStore('head')
           database.createObjectStore('rows', { keyPath: 'id' })
+          database.createObjectStore('aside')
         },
       })
       return new TableStore(database)
@@ -56,6 +66,32 @@ export class TableStore {
   /** These and no others. */
   keepRows(rows: readonly Row[]): void {
     void this.#replace(rows).catch(() => {})
+  }
+
+  /** What an example takes the place of, to be brought back, after a reload too. */
+  async putAside(table: Kept): Promise<void> {
+    this.#aside = table
+    try {
+      await this.#database?.put('aside', table, 'aside')
+    } catch {
+      // It lasts as long as the page.
+    }
+  }
+
+  async hasAside(): Promise<boolean> {
+    if (this.#aside) return true
+    return (await this.#database?.count('aside').catch(() => 0)) === 1
+  }
+
+  async takeAside(): Promise<Kept | undefined> {
+    const kept = this.#aside ?? (await this.#database?.get('aside', 'aside').catch(() => undefined))
+    this.discardAside()
+    return kept
+  }
+
+  discardAside(): void {
+    this.#aside = undefined
+    void this.#database?.delete('aside', 'aside').catch(() => {})
   }
 
   async #replace(rows: readonly Row[]): Promise<void> {
