@@ -29,6 +29,12 @@ export function aboutPage(source: string): string {
   return /^(?:`[^`]*`|[^`])*?\.(?=\s|$)/.exec(plain)?.[0] ?? plain
 }
 
+/** The same of a page that lies there, which may be nothing but what it includes. */
+export function aboutPageAt(path: string): string {
+  const source = readFileSync(path, 'utf8')
+  return aboutPage(FRONT.test(source) ? source : pageText(path))
+}
+
 /** All files, by their paths in the site. */
 export function machineReadable(folder = docs): Map<string, string> {
   const files = new Map<string, string>()
@@ -44,10 +50,8 @@ export function machineReadable(folder = docs): Map<string, string> {
     lines.push('', `## ${title}`, '')
     for (const { text, link } of items) {
       const path = join(folder, `${link}.md`)
-      const page = pageText(path)
-      files.set(`${link}.md`, page)
-      const source = readFileSync(path, 'utf8')
-      lines.push(`- [${text}](${link}.md): ${aboutPage(FRONT.test(source) ? source : page)}`)
+      files.set(`${link}.md`, pageText(path))
+      lines.push(`- [${text}](${link}.md): ${aboutPageAt(path)}`)
     }
   }
   files.set('/llms.txt', `${lines.join('\n')}\n`)

@@ -15,21 +15,19 @@ function row({
   trainedContext,
   ...model
 }: CatalogModel): string {
+  const can = [model.tools !== undefined && `tools (${model.tools})`, model.thinks && 'thinks']
   const cells = [
-    `${name}<br>\`${from}\``,
-    about,
-    format,
-    size(downloadBytes),
+    `**${name}**: ${about}<br>\`${from}\``,
+    `${size(downloadBytes)}, ${format}`,
     size(memoryBytes),
     trainedContext.toLocaleString('en'),
-    model.tools ?? '',
-    model.thinks ? 'yes' : '',
+    can.filter(Boolean).join(', '),
     model.licence,
   ]
   return `| ${cells.join(' | ')} |`
 }
 
-const HEAD = ['Model', 'Good for', 'Format', 'Weights', 'Memory', 'Made for', 'Tools', 'Thinks', 'Licence']
+const HEAD = ['Model', 'Weights', 'Memory', 'Made for', 'Can', 'Licence']
 
 export const modelGuide = (): string =>
   [`| ${HEAD.join(' | ')} |`, `|${'---|'.repeat(HEAD.length)}`, ...CATALOG.map(row)].join('\n')

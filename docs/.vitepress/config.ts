@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
-import { aboutPage } from '../../scripts/llms.js'
+import { aboutPageAt } from '../../scripts/llms.js'
 import { SOURCE_ARCHIVE } from '../../scripts/source.js'
 import { sectionsOf } from './sections.js'
 
@@ -11,21 +10,23 @@ const description = "An OpenAI-compatible /v1 on the user's own device"
 /** Where the pages will be, which those who unfold links to them want in full. */
 const site = process.env.SITE?.replace(/\/?$/, '/')
 
+/** For places that show no Markdown. */
+const plain = (text: string) => text.replaceAll('`', '')
+
 export default defineConfig({
   title: 'local-v1',
   description,
   lang: 'en',
   cleanUrls: true,
-  // A page that says nothing of itself is about what it begins with.
   transformPageData(pageData) {
-    if (pageData.description || pageData.filePath === '') return
-    pageData.description = aboutPage(readFileSync(join(docs, pageData.filePath), 'utf8'))
+    if (pageData.filePath !== '') pageData.description = plain(aboutPageAt(join(docs, pageData.filePath)))
   },
   transformHead: ({ pageData }) => [
     ['meta', { property: 'og:type', content: 'website' }],
     ['meta', { property: 'og:site_name', content: 'local-v1' }],
     ['meta', { property: 'og:title', content: pageData.title || 'local-v1' }],
     ['meta', { property: 'og:description', content: pageData.description || description }],
+    ['meta', { name: 'twitter:card', content: site ? 'summary_large_image' : 'summary' }],
     ...(site ? [['meta', { property: 'og:image', content: `${site}playground/picture.png` }] as const] : []),
   ],
   // Pages for those who change local-v1 link into the repository, of which this is a part.
@@ -53,6 +54,9 @@ export default defineConfig({
       // A file of the site, written behind the pages.
       { text: 'Source', link: `/${SOURCE_ARCHIVE}`, target: '_self', noIcon: true },
     ],
-    sidebar: sectionsOf(docs).map(({ text, items }) => ({ text, items: [...items] })),
+    sidebar: sectionsOf(docs).map(({ text, items }) => ({
+      text,
+      items: items.map((item) => ({ ...item, text: plain(item.text) })),
+    })),
   },
 })

@@ -97,7 +97,7 @@ export class SchemaForm {
     const box = el('input', { type: 'checkbox', 'aria-label': label })
     box.checked = field.optional === true
     box.addEventListener('change', () => this.#set(field, { optional: box.checked }))
-    return el('label', { class: 'check form-optional' }, box, ' may be missing')
+    return el('label', { class: 'check form-optional' }, box, 'may be missing')
   }
 
   #set(field: FormField, change: Partial<FormField>): void {
