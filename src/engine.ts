@@ -665,7 +665,11 @@ export interface SchemaSource {
   /** @default true */
   readonly strict?: boolean
   /** @default 'compact' */
-  readonly layout?: 'compact' | 'spaced' | { readonly indent: number | '\t' } | { readonly whitespace: number }
+  readonly layout?:
+    | 'compact'
+    | 'spaced'
+    | { readonly indent: number | '\t' }
+    | { readonly whitespace: number; readonly of?: string }
   readonly fuel?: number
   /** Own ones: patterns, and names that only describe. */
   readonly formats?: Readonly<Record<string, string | true>>

@@ -88,10 +88,29 @@ describe('white space that is left to the model', () => {
     }
   })
 
-  it.each([{ whitespace: 0 }, { whitespace: 101 }, { whitespace: 1.5 }, { whitespace: 2, indent: 2 }])(
-    'has a bound: not %j',
-    (layout) => {
-      expect(() => compile(true, { layout: layout as LayoutOption })).toThrow(/at most 1 to 100 bytes in a row/)
-    },
-  )
+  it('may be of some kinds alone', () => {
+    const random = randomness(5)
+    for (const [name, schema] of Object.entries(SAMPLES)) {
+      const grammar = compile(schema, { layout: { whitespace: 2, of: ' \t' } })
+      for (let walk = 0; walk < 5; walk++) {
+        const start = grammar.start(small)
+        const text = randomDocument(start, small, start.shortest + Math.floor(random() * 40), random)
+        // No string holds a line break as it is: one that stands there would be of the layout.
+        expect([name, /[\n\r]/.test(text)]).toEqual([name, false])
+      }
+    }
+    const accepts = (text: string) => compile({ const: [1] }, { layout: { whitespace: 2, of: ' \t' } }).accepts(text)
+    expect([accepts('[\t 1 ]'), accepts('[\n1]'), accepts('[   1]')]).toEqual([true, false, false])
+  })
+
+  it.each([
+    { whitespace: 0 },
+    { whitespace: 2, of: '' },
+    { whitespace: 2, of: 'x' },
+    { whitespace: 101 },
+    { whitespace: 1.5 },
+    { whitespace: 2, indent: 2 },
+  ])('has a bound: not %j', (layout) => {
+    expect(() => compile(true, { layout: layout as LayoutOption })).toThrow(/at most 1 to 100 bytes in a row/)
+  })
 })

@@ -17,7 +17,8 @@ export interface CompileOptions {
   /**
    * `spaced` writes one space after `:` and `,`. An indent of 1 to 10 spaces, or of a tab, writes what
    * `JSON.stringify(value, null, indent)` writes; the shortest document is then the one with the fewest lines. With
-   * `{ whitespace: 20 }` the model may put up to 20 bytes of white space wherever JSON allows it within the document.
+   * `{ whitespace: 20 }` the model may put up to 20 bytes of white space wherever JSON allows it within the document;
+   * `{ whitespace: 20, of: ' ' }` lets it have spaces alone.
    * @default 'compact'
    */
   layout?: LayoutOption

@@ -70,15 +70,19 @@ describe('how JSON is laid out', () => {
     [{ layout: { indent: '\t' } }, { indent: '\t' }],
     [{ layout: { whitespace: 20 } }, { whitespace: 20 }],
     [{ guided_whitespace_pattern: '' }, 'compact'],
-    [{ guided_whitespace_pattern: '[ \\n\\t]{0,20}' }, { whitespace: 20 }],
-    [{ guided_whitespace_pattern: '\\s?' }, { whitespace: 1 }],
+    [{ layout: { whitespace: 2, of: ' ' } }, { whitespace: 2, of: ' ' }],
+    [{ guided_whitespace_pattern: '[ \\n\\t]{0,20}' }, { whitespace: 20, of: ' \n\t' }],
+    [{ guided_whitespace_pattern: '[\\n ]{,4}' }, { whitespace: 4, of: '\n ' }],
+    [{ guided_whitespace_pattern: '\\s?' }, { whitespace: 1, of: ' \t\n\r' }],
+    [{ guided_whitespace_pattern: '[ ]?' }, { whitespace: 1, of: ' ' }],
+    [{ guided_whitespace_pattern: ' ?' }, { whitespace: 1, of: ' ' }],
   ] as [object, unknown][])('%j', (body, layout) => {
     expect(read({ ...json, ...body })).toMatchObject({ output: { type: 'json_object', layout }, ignored: [] })
   })
 
   it('is vLLM’s in structured_outputs too', () => {
     const structured_outputs = { json: schema, whitespace_pattern: '[\\n ]{0,4}' }
-    expect(read({ structured_outputs })).toMatchObject({ output: { schema, layout: { whitespace: 4 } } })
+    expect(read({ structured_outputs })).toMatchObject({ output: { schema, layout: { whitespace: 4, of: '\n ' } } })
   })
 
   it.each([
@@ -86,7 +90,9 @@ describe('how JSON is laid out', () => {
     ['layout', { ...json, layout: { indent: 2, whitespace: 3 } }],
     ['layout.whitespace', { ...json, layout: { whitespace: 1000 } }],
     ['guided_whitespace_pattern', { ...json, guided_whitespace_pattern: '[\\n\\t ]*' }],
-    ['guided_whitespace_pattern', { ...json, guided_whitespace_pattern: ' ?' }],
+    ['guided_whitespace_pattern', { ...json, guided_whitespace_pattern: 'x?' }],
+    ['layout', { ...json, layout: { whitespace: 3, of: 'x' } }],
+    ['layout', { ...json, layout: { indent: 3, of: ' ' } }],
     ['guided_whitespace_pattern', { ...json, layout: 'spaced', guided_whitespace_pattern: '' }],
     ['layout', { layout: 'spaced' }],
     ['layout', { guided_regex: 'a', layout: 'spaced' }],

@@ -11,8 +11,15 @@ export const LAYOUT_FIELDS: readonly string[] = ['layout', PATTERN]
 const aWidth = anInteger(1, 100)
 const anIndent = anInteger(1, 10)
 
-/** A pattern of at most so many blanks of any kind, as vLLM and Outlines write it. */
-const BLANKS = /^(?:\\s|\[(?=[^\]]*(?: |\\s))(?: |\\n|\\t|\\r|\\s|\n|\t|\r)+\])(?:(\?)|\{0,(\d+)\})$/
+/** A pattern of at most so many blanks, as vLLM and Outlines write it. */
+const BLANKS = /^(?:([ \n\t\r]|\\[ntrs])|\[((?:[ \n\t\r]|\\[ntrs])+)\])(?:(\?)|\{0?,(\d+)\})$/
+/** What letters behind a backslash mean. */
+const KINDS = new Map([
+  ['\\n', '\n'],
+  ['\\t', '\t'],
+  ['\\r', '\r'],
+  ['\\s', ' \t\n\r'],
+])
 
 /** How the JSON of an answer is to be laid out; absent: as the service was told. `together`: vLLM's newer form. */
 export function readLayout(
@@ -36,13 +43,18 @@ export function readLayout(
 
 function aLayout(value: unknown, field: string): Layout {
   if (value === 'compact' || value === 'spaced') return value
+  if (isRecord(value)) {
+    const { of, ...others } = value
+    const whitespace = optional(others, 'whitespace', field, aWidth)
+    const isBlank = of === undefined || (typeof of === 'string' && /^[ \t\n\r]+$/.test(of))
+    if (whitespace !== undefined && isBlank && Object.keys(others).length === 1)
+      return { whitespace, ...(of !== undefined && { of }) }
+  }
   if (isRecord(value) && Object.keys(value).length === 1) {
-    const whitespace = optional(value, 'whitespace', field, aWidth)
-    if (whitespace !== undefined) return { whitespace }
     const indent = optional(value, 'indent', field, (given, param) => (given === '\t' ? given : anIndent(given, param)))
     if (indent !== undefined) return { indent: indent as number | '\t' }
   }
-  const message = `Invalid '${field}': 'compact', 'spaced', { indent: 1 to 10 or a tab }, or { whitespace: 1 to 100 } (bytes in a row that the model may put where JSON allows it) is expected.`
+  const message = `Invalid '${field}': 'compact', 'spaced', { indent: 1 to 10 or a tab }, or { whitespace: 1 to 100 } (bytes in a row that the model may put where JSON allows it; those in 'of', where that is given) is expected.`
   throw refuse(field, message, 'invalid_value')
 }
 
@@ -51,8 +63,10 @@ function layoutOfPattern(value: unknown, field: string): Layout {
   if (pattern === '') return 'compact'
   const found = BLANKS.exec(pattern)
   if (found) {
-    const most = found[1] === undefined ? Number(found[2]) : 1
-    return most === 0 ? 'compact' : { whitespace: aWidth(most, field) }
+    const [, one, several, once, times] = found
+    const of = (one ?? several!).replace(/\\[ntrs]/g, (letter) => KINDS.get(letter)!)
+    const most = once === undefined ? Number(times) : 1
+    return most === 0 ? 'compact' : { whitespace: aWidth(most, field), of }
   }
   throw unsupported(
     field,

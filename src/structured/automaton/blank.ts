@@ -1,32 +1,31 @@
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame, SPACED } from './frame.js'
 
-/** Spaces, tabs and line breaks: all that JSON knows. */
-const BLANKS = [0x09, 0x0a, 0x0d, 0x20]
-
-/** Up to so many bytes of white space, then what another frame says. */
+/** Up to so many bytes of white space, of these kinds, then what another frame says. */
 export class BlankFrame extends Frame {
   readonly inner: Frame
   readonly #left: number
+  readonly #kinds: readonly number[]
   #fewer: Frame | undefined
 
-  constructor(inner: Frame, left: number) {
+  constructor(inner: Frame, left: number, kinds: readonly number[]) {
     super(inner.traits | SPACED)
     this.inner = inner
     this.#left = left
+    this.#kinds = kinds
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    if (!BLANKS.includes(byte)) {
+    if (!this.#kinds.includes(byte)) {
       this.inner.step(byte, below, out)
       return
     }
-    this.#fewer ??= this.#left > 1 ? new BlankFrame(this.inner, this.#left - 1) : this.inner
+    this.#fewer ??= this.#left > 1 ? new BlankFrame(this.inner, this.#left - 1, this.#kinds) : this.inner
     out.add(below.push(this.#fewer))
   }
 
   override next(below: Cell, into: Set<number>): boolean {
-    for (const byte of BLANKS) into.add(byte)
+    for (const byte of this.#kinds) into.add(byte)
     return this.inner.next(below, into)
   }
 

@@ -48,8 +48,8 @@ export class LineBreaks {
 
   /** A frame before which white space may come, where the layout has any. */
   spaced(frame: Frame): Frame {
-    const { blanks } = this.#layout
-    return blanks === 0 ? frame : made(this.#spaced, frame, () => new BlankFrame(frame, blanks))
+    const { blanks, kinds } = this.#layout
+    return blanks === 0 ? frame : made(this.#spaced, frame, () => new BlankFrame(frame, blanks, kinds))
   }
 
   /** Those of what stands inside. */

@@ -1,3 +1,6 @@
+/** Spaces, tabs and line breaks: all that JSON knows. */
+const BLANKS = ' \t\n\r'
+
 /**
  * How the generated text is laid out: one value, one text, but for the white space that `blanks` leaves to the model.
  *
@@ -17,12 +20,15 @@ export class Layout {
 
   /** How many bytes of white space may come between two words of the text, beside what stands there. */
   readonly blanks: number
+  /** Their bytes. */
+  readonly kinds: readonly number[]
 
-  constructor(colon: ':' | ': ', comma: ',' | ', ', indent = '', blanks = 0) {
+  constructor(colon: ':' | ': ', comma: ',' | ', ', indent = '', blanks = 0, kinds = BLANKS) {
     this.colon = colon
     this.comma = comma
     this.indent = indent
     this.blanks = blanks
+    this.kinds = Array.from(kinds, (letter) => letter.charCodeAt(0))
     this.weights = {
       open: this.weigh(this.open(0)),
       comma: this.weigh(this.between(0)),
@@ -103,7 +109,11 @@ export function indented(indent: string): Layout {
   return new Layout(': ', ',', indent)
 }
 
-export type LayoutOption = 'compact' | 'spaced' | { readonly indent: number | '\t' } | { readonly whitespace: number }
+export type LayoutOption =
+  | 'compact'
+  | 'spaced'
+  | { readonly indent: number | '\t' }
+  | { readonly whitespace: number; readonly of?: string }
 
 /** More at one place only keeps a model busy. */
 const MOST_BLANKS = 100
@@ -111,15 +121,19 @@ const MOST_BLANKS = 100
 export function layoutOf(option: LayoutOption): Layout {
   if (option === 'compact') return COMPACT
   if (option === 'spaced') return SPACED
-  const { indent, whitespace } = { ...(option as { indent?: unknown; whitespace?: unknown }) }
+  const { indent, whitespace, of = BLANKS } = { ...(option as Readonly<Record<string, unknown>>) }
   if (whitespace === undefined) {
     if (indent === '\t') return indented(indent)
     if (isWithin(indent, 10)) return indented(' '.repeat(indent))
-  } else if (indent === undefined && isWithin(whitespace, MOST_BLANKS)) return new Layout(':', ',', '', whitespace)
+  } else if (indent === undefined && isWithin(whitespace, MOST_BLANKS) && isBlank(of)) {
+    return new Layout(':', ',', '', whitespace, of)
+  }
   throw new TypeError(
-    "layout must be 'compact', 'spaced', an indent: 1 to 10 spaces or '\\t', or whitespace: at most 1 to 100 bytes in a row.",
+    "layout must be 'compact', 'spaced', an indent: 1 to 10 spaces or '\\t', or whitespace: at most 1 to 100 bytes in a row, of those in `of`.",
   )
 }
+
+const isBlank = (letters: unknown): letters is string => typeof letters === 'string' && /^[ \t\n\r]+$/.test(letters)
 
 function isWithin(count: unknown, most: number): count is number {
   return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= most
