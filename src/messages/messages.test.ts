@@ -198,12 +198,17 @@ describe('a message', () => {
     expect(errorOf(tool).message).toContain('tools[0].input_schema')
   })
 
-  test('skips what nobody runs here beside tools, and says so', async () => {
+  test('skips what nobody runs here, beside tools or alone, and says so', async () => {
     const { post } = service()
     const both = await post({ tools: [{ type: 'web_search_20250305', name: 'web_search' }, look] })
     expect([both.status, both.headers.get('x-skipped-tools')]).toEqual([200, 'web_search_20250305'])
     const alone = await post({ tools: [{ type: 'web_search_20250305', name: 'web_search' }] })
-    expect(errorOf(alone)).toMatchObject({ status: 400, message: expect.stringContaining('tools[0].type') })
+    expect([alone.status, alone.headers.get('x-skipped-tools')]).toEqual([200, 'web_search_20250305'])
+    const wanted = await post({
+      tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+      tool_choice: { type: 'any' },
+    })
+    expect(errorOf(wanted)).toMatchObject({ status: 400, message: expect.stringContaining('tool_choice.type') })
   })
 
   test.each([

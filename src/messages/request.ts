@@ -68,7 +68,7 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
   const { skipped, ...tools } = readMessageTools(body, ignored)
   const { output, effort, path } = readOutput(body, ignored)
   const { messages, images } = yield* readConversation(body, ignored)
-  const { showsThoughts, ...thoughts } = readThinking(body, effort, ignored)
+  const { showsThoughts, thoughtsBy, ...thoughts } = readThinking(body, effort, ignored)
   return {
     stream: optional(body, 'stream', '', aBoolean) ?? false,
     showsThoughts,
@@ -87,7 +87,7 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
       fields: {
         format: path,
         parameters: (tool) => `tools[${tool}].input_schema`,
-        thinking: 'thinking',
+        thinking: thoughtsBy,
         image: 'image',
         part: (message, part) => at(images.get(message)?.[part] ?? `messages[${message}].content[${part}]`, 'type'),
       },
@@ -130,7 +130,7 @@ function readOutput(body: JsonObject, ignored: string[]): AskedOutput {
 
 function readThinking(body: JsonObject, effort: AskedOutput['effort'], ignored: string[]) {
   const thinking = optional(body, 'thinking', '', anObject)
-  if (!thinking) return { showsThoughts: true, ...options(withEffort(effort, undefined)) }
+  if (!thinking) return { showsThoughts: true, thoughtsBy: EFFORT, ...options(withEffort(effort, undefined)) }
   noteUnknown(thinking, KNOWN_THINKING, 'thinking', ignored)
   const type = hint(thinking, 'type', 'thinking', aThinking, ignored)
   const display = hint(thinking, 'display', 'thinking', aDisplay, ignored)
@@ -139,9 +139,13 @@ function readThinking(body: JsonObject, effort: AskedOutput['effort'], ignored: 
   const switched = type === 'enabled' ? true : type === 'disabled' ? false : undefined
   return {
     showsThoughts: display !== 'omitted',
+    thoughtsBy: type === 'enabled' || effort === undefined ? 'thinking' : EFFORT,
     ...options(withEffort(effort, switched === undefined ? undefined : { enable_thinking: switched })),
     ...(budget !== undefined && { thinkingBudget: budget }),
   }
 }
+
+/** The other field that asks for thoughts. */
+const EFFORT = 'output_config.effort'
 
 const options = (templateOptions: CallSpec['templateOptions']) => (templateOptions ? { templateOptions } : {})

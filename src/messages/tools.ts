@@ -35,7 +35,7 @@ export interface MessageTools {
 export function readMessageTools(body: JsonObject, ignored: string[]): MessageTools {
   const read = (tool: JsonObject, path: string) => readSpec(tool, path, ignored)
   const { tools, skipped } = optional(body, 'tools', '', (value, param) =>
-    readBesideHosted(someTools(value, param), param, read, "with an 'input_schema'"),
+    readBesideHosted(someTools(value, param), param, read),
   ) ?? { tools: [], skipped: [] }
   const choice = optional(body, 'tool_choice', '', anObject)
   if (!choice) return { tools, toolChoice: tools.length === 0 ? 'none' : 'auto', parallelToolCalls: true, skipped }

@@ -49,6 +49,7 @@ const HINTS: readonly [object, string][] = [
   [{ reasoning_effort: 'high' }, 'reasoning_effort'],
   [{ chat_template_kwargs: { enable_thinking: true } }, 'chat_template_kwargs.enable_thinking'],
   [{ thinking_budget: 50 }, 'thinking_budget'],
+  [{ thinking: { type: 'enabled' } }, 'thinking'],
 ]
 /** What nobody has who does not say so. */
 const RARE: readonly string[] = ['images', 'audio', 'sampling', 'tokens']

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../platform/json.js'
-import { anInteger, anObject, oneOf, optional } from './fields.js'
+import { isRecord, type JsonObject } from '../platform/json.js'
+import { anInteger, anObject, at, hint, oneOf, optional } from './fields.js'
 
 /** How long a model shall think, in the words of all endpoints. */
 export const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
@@ -18,12 +18,27 @@ export interface Thinking {
 
 export function readThinking(body: JsonObject): Thinking {
   const given = optional(body, 'chat_template_kwargs', '', anObject)
-  const switched = given?.enable_thinking === true && { thinkingField: 'chat_template_kwargs.enable_thinking' }
+  const switched = [
+    given?.enable_thinking === true && { thinkingField: 'chat_template_kwargs.enable_thinking' },
+    isRecord(body.thinking) && body.thinking.type === 'enabled' && { thinkingField: 'thinking' },
+  ].find(Boolean)
   for (const name of BUDGET_FIELDS) {
     const thinkingBudget = optional(body, name, '', aTokenCount)
     if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: name, ...switched }
   }
   return { ...switched }
+}
+
+const aSwitch = oneOf(['enabled', 'disabled'])
+
+/** Anthropic's words for it, which DeepSeek's, Moonshot's and Z.ai's servers take of chats. `adaptive` is the model's own way. */
+export function readSwitch(body: JsonObject, ignored: string[]): Options | undefined {
+  const read = (value: unknown, param: string) => {
+    const { type } = anObject(value, param)
+    return type === 'adaptive' ? type : aSwitch(type, at(param, 'type'))
+  }
+  const type = hint(body, 'thinking', '', read, ignored)
+  return type === undefined || type === 'adaptive' ? undefined : { enable_thinking: type === 'enabled' }
 }
 
 type Options = Readonly<Record<string, unknown>>

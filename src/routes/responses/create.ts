@@ -118,7 +118,7 @@ class Making {
   }
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
-    const { model, echo, sealThoughts, tools } = this.#request
+    const { model, echo, sealThoughts, tools, spaces } = this.#request
     const custom = customNames(tools)
     const head = {
       id: this.#id,
@@ -128,6 +128,7 @@ class Making {
       sealThoughts,
       custom,
       own: ownTools(tools),
+      spaces,
     }
     return new ResponseProgress(head, hear)
   }

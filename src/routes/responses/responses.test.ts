@@ -286,6 +286,28 @@ describe('a response', () => {
     })
   })
 
+  test('calls tools of a namespace by both of their names', async () => {
+    const crm = { type: 'namespace', name: 'crm', description: 'Customers.', tools: [look] }
+    const asked = { input: 'Hi', tools: [look, crm, { ...crm, name: 'mcp__shop__' }] }
+    const made = [{ ...call(0, '{}'), name: 'crm__look' } as Part, finish('tool_calls')]
+    const { post, create, calls } = service(made)
+    const { output } = await create(asked)
+    expect(calls[0]!.tools.map(({ name }) => name)).toEqual(['look', 'crm__look', 'mcp__shop__look'])
+    expect(calls[0]!.tools[1]!.description).toContain('Customers.')
+    expect(output[0]).toMatchObject({ type: 'function_call', name: 'look', namespace: 'crm', arguments: '{}' })
+    const { text: stream } = await post({ ...asked, stream: true })
+    expect(stream).toContain('"namespace":"crm","name":"look"')
+    const result = { type: 'function_call_output', call_id: 'call_0', output: 'Seen.' }
+    await create({ ...asked, input: [{ role: 'user', content: 'Hi' }, output[0]!, result] })
+    expect(calls.at(-1)!.messages[1]).toMatchObject({ toolCalls: [{ name: 'crm__look' }] })
+    const chosen = { type: 'function', name: 'look', namespace: 'crm' }
+    await create({ ...asked, tool_choice: chosen })
+    expect(calls.at(-1)!.toolChoice).toEqual({ name: 'crm__look' })
+    expect(errorOf(await post({ ...asked, tool_choice: { ...chosen, namespace: 'no' } }))).toMatchObject({
+      param: 'tool_choice.name',
+    })
+  })
+
   test('goes on from what other services did, and names what nobody can read', async () => {
     const { post, calls } = service()
     const { status, headers } = await post({
@@ -323,12 +345,14 @@ describe('a response', () => {
     expect(cut).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
   })
 
-  test('skips what nobody runs here beside functions, and says so', async () => {
+  test('skips what nobody runs here, beside functions or alone, and says so', async () => {
     const { post } = service()
     const both = await post({ input: 'Hi', tools: [{ type: 'web_search' }, look] })
     expect([both.status, both.headers.get('x-skipped-tools')]).toEqual([200, 'web_search'])
     const alone = await post({ input: 'Hi', tools: [{ type: 'web_search' }] })
-    expect(errorOf(alone)).toMatchObject({ status: 400, param: 'tools[0].type' })
+    expect([alone.status, alone.headers.get('x-skipped-tools')]).toEqual([200, 'web_search'])
+    const wanted = await post({ input: 'Hi', tools: [{ type: 'web_search' }], tool_choice: 'required' })
+    expect(errorOf(wanted)).toMatchObject({ status: 400, param: 'tool_choice' })
   })
 
   test.each([

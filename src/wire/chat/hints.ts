@@ -21,7 +21,6 @@ const WHY = new Map([
   ['functions', "It is deprecated: use 'tools' instead."],
   ['function_call', "It is deprecated: use 'tool_choice' instead."],
   ['audio', 'Audio is not supported: ask for text.'],
-  ['web_search_options', 'There is no web search: no text leaves the device.'],
   ['moderation', 'There is no moderation here.'],
 ])
 
@@ -31,7 +30,8 @@ export function refuseUnsupported(body: JsonObject): void {
   for (const [name, why] of WHY) if (body[name] != null) throw unsupported(name, why)
 }
 
-export const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'])
+/** There is one way to be served: every other is ignored and named. */
+export const aTier = oneOf(['auto', 'default'])
 /** As long as the model likes, which is what every answer is. */
 const asItComes = oneOf(['medium'])
 /** Of a chat nothing is kept. */

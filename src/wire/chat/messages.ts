@@ -26,6 +26,13 @@ const KNOWN = new Set([
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'image_url', 'input_audio', 'prompt_cache_breakpoint'])
 const SAID = ['text']
 const SHOWN = ['text', 'image_url', 'input_audio']
+/** Of what a tool gives the model is told what cannot be read: the conversation goes on. */
+const RESULT = [...SAID]
+const MEDIA = new Map([
+  ['image_url', 'Images'],
+  ['input_audio', 'Audio'],
+  ['file', 'Files'],
+])
 const aRole = oneOf(ROLES)
 const someMessages = anArray(1, Number.POSITIVE_INFINITY)
 const someParts = anArray(1, Number.POSITIVE_INFINITY)
@@ -48,7 +55,7 @@ function readMessage(message: JsonObject, path: string, ignored: string[]): Chat
   const role = required(message, 'role', path, aRole)
   const name = optional(message, 'name', path, aSpeaker)
   if (role === 'assistant') return readAssistant(message, name, path, ignored)
-  const types = role === 'user' ? SHOWN : SAID
+  const types = role === 'user' ? SHOWN : role === 'tool' ? RESULT : SAID
   const read = required(message, 'content', path, (value, param) => readContent(value, param, types, ignored))
   const { content, ...joined } = joinedOf(read)
   if (role === 'tool') {
@@ -101,6 +108,8 @@ function joinedOf(content: Content): { content: Content; joined?: readonly numbe
 function readPart(value: unknown, path: string, types: readonly string[], ignored: string[]): ContentPart {
   if (!isRecord(value)) throw wrongType(path, 'an object', value)
   const type = required(value, 'type', path, aString)
+  const media = types === RESULT ? MEDIA.get(type) : undefined
+  if (media !== undefined) return { type: 'text', text: `[${media} cannot be read here.]` }
   if (type === 'file') throw notTaken(at(path, 'type'), type, 'Files')
   if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
   noteUnknown(value, KNOWN_PART, path, ignored)

@@ -14,6 +14,7 @@ describe('response_format', () => {
     expect(outputOf(format({ strict: true }))).toEqual({ type: 'json_schema', name: 'city', strict: true, schema })
     expect(outputOf(format({ strict: null }))).toMatchObject({ strict: false })
     expect(outputOf({ type: 'json_object', schema })).toMatchObject({ type: 'json_schema', strict: false, schema })
+    expect(outputOf({ type: 'json_schema', schema })).toMatchObject({ type: 'json_schema', strict: true, schema })
   })
 
   it.each<[string, unknown]>([

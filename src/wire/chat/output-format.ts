@@ -24,6 +24,10 @@ export function readOutputFormat(body: JsonObject, ignored: string[]): OutputFor
 }
 
 function readJsonSchema(format: JsonObject, ignored: string[]): OutputFormat {
+  // llama-server's form.
+  if (format.json_schema == null && format.schema != null) {
+    return { type: 'json_schema', name: 'response', strict: true, schema: required(format, 'schema', PATH, aSchema) }
+  }
   const path = at(PATH, 'json_schema')
   const spec = required(format, 'json_schema', PATH, anObject)
   noteUnknown(spec, KNOWN_SCHEMA, path, ignored)

@@ -131,7 +131,6 @@ describe('a chat request', () => {
     ['function_call', { function_call: 'auto' }],
     ['audio', { audio: { voice: 'alloy', format: 'wav' } }],
     ['modalities', { modalities: ['text', 'audio'] }],
-    ['web_search_options', { web_search_options: {} }],
     ['metadata', { metadata: [] }],
     ['metadata.a', { metadata: { a: 1 } }],
     ['user', { user: 5 }],
@@ -163,6 +162,10 @@ describe('a chat request', () => {
     ['verbosity', { verbosity: 'low' }],
     ['verbosity', { verbosity: 'epic' }],
     ['service_tier', { service_tier: 'gold' }],
+    ['service_tier', { service_tier: 'priority' }],
+    ['thinking', { thinking: { type: 'between_tools' } }],
+    ['web_search_options', { web_search_options: {} }],
+    ['tools[0]', { tools: [{ type: 'web_search', web_search: { enable: true } }] }],
   ])('never refuses a hint: %s is ignored and named', (name, body) => {
     expect(read(body).ignored).toEqual([name])
   })
@@ -206,6 +209,19 @@ describe('a chat request', () => {
       response_format: { type: 'text', x: 1 },
     }
     expect(read(body).ignored).toEqual(['top_n', 'messages[0].mood', 'response_format.x', 'tools[0].cached'])
+  })
+
+  it('thinks as Anthropic’s words say, which other servers take in chats', () => {
+    const asked = (thinking: object, more = {}) => read({ thinking, ...more })
+    expect(asked({ type: 'enabled' })).toMatchObject({
+      templateOptions: { enable_thinking: true },
+      thinkingField: 'thinking',
+      ignored: [],
+    })
+    expect(asked({ type: 'disabled' })).toMatchObject({ templateOptions: { enable_thinking: false }, ignored: [] })
+    expect(asked({ type: 'adaptive' })).toMatchObject({ templateOptions: undefined, ignored: [] })
+    const both = asked({ type: 'disabled' }, { chat_template_kwargs: { enable_thinking: true } })
+    expect(both.templateOptions).toEqual({ enable_thinking: true })
   })
 
   it('hands on what chat templates are told', () => {

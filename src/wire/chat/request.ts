@@ -1,7 +1,7 @@
 import type { ChatMessage, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import type { Slices } from '../../platform/slices.js'
-import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
+import { anEffort, BUDGET_FIELDS, readSwitch, readThinking, withEffort } from '../effort.js'
 import { readEvidence } from '../evidence.js'
 import {
   aBody,
@@ -69,6 +69,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'tool_choice',
   'parallel_tool_calls',
   'reasoning_effort',
+  'thinking',
   'chat_template_kwargs',
   'return_token_ids',
   'return_tokens_as_token_ids',
@@ -167,6 +168,7 @@ function readLogprobs(body: JsonObject): number | undefined {
 }
 
 function readTemplateOptions(body: JsonObject, ignored: string[]): Readonly<Record<string, unknown>> | undefined {
-  const given = optional(body, 'chat_template_kwargs', '', anObject)
-  return withEffort(hint(body, 'reasoning_effort', '', anEffort, ignored), given)
+  const [switched, given] = [readSwitch(body, ignored), optional(body, 'chat_template_kwargs', '', anObject)]
+  const effort = hint(body, 'reasoning_effort', '', anEffort, ignored)
+  return withEffort(effort, switched ? { ...switched, ...given } : given)
 }

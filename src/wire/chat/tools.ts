@@ -59,8 +59,9 @@ function onlyWithTools(param: string) {
 
 function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[] {
   const names = new Set<string>()
-  return anyTools(value, param).map((item, i) => {
+  return anyTools(value, param).flatMap((item, i) => {
     const tool = readSpec(item, at(param, i), ignored)
+    if (tool === undefined) return []
     if (names.has(tool.name))
       throw namedTwice(tool.name, `${at(param, i)}.${isCustom(tool) ? 'custom' : 'function'}.name`)
     names.add(tool.name)
@@ -73,37 +74,39 @@ export interface HostedTool {
   readonly hosted: string
 }
 
-/**
- * Clients send tools that a server runs unasked beside functions of their own: such are skipped, and refused where there is
- * nothing else. `send`: what to send instead.
- */
+/** Clients send tools that a server runs unasked, beside functions of their own or alone: such are skipped, and named. */
 export function readBesideHosted(
   tools: readonly unknown[],
   param: string,
-  read: (tool: JsonObject, path: string) => ToolSpec | HostedTool,
-  send: string,
+  read: (tool: JsonObject, path: string) => ToolSpec | readonly ToolSpec[] | HostedTool,
 ): { readonly tools: readonly ToolSpec[]; readonly skipped: readonly string[] } {
   const specs: ToolSpec[] = []
-  const hosted: { readonly type: string; readonly path: string }[] = []
+  const skipped: string[] = []
   tools.forEach((item, i) => {
     const path = at(param, i)
-    const tool = read(anObject(item, path), path)
-    if ('hosted' in tool) hosted.push({ type: tool.hosted, path: at(path, 'type') })
-    else if (specs.some(({ name }) => name === tool.name)) throw namedTwice(tool.name, at(path, 'name'))
-    else specs.push(tool)
+    const found = read(anObject(item, path), path)
+    if ('hosted' in found) skipped.push(found.hosted)
+    else {
+      for (const tool of [found].flat()) {
+        if (specs.some(({ name }) => name === tool.name)) throw namedTwice(tool.name, at(path, 'name'))
+        specs.push(tool)
+      }
+    }
   })
-  const [first] = hosted
-  if (specs.length > 0 || !first) return { tools: specs, skipped: hosted.map(({ type }) => type) }
-  const message = `Invalid value for '${first.path}': '${first.type}' is run by a server, and there is none here. Send tools ${send}.`
-  throw refuse(first.path, message, 'unsupported_value')
+  return { tools: specs, skipped }
 }
 
 const namedTwice = (name: string, place: string) =>
   refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
 
-function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {
+function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec | undefined {
   const tool = anObject(value, path)
   const type = required(tool, 'type', path, aString)
+  // Several servers search for chats that say so; here nobody does.
+  if (/^web_search\b/.test(type)) {
+    ignored.push(path)
+    return undefined
+  }
   if (type === 'custom') return readCustomTool(required(tool, 'custom', path, anObject), at(path, 'custom'), ignored)
   if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
   noteUnknown(tool, KNOWN_TOOL, path, ignored)

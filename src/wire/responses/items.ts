@@ -30,6 +30,7 @@ import type {
   StoredItem,
 } from './resource.js'
 import { openSealed } from './sealed.js'
+import { nameWithin } from './tools.js'
 
 const ROLES = ['user', 'assistant', 'system', 'developer'] as const
 const MEDIA = new Map([
@@ -57,7 +58,7 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
   ['message', { known: new Set(['type', 'id', 'role', 'content', 'status', 'phase']), read: readMessage }],
   [
     'function_call',
-    { known: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller']), read: readCall },
+    { known: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller', 'namespace']), read: readCall },
   ],
   [
     'function_call_output',
@@ -85,7 +86,7 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
 
 /** What a server did by itself in an earlier turn, elsewhere: nobody here can read it. */
 const HOSTED =
-  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|additional_tools)(_|$)/
+  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|additional_tools|configuration_update|compaction_trigger)(_|$)/
 
 /** An item of a request: whole, or the name of one that an earlier response holds. */
 export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
@@ -177,10 +178,15 @@ function readCall(item: JsonObject, path: string): FunctionCallItem {
     type: 'function_call',
     id: idOf(item, path, 'fc'),
     call_id: required(item, 'call_id', path, aCallId),
-    name: required(item, 'name', path, aFunctionName),
+    ...readName(item, path),
     arguments: required(item, 'arguments', path, aString),
     status: 'completed',
   }
+}
+
+function readName(item: JsonObject, path: string): Pick<FunctionCallItem, 'name' | 'namespace'> {
+  const namespace = optional(item, 'namespace', path, aFunctionName)
+  return { name: required(item, 'name', path, aFunctionName), ...(namespace !== undefined && { namespace }) }
 }
 
 function readOutput(item: JsonObject, path: string, ignored: string[]): FunctionOutputItem {
@@ -202,7 +208,7 @@ function readCustomCall(item: JsonObject, path: string): CustomCallItem {
     type: 'custom_tool_call',
     id: idOf(item, path, 'ctc'),
     call_id: required(item, 'call_id', path, aCallId),
-    name: required(item, 'name', path, aFunctionName),
+    ...readName(item, path),
     input: required(item, 'input', path, aString),
     status: 'completed',
   }
@@ -323,6 +329,8 @@ function outputOf(item: StoredItem): { readonly call_id: string; readonly text: 
   return said ? { call_id: item.call_id, text: item.output } : undefined
 }
 
+const nameOf = ({ namespace, name }: FunctionCallItem | CustomCallItem): string => nameWithin(namespace, name)
+
 const textOf = (item: MessageItem): string => item.content.map(({ text }) => text).join('\n')
 
 /** What the assistant says and calls in one go is one message to a chat template, and several items here. */
@@ -334,9 +342,9 @@ class AssistantTurn {
   /** Whether the item belongs to this turn. */
   take(item: StoredItem): boolean {
     if (item.type === 'function_call') {
-      this.#calls.push({ id: item.call_id, name: item.name, arguments: item.arguments })
+      this.#calls.push({ id: item.call_id, name: nameOf(item), arguments: item.arguments })
     } else if (item.type === 'custom_tool_call') {
-      this.#calls.push({ id: item.call_id, name: item.name, arguments: argumentsOf(item.input) })
+      this.#calls.push({ id: item.call_id, name: nameOf(item), arguments: argumentsOf(item.input) })
     } else if (isOwnCall(item)) this.#calls.push(madeCall(item))
     else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
     else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))

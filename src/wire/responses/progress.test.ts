@@ -19,6 +19,7 @@ const someTools = fc.constantFrom<object>(
   { tools: [] },
   { tools: [look] },
   { tools: [{ ...look, description: 'Looks.', strict: true }, { type: 'web_search' }], tool_choice: 'required' },
+  { tools: [{ type: 'namespace', name: 'crm', description: 'Sales.', tools: [look] }] },
   { tools: [{ type: 'shell' }, { type: 'apply_patch' }, look], tool_choice: { type: 'shell' } },
   { tools: [{ type: 'local_shell' }, { type: 'shell', environment: { type: 'local' } }] },
   { tools: [{ type: 'custom', name: 'patch' }, look] },
@@ -123,7 +124,7 @@ interface Told {
 }
 
 function told(request: object, steps: readonly Step[], end: string, queued: boolean): Told {
-  const { echo, sealThoughts, tools } = atOnce(readResponseRequest({ model: 'a/b', ...request }))
+  const { echo, sealThoughts, tools, spaces } = atOnce(readResponseRequest({ model: 'a/b', ...request }))
   const events: ResponseEvent[] = []
   const head = {
     id: 'resp_1',
@@ -133,6 +134,7 @@ function told(request: object, steps: readonly Step[], end: string, queued: bool
     sealThoughts,
     custom: customNames(tools),
     own: ownTools(tools),
+    spaces,
   }
   // What a stream sends is written at once: later changes must not be seen in it.
   const progress = new ResponseProgress(head, (event) => events.push(JSON.parse(JSON.stringify(event))))

@@ -21,6 +21,7 @@ import type {
   ResponseUsage,
 } from './resource.js'
 import { sealed } from './sealed.js'
+import type { Namespaces } from './tools.js'
 
 /** One event of a stream, numbered. */
 export type ResponseEvent = { readonly type: string; readonly sequence_number: number } & Readonly<
@@ -49,6 +50,7 @@ export interface ResponseHead {
   readonly custom: ReadonlySet<string>
   /** Those whose calls have a form of their own. */
   readonly own: ReadonlyMap<string, OwnTool>
+  readonly spaces: Namespaces
 }
 
 /**
@@ -214,8 +216,9 @@ export class ResponseProgress {
         return
       }
       this.#input = new CallInput()
-      const about = { call_id: id ?? toolCallId(), name: name ?? '', status: 'in_progress' as const }
-      item = this.#head.custom.has(about.name)
+      const within = this.#head.spaces.get(name ?? '') ?? { name: name ?? '' }
+      const about = { call_id: id ?? toolCallId(), ...within, status: 'in_progress' as const }
+      item = this.#head.custom.has(name ?? '')
         ? { type: 'custom_tool_call', id: itemId('ctc'), ...about, input: '' }
         : { type: 'function_call', id: itemId('fc'), ...about, arguments: '' }
       this.#add(item, index)

@@ -32,7 +32,8 @@ import type { ResponseEcho } from './resource.js'
 import { type ResponseTools, readResponseTools } from './tools.js'
 
 /** A request for a response that has been read and found in order; what it refers to has not been looked up yet. */
-export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoice' | 'parallelToolCalls' | 'skipped'> {
+export interface ResponseRequest
+  extends Pick<ResponseTools, 'tools' | 'toolChoice' | 'parallelToolCalls' | 'skipped' | 'spaces'> {
   readonly model: string
   readonly input: readonly InputItem[]
   readonly instructions?: string
@@ -65,7 +66,6 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
 /** Fields that would change the answer and cannot be honoured. */
 const WHY: ReadonlyMap<string, string> = new Map([
   ['prompt', "Prompt templates are not kept here: send 'input' and 'instructions'."],
-  ['context_management', "Ask for it by 'POST /responses/compact', or set 'truncation' to 'auto'."],
   ['moderation', 'There is no moderation here.'],
 ])
 /** Where vLLM has it, it tells tokens beside choices; a response has items, and vLLM's tells none. */
@@ -85,7 +85,7 @@ const KNOWN: ReadonlySet<string> = new Set([
     'background',
   ],
   ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
-  ...['tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
+  ...['context_management', 'tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
   ...['return_token_ids', 'evidence'],
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
@@ -122,9 +122,16 @@ const aCallLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
 const aTopCount = anInteger(0, 20)
 const aTruncation = oneOf(['auto', 'disabled'])
 const aSummary = oneOf(['auto', 'concise', 'detailed'])
+const someEdits = anArray(0, Number.POSITIVE_INFINITY)
 const someIncludes = anArray(0, INCLUDES.length)
 const anInclude = oneOf(INCLUDES)
 const aFormatName = aName(/^[a-zA-Z0-9_-]+$/, 64)
+
+/** A conversation is made shorter by `POST /responses/compact`, or by `truncation`. */
+const noEdits = (value: unknown, param: string): void => {
+  const edits = someEdits(value, param).map((edit, i) => anObject(edit, at(param, i)))
+  if (edits.length > 0) throw unsupported(param, 'Nothing is made shorter before it must be.')
+}
 
 export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const body = aBody(json)
@@ -152,7 +159,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const truncation = optional(body, 'truncation', '', aTruncation) ?? 'disabled'
   const maxTokens = optional(body, 'max_output_tokens', '', aTokenLimit)
   const sampling = readSampling(body)
-  const { tools, toolChoice, parallelToolCalls, skipped, echo } = readResponseTools(body, ignored)
+  const { tools, toolChoice, parallelToolCalls, skipped, spaces, echo } = readResponseTools(body, ignored)
   const { output, text } = readText(body, ignored)
   const form = readForm(body, output, 'text.format', ignored)
   const { templateOptions, reasoning } = readReasoning(body, ignored)
@@ -160,6 +167,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   optional(body, 'prompt_cache_options', '', anObject)
   optional(body, 'prompt_cache_retention', '', aString)
   hint(body, 'service_tier', '', aTier, ignored)
+  hint(body, 'context_management', '', noEdits, ignored)
   return {
     model: required(body, 'model', '', aString),
     input: yield* readAll(body, previousId ?? conversationId, ignored),
@@ -183,6 +191,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
     ...readThinking(body),
     sealThoughts: includes.includes('reasoning.encrypted_content'),
     skipped,
+    spaces,
     ignored,
     echo: {
       previous_response_id: previousId ?? null,

@@ -32,6 +32,8 @@ export interface FunctionCallItem {
   readonly id: string
   readonly call_id: string
   readonly name: string
+  /** What its tool stands in. */
+  readonly namespace?: string
   readonly arguments: string
   readonly status: ItemStatus
 }
@@ -42,6 +44,7 @@ export interface CustomCallItem {
   readonly id: string
   readonly call_id: string
   readonly name: string
+  readonly namespace?: string
   readonly input: string
   readonly status: ItemStatus
 }

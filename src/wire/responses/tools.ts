@@ -4,6 +4,7 @@ import { type HostedTool, readBesideHosted, readFunction } from '../chat/tools.j
 import { readCustomTool } from '../custom-tool.js'
 import {
   aBoolean,
+  aName,
   anArray,
   anObject,
   aString,
@@ -33,24 +34,37 @@ const HOSTED: ReadonlySet<string> = new Set([
   // In a container; one of the client's own is read before.
   'shell',
   'tool_search',
-  'namespace',
   'programmatic_tool_calling',
 ])
-const KNOWN = new Set(['type', 'name', 'description', 'parameters', 'strict'])
+const KNOWN = new Set([
+  ...['type', 'name', 'description', 'parameters', 'strict'],
+  // Hints, which change nothing here: every tool is at hand, and its results come when they come.
+  ...['defer_loading', 'allowed_callers', 'output_schema', 'async'],
+])
+const KNOWN_SPACE = new Set(['type', 'name', 'description', 'tools'])
 const KNOWN_OWN = new Set(['type', 'environment', 'allowed_callers'])
 const MODES = ['none', 'auto', 'required'] as const
 
 const someTools = anArray(0, 128)
 const someAllowed = anArray(1, 128)
 const aMode = oneOf(MODES)
+const aNamespace = aName(/^[a-zA-Z0-9_-]+$/, 64)
 const anAllowedMode = oneOf(['auto', 'required'])
+
+export type Namespaces = ReadonlyMap<string, { readonly namespace: string; readonly name: string }>
+
+/** What a model knows a tool of a namespace by: two of them may have tools of one name. */
+export const nameWithin = (namespace: string | undefined, name: string): string =>
+  namespace === undefined ? name : `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`
 
 export interface ResponseTools {
   readonly tools: readonly ToolSpec[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
-  /** Types of hosted tools that were sent beside functions and that nobody runs here. */
+  /** Types of hosted tools, which nobody runs here. */
   readonly skipped: readonly string[]
+  /** Those that stand in a namespace, by the names that a model knows them by. */
+  readonly spaces: Namespaces
   readonly echo: {
     readonly tools: readonly Readonly<Record<string, unknown>>[]
     readonly tool_choice: unknown
@@ -59,21 +73,25 @@ export interface ResponseTools {
 }
 
 export function readResponseTools(body: JsonObject, ignored: string[]): ResponseTools {
-  const read = (tool: JsonObject, path: string) => readSpec(tool, path, ignored)
+  const spaces = new Map<string, { readonly namespace: string; readonly name: string }>()
+  const read = (tool: JsonObject, path: string) =>
+    tool.type === 'namespace' ? readNamespace(tool, path, spaces, ignored) : readSpec(tool, path, ignored)
   const { tools, skipped } = optional(body, 'tools', '', (value, param) =>
-    readBesideHosted(someTools(value, param), param, read, "of type 'function' or 'custom'"),
+    readBesideHosted(someTools(value, param), param, read),
   ) ?? { tools: [], skipped: [] }
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
-  const chosen = choose(body.tool_choice ?? undefined, tools)
+  const chosen = choose(body.tool_choice ?? undefined, tools, spaces)
   return {
     tools: chosen.tools,
     toolChoice: chosen.toolChoice,
     parallelToolCalls: parallel && typeof chosen.toolChoice === 'string',
     skipped,
+    spaces,
     echo: { tools: tools.map(echoed), tool_choice: chosen.echo, parallel_tool_calls: parallel },
   }
 }
 
+/** Those of a namespace as a model has them: Open Responses knows no other form. */
 function echoed(tool: ToolSpec) {
   const { name, description, parameters, strict, input } = tool
   if (isOwn(tool)) return { type: name }
@@ -100,13 +118,38 @@ function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec |
   return readFunction(tool, path)
 }
 
+/** What a namespace says of itself the model reads before its first tool. */
+function readNamespace(
+  space: JsonObject,
+  path: string,
+  spaces: Map<string, { readonly namespace: string; readonly name: string }>,
+  ignored: string[],
+): readonly ToolSpec[] {
+  noteUnknown(space, KNOWN_SPACE, path, ignored)
+  const namespace = required(space, 'name', path, aNamespace)
+  const about = optional(space, 'description', path, aString) ?? ''
+  const within = at(path, 'tools')
+  return required(space, 'tools', path, someTools).flatMap((item, i) => {
+    const place = at(within, i)
+    const tool = readSpec(anObject(item, place), place, ignored)
+    if ('hosted' in tool) {
+      ignored.push(place)
+      return []
+    }
+    const name = nameWithin(namespace, tool.name)
+    spaces.set(name, { namespace, name: tool.name })
+    const description = [i === 0 ? about : '', tool.description].filter(Boolean).join('\n')
+    return [{ ...tool, name, ...(description !== '' && { description }) }]
+  })
+}
+
 interface Chosen {
   readonly tools: readonly ToolSpec[]
   readonly toolChoice: ToolChoice
   readonly echo: unknown
 }
 
-function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
+function choose(choice: unknown, tools: readonly ToolSpec[], spaces: Namespaces): Chosen {
   const none = tools.length === 0
   if (choice === undefined) return { tools, toolChoice: none ? 'none' : 'auto', echo: 'auto' }
   if (typeof choice === 'string') {
@@ -117,11 +160,11 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
   if (!isRecord(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
   const type = required(choice, 'type', 'tool_choice', aString)
   if (type === 'function' || type === 'custom') {
-    const name = namedTool(choice, 'tool_choice', tools)
-    return { tools, toolChoice: { name }, echo: { type, name } }
+    const name = namedTool(choice, 'tool_choice', tools, spaces)
+    return { tools, toolChoice: { name }, echo: { type, name: spaces.get(name)?.name ?? name } }
   }
   if (ownByType(type)) {
-    const name = namedTool(choice, 'tool_choice', tools)
+    const name = namedTool(choice, 'tool_choice', tools, spaces)
     // The interface has no form to choose a local shell by.
     return { tools, toolChoice: { name }, echo: type === 'local_shell' ? { type: 'function', name } : { type } }
   }
@@ -130,7 +173,7 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
   }
   const mode = optional(choice, 'mode', 'tool_choice', anAllowedMode) ?? 'auto'
   const names = required(choice, 'tools', 'tool_choice', someAllowed).map((item, i) =>
-    namedTool(anObject(item, at('tool_choice.tools', i)), at('tool_choice.tools', i), tools),
+    namedTool(anObject(item, at('tool_choice.tools', i)), at('tool_choice.tools', i), tools, spaces),
   )
   return {
     tools: tools.filter(({ name }) => names.includes(name)),
@@ -141,13 +184,15 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
       tools: tools
         .filter(({ name }) => names.includes(name))
         .map((tool) =>
-          isOwn(tool) ? { type: tool.name } : { type: tool.input ? 'custom' : 'function', name: tool.name },
+          isOwn(tool)
+            ? { type: tool.name }
+            : { type: tool.input ? 'custom' : 'function', name: spaces.get(tool.name)?.name ?? tool.name },
         ),
     },
   }
 }
 
-function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[]): string {
+function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[], spaces: Namespaces): string {
   const own = typeof choice.type === 'string' ? ownByType(choice.type) : undefined
   if (own) {
     if (tools.includes(own.spec)) return own.type
@@ -155,7 +200,10 @@ function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[])
     throw refuse(at(path, 'type'), message, 'invalid_value')
   }
   const name = required(choice, 'name', path, aString)
-  if (tools.some((tool) => tool.name === name)) return name
+  const known = nameWithin(optional(choice, 'namespace', path, aString), name)
+  if (tools.some((tool) => tool.name === known)) return known
+  const within = [...spaces].filter(([, space]) => space.name === name)
+  if (within.length === 1) return within[0]![0]
   const param = at(path, 'name')
   throw refuse(
     param,
