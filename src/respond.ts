@@ -7,6 +7,7 @@ import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, prefli
 import type { Projects } from './project.js'
 import { pathOf, urlOf } from './request-url.js'
 import { errorHeaders, requestError } from './routes/failure.js'
+import { Json } from './routes/json.js'
 import type { FoundRoute, Router } from './routes/router.js'
 import type { Answered, Exchange, Service } from './routes/service.js'
 import { requestId } from './wire/ids.js'
@@ -39,7 +40,8 @@ export async function respond(
   const url = urlOf(request.url)
   const path = url?.pathname ?? pathOf(request.url) ?? ''
   const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
-  const toResponse = ({ status, body, headers }: Answered) => {
+  const toResponse = ({ status, body: given, headers }: Answered) => {
+    const body = given instanceof Json ? given.sent(line.caller?.id) : given
     // What is whole says how long it is: servers send it in one piece, and clients know when they have all of it.
     const bytes = typeof body === 'string' ? encoder.encode(body) : undefined
     return new Response(request.method === 'HEAD' ? null : (bytes ?? body), {

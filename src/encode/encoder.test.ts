@@ -40,6 +40,9 @@ describe('an encoder asks', () => {
     expect(texts[0]!.tokens).toEqual([cls, ...tokenizer.encode('query: the cat'), sep])
     expect(texts[1]!.tokens).toEqual([7, 8])
     expect(Array.from(vectors[0]!, (value) => Math.round(value * 10))).toEqual([6, 8])
+    // Two thousand buffers would be as many things to send to another thread.
+    const buffers = (vectors as Float32Array[]).map(({ buffer }) => buffer)
+    expect(buffers[1]).toBe(buffers[0])
   })
 
   test('pairs with their types', async () => {

@@ -74,7 +74,7 @@ export class Encoder {
     const place = (i: number) => (inputs.length === 1 ? 'input' : `input[${i}]`)
     const texts = await this.#read(call, inputs.length, (i) => this.#alone(inputs[i]!, place(i)))
     const vectors = await this.#line.run(texts, call.signal, call.caller)
-    return { vectors: vectors.map((vector) => unit(vector.subarray(0, dimensions))), promptTokens: tokensOf(texts) }
+    return { vectors: units(vectors, dimensions ?? size), promptTokens: tokensOf(texts) }
   }
 
   async rank(call: RankCall): Promise<Ranking> {
@@ -207,10 +207,17 @@ export class Encoder {
 
 const tokensOf = (texts: readonly TextTokens[]): number => texts.reduce((sum, { tokens }) => sum + tokens.length, 0)
 
-function unit(vector: Float32Array): Float32Array {
-  let squares = 0
-  for (const value of vector) squares += value * value
-  return squares === 0 ? vector : vector.map((value) => value / Math.sqrt(squares))
+/** The beginnings of vectors, each of length one: all in one buffer, which goes to another thread as one. */
+function units(vectors: readonly Float32Array[], size: number): Float32Array[] {
+  const all = new Float32Array(vectors.length * size)
+  return vectors.map((vector, i) => {
+    const unit = all.subarray(i * size, (i + 1) * size)
+    unit.set(vector.subarray(0, size))
+    let squares = 0
+    for (const value of unit) squares += value * value
+    if (squares > 0) for (let k = 0; k < size; k++) unit[k] = unit[k]! / Math.sqrt(squares)
+    return unit
+  })
 }
 
 function tooLong(place: string, most: number, tokens: number, least = false, more = ''): V1Error {

@@ -33,7 +33,7 @@ interface Asked {
   readonly dimensions: number | undefined
   readonly truncates: boolean
   readonly ignored: readonly string[]
-  tell(vectors: readonly (readonly number[])[], promptTokens: number): object
+  tell(vectors: readonly { toJSON(): readonly number[] }[], promptTokens: number): object
 }
 
 /** `POST /api/embed`: a vector for each input. */
@@ -64,7 +64,7 @@ export const embedOne: Route = async (service, exchange) => {
     inputs: [optional(body, 'prompt', '', aString) ?? ''],
     dimensions: undefined,
     truncates: true,
-    tell: ([embedding = []]) => ({ embedding }),
+    tell: ([embedding]) => ({ embedding: embedding ?? [] }),
   }))
 }
 
@@ -101,8 +101,9 @@ function made(service: Service, exchange: Exchange, read: () => Asked): Promise<
         const call = { ...whose, ...(dimensions !== undefined && { dimensions }) }
         const { vectors, promptTokens } = await embedded(engine, call, inputs, truncates)
         return {
+          // Made one by one, as the answer is spelled.
           body: tell(
-            vectors.map((vector) => Array.from(vector)),
+            vectors.map((vector) => ({ toJSON: () => Array.from(vector) })),
             promptTokens,
           ),
           usage: { ...NO_USAGE, promptTokens },

@@ -63,18 +63,18 @@ export function beginSteps(): () => void {
  * slices and asks before each holds everybody else up for one slice, however many do the same. Callers take turns, so
  * that the work of many requests of one is not all done before that of another.
  */
-function ownTurn(caller: string, signal: AbortSignal): Promise<void> {
+function ownTurn(caller: string, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     // Whoever has left is not to have a turn first: others would wait for it.
     const leave = () => {
       remove()
-      reject(signal.reason)
+      reject(signal!.reason)
     }
     const remove = lines.add(caller, () => {
-      signal.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', leave)
       resolve()
     })
-    signal.addEventListener('abort', leave, { once: true })
+    signal?.addEventListener('abort', leave, { once: true })
     if (!serving) void serve()
   })
 }
@@ -106,10 +106,13 @@ async function rest(): Promise<void> {
   }
 }
 
-/** Does the work with a turn of the event loop at each pause, callers in turns; leaves it there once the signal has aborted. */
-export async function inTurns<T>(work: Slices<T>, signal: AbortSignal, caller = ''): Promise<T> {
+/**
+ * Does the work with a turn of the event loop at each pause, callers in turns; leaves it there once the signal has aborted,
+ * where somebody may leave.
+ */
+export async function inTurns<T>(work: Slices<T>, signal: AbortSignal | undefined, caller = ''): Promise<T> {
   for (;;) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     const { done, value } = slice(work)
     if (done) return value
     await ownTurn(caller, signal)

@@ -1,4 +1,6 @@
-import { breathe } from '../platform/turns.js'
+import type { Slices } from '../platform/slices.js'
+import { spelled } from '../platform/spelled.js'
+import { breathe, inTurns } from '../platform/turns.js'
 import type { StoredItem } from '../wire/responses/resource.js'
 import type {
   ConversationStore,
@@ -80,8 +82,7 @@ class ShelvedResponses implements ResponseStore {
   }
 
   async #put(kept: Kept): Promise<void> {
-    const text = JSON.stringify(kept)
-    const bytes = bytesOf(text)
+    const { text, bytes } = await inTurns(written(kept), undefined, kept.caller)
     const { id } = about(kept)
     // One that can never fit would only push out all others.
     if (bytes > this.#bounds.maxBytes) return this.#forget(id)
@@ -107,7 +108,7 @@ class ShelvedResponses implements ResponseStore {
     ids.delete(id)
     ids.add(id)
     const text = entry.text ?? (await this.#shelf.read(id))
-    return text === undefined ? undefined : (JSON.parse(text) as Kept)
+    return text === undefined ? undefined : inTurns(read(text), undefined, owner.caller)
   }
 
   /** Each response is read once, in a turn of the event loop of its own, however many of its items are asked for. */
@@ -238,7 +239,25 @@ class ShelvedResponses implements ResponseStore {
 /** Two owners are one where this is the same. */
 export const keyOf = ({ caller, project }: Owner): string => JSON.stringify([caller, project])
 
-const bytesOf = (text: string): number => new TextEncoder().encode(text).length
+const encoder = new TextEncoder()
+const bytesOf = (text: string): number => encoder.encode(text).length
+
+function* written(kept: Kept): Slices<{ readonly text: string; readonly bytes: number }> {
+  let text = ''
+  let bytes = 0
+  for (const piece of spelled(kept)) {
+    if (bytes > 0) yield
+    text += piece
+    bytes += bytesOf(piece)
+  }
+  return { text, bytes }
+}
+
+/** A long one in a turn of its own. */
+function* read(text: string): Slices<Kept> {
+  if (text.length > LARGE) yield
+  return JSON.parse(text) as Kept
+}
 
 /** What stands in the lists of it. */
 function about(kept: Kept): Pick<Entry, 'kind' | 'since' | 'items'> & { readonly id: string } {

@@ -2,7 +2,8 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { ResponseResource } from '../wire/responses/resource.js'
+import { breathe } from '../platform/turns.js'
+import type { MessageItem, ResponseResource } from '../wire/responses/resource.js'
 import { folderResponses } from './folder.js'
 import { memoryResponses } from './memory.js'
 import { shelvedResponses } from './shelved.js'
@@ -426,5 +427,47 @@ describe('a shelf', () => {
     await store.put(kept(1))
     await store.put({ ...kept(1), response: { ...kept(1).response, id: 'resp_2' } })
     expect([await store.delete(ANN, 'resp_2'), await store.delete(ANN, 'resp_1')]).toEqual([true, true])
+  })
+
+  const long = (n: number): KeptResponse => {
+    const [item] = kept(n).input as [MessageItem]
+    const content = Array.from({ length: 30 }, () => ({ type: 'input_text' as const, text: 'word '.repeat(20_000) }))
+    return { ...kept(n), input: [{ ...item, content }] }
+  }
+
+  test('of megabytes no turn of the event loop writes more than a piece', async () => {
+    const store = shelvedResponses(shelf().on)
+    const spelled = vi.spyOn(JSON, 'stringify')
+    onTestFinished(() => void spelled.mockRestore())
+    const response = long(1)
+    const lengths: number[] = []
+    let over = false
+    void store.put(response).then(() => {
+      over = true
+    })
+    while (!over) {
+      await breathe()
+      lengths.push(spelled.mock.results.reduce((sum, { value }) => sum + String(value).length, 0))
+      spelled.mockClear()
+    }
+    expect(lengths.reduce((sum, length) => sum + length, 0)).toBeGreaterThan(30 * 100_000)
+    for (const length of lengths) expect(length).toBeLessThan(300_000)
+    expect(await store.get(ANN, 'resp_1')).toEqual(response)
+  })
+
+  test('of several that take long to read, each is read in a turn of its own', async () => {
+    const store = shelvedResponses(shelf().on)
+    for (const n of [1, 2, 3, 4]) await store.put(long(n))
+    const read = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => void read.mockRestore())
+    const got = Promise.all([1, 2, 3, 4].map((n) => store.get(ANN, `resp_${n}`)))
+    let most = 0
+    for (let seen = 0; seen < 4; ) {
+      await breathe()
+      most = Math.max(most, read.mock.calls.length - seen)
+      seen = read.mock.calls.length
+    }
+    expect(most).toBe(1)
+    expect((await got).map((each) => each?.response.id)).toEqual(['resp_1', 'resp_2', 'resp_3', 'resp_4'])
   })
 })

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { TokenizeCall } from '../engine.js'
 import { scripted } from '../engines/scripted.js'
+import { ollama } from '../ollama/index.js'
+import { joined } from '../platform/bytes.js'
 import type { UsageEvent } from '../usage/ledger.js'
-import { errorOf, jsonOf, MODEL, serviceOf, valid } from '../v1.test-helper.js'
+import { errorOf, jsonOf, KEY, MODEL, serviceOf, valid } from '../v1.test-helper.js'
 
 const json = (body: object) => ({
   method: 'POST',
@@ -50,6 +52,23 @@ describe('embeddings', () => {
     expect(unpacked).toEqual(vectors)
     expect(page.usage.prompt_tokens).toBeGreaterThan(0)
     expect(counted).toMatchObject([{ outcome: 'ok', promptTokens: page.usage.prompt_tokens }, { outcome: 'ok' }])
+  })
+
+  it.each(['/embeddings', '/api/embed'])('of a thousand texts are told in pieces (%s)', async (path) => {
+    const embed = (input: string | readonly number[]) => Array.from({ length: 500 }, (_, i) => i / (input.length + 3))
+    const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { embeddings: true }, embed })
+    const { v1 } = serviceOf(engine, { endpoints: [ollama()] })
+    const input = Array.from({ length: 1000 }, (_, i) => 'x'.repeat(1 + (i % 50)))
+    const { headers, ...init } = json({ input })
+    const authorization = `Bearer ${KEY}`
+    const request = new Request(`http://device.test/v1${path}`, { ...init, headers: { ...headers, authorization } })
+    const { body } = await v1.fetch(request)
+    const pieces: Uint8Array[] = []
+    for await (const piece of body as unknown as AsyncIterable<Uint8Array>) pieces.push(piece)
+    for (const { length } of pieces) expect(length).toBeLessThan(200_000)
+    const told = JSON.parse(new TextDecoder().decode(joined(pieces)))
+    const vectors = told.embeddings ?? told.data.map(({ embedding }: { embedding: number[] }) => embedding)
+    expect(vectors).toEqual(input.map((one) => Array.from(new Float32Array(embed(one)))))
   })
 
   it('may be shorter where the model offers that', async () => {

@@ -7,6 +7,7 @@ import type { Conversations } from '../responses/conversations.js'
 import type { Owner, ResponseStore } from '../responses/store.js'
 import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
 import type { Bodies } from './bodies.js'
+import { Json } from './json.js'
 import type { Loader } from './loader.js'
 import type { Metrics } from './metrics.js'
 import type { BackgroundResponse } from './responses/background.js'
@@ -79,7 +80,7 @@ export interface RequestUsage {
 /** An answer before the headers that all answers share. */
 export interface Answered {
   readonly status: number
-  readonly body: string | ReadableStream<Uint8Array> | null
+  readonly body: string | ReadableStream<Uint8Array> | Json | null
   readonly headers: Readonly<Record<string, string>>
   /** It goes on after the handler has returned, and ends the exchange itself. */
   readonly streams?: boolean
@@ -90,5 +91,5 @@ export type Route = (service: Service, exchange: Exchange) => Answered | Promise
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 export function jsonAnswer(body: unknown, headers?: Readonly<Record<string, string>>): Answered {
-  return { status: 200, body: JSON.stringify(body), headers: headers ? { ...JSON_TYPE, ...headers } : JSON_TYPE }
+  return { status: 200, body: new Json(body), headers: headers ? { ...JSON_TYPE, ...headers } : JSON_TYPE }
 }

@@ -68,7 +68,8 @@ export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, e
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      embedding: encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector),
+      // Made one by one, as the answer is spelled.
+      embedding: { toJSON: () => (encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector)) },
     })),
     model,
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
