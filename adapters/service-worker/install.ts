@@ -2,6 +2,7 @@ import { V1Error } from '../../src/errors.js'
 import type { LoadProgress } from '../../src/index.js'
 import { controlled } from './control.js'
 import { KeptData } from './kept-data.js'
+import { guardFetch } from './page-fetch.js'
 import { PagePart } from './page-part.js'
 import { type Address, checkHost, hasServiceWorkers, refused, register, type Script } from './registration.js'
 import { findWebGpu, type WebGpuFinding } from './webgpu-state.js'
@@ -97,8 +98,9 @@ export interface ClientOptions {
  * const client = new OpenAI(device.client)
  * ```
  *
- * A plain `fetch('/v1/...')` works too, through the service worker; but once that is gone, with the site's data or for
- * another one, such a request goes to the web server. `device.fetch` never does.
+ * A plain `fetch('/v1/...')` works too, through the service worker. Where the browser ends that, what had not begun goes
+ * on by messages, and a stream ends in an error event with the code `service_worker_stopped`. Once it is gone, with the
+ * site's data or for another one, such a request goes to the web server. `device.fetch` never does.
  *
  * Where the browser allows no service worker, the page's own worker answers it, by `device.fetch` and `device.client`
  * alone, and `device.limits` says what is lost.
@@ -127,6 +129,7 @@ export async function install(options: InstallOptions): Promise<Installed> {
     const found = await finding
     signal.throwIfAborted()
     const { fetch } = part
+    if (registration) part.whenClosed(guardFetch(basePath, fetch))
     const client = {
       baseURL: location.origin + basePath,
       apiKey: 'none',

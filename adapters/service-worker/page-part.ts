@@ -53,6 +53,11 @@ export class PagePart {
     ])
   }
 
+  /** `then` is called once, when this page's part ends. */
+  whenClosed(then: () => void): void {
+    this.#open.signal.addEventListener('abort', then, { once: true })
+  }
+
   close(): void {
     this.#open.abort()
     this.#leave()

@@ -58,12 +58,84 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     const chat = await tab.chat({ model: 'test/endless', stream: true })
     await chat.until(({ text }) => text.includes('tick'))
     await here.stopServiceWorkers()
-    expect((await chat.done()).failed).toBeDefined()
+    // In an error event of ours: what the browser says of it is for nobody.
+    const { failed, text } = await chat.done()
+    expect(failed?.code).toBe('service_worker_stopped')
+    expect(text).toMatch(/^(tick\s*)+$/)
     // Nobody is left to take the answer back: the lock that the service worker held says so.
     const after = await running(tab, 'test/endless', 0)
     expect(after.id).toBe(id)
     expect(after.probe.aborted).toBe(1)
     expect(await (await tab.chat({ stream: true })).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    expect((await where(tab)).id).toBe(id)
+  })
+
+  test('a response in the background goes on behind a service worker that is ended, and is read on', async () => {
+    const tab = await here.open()
+    await tab.page.evaluate(async () => {
+      const seen: Seen = { numbers: [], id: '', over: false }
+      Object.assign(window, { seen })
+      const asked = { model: 'test/endless', input: 'Hello?', background: true, stream: true }
+      const response = await fetch('/v1/responses', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(asked),
+      })
+      const read = async () => {
+        let text = ''
+        for await (const piece of response.body!.pipeThrough(
+          new TextDecoderStream(),
+        ) as unknown as AsyncIterable<string>) {
+          text += piece
+          const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json]) => JSON.parse(json!) as Event)
+          seen.numbers = events.flatMap(({ sequence_number }) => sequence_number ?? [])
+          seen.id = events[0]?.response?.id ?? ''
+          seen.error = events.at(-1)?.error
+        }
+        seen.over = true
+      }
+      void read()
+    })
+    interface Event {
+      readonly sequence_number?: number
+      readonly response?: { readonly id: string }
+      readonly error?: { readonly code: string }
+    }
+    interface Seen {
+      numbers: number[]
+      id: string
+      error?: { readonly code: string } | undefined
+      over: boolean
+    }
+    const seen = () => tab.page.evaluate(() => (window as unknown as { seen: Seen }).seen)
+    await until(seen, ({ numbers }) => numbers.length > 5)
+    await here.stopServiceWorkers()
+    const broken = await until(seen, ({ over }) => over)
+    expect(broken.error?.code).toBe('service_worker_stopped')
+    const last = broken.numbers.at(-1)!
+    expect(broken.numbers).toEqual(Array.from({ length: last + 1 }, (_, i) => i))
+    const next = await tab.page.evaluate(
+      async ([id, last]) => {
+        const response = await fetch(`/v1/responses/${id}?stream=true&starting_after=${last}`)
+        const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+        const { value = '' } = await reader.read()
+        await reader.cancel()
+        await fetch(`/v1/responses/${id}/cancel`, { method: 'POST' })
+        return /"sequence_number":(\d+)/.exec(value)?.[1]
+      },
+      [broken.id, last] as const,
+    )
+    expect(Number(next)).toBe(last + 1)
+    await running(tab, 'test/endless', 0)
+  })
+
+  test('what had not begun when the service worker was ended is answered all the same', async () => {
+    const tab = await here.open()
+    const { id } = await where(tab)
+    const chats = [await tab.chat({ model: 'test/slow', stream: true }), await tab.chat({ model: 'test/slow' })]
+    await running(tab, 'test/slow', 2)
+    await here.stopServiceWorkers()
+    for (const chat of chats) expect(await chat.done()).toEqual({ text: 'here it is', done: true })
     expect((await where(tab)).id).toBe(id)
   })
 
