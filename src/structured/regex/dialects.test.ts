@@ -101,7 +101,7 @@ const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
     {
       weight: 2,
       arbitrary: fc
-        .tuple(tie('pattern'), fc.constantFrom('*', '+', '?', '+?', '{2}', '{1,3}', '*+', '++'))
+        .tuple(tie('pattern'), fc.constantFrom('*', '+', '?', '+?', '{2}', '{1,3}', '{,2}', '*+', '++'))
         .map(([a, count]) => `(${a})${count}`),
     },
     {
@@ -160,6 +160,11 @@ describe('regular expressions as Python and Rust write them', () => {
     ['(?m)^a$\\n^b$', ['a\nb'], ['ab']],
     ['\\pL+\\x{1F600}', ['é😀'], ['1😀']],
     ['a(?#a note)b', ['ab'], ['a']],
+    ['[]a]+[^]b]', [']ax'], ['x', ']b']],
+    ['[^][a]', ['xa'], ['x', 'xb']],
+    ['a{,2}b', ['b', 'aab'], ['aaab', 'a{,2}b']],
+    ['\\p{Greek}+\\P{Latin}', ['αβ1'], ['aβ1', 'αβz']],
+    ['[\\p{Cyrillic}\\p{L}]', ['я', 'a'], ['1']],
   ]
   it.each(held)('%s', (source, good, bad) => {
     expect([good.map((each) => matches(source, each)), bad.map((each) => matches(source, each))]).toEqual([

@@ -16,7 +16,7 @@ interface Group {
   begun: boolean
 }
 
-const OF_OTHERS = /\(\?[P>#(a-zA-Z^-]|\\[AzZUap]|\\x\{|[*+?}]\+/
+const OF_OTHERS = /\(\?[P>#(a-zA-Z^-]|\\[AzZUapP]|\\x\{|[*+?}]\+|\{,\d|\[\^?\]/
 const NONE: Flags = { i: false, s: false, m: false, x: false }
 const FLAGS = /^\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])/
 /** `$` and `^` at the ends of lines, for which ECMAScript has a flag alone. */
@@ -85,13 +85,13 @@ class Translator {
   }
 
   #quantifier(): boolean {
-    const found = /^(?:[*+?]|\{\d+(?:,\d*)?\})/.exec(this.#rest())?.[0]
+    const found = /^(?:[*+?]|\{\d+(?:,\d*)?\}|\{,\d+\})/.exec(this.#rest())?.[0]
     if (found === undefined) return false
     if (this.#repeated && found === '+') {
       throw new TextError('possessive quantifiers (a*+, a++, a?+) cannot be enforced exactly: leave out the last +')
     }
     const lazy = this.#repeated && found === '?'
-    this.#say(found, found.length)
+    this.#say(found.replace('{,', '{0,'), found.length)
     this.#repeated = !lazy
     return true
   }
@@ -106,9 +106,13 @@ class Translator {
       return
     }
     const property = /^\\([pP])([A-Z])/.exec(rest)
+    const script = /^\\([pP])\{(\^?)(\w+)\}/.exec(rest)
     const c = rest[1] ?? ''
     if (property) this.#say(`\\${property[1]}{${property[2]}}`, 3)
-    else if (c === 'a') this.#say('\\x07', 2)
+    else if (script && isScript(script[3]!)) {
+      const isOther = (script[1] === 'P') !== (script[2] === '^')
+      this.#say(`\\${isOther ? 'P' : 'p'}{Script=${script[3]}}`, script[0].length)
+    } else if (c === 'a') this.#say('\\x07', 2)
     else if (this.#inClass) this.#say(rest.slice(0, 2), 2)
     else if (c === 'A') this.#say('^', 2)
     else if (c === 'z' || c === 'Z') this.#say('$', 2)
@@ -122,6 +126,9 @@ class Translator {
   #class(): void {
     this.#inClass = true
     this.#say('[', 1)
+    // A bracket that comes first is one of the class. Under the flag u ECMAScript has no other meaning for it.
+    const first = /^(\^?)\](?=[^[\]]*\])/.exec(this.#rest())
+    if (first) this.#say(`${first[1]}\\]`, first[0].length)
     while (this.#at < this.#source.length && this.#source[this.#at] !== ']') {
       if (this.#source[this.#at] === '\\') this.#escape()
       else this.#say(this.#source[this.#at]!, 1)
@@ -185,6 +192,18 @@ class Translator {
     const closes = this.#groups.length > 1 ? this.#groups.pop()!.closes : 0
     this.#say(')'.repeat(closes + 1), 1)
   }
+}
+
+/** ECMAScript wants to be told that a name is one of a script, but for those that are names of something else too. */
+function isScript(name: string): boolean {
+  const isProperty = (said: string): boolean => {
+    try {
+      return new RegExp(`\\p{${said}}`, 'u').source !== ''
+    } catch {
+      return false
+    }
+  }
+  return !isProperty(name) && isProperty(`Script=${name}`)
 }
 
 const upToBracket = (rest: string): string => rest.slice(0, rest.indexOf(')') + 1).slice(0, 60)
