@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { printed, type Running, start } from '../test/support/spawn.js'
@@ -32,6 +32,7 @@ const { values, positionals } = parseArgs({
     models: { type: 'string', default: '10' },
     turns: { type: 'string', default: '10' },
     again: { type: 'boolean', default: false },
+    python: { type: 'string' },
   },
   allowPositionals: true,
 })
@@ -122,7 +123,8 @@ const file = join(root, 'docs/clients.md')
 
 if (values.matrix !== undefined) {
   const { runs, told } = await runMatrix({
-    ...{ folder, key: KEY, templates: values.matrix, again: values.again, only: positionals, env: QUIET },
+    ...{ folder, key: KEY, templates: values.matrix, again: values.again, only: positionals },
+    env: { ...QUIET, ...(values.python !== undefined && { LOCAL_V1_PYTHON: resolve(values.python) }) },
     node: join(folder, 'node_modules/node/bin/node'),
     minutes: Number(values.minutes),
     models: Number(values.models),

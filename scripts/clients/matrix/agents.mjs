@@ -1,12 +1,15 @@
-import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents'
+import { Agent, OpenAIConversationsSession, OpenAIProvider, Runner, tool } from '@openai/agents'
 import { CALL, NAMES, resultOf, SYSTEM, TOOLS, WORDS } from './agent.mjs'
 
 export const forms = {
   responses: (asked) => conversation(asked, true),
   'chat completions': (asked) => conversation(asked, false),
+  'responses, previousResponseId': (asked) => conversation(asked, true, 'chained'),
+  'responses, a session': (asked) => conversation(asked, true, 'session'),
 }
 
-function conversation({ url, key, model, history }, useResponses) {
+/** `by`: who keeps what was said, where the service does. */
+async function conversation({ url, key, model, history }, useResponses, by) {
   const provider = new OpenAIProvider({ baseURL: url, apiKey: key, useResponses })
   const runner = new Runner({ modelProvider: provider, tracingDisabled: true })
   const tools = NAMES.map((name, i) =>
@@ -18,6 +21,12 @@ function conversation({ url, key, model, history }, useResponses) {
     }),
   )
   let items = history.flatMap(itemsOf)
+  let previous
+  // One for what is asked whole, one for streams: each run adds to its own.
+  const sessions =
+    by === 'session' ? [0, 1].map(() => new OpenAIConversationsSession({ baseURL: url, apiKey: key })) : []
+  if (items.length > 0) for (const session of sessions) await session.addItems(items)
+  if (by === 'session') items = []
   const agentFor = (choice) =>
     new Agent({
       name: 'Agent',
@@ -35,9 +44,12 @@ function conversation({ url, key, model, history }, useResponses) {
       },
     })
   return {
+    isRandom: by === 'session',
     say: (text) => items.push({ role: 'user', content: text }),
     async ask({ choice, stream }) {
-      const result = await runner.run(agentFor(choice), [...items], { stream, maxTurns: 3 })
+      const kept =
+        by === 'session' ? { session: sessions[stream ? 1 : 0] } : previous && { previousResponseId: previous }
+      const result = await runner.run(agentFor(choice), [...items], { stream, maxTurns: 3, ...kept })
       if (stream) {
         for await (const _ of result);
         await result.completed
@@ -46,10 +58,12 @@ function conversation({ url, key, model, history }, useResponses) {
         .filter(({ type }) => type === 'tool_call_item')
         .map(({ rawItem }) => ({ id: rawItem.callId, name: rawItem.name, input: JSON.parse(rawItem.arguments) }))
       const texts = result.newItems.filter(({ type }) => type === 'message_output_item').map(({ content }) => content)
-      return { text: texts.join(''), calls, answered: true, history: result.history }
+      const results = result.newItems.filter(({ type }) => type === 'tool_call_output_item')
+      return { text: texts.join(''), calls, answered: true, result, results: results.map(({ rawItem }) => rawItem) }
     },
-    keep: (answer) => {
-      items = [...answer.history]
+    keep({ result, results }) {
+      if (by === 'chained') previous = result.lastResponseId
+      items = by === 'chained' ? results : by === 'session' ? [] : [...result.history]
     },
     results: () => {},
   }

@@ -1,21 +1,29 @@
-import { OpenAI } from '@llamaindex/openai'
+import { OpenAI, OpenAIResponses } from '@llamaindex/openai'
 import { tool } from 'llamaindex'
 import { CALL, NAMES, SYSTEM, TOOLS, WORDS } from './agent.mjs'
 
-export const forms = { OpenAI: conversation }
+export const forms = {
+  OpenAI: (asked) => conversation(asked, false),
+  OpenAIResponses: (asked) => conversation(asked, true),
+}
 
 const tools = NAMES.map((name) =>
   tool({ name, description: TOOLS[name].description, parameters: TOOLS[name].schema, execute: () => '' }),
 )
 
-function conversation({ url, key, model, history }) {
+function conversation({ url, key, model, history }, byResponses) {
   const messages = [{ role: 'system', content: SYSTEM }, ...history.map(messageOf)]
-  const llm = (maxTokens) => new OpenAI({ model, apiKey: key, baseURL: url, temperature: 0, maxTokens, maxRetries: 0 })
+  const about = { model, apiKey: key, baseURL: url, temperature: 0, maxRetries: 0 }
+  const llm = (most) =>
+    byResponses ? new OpenAIResponses({ ...about, maxOutputTokens: most }) : new OpenAI({ ...about, maxTokens: most })
   return {
+    // By responses it leaves a temperature of 0 out.
+    isRandom: byResponses,
     say: (content) => messages.push({ role: 'user', content }),
     async ask({ choice, stream }) {
       const isHeld = choice !== 'auto' && choice !== 'none'
-      const tool_choice = typeof choice === 'object' ? { type: 'function', function: choice } : choice
+      const named = byResponses ? choice : { function: choice }
+      const tool_choice = typeof choice === 'object' ? { type: 'function', ...named } : choice
       const asked = { messages, tools, additionalChatOptions: { tool_choice } }
       const chat = llm(isHeld ? CALL : WORDS)
       let text = ''

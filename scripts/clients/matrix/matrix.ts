@@ -1,7 +1,8 @@
 /**
  * `npm run check:clients -- --matrix FOLDER`: an agent of ten turns through every client, over the chat templates of a
  * folder, from six beginnings. What was run is kept in `matrix.jsonl` of `--in FOLDER` and not run again; `--again` runs
- * what had faults. `--minutes 10` is how long it may take, `--models 10` how many templates, `--turns 10` how long agents run.
+ * what had faults. `--minutes 10` is how long it may take, `--models 10` how many templates, `--turns 10` how long agents
+ * run. `--python FOLDER` adds the clients of Python that `pip install openai anthropic -t FOLDER` put there.
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -28,7 +29,10 @@ const CLIENTS: readonly MatrixClient[] = [
   { title: 'Genkit', file: 'genkit.mjs' },
   { title: 'Instructor', file: 'instructor.mjs' },
   { title: 'ollama', file: 'ollama.mjs' },
+  { title: 'Open WebUI', file: 'open-webui.mjs' },
 ]
+/** Where a folder has them. */
+const PYTHON: MatrixClient = { title: 'Python', file: 'python.mjs' }
 
 /** One of each family that is known, by the names of llama.cpp's and vLLM's collections. */
 const TEMPLATES = [
@@ -66,6 +70,7 @@ export async function runMatrix(
   options: MatrixOptions,
 ): Promise<{ readonly runs: readonly Run[]; readonly told: string }> {
   const { folder, key, templates, models, only, turns } = options
+  const clients = [...CLIENTS, ...(options.env.LOCAL_V1_PYTHON ? [PYTHON] : [])]
   const place = join(folder, 'matrix-models')
   const ids = await modelsOf(templates, TEMPLATES.slice(0, models), place)
   const kept = join(folder, 'matrix.jsonl')
@@ -81,14 +86,14 @@ export async function runMatrix(
   try {
     const url = await printed(server, /(http\S+)/)
     // All clients over few templates first: a budget that runs out has then seen of each what it could.
-    for (const model of ids) {
-      for (const { title, file } of CLIENTS.filter(
+    for (const models of batches(ids)) {
+      for (const { title, file } of clients.filter(
         ({ file }) => only.length === 0 || only.some((word) => file.startsWith(word)),
       )) {
         const seconds = (end - Date.now()) / 1000
         if (seconds < 5) break
         const done = runs.flatMap((run) => (run.client === title ? [`${run.form}|${run.model}|${run.kind}`] : []))
-        const asked = ['--models', JSON.stringify([model]), '--turns', `${turns}`, '--done', JSON.stringify(done)]
+        const asked = ['--models', JSON.stringify(models), '--turns', `${turns}`, '--done', JSON.stringify(done)]
         const args = ['run.mjs', '--file', `./${file}`, '--url', url, '--key', key, '--seconds', `${seconds}`, ...asked]
         for await (const line of linesOf(options, args)) {
           const run: Run = { client: title, ...JSON.parse(line) }
@@ -105,6 +110,11 @@ export async function runMatrix(
   }
   return { runs, told: tableOf(runs) }
 }
+
+/** So many models go through one process of a client: some take seconds to begin. */
+const TOGETHER = 3
+const batches = (ids: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / TOGETHER) }, (_, i) => ids.slice(TOGETHER * i, TOGETHER * (i + 1)))
 
 async function* linesOf({ folder, node, env }: MatrixOptions, args: readonly string[]): AsyncGenerator<string> {
   const child = spawn(node, args, { cwd: join(folder, 'clients/matrix'), env: { ...process.env, ...env } })

@@ -1,4 +1,4 @@
-import { CALL, NAMES, parametersOf, SYSTEM, TOOLS, WORDS } from './agent.mjs'
+import { CALL, NAMES, parametersOf, resultOf, SYSTEM, TOOLS, WORDS } from './agent.mjs'
 
 const roomFor = (choice) => (choice === 'auto' || choice === 'none' ? WORDS : CALL)
 
@@ -9,6 +9,7 @@ export function formsOf(OpenAI) {
     chat: (asked) => chat(clientOf(asked), asked),
     responses: (asked) => responses(clientOf(asked), asked, false),
     'responses, previous_response_id': (asked) => responses(clientOf(asked), asked, true),
+    ...(OpenAI.Conversations && { 'responses, conversation': (asked) => conversation(clientOf(asked), asked) }),
   }
 }
 
@@ -85,15 +86,60 @@ function chatAnswer({ text, calls, thought, foreign }) {
   }
 }
 
+const tools = NAMES.map((name) => ({
+  type: 'function',
+  name,
+  description: TOOLS[name].description,
+  parameters: parametersOf(name),
+  strict: true,
+}))
+
+/** The service keeps what was said: one conversation whole, another by streams. */
+async function conversation(client, { model, history }) {
+  const items = history.flatMap(itemsOf)
+  const [whole, streamed] = await Promise.all(
+    [false, true].map(async () => {
+      const { id } = await client.conversations.create({ metadata: { of: 'the matrix' } })
+      for (let i = 0; i < items.length; i += 20)
+        await client.conversations.items.create(id, { items: items.slice(i, i + 20) })
+      return { id, input: [] }
+    }),
+  )
+  const body = (choice, { id, input }) => ({
+    ...{ model, instructions: SYSTEM, conversation: id, input, tools, temperature: 0 },
+    tool_choice: typeof choice === 'object' ? { type: 'function', ...choice } : choice,
+    max_output_tokens: Math.max(16, roomFor(choice)),
+  })
+  const resultsOf = (calls, texts) =>
+    calls.map(({ id }, i) => ({ type: 'function_call_output', call_id: id, output: texts[i] }))
+  return {
+    // Each has calls of its own, and some templates tell their ids.
+    isRandom: true,
+    say(content) {
+      for (const { input } of [whole, streamed]) input.push({ role: 'user', content })
+    },
+    async ask({ choice, stream }) {
+      const asked = body(choice, stream ? streamed : whole)
+      const response = stream
+        ? await client.responses.stream(asked).finalResponse()
+        : await client.responses.create(asked)
+      const calls = response.output
+        .filter(({ type }) => type === 'function_call')
+        .map((call) => ({ id: call.call_id, name: call.name, input: read(call.arguments, choice) }))
+      if (stream) streamed.input = resultsOf(calls, calls.map(resultOf))
+      return { text: response.output_text, calls }
+    },
+    keep() {
+      whole.input = []
+    },
+    results(calls, texts) {
+      whole.input = resultsOf(calls, texts)
+    },
+  }
+}
+
 function responses(client, { model, kind, history }, chained) {
   const input = history.flatMap(itemsOf)
-  const tools = NAMES.map((name) => ({
-    type: 'function',
-    name,
-    description: TOOLS[name].description,
-    parameters: parametersOf(name),
-    strict: true,
-  }))
   /** Items that the service does not have yet. */
   let fresh = [...input]
   let previous
@@ -118,7 +164,8 @@ function responses(client, { model, kind, history }, chained) {
   return {
     say: (text) => add({ role: 'user', content: text }),
     async ask({ choice, stream }) {
-      if (kind === 'compacted' && !chained && input.length > 8) await compact()
+      // That of Python is asked by `create` and `stream` alone.
+      if (kind === 'compacted' && !chained && input.length > 8 && client.responses.compact) await compact()
       const response = stream
         ? await client.responses.stream(body(choice)).finalResponse()
         : await client.responses.create(body(choice))
