@@ -7,6 +7,7 @@ const [U8, U32, I32, FLOAT, FLAG, STRING, ARRAY] = [0, 4, 5, 6, 7, 8, 9]
 export const F32 = 0
 export const F16 = 1
 export const Q4_0 = 2
+export const MXFP4 = 39
 export const Q5_0 = 6
 export const Q5_1 = 7
 export const Q8_0 = 8

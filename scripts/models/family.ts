@@ -1,5 +1,6 @@
 import type { Metadata } from '../../bench/peers/gguf-file.js'
 import type { Kept, Vector } from './float64.js'
+import type { SafetensorsType, StoredTensor } from './safetensors.js'
 
 export interface TensorSpec {
   /** As Hugging Face names it. */
@@ -14,6 +15,9 @@ export interface TensorSpec {
 export interface Reference {
   step(token: number): Vector
 }
+
+/** `MXFP4`: experts are in blocks of it, all else is in BF16. */
+export type FolderType = SafetensorsType | 'MXFP4'
 
 export type Weights = (name: string) => Vector
 
@@ -41,6 +45,8 @@ export interface Case {
   reference(weights: Weights, mistake?: string, kept?: Kept): Reference
   /** Each makes the reference wrong in one way that implementations are known to be wrong in. */
   readonly mistakes: readonly string[]
+  /** What transformers' files have in place of these tensors, in a type of theirs. */
+  folder?(weights: Weights, type: FolderType): readonly StoredTensor[]
   /** Absent: llama.cpp does not know it. */
   readonly gguf?: {
     readonly architecture: string

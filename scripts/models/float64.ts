@@ -109,6 +109,8 @@ export interface AttentionForm {
   readonly cap?: number
   /** Head j sees the keys of head j % keyHeads. */
   readonly tiled?: boolean
+  /** Of each head a score more, which takes its share and gives nothing. */
+  readonly sinks?: Vector
 }
 
 /** What becomes of the numbers of a key or a value that are kept. */
@@ -159,7 +161,7 @@ export class Attention {
   }
 
   /** Without keys and values of its own. */
-  seen(query: Vector, { headSize, keyHeads, scale, window, cap, tiled }: AttentionForm): Vector {
+  seen(query: Vector, { headSize, keyHeads, scale, window, cap, tiled, sinks }: AttentionForm): Vector {
     const heads = query.length / headSize
     const out = new Float64Array(query.length)
     const last = this.#keys.length - 1
@@ -172,9 +174,10 @@ export class Attention {
         for (let i = 0; i < headSize; i++) score += query[head * headSize + i]! * this.#keys[at]![of + i]!
         scores.push(cap === undefined ? score * scale : softCap(score * scale, cap))
       }
-      const top = Math.max(...scores)
+      const sink = sinks?.[head] ?? Number.NEGATIVE_INFINITY
+      const top = Math.max(sink, ...scores)
       const shares = scores.map((score) => Math.exp(score - top))
-      const sum = shares.reduce((a, b) => a + b)
+      const sum = shares.reduce((a, b) => a + b, Math.exp(sink - top))
       shares.forEach((share, k) => {
         for (let i = 0; i < headSize; i++)
           out[head * headSize + i]! += (share / sum) * this.#values[first + k]![of + i]!

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { F16, F32, Metadata, Q4_0, type Tensor, writeGgufFile } from '../../bench/peers/gguf-file.js'
+import { F16, F32, Metadata, MXFP4, Q4_0, type Tensor, writeGgufFile } from '../../bench/peers/gguf-file.js'
 import { installed } from '../../bench/peers/installed.js'
 import { floatToHalf } from '../../src/platform/half.js'
 import type { Case, GgufTensor, Weights } from './family.js'
-import { toQ4_0 } from './rounded.js'
+import { toMxfp4Blocks, toQ4_0 } from './rounded.js'
 
 interface Output {
   readonly next: { readonly token?: number; readonly probabilities?: Map<number, number> }
@@ -181,7 +181,8 @@ interface Described extends Pick<Case, 'name' | 'config'> {
   readonly gguf?: (NonNullable<Case['gguf']> & { words?(out: Metadata): void }) | undefined
 }
 
-export type GgufType = 'F32' | 'F16' | 'Q4_0'
+/** `MXFP4`: experts alone. */
+export type GgufType = 'F32' | 'F16' | 'Q4_0' | 'MXFP4'
 
 /** `type`: of its matrices, where their rows are whole blocks; all else is in F32. */
 export async function writeGguf(path: string, of: Described, weights: Weights, type: GgufType = 'F32'): Promise<void> {
@@ -197,12 +198,14 @@ export async function writeGguf(path: string, of: Described, weights: Weights, t
   await writeGgufFile(path, out, tensors)
 }
 
-/** llama.cpp's quantiser leaves them as they are, whose answers hang on which experts are chosen. */
-export const isRouter = (name: string): boolean =>
-  /ffn_gate_inp|mlp\.(shared_expert_)?gate\.|feed_forward\.gate\.|router\.layer\./.test(name)
+/** llama.cpp's quantiser leaves routers as they are, on which hangs what experts are chosen, and what is added. */
+export const isQuantised = (name: string, type: GgufType): boolean =>
+  !name.endsWith('.bias') &&
+  (type !== 'MXFP4' || /_exps\.|\.experts\./.test(name)) &&
+  !/ffn_gate_inp|mlp\.(shared_expert_)?gate\.|feed_forward\.gate\.|router\.(layer\.|weight)/.test(name)
 
 function stored({ name, dims, values }: GgufTensor, wanted: GgufType): Tensor {
-  const type = dims.length > 1 && dims[0]! % 32 === 0 && !isRouter(name) ? wanted : 'F32'
+  const type = dims.length > 1 && dims[0]! % 32 === 0 && isQuantised(name, wanted) ? wanted : 'F32'
   const { number, pack } = TYPES[type]
   const bytes = pack(values)
   return { name, dims, type: number, bytes: bytes.length, data: async () => bytes }
@@ -212,6 +215,7 @@ const TYPES: Readonly<Record<GgufType, { number: number; pack(values: ArrayLike<
   F32: { number: F32, pack: (values) => Buffer.from(Float32Array.from(values).buffer) },
   F16: { number: F16, pack: (values) => Buffer.from(Uint16Array.from(values, floatToHalf).buffer) },
   Q4_0: { number: Q4_0, pack: toQ4_0 },
+  MXFP4: { number: MXFP4, pack: toMxfp4Blocks },
 }
 
 /** The first token that is no mark and no byte. */

@@ -13,15 +13,15 @@ import { DEVICES } from '../../src/engines/webgpu/operations/devices.test-helper
 import { openRepository } from '../../src/repository/open.js'
 import type { WeightSource } from '../../src/repository/source.js'
 import type { Code } from './code.js'
-import type { Case, Weights } from './family.js'
+import type { Case, FolderType, Weights } from './family.js'
 import { eachWay, waysAtOnce } from './feeds.js'
 import { inHalves, inQ8_0, inQ8_0OfNext, type Kept, type Vector } from './float64.js'
 import { type Allowance, type Answer, answerOf, apart, compare, retold } from './judge.js'
-import { type GgufType, isRouter, type LlamaCache, llamaCpp, writeGguf } from './llama-cpp.js'
+import { type GgufType, isQuantised, type LlamaCache, llamaCpp, writeGguf } from './llama-cpp.js'
 import { mlxConfig, mlxTensors, throughMlx } from './mlx.js'
-import { throughMlc, throughQ4_0 } from './rounded.js'
+import { throughMlc, throughMxfp4, throughQ4_0 } from './rounded.js'
 import type { Rows } from './rows.js'
-import { type SafetensorsType, safetensors, safetensorsFile } from './safetensors.js'
+import { safetensors, safetensorsFile } from './safetensors.js'
 
 export const FORMS = [
   { name: 'safetensors F32', format: 'safetensors', type: 'F32', onGpu: true },
@@ -32,6 +32,8 @@ export const FORMS = [
   { name: 'GGUF F32', format: 'GGUF', type: 'F32', onGpu: false },
   { name: 'GGUF F16', format: 'GGUF', type: 'F16', onGpu: false },
   { name: 'GGUF Q4_0', format: 'GGUF', type: 'Q4_0', onGpu: true },
+  { name: 'safetensors MXFP4', format: 'safetensors', type: 'MXFP4', onGpu: true },
+  { name: 'GGUF MXFP4', format: 'GGUF', type: 'MXFP4', onGpu: false },
   { name: 'F16, 8-bit cache', format: 'safetensors', type: 'F16', cacheType: 'q8_0', onGpu: true },
 ] as const
 export type Form = (typeof FORMS)[number]
@@ -46,6 +48,7 @@ export const formsOf = (of: Case): Form[] =>
   FORMS.filter((form) => {
     if (form.format === 'GGUF' && !of.gguf) return false
     if (form.format === 'MLX' && hasExperts(of)) return false
+    if (form.type === 'MXFP4' && of.name !== 'gpt_oss') return false
     return !('cacheType' in form) || IN_8_BITS.includes(of.name)
   })
 
@@ -283,9 +286,19 @@ export async function written(of: Case, form: Form, weights: Weights, within: st
   const path = form.format === 'GGUF' ? `${at}.gguf` : at
   if (form.format === 'GGUF') await writeGguf(path, of, weights, form.type satisfies GgufType)
   else if (form.format === 'MLX') await writeFolder(path, mlxConfig(of), safetensorsFile(mlxTensors(of, weights)))
-  else await writeFolder(path, of.config, safetensors(of.tensors, weights, form.type satisfies SafetensorsType))
+  else await writeFolder(path, folderConfig(of, form.type), transformersFile(of, weights, form.type))
   const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
   return (await openRepository({ kind: 'folder', path }, options)).weights
+}
+
+/** Transformers' files in MXFP4 say so. */
+const folderConfig = ({ config }: Case, type: FolderType) =>
+  type === 'MXFP4' ? { ...config, quantization_config: { quant_method: 'mxfp4' } } : config
+
+function transformersFile(of: Case, weights: Weights, type: FolderType): Uint8Array {
+  if (of.folder) return safetensorsFile(of.folder(weights, type))
+  if (type === 'MXFP4') throw new Error(`${of.name} has no form in MXFP4.`)
+  return safetensors(of.tensors, weights, type)
 }
 
 async function writeFolder(folder: string, config: object, tensors: Uint8Array): Promise<void> {
@@ -297,13 +310,14 @@ async function writeFolder(folder: string, config: object, tensors: Uint8Array):
 
 /** What is left of the weights in a form. */
 async function heldBy(of: Case, form: Form, plain: Weights, source: WeightSource): Promise<Weights> {
-  if (form.type === 'Q4_0') {
+  if (form.type === 'Q4_0' || form.type === 'MXFP4') {
+    const through = form.type === 'Q4_0' ? throughQ4_0 : throughMxfp4
     const whole = new Set(
       of.tensors
-        .filter(({ name, shape }) => shape.length > 1 && shape.at(-1)! % 32 === 0 && !isRouter(name))
+        .filter(({ name, shape }) => shape.length > 1 && shape.at(-1)! % 32 === 0 && isQuantised(name, form.type))
         .map(({ name }) => name),
     )
-    return (name) => (whole.has(name) ? throughQ4_0(plain(name)) : plain(name))
+    return (name) => (whole.has(name) ? through(plain(name)) : plain(name))
   }
   if (form.format === 'MLX') return throughMlx(of, plain)
   if (!('quantize' in form)) return plain

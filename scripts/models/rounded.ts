@@ -1,4 +1,4 @@
-/** Four bits: ggml's simplest, as its library defines them (32 values, a scale in f16, codes from which 8 is taken), and MLC's. */
+/** Four bits: ggml's simplest, as its library defines them (32 values, a scale in f16, codes from which 8 is taken), MLC's, and MXFP4. */
 import { quantize } from '../../src/engines/webgpu/model/quantize.js'
 import { floatToHalf, halfToFloat } from '../../src/platform/half.js'
 import type { Vector } from './float64.js'
@@ -42,4 +42,50 @@ export function throughMlc(values: Vector): Vector {
   const { codes, scales } = quantize(Float32Array.from(values))
   const [words, halves] = [new Uint32Array(codes.buffer), new Uint16Array(scales.buffer)]
   return values.map((_, i) => (((words[i >> 3]! >>> (4 * (i & 7))) & 15) - 7) * halfToFloat(halves[i >> 5]!))
+}
+
+/** The sizes of E2M1, by their codes; 8 is added for those below zero. */
+const E2M1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+const E2M1_GREATEST = 2
+
+/** OCP's Microscaling formats: of 32 values an exponent, and each as the nearest number of E2M1 times that power. */
+export function toMxfp4(values: ArrayLike<number>): { readonly codes: Uint8Array; readonly exponents: Uint8Array } {
+  const codes = new Uint8Array(values.length)
+  const exponents = new Uint8Array(values.length / VALUES)
+  for (let from = 0; from < values.length; from += VALUES) {
+    let most = 0
+    for (let i = from; i < from + VALUES; i++) most = Math.max(most, Math.abs(values[i]!))
+    const power = most === 0 ? -127 : Math.floor(Math.log2(most)) - E2M1_GREATEST
+    exponents[from / VALUES] = power + 127
+    for (let i = from; i < from + VALUES; i++) {
+      const size = Math.abs(values[i]!) / 2 ** power
+      const nearest = E2M1.reduce(
+        (best, each, k) => (Math.abs(each - size) < Math.abs(E2M1[best]! - size) ? k : best),
+        0,
+      )
+      codes[i] = nearest + (values[i]! < 0 ? 8 : 0)
+    }
+  }
+  return { codes, exponents }
+}
+
+export function throughMxfp4(values: Vector): Vector {
+  const { codes, exponents } = toMxfp4(values)
+  return values.map((_, i) => {
+    const code = codes[i]!
+    return (code < 8 ? 1 : -1) * E2M1[code & 7]! * 2 ** (exponents[Math.floor(i / VALUES)]! - 127)
+  })
+}
+
+/** As ggml has them: the exponent, then the first sixteen codes in the low halves of bytes, the others in the high ones. */
+export function toMxfp4Blocks(values: ArrayLike<number>): Buffer {
+  const { codes, exponents } = toMxfp4(values)
+  const out = Buffer.alloc(exponents.length * 17)
+  exponents.forEach((exponent, block) => {
+    out[block * 17] = exponent
+    for (let i = 0; i < 16; i++) {
+      out[block * 17 + 1 + i] = codes[block * VALUES + i]! | (codes[block * VALUES + 16 + i]! << 4)
+    }
+  })
+  return out
 }

@@ -15,7 +15,7 @@ const high = (word: number) => word >>> 16
 /** What a file holds of a tensor. */
 export interface StoredTensor {
   readonly name: string
-  readonly dtype: SafetensorsType | 'U32'
+  readonly dtype: SafetensorsType | 'U32' | 'U8'
   readonly shape: readonly number[]
   readonly data: Uint8Array
 }

@@ -1,6 +1,6 @@
 /**
  * The blocks in which ggml stores the rows of a quantised matrix, as its library defines them: so many values to a block
- * of so many bytes; `halves`: where in one its numbers in f16 are, all else being whole. What each stands for is in `repository/formats/gguf/dequantize.ts`.
+ * of so many bytes; `halves`: where in one its numbers in f16 are, `power`: where an exponent is, all else being whole. What each stands for is in `repository/formats/gguf/dequantize.ts`.
  */
 export const BLOCK_TYPES = {
   q4_0: { values: 32, bytes: 18, halves: [0] },
@@ -15,6 +15,7 @@ export const BLOCK_TYPES = {
   q6_k: { values: 256, bytes: 210, halves: [208] },
   iq4_nl: { values: 32, bytes: 18, halves: [0] },
   iq4_xs: { values: 256, bytes: 136, halves: [0] },
+  mxfp4: { values: 32, bytes: 17, halves: [], power: 0 },
 } as const
 
 export type BlockType = keyof typeof BLOCK_TYPES

@@ -4,6 +4,7 @@ import { graniteMoe, lfm2Moe, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from './exp
 import { gemma2, gemma3 } from './gemma.js'
 import { gemma1 } from './gemma1.js'
 import { gemma4 } from './gemma4.js'
+import { gptOss } from './gpt-oss.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './mistral3.js'
@@ -24,6 +25,7 @@ export const CASES: readonly Case[] = [
   lfm2Moe,
   olmoe,
   graniteMoe,
+  gptOss,
   gemma3,
   gemma2,
   gemma1,

@@ -15,6 +15,7 @@ import {
 import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
 import { gemma1 } from '../../../../scripts/models/families/gemma1.js'
 import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
+import { gptOss } from '../../../../scripts/models/families/gpt-oss.js'
 import { lfm2 } from '../../../../scripts/models/families/lfm2.js'
 import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
@@ -25,6 +26,7 @@ import type { Weights } from '../../../../scripts/models/family.js'
 import { answerOf, compare, retold } from '../../../../scripts/models/judge.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { mlxConfig, mlxTensors, throughMlx } from '../../../../scripts/models/mlx.js'
+import { throughMxfp4 } from '../../../../scripts/models/rounded.js'
 import { safetensorsFile } from '../../../../scripts/models/safetensors.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import { joined } from '../../../platform/bytes.js'
@@ -60,6 +62,7 @@ const CASES = [
   qwen35,
   qwen35Moe,
   qwen3Moe,
+  gptOss,
   graniteMoe,
   lfm2Moe,
   olmoe,
@@ -244,6 +247,42 @@ describe('architectures on the CPU, from repositories as mlx-lm writes them', ()
   )
 })
 
+describe('architectures on the CPU, from folders as transformers writes gpt-oss', () => {
+  let device: Device
+  let folder: string
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1, exact: true })
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-gpt-oss-'))
+  })
+  afterAll(async () => {
+    device.destroy()
+    await rm(folder, { recursive: true })
+  })
+
+  it.each([
+    ['plain numbers, columns before rows', 'F32'],
+    ['blocks of MXFP4', 'MXFP4'],
+  ] as const)('in %s: greedy tokens and log probabilities are those of float64', async (_, type) => {
+    const path = join(folder, type)
+    await mkdir(path)
+    const quantised = { quantization_config: { quant_method: 'mxfp4' } }
+    await writeFile(join(path, 'config.json'), JSON.stringify({ ...gptOss.config, ...(type === 'MXFP4' && quantised) }))
+    await writeFile(join(path, 'tokenizer.json'), '{}')
+    await writeFile(join(path, 'model.safetensors'), safetensorsFile(gptOss.folder!(weightsOf(gptOss), type)))
+    const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+    const { weights: source } = await openRepository({ kind: 'folder', path }, options)
+    const plain = weightsOf(gptOss)
+    const inBlocks = (name: string) => type === 'MXFP4' && name.includes('.experts.') && name.endsWith('.weight')
+    const weights: Weights = (name) => (inBlocks(name) ? throughMxfp4(plain(name)) : plain(name))
+    const { tokens, logprobs } = answerOf(gptOss, weights, COUNT)
+    const core = await loadCore(device, source, { contextLength: 144 })
+    const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+    expect(verdict.worst).toBeLessThan(type === 'F32' ? BOUNDS.f32 : BOUNDS.f16)
+    expect(verdict.wrongTokens).toBe(0)
+    await core.close()
+  })
+})
+
 describe('experts on the CPU', () => {
   let device: Device
   beforeAll(async () => {
@@ -385,7 +424,21 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([arcee, cohere2, gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe, qwen35Moe, lfm2Moe])(
+  it.each([
+    arcee,
+    cohere2,
+    gemma2,
+    gemma3,
+    gemma4,
+    gptOss,
+    lfm2,
+    ministral3,
+    olmo2,
+    qwen35,
+    qwen3Moe,
+    qwen35Moe,
+    lfm2Moe,
+  ])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)

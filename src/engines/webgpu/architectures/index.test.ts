@@ -120,8 +120,9 @@ describe('a configuration', () => {
     expect(() => read({ ...sizes, ...config })).toThrow(message)
   })
 
-  it('of gpt-oss is refused by its name', () => {
-    expect(() => read({ model_type: 'gpt_oss', num_local_experts: 32 })).toThrow(/the architecture "gpt_oss"/)
+  it('of gpt-oss is refused for other bounds of its gates', () => {
+    const experts = { num_local_experts: 8, num_experts_per_tok: 2 }
+    expect(() => read({ model_type: 'gpt_oss', ...experts, swiglu_limit: 5 })).toThrow(/swiglu_limit = 5/)
   })
 
   it('of Gemma 4 says how large the heads of full layers are, in either form of transformers', () => {

@@ -14,6 +14,7 @@ import { gemma2 } from './gemma2.js'
 import { gemma3 } from './gemma3.js'
 import { gemma4 } from './gemma4.js'
 import { fromGguf, type GgufForm } from './gguf.js'
+import { gptOss } from './gpt-oss.js'
 import { granite } from './granite.js'
 import { graniteMoe } from './granite-moe.js'
 import { granite4 } from './granite4.js'
@@ -45,6 +46,8 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   gemma3_text: gemma3,
   gemma4,
   gemma4_text: gemma4,
+  'gpt-oss': gptOss,
+  gpt_oss: gptOss,
   granite,
   granitemoe: graniteMoe,
   granitehybrid: granite4,

@@ -20,6 +20,7 @@ const ACTIVATIONS: ReadonlyMap<ModelPlan['gate'], readonly string[]> = new Map([
   ['silu', ['silu', 'swish']],
   ['gelu', ['gelu_pytorch_tanh', 'gelu_tanh']],
   ['relu2', ['relu2']],
+  ['clamped', ['silu', 'swish']],
 ])
 
 export interface DecoderTraits {

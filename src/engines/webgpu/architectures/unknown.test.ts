@@ -11,7 +11,7 @@ import { webgpu } from '../index.js'
 
 /** By transformers' and MLC's name, and llama.cpp's. */
 const EXPERTS = [
-  ['gpt_oss', 'gpt-oss'],
+  ['dbrx', 'dbrx'],
   ['granitemoehybrid', 'granitehybrid'],
   ['mixtral', 'mixtral'],
 ] as const

@@ -21,8 +21,11 @@ export interface ProjectOptions {
   readonly gate?: Gate | undefined
 }
 
-/** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one; `relu2` is relu times itself. */
-export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid', 'relu', 'relu2'] as const
+/**
+ * `gelu` is the one that is computed by tanh, `gelu_erf` the exact one; `relu2` is relu times itself. `clamped` is gpt-oss's: of
+ * at most 7, x * sigmoid(1.702 x); what it is multiplied with lies between -7 and 7, and gets one more.
+ */
+export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid', 'relu', 'relu2', 'clamped'] as const
 export type Gate = (typeof GATES)[number]
 
 export interface JoinOptions {
@@ -71,6 +74,8 @@ export interface AttentionShape {
   readonly scale: number
   /** A score s is then capped: cap * tanh(s / cap). @default it is not */
   readonly cap?: number | undefined
+  /** For each head of queries a score that takes its share of the softmax, and gives nothing. @default there are none */
+  readonly sinks?: Vector | undefined
 }
 
 export interface Growth {

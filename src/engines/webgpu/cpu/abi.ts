@@ -119,14 +119,14 @@ export const OPERATIONS = {
   },
   /**
    * `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each
-   * row its sequence's pages; `pairsTokens`: tokens are paired, not heads; `cap`: 0 is none. Items: a head of two tokens, or two heads that share their keys; what has no other half stands alone.
+   * row its sequence's pages; `pairsTokens`: tokens are paired, not heads; `cap`, `sinks`: 0 is none. Items: a head of two tokens, or two heads that share their keys; what has no other half stands alone.
    */
   attend: {
     ...{ qkv: 'pointer', stride: 'pointer', out: 'pointer', outStride: 'pointer' },
     ...{ heads: 'i32', keyHeads: 'i32', headSize: 'i32', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
     ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', kept: 'i32', pairsTokens: 'bool' },
-    ...{ rows: 'i32', cap: 'f32', overflows: 'pointer' },
+    ...{ rows: 'i32', cap: 'f32', overflows: 'pointer', sinks: 'pointer' },
   },
   /** `x` is packed: gates, then values. Items: rows. */
   activate: {

@@ -80,6 +80,7 @@ export class CpuAttention {
       roomGap: room.stride,
       scale: shape.scale,
       cap: shape.cap ?? 0,
+      sinks: shape.sinks ? own(shape.sinks, CpuVector).use() : 0,
     }
     this.#pass.add('attend', this.#attendItems(shape.heads, heads), args, sharing)
   }

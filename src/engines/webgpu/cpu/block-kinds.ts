@@ -4,8 +4,8 @@
  */
 import { BLOCK_TYPES, type BlockType } from '../../../platform/block-types.js'
 
-/** How a block says its scales: `pairs`, `k4` and `k6Least` have a least value beside each. */
-const SCALES = ['halves', 'pairs', 'k4', 'k6', 'k6Least', 'k8'] as const
+/** How a block says its scales: `pairs`, `k4` and `k6Least` have a least value beside each, `powers` are exponents of two. */
+const SCALES = ['halves', 'pairs', 'k4', 'k6', 'k6Least', 'k8', 'powers'] as const
 
 interface BlockKind {
   /** Bits of a code. */
@@ -19,7 +19,7 @@ interface BlockKind {
   readonly scales: (typeof SCALES)[number]
 }
 
-/** Codes of `iq4` name steps of a table, which are signed bytes. */
+/** Codes of `iq4` and `mxfp4` name steps of a table, which are signed bytes. */
 const KINDS: Readonly<Record<BlockType, BlockKind>> = {
   q4_0: { bits: 4, zero: 8, scales: 'halves' },
   q4_1: { bits: 4, zero: 0, scales: 'pairs' },
@@ -33,6 +33,7 @@ const KINDS: Readonly<Record<BlockType, BlockKind>> = {
   q6_k: { bits: 6, shares: 2, zero: 32, scales: 'k8' },
   iq4_nl: { bits: 4, run: 8, zero: 0, scales: 'halves' },
   iq4_xs: { bits: 4, run: 8, zero: 0, scales: 'k6' },
+  mxfp4: { bits: 4, run: 8, zero: 0, scales: 'powers' },
 }
 
 /** The first kind of matrix that is one of blocks. */

@@ -272,16 +272,24 @@ export class GpuPass implements Pass, Recorder {
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
     OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, options)
     const { heads, headSize, type, sliding } = cache.shape
-    const { heads: queries, scale, window, cap, causal = true } = options
+    const { heads: queries, scale, window, cap, causal = true, sinks } = options
     const few = this.rows <= FEW
     const record = () => {
       const layout = { queries, columns: qkv.columns, heads, headSize, type, ...slides(sliding) }
-      const shape = { ...layout, scale, window, ...(cap && { cap }), ...(!causal && { causal }) }
+      const shape = {
+        ...layout,
+        scale,
+        window,
+        ...(cap && { cap }),
+        ...(!causal && { causal }),
+        ...(sinks && { sinks: true }),
+      }
       const target = out as GpuActivations
       const buffers = {
         qkv: (qkv as GpuActivations).buffer,
         cache: (cache as GpuCache).layers[layer]!,
         out: target.buffer,
+        sinks: (sinks as GpuVector | undefined)?.buffer,
         scratch: (bytes: number) => target.scratch(bytes),
       }
       const waiting = this.#toPlace
@@ -297,7 +305,7 @@ export class GpuPass implements Pass, Recorder {
     }
     const splits = splitsOf(this)
     for (const large of [false, true]) this.tiles(1, splits, large)
-    const facts = [qkv, out, queries, scale, window, cap, causal, this.rows, splits, this.#batch.single]
+    const facts = [qkv, out, queries, scale, window, cap, causal, sinks, this.rows, splits, this.#batch.single]
     const { qkv: placed, cache: into, layer: of, options: how } = this.#toPlace ?? {}
     const placing = [placed, into, of, how?.heads, how?.angles, how?.growth, how?.queriesOnly]
     const norm = [how?.headNorm?.query, how?.headNorm?.key, how?.headNorm?.epsilon]

@@ -117,6 +117,8 @@ export interface AttentionLayer extends LayerShape {
   readonly queryKeyNorm?: 'head' | 'row'
   /** Each head of values is normed, without a weight. */
   readonly valueNorm?: boolean
+  /** Each head has a score more in its softmax, which takes its share and gives nothing. */
+  readonly sinks?: boolean
   /** It has no keys and values of its own: it sees those of this earlier layer. */
   readonly keysOf?: number
   /** What it gives is multiplied with gates of as many columns, stored behind the query of each head. */
@@ -172,6 +174,7 @@ export type VectorRole =
   | 'queryNorm'
   | 'keyNorm'
   | 'valueNorm'
+  | 'sinks'
   | 'taps'
   | 'speed'
   | 'delay'

@@ -59,9 +59,11 @@ export function areNumbers(data: Uint8Array, type: PlainFormat | BlockType): boo
   return type === 'f32' || (last & low) !== low
 }
 
-/** Of blocks, the scales. */
+/** Of blocks, the scales: exponents in a byte have one value that is no number. */
 function haveScales(data: Uint8Array, type: BlockType): boolean {
-  const { bytes, halves } = BLOCK_TYPES[type]
+  const block = BLOCK_TYPES[type]
+  const { bytes, halves } = block
+  if ('power' in block) for (let at = block.power; at < data.length; at += bytes) if (data[at] === 255) return false
   for (const half of halves) {
     for (let at = half + 1; at < data.length; at += bytes) if ((data[at]! & 0x7c) === 0x7c) return false
   }

@@ -5,6 +5,7 @@ import type { Device, Matrix } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { Chance, type Known, knownMatrix } from '../operations/numbers.test-helper.js'
 import type { PlannedMatrix } from './planned.js'
+import { areNumbers } from './stored-values.js'
 import { TensorLoader } from './tensors.js'
 
 const MIB = 1048576
@@ -117,6 +118,14 @@ describe('a large matrix on its way to a device', () => {
     await expect(loader.matrix(planned)).rejects.toThrow(message)
     for (const made of loader.made) made.destroy()
     expect(device.memory).toEqual(before)
+  })
+
+  it('holds no numbers where an exponent of MXFP4 is the one that says so', () => {
+    const { data } = knownMatrix(new Chance(4), 'mxfp4', 8, 64)
+    if (data.format !== 'mxfp4') throw new TypeError('It is in another form.')
+    expect(areNumbers(data.data, data.format)).toBe(true)
+    // The last block's.
+    expect(areNumbers(data.data.with(-17, 255), data.format)).toBe(false)
   })
 
   it('is loaded beside one other, and after a failure none begins', async () => {

@@ -17,6 +17,8 @@ interface Case {
   readonly headNorm?: boolean
   /** A score is bent to stay below it. */
   readonly cap?: number
+  /** Each head has a score more, of which nothing comes. */
+  readonly sinks?: boolean
   /** Keys and values of all positions are there; the pass under test has queries alone. */
   readonly queriesOnly?: boolean
   /** Pages before the window are gone, and the others are those of a cache that slides. */
@@ -448,6 +450,70 @@ const CASES: readonly Case[] = [
     ],
     few: true,
   },
+  {
+    name: 'sinks, groups of 8, single rows',
+    heads: 16,
+    keyHeads: 2,
+    headSize: 64,
+    type: 'f16',
+    sinks: true,
+    spans: [
+      [40, 1],
+      [0, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'sinks, single rows in parts',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f32',
+    sinks: true,
+    spans: [
+      [400, 1],
+      [5, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'sinks, many rows, a window',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f32',
+    window: 40,
+    sinks: true,
+    spans: [
+      [50, 21],
+      [0, 3],
+    ],
+    few: true,
+  },
+  {
+    name: 'sinks, large heads, many rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 320,
+    type: 'f32',
+    sinks: true,
+    spans: [
+      [3, 21],
+      [0, 2],
+    ],
+  },
+  {
+    name: 'sinks, 8 bits, many rows',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 64,
+    type: 'q8_0',
+    sinks: true,
+    spans: [
+      [30, 41],
+      [5, 1],
+    ],
+  },
 ]
 
 const EPSILON = 1e-6
@@ -490,6 +556,9 @@ it.each(CASES.filter(({ type, few, headSize }) => type === 'q8_0' && few && head
 )
 
 const TURNS = { theta: 10000 }
+
+/** Some far below the scores, some far above. */
+const sinkOf = (head: number): number => 4 * (head % 4) - 5
 
 /** Rows of queries, keys and values of each sequence, and what else the case is made of. */
 function textsOf({ heads, keyHeads, headSize, spans }: Case) {
@@ -548,8 +617,9 @@ async function run(device: Device, test: Case) {
     angles: device.vector(angleTable(1024, { size: headSize, ...TURNS })),
     query: device.vector(gains.query),
     key: device.vector(gains.key),
+    sinks: device.vector(Float32Array.from({ length: heads }, (_, head) => sinkOf(head))),
   }
-  const { table, asked, qkv, queries, out, cache, angles, query, key } = resources
+  const { table, asked, qkv, queries, out, cache, angles, query, key, sinks } = resources
   const pass = (ranges: readonly (readonly [number, number])[], queriesOnly = false) => {
     let start = 0
     const batch: Span[] = []
@@ -581,6 +651,7 @@ async function run(device: Device, test: Case) {
     ...(window ? { window } : {}),
     ...(test.both && { causal: false }),
     ...(test.cap && { cap: test.cap }),
+    ...(test.sinks && { sinks }),
   })
   const reading = tested.read(out, tested.rows)
   await tested.submit()
@@ -640,7 +711,8 @@ function attended(rows: readonly Float64Array[], position: number, test: Case): 
     }
     const most = Math.max(...scores)
     const weights = scores.map((score) => Math.exp(score - most))
-    const total = weights.reduce((sum, weight) => sum + weight, 0)
+    const sunk = test.sinks ? Math.exp(sinkOf(h) - most) : 0
+    const total = weights.reduce((sum, weight) => sum + weight, sunk)
     for (let j = 0; j < headSize; j++) {
       out.push(weights.reduce((sum, w, i) => sum + (w / total) * part(first + i, heads + keyHeads + keyHead)[j]!, 0))
     }

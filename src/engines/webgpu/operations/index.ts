@@ -90,9 +90,10 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
     cpu: ['place'],
   },
   attend: {
-    fit(batch, qkv, cache, _layer, out, { heads: queries }) {
+    fit(batch, qkv, cache, _layer, out, { heads: queries, sinks }) {
       const { headSize } = cache.shape
       windowsFit(batch, cache)
+      if (sinks) atLeast('Sinks', sinks.length, queries)
       atLeast('Columns of queries', qkv.columns, queries * headSize)
       atLeast('Columns of attention', out.columns, queries * headSize)
       bothHave('Rows of attention', qkv, out, batch.rows)

@@ -58,17 +58,20 @@ export function knownMatrix(chance: Chance, format: Format, rows: number, column
 
 /** Any bits, under scales of which each block has its own. */
 function inBlocks(chance: Chance, type: BlockType, rows: number, columns: number, scale: number): Known {
-  const { bytes, halves } = BLOCK_TYPES[type]
+  const block = BLOCK_TYPES[type]
+  const { bytes, halves } = block
   const data = Uint8Array.from({ length: rows * blockBytes(type, columns) }, () => chance.below(256))
   const view = new DataView(data.buffer)
   for (let at = 0; at < data.length; at += bytes) {
     for (const half of halves) view.setUint16(at + half, floatToHalf((chance.next() - 0.3) / 64), true)
+    if ('power' in block) data[at + block.power] = 118 + chance.below(5)
   }
   const found = blockValues(type, data)
   // Brought to about the size that was asked for, by powers of two of the scales.
   const size = Math.sqrt(found.reduce((sum, value) => sum + value * value, 0) / found.length)
   const by = 2 ** Math.round(Math.log2(scale / size))
   for (let at = 0; at < data.length; at += bytes) {
+    if ('power' in block) data[at + block.power]! += Math.log2(by)
     for (const half of halves) {
       view.setUint16(at + half, floatToHalf(halfToFloat(view.getUint16(at + half, true)) * by), true)
     }

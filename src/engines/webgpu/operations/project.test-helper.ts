@@ -10,6 +10,8 @@ export interface CheckOptions {
   /** What the product is added to. */
   readonly start?: Float32Array
   readonly gated?: boolean
+  /** gpt-oss's, in place of silu. */
+  readonly clamped?: boolean
 }
 
 /** A product on the device, which is returned, against plain loops; `bound` is relative to the sum of |w x|. */
@@ -18,7 +20,7 @@ export async function check(
   { data, values }: { readonly data: MatrixData; readonly values: Float64Array },
   x: Float32Array,
   tokens: number,
-  { gain, bias, start, gated = false }: CheckOptions,
+  { gain, bias, start, gated = false, clamped = false }: CheckOptions,
   bound: number,
 ): Promise<Float32Array> {
   const { rows, columns } = data
@@ -34,6 +36,7 @@ export async function check(
     ...(bias_ ? { bias: bias_ } : {}),
     add: start !== undefined,
     gated,
+    ...(clamped && { gate: 'clamped' }),
   })
   const reading = pass.read(out, tokens)
   await pass.submit()
@@ -46,7 +49,7 @@ export async function check(
       let slack = size * bound + 1e-6
       if (gated) {
         const [value, valueSize] = dot(values, r + width, row, bias)
-        expected = (sum / (1 + Math.exp(-sum))) * value
+        expected = clamped ? clampedGate(sum, value) : (sum / (1 + Math.exp(-sum))) * value
         // silu's slope is at most 1.1.
         slack = 1.1 * size * bound * (Math.abs(value) + valueSize * bound) + Math.abs(sum) * valueSize * bound + 1e-5
       }
@@ -59,6 +62,12 @@ export async function check(
   }
   for (const resource of [matrix, input, out, weight, bias_]) resource?.destroy()
   return got
+}
+
+/** OpenAI's definition of it. */
+function clampedGate(gate: number, value: number): number {
+  const [most, within] = [Math.min(gate, 7), Math.max(-7, Math.min(7, value))]
+  return (most / (1 + Math.exp(-1.702 * most))) * (within + 1)
 }
 
 function normed(x: Float32Array, gain: Float32Array | undefined): Float64Array {

@@ -64,6 +64,16 @@ describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations })
         await check(device, known, x, tokens, options, bound(format, roundsActivations))
       })
     }
+
+    for (const tokens of format === 'f16' ? [1, 40] : []) {
+      it(`gated and clamped, ${tokens} rows`, async () => {
+        const chance = new Chance(tokens)
+        // Some of what is multiplied goes beyond the bounds.
+        const known = knownMatrix(chance, format, 2 * 40, 96, 0.5)
+        const options = { bias: chance.floats(80, 6), gated: true, clamped: true }
+        await check(device, known, chance.floats(tokens * 96), tokens, options, bound(format, roundsActivations))
+      })
+    }
   })
 })
 

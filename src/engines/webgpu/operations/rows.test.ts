@@ -19,6 +19,7 @@ const GATES = {
   gelu: (x: number) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
   relu: (x: number) => Math.max(0, x),
   relu2: (x: number) => Math.max(0, x) ** 2,
+  clamped: (x: number) => Math.min(x, 7) / (1 + Math.exp(-1.702 * Math.min(x, 7))),
   gelu_erf: (x: number) => (Math.abs(x) > 8 ? Math.max(0, x) : 0.5 * x * (1 + erf(x / Math.SQRT2))),
 }
 
@@ -129,11 +130,30 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     out.destroy()
   })
 
-  it.each(['silu', 'gelu', 'gelu_erf', 'relu', 'relu2'] as const)('values go through %s', async (gate) => {
+  it.each(['silu', 'gelu', 'gelu_erf', 'relu', 'relu2', 'clamped'] as const)('values go through %s', async (gate) => {
     const got = await joined(() => ({ gate }))
     values.forEach((value, i) => {
       const expected = GATES[gate](value)
       expect(Math.abs(got[i]! - expected)).toBeLessThan(2e-6 * Math.max(1, Math.abs(expected)))
+    })
+  })
+
+  it('what a clamped gate opens lies within bounds, and gets one more', async () => {
+    const data = new Uint8Array(values.buffer)
+    const table = device.matrix({ format: 'f32', rows: 9, columns: COLUMNS, data })
+    const [x, out] = [device.activations(9, COLUMNS), device.activations(9, COLUMNS / 2)]
+    const tokens = Int32Array.from({ length: 9 }, (_, i) => i)
+    const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
+    pass.embed(table, x)
+    pass.gate(x, x, out, { gate: 'clamped', valuesFrom: COLUMNS / 2 })
+    const read = pass.read(out, 9)
+    await pass.submit()
+    const got = await read
+    for (const one of [table, x, out]) one.destroy()
+    got.forEach((value, i) => {
+      const at = Math.floor(i / (COLUMNS / 2)) * COLUMNS + (i % (COLUMNS / 2))
+      const expected = GATES.clamped(values[at]!) * (Math.max(-7, Math.min(7, values[at + COLUMNS / 2]!)) + 1)
+      expect(Math.abs(value - expected)).toBeLessThan(4e-6 * Math.max(1, Math.abs(expected)))
     })
   })
 

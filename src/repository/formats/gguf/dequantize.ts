@@ -156,8 +156,20 @@ const iq4_xs: Read = (view, at, out, to) => {
   }
 }
 
+/** The numbers of E2M1, doubled; a scale of half a power of two makes up for it. */
+const E2M1 = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12]
+
+const mxfp4: Read = (view, at, out, to) => {
+  const d = 2 ** (view.getUint8(at) - 128)
+  for (let i = 0; i < 16; i++) {
+    const codes = view.getUint8(at + 1 + i)
+    out[to + i] = d * E2M1[codes & 15]!
+    out[to + i + 16] = d * E2M1[codes >> 4]!
+  }
+}
+
 const READ: Readonly<Record<BlockType, Read>> = {
-  ...{ q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs },
+  ...{ q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs, mxfp4 },
 }
 
 /** The values of whole blocks. */

@@ -12,7 +12,7 @@ export interface GgmlType {
 
 const BLOCKS: Readonly<Record<number, BlockType>> = {
   ...{ 2: 'q4_0', 3: 'q4_1', 6: 'q5_0', 7: 'q5_1', 8: 'q8_0' },
-  ...{ 10: 'q2_k', 11: 'q3_k', 12: 'q4_k', 13: 'q5_k', 14: 'q6_k', 20: 'iq4_nl', 23: 'iq4_xs' },
+  ...{ 10: 'q2_k', 11: 'q3_k', 12: 'q4_k', 13: 'q5_k', 14: 'q6_k', 20: 'iq4_nl', 23: 'iq4_xs', 39: 'mxfp4' },
 }
 
 const PLAIN: Readonly<Record<number, GgmlType>> = {
@@ -47,7 +47,6 @@ const OTHERS: Readonly<Record<number, string>> = {
   36: 'IQ4_NL_4_4',
   37: 'IQ4_NL_4_8',
   38: 'IQ4_NL_8_8',
-  39: 'MXFP4',
   40: 'NVFP4',
   41: 'Q1_0',
   42: 'Q2_0',

@@ -1,6 +1,6 @@
 /** GGUF's tensors as they lie: plain numbers, and matrices in blocks. */
 
-import { isBlockType } from '../../../platform/block-types.js'
+import { type BlockType, isBlockType } from '../../../platform/block-types.js'
 import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { readAhead } from '../../read-ahead.js'
@@ -47,7 +47,7 @@ export function ggufWeights(
 }
 
 /** What is in blocks and no matrix, nor several in one: a device has none but matrices in them. */
-function isList({ shape }: GgufTensor, form: Form): form is Extract<Form, `${string}_${string}`> {
+function isList({ shape }: GgufTensor, form: Form): form is BlockType {
   return isBlockType(form) && shape.length === 1
 }
 

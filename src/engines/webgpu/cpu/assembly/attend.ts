@@ -63,7 +63,7 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
       forgo(out, d)
       return
     }
-    attendOne<T>(q, out, keys, keyPage, values, valuePage, pages, first, last, d, scale, cap, room)
+    attendOne<T>(q, out, keys, keyPage, values, valuePage, pages, first, last, d, scale, cap, sinkOf(args, head), room)
     return
   }
   const next = load<i32>(lasts + ((<usize>nextRow) << 2)) + 1
@@ -89,6 +89,8 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
     d,
     scale,
     cap,
+    sinkOf(args, head),
+    sinkOf(args, head + nextHead),
     room,
     Attend.roomGap(args) >> 1,
   )
@@ -97,6 +99,12 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
 /** No answer is better than one from other keys and values: it comes out as logits that are no numbers. */
 function forgo(out: usize, d: i32): void {
   for (const end = out + ((<usize>d) << 2); out < end; out += 16) v128.store(out, f32x4.splat(NaN))
+}
+
+/** What a head's softmax has beside its scores; what nothing comes of where it has nothing. */
+function sinkOf(args: usize, head: i32): f32 {
+  const sinks = Attend.sinks(args)
+  return sinks === 0 ? -Infinity : load<f32>(sinks + ((<usize>head) << 2))
 }
 
 /** The first position that a row sees. */

@@ -72,8 +72,8 @@ function putQuery<T>(q: usize, d: i32, scale: f32, out: usize): void {
 }
 
 /**
- * Positions `first` to `last` (not included) of the pages of one key head. `room`: the query, scaled, then the scores of
- * all positions, in whole pages, and of blocks as much again.
+ * Positions `first` to `last` (not included) of the pages of one key head. `sink`: a score that has its share and gives
+ * nothing. `room`: the query, scaled, then the scores of all positions, in whole pages, and of blocks as much again.
  */
 export function attendOne<T>(
   q: usize,
@@ -88,6 +88,7 @@ export function attendOne<T>(
   d: i32,
   scale: f32,
   cap: f32,
+  sink: f32,
   room: usize,
 ): void {
   const from = pages + ((<usize>(first >> PAGE_BITS)) << 2)
@@ -102,7 +103,7 @@ export function attendOne<T>(
     s += LINE
   }
   if (cap > 0) capScores(scores, s, cap)
-  const inverse = softmax<T>(scores, s, first & (PAGE - 1), last - (first & ~(PAGE - 1)))
+  const inverse = softmax<T>(scores, s, first & (PAGE - 1), last - (first & ~(PAGE - 1)), sink)
   let scales = values + ((<usize>d) << PAGE_BITS)
   for (let column = 0; column < d; column += 16) {
     if (sizeof<T>() === 1 && column % CACHE_BLOCK === 0) {
@@ -134,6 +135,8 @@ export function attendTwo<T>(
   d: i32,
   scale: f32,
   cap: f32,
+  sink: f32,
+  otherSink: f32,
   room: usize,
   roomGap: usize,
 ): void {
@@ -155,8 +158,8 @@ export function attendTwo<T>(
   }
   const before = first & (PAGE - 1)
   const count = last - (first & ~(PAGE - 1))
-  const inverse = softmax<T>(scores, s, before, count)
-  const other = softmax<T>(scores + roomGap, s + roomGap, before + firstMore, count + lastMore)
+  const inverse = softmax<T>(scores, s, before, count, sink)
+  const other = softmax<T>(scores + roomGap, s + roomGap, before + firstMore, count + lastMore, otherSink)
   let scales = values + ((<usize>d) << PAGE_BITS)
   for (let column = 0; column < d; column += 16) {
     if (sizeof<T>() === 1 && column % CACHE_BLOCK === 0) {
@@ -358,12 +361,12 @@ function capScores(from: usize, end: usize, cap: f32): void {
 
 /**
  * Scores to e^(score - greatest) in place, times what the values' storage lacks; 0 for those before and from `count`
- * on. Returns 1 / their sum.
+ * on. Returns 1 / their sum, that of `sink` included.
  */
-function softmax<T>(from: usize, end: usize, before: i32, count: i32): v128 {
+function softmax<T>(from: usize, end: usize, before: i32, count: i32, sink: f32): v128 {
   for (let i = 0; i < before; i++) store<f32>(from + ((<usize>i) << 2), -Infinity)
   for (let p = from + ((<usize>count) << 2); p < end; p += 4) store<f32>(p, -Infinity)
-  let most = v128.load(from)
+  let most = f32x4.pmax(v128.load(from), f32x4.splat(sink))
   for (let p = from + 16; p < end; p += 16) most = f32x4.pmax(most, v128.load(p))
   most = f32x4.pmax(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
   most = f32x4.pmax(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
@@ -375,7 +378,7 @@ function softmax<T>(from: usize, end: usize, before: i32, count: i32): v128 {
   }
   sum = f32x4.add(sum, v128.shuffle<i32>(sum, sum, 2, 3, 0, 1))
   sum = f32x4.add(sum, v128.shuffle<i32>(sum, sum, 1, 0, 3, 2))
-  return f32x4.div(f32x4.splat(1), sum)
+  return f32x4.div(f32x4.splat(1), f32x4.add(sum, exp4(f32x4.sub(f32x4.splat(sink), most))))
 }
 
 /** Sixteen columns of the answer, or the `columns` that are left. */

@@ -1,5 +1,5 @@
 /** What happens between the matrix products, row by row. */
-import { GELU, RELU, RELU2, SIGMOID, SILU } from './abi'
+import { CLAMPED, GELU, RELU, RELU2, SIGMOID, SILU } from './abi'
 import { exp4 } from './exp'
 
 function sum4(v: v128): f32 {
@@ -148,7 +148,20 @@ function geluErf4(x: v128): v128 {
   return f32x4.sub(f32x4.pmax(x, f32x4.splat(0)), f32x4.mul(f32x4.abs(x), beyond))
 }
 
+/** gpt-oss's. */
+function clamped4(gate: v128): v128 {
+  const most = f32x4.min(gate, f32x4.splat(7))
+  return f32x4.div(most, f32x4.add(f32x4.splat(1), exp4(f32x4.mul(most, f32x4.splat(-1.702)))))
+}
+
+/** What is multiplied with it: most gates take values as they are. */
+function gatedBy4(gate: i32, value: v128): v128 {
+  if (gate !== CLAMPED) return value
+  return f32x4.add(f32x4.max(f32x4.min(value, f32x4.splat(7)), f32x4.splat(-7)), f32x4.splat(1))
+}
+
 function gate4(gate: i32, value: v128): v128 {
+  if (gate === CLAMPED) return clamped4(value)
   if (gate === SIGMOID) return sigmoid4(value)
   if (gate === RELU) return f32x4.max(value, f32x4.splat(0))
   if (gate === RELU2) return f32x4.mul(value, f32x4.max(value, f32x4.splat(0)))
@@ -186,11 +199,11 @@ function gateRowBy(kind: i32, gates: usize, values: usize, out: usize, k: i32): 
   const whole = bytes & ~15
   let i: usize = 0
   for (; i < whole; i += 16) {
-    v128.store(out + i, f32x4.mul(gate4(kind, v128.load(gates + i)), v128.load(values + i)))
+    v128.store(out + i, f32x4.mul(gate4(kind, v128.load(gates + i)), gatedBy4(kind, v128.load(values + i))))
   }
   for (; i < bytes; i += 4) {
     const gate = f32x4.extract_lane(gate4(kind, f32x4.splat(load<f32>(gates + i))), 0)
-    store<f32>(out + i, gate * load<f32>(values + i))
+    store<f32>(out + i, gate * f32x4.extract_lane(gatedBy4(kind, f32x4.splat(load<f32>(values + i))), 0))
   }
 }
 

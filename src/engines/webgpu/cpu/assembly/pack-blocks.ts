@@ -5,6 +5,7 @@ import {
   blockValues,
   GROUP,
   IQ4_XS,
+  MXFP4,
   Q2_K,
   Q3_K,
   Q4_1,
@@ -49,6 +50,7 @@ function packScales(kind: i32, p: usize, stride: usize, s: usize): void {
   else if (kind === Q2_K) scales2(p, stride, s)
   else if (kind === Q3_K) scales3(p, stride, s)
   else if (kind === IQ4_XS) scalesXs(p, stride, s)
+  else if (kind === MXFP4) storeBytes(s, p, stride)
   else {
     v128.store(s, pairs(p, stride))
     if (kind === Q4_1 || kind === Q5_1) v128.store(s, pairs(p + 2, stride), 16)
@@ -67,7 +69,7 @@ function packCodes(kind: i32, p: usize, stride: usize, c: usize): void {
 
 /** A block of 32: behind its scale and maybe its least value, maybe its fifth bits, its codes. */
 function packSmall(kind: i32, p: usize, stride: usize, c: usize): void {
-  p += kind === Q4_1 || kind === Q5_1 ? 4 : 2
+  p += kind === Q4_1 || kind === Q5_1 ? 4 : kind === MXFP4 ? 1 : 2
   if (kind === Q8_0) {
     // Bytes are multiplied with no sign where they are cut in halves.
     const sign = i32x4.splat(ASC_FEATURE_RELAXED_SIMD ? 0x80808080 : 0)

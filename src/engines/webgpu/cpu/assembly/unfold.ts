@@ -5,6 +5,7 @@
 import {
   bitsOf,
   GROUP,
+  MXFP4,
   runOf,
   SCALES_HALVES,
   SCALES_K4,
@@ -12,6 +13,7 @@ import {
   SCALES_K6LEAST,
   SCALES_K8,
   SCALES_PAIRS,
+  SCALES_POWERS,
   scalesOf,
   sharesOf,
   zeroOf,
@@ -59,11 +61,12 @@ export function unfold(kind: i32, group: usize, room: usize, k: i32): void {
   else if (scales === SCALES_K8) eight(group, room, k / 256)
   else if (scales === SCALES_K4) four(group, room, k / 256)
   else if (scales === SCALES_K6) six(group, room, k / 256, sharesOf(kind))
+  else if (scales === SCALES_POWERS) powers(group, room, k / 32)
   const bits = bitsOf(kind)
   if (runOf(kind) === bits) return
   const codes = group + codesAt(kind, k)
   const to = runsAt(kind, group, room, k)
-  if (bits === 4) steps(codes, to, k / 32)
+  if (bits === 4) steps(kind, codes, to, k / 32)
   else nibbles(codes, to, k / 32, bits === 3)
 }
 
@@ -75,6 +78,23 @@ function halves(p: usize, out: usize, runs: i32): void {
     p += 16
     out += 32
   }
+}
+
+/** Half of 2^(exponent - 127): the steps are doubled. */
+function powers(p: usize, out: usize, runs: i32): void {
+  for (let i = 0; i < runs; i++) {
+    const exponents = v128.load8x8_u(p)
+    v128.store(out, halfPower(i32x4.extend_low_i16x8_u(exponents)))
+    v128.store(out, halfPower(i32x4.extend_high_i16x8_u(exponents)), 16)
+    p += 8
+    out += 32
+  }
+}
+
+/** The least exponent is below what f32 writes with one. */
+function halfPower(exponents: v128): v128 {
+  const bits = i32x4.max_u(i32x4.shl(exponents, 23), i32x4.splat(1 << 22))
+  return f32x4.mul(bits, f32x4.splat(0.5))
 }
 
 function pairs(p: usize, out: usize, runs: i32): void {
@@ -189,12 +209,13 @@ function nibbles(p: usize, out: usize, runs: i32, three: bool): void {
   }
 }
 
-/** Codes of 4 bits as the steps that they name: finer around zero. */
-function steps(p: usize, out: usize, runs: i32): void {
-  const table = v128.xor(
-    i8x16(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113),
-    i8x16.splat(BYTES_SIGN),
-  )
+/** Codes of 4 bits as the steps that they name: finer around zero, or those of E2M1, doubled. */
+function steps(kind: i32, p: usize, out: usize, runs: i32): void {
+  const named =
+    kind === MXFP4
+      ? i8x16(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12)
+      : i8x16(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113)
+  const table = v128.xor(named, i8x16.splat(BYTES_SIGN))
   const m = i8x16.splat(15)
   for (let run = 0; run < runs; run++) {
     for (let step = 0; step < 4; step++) {

@@ -12,6 +12,7 @@ import { type BlocksCut, cutsOf } from './cuts.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 import { sight } from './sight.js'
+import { sinkBinding, sunk } from './sinks.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 /** Columns of a step of the first product, in vectors of four. */
@@ -55,6 +56,7 @@ export const blocksKernel = memo(function blocksKernel(shape: AttendShape, trait
     ['qkv', 'vec4<f32>', 'r'],
     ['cache', type === 'f32' ? 'vec4<f32>' : 'vec4<u32>', 'r'],
     ['out', 'vec4<f32>', 'w'],
+    ...sinkBinding(shape),
   ])
   const whole = quads % QUADS === 0
   const rows = Math.min(N, 2 ** Math.floor(Math.log2(VALUES / quads)))
@@ -158,7 +160,7 @@ ${repeat(held, (r) => `          o${r}_${j} += p${r}[${c}] * v;`)}
 ${beside ? repeat(held, (r) => exchange(`total${r}`, across)) : throughMemory(held, down, across)}
 ${repeat(held, (r) => {
   const own = `ty + ${r * down}u`
-  return `  if (valid${r}) {
+  return `  if (valid${r}) {${sink(shape, sharers, own, r)}
     let to = ((row + (${own}) / ${sharers}u) * ${queries}u + id.y * ${sharers}u + (${own}) % ${sharers}u) * ${quads}u + tx;
 ${repeat(wide, (j) => `    ${(j + 1) * across > quads ? `if (tx + ${j * across}u < ${quads}u) ` : ''}{ out[to + ${j * across}u] = o${r}_${j} / total${r}; }`)}
   }`
@@ -166,6 +168,11 @@ ${repeat(wide, (j) => `    ${(j + 1) * across > quads ? `if (tx + ${j * across}u
 }`,
   }
 })
+
+const sink = (shape: AttendShape, sharers: number, own: string, r: number) =>
+  shape.sinks
+    ? `\n    total${r} = total${r}${sunk(shape, `id.y * ${sharers}u + (${own}) % ${sharers}u`, `most${r}`)};`
+    : ''
 
 function throughMemory(held: number, down: number, across: number): string {
   return `  workgroupBarrier();

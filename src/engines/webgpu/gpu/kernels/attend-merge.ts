@@ -3,6 +3,7 @@ import { cutsOf } from './cuts.js'
 import { declare, type GpuTraits, type Kernel, memo } from './kernel.js'
 import { META } from './meta.js'
 import { sight } from './sight.js'
+import { sinkBinding, sunk } from './sinks.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 const LANES = 128
@@ -15,6 +16,7 @@ export const mergeKernel = memo(function mergeKernel(shape: PiecesShape, traits:
     ['batch', 'u32', 'r'],
     ['parts', 'vec4<f32>', 'r'],
     ['out', 'vec4<f32>', 'w'],
+    ...sinkBinding(shape),
   ])
   const quads = headSize / 4
   const shares = Math.floor(LANES / quads)
@@ -67,7 +69,7 @@ ${exchange('most', near, (a, b) => `max(${a}, ${b})`)}
       sum += sums[i * ${quads}u + lane];
       total += totals[i];
     }
-    out[unit * ${quads}u + lane] = sum / total;
+    out[unit * ${quads}u + lane] = sum / (total${sunk(shape, `unit % ${queries}u`, 'most')});
   }
 }`,
   }

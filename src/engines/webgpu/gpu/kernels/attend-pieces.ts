@@ -12,6 +12,7 @@ import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './ker
 import { META } from './meta.js'
 import { placing, placingBindings, placingFunctions } from './place-within.js'
 import { sight } from './sight.js'
+import { sinkBinding, sunk } from './sinks.js'
 import { enableSubgroups, gather, scatter } from './subgroup.js'
 import type { PlaceShape } from './turn.js'
 
@@ -95,6 +96,7 @@ export const piecesKernel = memo(function piecesKernel(shape: PiecesShape, trait
     ['cache', type === 'f32' ? 'vec4<f32>' : 'vec4<u32>', toPlace ? 'w' : 'r'],
     ['out', 'f32', 'w'],
     ...(toPlace ? placingBindings(toPlace) : []),
+    ...(split ? [] : sinkBinding(shape)),
   ])
   const cuts = shape.queries / shape.heads / sharers
   const near = Math.min(lanes / count, traits.lanes)
@@ -141,7 +143,7 @@ ${loaded.early}
 ${scoring(shape, plan)}
   workgroupBarrier();
 ${softmax(shape, plan, near)}
-  if (lane % ${lanes / count}u == 0u) { most[m] = greatest; total[m] = weight; }
+  if (lane % ${lanes / count}u == 0u) { most[m] = greatest; total[m] = weight${split ? '' : sunk(shape, `id.y * ${sharers}u + min(m, ${sharers - 1}u)`, 'greatest')}; }
   workgroupBarrier();
 ${repeat(sharers * (each / 4), (i) => `  var o${Math.floor(i / (each / 4))}_${i % (each / 4)} = vec4<f32>();`)}
 ${loaded.sums}

@@ -9,6 +9,7 @@ import { capped } from './cap.js'
 import { declare, float, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 import { sight } from './sight.js'
+import { sinkBinding, sunk } from './sinks.js'
 
 const QUADS = PAGE / 4
 
@@ -19,6 +20,7 @@ export const attendSerialKernel = memo(function attendSerialKernel(shape: Attend
     ['qkv', 'f32', 'r'],
     ['cache', type === 'f32' ? 'vec4<f32>' : 'vec4<u32>', 'r'],
     ['out', 'f32', 'w'],
+    ...sinkBinding(shape),
   ])
   return {
     name: 'attend serial',
@@ -62,7 +64,7 @@ ${type === 'q8_0' ? weights() : ''}${repeat(PAGE, (slot) => `      sum += ${type
       sums[i] = sum;
     }
   }
-  for (var i = 0u; i < ${headSize / 4}u; i++) {
+${shape.sinks ? `  total = total${sunk(shape, 'query', 'greatest')};\n` : ''}  for (var i = 0u; i < ${headSize / 4}u; i++) {
     let value = sums[i] / total;
     let to = id.x * ${headSize}u + i * 4u;
     out[to] = value.x;

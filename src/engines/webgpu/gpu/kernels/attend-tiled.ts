@@ -11,6 +11,7 @@ import { capped } from './cap.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 import { sight } from './sight.js'
+import { sinkBinding, sunk } from './sinks.js'
 import { enableSubgroups, gather } from './subgroup.js'
 
 const LANES = 64
@@ -58,6 +59,7 @@ export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: 
     ['qkv', 'f32', 'r'],
     ['cache', type === 'f32' ? 'f32' : 'u32', 'r'],
     ['out', 'f32', 'w'],
+    ...sinkBinding(shape),
   ])
   const { count } = cutOf(shape)
   const cuts = shape.queries / shape.heads / sharersOf(shape)
@@ -102,7 +104,7 @@ ${softmax(shape, near)}
 ${weighing(shape)}
     workgroupBarrier();
   }
-  if (lane % ${LANES / count}u == 0u) { total[m] = weight; }
+  if (lane % ${LANES / count}u == 0u) { total[m] = weight${sunk(shape, `id.y * ${sharersOf(shape)}u + m % ${sharersOf(shape)}u`, 'greatest')}; }
   workgroupBarrier();
 ${finishing(shape)}
 }`,

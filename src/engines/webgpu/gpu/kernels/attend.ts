@@ -21,12 +21,15 @@ export interface AttendShape extends CacheLayout {
   readonly causal?: boolean
   readonly scale: number
   readonly cap?: number | undefined
+  /** The last buffer has a score for each head that takes its share of the softmax. */
+  readonly sinks?: boolean
 }
 
 export interface AttendBuffers {
   readonly qkv: GPUBuffer
   readonly cache: GPUBuffer
   readonly out: GPUBuffer
+  readonly sinks?: GPUBuffer | undefined
   /** Room for the parts of split contexts. */
   readonly scratch: (bytes: number) => GPUBuffer
 }
@@ -55,11 +58,12 @@ export function attend(
   few: boolean,
   placing?: Placing,
 ): void {
-  const { qkv, cache, out } = buffers
+  const { qkv, cache, out, sinks } = buffers
+  const bound = [pass.meta, qkv, cache, out, ...(sinks ? [sinks] : [])]
   const { queries } = shape
   if (pass.traits.serial) {
     const groups = Math.ceil((pass.rows * queries) / 64)
-    pass.dispatch(attendSerialKernel(shape), [pass.meta, qkv, cache, out], groups)
+    pass.dispatch(attendSerialKernel(shape), bound, groups)
     return
   }
   const splits = few ? splitsOf(pass) : 1
@@ -71,12 +75,12 @@ export function attend(
   if (!few && blocks.on && inBlocks(shape)) {
     const tiles = pass.tiles(blockRowsOf(shape, blocks), 1, false)
     const groups = queries / sharersInBlock(shape, blocks)
-    pass.dispatch(blocksKernel(shape, pass.traits), [pass.meta, qkv, cache, out], tiles, groups)
+    pass.dispatch(blocksKernel(shape, pass.traits), bound, tiles, groups)
     return
   }
   const tiled = tiledShapeOf(shape, pass.traits, few)
   const tiles = pass.tiles(tiled.tileRows, splits, tiled.large)
-  pass.dispatch(tiledKernel(tiled, pass.traits), [pass.meta, qkv, cache, out], tiles, queries / sharersOf(tiled))
+  pass.dispatch(tiledKernel(tiled, pass.traits), bound, tiles, queries / sharersOf(tiled))
 }
 
 function attendInPieces(
@@ -87,6 +91,7 @@ function attendInPieces(
   placing?: Placing,
 ): void {
   const { qkv, cache, out } = buffers
+  const sinks = buffers.sinks ? [buffers.sinks] : []
   const { queries, headSize } = shape
   const pieces = piecesOf(shape, pass.lastPosition, cutsOf(pass.traits).pieces.positions)
   pass.tiles(1, splits, false)
@@ -94,10 +99,10 @@ function attendInPieces(
   const groups = queries / sharersInPiece(shape, pass.traits)
   const target = splits > 1 ? buffers.scratch(pass.rows * queries * splits * (headSize + 2) * 4) : out
   const more = placing ? [placing.operands.angles, ...(placing.operands.gains ?? [])] : []
-  const bound = [pass.meta, qkv, cache, target, ...more]
+  const bound = [pass.meta, qkv, cache, target, ...more, ...(splits > 1 ? [] : sinks)]
   pass.dispatch(piecesKernel(whole, pass.traits), bound, pass.rows, groups, pieces)
   if (splits > 1) {
     const { placing: _, ...merged } = whole
-    pass.dispatch(mergeKernel(merged, pass.traits), [pass.meta, target, out], pass.rows * queries)
+    pass.dispatch(mergeKernel(merged, pass.traits), [pass.meta, target, out, ...sinks], pass.rows * queries)
   }
 }

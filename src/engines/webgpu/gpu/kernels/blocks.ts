@@ -53,6 +53,8 @@ const factors = `
   if (g < 4u) { return d * vec2<f32>(f32(low & 63u), f32(high & 63u)); }
   let first = byteAt(at + g);
   return d * vec2<f32>(f32((high & 15u) | ((first >> 6u) << 4u)), f32((high >> 4u) | ((low >> 6u) << 4u)));`
+/** Those of E2M1, doubled. */
+const DOUBLED = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12]
 const STEPS = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]
 
 const SHADERS: Readonly<Record<BlockType, BlockShader>> = {
@@ -125,19 +127,35 @@ const SHADERS: Readonly<Record<BlockType, BlockShader>> = {
     zero: 0,
     table: STEPS,
   },
+  mxfp4: {
+    group: 32,
+    scale: 'return vec2<f32>(0.5 * bitcast<f32>(byteAt(at) << 23u), 0.0);',
+    codes: sixteen('at + 1u'),
+    zero: 0,
+    table: DOUBLED,
+  },
 }
 
 export const groupOf = (type: BlockType): 16 | 32 => SHADERS[type].group
 export const takesOff = (type: BlockType): boolean => SHADERS[type].least === true
 
+/** WGSL: the word whose first byte is at `at`, where blocks of so many bytes begin. */
+function wordFrom(bytes: number): string {
+  if (bytes % 4 === 0) return 'return w[at >> 2u];'
+  const parts = bytes % 2 === 0 ? '2u' : '3u'
+  return `let low = w[at >> 2u];
+  let shift = (at & ${parts}) * 8u;
+  if (shift == 0u) { return low; }
+  return (low >> shift) | (w[(at >> 2u) + 1u] << (32u - shift));`
+}
+
 /**
  * `fn blockScale(row: u32, group: u32) -> vec2<f32>` and `fn blockCodes(row: u32, k8: u32) -> array<vec4<f32>, 2>`, from the
- * words of `w`. Most blocks do not begin at a word.
+ * words of `w`. Most blocks do not begin at a word, and some at an odd byte.
  */
 export function blockFunctions(type: BlockType, columns: number): string {
   const { values, bytes } = BLOCK_TYPES[type]
   const { group, scale, codes, zero, table } = SHADERS[type]
-  const aligned = bytes % 4 === 0
   const at = (blocks: string) => `row * ${blockBytes(type, columns)}u + (${blocks}) * ${bytes}u`
   const groups = values / group
   const eights = values / 8
@@ -150,7 +168,7 @@ export function blockFunctions(type: BlockType, columns: number): string {
   return `
 ${table ? `var<private> steps: array<f32, ${table.length}> = array<f32, ${table.length}>(${table.map((step) => `${step}.0`).join(', ')});` : ''}
 fn wordAt(at: u32) -> u32 {
-  ${aligned ? 'return w[at >> 2u];' : 'let low = w[at >> 2u];\n  if ((at & 2u) == 0u) { return low; }\n  return (low >> 16u) | (w[(at >> 2u) + 1u] << 16u);'}
+  ${wordFrom(bytes)}
 }
 fn byteAt(at: u32) -> u32 { return (w[at >> 2u] >> ((at & 3u) * 8u)) & 255u; }
 fn halfAt(at: u32) -> f32 { return unpack2x16float(w[at >> 2u] >> ((at & 2u) * 8u)).x; }

@@ -1,7 +1,7 @@
 /** Rows of values, each multiplied with what a gate makes of another. */
 import type { Gate } from '../../contract.js'
 import type { Binding } from './formats.js'
-import { gateFour, gateFunctions } from './gate.js'
+import { fourGatedBy, gateFour, gateFunctions } from './gate.js'
 import { declare, type Kernel, memo, type Recorder } from './kernel.js'
 
 export interface GateRowsShape {
@@ -35,7 +35,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let row = group.y;
   let gate = ${name('gates')}[row * ${strides.gates / 4}u + ${gatesFrom / 4}u + at];
   let value = ${name('values')}[row * ${strides.values / 4}u + ${valuesFrom / 4}u + at];
-  out[row * ${quads}u + at] = value * (${gateFour(gate)});
+  out[row * ${quads}u + at] = ${fourGatedBy(gate, 'value')} * (${gateFour(gate)});
 }`,
   }
 })

@@ -13,7 +13,7 @@ import {
   type StoredShape,
   shapeOf,
 } from './formats.js'
-import { type Gate, gateFunctions, gateOf } from './gate.js'
+import { type Gate, gatedBy, gateFunctions, gateOf } from './gate.js'
 import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { META } from './meta.js'
 
@@ -200,7 +200,7 @@ export function writeToken(shape: MatmulShape, tile: Tile, t: number, sum: (r: n
   const one = (r: number) => {
     const value = gated
       ? `let gate = ${sum(r)}${bias(`row + ${first}u`)};
-      out[at] = ${gateOf(shape.gate)} * (${sum(r + outputs)}${bias(`row + ${first + width}u`)});`
+      out[at] = ${gateOf(shape.gate)} * ${gatedBy(shape.gate, `${sum(r + outputs)}${bias(`row + ${first + width}u`)}`)};`
       : `out[at] ${shape.add ? '+=' : '='} ${sum(r)}${bias(`row + ${first}u`)};`
     return `  {
     let row = group.x * ${gated ? tile.rows / 2 : tile.rows}u + tx + ${across * r}u;

@@ -1,5 +1,5 @@
 /** From the sums that lanes hold to the values of the answer. */
-import { gateOf } from './gate.js'
+import { gatedBy, gateOf } from './gate.js'
 import { float, repeat } from './kernel.js'
 import type { Cut, MatvecShape } from './matvec-cut.js'
 import { scatter } from './subgroup.js'
@@ -26,7 +26,7 @@ function writeFunction(
   const bias = (row: string) => (shape.bias ? ` + bias[${shape.biasFrom ? `${shape.biasFrom} + ` : ''}${row}]` : '')
   const value = gated
     ? `let gate = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};
-    let value = ${gateOf(shape.gate)} * (${sum(`${r} + ${held / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)});`
+    let value = ${gateOf(shape.gate)} * ${gatedBy(shape.gate, `${sum(`${r} + ${held / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)}`)};`
     : `let value = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};`
   return `if (${at} < ${own}u && token + ${t} < count) {
     ${value}

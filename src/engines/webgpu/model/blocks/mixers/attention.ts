@@ -7,7 +7,7 @@ import type { Mixer } from './mixer.js'
 /** The one kind that keeps every token: keys and values, in pages that sequences share. */
 export const attention: Mixer<AttentionLayer> = {
   plan(find, layer, hidden) {
-    const { heads, keyHeads, headSize, angles, queryKeyNorm, outputGate, valueNorm, keysOf } = layer
+    const { heads, keyHeads, headSize, angles, queryKeyNorm, outputGate, valueNorm, keysOf, sinks } = layer
     const [queries, keys] = [heads * headSize, keyHeads * headSize]
     const turned = turnedOrder(angles, headSize)
     const order = find.interleaved ? apart(headSize, turned) : turned
@@ -30,6 +30,7 @@ export const attention: Mixer<AttentionLayer> = {
             keyNorm: { ...find.norm('keyNorm', row ? keys : headSize), ...normOrder(keyHeads) },
           }),
         ...(valueNorm && keysOf === undefined && { valueNorm: ones(headSize) }),
+        ...(sinks && { sinks: find.vector('sinks', heads) }),
       },
     }
   },
@@ -44,7 +45,7 @@ export const attention: Mixer<AttentionLayer> = {
   run({ pass, layer, weights, hidden, norm, epsilon, room: { input: qkv, mixed }, cache, needed }) {
     const { heads, keyHeads, headSize, queryKeyNorm, scale, scoreCap: cap, window, causal, outputGate, growth } = layer
     const { matrix, bias } = weights.matrices.qkv!
-    const { queryNorm, keyNorm = queryNorm, valueNorm } = weights.vectors
+    const { queryNorm, keyNorm = queryNorm, valueNorm, sinks } = weights.vectors
     const { of, layer: index } = cache!
     const angles = weights.angles!
     const [queries, keys] = [heads * headSize, keyHeads * headSize]
@@ -61,7 +62,7 @@ export const attention: Mixer<AttentionLayer> = {
     }
     pass.place(qkv, of, index, { heads, angles, growth, queriesOnly, ...(headNorm && { headNorm }) })
     if (!needed) return
-    pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal })
+    pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal, sinks })
     if (outputGate) pass.gate(qkv, mixed, mixed, { gate: 'sigmoid', gatesFrom: queries + 2 * keys })
   },
 }
