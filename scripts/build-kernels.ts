@@ -7,13 +7,17 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
-import { assemblyModule, CONSTANTS, writersModule } from '../src/engines/webgpu/cpu/abi.js'
+import { assemblyModule, CONSTANTS, definedModule, writersModule } from '../src/engines/webgpu/cpu/abi.js'
+import { DEFINED } from '../src/engines/webgpu/operations/index.js'
 
-const folder = fileURLToPath(new URL('../src/engines/webgpu/cpu/', import.meta.url))
-const sources = `${folder}assembly/`
-/** What both sides agree on; as a module of `assembly/` it has no file of its own. */
-const ABI = 'abi.ts'
-const output = `${folder}kernels.generated.ts`
+const folder = fileURLToPath(new URL('../src/engines/webgpu/', import.meta.url))
+const sources = 'cpu/assembly/'
+/** What both sides agree on; these modules of `assembly/` have no files of their own. */
+const WRITTEN: ReadonlyMap<string, () => string> = new Map([
+  [`${sources}abi.ts`, assemblyModule],
+  [`${sources}defined.ts`, definedModule],
+])
+const output = `${folder}cpu/kernels.generated.ts`
 
 const FLAGS = [
   ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--noAssert', '--runtime', 'stub'],
@@ -29,12 +33,13 @@ const FLAGS = [
 export async function compileKernels(relaxed: boolean, index?: string): Promise<Uint8Array> {
   let binary: Uint8Array | undefined
   const extra = relaxed ? ['--enable', 'relaxed-simd'] : []
-  const { error, stderr } = await asc.main(['index.ts', '--outFile', 'kernels.wasm', ...FLAGS, ...extra], {
+  const { error, stderr } = await asc.main([`${sources}index.ts`, '--outFile', 'kernels.wasm', ...FLAGS, ...extra], {
     readFile: (name, base) => {
       const path = `${base === '.' ? '' : `${base}/`}${name}`
-      if (path === ABI) return assemblyModule()
-      if (path === 'index.ts' && index !== undefined) return index
-      return existsSync(sources + path) ? readFileSync(sources + path, 'utf8') : null
+      const written = WRITTEN.get(path)
+      if (written) return written()
+      if (path === `${sources}index.ts` && index !== undefined) return index
+      return existsSync(folder + path) ? readFileSync(folder + path, 'utf8') : null
     },
     writeFile: (_name, contents) => {
       binary = contents as Uint8Array
@@ -58,10 +63,14 @@ export function sharedFlagOffset(binary: Uint8Array): number {
 
 /** What the output hangs on. Times of files say nothing where a checkout or a copy has set them anew. */
 function hashOfSources(): string {
-  const files = [...readdirSync(sources).map((name) => sources + name), fileURLToPath(import.meta.url)]
+  const files = [
+    ...readdirSync(folder + sources).map((name) => folder + sources + name),
+    ...Object.keys(DEFINED).map((name) => `${folder}operations/${name}/assembly.ts`),
+    fileURLToPath(import.meta.url),
+  ]
   const hash = createHash('sha256')
   for (const file of files.sort()) hash.update(readFileSync(file))
-  hash.update(assemblyModule()).update(writersModule())
+  hash.update(assemblyModule()).update(definedModule()).update(writersModule())
   return hash.digest('hex').slice(0, 12)
 }
 

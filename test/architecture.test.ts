@@ -110,12 +110,16 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'prompt api': { holds: ['src/engines/prompt-api'], imports: ['contract', 'decode'] },
   remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured', 'constraints'] },
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
+  // What kernels in WGSL are made of.
+  kernel: {
+    holds: ['cuts', 'kernel', 'meta', 'subgroup'].map((name) => `src/engines/webgpu/gpu/kernels/${name}.ts`),
+  },
   // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.
   device: {
     holds: ['contract.ts', 'contract', 'operations', 'sampling.ts'].map((name) => `src/engines/webgpu/${name}`),
-    imports: ['token model', 'platform'],
+    imports: ['token model', 'platform', 'kernel'],
   },
-  gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'device'] },
+  gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'kernel', 'device'] },
   cpu: { holds: ['src/engines/webgpu/cpu'], imports: ['contract', 'platform', 'token model', 'device'] },
   sampling: { holds: ['src/engines/webgpu/model/settings.ts'], imports: ['token model', 'device'] },
   plan: {
@@ -301,7 +305,7 @@ function sources(): string[] {
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
       // Tests may look anywhere. AssemblyScript is a language of its own.
-      .filter((path) => /\.ts$/.test(path) && !/\.test(-helper)?\.ts$|\/assembly\//.test(path)),
+      .filter((path) => /\.ts$/.test(path) && !/\.test(-helper)?\.ts$|\/assembly(\/|\.ts$)/.test(path)),
   )
 }
 

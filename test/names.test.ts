@@ -27,7 +27,7 @@ function doubles(files: ReadonlyMap<string, string>): Record<string, string[]> {
 
 function sources(): Map<string, string> {
   const paths = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).map((path) => path.replaceAll('\\', '/'))
-  const ours = paths.filter((path) => /\.ts$/.test(path) && !/\.test(-helper)?\.ts$|\/assembly\//.test(path))
+  const ours = paths.filter((path) => /\.ts$/.test(path) && !/\.test(-helper)?\.ts$|\/assembly(\/|\.ts$)/.test(path))
   return new Map(ours.map((path) => [path, readFileSync(join(SRC, path), 'utf8')]))
 }
 

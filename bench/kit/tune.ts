@@ -22,7 +22,7 @@ import type { Subject, TunedRow } from './tuned.js'
 class Recorded extends GpuPass {
   readonly calls: Dispatch[] = []
 
-  protected override run(dispatch: Dispatch): void {
+  protected override encode(dispatch: Dispatch): void {
     this.calls.push(dispatch)
   }
 

@@ -3,25 +3,17 @@ import type { OperationName } from '../../src/engines/webgpu/cpu/abi.js'
 import type { OperationProfiler } from '../../src/engines/webgpu/cpu/pass-host.js'
 import type { Current, Operation, Timed, Timer } from './operation.js'
 
-const KERNELS: Readonly<Record<OperationName, string>> = {
-  embed: 'embed',
+/** Those that are not told by their own names. */
+const KERNELS: Readonly<Partial<Record<OperationName, string>>> = {
   norm: 'norm and round',
   prepare: 'round',
   matmul: 'product',
-  place: 'place',
-  attend: 'attend',
   activate: 'activate and round',
-  copy: 'copy',
-  join: 'join',
-  pool: 'pool',
-  convolve: 'convolve',
   delta: 'delta rule',
-  gate: 'gate',
   gated: 'product, activate and round',
   route: 'choose experts',
   routed: 'product with experts',
   collect: 'add up experts',
-  pack: 'pack',
 }
 
 export class CpuTimer implements Timer, OperationProfiler {
@@ -60,7 +52,7 @@ export class CpuTimer implements Timer, OperationProfiler {
     const works = kernel === 'matmul' || kernel === 'gated' || kernel === 'attend'
     return {
       operation: name,
-      kernel: KERNELS[kernel],
+      kernel: KERNELS[kernel] ?? kernel,
       bytes: works || kernel === 'embed' ? weights + cache : 0,
       multiplications: works ? multiplications : 0,
     }

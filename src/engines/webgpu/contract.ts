@@ -10,8 +10,6 @@ import type { Batch, SampledRow, SampleRow } from './contract/batch.js'
 import type {
   AttentionShape,
   CollectOptions,
-  ConvolveOptions,
-  DeltaOptions,
   GateOptions,
   JoinOptions,
   PlaceOptions,
@@ -36,6 +34,7 @@ import type {
   StatesShape,
   Vector,
 } from './contract/tensors.js'
+import type { ArgumentKinds, Operation } from './operations/define.js'
 
 export * from './contract/batch.js'
 export * from './contract/cache-types.js'
@@ -126,6 +125,11 @@ export interface Device {
 export interface Pass {
   /** Tokens in the batch. */
   readonly rows: number
+  /** Computes one of `operations`. */
+  run<F extends ArgumentKinds, Operands extends readonly unknown[]>(
+    operation: Operation<F, Operands>,
+    ...operands: Operands
+  ): void
   /** Fills pages of all layers with zeros, before anything else of this pass. */
   clearPages(cache: KeyValueCache, pages: readonly number[]): void
   /** Copies pages of all layers, before anything else of this pass but what is cleared. */
@@ -145,17 +149,6 @@ export interface Pass {
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
   /** Attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void
-  /**
-   * Each channel, a column of `out`, of each row from the last `MAX_TAPS` rows of its sequence; state `index`, of
-   * [MAX_TAPS - 1][channels], has those before the first row, the oldest first.
-   */
-  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void
-  /**
-   * For each value head a matrix S of [keySize][valueSize], state `index`, and for each row q and k, both of length one, q
-   * times keySize ** -0.5: S is multiplied with what stays; u = (v - S' k) * sigmoid(b); S += k u'; out = S' q, normed and
-   * gated.
-   */
-  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void
   /** out = gate(gates) * values, for the columns of `out`, which may be one of them if it begins with it. */
   gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void
   /** Chooses for each row the experts of the greatest scores, of equal ones those with the lowest numbers. */
@@ -166,8 +159,6 @@ export interface Pass {
   collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void
   /** out[i] = x[rows[i]]. A pass picks and pools the same way throughout. */
   pick(x: Activations, rows: Int32Array, out: Activations): void
-  /** out[i] = the mean of the rows of span i */
-  pool(x: Activations, out: Activations): void
   /** Samples the first rows of `logits`, one for each of `rows`. At most once per pass; leaves the logits alone. */
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void
   /** A copy of the first `rows` rows at this point of the pass, for tests and diagnosis. */

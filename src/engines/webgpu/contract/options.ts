@@ -1,9 +1,6 @@
 /** How the operations of a pass may be asked for. */
 import type { Activations, Vector } from './tensors.js'
 
-/** Tokens that a convolution sees at most, its own included. */
-export const MAX_TAPS = 4
-
 export interface ProjectOptions {
   /** Rows of `x`. @default all rows of the pass */
   readonly rows?: number
@@ -93,38 +90,6 @@ export interface PlaceOptions {
   readonly angles: Vector
   /** Each head of queries and of keys is normed before it is turned. */
   readonly headNorm?: { readonly query: Vector; readonly key: Vector; readonly epsilon: number }
-}
-
-export interface ConvolveOptions {
-  /** [MAX_TAPS][channels], the weight of the newest input last. */
-  readonly taps: Vector
-  /**
-   * `gated`: a row of x is b | c | v, and out = c * convolution(b * v). `silu`: out = silu(convolution of the first
-   * columns of x).
-   */
-  readonly form: 'gated' | 'silu'
-}
-
-/** The gated delta rule of Qwen3.5. A row of x has heads of queries, as many of keys, then those of values. */
-export interface DeltaOptions {
-  /** Heads of queries, and of keys. */
-  readonly keyHeads: number
-  /** A multiple of them: value head j goes with key head j / (valueHeads / keyHeads), or j % keyHeads if `tiled`. */
-  readonly valueHeads: number
-  readonly tiled?: boolean | undefined
-  /** Multiples of 16. */
-  readonly keySize: number
-  readonly valueSize: number
-  /** For each value head b, of how much is learned, then a, of how much is forgotten. */
-  readonly rates: Activations
-  /** Of each value head, the factor and the summand of a: e^(speed * softplus(a + delay)) is what stays. */
-  readonly speed: Vector
-  readonly delay: Vector
-  /** Of each head of the result. */
-  readonly norm: { readonly weight: Vector; readonly epsilon: number }
-  /** The result is multiplied with silu of these columns, from `gatesFrom` on. */
-  readonly gates: Activations
-  readonly gatesFrom: number
 }
 
 export interface GateOptions {

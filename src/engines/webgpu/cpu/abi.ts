@@ -4,6 +4,9 @@
  * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
  */
 import { CACHE_BLOCK, type CacheType, GATES, type Gate, PAGE, Q4_BLOCK } from '../contract.js'
+import { CHANNELS_OF_LINE } from '../operations/convolve/index.js'
+import type { ArgumentKind, ArgumentKinds, ArgumentsOf } from '../operations/define.js'
+import { DEFINED } from '../operations/index.js'
 import { blocksModule } from './block-kinds.js'
 
 /** Kinds of matrices, by how they are stored and multiplied. */
@@ -56,9 +59,6 @@ export const CONSTANTS = 64
 /** Where the control block of the threads lies: behind them. */
 export const CONTROL = 512
 
-/** Values in a line of memory, to which no two threads should write. */
-export const CHANNELS_OF_LINE = 16
-
 /** The control block of the threads, as `assembly/control.ts` lays it out: a line for each thread comes last. */
 const SLICES = 768
 const SLICE_BYTES = 128
@@ -71,18 +71,14 @@ export const MAY_SLEEP = 396
 export const SPINS = 400
 export const controlBytes = (threads: number): number => SLICES + threads * SLICE_BYTES
 
-/** Pointers are bytes into memory, strides and gaps bytes. */
-type Field = 'i32' | 'f32' | 'bool' | 'pointer'
-type Fields = Readonly<Record<string, Field>>
-
 /** What all products begin with: `rows` is what a row of `y` has of the matrix's. */
 const PRODUCT = {
   ...{ kind: 'i32', matrix: 'pointer', x: 'pointer', xStride: 'pointer', y: 'pointer', yStride: 'pointer' },
   ...{ rows: 'i32', columns: 'i32', tokens: 'i32' },
-} as const satisfies Fields
+} as const satisfies ArgumentKinds
 
-/** The operations and their arguments, in the order in which they lie in memory. */
-export const OPERATIONS = {
+/** Operations that no folder of `operations` has, and their arguments, in the order in which they lie in memory. */
+const OWN = {
   /** `ids`: the matrix's row for each item; `room`: for a group of rows of blocks. Items: tokens. */
   embed: {
     ...{ kind: 'i32', matrix: 'pointer', ids: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
@@ -149,32 +145,6 @@ export const OPERATIONS = {
     ...{ epsilon: 'f32', scale: 'f32', add: 'bool', cap: 'f32', centred: 'bool', bias: 'pointer', gate: 'i32' },
     ...{ parts: 'i32', total: 'pointer' },
   },
-  /** `firsts`: the first row of each span, and the end of the last. Items: spans. */
-  pool: {
-    ...{ x: 'pointer', xStride: 'pointer', firsts: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
-  },
-  /**
-   * `taps`: four rows of weights; `state`: in the first slot, three rows; `spans`: four words for each, see
-   * `assembly/spans.ts`. Items: a line of channels of a span.
-   */
-  convolve: {
-    ...{ x: 'pointer', xStride: 'pointer', out: 'pointer', outStride: 'pointer', taps: 'pointer', channels: 'i32' },
-    ...{ gated: 'bool', state: 'pointer', slotBytes: 'pointer', spans: 'pointer' },
-  },
-  /** `room`: for queries, keys and factors of every row of the longest span. Items: a head of values of a span. */
-  delta: {
-    ...{
-      x: 'pointer',
-      xStride: 'pointer',
-      rates: 'pointer',
-      ratesStride: 'pointer',
-      out: 'pointer',
-      outStride: 'pointer',
-    },
-    ...{ gates: 'pointer', gatesStride: 'pointer', keyHeads: 'i32', valueHeads: 'i32', tiled: 'bool' },
-    ...{ keySize: 'i32', valueSize: 'i32', speed: 'pointer', delay: 'pointer', weight: 'pointer', epsilon: 'f32' },
-    ...{ state: 'pointer', slotBytes: 'pointer', spans: 'pointer', room: 'pointer', roomGap: 'pointer' },
-  },
   /** Items: rows. */
   gate: {
     ...{ gates: 'pointer', gatesStride: 'pointer', values: 'pointer', valuesStride: 'pointer' },
@@ -209,13 +179,15 @@ export const OPERATIONS = {
   pack: {
     ...{ kind: 'i32', source: 'pointer', scales: 'pointer', half: 'bool', matrix: 'pointer', columns: 'i32' },
   },
-} as const satisfies Readonly<Record<string, Fields>>
+} as const satisfies Readonly<Record<string, ArgumentKinds>>
+
+const DEFINED_FIELDS = Object.fromEntries(Object.entries(DEFINED).map(([name, { fields }]) => [name, fields])) as {
+  readonly [N in keyof typeof DEFINED]: (typeof DEFINED)[N]['fields']
+}
+export const OPERATIONS = { ...OWN, ...DEFINED_FIELDS }
 
 export type OperationName = keyof typeof OPERATIONS
-/** The arguments of an operation: none may be forgotten. */
-export type Arguments<N extends OperationName> = {
-  readonly [K in keyof (typeof OPERATIONS)[N]]: (typeof OPERATIONS)[N][K] extends 'bool' ? boolean : number
-}
+export type Arguments<N extends OperationName> = ArgumentsOf<(typeof OPERATIONS)[N]>
 
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
 const MOST_ARGUMENTS = Math.max(...OPERATION_NAMES.map((name) => Object.keys(OPERATIONS[name]).length))
@@ -269,9 +241,20 @@ export function assemblyModule(): string {
   return [...numbers, blocksModule(), ...namespaces].join('')
 }
 
+/** The module by which `assembly/operations.ts` runs those that have folders. */
+export function definedModule(): string {
+  const names = Object.keys(DEFINED)
+  const imports = names.map((name) => `import { ${name} } from '../../operations/${name}/assembly'\n`)
+  const lines = names.map((name) => `  if (code === ${name.toUpperCase()}) return ${name}(args, from, to, thread)\n`)
+  return `import { ${names.map((name) => name.toUpperCase()).join(', ')} } from './abi'
+${imports.join('')}export function runDefined(code: i32, args: usize, from: i32, to: i32, thread: i32): void {
+${lines.join('')}}
+`
+}
+
 const reader = (name: string, type: string, value: string) =>
   `  // @ts-ignore: decorator\n  @inline export function ${name}(args: usize): ${type} { return ${value} }\n`
-const READERS: Readonly<Record<Field, (name: string, at: number) => string>> = {
+const READERS: Readonly<Record<ArgumentKind, (name: string, at: number) => string>> = {
   i32: (name, at) => reader(name, 'i32', `load<i32>(args, ${at})`),
   f32: (name, at) => reader(name, 'f32', `load<f32>(args, ${at})`),
   bool: (name, at) => reader(name, 'bool', `load<i32>(args, ${at}) !== 0`),

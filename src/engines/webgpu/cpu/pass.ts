@@ -4,8 +4,6 @@ import type {
   AttentionShape,
   Batch,
   CollectOptions,
-  ConvolveOptions,
-  DeltaOptions,
   GateOptions,
   JoinOptions,
   KeyValueCache,
@@ -19,9 +17,9 @@ import type {
   SampledRow,
   SampleRow,
   Sampler,
-  States,
 } from '../contract.js'
-import { type BatchShape, OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
+import type { ArgumentKinds, BatchShape, Operation } from '../operations/define.js'
+import { OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
 import { type Arguments, gateCode, type OperationName } from './abi.js'
 import { CpuAttention } from './attention.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
@@ -31,10 +29,9 @@ import type { CpuPassHost } from './pass-host.js'
 import type { PassRecorder } from './pass-recorder.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
-import { convolve, delta } from './recurrence.js'
 import { CpuRouting, collect, route } from './routing.js'
 import { CpuSampler } from './sampler.js'
-import { CpuActivations, CpuCache, CpuVector } from './tensors.js'
+import { CpuActivations, CpuCache, CpuStates, CpuVector } from './tensors.js'
 
 /**
  * Bytes between what two threads write. A processor fetches ahead, up to the end of a page, and would take from the other
@@ -76,6 +73,14 @@ export class CpuPass implements Pass {
       rows: this.rows,
       shape: this.#shape,
       batch: this.#batch,
+      spans: this.#shape.spans,
+      spanWords: this.#batch.spans,
+      at: (tensor) => (tensor instanceof CpuActivations ? tensor : own(tensor, CpuVector)).use(),
+      stride: (x) => own(x, CpuActivations).stride,
+      state: (states, index) => {
+        const kept = own(states, CpuStates)
+        return { state: kept.state(index), slotBytes: kept.slotBytes }
+      },
       add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
       put: (values) => this.#put(values),
       perThread: (bytes, rooms) => this.#perThread(bytes, rooms),
@@ -128,20 +133,22 @@ export class CpuPass implements Pass {
     this.#copies.push(() => this.#host.memory.f32.set(kept, target.use() / 4))
   }
 
+  run<F extends ArgumentKinds, Operands extends readonly unknown[]>(
+    operation: Operation<F, Operands>,
+    ...operands: Operands
+  ): void {
+    operation.fit(this.#shape, ...operands)
+    const { args, items, values } = operation.cpu(this.#recorder, ...operands)
+    const name = operation.name as OperationName
+    this.#add(name, items, args as Arguments<typeof name>, values === undefined ? undefined : few(values))
+  }
+
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
     this.#attention.place(qkv, cache, layer, options)
   }
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
     this.#attention.attend(qkv, cache, layer, out, shape)
-  }
-
-  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
-    convolve(this.#recorder, x, states, index, out, options)
-  }
-
-  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
-    delta(this.#recorder, x, states, index, out, options)
   }
 
   embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
@@ -251,22 +258,6 @@ export class CpuPass implements Pass {
       bytes,
     }
     this.#add('copy', rows.length, args, few((rows.length * bytes) / 4))
-  }
-
-  pool(x: Activations, out: Activations): void {
-    OPERATIONS.pool.fit(this.#shape, x, out)
-    const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
-    const firsts = [0]
-    for (const { tokens } of this.#shape.spans) firsts.push(firsts.at(-1)! + tokens.length)
-    const args = {
-      x: source.use(),
-      xStride: source.stride,
-      firsts: this.#put(Int32Array.from(firsts)),
-      out: target.use(),
-      outStride: target.stride,
-      columns: source.columns,
-    }
-    this.#add('pool', this.#shape.spans.length, args, few(this.rows * source.columns))
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

@@ -1,5 +1,6 @@
 /** From the rows of a batch to a vector for each text: pooled, then multiplied. */
 import type { Activations, Device, Pass } from '../contract.js'
+import { pool as poolRows } from '../operations/pool/index.js'
 import type { HeadWeights, Norm, NormedDense } from './encoder-weights.js'
 import type { VectorPlan } from './vector-plan.js'
 
@@ -23,7 +24,7 @@ export class VectorHead {
     const { pool, dense } = this.#plan
     const [first] = this.#room
     const firsts = () => Int32Array.from(lasts, (_, i) => (i === 0 ? 0 : lasts[i - 1]! + 1))
-    if (pool === 'mean') pass.pool(rows, first!)
+    if (pool === 'mean') pass.run(poolRows, rows, first!)
     else pass.pick(rows, pool === 'first' ? firsts() : lasts, first!)
     const count = lasts.length
     if (this.#norm) pass.join(first!, first!, { rows: count, norm: this.#norm })

@@ -5,8 +5,6 @@ import type {
   AttentionShape,
   Batch,
   CollectOptions,
-  ConvolveOptions,
-  DeltaOptions,
   GateOptions,
   JoinOptions,
   KeyValueCache,
@@ -23,21 +21,18 @@ import type {
   States,
   Vector,
 } from '../contract.js'
-import { MAX_TAPS } from '../contract.js'
-import { type BatchShape, OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
+import type { ArgumentKinds, BatchShape, GpuRecorder, Operation } from '../operations/define.js'
+import { OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
 import { attend, placesWithin, splitsOf } from './kernels/attend.js'
 import { collect } from './kernels/collect.js'
-import { convolve } from './kernels/convolve.js'
-import { delta } from './kernels/delta.js'
 import { embed } from './kernels/embed.js'
 import { gateRows } from './kernels/gate-rows.js'
 import { join } from './kernels/join.js'
-import type { Kernel, Recorder } from './kernels/kernel.js'
+import type { Kernel } from './kernels/kernel.js'
 import { pick } from './kernels/pick.js'
 import { type PlaceOperands, place } from './kernels/place.js'
-import { pool } from './kernels/pool.js'
 import { route } from './kernels/route.js'
 import { routed } from './kernels/routed.js'
 import { sample } from './kernels/sample.js'
@@ -80,7 +75,7 @@ export interface GpuPassHost extends CommandHost {
   readonly submits: SubmitWork
 }
 
-export class GpuPass implements Pass, Recorder {
+export class GpuPass implements Pass, GpuRecorder {
   readonly #host: GpuPassHost
   readonly #commands: Commands
   readonly #shape: BatchShape
@@ -118,6 +113,30 @@ export class GpuPass implements Pass, Recorder {
     return this.#batch.lastPosition
   }
 
+  get spans(): number {
+    return this.#batch.spans
+  }
+
+  buffer(tensor: Activations | Vector): GPUBuffer {
+    return (tensor as GpuActivations | GpuVector).buffer
+  }
+
+  state(states: States, index: number): GPUBuffer {
+    return (states as GpuStates).states[index]!
+  }
+
+  pickSpans(): void {
+    this.#batch.pick(this.#batch.firsts)
+  }
+
+  run<F extends ArgumentKinds, Operands extends readonly unknown[]>(
+    operation: Operation<F, Operands>,
+    ...operands: Operands
+  ): void {
+    operation.fit(this.#shape, ...operands)
+    operation.gpu(this, ...operands)
+  }
+
   tiles(rows: number, splits: number, large: boolean): number {
     return this.#batch.tile(rows, splits, large)
   }
@@ -126,10 +145,10 @@ export class GpuPass implements Pass, Recorder {
     this.#place()
     const dispatch = { kernel, buffers, x, y, z }
     this.#tape?.push(dispatch)
-    this.run(dispatch)
+    this.encode(dispatch)
   }
 
-  protected run(dispatch: Dispatch): void {
+  protected encode(dispatch: Dispatch): void {
     this.#commands.dispatch(dispatch)
   }
 
@@ -139,7 +158,7 @@ export class GpuPass implements Pass, Recorder {
     const all = [...facts, this.meta, this.traits, gpu.generation]
     const known = gpu.tapes.find(owner, all)
     if (known) {
-      for (const dispatch of known.dispatches) this.run(dispatch)
+      for (const dispatch of known.dispatches) this.encode(dispatch)
       return
     }
     this.#tape = []
@@ -313,31 +332,6 @@ export class GpuPass implements Pass, Recorder {
     this.#toPlace = undefined
   }
 
-  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
-    OPERATIONS.convolve.fit(this.#shape, x, states, index, out, options)
-    const { shape, states: buffers } = states as GpuStates
-    const { buffer: taps, length } = options.taps as GpuVector
-    const channels = length / MAX_TAPS
-    const own = { strides: [x.columns, out.columns] as const, channels, size: shape.sizes[index]!, form: options.form }
-    const operands = { x: (x as GpuActivations).buffer, out: (out as GpuActivations).buffer, taps }
-    convolve(this, own, { ...operands, state: buffers[index]! }, this.#batch.spans)
-  }
-
-  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
-    OPERATIONS.delta.fit(this.#shape, x, states, index, out, options)
-    const { keyHeads, valueHeads, keySize, valueSize, tiled = false, norm, gates, gatesFrom, rates } = options
-    const { shape: kept, states: buffers } = states as GpuStates
-    const buffer = (of: Activations) => (of as GpuActivations).buffer
-    const weights = (of: Vector) => (of as GpuVector).buffer
-    const shape = { keyHeads, valueHeads, keySize, valueSize, tiled, size: kept.sizes[index]!, gatesFrom }
-    const strides = { x: x.columns, rates: rates.columns, gates: gates.columns, out: out.columns }
-    const operands = {
-      ...{ x: buffer(x), rates: buffer(rates), gates: buffer(gates), out: buffer(out), state: buffers[index]! },
-      ...{ speed: weights(options.speed), delay: weights(options.delay), weight: weights(norm.weight) },
-    }
-    delta(this, { ...shape, strides, epsilon: norm.epsilon }, operands, this.#batch.spans)
-  }
-
   gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
     OPERATIONS.gate.fit(this.#shape, gates, values, out, options)
     const { gate, rows = this.rows, gatesFrom = 0, valuesFrom = 0 } = options
@@ -388,13 +382,6 @@ export class GpuPass implements Pass, Recorder {
     OPERATIONS.pick.fit(this.#shape, x, rows, out)
     this.#batch.pick(rows)
     pick(this, (x as GpuActivations).buffer, x.columns, rows.length, (out as GpuActivations).buffer)
-  }
-
-  pool(x: Activations, out: Activations): void {
-    OPERATIONS.pool.fit(this.#shape, x, out)
-    const { firsts } = this.#batch
-    this.#batch.pick(firsts)
-    pool(this, (x as GpuActivations).buffer, x.columns, firsts.length, (out as GpuActivations).buffer)
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

@@ -8,7 +8,7 @@ import type { Dispatch } from './tapes.js'
 export class Rehearsal extends GpuPass {
   readonly kernels: Kernel[] = []
 
-  protected override run({ kernel }: Dispatch): void {
+  protected override encode({ kernel }: Dispatch): void {
     this.kernels.push(kernel)
   }
 

@@ -3,7 +3,7 @@ import type { Gate, Growth, RouteOptions } from '../contract.js'
 import type { Angles } from './angles.js'
 
 /** What a configuration may ask of a convolution at most. */
-export { MAX_TAPS } from '../contract.js'
+export { MAX_TAPS } from '../operations/convolve/index.js'
 
 export interface ModelPlan {
   readonly architecture: string

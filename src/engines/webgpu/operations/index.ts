@@ -1,34 +1,24 @@
 /**
- * The operations of a pass, an entry each: what both devices ask of its operands before anything is computed, and the
- * names of what computes it: kernels in `gpu/kernels/`, and operations of the CPU in `cpu/abi.ts`. Each device records
- * it in the method of its name, in `gpu/pass.ts` and `cpu/pass.ts`.
+ * The operations of a pass: those of folders of their own, which it runs, and those that are methods of it, for what they
+ * ask hangs on what else it has recorded. Of these, an entry each: what both devices ask of its operands before anything is
+ * computed, and the names of what computes it: kernels in `gpu/kernels/`, and operations of the CPU in `cpu/abi.ts`.
  */
-import {
-  type Activations,
-  type Batch,
-  type KeyValueCache,
-  MAX_TAPS,
-  PAGE,
-  type Pass,
-  type Span,
-  type States,
-} from '../contract.js'
+import { type Activations, type Batch, type KeyValueCache, PAGE, type Pass } from '../contract.js'
+import { convolve } from './convolve/index.js'
+import { atLeast, type BatchShape } from './define.js'
+import { delta } from './delta/index.js'
+import { pool } from './pool/index.js'
 
 /** Methods of a pass that compute. */
-export type PassOperation = Exclude<keyof Pass, 'rows' | 'clearPages' | 'copyPages' | 'write' | 'read' | 'submit'>
+export type PassOperation = Exclude<
+  keyof Pass,
+  'rows' | 'run' | 'clearPages' | 'copyPages' | 'write' | 'read' | 'submit'
+>
 
 /** What is written into rows is as wide as they are. */
 export function writeFits(out: Activations, values: Float32Array): void {
   atLeast('Values to write into', out.rows * out.columns, values.length)
   if (values.length % out.columns !== 0) throw new RangeError(`${values.length} values for rows of ${out.columns}.`)
-}
-
-/** What a pass knows of its batch. */
-export interface BatchShape {
-  readonly spans: readonly Span[]
-  readonly rows: number
-  /** Positions of the longest sequence. */
-  readonly longest: number
 }
 
 export function shapeOf({ spans }: Batch): BatchShape {
@@ -43,7 +33,10 @@ export function shapeOf({ spans }: Batch): BatchShape {
   return { spans, rows, longest }
 }
 
-interface Operation<N extends PassOperation> {
+/** Operations that have a folder each. */
+export const DEFINED = { convolve, delta, pool }
+
+interface Method<N extends PassOperation> {
   /** Refuses operands that do not fit: kernels check nothing. */
   fit(batch: BatchShape, ...operands: Parameters<Pass[N]>): void
   /** How the names of its GPU kernels begin. */
@@ -51,7 +44,7 @@ interface Operation<N extends PassOperation> {
   readonly cpu: readonly string[]
 }
 
-export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
+export const OPERATIONS: { readonly [N in PassOperation]: Method<N> } = {
   embed: {
     fit(batch, table, out) {
       atLeast('Columns to embed into', out.columns, table.columns)
@@ -101,28 +94,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
     gpu: ['attend', 'place and attend'],
     cpu: ['attend'],
   },
-  convolve: {
-    fit(batch, x, states, index, out, { taps, form }) {
-      const channels = taps.length / MAX_TAPS
-      atLeast('Columns to convolve', x.columns, form === 'gated' ? 3 * channels : channels)
-      atLeast('Columns of a convolution', out.columns, channels)
-      stateFits(batch, states, index, (MAX_TAPS - 1) * channels)
-    },
-    gpu: ['convolve'],
-    cpu: ['convolve'],
-  },
-  delta: {
-    fit(batch, x, states, index, out, { keyHeads, valueHeads, keySize, valueSize, rates, gates, gatesFrom }) {
-      const columns = valueHeads * valueSize
-      atLeast('Columns of queries, keys and values', x.columns, 2 * keyHeads * keySize + columns)
-      atLeast('Columns of rates', rates.columns, 2 * valueHeads)
-      atLeast('Columns of gates', gates.columns, gatesFrom + columns)
-      atLeast('Columns of a delta rule', out.columns, columns)
-      stateFits(batch, states, index, keySize * columns)
-    },
-    gpu: ['delta'],
-    cpu: ['delta'],
-  },
   gate: {
     fit(batch, gates, values, out, { rows = batch.rows, gatesFrom = 0, valuesFrom = 0 }) {
       atLeast('Columns of gates', gates.columns, gatesFrom + out.columns)
@@ -169,14 +140,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
     gpu: ['pick'],
     cpu: ['copy'],
   },
-  pool: {
-    fit(batch, x, out) {
-      atLeast('Rows to pool into', out.rows, batch.spans.length)
-      atLeast('Columns to pool', out.columns, x.columns)
-    },
-    gpu: ['pool'],
-    cpu: ['pool'],
-  },
   sample: {
     fit(_batch, sampler, logits, rows) {
       atLeast('Logits of a row', logits.columns, sampler.shape.vocabulary)
@@ -189,10 +152,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
   },
 }
 
-function atLeast(what: string, actual: number, least: number): void {
-  if (actual < least) throw new RangeError(`${what}: ${actual} where at least ${least} are needed.`)
-}
-
 function bothHave(what: string, x: Activations, out: Activations, rows: number): void {
   atLeast(what, Math.min(x.rows, out.rows), rows)
 }
@@ -201,13 +160,5 @@ function windowsFit({ spans }: BatchShape, { shape }: KeyValueCache): void {
   if (!shape.sliding) return
   for (const { windowPages, position, tokens } of spans) {
     atLeast('Pages of a window', (windowPages?.length ?? 0) * PAGE, position + tokens.length)
-  }
-}
-
-function stateFits({ spans }: BatchShape, { shape }: States, index: number, values: number): void {
-  atLeast('Values of a state', shape.sizes[index] ?? 0, values)
-  for (const { state } of spans) {
-    if (!state) throw new RangeError('A span has no slot for its states.')
-    atLeast('Slots', shape.slots, Math.max(state.from, state.to) + 1)
   }
 }

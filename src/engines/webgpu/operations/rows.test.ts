@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device, JoinOptions, Vector } from '../contract.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance } from './numbers.test-helper.js'
+import { pool } from './pool/index.js'
 
 /** The error function by its series (Abramowitz and Stegun 7.1.6), which converges everywhere. */
 function erf(x: number): number {
@@ -170,7 +171,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     ]
     const pass = device.begin({ spans })
     pass.embed(table, x, 'places')
-    pass.pool(x, out)
+    pass.run(pool, x, out)
     const read = pass.read(out, 3)
     await pass.submit()
     const got = await read

@@ -1,73 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { softwareGpu } from '../../../../test/support/swiftshader.js'
-import {
-  type Activations,
-  type Batch,
-  type Device,
-  MAX_TAPS,
-  NO_STATE,
-  type Pass,
-  type RouteOptions,
-  type Vector,
-} from '../contract.js'
+import type { Activations, Device, Pass, RouteOptions, Vector } from '../contract.js'
 import { OPERATION_NAMES } from '../cpu/abi.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { Commands } from '../gpu/commands.js'
 import { openWebGpuDevice } from '../gpu/index.js'
 import { angleTable } from '../model/angles.js'
-import { OPERATIONS, type PassOperation } from './index.js'
-import { Chance } from './numbers.test-helper.js'
-
-/** Two sequences: one begins, one goes on; row i is token i. */
-const SPANS: Batch['spans'] = [
-  { tokens: Int32Array.of(0, 1, 2), position: 0, pages: Int32Array.of(2), state: { from: NO_STATE, to: 1 } },
-  { tokens: Int32Array.of(3, 4), position: 15, pages: Int32Array.of(0, 1), state: { from: NO_STATE, to: 0 } },
-]
-const ROWS = 5
-
-/** Tensors of a device with the same numbers in them on each. */
-class Desk {
-  readonly device: Device
-  readonly #chance = new Chance(11)
-  #filling: ((pass: Pass) => void)[] = []
-
-  constructor(device: Device) {
-    this.device = device
-  }
-
-  matrix(rows: number, columns: number) {
-    const data = new Uint8Array(this.#chance.floats(rows * columns).buffer)
-    return this.device.matrix({ format: 'f32', rows, columns, data })
-  }
-
-  vector(length: number): Vector {
-    return this.device.vector(this.#chance.floats(length))
-  }
-
-  filled(columns: number): Activations {
-    const [table, out] = [this.matrix(ROWS, columns), this.empty(columns)]
-    this.#filling.push((pass) => pass.embed(table, out))
-    return out
-  }
-
-  empty(columns: number, rows = ROWS): Activations {
-    return this.device.activations(rows, columns)
-  }
-
-  begin(batch: Batch = { spans: SPANS }): Pass {
-    const pass = this.device.begin(batch)
-    for (const fill of this.#filling) fill(pass)
-    return pass
-  }
-
-  async outcome(record: (pass: Pass) => void, out: Activations, rows = ROWS): Promise<number[]> {
-    const pass = this.begin()
-    record(pass)
-    const read = pass.read(out, rows)
-    await pass.submit()
-    return [...(await read)]
-  }
-}
+import { convolveCase } from './convolve/case.test-helper.js'
+import { deltaCase } from './delta/case.test-helper.js'
+import { type Case, Desk, ROWS, SPANS } from './desk.test-helper.js'
+import { DEFINED, OPERATIONS, type PassOperation } from './index.js'
+import { poolCase } from './pool/case.test-helper.js'
 
 /** Attention's operands: 4 heads of queries that share 2 of keys, of 16 values each. */
 function attention(desk: Desk) {
@@ -80,20 +23,6 @@ function attention(desk: Desk) {
     pass.place(qkv, cache, 0, { heads, angles: by })
   }
   return { heads, headSize, cache, qkv, place, short: desk.vector(headSize) }
-}
-
-/** Two heads of queries and keys, four of values; `stateRows`: of 16 that each state needs. */
-function deltaRule(desk: Desk, stateRows: number) {
-  const [keyHeads, valueHeads, keySize, valueSize] = [2, 4, 16, 16]
-  const columns = valueHeads * valueSize
-  const states = desk.device.states({ slots: 2, sizes: [stateRows * columns] })
-  const options = {
-    ...{ keyHeads, valueHeads, keySize, valueSize, gatesFrom: 16 },
-    ...{ rates: desk.filled(2 * valueHeads), gates: desk.filled(columns + 16) },
-    ...{ speed: desk.vector(valueHeads), delay: desk.vector(valueHeads) },
-    norm: { weight: desk.vector(valueSize), epsilon: 1e-5 },
-  }
-  return { states, x: desk.filled(2 * keyHeads * keySize + columns), out: desk.empty(columns), options }
 }
 
 /** Six experts with a gated MLP each, of which a row goes to two. */
@@ -118,14 +47,9 @@ function experts(desk: Desk) {
   return { routing, out, record }
 }
 
-interface Case {
-  /** What it computes. */
-  run(desk: Desk): Promise<number[]>
-  /** The same with an operand that is too small. */
-  misfit(desk: Desk): void
-}
-
-const CASES: { readonly [N in PassOperation]: Case } = {
+type Name = PassOperation | keyof typeof DEFINED
+const CASES: { readonly [N in Name]: Case } = {
+  ...{ convolve: convolveCase, delta: deltaCase, pool: poolCase },
   embed: {
     run: (desk) => desk.outcome(() => {}, desk.filled(32)),
     misfit: (desk) => desk.begin().embed(desk.matrix(ROWS, 32), desk.empty(28)),
@@ -169,29 +93,6 @@ const CASES: { readonly [N in PassOperation]: Case } = {
     misfit(desk) {
       const { heads, qkv, cache } = attention(desk)
       desk.begin().attend(qkv, cache, 0, desk.empty(32), { heads, scale: 1 })
-    },
-  },
-  convolve: {
-    run(desk) {
-      const states = desk.device.states({ slots: 2, sizes: [(MAX_TAPS - 1) * 16] })
-      const [x, out, taps] = [desk.filled(48), desk.empty(16), desk.vector(MAX_TAPS * 16)]
-      return desk.outcome((pass) => pass.convolve(x, states, 0, out, { taps, form: 'gated' }), out)
-    },
-    misfit(desk) {
-      const states = desk.device.states({ slots: 2, sizes: [16] })
-      desk
-        .begin()
-        .convolve(desk.empty(48), states, 0, desk.empty(16), { taps: desk.vector(MAX_TAPS * 16), form: 'gated' })
-    },
-  },
-  delta: {
-    run(desk) {
-      const { states, x, out, options } = deltaRule(desk, 16)
-      return desk.outcome((pass) => pass.delta(x, states, 0, out, options), out)
-    },
-    misfit(desk) {
-      const { states, x, out, options } = deltaRule(desk, 8)
-      desk.begin().delta(x, states, 0, out, options)
     },
   },
   gate: {
@@ -243,13 +144,6 @@ const CASES: { readonly [N in PassOperation]: Case } = {
     },
     misfit: (desk) => desk.begin().pick(desk.empty(32), Int32Array.of(1, 2), desk.empty(32, 1)),
   },
-  pool: {
-    run(desk) {
-      const [x, out] = [desk.filled(32), desk.empty(32, 2)]
-      return desk.outcome((pass) => pass.pool(x, out), out, 2)
-    },
-    misfit: (desk) => desk.begin().pool(desk.empty(32), desk.empty(32, 1)),
-  },
   sample: {
     async run(desk) {
       const sampler = desk.device.sampler({ vocabulary: 160, tokens: 150, rows: ROWS, slots: ROWS })
@@ -271,7 +165,10 @@ const CASES: { readonly [N in PassOperation]: Case } = {
     },
   },
 }
-const NAMES = Object.keys(OPERATIONS) as PassOperation[]
+const NAMES = Object.keys(CASES) as Name[]
+/** How the names of its GPU kernels begin, and its operations of the CPU. */
+const namedBy = (name: Name): { readonly gpu: readonly string[]; readonly cpu: readonly string[] } =>
+  name in DEFINED ? { gpu: [name], cpu: [name] } : OPERATIONS[name as PassOperation]
 
 describe('an operation', () => {
   const recorded = new Set<string>()
@@ -304,13 +201,13 @@ describe('an operation', () => {
   it.each(NAMES)('%s has twins, which the table names, and which agree', async (name) => {
     recorded.clear()
     const expected = await CASES[name].run(new Desk(devices.cpu))
-    expect([...recorded].filter((one) => OPERATIONS[name].cpu.includes(one)).length > 0).toBe(name !== 'sample')
+    expect([...recorded].filter((one) => namedBy(name).cpu.includes(one)).length > 0).toBe(name !== 'sample')
     const size = Math.max(...expected.map(Math.abs))
     expect(size).toBeGreaterThan(0)
     for (const device of [devices.hardware, devices.serial]) {
       dispatched = []
       const got = await CASES[name].run(new Desk(device))
-      expect(dispatched.filter((one) => OPERATIONS[name].gpu.some((start) => one.startsWith(start)))).not.toEqual([])
+      expect(dispatched.filter((one) => namedBy(name).gpu.some((start) => one.startsWith(start)))).not.toEqual([])
       expect(got.length).toBe(expected.length)
       // Both sum up in f32, in an order of their own.
       for (const [i, value] of got.entries()) expect(Math.abs(value - expected[i]!)).toBeLessThanOrEqual(1e-5 * size)
@@ -333,7 +230,7 @@ describe('an operation', () => {
 
   it('of the CPU or kernel of a GPU belongs to one of the table', () => {
     // Packing is of loading, where a GPU is written to by the host; `packer.test.ts` holds it.
-    const named = new Set([...NAMES.flatMap((name) => OPERATIONS[name].cpu), 'pack'])
+    const named = new Set([...NAMES.flatMap((name) => namedBy(name).cpu), 'pack'])
     expect(OPERATION_NAMES.filter((name) => !named.has(name))).toEqual([])
     expect([...named].filter((name) => !(OPERATION_NAMES as readonly string[]).includes(name))).toEqual([])
   })

@@ -101,16 +101,6 @@ function meanOf(p: usize, bytes: usize): f32 {
   return sum4(sums) / <f32>(bytes >> 2)
 }
 
-/** The mean of each of `k` columns, a multiple of 4, over `rows` rows. */
-export function meanRows(x: usize, xStride: usize, rows: i32, out: usize, k: i32): void {
-  const share = f32x4.splat(1 / <f32>rows)
-  for (let i: usize = 0; i < (<usize>k) << 2; i += 16) {
-    let sum = f32x4.splat(0)
-    for (let row: usize = 0; row < <usize>rows; row++) sum = f32x4.add(sum, v128.load(x + row * xStride + i))
-    v128.store(out + i, f32x4.mul(sum, share))
-  }
-}
-
 /** cap * tanh(v / cap). */
 export function cap4(v: v128, cap: f32): v128 {
   const e = exp4(f32x4.mul(v, f32x4.splat(2 / cap)))

@@ -11,10 +11,8 @@ import {
   CACHE_F16,
   CACHE_Q8_0,
   COLLECT,
-  CONVOLVE,
   COPY,
   Copy,
-  DELTA,
   EMBED,
   Embed,
   EXACT_BLOCKS,
@@ -31,8 +29,6 @@ import {
   PACK,
   PLACE,
   Place,
-  POOL,
-  Pool,
   PREPARE,
   Prepare,
   Q4,
@@ -43,9 +39,8 @@ import {
 } from './abi'
 import { attend } from './attend'
 import { keptBytes, writeBlocks, writeKeyValue } from './cache-page'
-import { convolve } from './convolve'
-import { delta } from './delta'
-import { gateMul, gateRow, joinRows, meanRows, rmsnorm, ropeHead } from './elementwise'
+import { runDefined } from './defined'
+import { gateMul, gateRow, joinRows, rmsnorm, ropeHead } from './elementwise'
 import { rowBF16, rowBlocks, rowF16, rowF32, rowQ4 } from './embed'
 import { gated } from './gated'
 import { matmul } from './matmul'
@@ -64,14 +59,12 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === COPY) copyRows(args, from, to)
   else if (code === GATED) gated(args, from, to, thread)
   else if (code === JOIN) join(args, from, to)
-  else if (code === POOL) pool(args, from, to)
-  else if (code === CONVOLVE) convolve(args, from, to)
-  else if (code === DELTA) delta(args, from, to, thread)
   else if (code === GATE) gate(args, from, to)
   else if (code === ROUTE) route(args)
   else if (code === ROUTED) routed(args, from, to, thread)
   else if (code === COLLECT) collect(args, from, to)
   else if (code === PACK) pack(args, from, to)
+  else runDefined(code, args, from, to, thread)
 }
 
 function embed(args: usize, from: i32, to: i32, thread: i32): void {
@@ -147,16 +140,6 @@ function join(args: usize, from: i32, to: i32): void {
     Join.parts(args),
     Join.total(args),
   )
-}
-
-function pool(args: usize, from: i32, to: i32): void {
-  for (let i = from; i < to; i++) {
-    const firsts = Pool.firsts(args) + ((<usize>i) << 2)
-    const first = load<i32>(firsts)
-    const x = Pool.x(args) + <usize>first * Pool.xStride(args)
-    const out = Pool.out(args) + <usize>i * Pool.outStride(args)
-    meanRows(x, Pool.xStride(args), load<i32>(firsts, 4) - first, out, Pool.columns(args))
-  }
 }
 
 function copyRows(args: usize, from: i32, to: i32): void {

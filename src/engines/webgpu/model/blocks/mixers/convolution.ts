@@ -1,4 +1,4 @@
-import { MAX_TAPS } from '../../../contract.js'
+import { convolve, MAX_TAPS } from '../../../operations/convolve/index.js'
 import type { ConvolutionLayer } from '../../model-plan.js'
 import type { Mixer } from './mixer.js'
 
@@ -19,7 +19,7 @@ export const convolution: Mixer<ConvolutionLayer> = {
   run({ pass, weights, hidden, norm, room: { input, mixed }, state }) {
     const { matrix, bias } = weights.matrices.mixerIn!
     pass.project(matrix, hidden, input, { norm, bias })
-    pass.convolve(input, state!.of, state!.first, mixed, { taps: weights.vectors.taps!, form: 'gated' })
+    pass.run(convolve, input, state!.of, state!.first, mixed, { taps: weights.vectors.taps!, form: 'gated' })
   },
 }
 

@@ -1,3 +1,5 @@
+import { convolve } from '../../../operations/convolve/index.js'
+import { delta as deltaRule } from '../../../operations/delta/index.js'
 import type { DeltaLayer } from '../../model-plan.js'
 import { convolutionState, tapOrder } from './convolution.js'
 import type { Mixer } from './mixer.js'
@@ -56,8 +58,8 @@ export const delta: Mixer<DeltaLayer> = {
     const { of, first } = state!
     pass.project(mixerIn!.matrix, hidden, input, { norm })
     pass.project(rates!.matrix, hidden, ab!, { norm })
-    pass.convolve(input, of, first, convolved!, { taps: taps!, form: 'silu' })
-    pass.delta(convolved!, of, first + 1, mixed, {
+    pass.run(convolve, input, of, first, convolved!, { taps: taps!, form: 'silu' })
+    pass.run(deltaRule, convolved!, of, first + 1, mixed, {
       ...{ keyHeads, valueHeads, keySize, valueSize, tiled },
       rates: ab!,
       speed: speed!,

@@ -1,6 +1,6 @@
 /** The mean over the rows of each span. */
-import { declare, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
+import { declare, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
 
 export const poolKernel = memo(function poolKernel(columns: number): Kernel {
   const { source, bindings } = declare([
@@ -28,7 +28,3 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }`,
   }
 })
-
-export function pool(pass: Recorder, x: GPUBuffer, columns: number, count: number, out: GPUBuffer): void {
-  pass.dispatch(poolKernel(columns), [pass.meta, x, out], Math.ceil((count * (columns / 4)) / 64))
-}

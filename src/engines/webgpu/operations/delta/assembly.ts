@@ -1,8 +1,8 @@
 /** The gated delta rule: for each head of values of a span, its rows one after the other through the head's matrix. */
-import { Delta, SILU } from './abi'
-import { gateRow, rmsnorm } from './elementwise'
-import { exp4 } from './exp'
-import { firstRow, rowsOf, stateAfter, stateBefore } from './spans'
+import { Delta, SILU } from '../../cpu/assembly/abi'
+import { gateRow, rmsnorm } from '../../cpu/assembly/elementwise'
+import { exp4 } from '../../cpu/assembly/exp'
+import { firstRow, rowsOf, stateAfter, stateBefore } from '../../cpu/assembly/spans'
 
 /** Of the lengths of queries and keys. */
 const EPSILON: f32 = 1e-6

@@ -1,7 +1,6 @@
 /** Causal convolutions of four taps, each channel by itself: an invocation takes one of them through the rows of a span. */
-import type { ConvolveOptions } from '../../contract.js'
-import { declare, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
+import { declare, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
 
 export interface ConvolveShape {
   /** Columns of a row of x, and of out. */
@@ -9,7 +8,7 @@ export interface ConvolveShape {
   readonly channels: number
   /** Values of a state. */
   readonly size: number
-  readonly form: ConvolveOptions['form']
+  readonly form: 'gated' | 'silu'
 }
 
 export const convolveKernel = memo(function convolveKernel({ strides, channels, size, form }: ConvolveShape): Kernel {
@@ -55,19 +54,3 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }`,
   }
 })
-
-export interface ConvolveOperands {
-  readonly x: GPUBuffer
-  readonly taps: GPUBuffer
-  readonly state: GPUBuffer
-  readonly out: GPUBuffer
-}
-
-export function convolve(
-  pass: Recorder,
-  shape: ConvolveShape,
-  { x, taps, state, out }: ConvolveOperands,
-  spans: number,
-): void {
-  pass.dispatch(convolveKernel(shape), [pass.meta, x, taps, state, out], Math.ceil(shape.channels / 64), spans)
-}

@@ -1,9 +1,9 @@
 /** Causal convolutions of four taps, each channel by itself. A state has the last three inputs of every channel. */
-import { CHANNELS_OF_LINE, Convolve } from './abi'
-import { silu4 } from './elementwise'
-import { firstRow, rowsOf, stateAfter, stateBefore } from './spans'
+import { CHANNELS_OF_LINE, Convolve } from '../../cpu/assembly/abi'
+import { silu4 } from '../../cpu/assembly/elementwise'
+import { firstRow, rowsOf, stateAfter, stateBefore } from '../../cpu/assembly/spans'
 
-export function convolve(args: usize, from: i32, to: i32): void {
+export function convolve(args: usize, from: i32, to: i32, _thread: i32): void {
   const channels = Convolve.channels(args)
   const lines = (channels + CHANNELS_OF_LINE - 1) / CHANNELS_OF_LINE
   for (let item = from; item < to; item++) {

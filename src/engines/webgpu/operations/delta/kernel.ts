@@ -2,9 +2,9 @@
  * The gated delta rule. An invocation takes one column of a head's matrix through all rows of a span; as no other needs
  * that column, the matrix lies in the workgroup's memory without any barrier. What a head gives is normed after that.
  */
-import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
-import { enableSubgroups, exchange } from './subgroup.js'
+import { declare, float, type GpuTraits, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
+import { enableSubgroups, exchange } from '../../gpu/kernels/subgroup.js'
 
 export interface DeltaShape {
   readonly keyHeads: number
@@ -24,7 +24,7 @@ export interface DeltaShape {
 /** Bytes of a workgroup's memory that every device has. */
 const SHARED = 16384
 
-function columnsOf({ keySize, valueSize }: DeltaShape): number {
+export function columnsOf({ keySize, valueSize }: DeltaShape): number {
   let columns = 64
   while (columns * keySize * 4 > SHARED || valueSize % columns !== 0) columns /= 2
   return columns
@@ -143,22 +143,3 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }`,
   }
 })
-
-export interface DeltaOperands {
-  readonly x: GPUBuffer
-  readonly rates: GPUBuffer
-  readonly speed: GPUBuffer
-  readonly delay: GPUBuffer
-  readonly weight: GPUBuffer
-  readonly gates: GPUBuffer
-  readonly state: GPUBuffer
-  readonly out: GPUBuffer
-}
-
-export function delta(pass: Recorder, shape: DeltaShape, operands: DeltaOperands, spans: number): void {
-  const { x, rates, speed, delay, weight, gates, state, out } = operands
-  const { valueHeads, valueSize } = shape
-  const buffers = [pass.meta, x, rates, speed, delay, state, out]
-  pass.dispatch(deltaKernel(shape), buffers, valueSize / columnsOf(shape), valueHeads, spans)
-  pass.dispatch(deltaOutKernel(shape, pass.traits), [weight, gates, out], pass.rows * valueHeads)
-}

@@ -1,0 +1,80 @@
+/**
+ * An operation of the devices, whose folder has all of it: here what fits, its WGSL in `kernel.ts`, its AssemblyScript in
+ * `assembly.ts`, and a case in `case.test-helper.ts` in which both devices must agree. A pass runs it: `pass.run(pool, x, out)`.
+ */
+import type { Span } from '../contract/batch.js'
+import type { Activations, States, Vector } from '../contract/tensors.js'
+import type { Recorder } from '../gpu/kernels/kernel.js'
+
+/** What a pass knows of its batch. */
+export interface BatchShape {
+  readonly spans: readonly Span[]
+  readonly rows: number
+  /** Positions of the longest sequence. */
+  readonly longest: number
+}
+
+/** How an argument of the CPU's operation is handed over. Pointers are bytes into memory, strides and gaps bytes. */
+export type ArgumentKind = 'i32' | 'f32' | 'bool' | 'pointer'
+export type ArgumentKinds = Readonly<Record<string, ArgumentKind>>
+/** None may be forgotten. */
+export type ArgumentsOf<F extends ArgumentKinds> = { readonly [K in keyof F]: F[K] extends 'bool' ? boolean : number }
+
+export interface Operation<F extends ArgumentKinds, Operands extends readonly unknown[]> {
+  readonly name: string
+  /** Refuses operands that do not fit: kernels check nothing. */
+  fit(batch: BatchShape, ...operands: Operands): void
+  /** Dispatches its kernels, whose names begin with its own. */
+  gpu(pass: GpuRecorder, ...operands: Operands): void
+  /** The arguments of its function in AssemblyScript, in the order in which they lie in memory. */
+  readonly fields: F
+  cpu(pass: CpuRecorder, ...operands: Operands): Work<F>
+}
+
+/** What the threads share out. */
+interface Work<F extends ArgumentKinds> {
+  readonly args: ArgumentsOf<F>
+  /** Independent of one another. */
+  readonly items: number
+  /** Of few, one thread does all. @default many */
+  readonly values?: number
+}
+
+export interface GpuRecorder extends Recorder {
+  readonly spans: number
+  buffer(tensor: Activations | Vector): GPUBuffer
+  state(states: States, index: number): GPUBuffer
+  /** `pickOf` is then the first row of each span. A pass picks in one way. */
+  pickSpans(): void
+}
+
+export interface CpuRecorder {
+  readonly rows: number
+  readonly spans: readonly Span[]
+  /** What `assembly/spans.ts` reads of them. */
+  readonly spanWords: number
+  /** Where it lies. */
+  at(tensor: Activations | Vector): number
+  stride(x: Activations): number
+  state(states: States, index: number): { readonly state: number; readonly slotBytes: number }
+  /** Where these values are then, as long as the pass lives. */
+  put(values: Int32Array): number
+  /** Room of which each thread has its part, `stride` bytes apart. */
+  perThread(bytes: number): { readonly at: number; readonly stride: number }
+}
+
+export const defineOperation = <const F extends ArgumentKinds, Operands extends readonly unknown[]>(
+  operation: Operation<F, Operands>,
+): Operation<F, Operands> => operation
+
+export function atLeast(what: string, actual: number, least: number): void {
+  if (actual < least) throw new RangeError(`${what}: ${actual} where at least ${least} are needed.`)
+}
+
+export function stateFits({ spans }: BatchShape, { shape }: States, index: number, values: number): void {
+  atLeast('Values of a state', shape.sizes[index] ?? 0, values)
+  for (const { state } of spans) {
+    if (!state) throw new RangeError('A span has no slot for its states.')
+    atLeast('Slots', shape.slots, Math.max(state.from, state.to) + 1)
+  }
+}
