@@ -167,7 +167,7 @@ describe('a configuration file that was only found', () => {
   it.runIf(process.platform === 'linux')('is asked about once, until it changes', async () => {
     const here = await found({ serve: { upstream: UPSTREAM, port: 0 } })
     const no = await here.atTerminal('serve', '')
-    expect(no.output).toMatch(/Not agreed to/)
+    expect(no.output).toMatch(/Not confirmed/)
     expect(no.code).toBe(2)
     expect((await here.atTerminal('serve', 'y')).output).toMatch(/cannot be reached/)
     expect((await stat(join(here.home, '.config/local-v1/agreed.json'))).mode & 0o777).toBe(0o600)
@@ -258,7 +258,7 @@ describe('a conversation in the terminal', () => {
     await says(`/save ${talk}`, /(Saved to)/)
     const roles = (JSON.parse(await readFile(talk, 'utf8')) as { role: string }[]).map(({ role }) => role)
     expect(roles).toEqual(['system', 'user', 'assistant', 'user', 'assistant'])
-    await says('/undo', /(Taken back)/)
+    await says('/undo', /(are removed)/)
     await says('/clear', /(Forgotten)/)
     each.write('/exit')
     expect((await each.exit).code).toBe(0)

@@ -76,7 +76,7 @@ describe('local-v1', () => {
     [['bench', '--batch', '1,0'], /whole number from 1 to 64/],
     [['bench', '--model', 'made-up/nothing'], /there are made-up\//],
     [['models', 'remove', '../../etc'], /not a Hugging Face id/],
-    [['models', 'remove'], /Say which model/],
+    [['models', 'remove'], /Name the model to remove/],
     [['models', 'remove', '--least-used', 'much'], /must be a size, like 500MB/],
   ])('is asked the wrong way by %j, and ends with 2', async (args, message) => {
     const { code, output } = await ended(...args)
@@ -229,7 +229,7 @@ describe('local-v1 bench', () => {
 
   it.each([
     [['--upstream', 'http://127.0.0.1:1/v1'], /cannot be reached/],
-    [['--only', 'speed'], /Choose of prompt,decode,json,v1/],
+    [['--only', 'speed'], /Choose from prompt, decode, json, v1/],
   ])('says what is wrong with %j', async (options, message) => {
     const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', ...options)
     expect(output).toMatch(message)

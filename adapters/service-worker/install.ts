@@ -115,16 +115,17 @@ export async function install(options: InstallOptions): Promise<Installed> {
   checkHost()
   const finding = findWebGpu()
   const kept = new KeptData(options.persist ?? true)
-  const registration = await registered(options, signal)
-  signal.throwIfAborted()
   const { script, worker = script, type = 'module' } = options
-  const part = new PagePart({ address: worker, type }, registration, (progress, isHere) => {
-    if (isHere) kept.follow(progress)
-    options.onProgress?.(progress)
-  })
-  signal.addEventListener('abort', () => part.close(), { once: true })
+  const newPart = (registration: ServiceWorkerRegistration | undefined) => {
+    const part = new PagePart({ address: worker, type }, registration, (progress, isHere) => {
+      if (isHere) kept.follow(progress)
+      options.onProgress?.(progress)
+    })
+    signal.addEventListener('abort', () => part.close(), { once: true })
+    return part
+  }
+  const { part, registration, basePath } = await started(options, newPart, signal)
   try {
-    const basePath = await part.start(signal)
     await kept.look()
     const found = await finding
     signal.throwIfAborted()
@@ -153,26 +154,45 @@ export async function install(options: InstallOptions): Promise<Installed> {
   }
 }
 
-const LIMITS =
-  'This browser allows no service worker here, so the model runs in this page only: it does not work offline, and other ' +
-  'tabs load the model again.'
+interface Started {
+  readonly part: PagePart
+  /** Of the service worker that controls the page; undefined where the browser allows none. */
+  readonly registration: ServiceWorkerRegistration | undefined
+  readonly basePath: string
+}
 
-/** The service worker that controls the page; undefined where the browser allows none. What is the application's fault is thrown. */
-async function registered(
+/** What is the application's fault is thrown; where a browser allows less, the page has its worker for itself. */
+async function started(
   { type = 'module', replace = false, script: address, scope }: InstallOptions,
+  newPart: (registration: ServiceWorkerRegistration | undefined) => PagePart,
   signal: AbortSignal,
-): Promise<ServiceWorkerRegistration | undefined> {
+): Promise<Started> {
   const script: Script = { address, type, scope, replace }
+  let part: PagePart | undefined
   try {
     if (!hasServiceWorkers()) throw refused(undefined)
     const registration = await register(script)
-    await controlled(registration, script, signal)
+    signal.throwIfAborted()
+    part = newPart(registration)
+    // The worker starts while the service worker is being installed.
+    const control = controlled(registration, script, signal)
     // Some browsers have the one in a frame and refuse the other.
-    await navigator.locks.query()
-    return registration
+    const [basePath] = await Promise.all([part.start(signal), control, navigator.locks.query()])
+    return { part, registration, basePath }
   } catch (error) {
+    part?.close()
     signal.throwIfAborted()
     if (V1Error.is(error) && error.code !== 'service_worker_unsupported') throw error
-    return undefined
+  }
+  const alone = newPart(undefined)
+  try {
+    return { part: alone, registration: undefined, basePath: await alone.start(signal) }
+  } catch (error) {
+    alone.close()
+    throw error
   }
 }
+
+const LIMITS =
+  'This browser allows no service worker here, so the model runs in this page only: it does not work offline, and other ' +
+  'tabs load the model again.'

@@ -15,10 +15,16 @@ export interface Script {
 export async function register({ address, type, scope, replace }: Script): Promise<ServiceWorkerRegistration> {
   const url = String(address)
   const reach = checkScope(url, scope)
-  await refuseOthers(url, reach, replace)
+  const known = await refuseOthers(url, reach, replace)
+  const registering = () => navigator.serviceWorker.register(address as string, { type, scope })
+  // It would wait behind the browser's own look for a newer script, for seconds, and then change nothing.
+  if (known?.active?.scriptURL === new URL(url, document.baseURI).href) {
+    registering().catch(() => {})
+    return known
+  }
   let registration: ServiceWorkerRegistration | undefined
   try {
-    registration = await navigator.serviceWorker.register(address as string, { type, scope })
+    registration = await registering()
   } catch (cause) {
     throw await explain(cause, url, reach, { type, scope })
   }
@@ -70,16 +76,22 @@ function checkScope(url: string, scope: string | undefined): string {
   )
 }
 
-/** Before anything is registered: that would already be the end of the other one. */
-async function refuseOthers(url: string, reach: string, replace: boolean): Promise<void> {
+/** Before anything is registered: that would already be the end of the other one. Gives what is there already. */
+async function refuseOthers(
+  url: string,
+  reach: string,
+  replace: boolean,
+): Promise<ServiceWorkerRegistration | undefined> {
   const wanted = new URL(url, document.baseURI).href
   const near = await navigator.serviceWorker.getRegistration()
   // The narrowest scope takes the page.
   if (near && near.scope.length > reach.length) throw narrower(near, reach)
-  if (near?.scope !== reach || replace) return
+  if (near?.scope !== reach) return undefined
+  if (replace) return near
   for (const worker of [near.active, near.waiting, near.installing]) {
     if (worker && worker.scriptURL !== wanted && !(await isOfOurs(worker))) throw foreign(worker, reach)
   }
+  return near
 }
 
 function foreign({ scriptURL }: ServiceWorker, reach: string): V1Error {

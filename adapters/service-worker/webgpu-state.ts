@@ -9,7 +9,7 @@ export interface WebGpuFinding {
   readonly explanation: string
 }
 
-const CPU = "Models run on this device's processor instead: the same answers, but slower, so take a small model."
+const CPU = "Models run on this device's processor instead: the same answers, but slower, so choose a small model."
 
 /** What the page can tell about WebGPU before any model is loaded; the models' metadata names the device that was taken. */
 export async function findWebGpu(): Promise<WebGpuFinding> {

@@ -50,10 +50,10 @@ export async function agree(file: string, contents: Buffer, settings: readonly S
   note(`${file} was found in this folder, and asks for more than settings:`)
   for (const each of effects) note(`  ${each}`)
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new Fault(`Nobody can confirm this here. To use it, name the file: --config ${shown(file)}`)
+    throw new Fault(`This cannot be confirmed without a terminal. To use it, name the file: --config ${shown(file)}`)
   }
   if (!(await saysYes(paint('bold', 'Go on, now and whenever the file is as it is? (y/N) ')))) {
-    throw new Fault('Not agreed to. Nothing was done.')
+    throw new Fault('Not confirmed. Nothing was done.')
   }
   remember(file, hash)
 }

@@ -52,7 +52,7 @@ function counts(least: number, most: number): (value: string) => number[] {
 function parts(value: string): BenchPart[] {
   return value.split(',').map((name) => {
     const part = PARTS.find((known) => known === name)
-    if (part === undefined) throw new InvalidArgumentError(`Choose of ${PARTS.join(',')}.`)
+    if (part === undefined) throw new InvalidArgumentError(`Choose from ${PARTS.join(', ')}.`)
     return part
   })
 }

@@ -25,7 +25,7 @@ const FEW = 50
 
 /** Why examples may determine no temperature. */
 const UNDETERMINED = {
-  none: 'What the model believes has nothing to do with what is right: no temperature mends that. Take another model.',
+  none: 'How sure the model is has nothing to do with whether it is right, and no temperature changes that. Choose another model.',
   more: 'All answers are right, however sure they are: harder examples are needed to fit a temperature.',
 } as const
 
@@ -53,7 +53,7 @@ export async function calibrate(options: CalibrateOptions): Promise<void> {
     const after = { title, reliability: reliabilityOf(temperedAnswers(answers, temperature)) }
     process.stdout.write(printed(after))
     if (answers.length < FEW)
-      note(`Fitted on ${answers.length} answers only: take ${FEW} or more before you rely on it.`)
+      note(`Fitted on ${answers.length} answers only: use ${FEW} or more before you rely on it.`)
     if (svg) await writeFile(svg, drawn(model, [before, after]))
     if (dryRun) return
     const { accuracy, ece } = before.reliability
@@ -76,7 +76,7 @@ async function measureExtractions(
   if (examples.length === 0) return
   const values: SureValue[] = []
   for (const example of examples) values.push(...(await sureValues(v1, model, example)))
-  if (values.length === 0) throw new Fault('The model told of no value how sure it is.', 1)
+  if (values.length === 0) throw new Fault('The model did not say of any value how sure it is.', 1)
   const sureness = surenessOf(values)
   process.stdout.write(`${model}, ${values.length} values of ${examples.length} texts\n${spelledSureness(sureness)}`)
   if (svg) await writeFile(svg, drawn(model, [{ title: 'Values', reliability: sureness.reliability }]))

@@ -62,12 +62,12 @@ const COMMANDS = new Map<string, ChatCommand>([
     'undo',
     {
       takes: '',
-      about: 'take back the last question and its answer',
+      about: 'remove the last question and its answer',
       run(talk) {
         const last = talk.history.findLastIndex(({ role }) => role === 'user')
         if (last < 0) return 'Nothing was said.'
         talk.history = talk.history.slice(0, last)
-        return 'Taken back.'
+        return 'The last question and its answer are removed.'
       },
     },
   ],

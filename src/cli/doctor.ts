@@ -107,7 +107,7 @@ async function gpuPackage(): Promise<Pick<Finding, 'state' | 'says'>> {
     if ((await lookForAdapter()) === undefined) await importWebgpu()
     return { state: 'ok', says: 'the package webgpu is installed' }
   } catch {
-    return { state: 'so', says: 'not installed: npm install webgpu, where there is a graphics processor' }
+    return { state: 'so', says: 'not installed: npm install webgpu, if there is a graphics processor' }
   }
 }
 

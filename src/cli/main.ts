@@ -72,7 +72,11 @@ function program(): Command {
     .option('-k, --key <key>', 'a key that clients must send, where other users may see it; repeatable', keys)
     .option('--key-file <file>', 'keys that clients must send, one a line; or set LOCAL_V1_KEY or LOCAL_V1_KEYS')
     .option('--cors <origin>', 'a web origin that may call; repeatable', origins)
-    .option('--allow-host <name>', 'a host name it is reached by, behind a proxy or tunnel here; repeatable', collect)
+    .option(
+      '--allow-host <name>',
+      'a host name that clients reach it by, through a proxy or tunnel; repeatable',
+      collect,
+    )
     .option('--alias <name=id>', 'another name for a model: gpt-4o-mini=local-v1/nano; repeatable', aliases)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
     .option(
@@ -83,9 +87,9 @@ function program(): Command {
     .option('--no-responses', 'keep responses only where a request says store: true')
     .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
     .option('--max-in-flight <number>', 'how many requests a model works on at once', count(1, 1000), 8)
-    .option('--queue <number>', 'how many more may wait', count(0, 100_000), 100)
+    .option('--queue <number>', 'how many more requests may wait', count(0, 100_000), 100)
     .option('--timeout <seconds>', 'the longest that a request may take; 0: no limit', count(0, 86_400), 600)
-    .option('--stall <seconds>', 'how long a client may read nothing of a stream; 0: no limit', count(0, 86_400), 30)
+    .option('--stall <seconds>', 'how long a client may stop reading a stream; 0: no limit', count(0, 86_400), 30)
     .option('--grace <seconds>', 'how long running answers may still take after a signal', decimal(0, 3600), 4)
     .option('--calibrated', 'decisions by fitted temperatures, where a request does not say (local-v1 calibrate)')
     .option('--ollama', "Ollama's interface beside OpenAI's, for its clients as they come")
@@ -98,7 +102,7 @@ function program(): Command {
     .argument('[text...]', 'what to say; without it, a conversation (or what comes on standard input)')
     .option('-s, --system <text>', 'instructions for the model')
     .option('--schema <file>', 'a JSON Schema that the answer must satisfy')
-    .option('--max-tokens <number>', 'the most tokens of an answer', count(1, 1_000_000))
+    .option('--max-tokens <number>', 'the most tokens in an answer', count(1, 1_000_000))
     .option('--temperature <number>', 'from 0 to 2', decimal(0, 2))
     .addHelpText('after', EXAMPLES.chat)
     .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
@@ -122,9 +126,9 @@ function program(): Command {
     .argument('<schema>', 'a JSON Schema, or fields by name: { "total": { "type": "number" }, ... }')
     .argument(
       '[files...]',
-      'the text; without it, or as -, what comes on standard input; of several, a line of JSON each',
+      'the text; without it, or as -, what comes on standard input; of several files, a line of JSON each',
     )
-    .option('--evidence', 'with how sure the model is of each value, and where the text says it; fields have it anyway')
+    .option('--evidence', 'say how sure the model is of each value, and where the text says it; fields always do')
     .option('--quote', 'strings stand in the text, word for word')
     .option('--instructions <text>', 'what to do with the text')
     .option('--reference-date <date>', 'fields: what "tomorrow" is told from, YYYY-MM-DD')
@@ -163,8 +167,8 @@ function program(): Command {
     .description(
       'whether it is enforced exactly, which parts are not and why, and what it costs; exit code 1 if refused',
     )
-    .option('-n, --examples <number>', 'so many random documents', count(0, 1000), 0)
-    .option('--seed <number>', 'for the same ones again', count(0, 2 ** 32 - 1), 0)
+    .option('-n, --examples <number>', 'how many random documents to print', count(0, 1000), 0)
+    .option('--seed <number>', 'a number that brings the same documents again', count(0, 2 ** 32 - 1), 0)
     .option('--json', 'as JSON')
     .action(async (file: string, options) => (await import('./schema.js')).checkSchema(file, options))
 
@@ -172,7 +176,7 @@ function program(): Command {
     .command('doctor')
     .description('check what decides whether models run here, and how')
     .option('--cache <folder>', 'where downloaded models are kept')
-    .option('--url <page>', 'a page of yours, whose headers are looked at too')
+    .option('--url <page>', 'a page of yours, whose headers are checked too')
     .option('--json', 'as JSON')
     .action(async (options) => (await import('./doctor.js')).doctor(options, __VERSION__))
 
@@ -204,7 +208,7 @@ function withModels(models: Command): void {
   kept(models.command('fits').argument('[names...]', 'models as serve takes them; none: all on this machine'))
     .description('whether they would run here and how fast, without a download')
     .addOption(new Option('--device <name>', 'where').choices(['auto', 'webgpu', 'cpu']).default('auto'))
-    .option('--context <tokens>', 'the longest sequence', count(1, 10_000_000))
+    .option('--context <tokens>', 'the longest context, in tokens', count(1, 10_000_000))
     .addOption(cacheTypeOption())
     .action(async (names: string[], options) => (await import('./models.js')).fits(names, options))
   kept(models.command('verify').argument('[names...]', 'models as serve takes them; none: all on this machine'))
@@ -212,11 +216,11 @@ function withModels(models: Command): void {
     .action(async (names: string[], options) => (await import('./models.js')).verifyModels(names, options))
   kept(models.command('remove').argument('[id]', 'a Hugging Face id'))
     .description('delete a downloaded model, or the least recently used ones')
-    .option('--least-used <size>', 'the least recently used ones, until so much is free again: 2GB', size)
+    .option('--least-used <size>', 'the least recently used ones, until this much is free: 2GB', size)
     .action(async (id: string | undefined, options) => {
       const { remove, removeLeastUsed } = await import('./models.js')
       if ((id === undefined) === (options.leastUsed === undefined)) {
-        throw new Fault('Say which model is to be removed, or --least-used with a size.')
+        throw new Fault('Name the model to remove, or give --least-used with a size.')
       }
       await (id === undefined ? removeLeastUsed(options.leastUsed, options) : remove(id, options))
     })

@@ -207,7 +207,7 @@ export async function removeLeastUsed(bytes: number, options: CacheOptions): Pro
     note(`${name} is removed: ${megabytes(bytes)} are free again${used}.`)
   }
   const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
-  if (freed < bytes) throw new Fault(`Only ${megabytes(freed)} were taken by models that were downloaded here.`, 1)
+  if (freed < bytes) throw new Fault(`Only ${megabytes(freed)} are used by models that were downloaded here.`, 1)
 }
 
 function checkId(id: string): void {

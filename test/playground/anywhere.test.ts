@@ -179,7 +179,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await other.goto(`${url}#/decisions/spam`)
     await other.reload()
     await other.locator('body.ready').waitFor()
-    expect(await other.getByLabel('Text to judge').inputValue()).toMatch(/^Win a free phone/)
+    expect(await other.getByLabel('Text to decide about').inputValue()).toMatch(/^Win a free phone/)
     await page.context().close()
   })
 })

@@ -197,7 +197,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await body.inputValue()).toContain('"mine"')
     await button('Tools').click()
     expect(await body.inputValue()).toContain('get_weather')
-    await page.locator('#request-aside').getByRole('button', { name: 'Bring it back' }).click()
+    await page.locator('#request-aside').getByRole('button', { name: 'Restore' }).click()
     expect(await body.inputValue()).toContain('"mine"')
     await button('Tools').click()
     await page.locator('#request-aside').getByRole('button', { name: 'Discard' }).click()

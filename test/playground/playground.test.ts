@@ -109,7 +109,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
   test('tells how fast a model of the list would be, and downloads nothing of it', async () => {
     await chosen('mlc-ai/Qwen3-0.6B-q4f16_1-MLC').check()
-    await page.getByRole('button', { name: 'How fast here: Qwen3 0.6B' }).click()
+    await page.getByRole('button', { name: 'Estimate speed: Qwen3 0.6B' }).click()
     await fits()
     const found = page.locator('#add-model-found')
     expect(await found.textContent()).toMatch(/to download.*of memory.*tokens a second/)
@@ -299,7 +299,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await text.inputValue()).toMatch(/^Invoice/)
     await button('Ticket').click()
     await picture('15-aside')
-    await button('Bring it back').click()
+    await button('Restore').click()
     expect(await text.inputValue()).toBe('An edit of mine.')
     expect(await page.locator('#put-aside').isVisible()).toBe(false)
     await button('Meeting').click()
@@ -307,14 +307,14 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
   test('makes a schema from an example, and by a form', async () => {
     await page.getByText('From an example', { exact: true }).click()
-    const document = page.getByLabel('A document as you want them')
+    const document = page.getByLabel('Example document')
     await document.fill('{ "name": ')
-    await button('Make the schema').click()
+    await button('Create schema').click()
     expect(await page.locator('.example-form .field-error').textContent()).toContain('not JSON')
     await document.fill('{ "name": "Ada", "born": "1815-12-10", "children": [{ "name": "Byron", "age": 3 }] }')
     await picture('16-example')
     expect(await barriers(page)).toEqual([])
-    await button('Make the schema').click()
+    await button('Create schema').click()
     const made = compile(JSON.parse(await schema().inputValue()))
     expect(made.accepts('{"name":"Lea","born":"2001-02-03","children":[]}')).toBe(true)
     expect(made.accepts('{"name":"Lea","born":"today","children":[]}')).toBe(false)
@@ -325,7 +325,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Name of field 3.2').fill('years')
     await button('Add a field to group 3').click()
     await page.getByLabel('Name of field 3.3').fill('pet')
-    await page.getByLabel('May be missing of field 3.3').check()
+    await page.getByLabel('Optional of field 3.3').check()
     await picture('17-form-nested')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
@@ -337,7 +337,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await schema().fill('{ "type": "object", "minProperties": 1 }')
     await page.getByText('Form', { exact: true }).click()
     expect(await page.locator('#schema-place .notice').textContent()).toContain('too complex for the form')
-    await button('Start a new one').click()
+    await button('Start a new schema').click()
     await page.getByLabel('Name of field 1').fill('topic')
     await button('Add a field').click()
     await page.getByLabel('Name of field 2').fill('urgency')
@@ -366,6 +366,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await other.goto(link)
     await other.locator('body.ready').waitFor()
     expect(await other.getByLabel('Text', { exact: true }).inputValue()).toBe('A text to share.')
+    // Whoever opens it sees at once what was meant: it is answered before anybody has pressed anything.
+    await other.locator('#answer[aria-busy="false"] .tokens .forced').first().waitFor()
     expect(new URL(other.url()).hash).toBe('')
     const packed = new URL(link).hash.slice('#share='.length)
     expect(asked.filter((url) => url.includes(packed.slice(0, 20)) && !url.includes('#'))).toEqual([])
@@ -404,14 +406,14 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     // What the chosen model cannot do is not offered; whoever asks for it all the same is told what to do.
     expect(await page.locator('#request-samples').getByRole('button').allTextContents()).not.toContain('Embeddings')
     expect(await page.locator('#request-samples').getByRole('button', { name: 'Embeddings' }).isVisible()).toBe(false)
-    await page.getByLabel('POST, under /v1').fill('/embeddings')
+    await page.getByLabel('POST to /v1').fill('/embeddings')
     await page.getByLabel('Body').fill('{ "model": "local-v1/nano", "input": "a kettle" }')
     await button('Send').click()
     await answer.getByRole('button').waitFor()
     expect(await answer.getByRole('alert').count()).toBe(1)
     expect(await answer.getByRole('button').textContent()).toBe('Choose another model')
     // To think is a hint, which a model that does not think answers without.
-    await page.getByLabel('POST, under /v1').fill('/chat/completions')
+    await page.getByLabel('POST to /v1').fill('/chat/completions')
     const thinking = { chat_template_kwargs: { enable_thinking: true }, max_tokens: 20, temperature: 0 }
     const messages = [{ role: 'user', content: 'Hello!' }]
     await page.getByLabel('Body').fill(JSON.stringify({ model: 'local-v1/nano', messages, ...thinking }))
@@ -450,7 +452,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
   test('adds any model of the hub, once it was looked up', async () => {
     await page.getByRole('tab', { name: 'Structured' }).click()
-    const id = page.getByLabel('Another model')
+    const id = page.getByLabel('Add another model')
     await id.fill('nobody')
     await button('Check').click()
     expect(await page.locator('#add-model-found').textContent()).toContain('owner/name')
@@ -491,7 +493,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await fits()
     expect(await found.textContent()).toMatch(/local\/small.*on this computer/)
     await picture('21-file')
-    await button('Keep and add').click()
+    await button('Save and add').click()
     await chosen('local/small').waitFor()
     expect(await chosen('local/small').isChecked()).toBe(true)
     await page.getByRole('button', { name: 'Load: small' }).click()
@@ -662,7 +664,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await page.locator('#answer .field.done').count()).toBeGreaterThan(0)
     expect(await page.locator('#answer .field:not(.done)').count()).toBe(0)
     // What would have to be downloaded says so, without the address of its hub.
-    await page.getByLabel('Another model').fill('someone/other-MLC')
+    await page.getByLabel('Add another model').fill('someone/other-MLC')
     await button('Check').click()
     const told = page.locator('#add-model-found').getByRole('alert')
     expect(await told.textContent()).toMatch(/^(This device is offline|The model cannot be downloaded now)/)

@@ -64,7 +64,7 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
       )
 
   test('drafts its columns from a sentence', async () => {
-    const sentence = page.getByLabel('What do you want to know of each text?')
+    const sentence = page.getByLabel('What do you want to know about each text?')
     await sentence.fill('From each review: the author, the product, the mood (good, bad), how many stars')
     await sentence.press('Enter')
     const columns = page.locator('#table-columns').locator('input:not(.form-options), select, .form-options')
@@ -155,7 +155,7 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
   })
 
   test('has of a thousand rows those as elements that are seen', async () => {
-    const field = page.getByLabel('Texts, a line each')
+    const field = page.getByLabel('Texts, one per line')
     await field.fill(Array.from({ length: 1000 }, (_, i) => `Text ${i}: Ana gives the chair 3 of 5 stars.`).join('\n'))
     await expect.poll(() => page.locator('#table-count').textContent()).toBe('1,000 texts')
     expect(await page.locator('.grid tbody tr').count()).toBeLessThan(60)
@@ -180,11 +180,11 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     await page.reload()
     await page.locator('body.ready').waitFor()
     expect(await page.locator('.grid thead th').allTextContents()).toContain('priority')
-    await button('Bring it back').click()
+    await button('Restore').click()
     await expect.poll(() => page.locator('#table-count').textContent()).toBe('1,000 texts')
     await button('Tickets').click()
     await button('Discard').click()
-    expect(await button('Bring it back').count()).toBe(0)
+    expect(await button('Restore').count()).toBe(0)
   })
 
   test(

@@ -48,8 +48,8 @@ export async function buildPlayground({
   // The CPU device's threads: a file beside the script that starts them.
   const team = join(root, 'src/engines/webgpu/cpu/cpu-worker.ts')
   await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
-  // What links unfold to is for others.
-  const files = (await filesOf(out)).filter((file) => file !== PICTURE)
+  // What links unfold to is for others; the model is kept by who loads it.
+  const files = (await filesOf(out)).filter((file) => file !== PICTURE && !file.startsWith('models/'))
   await bundle({
     ...common,
     entryPoints: { v1: 'worker/v1.ts' },

@@ -59,7 +59,7 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
     const { kind, text } = verdictOn(found, machine)
     const isFile = typeof wanted !== 'string'
     const size = isFile || found.leftBytes === 0 ? '' : `, ${bytes(found.leftBytes)}`
-    const adding = button(`${isFile ? 'Keep and add' : 'Add'}${size}`, () => void add(found, wanted, how), {
+    const adding = button(`${isFile ? 'Save and add' : 'Add'}${size}`, () => void add(found, wanted, how), {
       class: 'small',
     })
     const [other] = found.instead
@@ -152,7 +152,7 @@ function takeFiles(form: HTMLElement, take: (files: readonly File[]) => void): v
     form.scrollIntoView({ block: 'nearest' })
     take(files)
   }
-  const choose = button('GGUF file from disk', () => chooser.click(), { class: 'small' })
+  const choose = button('Choose a GGUF file', () => chooser.click(), { class: 'small' })
   form.querySelector('.add-model-ways')?.append(choose)
   chooser.addEventListener('change', () => {
     given([...(chooser.files ?? [])])

@@ -225,12 +225,12 @@ export function askAt(path: string, body?: object, signal?: AbortSignal): Promis
 }
 
 async function send(path: string, init?: RequestInit): Promise<Response> {
-  if (!onDevice) throw new Error('The engine is not there yet.')
+  if (!onDevice) throw new Error('The worker that runs the model has not started yet.')
   const response = await onDevice(path, init)
   if (response.ok) return response
   const body = (await response.json().catch(() => undefined)) as { error?: ErrorBody } | undefined
   const unknown = {
-    message: `Something other than /v1 answered, with status ${response.status}.`,
+    message: `What answered is not /v1 (status ${response.status}).`,
     code: null,
     param: null,
   }

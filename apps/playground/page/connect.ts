@@ -26,7 +26,7 @@ export function connect(onProgress: (model: string, load: LoadProgress) => void)
   return document.documentElement.dataset.place === 'server' ? toServer() : toPage(onProgress)
 }
 
-const NO_ROOM = 'This browser stores too little for this page to work offline. Everything else works.'
+export const NO_ROOM = 'This browser stores too little for this page to work offline. Everything else works.'
 
 async function toPage(onProgress: (model: string, load: LoadProgress) => void): Promise<Connection> {
   const installed = await install({

@@ -57,7 +57,8 @@ export class DeviceBenchView {
   #draw(result: DeviceResult | undefined): void {
     const shown = [...(result ? [result] : []), ...(this.#other ? [this.#other] : [])]
     if (shown.length === 0) {
-      const what = 'Reading, writing and strict JSON with the chosen model, in half a minute. Nothing is sent anywhere.'
+      const what =
+        'Measures reading, writing and strict JSON with the chosen model. It takes half a minute, and nothing is sent anywhere.'
       const { selected, current } = this.#models
       const on = current?.metadata?.device_name
       this.#place.replaceChildren(

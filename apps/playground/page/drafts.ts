@@ -73,7 +73,7 @@ export function asideView<Draft extends object>(
     after()
   }
   const back = button(
-    'Bring it back',
+    'Restore',
     () => {
       const draft = drafts.bringBack()
       if (draft) show(draft)
@@ -89,7 +89,7 @@ export function asideView<Draft extends object>(
     },
     { class: 'quiet small' },
   )
-  place.append(el('span', {}, 'Your earlier text was put aside.'), el('div', { class: 'actions' }, back, discard))
+  place.append(el('span', {}, 'Your earlier text was set aside.'), el('div', { class: 'actions' }, back, discard))
   const draw = () => {
     place.hidden = drafts.aside === undefined
   }

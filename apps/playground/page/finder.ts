@@ -24,7 +24,7 @@ const REST_MS = 60_000
 /** In this page: a worker looks, and the list of added models is kept beside the downloads. */
 export class PageFinder implements Finder {
   readonly takesFiles = true
-  readonly names = 'owner/name, owner/name:Q4_K_M or owner/name/file.gguf, at Hugging Face'
+  readonly names = 'From Hugging Face: owner/name, owner/name:Q4_K_M or owner/name/file.gguf'
   readonly here = []
   readonly #free: number | undefined
   #worker: Worker | undefined

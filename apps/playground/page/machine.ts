@@ -47,7 +47,7 @@ export function adviceFor({ metadata = {}, offered }: Model, machine: Machine): 
   const where =
     device === 'webgpu' || (device === undefined && machine.webgpu) ? 'the graphics processor' : 'the processor'
   if (loaded) return { kind: 'good', text: `Running on ${where}${machine.elsewhere ? ' of the server' : ''}.` }
-  if (machine.elsewhere && !offered) return { kind: 'good', text: 'The server loads it with its first request.' }
+  if (machine.elsewhere && !offered) return { kind: 'good', text: 'The server loads it on the first request.' }
   if (memory !== undefined && machine.free !== undefined && memory > machine.free) {
     const text = `The server has ${bytes(machine.free)} of memory free, and the model takes ${bytes(memory)}.`
     return { kind: 'bad', text }

@@ -4,7 +4,7 @@ import { placeIn } from './address.js'
 import { ApiError } from './api.js'
 import { ChatView } from './chat-view.js'
 import { connectCodeDialog } from './code-dialog.js'
-import { type Connection, connect } from './connect.js'
+import { type Connection, connect, NO_ROOM } from './connect.js'
 import { DecisionsView } from './decisions-view.js'
 import { asResult } from './device-bench.js'
 import { DeviceBenchView } from './device-bench-view.js'
@@ -50,7 +50,11 @@ async function start(): Promise<void> {
   const connection = await connect((model, load) => models.hear(model, load))
   sayWhatThisIs(connection)
   models.managed = connection.place === 'page'
+  // The embedded model is what most begin with: it loads while the page is made.
+  const isFirst = models.managed && (settings().model === '' || settings().model === NANO)
+  const nano = isFirst ? models.load(NANO).catch(() => {}) : undefined
   await listed(models)
+  sayLimits(connection, models)
   const first = connection.place === 'page' ? NANO : (models.list[0]?.id ?? '')
   const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : first
   models.select(wanted)
@@ -81,9 +85,8 @@ async function start(): Promise<void> {
   document.querySelector('.layout')?.removeAttribute('inert')
   link.tell()
   void table.begin()
-  // The embedded model is here already: it is ready before anybody has read the page.
   if (wanted !== NANO) return
-  if (models.managed) await models.load(NANO).catch(() => {})
+  await nano
   if (settings().mode === 'structured' && models.current?.metadata?.loaded) await structured.introduce()
 }
 
@@ -119,7 +122,7 @@ async function offering(models: Models, server: ServerFinder): Promise<Pick<Mach
   return { webgpu: models.list.some(({ metadata }) => metadata?.device === 'webgpu'), free: server.free }
 }
 
-function sayWhatThisIs({ place, upstream, limits }: Connection): void {
+function sayWhatThisIs({ place, upstream }: Connection): void {
   const where = place === 'page' ? 'in this page, on this device' : `on the machine that serves this page`
   const leaves =
     upstream === undefined
@@ -128,10 +131,16 @@ function sayWhatThisIs({ place, upstream, limits }: Connection): void {
         : 'nothing you write goes anywhere else.'
       : `what it cannot answer goes on to ${upstream}.`
   byId('what', HTMLElement).textContent = `A language model ${where}, behind OpenAI's API: ${leaves}`
-  const told = byId('limits', HTMLElement)
-  told.hidden = limits === undefined
-  told.textContent = limits ?? ''
   byId('chat-where', HTMLElement).textContent = `The model runs ${where}: ${leaves}`
+}
+
+/** What is lost here; without room for the embedded model, its page alone works without a network. */
+function sayLimits({ place, limits, machine: { storage } }: Connection, { list }: Models): void {
+  const { kept, download_bytes = 0 } = list.find(({ id }) => id === NANO)?.metadata ?? {}
+  const isTooLittle = place === 'page' && !kept && storage !== undefined && download_bytes > storage
+  const told = byId('limits', HTMLElement)
+  told.textContent = limits ?? (isTooLittle ? NO_ROOM : '')
+  told.hidden = told.textContent === ''
 }
 
 /** On a phone the models and settings stand above the work: closed until they are wanted. */

@@ -105,7 +105,7 @@ export class ModelRow {
     const from = aboutModel(this.#id)?.from
     const look = this.#look
     if (!look || from === undefined || this.#id === NANO) return []
-    const label = 'How fast here'
+    const label = 'Estimate speed'
     return [button(label, () => look(from), { class: 'small', 'aria-label': `${label}: ${nameOf(this.#id)}` })]
   }
 

@@ -59,7 +59,7 @@ export const requestSamples: readonly RequestSample[] = [
     name: 'Thinking',
     path: '/chat/completions',
     needs: 'thinking',
-    about: 'Models that think first return their thoughts apart from the answer, in reasoning_content.',
+    about: 'Models that think first return their thoughts separately, in reasoning_content.',
     body: (model) => ({
       model,
       messages: [{ role: 'user', content: 'A bat and a ball cost 1.10 together. The bat costs 1 more. And the ball?' }],

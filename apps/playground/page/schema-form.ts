@@ -87,7 +87,7 @@ export class SchemaForm {
       kind,
       remove,
       field.kind === 'choice' && options,
-      this.#what === 'field' && this.#missing(field, label('May be missing')),
+      this.#what === 'field' && this.#missing(field, label('Optional')),
       within &&
         el('div', { class: 'form-group', role: 'group', 'aria-label': `Fields of ${field.name || place}` }, ...within),
     )
@@ -97,7 +97,7 @@ export class SchemaForm {
     const box = el('input', { type: 'checkbox', 'aria-label': label })
     box.checked = field.optional === true
     box.addEventListener('change', () => this.#set(field, { optional: box.checked }))
-    return el('label', { class: 'check form-optional' }, box, 'may be missing')
+    return el('label', { class: 'check form-optional' }, box, 'optional')
   }
 
   #set(field: FormField, change: Partial<FormField>): void {

@@ -46,7 +46,7 @@ export class SchemaMaker {
       return
     }
     // It would be lost: nobody is to find that out afterwards.
-    const anew = button('Start a new one', () => {
+    const anew = button('Start a new schema', () => {
       this.#form.show([{ name: '', kind: 'text', options: '' }])
       this.#formPlace.replaceChildren(this.#form.element)
       this.#form.element.querySelector('input')?.focus()
@@ -69,7 +69,7 @@ export class SchemaMaker {
     area.addEventListener('input', () => {
       fault.hidden = true
     })
-    const make = button('Make the schema', () => {
+    const make = button('Create schema', () => {
       const wrong = syntaxFault(area.value)
       fault.hidden = wrong === undefined
       fault.textContent = wrong?.message ?? ''
@@ -77,7 +77,7 @@ export class SchemaMaker {
       this.#write(schemaFromExample(JSON.parse(area.value)))
       this.show('json')
     })
-    const label = el('label', { for: 'example-document' }, 'A document as you want them')
+    const label = el('label', { for: 'example-document' }, 'Example document')
     return el('div', { class: 'example-form', hidden: true }, label, area, fault, el('div', { class: 'actions' }, make))
   }
 

@@ -7,7 +7,7 @@ import type { Offers } from './models.js'
 /** At the server that the page came from, which knows the models of its machine: Ollama's, LM Studio's, its own. */
 export class ServerFinder implements Finder {
   readonly takesFiles = false
-  readonly names = 'ollama:name:tag, lmstudio:owner/name, or owner/name:Q4_K_M at Hugging Face'
+  readonly names = 'ollama:name:tag, lmstudio:owner/name, or owner/name:Q4_K_M from Hugging Face'
   readonly here: Finder['here']
   /** Bytes of memory that models may take there. */
   readonly free: number | undefined

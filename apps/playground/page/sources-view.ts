@@ -165,7 +165,7 @@ function notesOf(leaf: Leaf, { source, runner_up: other, p_null: absent }: Evide
   if (source && source.message !== message) notes.push('in the instructions')
   if (!source && (leaf.kind === 'boolean' || leaf.kind === 'null')) notes.push('no words of its own')
   else if (!source) notes.push('not in the text')
-  if (other) notes.push(`else ${String(other.value ?? 'none')}, ${likelihood(other.probability)}`)
+  if (other) notes.push(`or ${String(other.value ?? 'none')}, ${likelihood(other.probability)}`)
   if (absent !== undefined && leaf.kind !== 'null') notes.push(`no value: ${likelihood(absent)}`)
   return [notes.join(' · ')]
 }

@@ -45,8 +45,8 @@ export class StructuredView {
   #name = 'document'
   readonly #sources = new SourcesView()
   #view: 'fields' | 'tokens' | 'sources' = 'tokens'
-  /** Nobody has written anything yet. */
-  #isExample = false
+  /** Nobody has written anything here yet: it is an example, or what a link holds. */
+  #isFresh = false
   #generation: Generation | undefined
   /** What it answers: the fields may have changed since. */
   #asked: ChatBody | undefined
@@ -89,21 +89,23 @@ export class StructuredView {
     byId('structured', HTMLElement).addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !this.#busy) void this.#start()
     })
-    if (shared) this.#replace(shared)
-    else {
+    if (shared) {
+      this.#replace(shared)
+      this.#isFresh = true
+    } else {
       const wanted = exampleOf(wantedExample('structured'))
       const { current } = this.#drafts
       if (wanted && current?.name !== wanted.name.toLowerCase()) this.#load(wanted)
       else if (current) this.#show(current)
       else this.#load(examples[0]!)
-      this.#isExample = !this.#drafts.edited
+      this.#isFresh = !this.#drafts.edited
     }
     this.#showAside()
   }
 
-  /** Who has written nothing here sees at once what this does: the example, answered. */
+  /** Who has written nothing here sees at once what this does: the example answered, or what was sent. */
   async introduce(): Promise<void> {
-    if (this.#isExample && !this.#busy && this.#generation === undefined) await this.#start(false)
+    if (this.#isFresh && !this.#busy && this.#generation === undefined) await this.#start(false)
   }
 
   #chip(example: Example): HTMLElement {

@@ -395,7 +395,7 @@ export class TableView {
       el(
         'p',
         { class: 'table-facts', id: 'table-facts' },
-        this.#drafting ? 'The model drafts the columns.' : facts.join(' · '),
+        this.#drafting ? 'The model is drafting the columns.' : facts.join(' · '),
       ),
       ...(this.#hasAside && !this.#filling ? [this.#asideView()] : []),
     )
@@ -427,11 +427,11 @@ export class TableView {
     return el(
       'div',
       { class: 'notice aside' },
-      el('span', {}, 'Your table was put aside.'),
+      el('span', {}, 'Your table was set aside.'),
       el(
         'div',
         { class: 'actions' },
-        button('Bring it back', () => void back(), { class: 'small' }),
+        button('Restore', () => void back(), { class: 'small' }),
         button('Discard', discard, { class: 'quiet small' }),
       ),
     )
