@@ -58,12 +58,15 @@ export function authenticator(keys: Keys): Authenticate {
     throw new TypeError('keys: a key holds what no header can carry: only visible ASCII, without spaces.')
   }
   const ring = new KeyRing(list)
-  let callers: Promise<Caller[]> | Caller[] = Promise.all(list.map(callerOf))
-  return async (request) => {
+  let known: Caller[] | undefined
+  const callers = Promise.all(list.map(callerOf)).then((all) => {
+    known = all
+    return all
+  })
+  return (request) => {
     const found = ring.placeOf(bearerKey(request))
     if (found < 0) refuseKey()
-    if (!Array.isArray(callers)) callers = await callers
-    return callers[found]!
+    return known?.[found] ?? callers.then((all) => all[found]!)
   }
 }
 

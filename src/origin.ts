@@ -1,5 +1,5 @@
 import { V1Error } from './errors.js'
-import { urlOf } from './request-url.js'
+import { type RequestUrl, urlOf } from './request-url.js'
 
 /**
  * What a listener knows of a connection and a `Request` does not say: `{ localAddress: socket.localAddress }` in Node,
@@ -66,7 +66,12 @@ const isAllowed = (origin: string, cors: readonly string[]): boolean => cors.inc
  * Against DNS rebinding: a page on the web can give its own host name the address of this machine, and is then of the
  * same origin as a server here. What it cannot do is lie about the name.
  */
-export function checkOrigin(request: Request, url: URL, rules: OriginRules, info: ConnectionInfo | undefined): void {
+export function checkOrigin(
+  request: Request,
+  url: RequestUrl,
+  rules: OriginRules,
+  info: ConnectionInfo | undefined,
+): void {
   if (rules.hosts === 'any') return
   if (!rules.hosts && !isFromHere(request, info)) return
   const known = rules.hosts ? rules.hosts.some((host) => sameHost(host, url)) : isLoopback(url.hostname)
@@ -117,6 +122,7 @@ export function hostList(hosts: readonly string[] | 'any' | undefined): readonly
   })
 }
 
-const sameHost = (host: string, url: URL): boolean => host === url.hostname || host === `${url.hostname}:${portOf(url)}`
+const sameHost = (host: string, url: RequestUrl): boolean =>
+  host === url.hostname || host === `${url.hostname}:${portOf(url)}`
 
-const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')
+const portOf = ({ port, protocol }: RequestUrl): string => port || (protocol === 'https:' ? '443' : '80')

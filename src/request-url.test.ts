@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { pathOf } from './request-url.js'
+import { pathOf, requestUrlOf } from './request-url.js'
 import { chatRequest, errorOf, KEY, serviceOf } from './v1.test-helper.js'
 
 /** Hosts that a client may write and `URL` does not take. */
@@ -26,6 +26,68 @@ describe('a host that is none', () => {
       expect(match({ url: `http://${host}${path}` })).toBe(true)
     for (const path of ['', '/', '/app', '/v1x', '//v1/models', '/v1/../x'])
       expect(match({ url: `http://${host}${path}` })).toBe(false)
+  })
+})
+
+describe('the URL of a request', () => {
+  const parts = ({
+    protocol,
+    host,
+    hostname,
+    port,
+    pathname,
+    search,
+  }: Pick<URL, 'protocol' | 'host' | 'hostname' | 'port' | 'pathname' | 'search'>) => ({
+    protocol,
+    host,
+    hostname,
+    port,
+    pathname,
+    search,
+  })
+
+  it('is what URL makes of it, whichever came before', () => {
+    const origins = [
+      'http://a',
+      'http://a:80',
+      'http://a:8080',
+      'https://a',
+      'http://A',
+      'http://a.b',
+      'http://[::1]:1',
+      'app://a',
+    ]
+    const paths = [
+      '',
+      '/',
+      '/v1',
+      '/v1/models',
+      '/v1/../x',
+      '/v1//models',
+      '/v1/%2e',
+      '/v1?x',
+      '/v1#x',
+      '/v1\\x',
+      '/v1/ä',
+      '/v1/a b',
+      ':81/v1',
+      '@b/v1',
+      '.b/v1',
+      '/v1\n/x',
+    ]
+    const written = fc.tuple(fc.constantFrom(...origins), fc.constantFrom(...paths)).map((both) => both.join(''))
+    fc.assert(
+      fc.property(fc.array(written, { minLength: 2, maxLength: 6 }), (texts) => {
+        for (const text of texts) {
+          let url: URL | undefined
+          try {
+            url = new URL(text)
+          } catch {}
+          const found = requestUrlOf(text)
+          expect(found && parts(found)).toEqual(url && parts(url))
+        }
+      }),
+    )
   })
 })
 

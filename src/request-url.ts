@@ -10,6 +10,29 @@ export function urlOf(text: string): URL | undefined {
   }
 }
 
+/** What is asked of the URL of a request. */
+export type RequestUrl = Pick<URL, 'protocol' | 'host' | 'hostname' | 'port' | 'pathname' | 'search'>
+
+/** What is before the path of the last one: most requests come to one host. */
+let last: { readonly origin: string; readonly url: URL } | undefined
+
+/** A path that a URL writes as it stands. */
+const PLAIN = /^(?:\/[\w-]+)+$/
+
+/** `urlOf`, without taking apart what is known from the request before. */
+export function requestUrlOf(text: string): RequestUrl | undefined {
+  if (last && text.startsWith(last.origin)) {
+    const pathname = text.slice(last.origin.length)
+    if (PLAIN.test(pathname)) {
+      const { protocol, host, hostname, port } = last.url
+      return { protocol, host, hostname, port, pathname, search: '' }
+    }
+  }
+  const url = urlOf(text)
+  if (url !== undefined && text.startsWith(`${url.origin}/`)) last = { origin: url.origin, url }
+  return url
+}
+
 const SCHEME_AND_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\\]*/i
 
 /** The path of a request, whatever stands before it; undefined where there is none. */

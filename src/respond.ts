@@ -4,8 +4,9 @@ import type { Dialect, Method } from './endpoints.js'
 import type { Entrance } from './entrance.js'
 import { V1Error } from './errors.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
+import { byteLength } from './platform/bytes.js'
 import type { Projects } from './project.js'
-import { pathOf, urlOf } from './request-url.js'
+import { pathOf, type RequestUrl, requestUrlOf } from './request-url.js'
 import { errorHeaders, requestError } from './routes/failure.js'
 import { Json } from './routes/json.js'
 import type { FoundRoute, Router } from './routes/router.js'
@@ -24,8 +25,6 @@ export interface Door {
   readonly origins: OriginRules
 }
 
-const encoder = new TextEncoder()
-
 /** From a request to its answer: whatever happens on the way, the answer is one. */
 export async function respond(
   service: Service,
@@ -35,26 +34,24 @@ export async function respond(
 ): Promise<Response> {
   const began = performance.now()
   // First of all: what is done for one is little, and three hundred may have come at once.
-  await door.entrance.enter(door.lineOf(request))
+  const turn = door.entrance.enter(door.lineOf(request))
+  if (turn) await turn
   const id = requestId()
-  const url = urlOf(request.url)
+  const url = requestUrlOf(request.url)
   const path = url?.pathname ?? pathOf(request.url) ?? ''
   const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
   const toResponse = ({ status, body: given, headers }: Answered) => {
     const body = given instanceof Json ? given.sent(line.caller?.id) : given
     // What is whole says how long it is: servers send it in one piece, and clients know when they have all of it.
-    const bytes = typeof body === 'string' ? encoder.encode(body) : undefined
-    return new Response(request.method === 'HEAD' ? null : (bytes ?? body), {
-      status,
-      headers: {
-        'x-request-id': id,
-        ...(line.dialect && { [line.dialect.requestIdHeader]: id }),
-        'openai-processing-ms': String(Math.round(performance.now() - began)),
-        ...(bytes && { 'content-length': String(bytes.length) }),
-        ...corsHeaders(request, door.origins.cors),
-        ...headers,
-      },
-    })
+    const sent: Record<string, string> = {
+      'x-request-id': id,
+      'openai-processing-ms': String(Math.round(performance.now() - began)),
+    }
+    if (line.dialect) sent[line.dialect.requestIdHeader] = id
+    if (typeof body === 'string') sent['content-length'] = String(byteLength(body))
+    if (door.origins.cors.length > 0) Object.assign(sent, corsHeaders(request, door.origins.cors))
+    for (const name in headers) sent[name] = headers[name]!
+    return new Response(request.method === 'HEAD' ? null : body, { status, headers: sent })
   }
   try {
     const answered = await answer(service, door, request, url, id, info, line)
@@ -80,7 +77,7 @@ async function answer(
   service: Service,
   door: Door,
   request: Request,
-  url: URL | undefined,
+  url: RequestUrl | undefined,
   id: string,
   info: ConnectionInfo | undefined,
   line: LogLine,
@@ -90,7 +87,7 @@ async function answer(
   const found = findPlace(door, url.pathname)
   if (!found) throw unknownPath(request.method, url.pathname, door)
   const { allow } = found
-  line.dialect = [...found.endpoints.values()].find(({ dialect }) => dialect)?.dialect
+  line.dialect = found.dialect
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
   const endpoint = found.endpoints.get((request.method === 'HEAD' ? 'GET' : request.method) as Method)
   if (!endpoint) throw wrongMethod(request, url.pathname, allow)

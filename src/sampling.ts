@@ -60,9 +60,16 @@ export type DrawSettings = Pick<
 
 export const SAMPLING_NAMES = Object.keys(SAMPLING) as readonly SamplingName[]
 
-/** What it is in a table of values by name. */
-const valuesOf = <T>(of: (name: SamplingName, setting: SamplingSetting) => T) =>
-  Object.fromEntries(SAMPLING_NAMES.map((name) => [name, of(name, SAMPLING[name])])) as Record<SamplingName, T>
+/** Those that servers of open models alone know. */
+const LOCAL = SAMPLING_NAMES.filter((name) => SAMPLING[name].local)
+const COMMON = SAMPLING_NAMES.filter((name) => !SAMPLING[name].local)
+
+/** What it is in a table of values by name. In a loop, as every request is read by it. */
+function valuesOf<T>(of: (name: SamplingName, setting: SamplingSetting) => T): Record<SamplingName, T> {
+  const values = {} as Record<SamplingName, T>
+  for (const name of SAMPLING_NAMES) values[name] = of(name, SAMPLING[name])
+  return values
+}
 
 /** What draws as if nothing was asked for. */
 export const USUAL_SAMPLING = valuesOf((_, { usual }) => usual)
@@ -82,11 +89,12 @@ export function onTheWire(sampling: Sampling): Record<string, number> {
 
 /** What servers of open models alone know, and changes something. */
 export const localSampling = (sampling: Sampling): SamplingName[] =>
-  SAMPLING_NAMES.filter((name) => {
-    const { local, usual } = SAMPLING[name]
-    return local && sampling[name] !== undefined && sampling[name] !== usual
-  })
+  LOCAL.filter((name) => sampling[name] !== undefined && sampling[name] !== SAMPLING[name].usual)
 
 /** Without what servers of open models alone know. */
-export const commonSampling = (sampling: Sampling): Sampling =>
-  Object.fromEntries(Object.entries(sampling).filter(([name]) => !SAMPLING[name as SamplingName]?.local))
+export function commonSampling(sampling: Sampling): Sampling {
+  const { logitBias, seed } = sampling
+  const common: { -readonly [F in keyof Sampling]: Sampling[F] } = { logitBias, seed }
+  for (const name of COMMON) common[name] = sampling[name]
+  return common
+}

@@ -18,7 +18,9 @@ import { Bodies } from './routes/bodies.js'
 import { Loader } from './routes/loader.js'
 import { Metrics } from './routes/metrics.js'
 import { Router } from './routes/router.js'
+import { timedOut } from './routes/run.js'
 import type { Service } from './routes/service.js'
+import { Deadlines } from './stream/abort.js'
 import type { Formats, LayoutOption } from './structured/index.js'
 import type { UsageEvent, UsageLedger } from './usage/ledger.js'
 import { memoryUsage } from './usage/memory.js'
@@ -228,7 +230,7 @@ export function createV1(options: V1Options): V1 {
     log,
     bodyLimit,
     bodies: new Bodies(bodiesLimit),
-    timeoutMs: timeLimit('timeoutMs', options.timeoutMs ?? 600_000),
+    deadlines: new Deadlines(timeLimit('timeoutMs', options.timeoutMs ?? 600_000), timedOut),
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
     calibrated: options.calibrated ?? false,

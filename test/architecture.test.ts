@@ -191,7 +191,20 @@ const ROOMS: Readonly<Record<string, Room>> = {
   ollama: { holds: ['src/ollama'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },
   service: {
     holds: ['src/v1.ts', 'src/respond.ts', 'src/index.ts'],
-    imports: ['contract', 'structured', 'constraints', 'usage', 'wire', 'responses', 'door', 'routes'],
+    imports: [
+      ...[
+        'contract',
+        'platform',
+        'structured',
+        'constraints',
+        'stream',
+        'usage',
+        'wire',
+        'responses',
+        'door',
+        'routes',
+      ],
+    ],
   },
 
   // What stands around it.

@@ -14,3 +14,10 @@ export function base64(bytes: Uint8Array): string {
   for (const byte of bytes) binary += String.fromCharCode(byte)
   return btoa(binary)
 }
+
+const encoder = new TextEncoder()
+/** Node, Deno and Bun count without making the bytes. */
+const counted = (globalThis as { Buffer?: { byteLength(text: string): number } }).Buffer?.byteLength
+
+/** Of a text in UTF-8. */
+export const byteLength = (text: string): number => (counted ? counted(text) : encoder.encode(text).length)

@@ -2,12 +2,19 @@ import { CallerLines } from './caller-lines.js'
 import type { Slices } from './slices.js'
 
 let turn: (() => Promise<void>) | undefined
+let next: Promise<void> | undefined
 
 /**
  * Lets the event loop run once. A model on the CPU answers in microtasks alone, and would keep sockets, timers and abort
  * signals waiting until the whole answer is there.
  */
 export function breathe(): Promise<void> {
+  // Whoever asks before it comes waits for the same turn.
+  next ??= nextTurn()
+  return next
+}
+
+function nextTurn(): Promise<void> {
   turn ??= makeTurn()
   return turn()
 }
@@ -140,14 +147,25 @@ function slice<T>(work: Slices<T>): IteratorResult<void, T> {
 
 function makeTurn(): () => Promise<void> {
   const immediate = (globalThis as { setImmediate?: (callback: () => void) => unknown }).setImmediate
-  if (immediate !== undefined) return () => new Promise((resolve) => void immediate(resolve))
+  if (immediate !== undefined) {
+    return () =>
+      new Promise((resolve) => {
+        immediate(() => {
+          next = undefined
+          resolve()
+        })
+      })
+  }
   // A browser's timers wait four milliseconds; a message does not.
   const channel = new MessageChannel()
-  const waiting: (() => void)[] = []
-  channel.port1.onmessage = () => waiting.shift()?.()
+  let waiting: (() => void) | undefined
+  channel.port1.onmessage = () => {
+    next = undefined
+    waiting?.()
+  }
   return () =>
     new Promise((resolve) => {
-      waiting.push(resolve)
+      waiting = resolve
       channel.port2.postMessage(null)
     })
 }

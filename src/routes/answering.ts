@@ -100,7 +100,11 @@ function notKept({ log }: Service, id: string, error: unknown): void {
 async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constrained): Promise<Part | undefined> {
   for (let messages = call.messages; ; ) {
     try {
-      run.begin({ ...call, messages }, (choice) => checkChoice(choice, spec, constraint), spec.prompts)
+      run.begin(
+        messages === call.messages ? call : { ...call, messages },
+        (choice) => checkChoice(choice, spec, constraint),
+        spec.prompts,
+      )
       return await run.next()
     } catch (error) {
       const tooLong = V1Error.is(error) && error.code === 'context_length_exceeded'
@@ -128,17 +132,49 @@ function headOf(service: Service, model: string, id: string): AnswerHead {
   }
 }
 
+/** Each field by its name: the types ask for all of them, and what has one shape is quick to make and to read. */
 function callOf(
-  { fields, shortened, prompts, ...asked }: CallSpec,
+  spec: CallSpec,
   { capabilities }: ModelInfo,
-  whose: Pick<ChatCall, 'id' | 'caller' | 'signal'>,
+  { id, caller, signal }: Pick<ChatCall, 'id' | 'caller' | 'signal'>,
   { grammar, toolGrammar }: Constrained,
   describeSchema: boolean,
-): ChatCall {
-  // What only some engines take, and would change nothing, need not be known to the others.
-  const sampling = capabilities?.sampling ? asked.sampling : commonSampling(asked.sampling)
-  return { ...asked, ...whose, sampling, grammar, toolGrammar, describeSchema }
+): Complete<ChatCall> {
+  return {
+    id,
+    model: spec.model,
+    messages: spec.messages,
+    prompt: spec.prompt,
+    signal,
+    caller,
+    n: spec.n,
+    suffix: spec.suffix,
+    maxTokens: spec.maxTokens,
+    stop: spec.stop,
+    minTokens: spec.minTokens,
+    stopTokens: spec.stopTokens,
+    ignoreEnds: spec.ignoreEnds,
+    returnTokens: spec.returnTokens,
+    // What only some engines take, and would change nothing, need not be known to the others.
+    sampling: capabilities?.sampling ? spec.sampling : commonSampling(spec.sampling),
+    topLogprobs: spec.topLogprobs,
+    tokensAsIds: spec.tokensAsIds,
+    promptLogprobs: spec.promptLogprobs,
+    output: spec.output,
+    grammar,
+    tools: spec.tools,
+    toolChoice: spec.toolChoice,
+    parallelToolCalls: spec.parallelToolCalls,
+    toolGrammar,
+    templateOptions: spec.templateOptions,
+    thinkingBudget: spec.thinkingBudget,
+    describeSchema,
+    evidence: spec.evidence,
+  }
 }
+
+/** With every field said, if only to be none. */
+type Complete<T> = { readonly [F in keyof Required<T>]: T[F] }
 
 async function collected(
   run: Run,

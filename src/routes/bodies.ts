@@ -1,12 +1,6 @@
 import { Entrance } from '../entrance.js'
 import { V1Error } from '../errors.js'
 
-/** One body on its way. */
-interface Arriving {
-  held: number
-  readonly giveUp: (error: V1Error) => void
-}
-
 /**
  * The memory that bodies on their way may take together. Where it runs out, the oldest unfinished body of whoever holds
  * the most is given up: a caller who opens a thousand and finishes none displaces nobody else.
@@ -14,7 +8,7 @@ interface Arriving {
 export class Bodies {
   readonly #limit: number
   /** By caller, the oldest first. */
-  readonly #arriving = new Map<string, Set<Arriving>>()
+  readonly #arriving = new Map<string, Set<BodyRoom>>()
   /** Pieces arrive in turns, as requests do: three hundred at once keep nobody waiting for all of them. */
   readonly #entrance = new Entrance()
   #held = 0
@@ -29,49 +23,73 @@ export class Bodies {
   }
 
   begin(caller: string, giveUp: (error: V1Error) => void): BodyRoom {
-    const body: Arriving = { held: 0, giveUp }
-    const own = this.#arriving.get(caller) ?? new Set()
-    this.#arriving.set(caller, own.add(body))
-    return {
-      hold: (bytes) => {
-        // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
-        if (!own.has(body)) return
-        this.#held += bytes - body.held
-        body.held = bytes
-        while (this.#held > this.#limit) this.#displace()
-      },
-      turn: () => this.#entrance.enter(caller),
-      done: () => this.#forget(caller, body),
-    }
+    const body = new BodyRoom(this, caller, giveUp)
+    const own = this.#arriving.get(caller)
+    if (own) own.add(body)
+    else this.#arriving.set(caller, new Set([body]))
+    return body
+  }
+
+  /** To wait for before each piece is read, if anything. */
+  turn(caller: string): Promise<void> | undefined {
+    return this.#entrance.enter(caller)
+  }
+
+  hold(body: BodyRoom, bytes: number): void {
+    this.#held += bytes - body.held
+    body.held = bytes
+    while (this.#held > this.#limit) this.#displace()
   }
 
   #displace(): void {
-    let most: [caller: string, bodies: Set<Arriving>, held: number] | undefined
-    for (const [caller, bodies] of this.#arriving) {
+    let most: [bodies: Set<BodyRoom>, held: number] | undefined
+    for (const bodies of this.#arriving.values()) {
       let held = 0
       for (const body of bodies) held += body.held
-      if (most === undefined || held > most[2]) most = [caller, bodies, held]
+      if (most === undefined || held > most[1]) most = [bodies, held]
     }
-    const [caller, bodies] = most!
-    const oldest = [...bodies].find(({ held }) => held > 0)!
-    this.#forget(caller, oldest)
+    const oldest = [...most![0]].find(({ held }) => held > 0)!
+    oldest.done()
     const message = `More than ${this.#limit} bytes of unfinished requests are held here, most of them yours: the oldest is given up.`
     oldest.giveUp(new V1Error(503, message, { code: 'too_many_bodies', retryAfter: 1 }))
   }
 
-  #forget(caller: string, body: Arriving): void {
-    const own = this.#arriving.get(caller)
-    if (!own?.delete(body)) return
+  forget(body: BodyRoom): void {
     this.#held -= body.held
-    if (own.size === 0) this.#arriving.delete(caller)
+    const own = this.#arriving.get(body.caller)!
+    own.delete(body)
+    if (own.size === 0) this.#arriving.delete(body.caller)
   }
 }
 
 /** What one body takes of it. */
-export interface BodyRoom {
+export class BodyRoom {
+  held = 0
+  readonly caller: string
+  readonly giveUp: (error: V1Error) => void
+  readonly #bodies: Bodies
+  #done = false
+
+  constructor(bodies: Bodies, caller: string, giveUp: (error: V1Error) => void) {
+    this.#bodies = bodies
+    this.caller = caller
+    this.giveUp = giveUp
+  }
+
   /** To wait for before each piece is read, if anything. */
-  turn(): Promise<void> | undefined
+  turn(): Promise<void> | undefined {
+    return this.#bodies.turn(this.caller)
+  }
+
   /** So many bytes are held for it now. */
-  hold(bytes: number): void
-  done(): void
+  hold(bytes: number): void {
+    // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
+    if (!this.#done) this.#bodies.hold(this, bytes)
+  }
+
+  done(): void {
+    if (this.#done) return
+    this.#done = true
+    this.#bodies.forget(this)
+  }
 }

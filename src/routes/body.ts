@@ -2,7 +2,6 @@ import { V1Error } from '../errors.js'
 import { isRecord } from '../platform/json.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns, myTurn } from '../platform/turns.js'
-import { linkAbort } from '../stream/abort.js'
 import type { BodyRoom } from './bodies.js'
 import { ENCODINGS, inflated, isReadable } from './inflate.js'
 import { lookedAround, modelIdOf } from './models.js'
@@ -41,43 +40,68 @@ export async function readSent(
   typed: 'as JSON' | 'of any type' = 'as JSON',
 ): Promise<unknown> {
   const { request, caller } = exchange
-  checkHeaders(request.headers, service.bodyLimit, typed === 'as JSON' || isOfPage(request.headers))
-  const reading = linkAbort(
-    signal,
-    undefined,
-    () => undefined,
-    () => {},
-  )
-  const room = service.bodies.begin(caller.id, reading.abort)
+  const { headers } = request
+  checkHeaders(headers, service.bodyLimit, typed === 'as JSON' || isOfPage(headers))
+  const reading = new Reading()
+  const follow = () => reading.stop(signal.reason)
+  signal.throwIfAborted()
+  signal.addEventListener('abort', follow, { once: true })
+  const room = service.bodies.begin(caller.id, reading.stop)
   try {
-    const sent = await readBytes(request, service.bodyLimit, reading.signal, room)
-    const bytes = await unpacked(sent, encodingOf(request.headers), service.bodyLimit, reading.signal, room)
+    const sent = await readBytes(request, service.bodyLimit, reading, room)
+    const encoding = encodingOf(headers)
+    const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, reading, room)
     exchange.bodyBytes = bytes.length
+    if (bytes.length <= LARGE) return await inTurns(parsedInTurn(bytes), signal, caller.id)
     const body = await inTurns(parsedInTurn(bytes), signal, caller.id)
     // To look at every field of it takes as long again.
-    if (bytes.length > LARGE) await myTurn(signal, caller.id)
+    await myTurn(signal, caller.id)
     return body
   } finally {
     room.done()
-    reading.dispose()
+    signal.removeEventListener('abort', follow)
   }
 }
 
-const encodingOf = (headers: Headers): string => (headers.get('content-encoding') ?? 'identity').toLowerCase()
+/** A body on its way, until somebody gives it up: its client, the clock, or who needs its room. */
+class Reading {
+  #stopped = false
+  #reason: unknown
+  #stop: ((reason: unknown) => void) | undefined
+
+  readonly stop = (reason: unknown): void => {
+    if (this.#stopped) return
+    this.#stopped = true
+    this.#reason = reason
+    this.#stop?.(reason)
+  }
+
+  /** `stop` ends what is waited for from here on. */
+  stopsBy(stop: (reason: unknown) => void): void {
+    this.#stop = stop
+  }
+
+  throwIfStopped(): void {
+    if (this.#stopped) throw this.#reason
+  }
+}
+
+const AS_IT_IS = 'identity'
+
+const encodingOf = (headers: Headers): string => headers.get('content-encoding')?.toLowerCase() ?? AS_IT_IS
 
 /** The limit is that of what was packed: a small body may be a large one. */
 async function unpacked(
   sent: Uint8Array,
   encoding: string,
   limit: number,
-  signal: AbortSignal,
+  reading: Reading,
   room: BodyRoom,
 ): Promise<Uint8Array> {
-  if (encoding === 'identity') return sent
   const bytes = new GrowingBytes(limit)
   try {
     for await (const piece of inflated(sent, encoding)) {
-      signal.throwIfAborted()
+      reading.throwIfStopped()
       if (!bytes.add(piece)) throw tooLarge(limit)
       room.hold(sent.length + bytes.held)
     }
@@ -90,8 +114,9 @@ async function unpacked(
 /** A model may be asked for by another name than its id; from here on it goes by its id. */
 async function withModel(service: Service, body: unknown, signal: AbortSignal): Promise<unknown> {
   if (!isRecord(body) || typeof body.model !== 'string') return body
-  await lookedAround(service.engine, signal)
-  return { ...body, model: modelIdOf(service, body.model) }
+  if (service.engine.ready !== undefined) await lookedAround(service.engine, signal)
+  const model = modelIdOf(service, body.model)
+  return model === body.model ? body : { ...body, model }
 }
 
 /** Of large bodies that are whole at the same time, one is parsed in each turn of the event loop. */
@@ -144,49 +169,43 @@ function tooLarge(limit: number): V1Error {
   })
 }
 
-async function readBytes(request: Request, limit: number, signal: AbortSignal, room: BodyRoom): Promise<Uint8Array> {
-  signal.throwIfAborted()
+async function readBytes(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
   // Firefox has no such property, which says nothing of the body; elsewhere null says that there is none.
   const body = request.body as ReadableStream<Uint8Array> | null | undefined
-  if (body === undefined) return readWhole(request, limit, signal, room)
+  if (body === undefined) return readWhole(request, limit, reading, room)
   if (body === null) return new Uint8Array()
   const reader = body.getReader()
   // Cancelling ends a pending read: a client may stop sending without hanging up.
-  const stop = () => void reader.cancel(signal.reason).catch(() => {})
-  signal.addEventListener('abort', stop, { once: true })
+  reading.stopsBy((reason) => void reader.cancel(reason).catch(() => {}))
   const bytes = new GrowingBytes(limit)
   try {
     for (;;) {
-      await room.turn()
-      signal.throwIfAborted()
+      const turn = room.turn()
+      if (turn) await turn
+      reading.throwIfStopped()
       const { done, value } = await reader.read()
-      signal.throwIfAborted()
+      reading.throwIfStopped()
       if (done) return bytes.taken()
       if (!bytes.add(value)) {
         void reader.cancel().catch(() => {})
         throw tooLarge(limit)
       }
       room.hold(bytes.held)
-      signal.throwIfAborted()
+      reading.throwIfStopped()
     }
   } finally {
     bytes.free()
-    signal.removeEventListener('abort', stop)
   }
 }
 
-async function readWhole(request: Request, limit: number, signal: AbortSignal, room: BodyRoom): Promise<Uint8Array> {
+async function readWhole(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
   const buffer = await new Promise<ArrayBuffer>((resolve, reject) => {
-    const leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-    request
-      .arrayBuffer()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', leave))
+    reading.stopsBy(reject)
+    request.arrayBuffer().then(resolve, reject)
   })
   if (buffer.byteLength > limit) throw tooLarge(limit)
   room.hold(buffer.byteLength)
-  signal.throwIfAborted()
+  reading.throwIfStopped()
   return new Uint8Array(buffer)
 }
 

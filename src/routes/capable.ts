@@ -58,14 +58,11 @@ function checkLocal(
   { sampling = false, tokens = false, infill = false, promptLogprobs = false, evidence = false }: Capabilities,
   spec: CallSpec,
 ): void {
-  const asked = {
-    ...Object.fromEntries(localSampling(spec.sampling).map((name) => [SAMPLING[name].wire, true])),
-    stop_token_ids: spec.stopTokens,
-    min_tokens: spec.minTokens,
-    ignore_eos: spec.ignoreEnds,
-  }
-  for (const [field, value] of Object.entries(asked)) {
-    if (value === undefined) continue
+  const asked = localSampling(spec.sampling).map((name) => SAMPLING[name].wire)
+  if (spec.stopTokens) asked.push('stop_token_ids')
+  if (spec.minTokens) asked.push('min_tokens')
+  if (spec.ignoreEnds) asked.push('ignore_eos')
+  for (const field of asked) {
     if (!sampling) throw lacks(id, spec.fields.sampling?.(field) ?? field, 'does not take it')
     if ((field === 'min_tokens' || field === 'ignore_eos') && endsByItself(spec)) {
       throw unsupported(field, 'An answer that must have a form ends where the form does: leave it out.')

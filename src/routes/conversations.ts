@@ -2,7 +2,7 @@ import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
 import { inTurns, myTurn } from '../platform/turns.js'
 import type { KeptConversation } from '../responses/store.js'
-import { linkAbort } from '../stream/abort.js'
+import { LinkedAbort } from '../stream/abort.js'
 import { readMetadata } from '../wire/chat/hints.js'
 import { aBody, anArray, noteUnknown, optional, required } from '../wire/fields.js'
 import { conversationId } from '../wire/ids.js'
@@ -12,7 +12,6 @@ import { readJson } from './body.js'
 import { noticeHeaders } from './notice.js'
 import { checkRoom, conversationOf, joined, noConversation, resolved } from './responses/conversation.js'
 import { page, pageOf } from './responses/page.js'
-import { timedOut } from './run.js'
 import { type Answered, type Exchange, jsonAnswer, ownerOf, type Route, type Service } from './service.js'
 
 /** OpenAI's conversations: lists of items that requests for responses go on with, and add to. */
@@ -109,8 +108,7 @@ async function bodyOf(
   exchange: Exchange,
   known: readonly string[],
 ): Promise<{ readonly body: JsonObject; readonly ignored: string[] }> {
-  const late = () => timedOut(service.timeoutMs!)
-  const reading = linkAbort(exchange.request.signal, service.timeoutMs, late, () => {})
+  const reading = new LinkedAbort(exchange.request.signal, service.deadlines)
   try {
     const body = aBody(await readJson(service, exchange, reading.signal))
     const ignored: string[] = []

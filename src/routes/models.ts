@@ -24,9 +24,10 @@ export async function lookedAround({ ready }: Engine, signal: AbortSignal): Prom
 
 /** A model of which is known what it can. */
 export async function knownModel(engine: Engine, id: string, signal: AbortSignal): Promise<ModelInfo> {
-  await lookedAround(engine, signal)
-  findModel(engine, id)
-  if (engine.learn) await waitFor(engine.learn(id, signal), signal)
+  if (engine.ready !== undefined) await lookedAround(engine, signal)
+  const model = findModel(engine, id)
+  if (!engine.learn) return model
+  await waitFor(engine.learn(id, signal), signal)
   return findModel(engine, id)
 }
 

@@ -1,16 +1,20 @@
-import type { Endpoint, Method } from '../endpoints.js'
+import type { Dialect, Endpoint, Method } from '../endpoints.js'
 
 /** What lies at one path: an endpoint for each method that it takes. */
 export interface RoutePlace {
   readonly endpoints: ReadonlyMap<Method, Endpoint>
   /** The methods as `Allow` names them. */
   readonly allow: string
+  /** In which all of them tell what every endpoint tells, where that is not as OpenAI does. */
+  readonly dialect: Dialect | undefined
 }
 
 export interface FoundRoute extends RoutePlace {
   /** What stood in the path for each name in braces, decoded. */
   readonly named: Readonly<Record<string, string>>
 }
+
+const NOTHING_NAMED = {}
 
 interface Pattern extends RoutePlace {
   /** The path as far as it is fixed. */
@@ -23,7 +27,7 @@ interface Pattern extends RoutePlace {
 
 /** Finds endpoints by their paths. */
 export class Router {
-  readonly #fixed = new Map<string, RoutePlace>()
+  readonly #fixed = new Map<string, FoundRoute>()
   readonly #patterns: Pattern[] = []
   /** Every endpoint as people write it. */
   readonly summary: string
@@ -33,7 +37,7 @@ export class Router {
     for (const path of new Set(endpoints.map((each) => each.path))) {
       const place = placeOf(endpoints.filter((each) => each.path === path))
       const open = path.indexOf('{')
-      if (open < 0) this.#fixed.set(path, place)
+      if (open < 0) this.#fixed.set(path, { ...place, named: NOTHING_NAMED })
       else {
         const said = path.replace(NAME, '').length
         this.#patterns.push({ ...place, start: path.slice(0, open), rest: restOf(path.slice(open)), said })
@@ -46,10 +50,10 @@ export class Router {
     // Some clients write a slash at the end; no id and no path of ours ends in one.
     const path = written.endsWith('/') ? written.slice(0, -1) : written
     const place = this.#fixed.get(path)
-    if (place !== undefined) return { ...place, named: {} }
-    for (const { start, rest, endpoints, allow } of this.#patterns) {
+    if (place !== undefined) return place
+    for (const { start, rest, endpoints, allow, dialect } of this.#patterns) {
       const found = path.startsWith(start) ? rest.exec(decoded(path.slice(start.length))) : null
-      if (found) return { endpoints, allow, named: found.groups! }
+      if (found) return { endpoints, allow, dialect, named: found.groups! }
     }
     return undefined
   }
@@ -62,7 +66,7 @@ function placeOf(endpoints: readonly Endpoint[]): RoutePlace {
     ...(['POST', 'DELETE'] as const).filter((method) => byMethod.has(method)),
     'OPTIONS',
   ]
-  return { endpoints: byMethod, allow: allowed.join(', ') }
+  return { endpoints: byMethod, allow: allowed.join(', '), dialect: endpoints.find((each) => each.dialect)?.dialect }
 }
 
 const NAME = /\{(\w+)\}/g

@@ -2,7 +2,7 @@ import type { ChatCall, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { breathe } from '../platform/turns.js'
 import type { Release } from '../queue.js'
-import { type LinkedAbort, linkAbort } from '../stream/abort.js'
+import { LinkedAbort } from '../stream/abort.js'
 import { Leavable } from '../stream/leavable.js'
 import type { UsageEvent } from '../usage/ledger.js'
 import { Answer, type AnswerChoice } from '../wire/answer.js'
@@ -40,16 +40,16 @@ export class Run {
     this.#service = service
     this.#exchange = exchange
     this.#client = client
-    const late = () => timedOut(service.timeoutMs!)
     // A client may leave while nobody pulls its stream; the engine must hear of it all the same.
-    this.#abort = linkAbort(client, service.timeoutMs, late, (reason) => void this.fail(reason))
+    this.#abort = new LinkedAbort(client, service.deadlines, (reason) => void this.fail(reason))
     this.signal = this.#abort.signal
   }
 
   /** `weight`: how many answers are to be made. */
   async enter(weight = 1): Promise<void> {
     const { caller, bodyBytes = 0 } = this.#exchange
-    const release = await this.#service.admission.enter(caller.id, this.signal, { bytes: bodyBytes, weight })
+    const entering = this.#service.admission.enter(caller.id, this.signal, { bytes: bodyBytes, weight })
+    const release = typeof entering === 'function' ? entering : await entering
     // It may have been left while it was on its way out of the line.
     if (this.#ended) release()
     else this.#release = release
@@ -128,7 +128,7 @@ export class Run {
     this.#ended = true
     this.#room?.done()
     this.#abort.dispose()
-    await this.#parts?.leave()
+    if (!this.#parts?.ended) await this.#parts?.leave()
     await this.#record('ok')
     this.#release?.()
     const { fingerprint, usage } = this.answer!
@@ -183,7 +183,8 @@ export class Run {
       completionTokens: usage?.completionTokens ?? 0,
     }
     try {
-      await ledger.record(event)
+      const kept = ledger.record(event)
+      if (kept) await kept
     } catch (error) {
       log({ type: 'fault', message: `The usage of request ${requestId} could not be kept.`, error })
     }

@@ -5,6 +5,7 @@ import type { Log } from '../log.js'
 import type { Admission } from '../queue.js'
 import type { Conversations } from '../responses/conversations.js'
 import type { Owner, ResponseStore } from '../responses/store.js'
+import type { Deadlines } from '../stream/abort.js'
 import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
 import type { Bodies } from './bodies.js'
 import { Json } from './json.js'
@@ -27,7 +28,7 @@ export interface Service {
   readonly log: Log
   readonly bodyLimit: number
   readonly bodies: Bodies
-  readonly timeoutMs: number | undefined
+  readonly deadlines: Deadlines
   readonly stallMs: number | undefined
   readonly describeSchema: boolean
   /** Whether decisions are told by a fitted temperature where a request does not say. */

@@ -32,6 +32,9 @@ export function addRow(into: UsageSums, row: UsageRow): void {
   into.completionTokens += row.completionTokens
 }
 
+const isAlike = (a: UsageRow, b: UsageRow): boolean =>
+  a.start === b.start && a.caller === b.caller && a.project === b.project && a.model === b.model
+
 const keyOf = (row: UsageRow): string => JSON.stringify([row.start, row.caller, row.project, row.model])
 
 /** Sums by minute, caller, project and model: what every ledger keeps, wherever it keeps it. */
@@ -39,6 +42,8 @@ export class UsageTable {
   #rows = new Map<string, UsageSums>()
   readonly #maxRows: number
   #limit: number
+  /** The one that was last added to: the next is likely to be of the same minute. */
+  #last: UsageSums | undefined
 
   /** Beyond `maxRows` the older half is summed up by hours, then by days, so that years of use still fit. */
   constructor(maxRows = 50_000) {
@@ -60,6 +65,7 @@ export class UsageTable {
 
   /** Takes a row out. */
   take(): UsageRow | undefined {
+    this.#last = undefined
     for (const [key, row] of this.#rows) {
       this.#rows.delete(key)
       return row
@@ -72,15 +78,21 @@ export class UsageTable {
   }
 
   #put(row: UsageRow): void {
+    if (this.#last && isAlike(this.#last, row)) {
+      addRow(this.#last, row)
+      return
+    }
     const key = keyOf(row)
     const known = this.#rows.get(key)
+    this.#last = known ?? { ...row }
     if (known) addRow(known, row)
-    else this.#rows.set(key, { ...row })
+    else this.#rows.set(key, this.#last)
   }
 
   #rollUp(width: number): void {
     const rows = [...this.#rows.values()].sort((a, b) => a.start - b.start)
     this.#rows = new Map()
+    this.#last = undefined
     rows.forEach((row, i) => {
       this.#put(i < rows.length / 2 ? { ...row, start: row.start - (row.start % width) } : row)
     })

@@ -52,7 +52,7 @@ export function optional<T>(
   read: (value: unknown, param: string) => T,
 ): T | undefined {
   const value = object[name]
-  return value === undefined || value === null ? undefined : read(value, at(path, name))
+  return value === undefined || value === null ? undefined : read(value, path === '' ? name : at(path, name))
 }
 
 export function required<T>(

@@ -81,6 +81,10 @@ const TOGETHER = 'structured_outputs'
 const HINTS = new Set(['disable_fallback', 'disable_any_whitespace', 'disable_additional_properties'])
 const KNOWN = new Set([...CONSTRAINTS.keys(), ...HINTS, 'whitespace_pattern'])
 
+/** The same, with the places of those that stand together: every request is asked for each. */
+const PLACED = [...CONSTRAINTS].map(([name, read]) => ({ name, field: at(TOGETHER, name), read }))
+const PLACED_ALONE = [...ALONE].map(([name, read]) => ({ name, field: name, read }))
+
 export const GUIDANCE_FIELDS: readonly string[] = [TOGETHER, ...ALONE.keys(), ...LAYOUT_FIELDS]
 
 /** What vLLM's and llama-server's own fields ask of the answer; absent where they ask nothing. */
@@ -89,18 +93,22 @@ export function readGuidance(body: JsonObject, ignored: string[]): Guidance | un
   if (together !== undefined) {
     noteUnknown(together, KNOWN, TOGETHER, ignored)
   }
-  const asked = [
-    ...[...CONSTRAINTS].map(([name, read]) => [together?.[name], at(TOGETHER, name), read] as const),
-    ...[...ALONE].map(([name, read]) => [body[name], name, read] as const),
-  ].filter(([value]) => value !== undefined && value !== null && value !== false)
+  const asksFor =
+    (holder: JsonObject) =>
+    ({ name }: { readonly name: string }) => {
+      const value = holder[name]
+      return value !== undefined && value !== null && value !== false
+    }
+  const asked = PLACED_ALONE.filter(asksFor(body))
+  if (together !== undefined) asked.unshift(...PLACED.filter(asksFor(together)))
   const [first, second] = asked
   if (first === undefined) {
     if (together === undefined) return undefined
     throw refuse(TOGETHER, `Invalid '${TOGETHER}': it says nothing that is known.`, 'invalid_value')
   }
-  if (second !== undefined) throw atOnce(second[1], first[1])
-  const [value, field, read] = first
-  return { output: read(value, field), field }
+  if (second !== undefined) throw atOnce(second.field, first.field)
+  const { name, field, read } = first
+  return { output: read((field === name ? body : together!)[name], field), field }
 }
 
 /** What an answer must be. `outputField` says what asked for it where local servers' words did. */
@@ -128,14 +136,18 @@ function laidOut(form: Form, body: JsonObject): Form {
 }
 
 /** The names of a request's fields, with those which asked for the form and for thoughts. */
-export const withNames = (
+export function withNames(
   fields: FieldNames,
-  { outputField, thinkingField }: Pick<Form, 'outputField'> & Pick<Thinking, 'thinkingField'>,
-): FieldNames => ({
-  ...fields,
-  ...(outputField !== undefined && { format: outputField }),
-  ...(thinkingField !== undefined && { thinking: thinkingField }),
-})
+  outputField: Form['outputField'],
+  thinkingField?: Thinking['thinkingField'],
+): FieldNames {
+  if (outputField === undefined && thinkingField === undefined) return fields
+  return {
+    ...fields,
+    ...(outputField !== undefined && { format: outputField }),
+    ...(thinkingField !== undefined && { thinking: thinkingField }),
+  }
+}
 
 /** An answer can have one form. */
 function atOnce(field: string, other: string): ReturnType<typeof refuse> {

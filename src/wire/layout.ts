@@ -26,14 +26,14 @@ export function readLayout(
   body: JsonObject,
   together: JsonObject | undefined,
 ): { layout: Layout; field: string } | undefined {
+  if (body.layout == null && body[PATTERN] == null && together?.whitespace_pattern == null) return undefined
   const asked = [
     [body.layout, 'layout', aLayout],
     [body[PATTERN], PATTERN, layoutOfPattern],
     [together?.whitespace_pattern, 'structured_outputs.whitespace_pattern', layoutOfPattern],
   ] as const
   const [first, second] = asked.filter(([value]) => value !== undefined && value !== null)
-  if (first === undefined) return undefined
-  const [value, field, read] = first
+  const [value, field, read] = first!
   if (second !== undefined) {
     const message = `Setting '${field}' and '${second[1]}' at the same time is not supported.`
     throw refuse(second[1], message, 'invalid_parameter_combination')

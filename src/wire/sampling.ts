@@ -31,12 +31,13 @@ export const aToken = anInteger(0, 2 ** 31 - 1)
 /** `nameOf` says what errors call a field whose name is another in the request. */
 export function readSampling(body: JsonObject, nameOf: (name: string) => string = (name) => name): Sampling {
   const given = <T>(name: string, read: (value: unknown, param: string) => T): T | undefined =>
-    optional(body, name, '', (value) => read(value, nameOf(name)))
-  return {
-    ...samplingFrom((setting) => given(setting.wire, READERS.get(setting)!)),
-    logitBias: given('logit_bias', readLogitBias),
-    seed: given('seed', aSeed),
-  }
+    body[name] == null ? undefined : read(body[name], nameOf(name))
+  const sampling: { -readonly [F in keyof Sampling]: Sampling[F] } = samplingFrom((setting) =>
+    given(setting.wire, READERS.get(setting)!),
+  )
+  sampling.logitBias = given('logit_bias', readLogitBias)
+  sampling.seed = given('seed', aSeed)
+  return sampling
 }
 
 function readLogitBias(value: unknown, param: string): ReadonlyMap<number, number> {

@@ -174,7 +174,7 @@ class Making {
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       ...(evidence && { evidence }),
-      fields: withNames(RESPONSE_FIELDS, { ...form, thinkingField }),
+      fields: withNames(RESPONSE_FIELDS, form.outputField, thinkingField),
       ...(truncation === 'auto' && {
         shortened: shortener(() => findModel(this.#service.engine, model).contextLength),
       }),

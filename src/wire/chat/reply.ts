@@ -26,7 +26,7 @@ class ChatChunks implements StreamReply {
     this.#writer = new ChunkWriter(
       head,
       answer,
-      { ...this.#request, custom: customNames(this.#request.tools) },
+      { ...this.#request, custom: customNames(this.#request.spec.tools) },
       sseEvent,
     )
     return ''
@@ -52,7 +52,7 @@ class ChatCompletion implements WholeReply {
   #head: AnswerHead | undefined
   #answer: Answer | undefined
 
-  constructor({ topLogprobs, n, tools }: ChatRequest) {
+  constructor({ spec: { topLogprobs, n, tools } }: ChatRequest) {
     this.#custom = customNames(tools)
     this.#logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
   }

@@ -8,7 +8,11 @@ export const minimal = { model: 'test/hello', messages: [user] }
 export const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }
 export const schema = { type: 'object', properties: {}, additionalProperties: false }
 
-export const read = (body: object = {}) => atOnce(readChatRequest({ ...minimal, ...body }))
+export function read(body: object = {}) {
+  const { spec, ...request } = atOnce(readChatRequest({ ...minimal, ...body }))
+  const { fields: _, ...asked } = spec
+  return { ...asked, ...request }
+}
 
 /** The field that a request is refused for. */
 export function refusedFor(json: unknown): string | null {

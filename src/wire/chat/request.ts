@@ -1,4 +1,3 @@
-import type { ChatMessage, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import type { Slices } from '../../platform/slices.js'
 import { anEffort, BUDGET_FIELDS, readSwitch, readThinking, withEffort } from '../effort.js'
@@ -15,36 +14,22 @@ import {
   refuse,
   required,
 } from '../fields.js'
-import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
+import { GUIDANCE_FIELDS, readForm, withNames } from '../guidance.js'
 import { withQuote } from '../quote.js'
-import type { FieldNames } from '../reply.js'
-import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
+import type { CallSpec, FieldNames } from '../reply.js'
+import { readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
 import { readMessages } from './messages.js'
 import { readOutputFormat } from './output-format.js'
-import { readTools, type ToolRequest } from './tools.js'
+import { readTools } from './tools.js'
 
 /** A chat request that has been read and found in order; only whether the model exists is not known yet. */
-export interface ChatRequest extends ToolRequest, EndFields, Form {
-  readonly model: string
-  readonly messages: readonly ChatMessage[]
+export interface ChatRequest {
+  readonly spec: CallSpec
   readonly stream: boolean
   readonly includeUsage: boolean
   /** An extension: which text the grammar decided is told with it. */
   readonly includeForced: boolean
-  readonly n: number
-  readonly maxTokens?: number
-  /** An extension, vLLM's: the tokens of prompt and answer are told too. */
-  readonly returnTokens?: boolean
-  /** The same: log probabilities have the numbers of tokens. */
-  readonly tokensAsIds?: boolean
-  /** An extension, ours: what the values of the document rest on is told too. */
-  readonly evidence?: true
-  readonly sampling: Sampling
-  readonly topLogprobs?: number
-  readonly templateOptions?: Readonly<Record<string, unknown>>
-  readonly thinkingBudget?: number
-  readonly thinkingField?: string
   /** Fields that were given and that nothing here reads. */
   readonly ignored: readonly string[]
 }
@@ -100,22 +85,43 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const messages = yield* readMessages(body, ignored)
   const streaming = readStream(body, ignored)
   const asked = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
-  const form = { ...asked, output: withQuote(asked.output, body, '', CHAT_FIELDS.format) }
+  const output = withQuote(asked.output, body, '', CHAT_FIELDS.format)
+  const n = optional(body, 'n', '', aChoiceCount) ?? 1
+  const { stop, minTokens, stopTokens, ignoreEnds } = readEnding(body, maxTokens)
+  const { returnTokens, tokensAsIds } = readReturnTokens(body)
+  const sampling = readSampling(body)
+  const topLogprobs = readLogprobs(body)
+  const { evidence } = readEvidence(body, output, CHAT_FIELDS.format)
+  const { tools, toolChoice, parallelToolCalls } = readTools(body, ignored)
+  const templateOptions = readTemplateOptions(body, ignored)
+  const thinking = readThinking(body)
+  // By name, not spread: what has one shape is quick to make and to read.
   return {
-    model,
-    messages,
-    ...streaming,
-    n: optional(body, 'n', '', aChoiceCount) ?? 1,
-    maxTokens,
-    ...readEnding(body, maxTokens),
-    ...readReturnTokens(body),
-    sampling: readSampling(body),
-    topLogprobs: readLogprobs(body),
-    ...form,
-    ...readEvidence(body, form.output, CHAT_FIELDS.format),
-    ...readTools(body, ignored),
-    templateOptions: readTemplateOptions(body, ignored),
-    ...readThinking(body),
+    spec: {
+      model,
+      messages,
+      n,
+      maxTokens,
+      stop,
+      minTokens,
+      stopTokens,
+      ignoreEnds,
+      returnTokens,
+      tokensAsIds,
+      sampling,
+      topLogprobs,
+      output,
+      evidence,
+      tools,
+      toolChoice,
+      parallelToolCalls,
+      templateOptions,
+      thinkingBudget: thinking.thinkingBudget,
+      fields: withNames(CHAT_FIELDS, asked.outputField, thinking.thinkingField),
+    },
+    stream: streaming.stream,
+    includeUsage: streaming.includeUsage,
+    includeForced: streaming.includeForced,
     ignored,
   }
 }

@@ -113,7 +113,7 @@ export function readTextRequest(json: unknown): TextRequest {
       tools: [],
       toolChoice: 'none',
       parallelToolCalls: true,
-      fields: withNames({ ...FIELDS, ...(body.return_token_ids !== true && { tokens: 'echo' }) }, form),
+      fields: withNames({ ...FIELDS, ...(body.return_token_ids !== true && { tokens: 'echo' }) }, form.outputField),
     },
   }
 }
