@@ -9,6 +9,7 @@ import type {
   ToolSpec,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { keptError } from '../platform/kept-error.js'
 import { LruMap } from '../platform/lru-map.js'
 import type { Slices } from '../platform/slices.js'
 import {
@@ -36,7 +37,8 @@ const ADVICE = " Leave it out, or set 'strict' to false: what cannot be enforced
 const MAX_KEPT_CHARACTERS = 200_000
 /** Of grammars that were asked for before. */
 const MAX_KEPT_BYTES = 16 * 2 ** 20
-const MAX_BEGUN = 32
+/** As many as run at a time: what is left of others is let go with them. */
+const MAX_BEGUN = 8
 /** Of sources that were refused, in characters. */
 const MAX_REFUSED = 2 ** 20
 
@@ -47,7 +49,7 @@ export type ConstrainedSpec = Pick<ConstrainCall, 'output' | 'tools' | 'toolChoi
 export class Constraints {
   readonly kept = new GrammarCache({ maxBytes: MAX_KEPT_BYTES })
   /** Apart, so that many bad schemas push out nobody's good one. */
-  readonly #refused = new LruMap<string, SchemaError>(MAX_REFUSED, (key) => key.length)
+  readonly #refused = new LruMap<string, SchemaError>(MAX_REFUSED, (key, { message }) => key.length + message.length)
   /** Compilations under way, some perhaps left. */
   readonly #begun = new LruMap<string, Slices<Grammar>>(MAX_BEGUN)
   readonly #layout: LayoutOption
@@ -217,7 +219,7 @@ export class Constraints {
         return value
       } catch (error) {
         this.#begun.delete(key)
-        if (error instanceof SchemaError && keeps) this.#refused.set(key, error)
+        if (error instanceof SchemaError && keeps) this.#refused.set(key, keptError(error))
         throw error
       }
     }

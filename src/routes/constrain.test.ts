@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
 import { Constraints } from '../constraints/constraints.js'
 import type { ChatCall, Engine, Part } from '../engine.js'
@@ -423,4 +425,32 @@ describe('a text that is no JSON', () => {
     expect(error.message).toMatch(message)
     expect(calls).toEqual([])
   })
+})
+
+it('of what was refused nothing is kept but why', () => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  const held = () => {
+    gc()
+    gc()
+    return process.memoryUsage().heapUsed
+  }
+  const constraints = new Constraints()
+  // It is given up after hundreds of thousands of steps, all of which have left something behind.
+  const refusal = (i: number): string => {
+    const source = { regex: `${i}((a|b)*(b|c)*){1,40}(x|y){0,200}` }
+    const places = { format: 'regex', tools: [] }
+    const asked = { output: { type: 'grammar', source }, tools: [], toolChoice: 'none', places } as const
+    try {
+      atOnce(constraints.of(asked))
+    } catch (error) {
+      return (error as Error).message
+    }
+    return ''
+  }
+  expect(refusal(0)).toMatch(/the grammar is too complex/)
+  const before = held()
+  const refused = Array.from({ length: 12 }, (_, i) => refusal(i + 1))
+  expect(new Set(refused)).toEqual(new Set([refusal(0)]))
+  expect((held() - before) / refused.length).toBeLessThan(300_000)
 })

@@ -4,7 +4,7 @@ import { isRecord, type JsonObject } from '../../platform/json.js'
 import { fromSource, GrammarCache, GrammarError, SchemaError } from '../../structured/index.js'
 
 /** Of requests that send the same tools again and again, perhaps one of them changed. */
-const kept = new GrammarCache({ maxBytes: 64 * 2 ** 20 })
+const kept = new GrammarCache({ maxBytes: 24 * 2 ** 20 })
 
 /** How a family spells one call of a tool. */
 export type SpellCall = (name: string, parameters: Parameters) => TextPart

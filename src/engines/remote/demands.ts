@@ -14,7 +14,7 @@ import { fromSourceInSlices, Grammar, GrammarCache } from '../../structured/inde
 import type { WireConstraint } from './protocol.js'
 
 /** Of grammars that are kept with what was learned about them: clients send the same schema again and again. */
-const KEPT_BYTES = 64 * 2 ** 20
+const KEPT_BYTES = 24 * 2 ** 20
 /** Grammars of quotes that wait for the call that they were compiled for. */
 const HANDED = 16
 /** Calls whose answers may yet be looked at. */

@@ -1,3 +1,4 @@
+import { keptError } from '../../platform/kept-error.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { ANNOTATIONS } from '../keywords/annotations.js'
@@ -139,7 +140,7 @@ export class Context {
   refuse(error: unknown): void {
     if (this.ignored === undefined || !(error instanceof SchemaError)) throw error
     const same = this.ignored.some((known) => known.message === error.message && samePath(known, error))
-    if (!same) this.ignored.push(error)
+    if (!same) this.ignored.push(keptError(error))
   }
 }
 
