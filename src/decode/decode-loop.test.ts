@@ -380,6 +380,30 @@ describe('side by side', () => {
     await writer
   })
 
+  test('beside a crowd, who has one answer alone is read in full chunks and waits for few tokens of others', async () => {
+    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
+    const { decoder, model } = setUp({ bias, maxChunk: 32 })
+    const theirs = (content: string, maxTokens: number) =>
+      collect(decoder.generate(call({ caller: 'a', messages: asks(content), maxTokens })))
+    const crowd = [0, 1].map((i) => theirs(`${i}`, 300))
+    await untilStep(model, 5)
+    const longs = [2, 3].map((i) => theirs(`${i} ${'word '.repeat(400)}`, 2))
+    await untilStep(model, 10)
+    const before = model.steps.length
+    const mine = call({ caller: 'b', messages: asks('mine '.repeat(30)), maxTokens: 20 })
+    const { usage } = await collect(decoder.generate(mine))
+    const meanwhile = model.steps.slice(before)
+    // A few steps were under way, or on their way.
+    expect(meanwhile.length).toBeLessThan(usage.promptTokens / (32 - 4) + 20 + 6)
+    // Four tokens of all that the crowd is to have read, then those of who writes: two of it, and one answer alone.
+    const writing = meanwhile.slice(-12)
+    for (const step of writing) {
+      const tokens = step.map((row) => row.tokens).sort((a, b) => a - b)
+      expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(4 + 3)
+    }
+    for (const each of [...crowd, ...longs]) await each
+  })
+
   test('choices share their prompt', async () => {
     const { decoder, model } = setUp()
     const answer = await collect(decoder.generate(call({ n: 4, messages: asks('word '.repeat(80)), maxTokens: 5 })), 4)

@@ -52,9 +52,12 @@ export const TURNS_BETWEEN = 32
 /** What these turns may take at most, of the time of the slice before. */
 export const FOR_OTHERS = 4
 
+/** What steps have, of that time, where somebody takes some: most slices are of prompts that are long, or refused. */
+export const FOR_STEPS = 2
+
 /**
  * Somebody takes steps from now on, one in each turn of the event loop, until the returned function is called: a model
- * that writes. Work in slices leaves these steps as much time as it takes itself.
+ * that writes. Work in slices leaves these steps twice the time that it takes itself.
  */
 export function beginSteps(): () => void {
   stepping++
@@ -106,7 +109,7 @@ async function rest(): Promise<void> {
   owed = 0
   for (let turns = 1; ; turns++) {
     const taken = performance.now() - began
-    const stepsHaveTheirs = stepping === 0 || taken >= due
+    const stepsHaveTheirs = stepping === 0 || taken >= Math.min(due * FOR_STEPS, MOST_OWED_MS)
     const othersHaveTheirs = turns >= TURNS_BETWEEN || taken >= due * FOR_OTHERS
     if (stepsHaveTheirs && othersHaveTheirs) return
     await breathe()

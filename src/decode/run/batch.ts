@@ -15,6 +15,9 @@ const PREFILL_SHARE = 4
 
 const chunkBesideOthers = (maxChunk: number) => Math.ceil(maxChunk / PREFILL_SHARE)
 
+/** The share of a full chunk that all prompts of a crowd get in a step beside somebody who has one answer alone. */
+const CROWD_SHARE = 8
+
 /** Steps that a prompt takes while others are writing. */
 export function stepsToRead(tokens: number, { maxChunk }: TokenModel): number {
   return Math.ceil(tokens / chunkBesideOthers(maxChunk))
@@ -25,7 +28,11 @@ export function stepsToRead(tokens: number, { maxChunk }: TokenModel): number {
  */
 const OLDEST_SHARE = 4
 
-/** Those that write get their tokens; what is left of the step goes to prompts, shortest first. */
+/**
+ * Those that write get their tokens; what is left of the step goes to prompts, shortest first. Where a caller has several
+ * answers under way and another has one alone, a crowd and a guest, the crowd's prompts get little of the steps that the
+ * guest waits for, and the guest's own is read as fast as if nobody wrote.
+ */
 export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSamples }: TokenModel): Row[] {
   const ready = shared(
     running.filter((slot) => !slot.lane.paused),
@@ -38,20 +45,36 @@ export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSampl
   })
   // Each has one position to itself, whatever others do.
   let spare = maxSamples === undefined ? 0 : maxSamples - ready.length
-  let left = writing.length > 0 ? chunkBesideOthers(maxChunk) : maxChunk
   const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
   if (oldest === undefined) return rows
-  const its = Math.min(pending(oldest), left, Math.max(Math.ceil(left / OLDEST_SHARE), leastOf(oldest)))
+  const isGuest = guestsAmong(ready)
+  const hurries = [oldest, ...younger].some(isGuest) && !writing.some(isGuest)
+  let left = writing.length === 0 || hurries ? maxChunk : chunkBesideOthers(maxChunk)
+  let crowdsLeft = ready.some(isGuest)
+    ? Math.min(left, Math.max(Math.ceil(maxChunk / CROWD_SHARE), leastOf(oldest)))
+    : left
+  const roomFor = (slot: Slot) => (isGuest(slot) ? left : Math.min(left, crowdsLeft))
+  const room = roomFor(oldest)
+  const its = Math.min(pending(oldest), room, Math.max(Math.ceil(room / OLDEST_SHARE), leastOf(oldest)))
   // It may have what others leave, too.
   for (const slot of [...younger.sort((a, b) => pending(a) - pending(b)), oldest]) {
-    const most = slot === oldest ? left : left - its
+    const most = roomFor(slot) - (slot === oldest ? 0 : its)
     const count = inPieces(slot, Math.min(scoredNext(slot, 1 + spare) ?? pending(slot), most))
     if (count <= 0) continue
     rows.push({ slot, count })
     left -= count
+    if (!isGuest(slot)) crowdsLeft -= count
     if (isScored({ slot, count })) spare -= count - 1
   }
   return rows
+}
+
+/** Which of them is its caller's only one, where another caller has more. */
+function guestsAmong(ready: readonly Slot[]): (slot: Slot) => boolean {
+  const counts = new Map<unknown, number>()
+  for (const slot of ready) counts.set(callerOf(slot), (counts.get(callerOf(slot)) ?? 0) + 1)
+  const crowded = counts.size < ready.length
+  return (slot) => crowded && counts.get(callerOf(slot)) === 1
 }
 
 const leastOf = ({ lane, sequence }: Slot): number => lane.pieces?.least(sequence?.length ?? 0) ?? 0
