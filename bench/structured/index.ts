@@ -17,7 +17,7 @@ import { measureLastMasks } from './last-masks.js'
 import { type Measured, now, quantile } from './measure.js'
 import { measureOurs } from './ours.js'
 import { measurePeer } from './peer.js'
-import { measureQuotes } from './quotes.js'
+import { measureColdQuotes, measureQuotes } from './quotes.js'
 import { measureTools } from './tools.js'
 
 const VOCABULARY = 151_936
@@ -149,6 +149,15 @@ if (flags.quotes) {
   for (const { name, characters, compileUs, firstUs, medianUs, slowUs } of measureQuotes(vocabulary, tokenizer)) {
     const times = [compileUs, firstUs, medianUs, slowUs].map(micro).join(' | ')
     console.log(`| ${name} | ${characters} | ${times} |`)
+  }
+  console.log('\nMilliseconds of processor in processes that made no quotes before:\n')
+  console.log(
+    '| quoted from | first compilation | the worst | second | sixth | first mask of the first | of the second |',
+  )
+  console.log('|---|--:|--:|--:|--:|--:|--:|')
+  for (const { name, compileMs, maskMs, worstMs } of measureColdQuotes(vocabulary, tokenizer)) {
+    const times = [compileMs[0]!, worstMs, compileMs[1]!, compileMs.at(-1)!, maskMs[0]!, maskMs[1]!]
+    console.log(`| ${name} | ${times.map((ms) => ms.toFixed(0)).join(' | ')} |`)
   }
   process.exit(0)
 }

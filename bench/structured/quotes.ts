@@ -1,19 +1,18 @@
 /** Strings that are quotes of a text: what compiling them takes for 32,000 tokens of it, and the masks of a document. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
 import { compile, type Vocabulary } from '../../src/structured/index.js'
 import { now, quantile } from './measure.js'
+import { QUOTES } from './quote-schema.js'
 
 const TOKENS = 32_000
 const ROUNDS = 7
 const MOST = 2 ** 20
-const quote = { type: 'string', 'x-quote': true }
-const SCHEMA = {
-  type: 'object',
-  properties: { first: quote, second: { ...quote, type: ['string', 'null'] }, all: { type: 'array', items: quote } },
-  required: ['first', 'second', 'all'],
-  additionalProperties: false,
-}
+const PROCESSES = 5
 
 interface MeasuredQuotes {
   readonly name: string
@@ -44,16 +43,60 @@ function letters(count: number, of: (number: number) => string): string {
   }).join('')
 }
 
+const english = (tokenizer: Tokenizer): string => tokenizer.decode(tokenizer.encode(prose()).slice(0, TOKENS))
+const chinese = (): string => letters(TOKENS, (number) => String.fromCharCode(0x4e00 + (number % 3000)))
+
+interface ColdQuotes {
+  readonly name: string
+  /** Milliseconds of processor: the median over processes of the first time, the second, and so on. */
+  readonly compileMs: readonly number[]
+  readonly maskMs: readonly number[]
+  /** The most that the first compilation of a process took. */
+  readonly worstMs: number
+}
+
+/** In processes of their own, each of which makes its first grammar of quotes. */
+export function measureColdQuotes(vocabulary: Vocabulary, tokenizer: Tokenizer): ColdQuotes[] {
+  const folder = mkdtempSync(join(tmpdir(), 'quotes-'))
+  const file = (name: string, content: string | Uint8Array): string => {
+    writeFileSync(join(folder, name), content)
+    return join(folder, name)
+  }
+  const words = file('vocabulary', vocabulary.serialize())
+  const child = fileURLToPath(new URL('quote-child.ts', import.meta.url))
+  const tokens = JSON.stringify(tokenizer.encode('{"first":"'))
+  const texts = { [`${TOKENS} tokens of English`]: english(tokenizer), [`${TOKENS} letters of Chinese`]: chinese() }
+  const measured = Object.entries(texts).map(([name, text]) => {
+    const args = [...process.execArgv, child, file('text', text), words, tokens]
+    const found = Array.from(
+      { length: PROCESSES },
+      () => JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' })) as Omit<ColdQuotes, 'name'>,
+    )
+    const medians = (of: (one: Omit<ColdQuotes, 'name'>) => readonly number[]) =>
+      of(found[0]!).map((_, i) =>
+        quantile(
+          found.map((one) => of(one)[i]!),
+          0.5,
+        ),
+      )
+    return {
+      name,
+      compileMs: medians(({ compileMs }) => compileMs),
+      maskMs: medians(({ maskMs }) => maskMs),
+      worstMs: Math.max(...found.map(({ compileMs }) => compileMs[0]!)),
+    }
+  })
+  rmSync(folder, { recursive: true })
+  return measured
+}
+
 export function measureQuotes(vocabulary: Vocabulary, tokenizer: Tokenizer): MeasuredQuotes[] {
-  const ids = tokenizer.encode(prose()).slice(0, TOKENS)
-  const english = tokenizer.decode(ids)
-  const han = letters(TOKENS, (number) => String.fromCharCode(0x4e00 + (number % 3000)))
   const words = letters(MOST - 1, (number) =>
     number % 6 === 0 ? ' ' : String.fromCharCode(0x61 + (number % 26)),
   ).trim()
   return [
-    measured(`${ids.length} tokens of English`, english, vocabulary, tokenizer),
-    measured(`${TOKENS} letters of Chinese by chance`, han, vocabulary, tokenizer),
+    measured(`${TOKENS} tokens of English`, english(tokenizer), vocabulary, tokenizer),
+    measured(`${TOKENS} letters of Chinese by chance`, chinese(), vocabulary, tokenizer),
     measured('1 MiB of words by chance', words, vocabulary, tokenizer),
     measured('1 MiB of one letter and blanks', 'a '.repeat(MOST / 2 - 1), vocabulary, tokenizer),
   ]
@@ -76,7 +119,7 @@ function measured(name: string, text: string, vocabulary: Vocabulary, tokenizer:
   for (let round = 0; round < ROUNDS; round++) {
     const began = now()
     // Of the text that was compiled last nothing is made again.
-    const grammar = compile(SCHEMA, { quote: { texts: [text, String(round)] } })
+    const grammar = compile(QUOTES, { quote: { texts: [text, String(round)] } })
     compileUs.push(now() - began)
     const constraint = grammar.start(vocabulary)
     let inFirst = false

@@ -21,6 +21,8 @@ const DIGIT = 64
 /** Between two digits it is part of a number. */
 const WITHIN_NUMBER = 128
 const FLAG_HALF = 256
+/** Of a script that puts blanks between words. */
+const LETTER = KNOWN | OF_WORD
 
 const SCRIPTS = ['Han', 'Hira', 'Kana', 'Bopo', 'Thai', 'Laoo', 'Khmr', 'Mymr', 'Tibt', 'Yiii', 'Java', 'Bali']
 const KINDS: readonly (readonly [RegExp, number])[] = [
@@ -122,6 +124,11 @@ export function bordersOf(codePoints: Int32Array): Uint8Array {
   let next = at(0)
   for (let i = 0; i < codePoints.length; i++) {
     const behind = at(i + 1)
+    // Most of a text: nothing begins or ends between letters.
+    if (last === LETTER && next === LETTER && behind === LETTER) {
+      before = LETTER
+      continue
+    }
     const further = (next & DIGIT) !== 0 && (behind & WITHIN_NUMBER) !== 0 ? at(i + 2) : 0
     borders[i] = (begins(before, last, next) ? BEGINS : 0) | (ends(last, next, behind, further) ? ENDS : 0)
     before = last

@@ -6,6 +6,7 @@
 import { Fuel } from '../fuel.js'
 import type { Classes } from './classes.js'
 import { FAR, SparseAutomaton } from './sparse.js'
+import { whole } from './stretches.js'
 import { DEAD, type TextAutomaton, TextError } from './types.js'
 
 /** Cells of the table that a lower bound over a base of several states needs. */
@@ -51,7 +52,7 @@ export class CountedAutomaton implements TextAutomaton {
     const inner = base instanceof CountedAutomaton ? base.base : base
     const low = base instanceof CountedAutomaton ? Math.max(min, base.min) : min
     const high = base instanceof CountedAutomaton ? Math.min(max, base.max) : max
-    return new CountedAutomaton(inner, low, high, fuel)
+    return new CountedAutomaton(low > 0 ? whole(inner) : inner, low, high, fuel)
   }
 
   /** The same bounds over another base. */
@@ -134,8 +135,8 @@ export class CountedAutomaton implements TextAutomaton {
 
   get farthest(): number {
     if (this.far === -1) {
-      let far = 0
-      for (let s = 1; s < this.base.states; s++) far = Math.max(far, this.need(s, 0) - this.min, this.base.distance(s))
+      let far = this.base.farthest
+      if (this.min > 0) for (let s = 1; s < this.base.states; s++) far = Math.max(far, this.need(s, 0) - this.min)
       this.far = far + this.min
     }
     return this.far

@@ -3,18 +3,18 @@
 import { Fuel } from '../fuel.js'
 import { CountedAutomaton } from './counted.js'
 import { ANY_TEXT } from './sets.js'
-import { SparseAutomaton } from './sparse.js'
+import { isSparse, type Sparse } from './stretches.js'
 import type { TextAutomaton } from './types.js'
 
 /** `base` cut to texts of `min` to `max` code points; `max` may be `Infinity`. Costs no state per length. */
 export function withLength(base: TextAutomaton, min: number, max: number, fuel = new Fuel()): TextAutomaton {
   // The shortest of its texts are known, and of few characters; most lower bounds are no more than that.
-  if (base instanceof SparseAutomaton && min <= base.distance(base.start)) return withUpTo(base, max, fuel)
+  if (isSparse(base) && min <= base.distance(base.start)) return withUpTo(base, max, fuel)
   if (min <= 0 && max === Number.POSITIVE_INFINITY) return base
   return CountedAutomaton.of(base, Math.max(0, min), max, fuel)
 }
 
-function withUpTo(base: SparseAutomaton, max: number, fuel: Fuel): TextAutomaton {
+function withUpTo(base: Sparse, max: number, fuel: Fuel): TextAutomaton {
   return max >= base.longest ? base : CountedAutomaton.of(base, 0, max, fuel)
 }
 

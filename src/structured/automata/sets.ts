@@ -6,7 +6,7 @@ import { partition, refine } from './classes.js'
 import { Complement } from './complement.js'
 import { CountedAutomaton } from './counted.js'
 import { minimise } from './minimise.js'
-import { SparseAutomaton } from './sparse.js'
+import { isSparse, type Sparse, whole } from './stretches.js'
 import { TableAutomaton } from './table.js'
 import { DEAD, type TextAutomaton } from './types.js'
 import { within } from './within.js'
@@ -28,8 +28,8 @@ export const NO_TEXT: TableAutomaton = new TableAutomaton(DEAD, ANY_TEXT.classes
 export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (a === b || b === ANY_TEXT) return a
   if (a === ANY_TEXT) return b
-  if (a instanceof SparseAutomaton) return ofSparse(a, b, fuel)
-  if (b instanceof SparseAutomaton) return ofSparse(b, a, fuel)
+  if (isSparse(a)) return ofSparse(a, b, fuel)
+  if (isSparse(b)) return ofSparse(b, a, fuel)
   if (a instanceof Complement) return difference(b, a.of, fuel)
   if (b instanceof Complement) return difference(a, b.of, fuel)
   if (a.empty || b.empty) return NO_TEXT
@@ -39,10 +39,10 @@ export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SE
   return remembered(intersections, a, b, fuel, () => product(a, b, (x, y) => x && y, fuel))
 }
 
-function ofSparse(a: SparseAutomaton, b: TextAutomaton, fuel: Fuel): TextAutomaton {
+function ofSparse(a: Sparse, b: TextAutomaton, fuel: Fuel): TextAutomaton {
   if (b instanceof CountedAutomaton) return b.over(ofSparse(a, b.base, fuel), fuel)
   if (b === ANY_TEXT || a.empty) return a
-  return b instanceof Complement ? within(a, b.of, false, fuel) : within(a, b, true, fuel)
+  return b instanceof Complement ? within(whole(a), whole(b.of), false, fuel) : within(whole(a), whole(b), true, fuel)
 }
 
 export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
@@ -55,7 +55,7 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (b instanceof Complement) return intersect(a, b.of, fuel)
   if (a.empty || b.empty) return a
-  if (a instanceof SparseAutomaton) return within(a, b, false, fuel)
+  if (isSparse(a)) return within(whole(a), whole(b), false, fuel)
   // What is left out of all lengths is left out of these. Multiplied, every length would be a state.
   if (a instanceof CountedAutomaton && !(b instanceof CountedAutomaton)) {
     const base = difference(a.base, b, fuel)
@@ -116,7 +116,8 @@ function remembered(
 
 type Combine = (a: boolean, b: boolean) => boolean
 
-function product(a: TextAutomaton, b: TextAutomaton, accepts: Combine, fuel: Fuel): TableAutomaton {
+function product(one: TextAutomaton, other: TextAutomaton, accepts: Combine, fuel: Fuel): TableAutomaton {
+  const [a, b] = [whole(one), whole(other)]
   const { classes, left, right } = refine(a.classes, b.classes)
   const width = left.length
   const pairs = new Pairs(a, b)
@@ -178,7 +179,8 @@ class Pairs {
 }
 
 /** Whether the two reach, together, a pair that `found` asks for. */
-function meets(a: TextAutomaton, b: TextAutomaton, found: Combine, fuel: Fuel): boolean {
+function meets(one: TextAutomaton, other: TextAutomaton, found: Combine, fuel: Fuel): boolean {
+  const [a, b] = [whole(one), whole(other)]
   if (a.empty) return false
   const { left, right } = refine(a.classes, b.classes)
   const seen = new Set<number>([a.start * b.states + b.start])

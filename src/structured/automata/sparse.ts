@@ -53,6 +53,20 @@ export class SparseAutomaton implements TextAutomaton {
     this.farthest = farthest
   }
 
+  /** By state the cost of the cheapest way to an end, where characters of a class cost so much, and ending costs `end`. */
+  cheapest(costs: Uint8Array, end = (state: number): number => (this.accepts(state) ? 0 : Infinity)): Float64Array {
+    const { first, classes, to } = this.moves
+    const least = new Float64Array(this.states).fill(Infinity)
+    // Each leads to states of higher numbers: from the last one on all is known that is needed.
+    for (let state = this.states - 1; state > DEAD; state--) {
+      least[state] = end(state)
+      for (let i = first[state]!; i < first[state + 1]!; i++) {
+        least[state] = Math.min(least[state]!, least[to[i]!]! + costs[classes[i]!]!)
+      }
+    }
+    return least
+  }
+
   /** The most characters of a text. */
   get longest(): number {
     this.#longest ??= this.#measured()
@@ -145,7 +159,7 @@ export const FIRST_LETTER = 2
 export const MOST_LETTERS = 0xffff - FIRST_LETTER
 
 /** A class for each letter, and one for all else. */
-function classesOf(letters: Uint32Array): Classes {
+export function classesOf(letters: Uint32Array): Classes {
   const starts: number[] = []
   const ids: number[] = []
   const begin = (codePoint: number, id: number) => {
@@ -172,7 +186,7 @@ function classesOf(letters: Uint32Array): Classes {
 }
 
 /** How many of an ascending list are less. */
-function below(list: Uint32Array, value: number): number {
+export function below(list: Uint16Array | Uint32Array, value: number): number {
   let low = 0
   let high = list.length
   while (low < high) {

@@ -3,11 +3,13 @@ import { isStretch } from '../../platform/borders.js'
 import { atOnce } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
 import { compileRegex } from '../regex/regex.js'
+import { encoded, IN_JSON } from '../schema/text-length.js'
 import { randomness } from '../testing.test-helper.js'
 import { withLength } from './lengths.js'
 import { complement, intersect } from './sets.js'
 import { SparseAutomaton } from './sparse.js'
-import { MOST_TEXT, stretchesOf } from './stretches.js'
+import type { Sparse, Stretches } from './stretches.js'
+import { MOST_TEXT, stretchesOf } from './stretches-of.js'
 import { DEAD, type TextAutomaton, TextError } from './types.js'
 import { acceptsText, shortestText } from './words.js'
 
@@ -51,6 +53,16 @@ function all(automaton: TextAutomaton): string[] {
   return found
 }
 
+/** As they are walked, and as other languages meet them. */
+const formsOf = (stretches: Stretches): readonly Sparse[] => [stretches, stretches.whole]
+
+/** All states that texts lead to. */
+function statesOf(automaton: Sparse): Set<number> {
+  const found = new Set(automaton.empty ? [] : [automaton.start])
+  for (const state of found) automaton.each(state, (_, next) => found.add(next))
+  return found
+}
+
 describe('the stretches of texts', () => {
   it('are all that stand there, cut between words, and nothing else', { timeout: 60_000 }, () => {
     const random = randomness(31)
@@ -59,9 +71,46 @@ describe('the stretches of texts', () => {
       const texts = Array.from({ length: 1 + Math.floor(random() * 3) }, () => textFrom(letters, 11, random))
       const automaton = atOnce(stretchesOf(texts))
       const wanted = (text: string) => isWritten(text) && texts.some((one) => isStretch(one, text))
-      const wrong = [...candidates(texts, letters, random)].filter((one) => acceptsText(automaton, one) !== wanted(one))
-      const more = all(automaton).filter((one) => !wanted(one))
-      expect([texts, wrong, more]).toEqual([texts, [], []])
+      for (const form of formsOf(automaton)) {
+        const wrong = [...candidates(texts, letters, random)].filter((one) => acceptsText(form, one) !== wanted(one))
+        const found = all(form)
+        const more = found.filter((one) => !wanted(one))
+        expect([texts, wrong, more]).toEqual([texts, [], []])
+        expect([texts, form.longest]).toEqual([texts, Math.max(0, ...found.map((one) => Array.from(one).length))])
+      }
+    }
+  })
+
+  it('are the same however far the text is walked', () => {
+    const random = randomness(6)
+    for (const letters of ['中文字', 'ab ']) {
+      const text = Array.from({ length: 600 }, () => letters[Math.floor(random() * 3)]!).join('')
+      // Said twice, every way goes to two places for long.
+      const walked = atOnce(stretchesOf([text, text]))
+      const { whole } = atOnce(stretchesOf([text, text]))
+      const next = (automaton: Sparse, state: number) => {
+        const found: [number, number][] = []
+        automaton.each(state, (codePoint, to) => found.push([codePoint, to]))
+        return found
+      }
+      const about = (automaton: Sparse, state: number) => [
+        ...[automaton.accepts(state), automaton.distance(state), IN_JSON.length(automaton, state)],
+        next(automaton, state).map(([codePoint]) => [codePoint, automaton.alive(state, codePoint, codePoint)]),
+      ]
+      for (let way = 0; way < 130; way++) {
+        let [one, other] = [walked.start, whole.start]
+        const [found, wanted]: unknown[][] = [[], []]
+        for (let i = 0; i < 400; i++) {
+          found!.push(about(walked, one))
+          wanted!.push(about(whole, other))
+          const ways = next(walked, one)
+          if (ways.length === 0) break
+          const place = Math.floor(random() * ways.length)
+          one = ways[place]![1]
+          other = next(whole, other)[place]![1]
+        }
+        expect(found).toEqual(wanted)
+      }
     }
   })
 
@@ -69,7 +118,7 @@ describe('the stretches of texts', () => {
     const random = randomness(5)
     for (const letters of ['ab ', 'a', 'a ', '中', '中文', 'abcdefgh 1.,']) {
       const text = textFrom([...letters], 60_000, random)
-      const automaton = atOnce(stretchesOf([text, text]))
+      const automaton = atOnce(stretchesOf([text, text])).whole
       expect(automaton.states).toBeLessThanOrEqual(2 * Array.from(text).length + 2)
       expect(automaton.moves.to.length).toBeLessThanOrEqual(3 * Array.from(text).length + 2)
     }
@@ -91,15 +140,38 @@ describe('the stretches of texts', () => {
     const random = randomness(8)
     for (let round = 0; round < 300; round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
-      const automaton = atOnce(stretchesOf([textFrom(letters, 30, random)]))
-      for (let state = 1; state < automaton.states; state++) {
-        const rest = Array.from(shortestText(automaton, state)!)
-        expect(automaton.distance(state)).toBe(rest.length)
-        let at = state
-        for (const letter of rest) at = automaton.next(at, letter.codePointAt(0)!)
-        expect(automaton.accepts(at)).toBe(true)
+      for (const automaton of formsOf(atOnce(stretchesOf([textFrom(letters, 30, random)])))) {
+        for (const state of statesOf(automaton)) {
+          const rest = Array.from(shortestText(automaton, state)!)
+          expect(automaton.distance(state)).toBe(rest.length)
+          expect(automaton.farthest).toBeGreaterThanOrEqual(rest.length)
+          let at = state
+          for (const letter of rest) at = automaton.next(at, letter.codePointAt(0)!)
+          expect(automaton.accepts(at)).toBe(true)
+        }
+        expect(automaton.distance(DEAD)).toBe(Infinity)
       }
-      expect(automaton.distance(DEAD)).toBe(Infinity)
+    }
+  })
+
+  it('know how many bytes the shortest way takes', () => {
+    const random = randomness(9)
+    for (let round = 0; round < 300; round++) {
+      const letters = ALPHABETS[round % ALPHABETS.length]!
+      for (const automaton of formsOf(atOnce(stretchesOf([textFrom(letters, 30, random)])))) {
+        const states = [...statesOf(automaton)]
+        for (const state of states) {
+          const nextOnes: number[] = []
+          automaton.each(state, (codePoint, next) => {
+            nextOnes.push(encoded(codePoint).length + IN_JSON.length(automaton, next))
+          })
+          const least = automaton.accepts(state) ? 0 : Math.min(...nextOnes)
+          expect(IN_JSON.length(automaton, state)).toBe(least)
+          expect(IN_JSON.spell(automaton, state).length).toBe(least)
+        }
+        const lengths = states.map((state) => IN_JSON.length(automaton, state))
+        expect(IN_JSON.longest(automaton)).toBeGreaterThanOrEqual(Math.max(0, ...lengths))
+      }
     }
   })
 })

@@ -1,338 +1,443 @@
-/** The stretches of texts, cut where `platform/borders.ts` says: a suffix automaton of what begins there. */
+/** The stretches of texts, cut where `platform/borders.ts` says. */
 
-import { BEGINS, bordersOf, ENDS } from '../../platform/borders.js'
-import type { Slices } from '../../platform/slices.js'
-import { FIRST_LETTER, MOST_LETTERS, SparseAutomaton } from './sparse.js'
-import { DEAD, TextError } from './types.js'
+import { BEGINS, ENDS } from '../../platform/borders.js'
+import { atOnce, type Slices } from '../../platform/slices.js'
+import { below, classesOf, FIRST_LETTER, SparseAutomaton } from './sparse.js'
+import { BREAK, suffixesOf } from './suffixes.js'
+import { DEAD, type TextAutomaton } from './types.js'
 
-/** In UTF-16 code units, all texts together. */
-export const MOST_TEXT = 2 ** 20
-/** Characters from one pause to the next: some milliseconds. */
-const SLICE = 8192
+/** Far more than anybody asks for. */
+const MOST_FORKS = 2 ** 28
+/** How often all the places where stretches begin may be looked at, by and by; then the whole automaton is quicker. */
+const MOST_LOOKS = 64
+/** The same while one way is tried, and of how many of them one may be left behind it. */
+const TRIED_LOOKS = 4
+const FEW_LEFT = 1 / 256
 
-const ROOT = 1
-const MANY = 12
-/** Of a character that no JSON in UTF-8 can hold: no stretch goes over it. */
-const BREAK = 0
+export type Sparse = SparseAutomaton | Stretches
 
-/**
- * All stretches of these texts; a stretch lies in one of them. Made in time and memory that grow with the texts and not
- * faster, with a pause every few milliseconds. Throws `TextError` for texts that are too long.
- */
-export function* stretchesOf(texts: readonly string[]): Slices<SparseAutomaton> {
-  const length = texts.reduce((sum, text) => sum + text.length, 0)
-  if (length > MOST_TEXT) throw new TextError(`the texts to quote from have more than ${MOST_TEXT} characters`)
-  const all = texts.map(codePointsOf)
-  const letters = new Letters(all)
-  yield
-  const suffixes = new Suffixes(length)
-  for (const text of all) {
-    const classes = letters.classesOf(text)
-    const borders = bordersOf(text)
-    yield
-    for (let from = 0; from < text.length; ) {
-      const broken = classes.indexOf(BREAK, from)
-      const end = broken < 0 ? text.length : broken
-      // Behind the last end no stretch goes on.
-      const to = lastEnd(borders, from, end)
-      suffixes.restart()
-      for (; from < to; from += SLICE) {
-        suffixes.extend(classes, borders, from, Math.min(from + SLICE, to))
-        yield
-      }
-      from = end + 1
-    }
-  }
-  return yield* suffixes.automaton(letters.list)
+export function isSparse(text: TextAutomaton): text is Sparse {
+  return text instanceof SparseAutomaton || text instanceof Stretches
 }
 
-/** Behind the last place before `to` at which a stretch may end; `from` where there is none. */
-function lastEnd(borders: Uint8Array, from: number, to: number): number {
-  let end = to
-  while (end > from && (borders[end - 1]! & ENDS) === 0) end--
-  return end
-}
-
-function codePointsOf(text: string): Int32Array {
-  const found = new Int32Array(text.length)
-  let count = 0
-  for (let i = 0; i < text.length; i++) {
-    const codePoint = text.codePointAt(i)!
-    found[count++] = codePoint
-    if (codePoint > 0xffff) i++
-  }
-  return found.subarray(0, count)
-}
-
-/** What texts are written in. */
-class Letters {
-  readonly list: Uint32Array
-  readonly #basic = new Uint16Array(0x10000)
-  readonly #others = new Map<number, number>()
-
-  constructor(texts: readonly Int32Array[]) {
-    const basic = this.#basic
-    for (const text of texts) {
-      for (let i = 0; i < text.length; i++) {
-        const codePoint = text[i]!
-        if (codePoint < 0x10000) basic[codePoint] = FIRST_LETTER
-        else this.#others.set(codePoint, FIRST_LETTER)
-      }
-    }
-    const found = [...this.#others.keys()]
-    for (let at = basic.indexOf(FIRST_LETTER); at >= 0; at = basic.indexOf(FIRST_LETTER, at + 1)) {
-      if ((at & ~0x7ff) !== 0xd800) found.push(at)
-    }
-    this.list = Uint32Array.from(found).sort()
-    if (found.length > MOST_LETTERS)
-      throw new TextError(`the texts to quote from have more than ${MOST_LETTERS} different characters`)
-    basic.fill(BREAK)
-    this.list.forEach((letter, i) => {
-      if (letter < 0x10000) basic[letter] = FIRST_LETTER + i
-      else this.#others.set(letter, FIRST_LETTER + i)
-    })
-  }
-
-  classesOf(text: Int32Array): Uint16Array {
-    const basic = this.#basic
-    const classes = new Uint16Array(text.length)
-    for (let i = 0; i < text.length; i++) {
-      const codePoint = text[i]!
-      classes[i] = codePoint < 0x10000 ? basic[codePoint]! : this.#others.get(codePoint)!
-    }
-    return classes
-  }
+/** What may be walked through all its states. */
+export function whole(text: Sparse): SparseAutomaton
+export function whole(text: TextAutomaton): TextAutomaton
+export function whole(text: TextAutomaton): TextAutomaton {
+  return text instanceof Stretches ? text.whole : text
 }
 
 /**
- * Blumer's construction, of those suffixes alone that begin where a stretch may: from the root nothing is read elsewhere.
- * It needs that the ends of a text's places are among those of its own suffixes' places, and they are: whether one of these
- * may begin hangs on characters that the text itself holds.
+ * What is known of a fork, where several stretches are that begin with the same characters: `FIELDS` numbers each. There may
+ * be tens of thousands of them behind one mask, so that they are no objects.
  */
-class Suffixes {
-  readonly #lengths: Uint32Array
-  readonly #links: Uint32Array
-  readonly #ends: Uint8Array
-  /** The moves of each state, as lists. */
-  readonly #heads: Uint32Array
-  #classes: Uint16Array
-  #from: Uint32Array
-  #to: Uint32Array
-  #next: Uint32Array
-  #moves = 1
-  /** How many moves a state has, up to `MANY`: those of states with so many are found by their hash. */
-  readonly #degrees: Uint8Array
-  #slots = new Uint32Array(1 << 10)
-  #hashed = 0
-  #states = 2
-  #last = ROOT
+const FIELDS = 6
+/** Where they begin is `order[from]` up to `order[to]`. */
+const FROM = 0
+const TO = 1
+/** How many characters that is. */
+const DEPTH = 2
+/** The fewest characters to an end. */
+const DISTANCE = 3
+/** Its moves, `NOT_YET` before somebody asks. */
+const FIRST_MOVE = 4
+const END_MOVE = 5
+const NOT_YET = 0xffffffff
+/** So few places are put in order one by one. */
+const FEW = 24
 
-  constructor(characters: number) {
-    const most = 2 * characters + 3
-    this.#lengths = new Uint32Array(most)
-    this.#links = new Uint32Array(most)
-    this.#heads = new Uint32Array(most)
-    this.#ends = new Uint8Array(most)
-    const moves = 2 * characters + 16
-    this.#degrees = new Uint8Array(most)
-    this.#classes = new Uint16Array(moves)
-    this.#from = new Uint32Array(moves)
-    this.#to = new Uint32Array(moves)
-    this.#next = new Uint32Array(moves)
+/**
+ * Nothing is made of the texts but a list of where stretches begin. It is put in order as far as somebody walks: those that
+ * go on with the same character stand side by side. Where but one place is left, that place in the text is the state. So a
+ * character costs as many steps as what was read so far stands in the texts, once, and most of a text is never looked at.
+ * Texts that repeat themselves for long would cost more than the automaton of all states, which then goes on.
+ */
+export class Stretches implements TextAutomaton {
+  readonly start: number
+  readonly states = 2 * MOST_FORKS
+  readonly empty: boolean
+  readonly classes
+  readonly sparse = true
+  readonly farthest: number
+  /** The most characters of a stretch. */
+  readonly longest: number
+  readonly #letters: Uint32Array
+  /** Classes of characters, a `BREAK` behind each text. */
+  readonly #text: Uint16Array
+  readonly #borders: Uint8Array
+  /** By place: the nearest one, itself or behind it, where a stretch may end; 0: there is none. */
+  readonly #ends: Uint32Array
+  readonly #order: Uint32Array
+  /** States are the dead one, then the places of the text, then these, then those of the whole automaton. */
+  #forks = new Uint32Array(FIELDS << 8)
+  #forkCount = 0
+  readonly #firstFork: number
+  readonly #firstWhole: number
+  #sorted: Uint32Array | undefined
+  readonly #counts: Uint32Array
+  readonly #nearest: Uint32Array
+  readonly #few = new Uint32Array(FEW)
+  /** The moves of forks: those of each side by side, by their classes. */
+  #moveClasses = new Uint16Array(1 << 10)
+  #moveTo = new Uint32Array(1 << 10)
+  #moveCount = 0
+  #whole: SparseAutomaton | undefined
+  #looks = 0
+
+  constructor(letters: Uint32Array, text: Uint16Array, borders: Uint8Array) {
+    this.#letters = letters
+    this.classes = classesOf(letters)
+    this.#text = text
+    this.#borders = borders
+    const { ends, begins, longest, farthest } = bordered(text, borders)
+    this.#ends = ends
+    this.#order = begins
+    this.longest = longest
+    this.farthest = farthest
+    this.#counts = new Uint32Array(FIRST_LETTER + letters.length)
+    this.#nearest = new Uint32Array(FIRST_LETTER + letters.length)
+    this.#firstFork = text.length + 2
+    this.#firstWhole = this.#firstFork + MOST_FORKS
+    this.empty = begins.length === 0
+    let distance = Number.POSITIVE_INFINITY
+    for (const place of begins) distance = Math.min(distance, ends[place + 1]! - place)
+    this.start = this.empty ? DEAD : this.#fork(0, begins.length, 0, distance)
   }
 
-  /** What comes next does not go on from what came before. */
-  restart(): void {
-    this.#last = ROOT
+  /** As one automaton of all its states. */
+  get whole(): SparseAutomaton {
+    return this.#whole ?? atOnce(this.wholeInSlices())
   }
 
-  /** The text's characters `from` to before `to`. */
-  extend(classes: Uint16Array, borders: Uint8Array, from: number, to: number): void {
-    const [heads, endings] = [this.#heads, this.#ends]
-    let last = this.#last
+  *wholeInSlices(): Slices<SparseAutomaton> {
+    // Nothing is divided any more.
+    this.#looks = Number.POSITIVE_INFINITY
+    this.#whole ??= yield* suffixesOf(this.#letters, this.#text, this.#borders)
+    return this.#whole
+  }
+
+  /** Whether the texts say the same over and over: the way that most places go is walked for a little. */
+  repeatsItself(): boolean {
+    const few = Math.max(1, this.#order.length * FEW_LEFT)
+    for (let state = this.start; state >= this.#firstFork; ) {
+      const fork = this.#divided(state)
+      let most = DEAD
+      for (let i = this.#forks[fork + FIRST_MOVE]!; i < this.#forks[fork + END_MOVE]!; i++) {
+        if (this.#countOf(this.#moveTo[i]!) > this.#countOf(most)) most = this.#moveTo[i]!
+      }
+      if (this.#countOf(most) <= few) return false
+      if (this.#looks > TRIED_LOOKS * this.#order.length) return true
+      state = most
+    }
+    return false
+  }
+
+  #countOf(state: number): number {
+    if (state < this.#firstFork) return state === DEAD ? 0 : 1
+    const fork = this.#forkOf(state)
+    return this.#forks[fork + TO]! - this.#forks[fork + FROM]!
+  }
+
+  accepts(state: number): boolean {
+    return state !== DEAD && this.distance(state) === 0
+  }
+
+  step(state: number, cls: number): number {
+    if (state === DEAD || cls < FIRST_LETTER) return DEAD
+    if (state < this.#firstFork) return this.#text[state - 1] === cls && this.#ends[state] !== 0 ? state + 1 : DEAD
+    if (state >= this.#firstWhole) return this.#beyond(this.whole.step(state - this.#firstWhole, cls))
+    const fork = this.#divided(state)
+    const at = this.#moveFrom(fork, cls)
+    return at < this.#forks[fork + END_MOVE]! && this.#moveClasses[at] === cls ? this.#moveTo[at]! : DEAD
+  }
+
+  next(state: number, codePoint: number): number {
+    return this.step(state, this.classes.of(codePoint))
+  }
+
+  distance(state: number): number {
+    if (state === DEAD) return Number.POSITIVE_INFINITY
+    if (state < this.#firstFork) return this.#ends[state - 1]! - (state - 1)
+    return state < this.#firstWhole
+      ? this.#forks[this.#forkOf(state) + DISTANCE]!
+      : this.whole.distance(state - this.#firstWhole)
+  }
+
+  alive(state: number, low: number, high: number): boolean {
+    if (state === DEAD) return false
+    const letters = this.#letters
+    const first = FIRST_LETTER + below(letters, low)
+    const fits = (cls: number) => cls >= first && letters[cls - FIRST_LETTER]! <= high
+    if (state < this.#firstFork) return fits(this.#classAt(state - 1))
+    if (state >= this.#firstWhole) return this.whole.alive(state - this.#firstWhole, low, high)
+    const fork = this.#divided(state)
+    const at = this.#moveFrom(fork, first)
+    return at < this.#forks[fork + END_MOVE]! && fits(this.#moveClasses[at]!)
+  }
+
+  each(state: number, visit: (codePoint: number, next: number) => void): void {
+    if (state === DEAD) return
+    const letters = this.#letters
+    if (state < this.#firstFork) {
+      const next = this.step(state, this.#text[state - 1]!)
+      if (next !== DEAD) visit(letters[this.#text[state - 1]! - FIRST_LETTER]!, next)
+      return
+    }
+    if (state >= this.#firstWhole) {
+      this.whole.each(state - this.#firstWhole, (codePoint, next) => visit(codePoint, this.#beyond(next)))
+      return
+    }
+    const fork = this.#divided(state)
+    const end = this.#forks[fork + END_MOVE]!
+    for (let i = this.#forks[fork + FIRST_MOVE]!; i < end; i++) {
+      visit(letters[this.#moveClasses[i]! - FIRST_LETTER]!, this.#moveTo[i]!)
+    }
+  }
+
+  /** There are always characters that may not come. */
+  freedomAll(state: number): number {
+    return state === DEAD ? -1 : 0
+  }
+
+  repeats(): boolean {
+    return false
+  }
+
+  room(): number {
+    return -1
+  }
+
+  steady(): boolean {
+    return false
+  }
+
+  /** By state the cost of the cheapest way to an end, where characters of a class cost so much. */
+  cheapest(costs: Uint8Array): { from: (state: number) => number; most: number } {
+    const [text, ends, order] = [this.#text, this.#ends, this.#order]
+    // To the nearest end: whatever is farther costs more.
+    const needed = new Uint32Array(ends.length)
+    let most = 0
+    for (let place = text.length - 1; place >= 0; place--) {
+      const end = ends[place]!
+      if (end === 0 || end === place) continue
+      const cost = needed[place + 1]! + costs[text[place]!]!
+      needed[place] = cost
+      if (cost > most) most = cost
+    }
+    /** One more than it is; 0: not known. */
+    let ofForks = new Uint32Array(this.#forkCount)
+    const ofFork = (state: number): number => {
+      const fork = this.#forkOf(state)
+      const [to, depth] = [this.#forks[fork + TO]!, this.#forks[fork + DEPTH]!]
+      let least = Number.POSITIVE_INFINITY
+      for (let i = this.#forks[fork + FROM]!; i < to; i++) {
+        const place = order[i]! + depth
+        // What has not begun cannot end.
+        const cost = depth === 0 ? costs[text[place]!]! + needed[place + 1]! : needed[place]!
+        if (cost < least) least = cost
+      }
+      ofForks[state - this.#firstFork] = least + 1
+      return least
+    }
+    let beyond: Float64Array | undefined
+    const from = (state: number): number => {
+      if (state === DEAD) return Number.POSITIVE_INFINITY
+      if (state >= this.#firstWhole) {
+        beyond ??= this.whole.cheapest(costs)
+        return beyond[state - this.#firstWhole]!
+      }
+      if (state < this.#firstFork) return needed[state - 1]!
+      const fork = state - this.#firstFork
+      if (fork >= ofForks.length) {
+        const longer = new Uint32Array(Math.max(2 * ofForks.length, this.#forkCount))
+        longer.set(ofForks)
+        ofForks = longer
+      }
+      return ofForks[fork] === 0 ? ofFork(state) : ofForks[fork]! - 1
+    }
+    return { from, most: this.empty ? 0 : Math.max(most, from(this.start)) }
+  }
+
+  #fork(from: number, to: number, depth: number, distance: number): number {
+    const at = FIELDS * this.#forkCount
+    if (at === this.#forks.length) this.#forks = doubled(this.#forks, Uint32Array)
+    const forks = this.#forks
+    forks[at + FROM] = from
+    forks[at + TO] = to
+    forks[at + DEPTH] = depth
+    forks[at + DISTANCE] = distance
+    forks[at + FIRST_MOVE] = NOT_YET
+    return this.#firstFork + this.#forkCount++
+  }
+
+  #forkOf(state: number): number {
+    return FIELDS * (state - this.#firstFork)
+  }
+
+  #move(cls: number, to: number): void {
+    if (this.#moveCount === this.#moveTo.length) {
+      this.#moveTo = doubled(this.#moveTo, Uint32Array)
+      this.#moveClasses = doubled(this.#moveClasses, Uint16Array)
+    }
+    this.#moveClasses[this.#moveCount] = cls
+    this.#moveTo[this.#moveCount++] = to
+  }
+
+  /** The first move of a fork by this class or a higher one. */
+  #moveFrom(fork: number, cls: number): number {
+    const classes = this.#moveClasses
+    let low = this.#forks[fork + FIRST_MOVE]!
+    let high = this.#forks[fork + END_MOVE]!
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (classes[middle]! < cls) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Of a state of the whole automaton. */
+  #beyond(state: number): number {
+    return state === DEAD ? DEAD : this.#firstWhole + state
+  }
+
+  /** The fork of a state, with its moves. */
+  #divided(state: number): number {
+    const fork = this.#forkOf(state)
+    if (this.#forks[fork + FIRST_MOVE] !== NOT_YET) return fork
+    const [from, to, depth] = [this.#forks[fork + FROM]!, this.#forks[fork + TO]!, this.#forks[fork + DEPTH]!]
+    const first = this.#moveCount
+    this.#looks += to - from
+    if (this.#looks > MOST_LOOKS * this.#order.length) this.#goBeyond(this.#order[from]!, depth)
+    else if (to - from <= FEW) this.#divideFew(from, to, depth)
+    else this.#divide(from, to, depth)
+    this.#forks[fork + FIRST_MOVE] = first
+    this.#forks[fork + END_MOVE] = this.#moveCount
+    return fork
+  }
+
+  /** Goes on in the whole automaton. */
+  #goBeyond(begin: number, depth: number): void {
+    const { whole } = this
+    let state = whole.start
+    for (let place = begin; place < begin + depth; place++) state = whole.step(state, this.#text[place]!)
+    const { first, classes, to } = whole.moves
+    for (let i = first[state]!; i < first[state + 1]!; i++) this.#move(classes[i]!, this.#beyond(to[i]!))
+  }
+
+  /** Puts places in order by the character that follows. */
+  #divideFew(from: number, to: number, depth: number): void {
+    const [order, few] = [this.#order, this.#few]
     for (let i = from; i < to; i++) {
-      const border = borders[i]!
-      const begins = (border & BEGINS) !== 0
-      // Nothing has begun.
-      if (last === ROOT && !begins) continue
-      const cls = classes[i]!
-      // What was just added has no moves.
-      const known = heads[last] === 0 ? 0 : this.#moveOf(last, cls)
-      last = known === 0 ? this.#added(last, cls, begins) : this.#alone(last, cls, known, begins)
-      if ((border & ENDS) !== 0) endings[last] = 1
-    }
-    this.#last = last
-  }
-
-  #added(last: number, cls: number, begins: boolean): number {
-    const added = this.#states++
-    this.#lengths[added] = this.#lengths[last]! + 1
-    let at = last
-    for (; at !== DEAD && (at !== ROOT || begins); at = this.#links[at]!) {
-      const move = this.#moveOf(at, cls)
-      if (move !== 0) {
-        this.#links[added] = this.#alone(at, cls, move, begins)
-        return added
+      const begin = order[i]!
+      const cls = this.#classAt(begin + depth)
+      let at = i - from
+      for (; at > 0 && few[at - 1]! > cls; at--) {
+        few[at] = few[at - 1]!
+        order[from + at] = order[from + at - 1]!
       }
-      this.#add(at, cls, added)
+      few[at] = cls
+      order[from + at] = begin
     }
-    this.#links[added] = ROOT
-    return added
-  }
-
-  /** Where a move leads, once longer texts that led there with it are told apart. */
-  #alone(from: number, cls: number, move: number, begins: boolean): number {
-    const to = this.#to[move]!
-    const length = this.#lengths[from]! + 1
-    if (this.#lengths[to] === length) return to
-    const split = this.#states++
-    this.#lengths[split] = length
-    this.#links[split] = this.#links[to]!
-    this.#links[to] = split
-    for (let i = this.#heads[to]!; i !== 0; i = this.#next[i]!) this.#add(split, this.#classes[i]!, this.#to[i]!)
-    for (let at = from; at !== DEAD && (at !== ROOT || begins); at = this.#links[at]!) {
-      const other = this.#moveOf(at, cls)
-      if (this.#to[other] !== to) break
-      this.#to[other] = split
-    }
-    return split
-  }
-
-  #moveOf(state: number, cls: number): number {
-    const classes = this.#classes
-    if (this.#degrees[state] === MANY) {
-      const slots = this.#slots
-      const last = slots.length - 1
-      for (let at = hash(state, cls) & last; ; at = (at + 1) & last) {
-        const move = slots[at]!
-        if (move === 0 || (classes[move] === cls && this.#from[move] === state)) return move
+    const count = to - from
+    for (let i = 0; i < count; ) {
+      const cls = few[i]!
+      const begin = i
+      let distance = NOT_YET
+      for (; i < count && few[i] === cls; i++) {
+        const next = order[from + i]! + depth + 1
+        distance = Math.min(distance, this.#ends[next]! - next)
       }
+      if (cls !== BREAK) this.#branch(cls, from + begin, from + i, depth + 1, distance)
     }
-    const next = this.#next
-    let at = this.#heads[state]!
-    while (at !== 0 && classes[at] !== cls) at = next[at]!
-    return at
   }
 
-  #add(state: number, cls: number, to: number): void {
-    const move = this.#moves++
-    if (move === this.#to.length) this.#grow()
-    this.#classes[move] = cls
-    this.#from[move] = state
-    this.#to[move] = to
-    this.#next[move] = this.#heads[state]!
-    this.#heads[state] = move
-    if (this.#degrees[state] === MANY) this.#hash(move)
-    else if (++this.#degrees[state]! === MANY) for (let i = move; i !== 0; i = this.#next[i]!) this.#hash(i)
-  }
-
-  #hash(move: number): void {
-    if (2 * ++this.#hashed > this.#slots.length) {
-      const before = this.#slots
-      this.#slots = new Uint32Array(2 * before.length)
-      for (const each of before) if (each !== 0) this.#put(each)
+  #divide(from: number, to: number, depth: number): void {
+    const [ends, order, counts, nearest] = [this.#ends, this.#order, this.#counts, this.#nearest]
+    const found: number[] = []
+    for (let i = from; i < to; i++) {
+      const place = order[i]! + depth
+      const cls = this.#classAt(place)
+      const distance = ends[place + 1]! - place - 1
+      if (counts[cls]!++ === 0) {
+        found.push(cls)
+        nearest[cls] = distance
+      } else if (distance < nearest[cls]!) nearest[cls] = distance
     }
-    this.#put(move)
-  }
-
-  #put(move: number): void {
-    const last = this.#slots.length - 1
-    let at = hash(this.#from[move]!, this.#classes[move]!) & last
-    while (this.#slots[at] !== 0) at = (at + 1) & last
-    this.#slots[at] = move
-  }
-
-  #grow(): void {
-    const length = 2 * this.#to.length
-    const [classes, from] = [new Uint16Array(length), new Uint32Array(length)]
-    const [to, next] = [new Uint32Array(length), new Uint32Array(length)]
-    classes.set(this.#classes)
-    from.set(this.#from)
-    to.set(this.#to)
-    next.set(this.#next)
-    this.#classes = classes
-    this.#from = from
-    this.#to = to
-    this.#next = next
-  }
-
-  *automaton(letters: Uint32Array): Slices<SparseAutomaton> {
-    yield
-    const order = this.#byLength()
-    yield
-    // Whatever ends where a longer text does ends there too.
-    for (let i = order.length - 1; i > 0; i--) {
-      const state = order[i]!
-      if (this.#ends[state] !== 0) this.#ends[this.#links[state]!] = 1
+    found.sort((a, b) => a - b)
+    this.#sorted ??= new Uint32Array(order.length)
+    const sorted = this.#sorted
+    let sum = 0
+    // From here on it is where the next one of each comes.
+    for (const cls of found) {
+      const count = counts[cls]!
+      counts[cls] = sum
+      sum += count
     }
-    this.#ends[ROOT] = 0
-    yield
-    return this.#frozen(letters, order)
-  }
-
-  /** The states, those of shorter texts first: the root before all others. */
-  #byLength(): Uint32Array {
-    const states = this.#states
-    const lengths = this.#lengths
-    let longest = 0
-    for (let state = ROOT; state < states; state++) if (lengths[state]! > longest) longest = lengths[state]!
-    const starts = new Uint32Array(longest + 2)
-    for (let state = ROOT; state < states; state++) starts[lengths[state]! + 1]!++
-    for (let length = 0; length <= longest; length++) starts[length + 1]! += starts[length]!
-    const order = new Uint32Array(states - ROOT)
-    for (let state = ROOT; state < states; state++) order[starts[lengths[state]!]!++] = state
-    return order
-  }
-
-  /** An end can be reached from every state: the last one of its text, unless there is none at all. */
-  #frozen(letters: Uint32Array, order: Uint32Array): SparseAutomaton {
-    const [ownClasses, ownTo, next, heads, degrees] = [this.#classes, this.#to, this.#next, this.#heads, this.#degrees]
-    const empty = order.length === 1
-    const states = empty ? 1 : order.length + 1
-    const numbers = new Uint32Array(this.#states)
-    for (let i = 0; i < order.length; i++) numbers[order[i]!] = i + 1
-    const accepting = new Uint8Array(states)
-    const first = new Uint32Array(states + 1)
-    const classes = new Uint16Array(this.#moves - 1)
-    const to = new Uint32Array(this.#moves - 1)
-    let kept = 0
-    for (let number = 1; number < states; number++) {
-      const state = order[number - 1]!
-      accepting[number] = this.#ends[state]!
-      const from = kept
-      const many = degrees[state] === MANY
-      for (let move = heads[state]!; move !== 0; move = next[move]!) {
-        const cls = ownClasses[move]!
-        // Most have one move, and nearly all of the others a few.
-        let at = kept++
-        if (!many) {
-          for (; at > from && classes[at - 1]! > cls; at--) {
-            classes[at] = classes[at - 1]!
-            to[at] = to[at - 1]!
-          }
-        }
-        classes[at] = cls
-        to[at] = numbers[ownTo[move]!]!
-      }
-      if (many) sortMoves(classes, to, from, kept)
-      first[number + 1] = kept
+    if (found.length > 1) {
+      for (let i = from; i < to; i++) sorted[counts[this.#classAt(order[i]! + depth)]!++] = order[i]!
+      order.set(sorted.subarray(0, to - from), from)
+    } else counts[found[0]!] = sum
+    let begin = from
+    for (const cls of found) {
+      const end = from + counts[cls]!
+      if (cls !== BREAK) this.#branch(cls, begin, end, depth + 1, nearest[cls]!)
+      begin = end
+      counts[cls] = 0
     }
-    return new SparseAutomaton(letters, { first, classes, to }, accepting)
+  }
+
+  #branch(cls: number, from: number, to: number, depth: number, distance: number): void {
+    this.#move(cls, to === from + 1 ? this.#order[from]! + depth + 1 : this.#fork(from, to, depth, distance))
+  }
+
+  /** The class of the character behind a place; `BREAK` where no stretch goes over it. */
+  #classAt(place: number): number {
+    const cls = this.#text[place]!
+    return cls !== BREAK && this.#ends[place + 1] === 0 ? BREAK : cls
   }
 }
 
-function sortMoves(classes: Uint16Array, to: Uint32Array, from: number, end: number): void {
-  const sorted = Float64Array.from(
-    { length: end - from },
-    (_, i) => classes[from + i]! * 2 ** 32 + to[from + i]!,
-  ).sort()
-  sorted.forEach((move, i) => {
-    classes[from + i] = move / 2 ** 32
-    to[from + i] = move % 2 ** 32
-  })
+/** Where stretches begin, and the nearest end from each place. */
+function bordered(text: Uint16Array, borders: Uint8Array) {
+  const ends = new Uint32Array(text.length + 2)
+  const begins = new Uint32Array(text.length)
+  let count = 0
+  let longest = 0
+  let farthest = 0
+  /** Up to here ends are known. */
+  let known = 0
+  /** How many began before this run of text. */
+  let before = 0
+  let last = 0
+  const finish = () => {
+    // Behind the last end nothing begins.
+    while (count > before && begins[count - 1]! >= last) count--
+    if (count > before) longest = Math.max(longest, last - begins[before]!)
+    before = count
+  }
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === BREAK) {
+      finish()
+      known = i + 1
+      last = known
+      continue
+    }
+    const border = borders[i]!
+    if ((border & BEGINS) !== 0) begins[count++] = i
+    if ((border & ENDS) === 0) continue
+    const end = i + 1
+    ends.fill(end, known, end + 1)
+    known = end + 1
+    if (count > before) farthest = Math.max(farthest, end - Math.max(last, begins[before]!))
+    last = end
+  }
+  finish()
+  return { ends, begins: begins.slice(0, count), longest, farthest }
 }
 
-function hash(state: number, cls: number): number {
-  const mixed = Math.imul(state ^ Math.imul(cls, 0x85ebca6b), 0x9e3779b1)
-  return mixed ^ (mixed >>> 15)
+function doubled<T extends Uint16Array | Uint32Array>(list: T, List: new (length: number) => T): T {
+  const longer = new List(2 * list.length)
+  longer.set(list)
+  return longer
 }

@@ -1,4 +1,5 @@
 import { complement } from '../automata/sets.js'
+import { whole } from '../automata/stretches.js'
 import { refusal } from '../schema/context.js'
 import { STRING } from '../schema/part.js'
 import type { Quotes } from '../schema/quotes.js'
@@ -29,11 +30,12 @@ const quote = keyword<Quotes>({
     part.places.set(NAME, site)
   },
   deny({ context, site, choices }, { automaton }) {
-    if (automaton.states > MOST_DENIED) {
+    const denied = whole(automaton)
+    if (denied.states > MOST_DENIED) {
       context.refuse(refusal(site, NAME, `'${NAME}' is not supported inside a negation where the texts are long.`))
       return
     }
-    const inverse = placed(context, site, NAME, () => complement(automaton))
+    const inverse = placed(context, site, NAME, () => complement(denied))
     if (inverse === undefined) return
     choices.push(
       only(STRING, (part) => {

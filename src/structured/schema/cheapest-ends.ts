@@ -46,6 +46,8 @@ export interface Ends {
   readonly from: (state: number) => number
   /** From all states, `Infinity` where there is none; undefined: not known. */
   readonly all: Float64Array | undefined
+  /** The most of them; absent where only `all` tells. */
+  readonly most?: number
 }
 
 /**
@@ -58,7 +60,10 @@ export function cheapestEnds(
   end: (state: number) => number,
   fuel?: Fuel,
 ): Ends | undefined {
-  if (text instanceof SparseAutomaton) return endsOfSparse(text, bytes, end)
+  if (text instanceof SparseAutomaton) {
+    const all = text.cheapest(bytes, end)
+    return { from: (state) => all[state] ?? Infinity, all }
+  }
   const found = tableOf(text)
   if (found === undefined) return undefined
   const { table, places, stateOf, placeOf } = found
@@ -85,20 +90,6 @@ export function cheapestEnds(
     }
   }
   return { from: (state) => least[placeOf(state)] ?? Infinity, all: least }
-}
-
-/** Each leads to states of higher numbers: from the last one on all is known that is needed. */
-function endsOfSparse({ moves, states }: SparseAutomaton, bytes: Uint8Array, end: (state: number) => number): Ends {
-  const { first, classes, to } = moves
-  const all = new Float64Array(states).fill(Infinity)
-  for (let state = states - 1; state > DEAD; state--) {
-    let least = end(state)
-    for (let i = first[state]!; i < first[state + 1]!; i++) {
-      least = Math.min(least, all[to[i]!]! + bytes[classes[i]!]!)
-    }
-    all[state] = least
-  }
-  return { from: (state) => all[state] ?? Infinity, all }
 }
 
 const explored = new WeakMap<TextAutomaton, Table | null>()

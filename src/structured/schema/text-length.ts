@@ -1,5 +1,6 @@
 import type { Classes } from '../automata/classes.js'
 import { SparseAutomaton } from '../automata/sparse.js'
+import { Stretches } from '../automata/stretches.js'
 import { TableAutomaton } from '../automata/table.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
@@ -78,11 +79,16 @@ export class CharacterSpelling {
     let known = this.#leasts.get(text)
     if (known === undefined) {
       const sizes = this.#sizesOf(text.classes)
-      const end = (state: number) => (text.accepts(state) ? 0 : Infinity)
-      known = (this.#counts(text) ? undefined : cheapestEnds(text, sizes, end)) ?? null
+      known = this.#endsOf(text, sizes) ?? null
       this.#leasts.set(text, known)
     }
     return known ?? undefined
+  }
+
+  #endsOf(text: TextAutomaton, sizes: Sizes): Ends | undefined {
+    if (text instanceof Stretches) return { ...text.cheapest(sizes.bytes), all: undefined }
+    const end = (state: number) => (text.accepts(state) ? 0 : Infinity)
+    return this.#counts(text) ? undefined : cheapestEnds(text, sizes, end)
   }
 
   /** By state the cost of the cheapest way to an end that itself costs so much, `least` or more. */
@@ -113,7 +119,8 @@ export class CharacterSpelling {
 
   /** From no state the shortest way to the end is longer; undefined where that is not known. */
   longest(text: TextAutomaton): number | undefined {
-    return this.#leastOf(text)?.all?.reduce((most, length) => (length < Infinity ? Math.max(most, length) : most), 0)
+    const least = this.#leastOf(text)
+    return least?.most ?? least?.all?.reduce((most, length) => (length < Infinity ? Math.max(most, length) : most), 0)
   }
 
   /** The most bytes that a character on the canonical way takes. */
