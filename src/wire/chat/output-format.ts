@@ -1,6 +1,7 @@
 import type { OutputFormat } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import { aBoolean, anObject, aString, at, noteUnknown, optional, required, wrongType, wrongValue } from '../fields.js'
+import { heldToWords } from '../worded-forms.js'
 import { aToolName } from './tools.js'
 
 const TYPES = ['text', 'json_object', 'json_schema', 'structural_tag']
@@ -32,12 +33,13 @@ function readJsonSchema(format: JsonObject, ignored: string[]): OutputFormat {
   const spec = required(format, 'json_schema', PATH, anObject)
   noteUnknown(spec, KNOWN_SCHEMA, path, ignored)
   const description = optional(spec, 'description', path, aString)
+  const name = required(spec, 'name', path, aToolName)
   return {
     type: 'json_schema',
-    name: required(spec, 'name', path, aToolName),
+    name,
     ...(description !== undefined && { description }),
     strict: optional(spec, 'strict', path, aBoolean) ?? false,
-    schema: required(spec, 'schema', path, aSchema),
+    schema: heldToWords(name, required(spec, 'schema', path, aSchema)),
   }
 }
 

@@ -27,6 +27,7 @@ import {
 import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
 import { withQuote } from '../quote.js'
 import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
+import { heldToWords } from '../worded-forms.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
 import { type ResponseTools, readResponseTools } from './tools.js'
@@ -254,7 +255,7 @@ function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; 
   const schema = required(format, 'schema', path, aSchema)
   return {
     output: withQuote(
-      { type, name, ...(description !== undefined && { description }), strict, schema },
+      { type, name, ...(description !== undefined && { description }), strict, schema: heldToWords(name, schema) },
       ...([format, path, 'text.format'] as const),
     ),
     text: { format: { type, name, description: description ?? '', schema, strict }, ...said },
