@@ -8,10 +8,10 @@ import { chartOf } from './chart.js'
 import { machine, processBytes } from './machine.js'
 import type { BenchReport } from './report.js'
 import { run } from './rounds.js'
-import { PARTS } from './scenarios/scenario.js'
 import { settingsOf } from './settings.js'
 import { spreadOf } from './stats.js'
 import type { Candidate, Question, SubjectAnswer } from './subject.js'
+import { PARTS } from './subject.js'
 import { tableOf } from './table.js'
 
 const settings = {

@@ -3,9 +3,9 @@ import type { ChatCall, Engine } from '../engine.js'
 import { callOf, timed } from './clock.js'
 import { promptText } from './prompts.js'
 import { questionOf } from './scenarios/decide.js'
-import type { BenchPart } from './scenarios/scenario.js'
 import type {
   About,
+  BenchPart,
   DecisionsAsked,
   DecisionsTold,
   EngineUnderTest,

@@ -3,11 +3,12 @@ import { type BenchReading, type BenchReport, Readings } from './report.js'
 import { decide } from './scenarios/decide.js'
 import { decode } from './scenarios/decode.js'
 import { firstToken } from './scenarios/first-token.js'
-import { type BenchPart, PARTS, type Scenario, type Settings } from './scenarios/scenario.js'
+import type { Scenario, Settings } from './scenarios/scenario.js'
 import { strictJson } from './scenarios/strict-json.js'
 import { throughV1 } from './scenarios/through-v1.js'
 import { median } from './stats.js'
 import type { Candidate, Subject } from './subject.js'
+import { type BenchPart, PARTS } from './subject.js'
 import { now, setClock } from './time.js'
 
 export interface BenchSurroundings {

@@ -1,4 +1,5 @@
-import { PARTS, type Settings } from './scenarios/scenario.js'
+import type { Settings } from './scenarios/scenario.js'
+import { PARTS } from './subject.js'
 
 const FULL: Settings = {
   only: PARTS,

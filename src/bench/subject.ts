@@ -1,6 +1,8 @@
 /** What is measured: a loaded model that answers prompts, whatever runs it. */
 import type { Engine } from '../engine.js'
-import type { BenchPart } from './scenarios/scenario.js'
+
+export const PARTS = ['prompt', 'decode', 'json', 'v1', 'decide'] as const
+export type BenchPart = (typeof PARTS)[number]
 
 export interface Question {
   /** How long the prompt should be; what it really had is in the answer. */

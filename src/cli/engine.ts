@@ -3,31 +3,14 @@ import { dirname } from 'node:path'
 import process from 'node:process'
 import type { Engine } from '../engine.js'
 import { fallback, upstream } from '../engines/upstream.js'
-import { type DevicePreference, type WebGpu, webgpu } from '../engines/webgpu/index.js'
+import { type WebGpu, webgpu } from '../engines/webgpu/index.js'
 import { idOf } from '../repository/location.js'
 import { keptCalibration } from './calibrate/kept.js'
+import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { llamaCppEngine } from './llama-cpp.js'
 import { note, paint } from './terminal.js'
 import { webllmEngine } from './webllm.js'
-
-export interface EngineOptions {
-  readonly model?: readonly string[]
-  readonly engine?: 'webgpu' | 'webllm' | 'llama-cpp'
-  /** WebLLM's: a compiled library, and the module of another version than the installed one. */
-  readonly lib?: string
-  readonly webllm?: string
-  readonly device: DevicePreference
-  readonly cache?: string
-  /** Of our own core's models. */
-  readonly cacheType?: 'q8_0'
-  readonly upstream?: string
-  /**
-   * Hears which device was taken and why.
-   * @default a note on stderr
-   */
-  readonly log?: (message: string) => void
-}
 
 export const NANO = 'local-v1/nano'
 

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import type { Engine } from '../engine.js'
 import { type LlamaCppModule, llamaCpp } from '../engines/llama-cpp/index.js'
-import type { EngineOptions } from './engine.js'
+import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type WebLlm, webllm } from '../engines/webllm/index.js'
 import type { ModelRecord } from '../engines/webllm/library.js'
-import type { EngineOptions } from './engine.js'
+import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 

@@ -1,7 +1,6 @@
 import type { ChatCall, Sampling } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
 import { SAMPLING, type SamplingName, type SamplingSetting, samplingFrom, USUAL_SAMPLING } from '../sampling.js'
-import type { TextFiles } from './chat-text.js'
 
 /** How a model's makers say that it is best asked, as far as they say it. */
 export type Recommended = Readonly<Partial<Record<SamplingName, number | undefined>>>
@@ -9,11 +8,16 @@ export type Recommended = Readonly<Partial<Record<SamplingName, number | undefin
 /** The settings by which an answer is made. */
 export type SettledSampling = Pick<Sampling, 'logitBias' | 'seed'> & Readonly<Record<SamplingName, number>>
 
+interface SamplingFiles {
+  readonly generationConfig?: JsonObject
+  readonly chatConfig?: JsonObject
+}
+
 /**
  * From `generation_config.json`, or the chat configuration of MLC, where transformers and MLC call settings as requests do;
  * what a request could not ask for is passed over, as is what sets no limit.
  */
-export function recommendedOf({ generationConfig, chatConfig }: TextFiles): Recommended {
+export function recommendedOf({ generationConfig, chatConfig }: SamplingFiles): Recommended {
   // The configuration of transformers repeats settings that nobody chose.
   const sources = [generationConfig, chatConfig?.conv_template === undefined ? undefined : chatConfig]
   return samplingFrom((setting) =>

@@ -2,3 +2,9 @@ import { jsonAnswer, type Route } from './service.js'
 
 /** For probes: the service is there and takes requests. It says nothing of its models, because it asks for no key. */
 export const health: Route = () => jsonAnswer({ status: 'ok' })
+
+export const tellMetrics: Route = ({ metrics, admission, constraints }) => ({
+  status: 200,
+  body: metrics!.text(admission, constraints.kept),
+  headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+})

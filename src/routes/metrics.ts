@@ -1,6 +1,5 @@
 import type { Usage } from '../engine.js'
 import type { Admission } from '../queue.js'
-import type { Route } from './service.js'
 
 /** Upper bounds in seconds, up to ten minutes. */
 const BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -84,9 +83,3 @@ const described = (name: string, type: string, help: string, lines: readonly str
   `# TYPE ${name} ${type}`,
   ...lines,
 ]
-
-export const tellMetrics: Route = ({ metrics, admission, constraints }) => ({
-  status: 200,
-  body: metrics!.text(admission, constraints.kept),
-  headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-})

@@ -1,9 +1,6 @@
 import type { BenchReading } from '../report.js'
-import type { Subject } from '../subject.js'
+import type { BenchPart, Subject } from '../subject.js'
 import type { Clock } from '../time.js'
-
-export const PARTS = ['prompt', 'decode', 'json', 'v1', 'decide'] as const
-export type BenchPart = (typeof PARTS)[number]
 
 export interface Settings {
   /** What is measured. */

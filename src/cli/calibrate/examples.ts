@@ -3,22 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import { Fault } from '../fault.js'
-import { writtenExamples } from './written.js'
-
-/** A text, and questions about it as `POST /decisions` takes them. */
-export interface Example {
-  readonly input: unknown
-  readonly questions: readonly ExampleQuestion[]
-  /** Where it stands. */
-  readonly place: string
-}
-
-export interface ExampleQuestion {
-  readonly type: string
-  /** The right one: `true` or `false` of a predicate, the value of a choice, the label of a level. */
-  readonly answer: unknown
-  readonly [field: string]: unknown
-}
+import { type Example, type ExampleQuestion, writtenExamples } from './written.js'
 
 /** A text, and what is to be extracted from it: typed fields as `POST /extractions` takes them, or a document. */
 export type ExtractionExample = {

@@ -4,7 +4,21 @@
  * one. What stands before the first text is a comment.
  */
 import { Fault } from '../fault.js'
-import type { Example, ExampleQuestion } from './examples.js'
+
+/** A text, and questions about it as `POST /decisions` takes them. */
+export interface Example {
+  readonly input: unknown
+  readonly questions: readonly ExampleQuestion[]
+  /** Where it stands. */
+  readonly place: string
+}
+
+export interface ExampleQuestion {
+  readonly type: string
+  /** The right one: `true` or `false` of a predicate, the value of a choice, the label of a level. */
+  readonly answer: unknown
+  readonly [field: string]: unknown
+}
 
 const ASKED = /^[?^!] /
 

@@ -7,7 +7,7 @@ import { tooLong } from '../too-long.js'
 import { type AskedTokens, DecidePrompt } from './prompt.js'
 import { meanOf, meanShares } from './questions.js'
 import { readQuestions } from './reading.js'
-import { logSum, type OptionTrie } from './trie.js'
+import { sharesOf } from './trie.js'
 
 export interface DecideParts {
   readonly model: TokenModel
@@ -51,13 +51,6 @@ export async function decide(call: DecideCall, parts: DecideParts, thought?: Sha
     },
     fingerprint: parts.model.fingerprint,
   }
-}
-
-/** Of options that have been scored: their probabilities among themselves, and how much fell on them at all. */
-export function sharesOf(trie: OptionTrie): { readonly probabilities: number[]; readonly mass: number } {
-  const scores = trie.scores()
-  const all = logSum(scores)
-  return { mass: Math.exp(all), probabilities: scores.map((score) => Math.exp(score - all)) }
 }
 
 /** Over the orders in which a question was asked. */

@@ -4,14 +4,11 @@ import { V1Error } from '../../errors.js'
 import { MOST_AMONG } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import type { AskedOption, TypedQuestion } from './asked.js'
-import { sharesOf } from './decide.js'
+import type { LabelType } from './made-form.js'
 import { ordersOf } from './questions.js'
 import { groupOf, type Readout, type Reads } from './readout.js'
 import { tempered } from './temperature.js'
-import { OptionTrie } from './trie.js'
-
-export const LABEL_TYPES = ['openjev', 'lev', 'nimble', 'pplx-decider', 'lfm2-d1'] as const
-export type LabelType = (typeof LABEL_TYPES)[number]
+import { OptionTrie, sharesOf } from './trie.js'
 
 interface Label {
   readonly code: string

@@ -11,23 +11,12 @@ import type { ChatText } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { askedOf, type QuestionLayout, type TypedQuestion, templateLayout } from './asked.js'
 import type { DecideParts } from './decide.js'
-import { LABEL_TYPES, LabelReadout, type LabelType } from './labels.js'
+import { LabelReadout } from './labels.js'
+import type { MadeForm } from './made-form.js'
 import { PointerReadout } from './pointers.js'
 import { meanOf, meanShares, ordersOf, stateText } from './questions.js'
 import { readQuestions } from './reading.js'
 import type { Readout, Reads } from './readout.js'
-
-export const MADE_TYPES = [...LABEL_TYPES, 'kev'] as const
-export type MadeType = LabelType | 'kev'
-
-/** What the files of such a model say of it. */
-export interface MadeForm {
-  readonly type: MadeType
-  /** How a question is put to it. */
-  readonly template: string
-  /** By which scores are divided: for each kind of question, or for a kind and so many options (`choice.small`). */
-  readonly temperatures: Readonly<Record<string, number>>
-}
 
 interface MadeQuestion extends Reads {
   readonly question: number

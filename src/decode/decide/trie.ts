@@ -106,3 +106,10 @@ export function logSum(values: readonly number[]): number {
   if (most === Number.NEGATIVE_INFINITY) return most
   return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0))
 }
+
+/** Of options that have been scored: their probabilities among themselves, and how much fell on them at all. */
+export function sharesOf(trie: OptionTrie): { readonly probabilities: number[]; readonly mass: number } {
+  const scores = trie.scores()
+  const all = logSum(scores)
+  return { mass: Math.exp(all), probabilities: scores.map((score) => Math.exp(score - all)) }
+}

@@ -3,7 +3,12 @@ import type { Slices } from '../../platform/slices.js'
 import { describeSchema } from '../schema-prompt.js'
 import { type ToolFormat, together } from '../tools/format.js'
 import type { Guard } from './guard.js'
-import type { WordsPlace } from './words-beside.js'
+
+/**
+ * Where the words of a turn with calls go: `content` as they are, the `plan` that Cohere's templates know, in `front` of the
+ * calls in the finished text, `apart` in a turn of their own.
+ */
+export type WordsPlace = 'content' | 'plan' | 'front' | 'apart'
 
 /** A message as chat templates know it. */
 export interface TemplateMessage {

@@ -5,14 +5,8 @@
 import type { ToolFormat } from '../tools/format.js'
 import { UNKNOWN } from '../tools/hermes.js'
 import type { Guard } from './guard.js'
-import type { TemplateMessage } from './messages.js'
+import type { TemplateMessage, WordsPlace } from './messages.js'
 import type { ChatTemplate, TemplateInput } from './template.js'
-
-/**
- * Where the words of a turn with calls go: `content` as they are, the `plan` that Cohere's templates know, in `front` of the
- * calls in the finished text, `apart` in a turn of their own.
- */
-export type WordsPlace = 'content' | 'plan' | 'front' | 'apart'
 
 interface Placed {
   readonly messages: readonly TemplateMessage[]

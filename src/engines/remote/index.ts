@@ -1,5 +1,5 @@
 export { serveInside } from './inside.js'
-export { type MessageTarget, type Port, portOf } from './port.js'
+export { type MessageTarget, type Port, portOf, type WorkerThread } from './port.js'
 export { type Far, RemoteEngine, type RemoteOptions } from './remote-engine.js'
 export { serveEngine } from './serve.js'
-export { farThread, portPair, type WorkerThread } from './thread.js'
+export { farThread, portPair } from './thread.js'

@@ -1,7 +1,7 @@
 /** How a thread ends by itself, whatever it is at: for one that must not be ended from outside (platform/native.ts). */
 import { builtin } from '../../platform/builtin.js'
 import { atMost } from '../../platform/wait.js'
-import type { WorkerThread } from './thread.js'
+import type { WorkerThread } from './port.js'
 
 /** What asks it to. */
 export interface Leave {

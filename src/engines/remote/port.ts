@@ -18,6 +18,17 @@ export interface MessageTarget {
   close?(): void
 }
 
+export interface WorkerThread extends MessageTarget {
+  postMessage(message: unknown, transfer?: readonly MessagePort[]): void
+  terminate(): unknown
+  readonly threadId?: number
+  ref?(): void
+  unref?(): void
+  once?(event: 'error' | 'exit', listener: (value: unknown) => void): void
+  onerror?: unknown
+  readonly stdout?: { resume(): void } | null
+}
+
 export function portOf(target: MessageTarget): Port {
   let stop = () => {}
   return {

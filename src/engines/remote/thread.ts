@@ -1,19 +1,8 @@
 /** A worker of a browser, of Node or of Deno as the other side. */
 import { Pulse } from '../../platform/pulse.js'
 import { leaves } from './leaving.js'
-import { type MessageTarget, type Port, portOf } from './port.js'
+import { type Port, portOf, type WorkerThread } from './port.js'
 import type { Far } from './remote-engine.js'
-
-export interface WorkerThread extends MessageTarget {
-  postMessage(message: unknown, transfer?: readonly MessagePort[]): void
-  terminate(): unknown
-  readonly threadId?: number
-  ref?(): void
-  unref?(): void
-  once?(event: 'error' | 'exit', listener: (value: unknown) => void): void
-  onerror?: unknown
-  readonly stdout?: { resume(): void } | null
-}
 
 /** What goes to a worker before the calls: what it is to run, without functions, and where it shows that it lives. */
 export interface Open<Options> {

@@ -13,11 +13,10 @@ import {
 } from '../../decode/decide/questions.js'
 import type { ContentPart, DecideCall, Decided, DecideOption, DecideQuestion, Decision, Usage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import type { AskOther } from './deciding.js'
 import { decisionFrom } from './decisions.js'
 import { type ChunkUsage, usageOfChunk, type WireToken } from './parts.js'
 import { wireContent } from './request.js'
-import { broken, parsed } from './sent.js'
+import { type AskOther, broken, parsed } from './sent.js'
 
 export interface ChatReading {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'

@@ -3,14 +3,11 @@ import type { DecideCall, Decided } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { type ChatReading, decidedByChat } from './chat-decisions.js'
 import { decidedOf, decisionsBody } from './decisions.js'
-import { asNoPath, lacksPath } from './sent.js'
+import { type AskOther, asNoPath, lacksPath } from './sent.js'
 import { decidedBySystemOne, systemOneBody } from './systemone.js'
 
 /** How another service is asked for decisions. */
 export type DecisionsForm = 'openai' | 'systemone' | 'chat'
-
-/** Sends a body, and gives what came as a text. */
-export type AskOther = (path: string, body: unknown, signal: AbortSignal) => Promise<string>
 
 type Decide = (call: DecideCall, model: string) => Promise<Decided>
 

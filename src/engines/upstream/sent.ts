@@ -1,5 +1,8 @@
 import { V1Error } from '../../errors.js'
 
+/** Sends a body, and gives what came as a text. */
+export type AskOther = (path: string, body: unknown, signal: AbortSignal) => Promise<string>
+
 /** Another service keeps to no form that is known: `why` says what it did. */
 export const broken = (why: string): V1Error =>
   new V1Error(500, `The service behind this one ${why}.`, { code: 'upstream_error' })

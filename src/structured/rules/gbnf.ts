@@ -1,11 +1,11 @@
 import { EVERY, negate, normalise } from '../automata/charset.js'
 import { type Name, type Rule, sequence } from '../automaton/rule.js'
-import type { Builder } from './builder.js'
 import { GrammarText } from './grammar-text.js'
 import { RuleNames } from './names.js'
+import type { RuleParts } from './parts.js'
 
 /** A grammar as llama.cpp writes it: `root ::= "a" b | [0-9]+`. The texts are those of `root`. */
-export function gbnf(text: string, builder: Builder): Rule {
+export function gbnf(text: string, builder: RuleParts): Rule {
   return new Gbnf(text, builder).read()
 }
 
@@ -27,11 +27,11 @@ const MOST_DEPTH = 100
 
 class Gbnf {
   readonly #from: GrammarText
-  readonly #builder: Builder
+  readonly #builder: RuleParts
   readonly #names: RuleNames
   #depth = 0
 
-  constructor(text: string, builder: Builder) {
+  constructor(text: string, builder: RuleParts) {
     this.#from = new GrammarText(text)
     this.#builder = builder
     this.#names = new RuleNames(text)

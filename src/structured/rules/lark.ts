@@ -1,15 +1,15 @@
 import { normalise } from '../automata/charset.js'
 import { choice, follow, type Name, NOTHING, nameOf, type Rule, repeat, sequence } from '../automaton/rule.js'
-import type { Builder } from './builder.js'
 import { GrammarText } from './grammar-text.js'
 import { COMMON } from './lark-common.js'
 import { RuleNames } from './names.js'
+import type { RuleParts } from './parts.js'
 
 /**
  * A grammar as Lark writes it. The texts are those of `start`, terminals taken as they fit (Lark's `dynamic_complete`),
  * and what `%ignore` names may stand before any terminal and at the end.
  */
-export function lark(text: string, builder: Builder): Rule {
+export function lark(text: string, builder: RuleParts): Rule {
   return new Lark(text, builder, new RuleNames(text)).read()
 }
 
@@ -27,7 +27,7 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f
 
 class Lark {
   readonly #from: GrammarText
-  readonly #builder: Builder
+  readonly #builder: RuleParts
   readonly #names: RuleNames
   readonly #ignored: Rule[] = []
   readonly #ignore: Name | undefined
@@ -35,7 +35,7 @@ class Lark {
   /** Inside a terminal nothing is left out. */
   #inTerminal = false
 
-  constructor(text: string, builder: Builder, names: RuleNames) {
+  constructor(text: string, builder: RuleParts, names: RuleNames) {
     this.#from = new GrammarText(text)
     this.#builder = builder
     this.#names = names

@@ -2,13 +2,13 @@ import { upTo, without } from '../automata/search.js'
 import { choice, follow, NOTHING, type Rule, repeat, sequence } from '../automaton/rule.js'
 import { GrammarError } from '../grammar-error.js'
 import { isObject } from '../schema/json.js'
-import type { Builder } from './builder.js'
+import type { RuleParts } from './parts.js'
 
 /**
  * Free text with parts of which each begins with a trigger, as vLLM and XGrammar write it: the older form (`structures`
  * and `triggers`) and the newer one (`format`). What is not known is refused by its place.
  */
-export function structuralTag(description: unknown, builder: Builder): Rule {
+export function structuralTag(description: unknown, builder: RuleParts): Rule {
   const root = fields(description, '')
   if ('format' in root) return new Tags(builder).format(root.format, 'format')
   const { structures, triggers } = root
@@ -26,9 +26,9 @@ interface Tag {
 }
 
 class Tags {
-  readonly #builder: Builder
+  readonly #builder: RuleParts
 
-  constructor(builder: Builder) {
+  constructor(builder: RuleParts) {
     this.#builder = builder
   }
 

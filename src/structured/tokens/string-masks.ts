@@ -6,7 +6,6 @@ import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
 import type { DeadEnds } from './dead-ends.js'
 import { FewWalk } from './few-walk.js'
 import { bytesOfTokens, type Found, setTokens, setWords, type Tokens } from './found.js'
-import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
 import { PlaceWalk } from './place-walk.js'
 import {
@@ -65,7 +64,11 @@ export class StringMasks {
 
   constructor(
     vocabulary: Vocabulary,
-    { levels, inStrings, deadEnds }: Pick<Learned, 'levels' | 'inStrings' | 'deadEnds'>,
+    {
+      levels,
+      inStrings,
+      deadEnds,
+    }: { readonly levels: LevelMasks; readonly inStrings: Found; readonly deadEnds: DeadEnds },
   ) {
     this.#vocabulary = vocabulary
     this.#levels = levels

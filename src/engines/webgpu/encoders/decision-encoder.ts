@@ -2,14 +2,11 @@
 import type { Activations, Device, KeyValueCache, Matrix, Pass, Vector } from '../contract.js'
 import { angleTable } from '../model/angles.js'
 import type { TensorLoader } from '../model/tensors.js'
-import type { PlannedDecision } from './decision-plan.js'
+import { HEAD_EPSILON, type PlannedDecision } from './decision-plan.js'
 import { type Dense, loadNorm, loadOne, type Norm } from './encoder-weights.js'
 import type { ModernEncoder } from './modern-encoder.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
-
-/** Of PyTorch's norms, unless they are told otherwise. */
-export const HEAD_EPSILON = 1e-5
 
 interface HeadLayer {
   readonly norm: Norm

@@ -4,9 +4,11 @@ import type { JsonObject } from '../../../platform/json.js'
 import { Fields } from '../architectures/fields.js'
 import type { PlannedMatrix } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
-import { HEAD_EPSILON } from './decision-encoder.js'
 import type { EncoderTensors, PlannedNorm } from './plan-encoder.js'
 import type { VectorPlan } from './vector-plan.js'
+
+/** Of PyTorch's norms, unless they are told otherwise. */
+export const HEAD_EPSILON = 1e-5
 
 export interface DecisionPlan extends DecisionForm {
   readonly layers: number

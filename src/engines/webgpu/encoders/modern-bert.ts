@@ -2,9 +2,34 @@
 import type { WeightOutline } from '../../../repository/source.js'
 import { Fields } from '../architectures/fields.js'
 import type { Gate } from '../contract.js'
+import type { PlannedMatrix } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
+import type { PlannedDecision } from './decision-plan.js'
+import type { PlannedDense, PlannedNorm } from './plan-encoder.js'
 import { assertOneLabel } from './read-vectors.js'
 import type { DensePlan, VectorPlan } from './vector-plan.js'
+
+export interface PlannedModernLayer {
+  /** Absent in the first layer: what embeddings give is normed already. */
+  readonly norm?: PlannedNorm
+  readonly qkv: PlannedMatrix
+  readonly output: PlannedMatrix
+  readonly innerNorm: PlannedNorm
+  readonly inner: PlannedMatrix
+  readonly down: PlannedMatrix
+}
+
+export interface PlannedModern {
+  readonly words: PlannedMatrix
+  readonly norm: PlannedNorm
+  readonly layers: readonly PlannedModernLayer[]
+  readonly last: PlannedNorm
+  /** What follows the pool. */
+  readonly dense: readonly PlannedDense[]
+  readonly decision?: PlannedDecision
+  /** Of what was pooled. */
+  readonly pooled?: PlannedNorm
+}
 
 /** Positions turn queries and keys; most layers see what is near alone. */
 export interface ModernPlan {

@@ -1,42 +1,17 @@
 /** Which stored tensors make a ModernBERT, and what it takes. */
 import type { WeightOutline } from '../../../repository/source.js'
-import type { PlannedMatrix } from '../model/planned.js'
-import {
-  assertHeads,
-  type DecisionPlan,
-  IDLE_DECISION,
-  type PlannedDecision,
-  planDecision,
-  readDecision,
-  scorer,
-} from './decision-plan.js'
+import { assertHeads, type DecisionPlan, IDLE_DECISION, planDecision, readDecision, scorer } from './decision-plan.js'
 import { type EncoderBody, matricesBytes, numbersOf, preparedOf } from './encoder-body.js'
-import { type ModernPlan, readModernBert, readModernScores } from './modern-bert.js'
-import { EncoderTensors, type PlannedDense, type PlannedNorm } from './plan-encoder.js'
+import {
+  type ModernPlan,
+  type PlannedModern,
+  type PlannedModernLayer,
+  readModernBert,
+  readModernScores,
+} from './modern-bert.js'
+import { EncoderTensors } from './plan-encoder.js'
 import { readVectors } from './read-vectors.js'
 import type { VectorPlan } from './vector-plan.js'
-
-export interface PlannedModernLayer {
-  /** Absent in the first layer: what embeddings give is normed already. */
-  readonly norm?: PlannedNorm
-  readonly qkv: PlannedMatrix
-  readonly output: PlannedMatrix
-  readonly innerNorm: PlannedNorm
-  readonly inner: PlannedMatrix
-  readonly down: PlannedMatrix
-}
-
-export interface PlannedModern {
-  readonly words: PlannedMatrix
-  readonly norm: PlannedNorm
-  readonly layers: readonly PlannedModernLayer[]
-  readonly last: PlannedNorm
-  /** What follows the pool. */
-  readonly dense: readonly PlannedDense[]
-  readonly decision?: PlannedDecision
-  /** Of what was pooled. */
-  readonly pooled?: PlannedNorm
-}
 
 /** What guesses words, which nobody asks. */
 const IDLE = /^(head\.(dense|norm)|decoder)\./

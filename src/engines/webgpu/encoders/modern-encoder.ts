@@ -3,8 +3,7 @@ import type { Activations, Device, KeyValueCache, Matrix, Pass, Vector } from '.
 import { angleTable } from '../model/angles.js'
 import type { TensorLoader } from '../model/tensors.js'
 import { type Dense, loadNorm, loadOne, type Norm } from './encoder-weights.js'
-import type { ModernPlan } from './modern-bert.js'
-import type { PlannedModern } from './modern-body.js'
+import type { ModernPlan, PlannedModern } from './modern-bert.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 

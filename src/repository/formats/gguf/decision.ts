@@ -1,8 +1,19 @@
 /** GGUF files of decision models, as llama.cpp writes them, in the words of Laya's own files. */
-import { MADE_TYPES, type MadeForm, type MadeType } from '../../../decode/decide/made.js'
+import { MADE_TYPES, type MadeForm, type MadeType } from '../../../decode/decide/made-form.js'
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
-import type { VectorForm } from './encoder.js'
+import type { SentenceFiles } from '../../sentence.js'
+import type { Naming } from '../../source.js'
+
+/** What makes vectors, as transformers would say it. */
+export interface VectorForm {
+  readonly naming: Naming
+  readonly config: JsonObject
+  readonly sentence?: SentenceFiles
+  /** Of one that decides, in the words of Laya's `rl_agent_config.json`. */
+  readonly decision?: JsonObject
+  rename(tensor: string): string
+}
 
 /** How a question is put to it. */
 export const SYSTEMONE = 'tokenizer.chat_template.systemone'

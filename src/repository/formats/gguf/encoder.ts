@@ -5,17 +5,7 @@
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { SentenceFiles } from '../../sentence.js'
-import type { Naming } from '../../source.js'
-import { decisionForm, takeDecision } from './decision.js'
-
-export interface VectorForm {
-  readonly naming: Naming
-  readonly config: JsonObject
-  readonly sentence?: SentenceFiles
-  /** Of one that decides, in the words of Laya's `rl_agent_config.json`. */
-  readonly decision?: JsonObject
-  rename(tensor: string): string
-}
+import { decisionForm, takeDecision, type VectorForm } from './decision.js'
 
 /** As llama.cpp numbers the ways to pool; its fourth makes scores. */
 const POOLS = ['none', 'mean', 'cls', 'lasttoken'] as const

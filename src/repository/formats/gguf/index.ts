@@ -1,4 +1,4 @@
-import type { MadeForm } from '../../../decode/decide/made.js'
+import type { MadeForm } from '../../../decode/decide/made-form.js'
 import { halfToFloat } from '../../../platform/half.js'
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'

@@ -4,8 +4,8 @@
  * memory, by invocations that hold a few queries by four keys, and then the same queries by some columns of the values.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import type { AttendShape } from './attend.js'
 import { LOW } from './attend-pieces.js'
+import type { AttendShape } from './attend-shape.js'
 import { CODES, cacheFunctions, perWord, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { type BlocksCut, cutsOf } from './cuts.js'

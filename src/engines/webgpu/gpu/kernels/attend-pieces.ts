@@ -4,7 +4,7 @@
  * sixteen bytes at a time. `merge.ts` puts the pieces together. How a row is computed depends on its own position alone.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import type { AttendShape } from './attend.js'
+import type { AttendShape } from './attend-shape.js'
 import { BLOCK_WORDS, cacheFunctions, perWord, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { cutsOf, type PiecesCut } from './cuts.js'

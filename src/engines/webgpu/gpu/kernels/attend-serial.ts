@@ -3,7 +3,7 @@
  * The softmax runs along, page by page.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import type { AttendShape } from './attend.js'
+import type { AttendShape } from './attend-shape.js'
 import { BLOCK_WORDS, CODES, cacheFunctions, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { declare, float, type Kernel, memo, repeat } from './kernel.js'

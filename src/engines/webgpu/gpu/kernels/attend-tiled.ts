@@ -4,8 +4,8 @@
  */
 
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import type { AttendShape } from './attend.js'
 import { LOW } from './attend-pieces.js'
+import type { AttendShape } from './attend-shape.js'
 import { BLOCK_WORDS, CODES, cacheFunctions, perWord, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'

@@ -4,26 +4,12 @@ import { blockRowsOf, blocksKernel, inBlocks, sharersInBlock } from './attend-bl
 import { mergeKernel } from './attend-merge.js'
 import { inPieces, piecesKernel, piecesOf, sharersInPiece } from './attend-pieces.js'
 import { attendSerialKernel } from './attend-serial.js'
+import type { AttendShape } from './attend-shape.js'
 import { sharersOf, tiledKernel, tiledShapeOf } from './attend-tiled.js'
-import type { CacheLayout } from './cache.js'
 import { cutsOf } from './cuts.js'
 import type { GpuTraits, Recorder } from './kernel.js'
 import type { PlaceOperands } from './place.js'
 import type { PlaceShape } from './turn.js'
-
-export interface AttendShape extends CacheLayout {
-  /** Heads of queries. */
-  readonly queries: number
-  /** Columns of a row of qkv. */
-  readonly columns: number
-  readonly window?: number
-  /** @default true */
-  readonly causal?: boolean
-  readonly scale: number
-  readonly cap?: number | undefined
-  /** The last buffer has a score for each head that takes its share of the softmax. */
-  readonly sinks?: boolean
-}
 
 export interface AttendBuffers {
   readonly qkv: GPUBuffer

@@ -1,7 +1,5 @@
 /** How kernels for hardware cut their work: one record, so that a tuner can try others (see `bench/kit/tune`). */
 
-import type { GpuTraits } from './kernel.js'
-
 export interface Cuts {
   /** Attention of few rows. */
   readonly pieces: PiecesCut
@@ -83,6 +81,6 @@ const TIGHT: Partial<Cuts> = {
   matmul: [{ rows: 64, tokens: 64, threads: 256, quads: 4, ahead: false }],
 }
 
-export function cutsOf({ cuts, tight }: Pick<GpuTraits, 'cuts' | 'tight'>): Cuts {
+export function cutsOf({ cuts, tight }: { readonly cuts?: Partial<Cuts>; readonly tight?: boolean }): Cuts {
   return tight || cuts ? { ...CUTS, ...(tight && TIGHT), ...cuts } : CUTS
 }

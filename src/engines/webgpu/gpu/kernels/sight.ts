@@ -1,4 +1,4 @@
-import type { AttendShape } from './attend.js'
+import type { AttendShape } from './attend-shape.js'
 
 /** The first and the last position that a row sees. */
 export function sight({ window, causal = true }: Pick<AttendShape, 'window' | 'causal'>): string {

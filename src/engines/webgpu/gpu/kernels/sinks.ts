@@ -1,5 +1,5 @@
 /** A score that takes its share of a head's softmax, and gives nothing: it is the last that the sum of a query gets. */
-import type { AttendShape } from './attend.js'
+import type { AttendShape } from './attend-shape.js'
 import type { Binding } from './formats.js'
 
 type Sinking = Pick<AttendShape, 'sinks'>

@@ -1,0 +1,19 @@
+import type { DevicePreference } from '../engines/webgpu/index.js'
+
+export interface EngineOptions {
+  readonly model?: readonly string[]
+  readonly engine?: 'webgpu' | 'webllm' | 'llama-cpp'
+  /** WebLLM's: a compiled library, and the module of another version than the installed one. */
+  readonly lib?: string
+  readonly webllm?: string
+  readonly device: DevicePreference
+  readonly cache?: string
+  /** Of our own core's models. */
+  readonly cacheType?: 'q8_0'
+  readonly upstream?: string
+  /**
+   * Hears which device was taken and why.
+   * @default a note on stderr
+   */
+  readonly log?: (message: string) => void
+}
