@@ -1,5 +1,6 @@
 /** The inside of a worker. */
 import type { Engine } from '../../engine.js'
+import { goBehind } from '../../platform/behind.js'
 import { builtin } from '../../platform/builtin.js'
 import { leaveNative, whenNativeIsHere } from '../../platform/native.js'
 import { beat, showPulse } from '../../platform/pulse.js'
@@ -22,6 +23,7 @@ export function serveInside<Options, E extends Engine>(
   const target =
     builtin<{ parentPort: MessageTarget | null }>('node:worker_threads')?.parentPort ??
     (globalThis as unknown as MessageTarget)
+  goBehind()
   const outside = portOf(target)
   const early: unknown[] = []
   let take: (message: unknown) => void = (message) => early.push(message)

@@ -1,5 +1,5 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -64,6 +64,24 @@ test.each<[string, Partial<ChatCall>]>([
   expect(there.reasons).toEqual(expected.reasons)
   expect(there.logprobs).toEqual(expected.logprobs)
   expect(there.usage).toEqual(expected.usage)
+})
+
+// Elsewhere a priority is the whole process's.
+test.runIf(process.platform === 'linux')('who answers HTTP goes before the thread that computes', async () => {
+  const nice = async () => {
+    const tasks = await readdir('/proc/self/task')
+    const stats = await Promise.all(
+      tasks.map((task) => readFile(`/proc/self/task/${task}/stat`, 'utf8').catch(() => '')),
+    )
+    // Behind the name, which may hold anything, the seventeenth.
+    return stats.filter(Boolean).map((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]))
+  }
+  const mine = getPriority()
+  const before = (await nice()).filter((each) => each > mine).length
+  const { engine } = remote()
+  await ask(engine)
+  expect((await nice()).filter((each) => each > mine).length).toBe(before + 1)
+  expect(getPriority()).toBe(mine)
 })
 
 test.each([true, false])('a schema is enforced there (strict: %s)', async (isStrict) => {
