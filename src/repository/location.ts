@@ -29,7 +29,7 @@ const FOREIGN = new RegExp(`^(${FOREIGN_NAMES.join('|')}):([\\w./:-]+)$`)
 
 /** Reads what a user wrote as a model's place. */
 export function locationOf(from: string): ModelLocation {
-  if (/^https?:\/\//i.test(from)) return { kind: 'url', url: from }
+  if (/^https?:\/\//i.test(from)) return { kind: 'url', url: checkedUrl(from) }
   if (/^file:\/\//i.test(from)) return { kind: 'folder', path: pathOf(from) }
   if (/^kept:[^/\\]+$/.test(from)) return { kind: 'kept', name: from.slice('kept:'.length) }
   const foreign = from.match(FOREIGN)
@@ -43,6 +43,15 @@ export function locationOf(from: string): ModelLocation {
   throw new TypeError(
     `"${from}" is no model: give a Hugging Face id (owner/name, owner/name:Q4_K_M or owner/name/file.gguf), ollama:name:tag or lmstudio:owner/name, an address, or a folder or GGUF file that begins with "./" or "/".`,
   )
+}
+
+/** What resolves an address would take a path that begins with two slashes for another host. */
+function checkedUrl(from: string): string {
+  if (!URL.canParse(from)) throw new TypeError(`"${from}" is no model's address: write https://HOST/PATH.`)
+  const url = new URL(from)
+  if (!url.pathname.startsWith('//')) return from
+  url.pathname = url.pathname.replace(/^\/+/, '/')
+  throw new TypeError(`The model's address "${from}" has a doubled slash behind its host: write "${url.href}".`)
 }
 
 /** `file:///C:/models` is `C:/models`. */

@@ -269,6 +269,15 @@ describe('names', () => {
     expect(locationOf(name)).toEqual(place)
   })
 
+  it.each([
+    ['https://models.test//a/b.gguf', 'write "https://models.test/a/b.gguf"'],
+    ['https://models.test////b.gguf?x=1', 'write "https://models.test/b.gguf?x=1"'],
+    ['https://models.test:port/b.gguf', 'write https://HOST/PATH'],
+  ])('%s is refused with what to write', (name, advice) => {
+    expect(() => locationOf(name)).toThrow(advice)
+    expect(() => locationOf(name)).toThrow(`"${name}"`)
+  })
+
   it('a quantisation is found among the files of the repository, and refused with what there is', async () => {
     const path = await written({ types: { '*': 'Q4_K' } })
     const bytes = await readFile(path)
