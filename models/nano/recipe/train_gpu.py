@@ -90,11 +90,20 @@ def worker(number, o, begun, shards, folder):
 class Pool:
     """Shards as they come; batches of examples of like length from some of them."""
 
-    def __init__(self, o, shards):
-        self.o, self.shards, self.held, self.buckets, self.made = o, shards, [], {}, 0
+    def __init__(self, o, shards, workers):
+        self.o, self.shards, self.workers, self.held, self.buckets, self.made = o, shards, workers, [], {}, 0
         self.rng = random.Random(o.seed)
         self.ready = queue.Queue(maxsize=24)
         threading.Thread(target=self.run, daemon=True).start()
+
+    def batch(self):
+        """The next one, however long the first examples take on a slow machine."""
+        while True:
+            try:
+                return self.ready.get(timeout=10)
+            except queue.Empty:
+                if not any(each.is_alive() for each in self.workers):
+                    raise SystemExit("whoever makes the examples has ended") from None
 
     def take(self):
         while True:
@@ -251,7 +260,7 @@ def main():
 
     tokenizer = Tokenizer.from_file(f"{o.tokenizer}/tokenizer.json")
     vals = {os.path.basename(path): val_batches(path, tokenizer, o.device) for path in o.val}
-    pool = Pool(o, shards)
+    pool = Pool(o, shards, workers)
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f}M parameters on {o.device}, {o.workers} workers", flush=True)
 
     def save(name):
@@ -264,9 +273,13 @@ def main():
     step = seen = 0
     waited = 0.0
     window, told, saved = [], time.time(), time.time()
+    ahead = pool.batch()
+    # The minutes are those of training: what the first examples took is not among them.
+    begun = time.time()
     while progress() < 1:
         before = time.time()
-        batch = [t.to(o.device, non_blocking=True) for t in pool.ready.get(timeout=120)]
+        batch = [t.to(o.device, non_blocking=True) for t in ahead or pool.batch()]
+        ahead = None
         waited += time.time() - before
         given, weight = disturbed(*batch)
         tokens = batch[0]
