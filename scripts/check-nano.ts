@@ -34,11 +34,12 @@ const BARS: Record<string, number> = {
   fields: 0.85,
   domains: 0.75,
   natural: 0.7,
+  apart: 0.7,
   nested: 0.7,
   long: 0.6,
 }
 /** Of answers that are right in every field. */
-const WHOLE_BARS: Record<string, number> = { natural: 0.15 }
+const WHOLE_BARS: Record<string, number> = { natural: 0.15, apart: 0.15 }
 const DECISIONS_BAR = 0.75
 const TEMPERATURES = [0, 0.25, 0.5, 0.75, 1]
 /** What a greeting or a refusal may take; more is an answer that runs on. */
@@ -59,7 +60,7 @@ const { values: options } = parseArgs({
   options: {
     cases: {
       type: 'string',
-      default: ['held-out', 'natural'].map((name) => `${root}/models/nano/eval/${name}.jsonl`).join(','),
+      default: ['held-out', 'natural', 'apart'].map((name) => `${root}/models/nano/eval/${name}.jsonl`).join(','),
     },
     model: { type: 'string', default: `${root}/models/nano` },
     limit: { type: 'string', default: '1000' },

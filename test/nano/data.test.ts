@@ -72,6 +72,7 @@ describe('the texts that nano was trained on', () => {
 
   it.each([
     ['natural.jsonl', cases('natural').map(({ user }) => user), trained],
+    ['apart.jsonl', cases('apart').map(({ user }) => user), trained],
     ['held-out.jsonl', cases('held-out').map(({ user }) => user), written],
     ['decisions.txt', decisions.map(({ text }) => text), trained],
     ['chat.txt', read('eval/chat.txt').split('\n'), trained],
@@ -83,9 +84,9 @@ describe('the texts that nano was trained on', () => {
   })
 })
 
-describe('natural.jsonl', () => {
+describe.each(['natural', 'apart'])('%s.jsonl', (name) => {
   it('asks for what its texts say', () => {
-    for (const { user, answer, schema } of cases('natural')) {
+    for (const { user, answer, schema } of cases(name)) {
       expect(Object.keys(answer)).toEqual(Object.keys(schema.properties))
       expect(schema.required).toEqual(Object.keys(answer))
       expect(user.length).toBeGreaterThan(40)
