@@ -14,7 +14,7 @@ import {
 import { decisions, systemOne } from './routes/decisions.js'
 import { embeddings } from './routes/embeddings.js'
 import { extractions } from './routes/extractions.js'
-import { health, tellMetrics } from './routes/health.js'
+import { health, tellMetrics, tellVersion } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
 import { rerank } from './routes/rerank.js'
@@ -98,4 +98,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'GET', path: '/organization/usage/completions', route: completionsUsage },
   { method: 'GET', path: '/metrics', route: tellMetrics, option: 'metrics' },
   { method: 'GET', path: '/health', route: health, open: true },
+  // As vLLM and Cohere have them.
+  { method: 'GET', path: '/ping', route: health, open: true },
+  { method: 'GET', path: '/version', route: tellVersion, open: true },
+  { method: 'POST', path: '/v2/rerank', route: rerank },
 ]

@@ -24,6 +24,7 @@ const ROWS: Readonly<Record<string, Asking>> = {
   '/completions': { body: { prompt: 'Hello?' }, streams: true },
   '/embeddings': { body: { input: 'Hello?' } },
   '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
+  '/v2/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
   '/decisions': { body: { input: 'Hello?', questions: [{ type: 'predicate', instructions: 'Is it so?' }] } },
   '/api/alpha/decisions': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
   '/systemone': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },

@@ -1,5 +1,8 @@
 import { jsonAnswer, type Route } from './service.js'
 
+/** Said when the package is built. */
+declare const __VERSION__: string | undefined
+
 /** For probes: the service is there and takes requests. It says nothing of its models, because it asks for no key. */
 export const health: Route = () => jsonAnswer({ status: 'ok' })
 
@@ -8,3 +11,7 @@ export const tellMetrics: Route = ({ metrics, admission, constraints }) => ({
   body: metrics!.text(admission, constraints.kept),
   headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
 })
+
+/** What answers here, as vLLM tells it. */
+export const tellVersion: Route = () =>
+  jsonAnswer({ version: typeof __VERSION__ === 'undefined' ? 'development' : __VERSION__ })

@@ -172,6 +172,8 @@ describe('health', () => {
   it('is told without a key, under the base path and outside it', async () => {
     const { v1, ask } = serviceOf()
     expect(jsonOf(await ask('/health', { headers: { authorization: '' } }))).toEqual({ status: 'ok' })
+    expect(jsonOf(await ask('/ping', { headers: { authorization: '' } }))).toEqual({ status: 'ok' })
+    expect(jsonOf(await ask('/version', { headers: { authorization: '' } }))).toEqual({ version: expect.any(String) })
     const outside = new Request('http://x/health')
     expect((await v1.fetch(outside)).status).toBe(200)
     // An application keeps a path of its own.

@@ -39,8 +39,8 @@ async function conversation({ url, key, model, history }, useResponses, by) {
         temperature: 0,
         maxTokens: choice === 'auto' || choice === 'none' ? Math.max(16, WORDS) : CALL,
         toolChoice: typeof choice === 'object' ? choice.name : choice,
-        // After a stream of nothing it asks again.
-        ...(!useResponses && { providerData: { min_tokens: choice === 'auto' || choice === 'none' ? 1 : 0 } }),
+        // After a stream of nothing it asks again, and a token may be one that nobody is told.
+        ...(!useResponses && { providerData: { min_tokens: choice === 'auto' || choice === 'none' ? 4 : 0 } }),
       },
     })
   return {
