@@ -2,7 +2,6 @@ import type { ChatMessage, ContentPart } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
 import { mapped, type Slices } from '../platform/slices.js'
 import { anArray, anObject, aString, at, noteUnknown, oneOf, optional, required } from '../wire/fields.js'
-import { toolCallId } from '../wire/ids.js'
 
 const KNOWN = new Set([
   ...['role', 'content', 'thinking', 'images', 'tool_calls', 'tool_name', 'tool_call_id'],
@@ -49,6 +48,8 @@ class Reader implements ReadTurns {
   readonly #ignored: string[]
   #open: { readonly id: string; readonly name: string }[] = []
 
+  #unnamed = 0
+
   constructor(ignored: string[]) {
     this.#ignored = ignored
   }
@@ -69,6 +70,11 @@ class Reader implements ReadTurns {
       if (images.length > 0) this.images.set(this.messages.length, at(path, 'images'))
       this.messages.push({ role, content: shown(content, images) })
     }
+  }
+
+  /** By its place: some templates tell ids, and what was said before stays the same from one request to the next. */
+  #nextId(): string {
+    return `call_${String(this.#unnamed++).padStart(24, '0')}`
   }
 
   end(): void {
@@ -110,7 +116,7 @@ class Reader implements ReadTurns {
     const place = at(path, 'function')
     noteUnknown(called, KNOWN_FUNCTION, place, this.#ignored)
     return {
-      id: optional(call, 'id', path, aString) || toolCallId(),
+      id: optional(call, 'id', path, aString) || this.#nextId(),
       name: required(called, 'name', place, aString),
       arguments: JSON.stringify(optional(called, 'arguments', place, anObject) ?? {}),
     }

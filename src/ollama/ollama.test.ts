@@ -101,7 +101,7 @@ describe('a chat', () => {
   test('goes on from the results of calls that have no ids', async () => {
     const { chat, calls } = service()
     const called = (name: string, args: object) => ({ function: { name, arguments: args } })
-    await chat({
+    const asked = {
       messages: [
         { role: 'system', content: 'Be brief.' },
         ...USER,
@@ -112,7 +112,11 @@ describe('a chat', () => {
         { role: 'tool', tool_name: 'b', content: 'of b' },
         { role: 'tool', content: 'of the first' },
       ],
-    })
+    }
+    await chat(asked)
+    await chat({ messages: [...asked.messages, ...USER] })
+    // Some templates tell ids, and what was said before must stay what it was.
+    expect(calls[1]!.messages.slice(0, -1)).toEqual(calls[0]!.messages)
     const [system, user, assistant, ...results] = calls[0]!.messages
     expect([system, user]).toEqual([{ role: 'system', content: 'Be brief.' }, USER[0]])
     const made = (assistant as ChatMessage & { role: 'assistant' }).toolCalls!
