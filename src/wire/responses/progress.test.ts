@@ -173,6 +173,13 @@ describe.skipIf(!judgesAreHere)('the schemas in ../shared/openai, which lie besi
   })
 })
 
+test('an answer of thoughts alone has an empty message, but where it was cut off', () => {
+  const typesOf = (end: string) =>
+    told(PLAIN, [{ type: 'thought', text: 'Hm.' }], end, false).resource.output.map(({ type }) => type)
+  expect(typesOf('stop')).toEqual(['reasoning', 'message'])
+  expect(typesOf('length')).toEqual(['reasoning'])
+})
+
 test('the events of a stream put together are the response', () => {
   fc.assert(
     fc.property(aCase, (given) => {

@@ -120,8 +120,9 @@ export class ResponseProgress {
       this.#cut = part.reason === 'length'
       const status = this.#cut ? 'incomplete' : 'completed'
       this.#close(status)
-      // An answer without a word is an empty message, not none.
-      if (this.#output.length === 0) {
+      // An answer without a word is an empty message, not none; whoever was cut off while it thought has not answered.
+      const said = this.#output.some(({ type }) => this.#cut || type !== 'reasoning')
+      if (!said) {
         this.#message()
         this.#close(status)
       }
