@@ -11,48 +11,45 @@ export const limit = 240_000
 const BIN = fileURLToPath(new URL('../node_modules/.bin', import.meta.url))
 const ASKED = ['How is the weather?', 'And again?']
 
-export function calls({ scripted, key }) {
-  /** What a program prints; nobody types to it. */
-  const printed = (program, args, place, env) =>
-    new Promise((resolve, reject) => {
-      const options = {
-        cwd: join(place, 'work'),
-        timeout: limit / 2,
-        maxBuffer: 2 ** 26,
-        env: {
-          PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-          HOME: join(place, 'home'),
-          LOCAL_V1_KEY: key,
-          NO_COLOR: '1',
-          ...env,
-        },
-      }
-      const child = execFile(join(BIN, program), args, options, (error, stdout, stderr) => {
-        if (error) reject(new Error(`${stdout}${stderr}`.slice(-400) || error.message))
-        else resolve(stdout)
-      })
-      child.stdin.end()
-    })
-  const twice =
-    (program, argsOf, env = {}, files = {}) =>
-    async () => {
-      const place = await mkdtemp(join(tmpdir(), 'local-v1-coder-'))
-      try {
-        for (const name of ['home', 'work']) await mkdir(join(place, name))
-        for (const [name, text] of Object.entries(files)) await writeFile(join(place, 'work', name), text)
-        for (const [i, words] of ASKED.entries()) {
-          const said = await printed(program, argsOf(words, i > 0), place, env)
-          told.same([said.includes('I was told: '), said.includes('sunny in Bern')], [true, true])
-        }
-        return 'it ran a command and went on from it, twice'
-      } finally {
-        await rm(place, { recursive: true, force: true })
-      }
+/** What a program prints; nobody types to it. `place`: a home and a folder to work in. */
+export const printed = (program, args, place, env) =>
+  new Promise((resolve, reject) => {
+    const options = {
+      cwd: join(place, 'work'),
+      timeout: limit / 2,
+      maxBuffer: 2 ** 26,
+      env: {
+        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+        HOME: join(place, 'home'),
+        NO_COLOR: '1',
+        ...env,
+      },
     }
-  const provider = `model_providers.here={name="here",base_url="${scripted}",env_key="LOCAL_V1_KEY",wire_api="responses"}`
-  const codex = ['-c', 'model_provider=here', '-c', provider, '-m', told.CODER, '--skip-git-repo-check', '--json']
+    const child = execFile(join(BIN, program), args, options, (error, stdout, stderr) => {
+      if (error) reject(new Error(`${stdout}${stderr}`.slice(-400) || error.message))
+      else resolve(stdout)
+    })
+    child.stdin.end()
+  })
+
+/** A home and a folder to work in, with these files, for as long as something is done there. */
+export async function inPlace(files, act) {
+  const place = await mkdtemp(join(tmpdir(), 'local-v1-coder-'))
+  try {
+    for (const name of ['home', 'work']) await mkdir(join(place, name))
+    for (const [name, text] of Object.entries(files)) await writeFile(join(place, 'work', name), text)
+    return await act(place)
+  } finally {
+    await rm(place, { recursive: true, force: true })
+  }
+}
+
+/** How each is told of a service and a model: its arguments for a first question and for one more. */
+export function programs({ url, key, model }) {
+  const provider = `model_providers.here={name="here",base_url="${url}",env_key="LOCAL_V1_KEY",wire_api="responses"}`
+  const codex = ['-c', 'model_provider=here', '-c', provider, '-m', model, '--skip-git-repo-check', '--json']
   const claude = {
-    ANTHROPIC_BASE_URL: scripted.replace(/\/v1$/, ''),
+    ANTHROPIC_BASE_URL: url.replace(/\/v1$/, ''),
     ANTHROPIC_API_KEY: key,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     IS_SANDBOX: '1',
@@ -61,8 +58,8 @@ export function calls({ scripted, key }) {
     provider: {
       here: {
         npm: '@ai-sdk/openai-compatible',
-        options: { baseURL: scripted, apiKey: key },
-        models: { [told.CODER]: {} },
+        options: { baseURL: url, apiKey: key },
+        models: { [model]: {} },
       },
     },
     autoupdate: false,
@@ -70,28 +67,46 @@ export function calls({ scripted, key }) {
     permission: { bash: 'allow' },
   }
   return {
-    'Codex: codex exec, and resume': twice('codex', (words, again) => {
-      const how = [...codex, '--dangerously-bypass-approvals-and-sandbox']
-      return ['exec', ...(again ? ['resume', '--last'] : []), ...how, words]
-    }),
-    'Claude Code: claude -p, and --continue': twice(
-      'claude',
-      (words, again) => [
-        '-p',
-        words,
+    Codex: {
+      program: 'codex',
+      args: (words, again) => {
+        const how = [...codex, '--dangerously-bypass-approvals-and-sandbox']
+        return ['exec', ...(again ? ['resume', '--last'] : []), ...how, words]
+      },
+      env: { LOCAL_V1_KEY: key },
+    },
+    'Claude Code': {
+      program: 'claude',
+      args: (words, again) => [
+        ...['-p', words],
         ...(again ? ['--continue'] : []),
-        '--model',
-        told.CODER,
-        '--allowedTools',
-        'Bash',
+        ...['--model', model, '--allowedTools', 'Bash'],
       ],
-      claude,
-    ),
-    'opencode: run, and --continue': twice(
-      'opencode',
-      (words, again) => ['run', ...(again ? ['--continue'] : []), '-m', `here/${told.CODER}`, words],
-      {},
-      { 'opencode.json': JSON.stringify(opencode) },
-    ),
+      env: claude,
+    },
+    opencode: {
+      program: 'opencode',
+      args: (words, again) => ['run', ...(again ? ['--continue'] : []), '-m', `here/${model}`, words],
+      files: { 'opencode.json': JSON.stringify(opencode) },
+    },
+  }
+}
+
+export function calls({ scripted, key }) {
+  const all = programs({ url: scripted, key, model: told.CODER })
+  const twice =
+    ({ program, args, env = {}, files = {} }) =>
+    () =>
+      inPlace(files, async (place) => {
+        for (const [i, words] of ASKED.entries()) {
+          const said = await printed(program, args(words, i > 0), place, env)
+          told.same([said.includes('I was told: '), said.includes('sunny in Bern')], [true, true])
+        }
+        return 'it ran a command and went on from it, twice'
+      })
+  return {
+    'Codex: codex exec, and resume': twice(all.Codex),
+    'Claude Code: claude -p, and --continue': twice(all['Claude Code']),
+    'opencode: run, and --continue': twice(all.opencode),
   }
 }

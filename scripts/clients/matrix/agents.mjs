@@ -37,6 +37,8 @@ async function conversation({ url, key, model, history }, useResponses, by) {
       toolUseBehavior: 'stop_on_first_tool',
       modelSettings: {
         temperature: 0,
+        // Else made-up weights go round until they are cut off, which it takes for an error.
+        frequencyPenalty: 1.5,
         maxTokens: choice === 'auto' || choice === 'none' ? Math.max(16, WORDS) : CALL,
         toolChoice: typeof choice === 'object' ? choice.name : choice,
         // After a stream of nothing it asks again, and a token may be one that nobody is told.

@@ -9,12 +9,17 @@ import { existsSync } from 'node:fs'
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { printed, start } from '../../../test/support/spawn.js'
+import { fileURLToPath } from 'node:url'
+import { printed, type Running, start } from '../../../test/support/spawn.js'
 import { modelsOf } from './models.js'
+
+const here = fileURLToPath(new URL('./', import.meta.url))
 
 interface MatrixClient {
   readonly title: string
   readonly file: string
+  /** Who answers it, where made-up weights do not. */
+  readonly server?: 'coder-server.ts'
 }
 
 const CLIENTS: readonly MatrixClient[] = [
@@ -33,6 +38,8 @@ const CLIENTS: readonly MatrixClient[] = [
 ]
 /** Where a folder has them. */
 const PYTHON: MatrixClient = { title: 'Python', file: 'python.mjs' }
+/** A gigabyte: where they are installed. */
+const CODERS: MatrixClient = { title: 'Terminal', file: 'coders.mjs', server: 'coder-server.ts' }
 
 /** One of each family that is known, by the names of llama.cpp's and vLLM's collections. */
 const TEMPLATES = [
@@ -70,7 +77,11 @@ export async function runMatrix(
   options: MatrixOptions,
 ): Promise<{ readonly runs: readonly Run[]; readonly told: string }> {
   const { folder, key, templates, models, only, turns } = options
-  const clients = [...CLIENTS, ...(options.env.LOCAL_V1_PYTHON ? [PYTHON] : [])]
+  const clients = [
+    ...CLIENTS,
+    ...(options.env.LOCAL_V1_PYTHON ? [PYTHON] : []),
+    ...(existsSync(join(folder, 'node_modules/.bin/codex')) ? [CODERS] : []),
+  ]
   const place = join(folder, 'matrix-models')
   const ids = await modelsOf(templates, TEMPLATES.slice(0, models), place)
   const kept = join(folder, 'matrix.jsonl')
@@ -80,20 +91,31 @@ export async function runMatrix(
     .filter(({ faults }) => !options.again || faults.length === 0)
   await writeFile(kept, runs.map((run) => `${JSON.stringify(run)}\n`).join(''))
   const end = Date.now() + 60_000 * options.minutes
-  const server = start(process.execPath, [join(folder, 'clients/matrix/server.mjs'), place, ...ids], {
-    LOCAL_V1_KEY: key,
-  })
+  const servers = new Map<string, { readonly running: Running; readonly url: Promise<string> }>()
+  const urlOf = (script = 'server.mjs'): Promise<string> => {
+    let server = servers.get(script)
+    if (server === undefined) {
+      // What is of TypeScript stands over the sources, the other over the package.
+      const own = script.endsWith('.ts')
+        ? ['--import', 'tsx', join(here, script)]
+        : [join(folder, 'clients/matrix', script)]
+      const running = start(process.execPath, [...own, place, ...ids], { LOCAL_V1_KEY: key })
+      server = { running, url: printed(running, /(http\S+)/) }
+      servers.set(script, server)
+    }
+    return server.url
+  }
   try {
-    const url = await printed(server, /(http\S+)/)
     // All clients over few templates first: a budget that runs out has then seen of each what it could.
     for (const models of batches(ids)) {
-      for (const { title, file } of clients.filter(
+      for (const { title, file, server } of clients.filter(
         ({ file }) => only.length === 0 || only.some((word) => file.startsWith(word)),
       )) {
         const seconds = (end - Date.now()) / 1000
         if (seconds < 5) break
         const done = runs.flatMap((run) => (run.client === title ? [`${run.form}|${run.model}|${run.kind}`] : []))
         const asked = ['--models', JSON.stringify(models), '--turns', `${turns}`, '--done', JSON.stringify(done)]
+        const url = await urlOf(server)
         const args = ['run.mjs', '--file', `./${file}`, '--url', url, '--key', key, '--seconds', `${seconds}`, ...asked]
         for await (const line of linesOf(options, args)) {
           const run: Run = { client: title, ...JSON.parse(line) }
@@ -106,7 +128,7 @@ export async function runMatrix(
       }
     }
   } finally {
-    await server.stop('SIGTERM')
+    await Promise.all([...servers.values()].map(({ running }) => running.stop('SIGTERM')))
   }
   return { runs, told: tableOf(runs) }
 }

@@ -16,19 +16,19 @@ const { values } = parseArgs({
 })
 const end = performance.now() + 1000 * Number(values.seconds)
 const done = new Set(JSON.parse(values.done))
-const { forms } = await import(new URL(values.file, import.meta.url))
+const { forms, kinds = KINDS } = await import(new URL(values.file, import.meta.url))
 process.on('unhandledRejection', () => {})
 
 for (const model of JSON.parse(values.models)) {
   for (const [form, open] of Object.entries(forms)) {
-    for (const [kind, history] of Object.entries(KINDS)) {
+    for (const [kind, history] of Object.entries(kinds)) {
       if (done.has(`${form}|${model}|${kind}`)) continue
       if (performance.now() > end) process.exit(0)
       const began = performance.now()
       let told
       try {
         const conversation = await open({ url: values.url, key: values.key, model, kind, history })
-        told = await runAgent(conversation, Number(values.turns))
+        told = conversation.run ? await conversation.run() : await runAgent(conversation, Number(values.turns))
       } catch (error) {
         told = { asked: 0, faults: [{ turn: 0, what: String(error?.stack ?? error).slice(0, 400) }] }
       }

@@ -8,7 +8,7 @@ import { ollama } from 'local-v1/ollama'
 import { webgpu } from 'local-v1/webgpu'
 
 const [, , folder, ...ids] = process.argv
-const models = ids.map((id) => ({ id, from: join(folder, id) }))
+const models = ids.map((id) => ({ id, from: join(folder, id), contextLength: 16_384 }))
 const v1 = createV1({
   engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }),
   endpoints: [messages(), ollama()],
