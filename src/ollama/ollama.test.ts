@@ -237,7 +237,7 @@ describe('a chat', () => {
     [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
     [{ messages: [{ role: 'user', content: 5 }] }, 'messages[0].content'],
     [{ messages: [{ role: 'assistant', tool_calls: [{}] }] }, 'messages[0].tool_calls[0].function'],
-    [{ messages: USER, tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+    [{ messages: USER, tools: [{ type: 'robot' }] }, 'tools[0].type'],
     [{ messages: USER, format: { type: 'text' } }, 'format'],
     [{ messages: USER, format: 'xml' }, 'format'],
     [{ messages: USER, options: { temperature: 'hot' } }, 'options.temperature'],
