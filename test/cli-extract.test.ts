@@ -12,7 +12,11 @@ const SCHEMA = {
   required: ['quantity', 'urgent'],
   additionalProperties: false,
 }
-const FIELDS = { quantity: { type: 'number' }, due: { type: 'date', instructions: 'when it is due' } }
+const FIELDS = {
+  quantity: { type: 'number' },
+  due: { type: 'date', instructions: 'when it is due' },
+  things: { type: 'list', items: 'text' },
+}
 
 let folder: string
 const running: Running[] = []
@@ -74,6 +78,10 @@ describe('local-v1 extract', () => {
     expect(output).toMatch(/^due +\S/m)
     const answers = jsonIn((await extract('fields.json', '--json')).output)
     expect(answers).toMatchObject({ quantity: { type: 'number' }, due: { type: 'date' } })
+    const row = output.split('\n').find((line) => line.startsWith('things'))
+    for (const span of answers.things.spans ?? []) {
+      if (span) expect(row).toContain(`${JSON.stringify(TEXT.slice(...(span as [number, number])))} at ${span[0]}`)
+    }
     const wrong = await extract('fields.json', '--reference-date', 'tomorrow')
     expect(wrong.output).toMatch(/error: Invalid 'reference_date'/)
     expect(wrong.code).toBe(1)

@@ -24,7 +24,7 @@ export const CLIENTS: readonly Client[] = [
     title: 'AI SDK, by @ai-sdk/openai',
     package: '@ai-sdk/openai',
     file: 'ai-sdk.mjs',
-    sets: '`createOpenAI({ baseURL, apiKey })(model)` asks by responses, `.chat(model)` by chat completions, `.decisionModel(model)` by decisions. Its `.extractionModel(model)` asks for JSON and puts the form of dates and times into words, which a model of 2 MB does not keep to: that of `local-v1/ai-sdk` asks by extractions.',
+    sets: '`createOpenAI({ baseURL, apiKey })(model)` asks by responses, `.chat(model)` by chat completions, `.decisionModel(model)` by decisions. Its `.extractionModel(model)` asks for a document and puts the form of dates and times into words, to which `/v1` holds it; what they say is left to a model of 2 MB: that of `local-v1/ai-sdk` asks by extractions, and reads them from the text.',
     cannot: ['experimental_extract: dates and times'],
   },
   {

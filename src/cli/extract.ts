@@ -147,6 +147,8 @@ interface FieldRow {
   readonly confidence?: number
   readonly p_null?: number
   readonly span?: readonly [number, number]
+  /** Of a list's items. */
+  readonly spans?: readonly (readonly [number, number] | null)[]
 }
 
 async function fieldsOf(v1: V1, body: object): Promise<Readonly<Record<string, FieldRow>>> {
@@ -181,13 +183,17 @@ function rowsOf({ value, evidence }: { readonly value: unknown; readonly evidenc
 
 function rowOf(name: string, answer: FieldRow, text: string): Row {
   if (answer.type === 'refusal') return [name, 'refused', '', '']
-  const { value = null, guess, confidence, p_null: none, span } = answer
+  const { type, value = null, guess, confidence, p_null: none, span, spans = span ? [span] : [] } = answer
+  const places = spans.flatMap((each) => (each ? [placed(text, ...each)] : []))
+  // The model is sure of a stretch of the text, which does not say what was asked.
+  const unread = value === null && guess === undefined && places.length > 0
   const more = [
-    ...(span ? [placed(text, ...span)] : []),
+    ...(unread ? [`no ${type} in ${places[0]}`] : places),
     ...(value === null && guess !== undefined ? [`perhaps ${JSON.stringify(guess)}`] : []),
     ...(none === undefined ? [] : [`none ${percent(none)}`]),
   ]
-  return [name, JSON.stringify(value), confidence === undefined ? '' : percent(confidence), more.join(', ')]
+  const sure = confidence === undefined || unread ? '' : percent(confidence)
+  return [name, JSON.stringify(value), sure, more.join(', ')]
 }
 
 const placed = (text: string, start: number, end: number): string =>
