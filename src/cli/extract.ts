@@ -185,15 +185,14 @@ function rowOf(name: string, answer: FieldRow, text: string): Row {
   if (answer.type === 'refusal') return [name, 'refused', '', '']
   const { type, value = null, guess, confidence, p_null: none, span, spans = span ? [span] : [] } = answer
   const places = spans.flatMap((each) => (each ? [placed(text, ...each)] : []))
-  // The model is sure of a stretch of the text, which does not say what was asked.
+  // The model took a stretch of the text that does not say what was asked.
   const unread = value === null && guess === undefined && places.length > 0
   const more = [
     ...(unread ? [`no ${type} in ${places[0]}`] : places),
     ...(value === null && guess !== undefined ? [`perhaps ${JSON.stringify(guess)}`] : []),
     ...(none === undefined ? [] : [`none ${percent(none)}`]),
   ]
-  const sure = confidence === undefined || unread ? '' : percent(confidence)
-  return [name, JSON.stringify(value), sure, more.join(', ')]
+  return [name, JSON.stringify(value), confidence === undefined ? '' : percent(confidence), more.join(', ')]
 }
 
 const placed = (text: string, start: number, end: number): string =>

@@ -40,10 +40,12 @@ export function answerOf({ field, call, said, guess, pNull }: Said, read: typeof
   const [stretch, reading] = [stretches[0], readings[0]]
   if (!stretch || !reading) return { value: null, ...absent }
   const likely = reading.value ?? reading.guess
+  const value = none ? null : reading.value
   return {
-    value: none ? null : reading.value,
+    value,
     ...(likely !== undefined && { guess: likely }),
-    ...(said && stretch.confidence !== undefined && { confidence: stretch.confidence }),
+    // How sure a stretch is says nothing of a null that was read from it.
+    ...(said && value !== null && stretch.confidence !== undefined && { confidence: stretch.confidence }),
     ...absent,
     ...(said && stretch.span && { span: stretch.span }),
   }

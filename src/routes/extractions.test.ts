@@ -129,7 +129,14 @@ describe('POST extractions', () => {
     })
     expect(calls.filter((call) => !mayBeNull(call)).map(fieldOf)).toEqual(['po'])
     const strict = await answers({ number: { type: 'text', null_threshold: 0.2 } })
-    expect(strict.number).toMatchObject({ value: null, guess: 'INV-2041', p_null: 0.25 })
+    expect(strict.number).toEqual({ type: 'text', value: null, guess: 'INV-2041', p_null: 0.25, span: [8, 16] })
+    // The model is sure of a stretch that is no date; nobody is sure that there is none.
+    expect((await answers({ number: { type: 'date' } })).number).toEqual({
+      type: 'date',
+      value: null,
+      p_null: 0.25,
+      span: [8, 16],
+    })
   })
 
   it('is null where the text does not have what was written', async () => {
