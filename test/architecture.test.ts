@@ -46,17 +46,22 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/structured/formats'],
     imports: ['structured ground', 'structured automata', 'structured regex'],
   },
+  // What an automaton reads: sets of JSON values, and how they are written.
+  'structured values': {
+    holds: ['src/structured/values'],
+    imports: ['platform', 'structured ground', 'structured automata'],
+  },
   // What each keyword says, and the loops that ask them all.
   'structured schema': {
     holds: ['src/structured/schema', 'src/structured/keywords'],
     imports: [
       ...['platform', 'structured ground', 'structured automata', 'structured numbers', 'structured regex'],
-      'structured formats',
+      ...['structured formats', 'structured values'],
     ],
   },
   'structured automaton': {
     holds: ['src/structured/automaton', 'src/structured/walk.ts'],
-    imports: ['structured ground', 'structured automata', 'structured schema'],
+    imports: ['structured ground', 'structured automata', 'structured values'],
   },
   'structured tokens': {
     holds: ['src/structured/tokens'],
@@ -66,14 +71,14 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/structured/rules'],
     imports: [
       ...['contract', 'platform', 'structured ground', 'structured automata', 'structured regex'],
-      ...['structured schema', 'structured automaton'],
+      ...['structured values', 'structured schema', 'structured automaton'],
     ],
   },
   structured: {
     holds: ['src/structured'],
     imports: [
       ...['contract', 'platform', 'structured ground', 'structured schema', 'structured automaton'],
-      ...['structured tokens', 'structured rules'],
+      ...['structured values', 'structured tokens', 'structured rules'],
     ],
   },
 
@@ -371,7 +376,7 @@ describe('the rooms of src', () => {
 })
 
 /** Where there are still some. */
-const OPEN = /^src\/structured\/(automaton|schema)\//
+const OPEN = /^src\/structured\/automaton\//
 
 describe('the test of the rooms', () => {
   it('finds a circle of files, and what leads into it is none', () => {

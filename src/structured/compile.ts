@@ -4,8 +4,8 @@ import { Machine } from './automaton/machine.js'
 import { Grammar } from './grammar.js'
 import { documentsOf, remember } from './rules/documents.js'
 import type { Formats } from './schema/context.js'
-import type { LayoutOption } from './schema/format.js'
 import { SchemaError } from './schema-error.js'
+import type { LayoutOption } from './values/format.js'
 
 export interface CompileOptions {
   /**

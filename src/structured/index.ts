@@ -7,7 +7,6 @@ export { GrammarCache } from './grammar-cache.js'
 export { GrammarError } from './grammar-error.js'
 export { type DeepPartial, type PartialOptions, partial } from './partial.js'
 export type { Formats } from './schema/context.js'
-export type { LayoutOption } from './schema/format.js'
 export { SchemaError, type SchemaPath, schemaErrorMessage } from './schema-error.js'
 export {
   choice,
@@ -28,3 +27,4 @@ export {
 export { type ForcedRun, forcedTokens, type TokenSpelling } from './tokens/forced.js'
 export { maskLogits } from './tokens/logits.js'
 export { Vocabulary, type VocabularyOptions } from './tokens/vocabulary.js'
+export type { LayoutOption } from './values/format.js'

@@ -3,9 +3,9 @@ import { Fuel } from './fuel.js'
 import { Context, type Formats } from './schema/context.js'
 import { Document } from './schema/document.js'
 import { satisfies } from './schema/evaluate.js'
-import { COMPACT } from './schema/format.js'
 import { Quotes } from './schema/quotes.js'
 import { SchemaError } from './schema-error.js'
+import { COMPACT } from './values/format.js'
 
 /** Far more than any document takes that a model writes. */
 const STEPS = 2_000_000

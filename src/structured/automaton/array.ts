@@ -1,4 +1,4 @@
-import type { ArrayShape, ArrayStep } from '../schema/array-shape.js'
+import type { ArrayShape, ArrayStep } from '../values/value.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 import type { Frames } from './frames.js'

@@ -1,4 +1,4 @@
-import { encoded } from '../schema/text-length.js'
+import { encoded } from '../values/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import type { ContentFrame, Passing } from './content.js'
 import { type Bytes, type Frame, IN_STRING } from './frame.js'

@@ -1,5 +1,5 @@
 import { Kept, made } from '../kept.js'
-import type { ArrayShape, ArrayStep } from '../schema/array-shape.js'
+import type { ArrayShape, ArrayStep } from '../values/value.js'
 import { ArrayFrame, ArrayFrames } from './array.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame, LIKE_USED, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'

@@ -1,6 +1,5 @@
 import { made } from '../kept.js'
-import type { GraphNode, GraphStep, ObjectGraph, Take } from '../schema/object-graph.js'
-import { ObjectShape } from '../schema/object-shape.js'
+import { type GraphNode, type GraphStep, type ObjectGraph, ObjectShape, type Take } from '../values/value.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 import type { Frames, WeighedFrame } from './frames.js'

@@ -1,4 +1,4 @@
-import { toBytes } from '../schema/format.js'
+import { toBytes } from '../values/format.js'
 import type { Bytes } from './frame.js'
 
 /** The spelling of a key inside its quotes, the closing one included. */

@@ -1,6 +1,6 @@
 import { countTexts } from '../automata/count.js'
 import { isLevel, leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
-import { encoded, IN_JSON } from '../schema/text-length.js'
+import { encoded, IN_JSON } from '../values/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { ContentFrame, Passing } from './content.js'

@@ -1,5 +1,5 @@
 import { made } from '../kept.js'
-import type { Layout } from '../schema/format.js'
+import type { Layout } from '../values/format.js'
 import { BlankFrame } from './blank.js'
 import { FixedFrame } from './fixed.js'
 import type { Bytes, Frame } from './frame.js'

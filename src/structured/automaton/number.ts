@@ -1,5 +1,5 @@
 import type { TextAutomaton } from '../automata/types.js'
-import { PLAIN } from '../schema/text-length.js'
+import { PLAIN } from '../values/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, ENDS, Frame } from './frame.js'
 

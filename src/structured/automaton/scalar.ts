@@ -1,5 +1,5 @@
 import { NONE_PASS } from '../automata/kinds.js'
-import { encoded } from '../schema/text-length.js'
+import { encoded } from '../values/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import type { ContentFrame, Passing } from './content.js'
 import { type Bytes, Frame, IN_STRING } from './frame.js'

@@ -1,7 +1,7 @@
 import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Kept, made } from '../kept.js'
-import { encoded, IN_JSON, longestText } from '../schema/text-length.js'
+import { encoded, IN_JSON, longestText } from '../values/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { FewWays, Passing } from './content.js'

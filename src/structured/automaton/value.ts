@@ -1,4 +1,4 @@
-import type { Value } from '../schema/value.js'
+import type { Value } from '../values/value.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 import type { Frames, WeighedFrame } from './frames.js'

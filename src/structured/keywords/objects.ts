@@ -5,10 +5,9 @@ import { dependencyChoices } from '../schema/depend.js'
 import { forbid } from '../schema/forbid.js'
 import { has } from '../schema/json.js'
 import { readStrings } from '../schema/keywords.js'
-import { type Atom, aside, OBJECT, type PropertyGroup, type SchemaPart } from '../schema/part.js'
+import { type Atom, aside, OBJECT, type PropertyGroup, type SchemaPart, type WantedMember } from '../schema/part.js'
 import { matches } from '../schema/texts.js'
 import { type Way, waysOfProperties } from '../schema/unevaluated.js'
-import type { ValueSource } from '../schema/value.js'
 import { only, wanting } from './choices.js'
 import { type Denying, type Judging, keyword } from './keyword.js'
 import { atLeast, atMost } from './limits.js'
@@ -114,7 +113,7 @@ const propertyNames = keyword<Atom>({
   },
   deny({ context, expander, choices, site }, names) {
     const broken = (key: string) => !expander.holds(names, key)
-    const keys = (values: ValueSource) => values.textsOf([context.not(names)])
+    const keys: WantedMember['keys'] = (textsOf) => textsOf([context.not(names)])
     const value = context.atom(context.document.everything)
     choices.push(wanting(site, 'propertyNames', { has: broken, keys, value }))
   },

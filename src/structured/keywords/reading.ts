@@ -1,3 +1,4 @@
+import { made } from '../kept.js'
 import { type Context, ignoresSiblings, refusal } from '../schema/context.js'
 import type { Site } from '../schema/document.js'
 import { ANNOTATIONS } from './annotations.js'
@@ -8,14 +9,13 @@ import { KEYWORDS, WORDS } from './table.js'
 const ORDER = new Map(KEYWORDS.map((keyword, i) => [keyword, i]))
 const REFERENCE = WORDS.get('$ref')!.keyword
 
+/** Of each compilation, what each place says. */
+const all = new WeakMap<Context, Map<Site, readonly Reading[]>>()
+
 /** What a schema says, keyword by keyword, each read once. Words that nobody knows are refused or let pass here. */
 export function readingsOf(context: Context, site: Site, schema: Keyworded): readonly Reading[] {
-  let readings = context.readings.get(site)
-  if (readings === undefined) {
-    readings = read(context, site, schema)
-    context.readings.set(site, readings)
-  }
-  return readings
+  const known = made(all, context, () => new Map<Site, readonly Reading[]>())
+  return made(known, site, () => read(context, site, schema))
 }
 
 function read(context: Context, site: Site, schema: Keyworded): readonly Reading[] {

@@ -5,10 +5,10 @@ import { FrameTable } from '../automaton/frame-table.js'
 import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'
-import { layoutOf } from '../schema/format.js'
 import { Quotes } from '../schema/quotes.js'
 import { Values } from '../schema/values.js'
 import { SchemaError } from '../schema-error.js'
+import { layoutOf } from '../values/format.js'
 
 /** The documents of one schema, compiled: a grammar of their own, or a part of others. */
 export interface Documents {

@@ -1,9 +1,6 @@
+import { EXACT_LETTERS } from '../values/text-length.js'
+import type { ObjectShape, Value } from '../values/value.js'
 import { allParts } from './lengths.js'
-import type { ObjectShape } from './object-shape.js'
-import type { Value } from './value.js'
-
-/** Two numbers of so many letters that look different are different, as doubles too. */
-export const EXACT_LETTERS = 15
 
 /** Whether two texts of an item that look different always are different values. */
 export function tellsApart(item: Value): boolean {

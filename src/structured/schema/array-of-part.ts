@@ -1,10 +1,11 @@
 import type { SchemaError } from '../schema-error.js'
-import { ArrayShape } from './array-shape.js'
+import { PlainArrays } from '../values/array-shape.js'
+import type { ArrayShape, Value } from '../values/value.js'
 import { type Context, refusal } from './context.js'
 import { CountingArrayShape, MOST_COUNTS, MOST_PLACES, placesOf } from './counting-array-shape.js'
 import { ARRAY, type Atom, type SchemaPart } from './part.js'
 import { MOST_UNIQUE, UniqueArrayShape } from './unique-array-shape.js'
-import type { Value, ValueSource } from './value.js'
+import type { ValueSource } from './value-source.js'
 
 export function arrayShape(values: ValueSource, part: SchemaPart): ArrayShape {
   const { context } = values
@@ -43,7 +44,7 @@ export function arrayShape(values: ValueSource, part: SchemaPart): ArrayShape {
   if (alike !== undefined && prefix === 0 && contains === undefined) {
     return new UniqueArrayShape(part, plain[0]!, context, obstacle, alike)
   }
-  return new ArrayShape(part, plain, counted, contains, context.layout, obstacle)
+  return new PlainArrays(part, plain, counted, contains, context.layout, obstacle)
 }
 
 function uniqueRefusal(part: SchemaPart, context: Context): SchemaError {

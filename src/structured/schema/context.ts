@@ -2,10 +2,9 @@ import { keptError } from '../../platform/kept-error.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { ANNOTATIONS } from '../keywords/annotations.js'
-import type { Reading } from '../keywords/keyword.js'
 import { SchemaError } from '../schema-error.js'
+import type { Layout } from '../values/format.js'
 import type { Document, Schema, Site } from './document.js'
-import type { Layout } from './format.js'
 import { isObject } from './json.js'
 import type { Atom } from './part.js'
 import type { Quotes } from './quotes.js'
@@ -28,8 +27,6 @@ export class Context {
   readonly quotes: Quotes | undefined
   /** By source: each is paid for once, whatever was compiled before this document. */
   readonly patterns = new Map<string, TextAutomaton>()
-  /** What each place says; see `keywords/reading.ts`. */
-  readonly readings = new Map<Site, readonly Reading[]>()
   readonly #atoms = new Map<number, Atom>()
   readonly #types = new Map<string, Site>()
 

@@ -1,8 +1,8 @@
 import type { SchemaError } from '../schema-error.js'
-import { ArrayShape, type ArrayStep } from './array-shape.js'
-import type { Layout } from './format.js'
+import { PlainArrays } from '../values/array-shape.js'
+import type { Layout } from '../values/format.js'
+import type { ArrayStep, Value } from '../values/value.js'
 import type { Contains, SchemaPart } from './part.js'
-import type { Value } from './value.js'
 
 /** Which of the counts an item adds to, as bits. */
 export type Counted = number
@@ -13,7 +13,7 @@ export const MOST_COUNTS = 4
 export const MOST_PLACES = 20_000
 
 /** Arrays with several counts of such and such items, or with one that begins behind a prefix. */
-export class CountingArrayShape extends ArrayShape {
+export class CountingArrayShape extends PlainArrays {
   readonly #counts: readonly Contains[]
   readonly #kinds: readonly (readonly Value[])[]
   readonly #limits: readonly number[]

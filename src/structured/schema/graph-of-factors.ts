@@ -1,13 +1,14 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
 import { made } from '../kept.js'
+import { MemberGraph } from '../values/object-graph.js'
+import type { GraphNode, ObjectGraph, ObjectShape, Take } from '../values/value.js'
 import type { Expander, Factors } from './expand.js'
 import { orderOf } from './key-order.js'
-import { type GraphNode, ObjectGraph, type Take } from './object-graph.js'
-import { atomsFor, type ObjectShape, tailShapes } from './object-shape.js'
+import { atomsFor, tailShapes } from './object-of-part.js'
 import { type Atom, aside, OBJECT, type PropertyGroup, SchemaPart, type WantedMember } from './part.js'
 import { type Alternative, type List, nameOf, type Standing, standsOf } from './standing.js'
-import type { ValueSource } from './value.js'
+import type { ValueSource } from './value-source.js'
 
 /** What is said of one declared key. */
 interface Said {
@@ -31,7 +32,7 @@ interface Cell {
 export function graphOf(values: ValueSource, expander: Expander, factors: Factors): ObjectGraph | undefined {
   const builder = new GraphBuilder(values, expander, factors)
   const start = builder.start()
-  return start && new ObjectGraph(builder.keys, start, values.context.layout)
+  return start && new MemberGraph(builder.keys, start, values.context.layout)
 }
 
 class GraphBuilder {

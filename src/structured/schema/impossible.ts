@@ -1,9 +1,8 @@
 import { SchemaError, type SchemaPath } from '../schema-error.js'
+import { keyValue } from '../values/object-plan.js'
+import type { ObjectShape, Value } from '../values/value.js'
 import type { Site } from './document.js'
 import { has, isObject } from './json.js'
-import { keyValue } from './object-plan.js'
-import type { ObjectShape } from './object-shape.js'
-import type { Value } from './value.js'
 
 /** Why a value cannot be: what must stand in it and cannot, and where its parent says so. */
 interface Cause {

@@ -1,11 +1,9 @@
 import type { Fuel } from '../fuel.js'
-import type { ArrayShape } from './array-shape.js'
+import { toBytes, write } from '../values/format.js'
+import { planObject, startOf } from '../values/object-plan.js'
+import { IN_JSON } from '../values/text-length.js'
+import type { ArrayShape, ObjectShape, Value } from '../values/value.js'
 import type { Context } from './context.js'
-import { toBytes, write } from './format.js'
-import { planObject, startOf } from './object-plan.js'
-import type { ObjectShape } from './object-shape.js'
-import { IN_JSON } from './text-length.js'
-import type { Value } from './value.js'
 
 /** Finds the weight of the shortest text of every value: the least fixed point, `Infinity` for the impossible. */
 export function relax(values: readonly Value[], { layout, fuel }: Context): void {

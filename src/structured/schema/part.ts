@@ -1,7 +1,6 @@
 import type { TextAutomaton } from '../automata/types.js'
 import type { SchemaError } from '../schema-error.js'
 import type { Site } from './document.js'
-import type { ValueSource } from './value.js'
 
 /** Bits for the kinds of JSON value; the two booleans apart, so that `const` and `not` can tell them. */
 export const NULL = 1
@@ -63,7 +62,7 @@ export interface Contains {
 export interface WantedMember {
   has(key: string): boolean
   /** The keys of which that is true. */
-  keys(values: ValueSource): TextAutomaton
+  keys(textsOf: (atoms: readonly Atom[]) => TextAutomaton): TextAutomaton
   readonly value: Atom
   /** Raised where a key that nobody declared could be the one, and it cannot be told. */
   readonly error: SchemaError

@@ -3,7 +3,7 @@ import { intersect } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { SchemaError } from '../schema-error.js'
 import { type Atom, OBJECT, type SchemaPart, type WantedMember } from './part.js'
-import type { ValueSource } from './value.js'
+import type { ValueSource } from './value-source.js'
 
 /** A member that must be there, under a key that nobody declared. */
 export interface Sought {
@@ -45,7 +45,7 @@ export function waysToSeek(values: ValueSource, part: SchemaPart): readonly (rea
 }
 
 function soughtFor(values: ValueSource, { keys, value, error }: WantedMember): Sought {
-  return { keys: keys(values), atoms: [value], error }
+  return { keys: keys((atoms) => values.textsOf(atoms)), atoms: [value], error }
 }
 
 function both(values: ValueSource, a: Sought, b: Sought): Sought {

@@ -2,14 +2,14 @@ import { literalSet } from '../automata/literals.js'
 import { union } from '../automata/sets.js'
 import type { Fuel } from '../fuel.js'
 import type { SchemaError } from '../schema-error.js'
+import { PlainArrays } from '../values/array-shape.js'
+import { type Layout, toBytes, write } from '../values/format.js'
+import { MOST_DEMANDED, planObject, startOf } from '../values/object-plan.js'
+import { type ArrayStep, type ObjectShape, Value } from '../values/value.js'
 import { tellsApart } from './alike.js'
-import { ArrayShape, type ArrayStep } from './array-shape.js'
 import type { Context } from './context.js'
-import { type Layout, toBytes, write } from './format.js'
-import { MOST_DEMANDED, planObject, startOf } from './object-plan.js'
-import { type ObjectShape, textSet } from './object-shape.js'
+import { textSet } from './object-of-part.js'
 import type { SchemaPart } from './part.js'
-import { Value } from './value.js'
 
 /** Of which have come, there is a bit each in a place's tally. */
 export const MOST_UNIQUE = 30
@@ -18,7 +18,7 @@ export const MOST_UNIQUE = 30
  * Arrays in which no two items are alike, where all that they may be is listed, or texts. The tally of a place has a bit
  * for each that has come; texts are told apart as the keys of an object are.
  */
-export class UniqueArrayShape extends ArrayShape {
+export class UniqueArrayShape extends PlainArrays {
   readonly #items: Value
   readonly #layout: Layout
   readonly #unlisted: SchemaError

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { atOnce } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
 import { compile, SchemaError } from '../index.js'
+import { Context } from '../schema/context.js'
+import { Document } from '../schema/document.js'
+import { Values } from '../schema/values.js'
 import { masksOnTheWay, randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
-import { Context } from './context.js'
-import { Document } from './document.js'
 import { COMPACT } from './format.js'
-import { Values } from './values.js'
 
 const ajv = new Ajv({ strict: false })
 const KEYS = ['a', 'b', 'c', 'd', 'e'] as const

@@ -1,34 +1,13 @@
 import type { Fuel } from '../fuel.js'
 import { type Layout, toBytes } from './format.js'
 import { planObject } from './object-plan.js'
-import type { ObjectShape } from './object-shape.js'
-import type { Value } from './value.js'
-
-/** Before one of the declared keys, with what has come so far; or behind them all. */
-export interface GraphNode {
-  readonly id: number
-  readonly index: number
-  /** Without this key. */
-  readonly skip: GraphNode | undefined
-  /** With it: what its value may be, and how the object goes on then. */
-  readonly takes: readonly Take[]
-  /** Behind the declared keys: what else there may be. */
-  readonly tails: readonly ObjectShape[]
-}
-
-export interface Take {
-  readonly value: Value
-  readonly next: GraphNode
-}
-
-/** A way on from a node: a declared key by its place, or what may stand behind them all. */
-export type GraphStep = { readonly index: number; readonly take: Take } | ObjectShape
+import type { GraphNode, GraphStep, ObjectGraph, ObjectShape, Take, Value } from './value.js'
 
 /**
  * Objects whose alternatives are told apart member by member: declared keys in their order, each of which decides what
  * may follow. Where alternatives multiply there are far fewer such places than ways through them.
  */
-export class ObjectGraph {
+export class MemberGraph implements ObjectGraph {
   readonly keys: readonly string[]
   readonly layout: Layout
   readonly start: GraphNode

@@ -2,9 +2,8 @@ import type { Classes } from '../automata/classes.js'
 import type { Fuel } from '../fuel.js'
 import type { Ends } from './cheapest-ends.js'
 import { CheapestFirst } from './cheapest-first.js'
-import type { KeyAutomaton } from './key-automaton.js'
 import { encoded, IN_JSON } from './text-length.js'
-import type { Value } from './value.js'
+import type { KeyAutomaton, Value } from './value.js'
 
 /** How far the search gives up. */
 const MOST_VISITED = 2000

@@ -3,25 +3,7 @@ import { minimise } from '../automata/minimise.js'
 import { ANY_TEXT, NO_TEXT } from '../automata/sets.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
-import type { Value } from './value.js'
-
-/** The keys beyond the declared ones: which there may be, and which value follows each. */
-export interface KeyAutomaton {
-  /** Trimmed to keys that some value can follow. */
-  readonly text: TextAutomaton
-  /** Those that may follow some key. */
-  readonly values: readonly Value[]
-  /** The value that follows a key that ends in this state; undefined where none may end. */
-  value(state: number): Value | undefined
-}
-
-/** Keys whose values may not have been measured yet. */
-export interface KeySource {
-  /** Every value that may follow some key. */
-  readonly values: readonly Value[]
-  /** Trimmed by what is now known of the values. */
-  now(): KeyAutomaton
-}
+import type { KeyAutomaton, KeySource, Value } from './value.js'
 
 export const NO_KEYS: KeyAutomaton = { text: NO_TEXT, values: [], value: () => undefined }
 

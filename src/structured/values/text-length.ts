@@ -7,6 +7,9 @@ import type { Fuel } from '../fuel.js'
 import { cheapestEnds, type Ends, type Sizes, sizesOf } from './cheapest-ends.js'
 import { toBytes } from './format.js'
 
+/** Two numbers of so many letters that look different are different, as doubles too. */
+export const EXACT_LETTERS = 15
+
 /** Texts longer than this are measured by a bound, not spelled out. */
 const SPELLED = 4096
 /** No code point takes more bytes in JSON text than a control character's `\u001f`. */

@@ -1,9 +1,7 @@
 import type { Fuel } from '../fuel.js'
 import { toBytes } from './format.js'
 import { freshKeys } from './fresh-keys.js'
-import type { KeyAutomaton } from './key-automaton.js'
-import type { ObjectShape } from './object-shape.js'
-import type { Value } from './value.js'
+import type { KeyAutomaton, ObjectShape, Value } from './value.js'
 
 /** Where an object stands: the next declared property, how many members it has, which keys beyond the declared ones. */
 export interface ObjectPlace {

@@ -1,76 +1,14 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
 import type { SchemaError } from '../schema-error.js'
+import { type Layout, toBytes } from '../values/format.js'
+import { KeyProduct, NO_KEYS, uniformKeys } from '../values/key-automaton.js'
+import { MOST_DEMANDED } from '../values/object-plan.js'
+import { type KeySource, ObjectShape, type Property, Value } from '../values/value.js'
 import { refusal } from './context.js'
-import { type Layout, toBytes } from './format.js'
-import { KeyProduct, type KeySource, NO_KEYS, uniformKeys } from './key-automaton.js'
-import { MOST_DEMANDED } from './object-plan.js'
 import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from './part.js'
 import { type Sought, waysToSeek } from './sought.js'
-import { Value, type ValueSource } from './value.js'
-
-export interface Property {
-  readonly key: string
-  readonly value: Value
-  readonly required: boolean
-  /** Bytes of the key with its quotes and colon. */
-  readonly head: number
-}
-
-/** The objects of one part: declared properties in their order, then any others. */
-export class ObjectShape {
-  readonly properties: readonly Property[]
-  /** Keys that are required and not declared; they may come in any order among the others. */
-  readonly pending: readonly string[]
-  readonly keys: KeySource
-  readonly min: number
-  readonly max: number
-  readonly layout: Layout
-  /** Raised if such an object can occur at all. */
-  readonly obstacle: SchemaError | undefined
-  /** Raised wherever such an object could stand: whether it can be completed is not known. */
-  readonly tooMany: SchemaError | undefined
-  /** Its members are texts of which none comes twice, in brackets: keys without values. */
-  readonly isSet: boolean
-  /** Behind the declared keys there must come one of these keys, and then what that shape says. */
-  readonly first: ObjectShape | undefined
-  /** Behind one of these keys, which must come, the object goes on so. */
-  readonly behind: ObjectShape | undefined
-
-  constructor(
-    part: Pick<SchemaPart, 'minProperties' | 'maxProperties'>,
-    properties: readonly Property[],
-    pending: readonly string[],
-    keys: KeySource,
-    layout: Layout,
-    obstacle: SchemaError | undefined,
-    tooMany: SchemaError | undefined,
-    isSet = false,
-    { first, behind }: { readonly first?: ObjectShape; readonly behind?: ObjectShape } = {},
-  ) {
-    this.isSet = isSet
-    this.first = first
-    this.behind = behind
-    this.properties = properties
-    this.pending = pending
-    this.keys = keys
-    this.min = part.minProperties
-    this.max = part.maxProperties
-    this.layout = layout
-    this.obstacle = obstacle
-    this.tooMany = tooMany
-  }
-
-  /** Between a key and its value. */
-  get colon(): string {
-    return this.isSet ? '' : this.layout.colon
-  }
-
-  get values(): readonly Value[] {
-    const others = [this.first, this.behind].flatMap((shape) => shape?.values ?? [])
-    return [...this.properties.map((property) => property.value), ...this.keys.values, ...others]
-  }
-}
+import type { ValueSource } from './value-source.js'
 
 const NOTHING = new Value(-1)
 NOTHING.length = 0

@@ -1,11 +1,6 @@
 import type { SchemaError } from '../schema-error.js'
 import type { Layout } from './format.js'
-import type { ObjectShape } from './object-shape.js'
-import type { Contains, SchemaPart } from './part.js'
-import type { Value } from './value.js'
-
-/** How an array goes on: one more item, counted as contained or not, or, where no two may be alike, which one. */
-export type ArrayStep = 'plain' | 'counted' | number
+import type { ArrayShape, ArrayStep, ObjectShape, Value } from './value.js'
 
 const STEPS: readonly ArrayStep[] = ['plain', 'counted']
 
@@ -13,7 +8,7 @@ const STEPS: readonly ArrayStep[] = ['plain', 'counted']
  * The arrays of one part. A place in an array is how many items there are so far, and a tally: of those that count as
  * contained, or of which have come. Both are clamped.
  */
-export class ArrayShape {
+export class PlainArrays implements ArrayShape {
   readonly min: number
   readonly max: number
   readonly containsMin: number
@@ -27,10 +22,10 @@ export class ArrayShape {
   readonly #costs = new Map<number, number>()
 
   constructor(
-    part: SchemaPart,
+    part: { readonly minItems: number; readonly maxItems: number },
     plain: readonly Value[],
     counted: readonly Value[],
-    contains: Contains | undefined,
+    contains: { readonly min: number; readonly max: number } | undefined,
     layout: Layout,
     obstacle: SchemaError | undefined,
   ) {
