@@ -50,7 +50,8 @@ async function run(
   const over = /^over: (.*)$/m.exec(running.output())?.[1]
   expect(running.output()).not.toContain('failed:')
   expect([code, over !== undefined], running.output()).toEqual([0, true])
-  return JSON.parse(over!) as { worker: boolean | null; reason: string | null; used: number }
+  const told = JSON.parse(over!) as { worker: boolean | null; reason: string | null; used: number }
+  return { ...told, output: running.output() }
 }
 
 const cases = Object.keys(RUNTIMES).flatMap((runtime) =>
@@ -71,6 +72,21 @@ test('the loop that answers HTTP reads no prompt and runs no model', { timeout: 
   const [on, off] = [await run('node', whole, 'on', quick), await run('node', whole, 'off', quick)]
   // Of the time that an answer takes: without a worker nearly all of it, with one what passing on parts takes.
   expect(on.used).toBeLessThan(off.used / 2)
+})
+
+test('what its collector keeps for new objects is bounded', { timeout: 120_000 }, async () => {
+  // Whoever starts a worker has it say what it may take; -1 is as much as Node likes.
+  const says = `import workers from 'node:worker_threads'
+    const { Worker } = workers
+    workers.Worker = class extends Worker {
+      constructor(script, options) {
+        super(script, options)
+        if (options?.name === 'local-v1') console.log('young: ' + this.resourceLimits.maxYoungGenerationSizeMb)
+      }
+    }`
+  const more = ['--import', `data:text/javascript,${encodeURIComponent(says)}`]
+  const { output } = await run('node', whole, 'on', { more, ...quick })
+  expect(Number(/^young: (.*)$/m.exec(output)?.[1])).toBeGreaterThan(0)
 })
 
 test.each<[string, readonly string[], string]>([

@@ -2,7 +2,12 @@
 import { builtin } from '../../../platform/builtin.js'
 import type { WorkerThread } from '../../remote/index.js'
 
-type NodeWorkers = { Worker: new (script: URL, options: { execArgv: string[]; name: string }) => WorkerThread }
+interface NodeWorkers {
+  Worker: new (
+    script: URL,
+    options: { execArgv: string[]; name: string; resourceLimits: { maxYoungGenerationSizeMb: number } },
+  ) => WorkerThread
+}
 type Files = { existsSync(path: URL): boolean; readFileSync(path: string, encoding: 'utf8'): string }
 type Modules = { createRequire(from: string): { resolve(name: string): string } }
 type Urls = { pathToFileURL(path: string): URL }
@@ -13,6 +18,12 @@ declare const __VERSION__: string | undefined
 /** Named apart from `new URL`: bundlers for browsers, which would take it for theirs, have no use for it. */
 const SCRIPT = './webgpu-worker.js'
 
+/**
+ * Megabytes for what was made a moment ago: half of what Node has by default, which it keeps once a crowd has filled it,
+ * and as fast.
+ */
+const YOUNG = 24
+
 /** Starts the worker; undefined where there are no workers of this kind; or why none can be started. */
 export function findScript(): (() => WorkerThread) | { readonly refused: string } | undefined {
   const workers = builtin<NodeWorkers>('node:worker_threads')
@@ -20,7 +31,8 @@ export function findScript(): (() => WorkerThread) | { readonly refused: string 
   const script = besides() ?? installed()
   if (!script) return { refused: 'the file of the worker is not beside this program, nor where local-v1 is installed' }
   // Not the application's own arguments: loaders and the like are none of its business.
-  return () => new workers.Worker(script, { execArgv: [], name: 'local-v1' })
+  return () =>
+    new workers.Worker(script, { execArgv: [], name: 'local-v1', resourceLimits: { maxYoungGenerationSizeMb: YOUNG } })
 }
 
 function besides(): URL | undefined {
