@@ -24,6 +24,7 @@ beforeAll(async () => {
     tokens: 4,
     rounds: 1,
     decisions: [24, 3] as const,
+    documents: true,
     leastSeconds: 0,
     clock: 'wall' as const,
     only: PARTS,

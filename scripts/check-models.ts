@@ -11,11 +11,10 @@ import process from 'node:process'
 import { Command } from 'commander'
 import { checkDecisions, DECISIONS } from './models/check-decisions.js'
 import { checkDefinition } from './models/check-definition.js'
-import { checkLaya } from './models/check-laya.js'
+import { checkMarked, MARKED } from './models/check-marked.js'
 import { checkEncoder, checkReranker } from './models/check-vectors.js'
 import { RERANKERS } from './models/encoders/cross.js'
 import { ENCODERS } from './models/encoders/index.js'
-import { laya } from './models/encoders/laya.js'
 import { CASES } from './models/families/index.js'
 import { checkOurCore, FORMS, type Where } from './models/our-core.js'
 import { Rows } from './models/rows.js'
@@ -38,7 +37,7 @@ interface Options {
 
 const RESULTS = new URL('../bench/RESULTS.md', import.meta.url)
 const SECTION = 'Families held to float64 and llama.cpp'
-const FAMILIES = [...CASES, ...ENCODERS, ...RERANKERS, laya].map(({ name }) => name)
+const FAMILIES = [...CASES, ...ENCODERS, ...RERANKERS, ...MARKED].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {
   const { peers, tokens, gpuTokens, device: devices, form: forms, ours } = options
@@ -65,7 +64,8 @@ async function checkFamily(family: string, path: string, options: Options): Prom
   if (encoder) await checkEncoder(encoder, { rows, devices, ...judge })
   const reranker = RERANKERS.find(({ name }) => name === family)
   if (reranker) await checkReranker(reranker, { rows, devices, ...judge })
-  if (family === laya.name) await checkLaya(rows, devices)
+  const marked = MARKED.find(({ name }) => name === family)
+  if (marked) await checkMarked(marked, rows, devices)
 }
 
 /**

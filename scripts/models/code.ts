@@ -10,7 +10,7 @@ const core = (...names: string[]) => names.map((name) => `src/engines/webgpu/${n
 
 const BOTH = judges('family.ts', 'float64.ts', 'llama-cpp.ts', 'random.ts', 'width.ts')
 const DECODERS = [...BOTH, ...judges('check-definition.ts', 'families', 'judge.ts', 'rounded.ts', 'weights.ts')]
-const ENCODERS = [...BOTH, ...judges('check-laya.ts', 'check-vectors.ts', 'encoders', 'rounded.ts')]
+const ENCODERS = [...BOTH, ...judges('check-marked.ts', 'check-vectors.ts', 'encoders', 'rounded.ts')]
 const CORE = core('contract', 'contract.ts', 'core.ts', 'model', 'sampling.ts')
 const OURS = [...DECODERS, ...CORE, ...judges('feeds.ts', 'mlx.ts', 'our-core.ts', 'safetensors.ts')]
 const DECISIONS = [...OURS, ...judges('check-decisions.ts'), 'src/decode/decide', 'src/decode/run']

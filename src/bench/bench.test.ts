@@ -19,6 +19,7 @@ const settings = {
   batches: [1, 2],
   tokens: 6,
   decisions: [24, 3] as const,
+  documents: true,
   rounds: 2,
   leastSeconds: 0,
   clock: 'wall' as const,

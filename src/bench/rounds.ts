@@ -93,13 +93,13 @@ function suits(scenario: Scenario, subject: Subject): boolean {
   return !subject.skips?.includes(scenario.part) && scenario.suits(subject)
 }
 
-function scenariosFor({ promptLengths, batches, tokens, decisions, only }: Settings): Scenario[] {
+function scenariosFor({ promptLengths, batches, tokens, decisions, documents, only }: Settings): Scenario[] {
   const all: Readonly<Record<BenchPart, () => Scenario[]>> = {
     prompt: () => promptLengths.map(firstToken),
     decode: () => promptLengths.map((length) => decode(length, batches, tokens)),
     json: () => [strictJson()],
     v1: () => [throughV1(tokens)],
-    decide: () => [decide(...decisions)],
+    decide: () => [decide(decisions, documents)],
   }
   return PARTS.filter((part) => only.includes(part)).flatMap((part) => all[part]())
 }

@@ -7,6 +7,7 @@ const FULL: Settings = {
   batches: [1, 4, 8],
   tokens: 64,
   decisions: [1000, 64],
+  documents: true,
   rounds: 5,
   leastSeconds: 1,
   clock: 'wall',

@@ -13,6 +13,8 @@ export interface ModelShape {
 }
 
 export const SHAPES: Readonly<Record<string, ModelShape>> = {
+  /** For a GPU in software. */
+  'pico-like': { hidden: 64, inner: 128, layers: 2, heads: 2, keyHeads: 1, headSize: 32, vocabulary: 1024 },
   'nano-like': { hidden: 192, inner: 384, layers: 5, heads: 4, keyHeads: 2, headSize: 64, vocabulary: 4096 },
   'stories15M-like': { hidden: 288, inner: 768, layers: 6, heads: 6, keyHeads: 6, headSize: 48, vocabulary: 32000 },
   'SmolLM2-135M-like': {

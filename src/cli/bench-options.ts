@@ -23,6 +23,7 @@ export function withBench(command: Command): Command {
     .option('--prompt-lengths <list>', 'tokens of the prompts (32,128,512)', counts(1, 1_000_000))
     .option('--batch <list>', 'answers side by side (1,4,8)', counts(1, 64))
     .option('--tokens <number>', 'tokens of each answer (64)', count(2, 100_000))
+    .option('--no-documents', 'decisions without the strict document of the same answers beside them')
     .addOption(
       new Option(
         '--clock <name>',

@@ -9,10 +9,73 @@ import {
 } from '../decode/decide/asked.js'
 import { Guard } from '../decode/prompt/guard.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
+import { tooLong } from '../decode/too-long.js'
 import { V1Error } from '../errors.js'
+import type { Slices } from '../platform/slices.js'
+
+/** A question as tokens, and where each of its options is read. */
+export interface MarkedTokens {
+  readonly tokens: readonly number[]
+  readonly marks: readonly number[]
+}
+
+/** How a model reads a question of `most` tokens; `place`: its name in a request. */
+export interface QuestionReader {
+  read(asked: TypedQuestion, most: number, place: string): Slices<MarkedTokens>
+}
+
+/** Tokens beyond its room to which a question is counted. */
+const COUNTED = 8192
+
+/** `most`: of all together. */
+export function* encodedSections(
+  tokenizer: Tokenizer,
+  sections: readonly (number | string)[],
+  reveal: (section: string) => string,
+  most: number,
+): Slices<number[]> {
+  const tokens: number[] = []
+  for (const section of sections) {
+    if (typeof section === 'number') tokens.push(section)
+    else for (const id of yield* tokenizer.encodeInSlices(reveal(section), 0, most + COUNTED)) tokens.push(id)
+    if (tokens.length > most + COUNTED) throw tooLong(most, most + COUNTED, true)
+  }
+  return tokens
+}
+
+/** Laya, by its own layout or by the template of its file. `head`: tokens of what is asked and of its options. */
+export function layaReader(tokenizer: Tokenizer, template: string | undefined, head: number): QuestionReader {
+  const marks = marksOf(tokenizer)
+  const name = tokenizer.name(marks.option)
+  const layout = template === undefined ? layaLayout(marks, name) : markedLayout(template, tokenizer, name)
+  return {
+    *read(asked, whole, place) {
+      const { sections, reveal } = yield* layout(asked)
+      const all = yield* encodedSections(tokenizer, sections, reveal, whole)
+      const found = fitted(all, marks, head, place)
+      if (found.tokens.length > whole) throw tooLong(whole, found.tokens.length)
+      return found
+    },
+  }
+}
+
+/** What stands around a text, and the mark for a word that is to be guessed, whichever way it is spelled. */
+function marksOf(tokenizer: Tokenizer): Marks {
+  const { before, after } = tokenizer.surround
+  const option = ['[MASK]', '<mask>'].map((name) => tokenizer.idOf(name)).find((id) => id !== undefined)
+  const [begin, between] = [before[0], after.at(-1)]
+  if (option !== undefined && begin !== undefined && between !== undefined) return { begin, between, option }
+  throw misplaced('its tokenizer lacks a beginning, an end or a mask')
+}
+
+export const misplaced = (what: string): V1Error =>
+  new V1Error(500, `The model scores its options at marks, but ${what}.`, {
+    code: 'model_files',
+    headers: { 'x-should-retry': 'false' },
+  })
 
 /** The three marks that take a question apart. */
-export interface Marks {
+interface Marks {
   readonly begin: number
   readonly between: number
   /** Before each option: what is read of it is read there. */
@@ -20,7 +83,7 @@ export interface Marks {
 }
 
 /** Laya's own. */
-export function layaLayout({ begin, between, option: mark }: Marks, markText: string): QuestionLayout {
+function layaLayout({ begin, between, option: mark }: Marks, markText: string): QuestionLayout {
   return function* (asked) {
     const { kind, instructions, options, state } = unmarked(asked, markText)
     const marked = options.flatMap((each) => [mark, ` ${layaOption(kind, each)}`])
@@ -43,7 +106,7 @@ function layaOption(kind: Kind, { key, description }: AskedOption): string {
 }
 
 /** By the template that a GGUF file has for it. */
-export function markedLayout(source: string, tokenizer: Tokenizer, markText: string): QuestionLayout {
+function markedLayout(source: string, tokenizer: Tokenizer, markText: string): QuestionLayout {
   const added = tokenizer.addedTexts(false)
   const layout = templateLayout(source, tokenizer, (sentinel) => new Guard(sentinel, added, added))
   return (asked) => layout(unmarked(asked, markText))
@@ -66,45 +129,28 @@ const MOST_OF_OPTION = 48
 const LEAST_LEFT = 16
 const LEAST_OF_OPTION = 4
 
-export interface EncoderRoom {
-  /** Tokens of what is asked and of its options. */
-  readonly head: number
-  /** And of all together. */
-  readonly whole: number
-}
-
 /**
  * The tokens, and where options are read. Options are cut as those were that the model was taught with; a question that
  * would have to be cut, and options that are then alike, are refused.
  */
-export function fitted(
+function fitted(
   tokens: readonly number[],
   { between, option: mark }: Marks,
-  room: EncoderRoom,
+  room: number,
   place: string,
-): { readonly tokens: readonly number[]; readonly marks: readonly number[] } {
+): MarkedTokens {
   const first = tokens.indexOf(mark)
   const last = tokens.indexOf(between, tokens.lastIndexOf(mark))
   if (first < 2 || tokens[first - 1] !== between || last < 0 || tokens.at(-1) !== between || last === tokens.length - 1)
-    throw new V1Error(500, "The model's template of questions is not laid out as it must be.", { code: 'model_files' })
+    throw misplaced('its template does not lay them out as it must')
   const head = tokens.slice(0, first - 1)
   const options = optionsIn(tokens.slice(first, last), mark)
-  const cut = cutTo(options, room.head)
-  const left = room.head - cut.reduce((sum, each) => sum + each.length, 0)
+  const cut = cutTo(options, room)
+  const left = room - cut.reduce((sum, each) => sum + each.length, 0)
   const asked = head.length - 1
-  if (asked > Math.max(8, left)) {
-    const message = `Invalid '${place}': what is asked has ${asked} tokens, and beside its options this model reads ${Math.max(8, left)}. Shorten its instructions or its options.`
-    throw new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
-  }
-  const seen = new Map<string, number>()
-  cut.forEach((each, i) => {
-    const before = seen.get(each.join())
-    if (before !== undefined) {
-      const message = `Invalid '${place}': this model reads ${each.length - 1} tokens of each option here, and its options ${before} and ${i} begin with the same ones. Name them more briefly.`
-      throw new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
-    }
-    seen.set(each.join(), i)
-  })
+  if (asked > Math.max(8, left)) throw questionTooLong(place, asked, Math.max(8, left))
+  const texts = cut.map((each) => each.slice(1))
+  assertApart(texts, Math.max(...texts.map(({ length }) => length)), place)
   const out = [...head, between]
   const marks = cut.map((each) => {
     out.push(...each)
@@ -112,6 +158,24 @@ export function fitted(
   })
   for (const token of tokens.slice(last)) out.push(token)
   return { tokens: out, marks }
+}
+
+export function questionTooLong(place: string, tokens: number, room: number): V1Error {
+  const message = `Invalid '${place}': what is asked has ${tokens} tokens, and beside its options this model reads ${room}. Shorten its instructions or its options.`
+  return new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
+}
+
+/** Options that were cut to `most` tokens and are alike since. */
+export function assertApart(options: readonly (readonly number[])[], most: number, place: string): void {
+  const seen = new Map<string, number>()
+  options.forEach((each, i) => {
+    const before = seen.get(each.join())
+    if (before !== undefined) {
+      const message = `Invalid '${place}': this model reads ${most} tokens of each option here, and its options ${before} and ${i} begin with the same ones. Name them more briefly.`
+      throw new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
+    }
+    seen.set(each.join(), i)
+  })
 }
 
 function optionsIn(tokens: readonly number[], mark: number): number[][] {

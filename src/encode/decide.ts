@@ -1,19 +1,16 @@
 /** Decisions of a model that is made for them: one pass over a question, its options and the state, and no text. */
-import { askedOf, KINDS, type Kind, type QuestionLayout } from '../decode/decide/asked.js'
+import { askedOf, KINDS, type Kind } from '../decode/decide/asked.js'
 import { meanShares, ordersOf, stateText } from '../decode/decide/questions.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
-import { tooLong } from '../decode/too-long.js'
 import type { DecideCall, Decided } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
-import { fitted, layaLayout, type Marks, markedLayout } from './asked.js'
+import { layaReader, type QuestionReader } from './asked.js'
+import { d1Omni } from './d1-omni.js'
 import type { VectorLine } from './line.js'
 import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
-
-/** Tokens beyond its room to which a question is counted. */
-const COUNTED = 8192
 
 interface AskedTokens extends TextTokens {
   readonly question: number
@@ -23,18 +20,14 @@ interface AskedTokens extends TextTokens {
 
 export class Decider {
   readonly #model: VectorModel
-  readonly #tokenizer: Tokenizer
   readonly #form: DecisionForm
-  readonly #marks: Marks
-  readonly #layout: QuestionLayout
+  readonly #reader: QuestionReader
 
   constructor(model: VectorModel, tokenizer: Tokenizer, form: DecisionForm) {
     this.#model = model
-    this.#tokenizer = tokenizer
     this.#form = form
-    this.#marks = marksOf(tokenizer)
-    const text = tokenizer.name(this.#marks.option)
-    this.#layout = form.template ? markedLayout(form.template, tokenizer, text) : layaLayout(this.#marks, text)
+    const { type, template, headTokens } = form
+    this.#reader = type === 'laya' ? layaReader(tokenizer, template, headTokens) : d1Omni(template!, tokenizer)
   }
 
   async decide(call: DecideCall, line: VectorLine): Promise<Decided> {
@@ -66,41 +59,16 @@ export class Decider {
   *#read({ questions, state, order: wanted }: DecideCall, out: AskedTokens[]): Slices<void> {
     const told = stateText(state)
     const { contextLength } = this.#model
-    const room = { head: this.#form.headTokens, whole: contextLength }
     for (const [question, of] of questions.entries()) {
       for (const order of ordersOf(of, of.type === 'predicate' ? 'given' : wanted)) {
         const asked = askedOf(of, order, told)
-        const { sections, reveal } = yield* this.#layout(asked)
-        const whole = yield* this.#encoded(sections, reveal)
-        const { tokens, marks } = fitted(whole, this.#marks, room, `questions[${question}]`)
-        if (tokens.length > contextLength) throw tooLong(contextLength, tokens.length)
+        const { tokens, marks } = yield* this.#reader.read(asked, contextLength, `questions[${question}]`)
         const types = tokens.map(() => KINDS.indexOf(asked.kind))
         out.push({ question, kind: asked.kind, order, tokens, marks, types })
         yield
       }
     }
   }
-
-  *#encoded(sections: readonly (number | string)[], reveal: (section: string) => string): Slices<number[]> {
-    const most = this.#model.contextLength + COUNTED
-    const tokens: number[] = []
-    for (const section of sections) {
-      if (typeof section === 'number') tokens.push(section)
-      else for (const id of yield* this.#tokenizer.encodeInSlices(reveal(section), 0, most)) tokens.push(id)
-      if (tokens.length > most) throw tooLong(this.#model.contextLength, most, true)
-    }
-    return tokens
-  }
-}
-
-/** What stands around a text, and the mark for a word that is to be guessed, whichever way it is spelled. */
-function marksOf(tokenizer: Tokenizer): Marks {
-  const { before, after } = tokenizer.surround
-  const option = ['[MASK]', '<mask>'].map((name) => tokenizer.idOf(name)).find((id) => id !== undefined)
-  const [begin, between] = [before[0], after.at(-1)]
-  if (option !== undefined && begin !== undefined && between !== undefined) return { begin, between, option }
-  const message = 'The model is asked with marks that its tokenizer does not have: a beginning, an end and a mask.'
-  throw new V1Error(500, message, { code: 'model_files', headers: { 'x-should-retry': 'false' } })
 }
 
 /** In the groups for which they were fitted. */

@@ -26,7 +26,9 @@ export interface VectorModel {
 
 /** How a model that decides is asked, as its files say. */
 export interface DecisionForm {
-  /** Tokens that a question and its options may have. */
+  /** Whose head it is: how a question is laid out, and what of it is cut. */
+  readonly type: 'laya' | 'lfm2-d1-omni'
+  /** Tokens that a question and its options may have, where they share what there is. */
   readonly headTokens: number
   /** By which scores are divided: for each kind, or for a kind and so many options (`choice:3-5`). */
   readonly temperatures: Readonly<Record<string, number>>

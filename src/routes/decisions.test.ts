@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DecideQuestion } from '../engine.js'
 import { scripted } from '../engines/scripted.js'
+import { V1Error } from '../errors.js'
 import type { UsageEvent } from '../usage/ledger.js'
 import { errorOf, jsonOf, MODEL, serviceOf } from '../v1.test-helper.js'
 
@@ -251,6 +252,33 @@ describe('POST decisions', () => {
 })
 
 describe('POST systemone', () => {
+  it('tells what an engine says of a question by the name that it was given', async () => {
+    const said = () => {
+      throw new V1Error(400, "Invalid 'questions[1]': too long.", { param: 'questions[1]', code: 'unsupported_value' })
+    }
+    const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { decisions: true }, decide: said })
+    const { ask } = serviceOf(engine)
+    const post = async (path: string, body: object) =>
+      errorOf(
+        await ask(path, {
+          method: 'POST',
+          body: JSON.stringify({ model: MODEL, ...body }),
+          headers: { 'content-type': 'application/json' },
+        }),
+      )
+    const [rain, sun] = [
+      { type: 'noul', instructions: 'It rains.' },
+      { type: 'noul', instructions: 'The sun shines.' },
+    ]
+    expect(await post('/systemone', { state: 'Clouds.', questions: { rain, sun } })).toMatchObject({
+      param: 'questions.sun',
+      message: "Invalid 'questions.sun': too long.",
+    })
+    expect(await post('/decisions', { input: 'Clouds.', questions: [question, question] })).toMatchObject({
+      param: 'questions[1]',
+    })
+  })
+
   it('answers every kind of question, by name', async () => {
     const { systemOne, heard } = deciding()
     const answer = await systemOne({

@@ -48,7 +48,7 @@ const deciding =
           const whose = { id: decisionId(), signal, caller: exchange.caller.id }
           const call = { ...asked, ...whose, questions: questions.map(plain) }
           const decided = await service.engine.decide!(call).catch((error: unknown) => {
-            throw named(error, request.stateField)
+            throw named(error, request)
           })
           if (decided.answers.length !== questions.length) throw new Error('The engine sent no answer to a question.')
           return { body: told(request, decided), usage: decided.usage }
@@ -69,10 +69,17 @@ const plain = ({ type, name, instructions, options }: DecideQuestion): DecideQue
   options,
 })
 
-/** What an engine says of messages it says here of the state. */
-function named(error: unknown, stateField: string): unknown {
-  if (!V1Error.is(error) || error.param !== 'messages') return error
-  const { status, type, code, headers, cause } = error
+/** What an engine says of messages it says here of the state, and of questions by the names that they were given. */
+function named(error: unknown, { stateField, questionField }: DecideSpec): unknown {
+  if (!V1Error.is(error) || error.param === null) return error
+  const { status, type, code, headers, cause, param } = error
+  const [told, index] = /^questions\[(\d+)\]/.exec(param) ?? []
+  if (told !== undefined) {
+    const field = questionField(Number(index))
+    const message = error.message.replaceAll(told, field)
+    return new V1Error(status, message, { type, param: param.replace(told, field), code, headers, cause })
+  }
+  if (param !== 'messages') return error
   const message = error.message
     .replaceAll('your messages', `'${stateField}' and a question`)
     .replaceAll('the messages', `'${stateField}'`)

@@ -27,7 +27,7 @@ export const MASK = MARKS.indexOf('[MASK]')
 
 /** Heads of 64, whatever the encoder has. */
 export const LAYA_SHAPE: ModernShape = { ...MODERN, hidden: 128, inner: 160, heads: 2, positions: 512, layers: 3 }
-const LAYERS = 2
+export const HEAD_LAYERS = 2
 const SIZE = 64
 
 export interface LayaInput {
@@ -58,10 +58,10 @@ const centred = (name: string, size: number): TensorSpec[] => [
 const { hidden } = LAYA_SHAPE
 const ACT = 24
 
-export const layaTensors = (shape: ModernShape, { hidden } = shape): TensorSpec[] => [
-  ...modernTensors(shape, 'encoder.'),
+/** Of a head over rows so wide. */
+export const headTensors = (hidden: number): TensorSpec[] => [
   { name: 'type_emb.weight', shape: [KINDS.length, hidden], mean: 0, deviation: 0.6 },
-  ...Array.from({ length: LAYERS }, (_, i) => `head.layers.${i}`).flatMap((at) => [
+  ...Array.from({ length: HEAD_LAYERS }, (_, i) => `head.layers.${i}`).flatMap((at) => [
     ...dense(`${at}.self_attn.in_proj`, 3 * hidden, hidden, 1.4),
     ...dense(`${at}.self_attn.out_proj`, hidden, hidden),
     ...centred(`${at}.norm1`, hidden),
@@ -72,6 +72,11 @@ export const layaTensors = (shape: ModernShape, { hidden } = shape): TensorSpec[
   ...centred('scorer.0', hidden),
   ...dense('scorer.1', hidden, hidden, 1.4),
   ...dense('scorer.3', 1, hidden, 3),
+]
+
+export const layaTensors = (shape: ModernShape, { hidden } = shape): TensorSpec[] => [
+  ...modernTensors(shape, 'encoder.'),
+  ...headTensors(hidden),
   ...dense('act_head.0', ACT, hidden + 4),
   ...dense('act_head.2', 2, ACT),
   vector('temperature', KINDS.length, 1, 0),
@@ -79,19 +84,24 @@ export const layaTensors = (shape: ModernShape, { hidden } = shape): TensorSpec[
 
 const EPSILON = 1e-5
 
-function layaScores(weights: Weights, { tokens, marks, kind }: LayaInput, mistake?: string): Vector {
+/** Of the encoder's rows, by a head over rows so wide. */
+export function headScores(
+  weights: Weights,
+  trunk: readonly Vector[],
+  { marks, kind }: LayaInput,
+  hidden: number,
+  mistake?: string,
+): Vector {
   const bias = (name: string) => (mistake === 'forgets the biases of the head' ? undefined : weights(`${name}.bias`))
   const through = (name: string, x: Vector) => product(weights(`${name}.weight`), x, bias(name))
   const normed = (name: string, x: Vector) => layerNorm(x, weights(`${name}.weight`), weights(`${name}.bias`), EPSILON)
-  const last = mistake === 'forgets the last norm of the encoder' ? 'forgets the last norm' : undefined
   const row = mistake === 'takes a score for a choice' ? (kind + 1) % KINDS.length : kind
   const type = weights('type_emb.weight').slice(row * hidden, (row + 1) * hidden)
-  let rows = modernRows(LAYA_SHAPE, weights, { tokens }, { prefix: 'encoder.', mistake: last })
-  if (mistake !== 'forgets the kind of question') rows = rows.map((x) => add(x, type))
+  let rows = trunk.map((x) => (mistake === 'forgets the kind of question' ? x : add(x, type)))
   const act = mistake === 'takes the gelu in layers of the head' ? gelu : (value: number) => Math.max(0, value)
   const turns = frequencies(10_000, SIZE)
   const after = mistake === 'norms after it adds'
-  for (let i = 0; i < LAYERS; i++) {
+  for (let i = 0; i < HEAD_LAYERS; i++) {
     const at = `head.layers.${i}`
     const parts = rows.map((x, position) => {
       const qkv = through(`${at}.self_attn.in_proj`, after ? x : normed(`${at}.norm1`, x))
@@ -123,10 +133,29 @@ function layaScores(weights: Weights, { tokens, marks, kind }: LayaInput, mistak
   })
 }
 
+function layaScores(weights: Weights, input: LayaInput, mistake?: string): Vector {
+  const last = mistake === 'forgets the last norm of the encoder' ? 'forgets the last norm' : undefined
+  const rows = modernRows(LAYA_SHAPE, weights, input, { prefix: 'encoder.', mistake: last })
+  return headScores(weights, rows, input, hidden, mistake)
+}
+
+/** Mistakes of the head. */
+export const HEAD_MISTAKES = [
+  'forgets the kind of question',
+  'takes a score for a choice',
+  'forgets the biases of the head',
+  'takes the gelu in layers of the head',
+  'norms after it adds',
+  'turns queries in the head',
+  'sees what is near alone in the head',
+  'reads what follows a mark',
+  'forgets the norm before a score',
+  'takes the gelu of tanh for a score',
+]
+
 /** The head's layers behind the encoder's, as llama.cpp's converter has them. */
-function ggufTensors(weights: Weights): GgufTensor[] {
-  const { layers } = LAYA_SHAPE
-  const list = modernGgufTensors(LAYA_SHAPE, weights, 'encoder.')
+export function headGguf(weights: Weights, hidden: number, layers: number): GgufTensor[] {
+  const list: GgufTensor[] = []
   const put = (name: string, from: string, rows: number, columns?: number) => {
     list.push({
       name: `${name}.weight`,
@@ -136,7 +165,7 @@ function ggufTensors(weights: Weights): GgufTensor[] {
     list.push({ name: `${name}.bias`, dims: [rows], values: weights(`${from}.bias`) })
   }
   list.push({ name: 'token_types.weight', dims: [hidden, KINDS.length], values: weights('type_emb.weight') })
-  for (let i = 0; i < LAYERS; i++) {
+  for (let i = 0; i < HEAD_LAYERS; i++) {
     const [to, at] = [`blk.${layers + i}`, `head.layers.${i}`]
     put(`${to}.attn_norm`, `${at}.norm1`, hidden)
     put(`${to}.attn_qkv`, `${at}.self_attn.in_proj`, 3 * hidden, hidden)
@@ -167,7 +196,7 @@ export const laya: LayaCase = {
   config: { ...modernConfig(LAYA_SHAPE), architectures: ['ModernBertModel'] },
   agent: {
     encoder: 'answerdotai/ModernBERT-large',
-    head_layers: LAYERS,
+    head_layers: HEAD_LAYERS,
     max_len: 320,
     head_max_len: 192,
     max_prefixes: 6,
@@ -177,37 +206,28 @@ export const laya: LayaCase = {
   },
   tensors: layaTensors(LAYA_SHAPE),
   reference: layaScores,
-  mistakes: [
-    'forgets the kind of question',
-    'takes a score for a choice',
-    'forgets the last norm of the encoder',
-    'forgets the biases of the head',
-    'takes the gelu in layers of the head',
-    'norms after it adds',
-    'turns queries in the head',
-    'sees what is near alone in the head',
-    'reads what follows a mark',
-    'forgets the norm before a score',
-    'takes the gelu of tanh for a score',
-  ],
+  mistakes: [...HEAD_MISTAKES, 'forgets the last norm of the encoder'],
   gguf: {
     ...modernGguf(LAYA_SHAPE, 0),
     metadata(out) {
       const { layers, inner } = LAYA_SHAPE
       modernGguf(LAYA_SHAPE, 0).metadata(out)
       const own = (name: string) => `modern-bert.${name}`
-      out.u32(own('block_count'), layers + LAYERS)
-      const widths = [...new Array<number>(layers).fill(inner), ...new Array<number>(LAYERS).fill(4 * hidden)]
+      out.u32(own('block_count'), layers + HEAD_LAYERS)
+      const widths = [...new Array<number>(layers).fill(inner), ...new Array<number>(HEAD_LAYERS).fill(4 * hidden)]
       out.integers(own('feed_forward_length'), Int32Array.from(widths))
       out.text(own('decision.type'), 'laya')
-      out.u32(own('decision.block_count'), LAYERS)
+      out.u32(own('decision.block_count'), HEAD_LAYERS)
       out.u32(own('decision.max_head_tokens'), 192)
       for (const [kind, value] of Object.entries(TEMPERATURES)) out.float(own(`decision.temperature.${kind}`), value)
       out.float(own('decision.temperature.choice.3_5'), 1.25)
       out.float(own('decision.temperature.choice.11'), 0.5)
       out.text('tokenizer.chat_template.systemone', TEMPLATE)
     },
-    tensors: ggufTensors,
+    tensors: (weights) => [
+      ...modernGgufTensors(LAYA_SHAPE, weights, 'encoder.'),
+      ...headGguf(weights, hidden, LAYA_SHAPE.layers),
+    ],
     words: addLetters,
   },
 }

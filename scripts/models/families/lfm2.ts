@@ -16,7 +16,7 @@ import {
 import { wide } from '../width.js'
 import { embedding, layerName, llamaConfig, llamaMetadata } from './llama.js'
 
-const SHAPE = {
+export const LFM2_SHAPE = {
   vocab: 640,
   hidden: wide(192, 256),
   inner: 256,
@@ -28,19 +28,19 @@ const SHAPE = {
   tied: true,
   epsilon: 1e-5,
 }
-const KERNEL = 3
+export const KERNEL = 3
 /** Before two thirds of it are taken and rounded up: 2 * 370 / 3 = 246, to the next multiple of 32. */
 const GIVEN_INNER = 370
-const FULL = [2, 4]
+export const FULL = [2, 4]
 
 const tensors: TensorSpec[] = [
-  matrix('model.embed_tokens.weight', SHAPE.vocab, SHAPE.hidden, 2),
-  norm('model.embedding_norm.weight', SHAPE.hidden),
-  ...Array.from({ length: SHAPE.layers }, (_, i) => layerTensors(i)).flat(),
+  matrix('model.embed_tokens.weight', LFM2_SHAPE.vocab, LFM2_SHAPE.hidden, 2),
+  norm('model.embedding_norm.weight', LFM2_SHAPE.hidden),
+  ...Array.from({ length: LFM2_SHAPE.layers }, (_, i) => layerTensors(i)).flat(),
 ]
 
 function layerTensors(i: number): TensorSpec[] {
-  const { hidden, inner, heads, keyHeads, headSize } = SHAPE
+  const { hidden, inner, heads, keyHeads, headSize } = LFM2_SHAPE
   const at = layerName(i)
   const list = [
     norm(`${at}.operator_norm.weight`, hidden),
@@ -75,10 +75,10 @@ export function lfm2Reference(
   kept?: Kept,
   within?: (layer: number, x: Vector) => Vector | undefined,
 ) {
-  const { hidden, headSize, keyHeads, epsilon } = SHAPE
-  const caches = Array.from({ length: SHAPE.layers }, () => new Attention(kept))
-  const recent: Vector[][] = Array.from({ length: SHAPE.layers }, () => [])
-  const angles = frequencies(SHAPE.theta, headSize)
+  const { hidden, headSize, keyHeads, epsilon } = LFM2_SHAPE
+  const caches = Array.from({ length: LFM2_SHAPE.layers }, () => new Attention(kept))
+  const recent: Vector[][] = Array.from({ length: LFM2_SHAPE.layers }, () => [])
+  const angles = frequencies(LFM2_SHAPE.theta, headSize)
   let position = 0
 
   function convolve(i: number, h: Vector): Vector {
@@ -114,7 +114,7 @@ export function lfm2Reference(
     step(token: number): Vector {
       let x = embedding(weights, token, hidden)
       if (mistake === 'norms the embeddings') x = rmsNorm(x, weights('model.embedding_norm.weight'), epsilon)
-      for (let i = 0; i < SHAPE.layers; i++) {
+      for (let i = 0; i < LFM2_SHAPE.layers; i++) {
         const of = (name: string) => weights(`${layerName(i)}.${name}.weight`)
         const h = rmsNorm(x, of('operator_norm'), epsilon)
         x = add(x, FULL.includes(i) ? attend(i, h) : convolve(i, h))
@@ -135,12 +135,12 @@ export function lfm2Reference(
 }
 
 function gguf(weights: Weights): GgufTensor[] {
-  const { vocab, hidden, inner, heads, keyHeads, headSize } = SHAPE
+  const { vocab, hidden, inner, heads, keyHeads, headSize } = LFM2_SHAPE
   const list: GgufTensor[] = []
   const put = (name: string, dims: number[], values: Vector) => list.push({ name, dims, values })
   put('token_embd.weight', [hidden, vocab], weights('model.embed_tokens.weight'))
   put('token_embd_norm.weight', [hidden], weights('model.embedding_norm.weight'))
-  for (let i = 0; i < SHAPE.layers; i++) {
+  for (let i = 0; i < LFM2_SHAPE.layers; i++) {
     const from = (name: string) => weights(`${layerName(i)}.${name}.weight`)
     const to = (name: string) => `blk.${i}.${name}.weight`
     put(to('attn_norm'), [hidden], from('operator_norm'))
@@ -165,28 +165,28 @@ function gguf(weights: Weights): GgufTensor[] {
 }
 
 export function lfm2Metadata(out: Metadata, architecture: string): void {
-  const keyHeads = Array.from({ length: SHAPE.layers }, (_, i) => (FULL.includes(i) ? SHAPE.keyHeads : 0))
-  llamaMetadata(out, architecture, SHAPE, { keyHeads })
+  const keyHeads = Array.from({ length: LFM2_SHAPE.layers }, (_, i) => (FULL.includes(i) ? LFM2_SHAPE.keyHeads : 0))
+  llamaMetadata(out, architecture, LFM2_SHAPE, { keyHeads })
   out.u32(`${architecture}.shortconv.l_cache`, KERNEL)
 }
 
 export const lfm2: Case = {
   name: 'lfm2',
   config: {
-    ...llamaConfig(SHAPE, 'lfm2', 'Lfm2ForCausalLM'),
+    ...llamaConfig(LFM2_SHAPE, 'lfm2', 'Lfm2ForCausalLM'),
     rms_norm_eps: undefined,
-    norm_eps: SHAPE.epsilon,
+    norm_eps: LFM2_SHAPE.epsilon,
     hidden_act: undefined,
     head_dim: undefined,
     intermediate_size: undefined,
-    block_dim: SHAPE.hidden,
+    block_dim: LFM2_SHAPE.hidden,
     block_ff_dim: GIVEN_INNER,
     block_auto_adjust_ff_dim: true,
     block_ffn_dim_multiplier: 1,
     block_multiple_of: 32,
     conv_L_cache: KERNEL,
     conv_bias: false,
-    layer_types: Array.from({ length: SHAPE.layers }, (_, i) => (FULL.includes(i) ? 'full_attention' : 'conv')),
+    layer_types: Array.from({ length: LFM2_SHAPE.layers }, (_, i) => (FULL.includes(i) ? 'full_attention' : 'conv')),
   },
   tensors,
   prompt: 80,

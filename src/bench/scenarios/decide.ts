@@ -4,7 +4,7 @@ import { compile } from '../../structured/index.js'
 import { callOf, timed } from '../clock.js'
 import { promptText } from '../prompts.js'
 import type { EngineUnderTest, Labels } from '../subject.js'
-import { fits, freshPrompt, type Scenario } from './scenario.js'
+import { fits, freshPrompt, type Scenario, type Settings } from './scenario.js'
 
 export const LABELS: Labels = ['yes', 'no', 'maybe']
 /** About what a question takes, with its options. */
@@ -12,7 +12,7 @@ const QUESTION_TOKENS = 30
 /** Of a field of a document and its value. */
 const FIELD_TOKENS = 12
 
-export function decide(stateTokens: number, questions: number): Scenario {
+export function decide([stateTokens, questions]: Settings['decisions'], documents: boolean): Scenario {
   const promptTokens = stateTokens + questions * QUESTION_TOKENS
   return {
     part: 'decide',
@@ -27,7 +27,8 @@ export function decide(stateTokens: number, questions: number): Scenario {
       const alone = await subject.answer({ promptTokens: fresh.promptTokens, prompt: freshPrompt(), tokens: 1 })
       // To the token: a prompt may come out a little shorter or longer than it should.
       const perToken = alone.seconds / alone.promptTokens
-      const json = subject.engine && (await documentSeconds(subject.engine, fresh.stateText, questions))
+      const json =
+        documents && subject.engine ? await documentSeconds(subject.engine, fresh.stateText, questions) : undefined
       return [
         { metric: 'decide', value: questions / fresh.seconds },
         { metric: 'decide-ratio', value: fresh.seconds / (perToken * fresh.promptTokens) },

@@ -13,6 +13,8 @@ export interface Settings {
   readonly tokens: number
   /** Tokens of the state that is decided about, and questions about it. */
   readonly decisions: readonly [stateTokens: number, questions: number]
+  /** Whether a strict document of the same answers stands beside decisions. */
+  readonly documents: boolean
   /** Measured rounds; one more before them warms up. */
   readonly rounds: number
   /** A round asks again until so many seconds have gone by: small models answer faster than a machine is steady. */

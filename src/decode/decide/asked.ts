@@ -1,5 +1,6 @@
 /** A question as models that are made for decisions are told it, in the words of TypeSafe's form. */
 import { type DecideQuestion, textOf } from '../../engine.js'
+import type { JsonObject } from '../../platform/json.js'
 import type { Slices } from '../../platform/slices.js'
 import { type Guard, sentinelFor } from '../prompt/guard.js'
 import { JinjaTemplate } from '../prompt/template.js'
@@ -64,15 +65,27 @@ export function templateLayout(
   tokenizer: Tokenizer,
   guardOf: (sentinel: string) => Guard,
 ): QuestionLayout {
+  const written = templateText(source, guardOf)
+  return function* (asked) {
+    const { text, reveal } = yield* written(asked)
+    return { sections: tokenizer.sections(text), reveal }
+  }
+}
+
+/** The same before it is taken apart; `more`: what else its template is given. */
+export function templateText(source: string, guardOf: (sentinel: string) => Guard, more: JsonObject = {}) {
   const template = new JinjaTemplate(source, {})
-  return function* ({ kind: type, id, instructions, options, state }) {
+  return function* ({ kind: type, id, instructions, options, state }: TypedQuestion) {
     const question = { id, type, instructions, options: options.map((each) => ({ description: null, ...each })) }
     // Some list all that is asked in a request: each question is asked as if it were the only one.
     const said = { ...question, state, questions: [question], images: [] }
     const sentinel = yield* sentinelFor([id, instructions, state, ...options.flatMap((each) => Object.values(each))])
     const guard = guardOf(sentinel)
-    const input = { messages: [], tools: [], options: guard.protectAll(said) }
-    const sections = tokenizer.sections(yield* template.renderInSlices(input))
-    return { sections, reveal: (section) => guard.reveal(section) }
+    const input = { messages: [], tools: [], options: { ...guard.protectAll(said), ...more } }
+    const text = yield* template.renderInSlices(input)
+    return { text, reveal: (section: string) => guard.reveal(section) }
   }
 }
+
+/** What looks like control, with other bars: as models were taught whose makers wrote it so. */
+export const barred = (text: string): string => text.replace(/<\|([A-Za-z0-9_]+)\|>/g, '<\u00a6$1\u00a6>')

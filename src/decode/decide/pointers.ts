@@ -6,7 +6,7 @@ import type { DecideQuestion } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { isRecord } from '../../platform/json.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import type { TypedQuestion } from './asked.js'
+import { barred, type TypedQuestion } from './asked.js'
 import { ordersOf } from './questions.js'
 import { groupOf, type Readout, type Reads } from './readout.js'
 import { Rows } from './rows.js'
@@ -37,7 +37,7 @@ export class PointerReadout implements Readout {
       instructions: asTaught(asked.instructions),
       state: asTaught(asked.state),
       options: asked.options.map(({ key, description }) => ({
-        key: escaped(key),
+        key: barred(key),
         ...(description !== undefined && { description: asTaught(description) }),
       })),
     }
@@ -68,10 +68,8 @@ function softmax(scores: readonly number[]): number[] {
 
 /** Objects and lists were told it as lines, and what looks like control with other bars. */
 function asTaught(text: string): string {
-  return escaped(linesOf(text))
+  return barred(linesOf(text))
 }
-
-const escaped = (text: string): string => text.replace(/<\|([A-Za-z0-9_]+)\|>/g, '<\u00a6$1\u00a6>')
 
 function linesOf(text: string): string {
   if (!/^\s*[[{]/.test(text)) return text

@@ -7,18 +7,10 @@ import { llama } from '../../../scripts/models/families/llama.js'
 import { qwen35 } from '../../../scripts/models/families/qwen3-5.js'
 import { Random } from '../../../scripts/models/random.js'
 import { weightsOf } from '../../../scripts/models/weights.js'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
-import { readQuestions } from '../../decode/decide/reading.js'
-import { Rows } from '../../decode/decide/rows.js'
-import { Scheduler } from '../../decode/run/scheduler.js'
 import type { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
 import { createV1, type V1 } from '../../index.js'
-import { openRepository } from '../../repository/open.js'
-import { openCpuDevice } from './cpu/index.js'
-import { openWebGpuDevice } from './gpu/index.js'
 import { webgpu } from './index.js'
 import { asking, type MadeUp, softmax, tokenizerOf, writeMade } from './made.test-helper.js'
-import { loadCore } from './model/load.js'
 
 const near = (told: readonly number[], truth: readonly number[]) => {
   expect(told).toHaveLength(truth.length)
@@ -246,49 +238,6 @@ describe.each([
     expect(both.body.answers.team).toEqual(alone.body.answers.team)
     const [one, other] = await Promise.all([ask({ team: WHO }), ask({ bad: BAD, team: WHO })])
     expect([one.body.answers.team, other.body.answers.team]).toEqual([alone.body.answers.team, alone.body.answers.team])
-  })
-
-  it.each([
-    ['the CPU', 255, () => openCpuDevice({ threads: 1 })],
-    ['the GPU', 40, async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: true })],
-  ] as const)('on %s reads all its options in as few steps as their tokens take', async (_, count, open) => {
-    const device = await open()
-    const path = join(folder, `kev-${prefix}.gguf`)
-    const signal = new AbortController().signal
-    const { weights } = await openRepository({ kind: 'folder', path }, { report: () => {}, signal })
-    const model = await loadCore(device, weights)
-    const stem = Array.from({ length: 3 * count + 20 }, () => 3 + random.below(200))
-    const places = Array.from({ length: count }, (_, i) => 12 + 3 * i)
-    const last = stem.length - 1
-    const rows = new Rows([...places, last])
-    let steps = 0
-    const step = model.step.bind(model)
-    model.step = (batch) => {
-      steps++
-      return step(batch)
-    }
-    const scheduler = new Scheduler(model, 1)
-    await readQuestions(stem.slice(0, 5), [{ stem, rows }], { model, scheduler }, { signal })
-    // What is before the first of them, and before all questions, is read by itself.
-    expect(steps).toBeLessThanOrEqual(2 + Math.ceil(stem.length / model.maxChunk))
-    const alone = new Rows([...places, last])
-    const sequence = model.open()
-    for (let from = 0; from <= last; ) {
-      const to = [...places, last].find((place) => place >= from)!
-      const sample = { temperature: 0, topP: 1, seed: 0, index: 0, presencePenalty: 0, frequencyPenalty: 0 }
-      const tokens = stem.slice(from, Math.min(to + 1, from + model.maxChunk))
-      const [told] = await step([{ sequence, tokens, ...(from + tokens.length === to + 1 && { sample }) }])
-      from += tokens.length
-      if (told) alone.take(to, told.row!)
-    }
-    // As one a step tells them; a GPU computes few tokens in another way than many.
-    if (device.limits.fewRows === undefined) expect(rows.scores()).toEqual(alone.scores())
-    else alone.scores().forEach((score, i) => void expect(rows.scores()[i]).toBeCloseTo(score, 4))
-    sequence.close()
-    scheduler.stop(new Error('over'))
-    await scheduler.stopped()
-    await model.close()
-    device.destroy()
   })
 
   it('is told objects as lines, and nothing that looks like control', async () => {

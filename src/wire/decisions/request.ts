@@ -57,7 +57,7 @@ export function readDecisions(json: unknown): DecisionsRequest {
   const questions = required(body, 'questions', '', someQuestions).map((question, i) =>
     readQuestion(anObject(question, at('questions', i)), at('questions', i), noted),
   )
-  return { model, state, stateField: 'input', questions, ...noted, ...extras }
+  return { model, state, stateField: 'input', questionField: (i) => at('questions', i), questions, ...noted, ...extras }
 }
 
 function readQuestion(question: JsonObject, path: string, noted: Noted): AskedQuestion {

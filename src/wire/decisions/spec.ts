@@ -11,6 +11,8 @@ export interface DecideSpec extends Omit<Said, 'calibrated'> {
   readonly calibrated?: boolean
   /** The name under which the state was given. */
   readonly stateField: string
+  /** And that of a question. */
+  questionField(index: number): string
   /** Where images stand. */
   readonly images: readonly string[]
   readonly ignored: readonly string[]

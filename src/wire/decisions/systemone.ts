@@ -52,6 +52,7 @@ export function readSystemOne(json: unknown): SystemOneRequest {
     model,
     state: images.length > 0 ? [{ role: 'user', content: seen(said, images) }] : said,
     stateField: 'state',
+    questionField: (i) => at('questions', names[i]!),
     images: images.map((_, i) => at('images', i)),
     questions: names.map((name) => readQuestion(name, anObject(asked[name], at('questions', name)), ignored)),
     ignored,

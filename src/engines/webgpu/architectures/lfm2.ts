@@ -35,6 +35,7 @@ export const LFM2_GGUF: Names = {
 export function ownOfLfm2(take: TakeKey, { num_key_value_heads: heads }: JsonObject): JsonObject {
   return {
     conv_L_cache: take('shortconv.l_cache'),
+    use_bidirectional_attention: take('attention.causal') === false,
     // Says what comes out of it.
     block_auto_adjust_ff_dim: false,
     // One number for each layer: those that do not attend have none.
@@ -60,6 +61,8 @@ export function readLfm2(fields: Fields, feedForward?: (layer: number) => FeedFo
   const hidden = fields.count('hidden_size')
   const taps = fields.count('conv_L_cache', 3)
   if (taps > MAX_TAPS) throw fields.odd('conv_L_cache', taps)
+  const both = fields.flag('use_bidirectional_attention')
+  if (both && taps % 2 === 0) throw fields.odd('conv_L_cache', taps)
   if (fields.flag('conv_bias')) throw fields.odd('conv_bias', true)
   for (const side of ['conv_dim', 'conv_dim_out', 'block_dim']) {
     if (fields.count(side, hidden) !== hidden) throw fields.odd(side, fields.get(side))
@@ -78,7 +81,9 @@ export function readLfm2(fields: Fields, feedForward?: (layer: number) => FeedFo
       biased: [],
       ...(feedForward && { feedForward }),
       layer: (layer, { normsBefore, normsAfter, biased, feedForward }): Partial<AttentionLayer> | LayerPlan =>
-        attends(layer) ? {} : { kind: 'convolution', taps, normsBefore, normsAfter, biased, feedForward },
+        attends(layer)
+          ? { ...(both && { causal: false }) }
+          : { kind: 'convolution', taps, ...(both && { centred: true }), normsBefore, normsAfter, biased, feedForward },
     },
   )
 }

@@ -1,10 +1,9 @@
-/** Laya's head over an encoder: more layers, each of which sees everything, then a score at each mark. */
+/** Laya's head over an encoder, or over a decoder that sees both ways: more layers, each of which sees everything, then a score at each mark. */
 import type { Activations, Device, KeyValueCache, Matrix, Pass, Vector } from '../contract.js'
 import { angleTable } from '../model/angles.js'
 import type { TensorLoader } from '../model/tensors.js'
 import { HEAD_EPSILON, type PlannedDecision } from './decision-plan.js'
 import { type Dense, loadNorm, loadOne, type Norm } from './encoder-weights.js'
-import type { ModernEncoder } from './modern-encoder.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 
@@ -46,8 +45,23 @@ export async function loadDecision(
   return { kinds: await loader.matrix(kinds), layers: loaded, still }
 }
 
+/** What it stands on. */
+export interface Trunk {
+  readonly layers: number
+  readonly work: number
+  /** Its heads are shared otherwise than the head's. */
+  readonly apart?: boolean
+  /** `normed`, `qkv` and `seen` are nobody's once its layers are done. */
+  readonly room: Readonly<Record<'hidden' | 'normed' | 'qkv' | 'seen', Activations>>
+  begin(pass: Pass): void
+  layer(pass: Pass, index: number): void
+  /** The last norm. */
+  finish(pass: Pass): void
+  destroy(): void
+}
+
 export interface DecisionParts {
-  readonly encoder: ModernEncoder
+  readonly encoder: Trunk
   readonly weights: DecisionWeights
   readonly head: VectorHead
   readonly heads: number
@@ -58,6 +72,7 @@ export interface DecisionParts {
 export class DecisionEncoder implements RowEncoder {
   readonly layers: number
   readonly work: number
+  readonly border: number | undefined
   readonly #parts: DecisionParts
   readonly #inner: Activations
 
@@ -65,6 +80,7 @@ export class DecisionEncoder implements RowEncoder {
   constructor(device: Device, parts: DecisionParts, rows: number) {
     const { encoder, weights, hidden } = parts
     this.layers = encoder.layers + weights.layers.length
+    this.border = encoder.apart ? encoder.layers : undefined
     this.work = Math.max(encoder.work, 12 * hidden * hidden)
     this.#parts = parts
     this.#inner = device.activations(rows, 4 * hidden)

@@ -1,10 +1,11 @@
 /** What the files of a decision model say of its head, in the words of Laya's `rl_agent_config.json`. */
 import type { DecisionForm } from '../../../encode/vector-model.js'
 import type { JsonObject } from '../../../platform/json.js'
+import type { WeightOutline } from '../../../repository/source.js'
 import { Fields } from '../architectures/fields.js'
 import type { PlannedMatrix } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
-import type { EncoderTensors, PlannedNorm } from './plan-encoder.js'
+import { EncoderTensors, type PlannedNorm } from './plan-encoder.js'
 import type { VectorPlan } from './vector-plan.js'
 
 /** Of PyTorch's norms, unless they are told otherwise. */
@@ -38,6 +39,7 @@ export function readDecision(config: JsonObject, name: string): DecisionPlan {
   const most = fields.limit('max_len')
   const template = fields.get('systemone')
   return {
+    type: fields.word('type', ['laya', 'lfm2-d1-omni'] as const, 'laya'),
     layers: fields.count('head_layers', 2),
     headTokens: fields.count('head_max_len', 192),
     temperatures,
@@ -60,6 +62,26 @@ export interface PlannedDecision {
 
 /** Its second head, which tells whether to act, is told by no interface; temperatures are in its configuration. */
 export const IDLE_DECISION = /^act_head\.|^temperature$/
+/** Tensors of the head, by their whole names. */
+const HEAD = /^(type_emb|head\.layers|scorer)\./
+
+/** The head and what reads its marks, of a model whose other tensors are found elsewhere: those are `trunk`. */
+export function planDecisionApart(outline: WeightOutline, plan: DecisionPlan, vectors: VectorPlan, hidden: number) {
+  const named = (of: (name: string) => boolean) => ({ ...outline, names: outline.names.filter(of) })
+  const tensors = new EncoderTensors(
+    named((name) => HEAD.test(name)),
+    '',
+    false,
+  )
+  const planned = {
+    decision: planDecision(tensors, plan, hidden),
+    dense: tensors.dense(vectors),
+    pooled: tensors.norm(vectors.norm!.name, hidden, { whole: true }),
+    trunk: named((name) => !HEAD.test(name)),
+  }
+  tensors.assertAllUsed()
+  return planned
+}
 
 export function planDecision(tensors: EncoderTensors, { layers }: DecisionPlan, hidden: number): PlannedDecision {
   const matrix = (name: string, rows: number, columns: number) => tensors.matrix([name], rows, columns, { whole: true })

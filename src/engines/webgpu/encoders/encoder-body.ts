@@ -6,9 +6,9 @@ import type { ModelPlan } from '../model/model-plan.js'
 import type { PlannedTensors } from '../model/planned.js'
 import { matrixBytes } from '../model/size.js'
 import { readEncoder, readScores } from './bert.js'
-import type { DecisionPlan } from './decision-plan.js'
+import type { DecisionPlan, PlannedDecision } from './decision-plan.js'
 import type { ModernPlan, PlannedModern } from './modern-bert.js'
-import { type PlannedDense, type PlannedEncoder, planEncoder } from './plan-encoder.js'
+import { type PlannedDense, type PlannedEncoder, type PlannedNorm, planEncoder } from './plan-encoder.js'
 import { isMlcEncoder, readMlcVectors, readVectors } from './read-vectors.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
@@ -48,6 +48,12 @@ export type EncoderBody =
       readonly model: ModelPlan
       readonly tensors: PlannedTensors
       readonly kept: KeptPlan
+      /** Absent: it makes vectors, or scores. Its head has the last of the caches. */
+      readonly decision?: {
+        readonly plan: DecisionPlan
+        readonly planned: PlannedDecision
+        readonly pooled: PlannedNorm
+      }
     })
 
 export function bertBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {

@@ -11,15 +11,17 @@ import { refuse } from '../model/refuse.js'
 import { TensorLoader } from '../model/tensors.js'
 import { loadWeights } from '../model/weights.js'
 import { isBert } from './bert.js'
-import { DecisionEncoder, loadDecision } from './decision-encoder.js'
+import { DecisionEncoder, loadDecision, type Trunk } from './decision-encoder.js'
+import type { PlannedDecision } from './decision-plan.js'
 import { decoderBody } from './decoder-body.js'
 import { BertEncoder } from './encoder.js'
 import { bertBody, type EncoderBody } from './encoder-body.js'
 import { loadEncoder, loadHead } from './encoder-weights.js'
 import { isModernBert } from './modern-bert.js'
 import { modernBody } from './modern-body.js'
-import { loadModern, ModernEncoder, type ModernParts } from './modern-encoder.js'
-import { PooledDecoder } from './pooled-decoder.js'
+import { loadModern, ModernEncoder } from './modern-encoder.js'
+import type { PlannedNorm } from './plan-encoder.js'
+import { DecoderTrunk, PooledDecoder } from './pooled-decoder.js'
 import { defaultPrompt, purposeOf } from './read-vectors.js'
 import { type RowEncoder, VectorCore } from './vector-core.js'
 import { VectorHead } from './vector-head.js'
@@ -85,7 +87,7 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
   const { most, positions } = body
   const wanted = Math.min(options.contextLength ?? Math.min(most, CONTEXT), positions, device.limits.rows)
   const asks = body.kind === 'decoder' && body.judges
-  const decision = body.kind === 'modern' ? body.decision : undefined
+  const decision = body.kind === 'modern' ? body.decision : body.kind === 'decoder' ? body.decision?.plan : undefined
   const own = { task, prompt, judges: asks, ...(decision && { decision }) }
   return { ...own, body, size: sizeOf(device, body, wanted, name) }
 }
@@ -176,11 +178,30 @@ async function rowEncoder(
     if (!decision) {
       return new ModernEncoder(device, { plan, weights, cache, head: await head(plan.hidden) }, size.batchTokens)
     }
-    return decisionEncoder(device, loader, { plan, weights, cache }, body, size)
+    const trunk = () => new ModernEncoder(device, { plan, weights, cache }, size.batchTokens)
+    return decisionEncoder(
+      device,
+      loader,
+      { ...plan, trunk, cache, planned: decision, pooled: body.tensors.pooled },
+      body,
+      size,
+    )
   }
   const { model } = body
   const weights = await loadWeights(loader, model, body.tensors, size.contextLength, onProgress)
   const kept = { plan: body.kept, caches }
+  if (body.decision) {
+    const trunk = () => new DecoderTrunk(device, { model, weights, kept }, size.batchTokens)
+    const cache = caches.at(-1)!
+    const { hidden } = model
+    return decisionEncoder(
+      device,
+      loader,
+      { trunk, cache, hidden, heads: cache.shape.heads, ...body.decision },
+      body,
+      size,
+    )
+  }
   if (!body.judges) {
     return new PooledDecoder(device, { model, weights, kept, head: await head(model.hidden) }, size.batchTokens)
   }
@@ -191,19 +212,26 @@ async function rowEncoder(
   return new PooledDecoder(device, { model, weights, kept, head: scores }, size.batchTokens)
 }
 
+interface HeadParts {
+  readonly trunk: () => Trunk
+  readonly cache: KeyValueCache
+  readonly hidden: number
+  readonly heads: number
+  readonly planned: PlannedDecision
+  readonly pooled?: PlannedNorm | undefined
+}
+
 async function decisionEncoder(
   device: Device,
   loader: TensorLoader,
-  parts: Omit<ModernParts, 'head'>,
-  { plan, vectors, tensors, dense }: Extract<EncoderBody, { readonly kind: 'modern' }>,
+  { trunk, cache, hidden, heads, planned, pooled }: HeadParts,
+  { vectors, dense }: Pick<EncoderBody, 'vectors' | 'dense'>,
   { contextLength, batchTokens }: EncoderSize,
 ): Promise<DecisionEncoder> {
-  const { hidden, heads } = plan
-  const weights = await loadDecision(loader, tensors.decision!, contextLength, hidden / heads)
-  const scores = await loadHead(loader, dense, vectors, tensors.pooled)
+  const weights = await loadDecision(loader, planned, contextLength, hidden / heads)
+  const scores = await loadHead(loader, dense, vectors, pooled)
   const head = new VectorHead(device, vectors, scores, hidden, batchTokens)
-  const encoder = new ModernEncoder(device, parts, batchTokens)
-  return new DecisionEncoder(device, { encoder, weights, head, heads, hidden, cache: parts.cache }, batchTokens)
+  return new DecisionEncoder(device, { encoder: trunk(), weights, head, heads, hidden, cache }, batchTokens)
 }
 
 /** Of two rows of a matrix on the device, in whatever form it is kept there. */

@@ -1,60 +1,104 @@
-/** A decoder of which vectors are made in place of text: its layers over whole texts, then the last norm. */
+/** The layers of a decoder over whole texts: of models that make vectors, or scores at marks, in place of text. */
 import type { Device, Pass } from '../contract.js'
+import { mixerOf } from '../model/blocks/mixers/index.js'
 import { Decoder } from '../model/decoder.js'
-import type { KeptPlan, SequenceMemory } from '../model/kept.js'
-import type { AttentionLayer, ModelPlan } from '../model/model-plan.js'
+import type { KeptOfLayer, KeptPlan, SequenceMemory } from '../model/kept.js'
+import type { LayerPlan, ModelPlan } from '../model/model-plan.js'
 import type { DecoderWeights } from '../model/weights.js'
+import type { Trunk } from './decision-encoder.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 
-export interface PooledDecoderParts {
+export interface DecoderRowsParts {
   readonly model: ModelPlan
   readonly weights: DecoderWeights
   readonly kept: SequenceMemory
-  readonly head: VectorHead
 }
 
-export class PooledDecoder implements RowEncoder {
+class DecoderRows {
   readonly layers: number
   readonly work: number
-  readonly #decoder: Decoder
-  readonly #head: VectorHead
+  protected readonly decoder: Decoder
 
   /** `rows`: tokens of the largest batch. */
-  constructor(device: Device, { model, weights, kept, head }: PooledDecoderParts, rows: number) {
+  constructor(device: Device, { model, weights, kept }: DecoderRowsParts, rows: number) {
     this.layers = model.layers.length
-    this.work = Math.max(...model.layers.map((layer) => workOf(layer as AttentionLayer, model.hidden)))
-    this.#decoder = new Decoder(device, model, weights, kept, rows, 1)
-    this.#head = head
+    this.work = Math.max(...model.layers.map((layer) => workOf(layer, model.hidden)))
+    this.decoder = new Decoder(device, model, weights, kept, rows, 1)
   }
 
   begin(pass: Pass): void {
-    this.#decoder.embed(pass, [])
+    this.decoder.embed(pass, [])
   }
 
   layer(pass: Pass, index: number): void {
-    this.#decoder.layer(pass, index)
-  }
-
-  end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {
-    return this.#head.read(pass, this.#decoder.normed(pass), lasts)
+    this.decoder.layer(pass, index)
   }
 
   destroy(): void {
-    this.#decoder.destroy()
+    this.decoder.destroy()
+  }
+}
+
+/** A vector of each text: its rows through the last norm, pooled. */
+export class PooledDecoder extends DecoderRows implements RowEncoder {
+  readonly #head: VectorHead
+
+  constructor(device: Device, parts: DecoderRowsParts & { readonly head: VectorHead }, rows: number) {
+    super(device, parts, rows)
+    this.#head = parts.head
+  }
+
+  end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {
+    return this.#head.read(pass, this.decoder.normed(pass), lasts)
+  }
+
+  override destroy(): void {
+    super.destroy()
     this.#head.destroy()
   }
 }
 
-function workOf({ heads, keyHeads, headSize, feedForward }: AttentionLayer, hidden: number): number {
+/** All of its rows, for a head that has more layers. */
+export class DecoderTrunk extends DecoderRows implements Trunk {
+  readonly room: Trunk['room']
+  readonly apart = true
+
+  constructor(device: Device, parts: DecoderRowsParts, rows: number) {
+    super(device, parts, rows)
+    const { hidden } = parts.model
+    this.room = {
+      hidden: this.decoder.hidden,
+      normed: device.activations(rows, hidden),
+      qkv: device.activations(rows, 3 * hidden),
+      seen: device.activations(rows, hidden),
+    }
+  }
+
+  finish(pass: Pass): void {
+    this.decoder.normed(pass)
+  }
+
+  override destroy(): void {
+    const { hidden: _, ...own } = this.room
+    for (const activations of Object.values(own)) activations.destroy()
+    super.destroy()
+  }
+}
+
+function workOf(layer: LayerPlan, hidden: number): number {
+  const { feedForward } = layer
   const inner = feedForward.size * (feedForward.kind === 'experts' ? feedForward.chosen : 1)
-  return hidden * ((2 * heads + 2 * keyHeads) * headSize + 3 * inner)
+  const { input, mixed } = mixerOf(layer).widths(layer, hidden)
+  return hidden * (input + mixed + 3 * inner)
 }
 
 /** Texts are computed as wholes: no layer needs keys and values of another, and all of one form share a cache. */
 export function sharedKept({ layers }: ModelPlan): KeptPlan {
   const caches: { layers: number; heads: number; headSize: number }[] = []
-  const places = (layers as readonly AttentionLayer[]).map(({ keyHeads: heads, headSize }) => {
+  const places = layers.map((layer): KeptOfLayer => {
+    if (layer.kind !== 'attention') return {}
+    const { keyHeads: heads, headSize } = layer
     const found = caches.findIndex((cache) => cache.heads === heads && cache.headSize === headSize)
     return { cache: { index: found < 0 ? caches.push({ layers: 1, heads, headSize }) - 1 : found, layer: 0 } }
   })

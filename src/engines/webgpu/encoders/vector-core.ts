@@ -7,6 +7,8 @@ export interface RowEncoder {
   readonly layers: number
   /** Multiplications of a row in one layer. */
   readonly work: number
+  /** A layer from which on heads are shared otherwise than before: no pass computes both. */
+  readonly border?: number | undefined
   begin(pass: Pass): void
   layer(pass: Pass, index: number): void
   /** The vectors, a row each: one for each text, or for each mark. */
@@ -64,8 +66,9 @@ export class VectorCore implements VectorModel {
     }
     const rehearse = (begin: (batch: Batch) => Pass, batch: readonly TextTokens[]) => {
       const { spans, laid } = this.#lay(batch)
-      const pass = begin({ spans })
-      this.#record(pass, 0, this.#parts.encoder.layers, laid)
+      const { layers, border = layers } = this.#parts.encoder
+      this.#record(begin({ spans }), 0, border, laid)
+      if (border < layers) this.#record(begin({ spans }), border, layers, laid)
     }
     await device.prepare((begin) => {
       rehearse(begin, [text(2)])
@@ -78,8 +81,9 @@ export class VectorCore implements VectorModel {
     const { device, encoder } = this.#parts
     const { spans, laid, rows } = this.#lay(batch)
     const perTurn = device.info.kind === 'cpu' ? Math.max(1, Math.floor(TURN / (rows * encoder.work))) : encoder.layers
-    for (let from = 0; ; from += perTurn) {
-      const to = Math.min(encoder.layers, from + perTurn)
+    const { layers, border = layers } = encoder
+    for (let from = 0, to = 0; ; from = to) {
+      to = Math.min(from < border ? border : layers, from + perTurn)
       const pass = device.begin({ spans })
       const read = this.#record(pass, from, to, laid)
       await pass.submit()

@@ -195,9 +195,14 @@ export class Decoder {
     pass.join(hidden, hidden, { scale: by })
   }
 
-  /** All rows as the last norm leaves them, in place. */
+  /** All rows of a pass. */
+  get hidden(): Activations {
+    return this.#room.hidden
+  }
+
+  /** They as the last norm leaves them, in place. */
   normed(pass: Pass): Activations {
-    const { hidden } = this.#room
+    const { hidden } = this
     const { centred } = this.#model
     pass.join(hidden, hidden, { norm: { weight: this.#weights.norm, epsilon: this.#epsilon, centred } })
     return hidden

@@ -130,6 +130,8 @@ export interface ConvolutionLayer extends LayerShape {
   readonly kind: 'convolution'
   /** Tokens that an output sees, its own included. */
   readonly taps: number
+  /** Its own is in the middle of them: nothing is kept, and texts are read whole. @default it is the last */
+  readonly centred?: boolean
 }
 
 /** Qwen3.5: see `Pass.delta`. Keeps the last inputs of a convolution, and a matrix for each head of values. */

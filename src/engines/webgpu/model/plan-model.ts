@@ -5,7 +5,7 @@ import { readModel } from '../architectures/index.js'
 import type { Device } from '../contract.js'
 import { assertLayers } from './assert-layers.js'
 import { assertPlain } from './assert-plain.js'
-import type { ModelPlan } from './model-plan.js'
+import type { LayerPlan, ModelPlan } from './model-plan.js'
 import { planTensors } from './plan-tensors.js'
 import type { PlannedTensors } from './planned.js'
 import { refuse } from './refuse.js'
@@ -29,9 +29,12 @@ export function planModel(outline: WeightOutline, device: Device, options: PlanO
   const { architecture, model: read } = readModel(outline.chatConfig, options.name, outline.naming)
   const { rowLength } = outline
   const model = rowLength === undefined ? read : { ...read, rowLength }
-  if (model.layers.some((layer) => layer.kind === 'attention' && layer.causal === false)) {
+  if (model.layers.some(seesAhead)) {
     throw refuse(options.name ?? 'This model', 'text from a model that sees what follows (use_bidirectional_attention)')
   }
   const tensors = planTensors(outline, architecture, model, options.quantize !== undefined, options.name)
   return { model, tensors, size: sizeOf(device, model, tensors, outline, options) }
 }
+
+const seesAhead = (layer: LayerPlan): boolean =>
+  (layer.kind === 'attention' && layer.causal === false) || (layer.kind === 'convolution' && layer.centred === true)

@@ -32,6 +32,12 @@ export interface TakenDecision {
   readonly layers: number
 }
 
+/** Encoders with a head that scores options at their marks, each over one architecture. */
+const MARKED: ReadonlyMap<unknown, { readonly over: string; readonly called: string }> = new Map([
+  ['laya', { over: 'modern-bert', called: 'ModernBERT' }],
+  ['lfm2-d1-omni', { over: 'lfm2', called: 'LFM2' }],
+])
+
 /** Takes what is said of decisions out of what is said of a model; undefined where it is said of none. */
 export function takeDecision(
   place: string,
@@ -40,8 +46,9 @@ export function takeDecision(
 ): TakenDecision | undefined {
   const type = said[TYPE]
   if (type === undefined) return undefined
-  if (type !== 'laya' || said.model_type !== 'modern-bert') {
-    const known = `Known are those of the type "laya" over ModernBERT (modern-bert), and of ${listed(MADE_TYPES)} over decoders.`
+  if (MARKED.get(type)?.over !== said.model_type) {
+    const marked = [...MARKED].map(([name, { over, called }]) => `"${name}" over ${called} (${over})`)
+    const known = `Known are those of the type ${marked.join(' and ')}, and of ${listed(MADE_TYPES)} over decoders.`
     const what = `it is a decision model of the type ${JSON.stringify(type)} over ${String(said.model_type)}`
     throw broken(place, `${what} (${String(said.model_type)}.${TYPE}), which cannot be run. ${known}`)
   }
@@ -52,9 +59,12 @@ export function takeDecision(
     own[key.slice(PREFIX.length)] = said[key]
     delete said[key]
   }
-  const { type: _, block_count: layers, max_head_tokens: head_max_len, ...more } = own
+  const { type: _, block_count: layers, max_head_tokens, ...more } = own
   if (!isCount(layers)) throw broken(place, `its ${PREFIX}block_count is ${String(layers)}.`)
-  if (!isCount(head_max_len)) throw broken(place, `its ${PREFIX}max_head_tokens is ${String(head_max_len)}.`)
+  const isLaya = type === 'laya'
+  // The other's length follows from its options.
+  if (isLaya ? !isCount(max_head_tokens) : max_head_tokens !== undefined)
+    throw broken(place, `its ${PREFIX}max_head_tokens is ${String(max_head_tokens)}.`)
   const temperature_by_options: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(more)) {
     const [kind, group] = key.slice(TEMPERATURE.length).split('.')
@@ -62,7 +72,8 @@ export function takeDecision(
     if (!known) throw broken(place, `its ${PREFIX}${key} is not known.`)
     temperature_by_options[group === undefined ? kind! : `${kind}:${GROUPS.get(group)}`] = numberOf(place, key, value)
   }
-  return { config: { head_layers: layers, head_max_len, temperature_by_options, systemone: template }, layers }
+  const config = { type, head_layers: layers, temperature_by_options, systemone: template }
+  return { config: isLaya ? { ...config, head_max_len: max_head_tokens } : config, layers }
 }
 
 const isMadeType = (type: unknown): type is MadeType => (MADE_TYPES as readonly unknown[]).includes(type)
@@ -125,6 +136,40 @@ const SCORES: readonly [RegExp, string][] = [
   [/^cls\./, 'scorer.1.'],
 ]
 
+/** The name of a tensor of the head; undefined: it is none of it. `first`: of its layers, by their count in the file. */
+function headName(tensor: string, first: number): string | undefined {
+  const [, layer, rest] = /^blk\.(\d+)\.(.*)$/.exec(tensor) ?? []
+  const own = layer === undefined ? SCORES : Number(layer) >= first ? HEAD : []
+  const name = layer === undefined ? tensor : rest!
+  const [pattern, to] = own.find(([each]) => each.test(name)) ?? []
+  if (pattern === undefined) return undefined
+  const known = name.replace(pattern, to!)
+  return layer === undefined ? known : `head.layers.${Number(layer) - first}.${known}`
+}
+
+/** What is told of each layer, those of the head with it. */
+const BY_LAYER = ['feed_forward_length', 'attention.head_count', 'attention.head_count_kv']
+
+/** The head's layers are counted as the last ones of a decoder, which keeps its names. */
+export function headedForm(place: string, said: JsonObject, { config, layers }: TakenDecision): VectorForm {
+  const first = Number(said.block_count) - layers
+  const { 'attention.layer_norm_epsilon': epsilon = HEAD_EPSILON, type_vocab_size: kinds = 3, ...trunk } = said
+  if (Math.abs(Number(epsilon) - HEAD_EPSILON) > 1e-9)
+    throw broken(place, `its attention.layer_norm_epsilon is ${String(epsilon)}.`)
+  if (kinds !== 3) throw broken(place, `its head tells ${String(kinds)} kinds of questions apart.`)
+  const own: Record<string, unknown> = { ...trunk, block_count: first }
+  for (const key of BY_LAYER) if (Array.isArray(own[key])) own[key] = (own[key] as unknown[]).slice(0, first)
+  return {
+    naming: 'gguf',
+    config: own,
+    decision: config,
+    rename: (tensor) => headName(tensor, first) ?? tensor,
+  }
+}
+
+/** Of PyTorch's norms, unless they are told otherwise. */
+const HEAD_EPSILON = 1e-5
+
 /** The head's layers are counted as the encoder's last ones, whose names `encoder` knows. */
 export function decisionForm(
   plain: JsonObject,
@@ -138,14 +183,6 @@ export function decisionForm(
     naming: 'huggingface',
     config: { ...plain, num_hidden_layers: first, intermediate_size },
     decision: config,
-    rename(tensor) {
-      const [, layer, rest] = /^blk\.(\d+)\.(.*)$/.exec(tensor) ?? []
-      const own = layer === undefined ? SCORES : Number(layer) >= first ? HEAD : []
-      const name = layer === undefined ? tensor : rest!
-      const [pattern, to] = own.find(([each]) => each.test(name)) ?? []
-      if (pattern === undefined) return `encoder.${encoder(tensor)}`
-      const known = name.replace(pattern, to!)
-      return layer === undefined ? known : `head.layers.${Number(layer) - first}.${known}`
-    },
+    rename: (tensor) => headName(tensor, first) ?? `encoder.${encoder(tensor)}`,
   }
 }

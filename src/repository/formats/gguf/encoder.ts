@@ -5,7 +5,7 @@
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { SentenceFiles } from '../../sentence.js'
-import { decisionForm, takeDecision, type VectorForm } from './decision.js'
+import { decisionForm, headedForm, takeDecision, type VectorForm } from './decision.js'
 
 /** As llama.cpp numbers the ways to pool; its fourth makes scores. */
 const POOLS = ['none', 'mean', 'cls', 'lasttoken'] as const
@@ -110,6 +110,7 @@ export function vectorForm(place: string, config: JsonObject, template?: unknown
   const family = FAMILIES.get(config.model_type)
   const decision = takeDecision(place, rest, template)
   if (!family) {
+    if (decision) return headedForm(place, rest, decision)
     const pool = POOLS[Number(type ?? 0)]
     // A decoder that scores has a tensor for it, by whose name it is refused.
     if (pool === undefined || pool === 'none') return undefined

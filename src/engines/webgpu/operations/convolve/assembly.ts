@@ -1,4 +1,7 @@
-/** Causal convolutions of four taps, each channel by itself. A state has the last three inputs of every channel. */
+/**
+ * Convolutions of four taps, each channel by itself. A state has the last three inputs of every channel; nothing is kept
+ * of those that see ahead.
+ */
 import { CHANNELS_OF_LINE, Convolve } from '../../cpu/assembly/abi'
 import { silu4 } from '../../cpu/assembly/elementwise'
 import { firstRow, rowsOf, stateAfter, stateBefore } from '../../cpu/assembly/spans'
@@ -24,7 +27,8 @@ function convolve4(args: usize, span: i32, channel: i32): void {
   const w1 = v128.load(taps + width)
   const w2 = v128.load(taps + 2 * width)
   const w3 = v128.load(taps + 3 * width)
-  const before = stateBefore(spans, span, Convolve.state(args), Convolve.slotBytes(args))
+  const state = Convolve.state(args)
+  const before = state === 0 ? 0 : stateBefore(spans, span, state, Convolve.slotBytes(args))
   let a = f32x4.splat(0)
   let b = f32x4.splat(0)
   let c = f32x4.splat(0)
@@ -36,21 +40,32 @@ function convolve4(args: usize, span: i32, channel: i32): void {
   const stride = Convolve.xStride(args)
   const outStride = Convolve.outStride(args)
   const first = firstRow(spans, span)
+  const rows = rowsOf(spans, span)
+  const ahead = Convolve.ahead(args)
   let x = Convolve.x(args) + first * stride + at
+  // Of the row that is written, which lies behind.
+  let gate = x + width
   let out = Convolve.out(args) + first * outStride + at
-  for (let left = rowsOf(spans, span); left > 0; left--) {
-    let input = v128.load(x)
-    if (gated) input = f32x4.mul(input, v128.load(x + 2 * width))
-    let sum = f32x4.add(f32x4.mul(a, w0), f32x4.mul(b, w1))
-    sum = f32x4.add(sum, f32x4.add(f32x4.mul(c, w2), f32x4.mul(input, w3)))
-    v128.store(out, gated ? f32x4.mul(sum, v128.load(x + width)) : silu4(sum))
+  for (let row = 0; row < rows + ahead; row++) {
+    let input = f32x4.splat(0)
+    if (row < rows) {
+      input = v128.load(x)
+      if (gated) input = f32x4.mul(input, v128.load(x + 2 * width))
+      x += stride
+    }
+    if (row >= ahead) {
+      let sum = f32x4.add(f32x4.mul(a, w0), f32x4.mul(b, w1))
+      sum = f32x4.add(sum, f32x4.add(f32x4.mul(c, w2), f32x4.mul(input, w3)))
+      v128.store(out, gated ? f32x4.mul(sum, v128.load(gate)) : silu4(sum))
+      gate += stride
+      out += outStride
+    }
     a = b
     b = c
     c = input
-    x += stride
-    out += outStride
   }
-  const after = stateAfter(spans, span, Convolve.state(args), Convolve.slotBytes(args)) + at
+  if (state === 0) return
+  const after = stateAfter(spans, span, state, Convolve.slotBytes(args)) + at
   v128.store(after, a)
   v128.store(after + width, b)
   v128.store(after + 2 * width, c)

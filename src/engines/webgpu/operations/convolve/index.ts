@@ -15,6 +15,8 @@ export interface ConvolveOptions {
    * columns of x).
    */
   readonly form: 'gated' | 'silu'
+  /** Tokens behind its own that an output sees: of texts that are whole, of which nothing is kept. @default none */
+  readonly ahead?: number
 }
 
 /**
@@ -26,34 +28,37 @@ export const convolve = defineOperation({
   fit(
     batch: BatchShape,
     x: Activations,
-    states: States,
+    states: States | undefined,
     index: number,
     out: Activations,
-    { taps, form }: ConvolveOptions,
+    { taps, form, ahead = 0 }: ConvolveOptions,
   ) {
     const channels = taps.length / MAX_TAPS
     atLeast('Columns to convolve', x.columns, form === 'gated' ? 3 * channels : channels)
     atLeast('Columns of a convolution', out.columns, channels)
-    stateFits(batch, states, index, (MAX_TAPS - 1) * channels)
+    if (ahead >= MAX_TAPS) throw new RangeError(`A convolution sees at most ${MAX_TAPS - 1} tokens ahead.`)
+    if (ahead > 0 === (states !== undefined)) throw new RangeError('A convolution keeps states, or sees ahead.')
+    if (states) stateFits(batch, states, index, (MAX_TAPS - 1) * channels)
   },
-  gpu(pass, x, states, index, out, { taps, form }) {
+  gpu(pass, x, states, index, out, { taps, form, ahead = 0 }) {
     const channels = taps.length / MAX_TAPS
-    const size = states.shape.sizes[index]!
-    const kernel = convolveKernel({ strides: [x.columns, out.columns], channels, size, form })
-    const buffers = [pass.buffer(x), pass.buffer(taps), pass.state(states, index), pass.buffer(out)]
+    const size = states?.shape.sizes[index] ?? 0
+    const kernel = convolveKernel({ strides: [x.columns, out.columns], channels, size, form, ahead })
+    const kept = states ? [pass.state(states, index)] : []
+    const buffers = [pass.buffer(x), pass.buffer(taps), ...kept, pass.buffer(out)]
     pass.dispatch(kernel, [pass.meta, ...buffers], Math.ceil(channels / 64), pass.spans)
   },
-  // `taps`: four rows of weights; `state`: in the first slot, three rows. Items: a line of channels of a span.
+  // `taps`: four rows of weights; `state`: in the first slot, three rows, or 0 where nothing is kept. Items: a line of channels of a span.
   fields: {
     ...{ x: 'pointer', xStride: 'pointer', out: 'pointer', outStride: 'pointer', taps: 'pointer', channels: 'i32' },
-    ...{ gated: 'bool', state: 'pointer', slotBytes: 'pointer', spans: 'pointer' },
+    ...{ gated: 'bool', ahead: 'i32', state: 'pointer', slotBytes: 'pointer', spans: 'pointer' },
   },
-  cpu(pass, x, states, index, out, { taps, form }) {
+  cpu(pass, x, states, index, out, { taps, form, ahead = 0 }) {
     const channels = taps.length / MAX_TAPS
     const args = {
       ...{ x: pass.at(x), xStride: pass.stride(x), out: pass.at(out), outStride: pass.stride(out) },
-      ...{ taps: pass.at(taps), channels, gated: form === 'gated', spans: pass.spanWords },
-      ...pass.state(states, index),
+      ...{ taps: pass.at(taps), channels, gated: form === 'gated', ahead, spans: pass.spanWords },
+      ...(states ? pass.state(states, index) : { state: 0, slotBytes: 0 }),
     }
     const items = pass.spans.length * Math.ceil(channels / CHANNELS_OF_LINE)
     return { args, items, values: pass.rows * channels }

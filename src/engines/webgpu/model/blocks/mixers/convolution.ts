@@ -14,12 +14,14 @@ export const convolution: Mixer<ConvolutionLayer> = {
 
   widths: (_, hidden) => ({ input: 3 * hidden, mixed: hidden }),
 
-  states: (_, hidden) => [convolutionState(hidden)],
+  states: ({ centred }, hidden) => (centred ? [] : [convolutionState(hidden)]),
 
-  run({ pass, weights, hidden, norm, room: { input, mixed }, state }) {
+  run({ pass, layer: { taps: count, centred }, weights, hidden, norm, room: { input, mixed }, state }) {
     const { matrix, bias } = weights.matrices.mixerIn!
     pass.project(matrix, hidden, input, { norm, bias })
-    pass.run(convolve, input, state!.of, state!.first, mixed, { taps: weights.vectors.taps!, form: 'gated' })
+    const how = { taps: weights.vectors.taps!, form: 'gated' } as const
+    if (centred) pass.run(convolve, input, undefined, 0, mixed, { ...how, ahead: (count - 1) / 2 })
+    else pass.run(convolve, input, state!.of, state!.first, mixed, how)
   },
 }
 

@@ -1,42 +1,79 @@
-/** Decisions of a model that is made for them, from its own files and as GGUF, held to float64. */
+/** Decisions of models that score options at their marks, from their own files and as GGUF, held to float64. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Metadata } from '../../bench/peers/gguf-file.js'
 import type { Device } from '../../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { loadEncoderPlanned, planEncoderLoad } from '../../src/engines/webgpu/encoders/load-encoder.js'
 import { openRepository } from '../../src/repository/open.js'
 import { BOUND, DECISIONS } from './check-decisions.js'
-import { laya, layaInputs, writeLaya } from './encoders/laya.js'
+import { d1Omni, omniInputs } from './encoders/d1-omni.js'
+import { type LayaInput, laya, layaInputs, writeLaya } from './encoders/laya.js'
 import { encoderWeights } from './encoders/source.js'
 import { writeGguf } from './llama-cpp.js'
 import { EXACT, GPUS, type Where } from './our-core.js'
 import type { Rows } from './rows.js'
+import { weightsOf } from './weights.js'
 
-/** Its two forms of files, which are told apart by nothing in what comes of them. */
-const FILES = [writeLaya, (path: string) => writeGguf(path, laya, encoderWeights(laya))] as const
+/** A model that scores options at their marks. */
+interface Marked {
+  readonly name: string
+  readonly inputs: readonly LayaInput[]
+  /** All forms of its files, which are told apart by nothing in what comes of them. */
+  readonly files: readonly ((path: string) => Promise<void>)[]
+  scores(input: LayaInput): ArrayLike<number>
+}
 
-export async function checkLaya(rows: Rows, devices: readonly Where[]): Promise<void> {
+const omniWeights = weightsOf(d1Omni)
+const omniFile = {
+  ...d1Omni,
+  gguf: {
+    ...d1Omni.gguf,
+    metadata(out: Metadata) {
+      d1Omni.gguf.metadata(out)
+      out.text('lfm2.decision.type', 'lfm2-d1-omni')
+      // Nobody asks it in words here.
+      out.text('tokenizer.chat_template.systemone', '')
+    },
+  },
+}
+
+export const MARKED: readonly Marked[] = [
+  {
+    name: laya.name,
+    inputs: layaInputs(),
+    files: [writeLaya, (path) => writeGguf(path, laya, encoderWeights(laya))],
+    scores: (input) => laya.reference(encoderWeights(laya), input),
+  },
+  {
+    name: d1Omni.name,
+    inputs: omniInputs(),
+    files: [(path) => writeGguf(path, omniFile, omniWeights)],
+    scores: (input) => d1Omni.scores(omniWeights, input),
+  },
+]
+
+export async function checkMarked(of: Marked, rows: Rows, devices: readonly Where[]): Promise<void> {
   const row = (device: string, code: 'encoders on cpu' | 'encoders on gpu', open: () => Promise<Device>) =>
-    rows.once({ family: laya.name, kind: 'decisions', what: DECISIONS, device }, code, async () =>
-      verdictOn(await open()),
+    rows.once({ family: of.name, kind: 'decisions', what: DECISIONS, device }, code, async () =>
+      verdictOn(await open(), of),
     )
   if (devices.includes('cpu')) await row(EXACT, 'encoders on cpu', () => openCpuDevice({ threads: 1, exact: true }))
   for (const { name, cut, open } of GPUS) if (devices.includes(cut)) await row(name, 'encoders on gpu', open)
 }
 
-async function verdictOn(device: Device) {
-  const inputs = layaInputs()
-  const truth = inputs.map((input) => shares(laya.reference(encoderWeights(laya), input)))
-  const folder = await mkdtemp(join(tmpdir(), 'local-v1-laya-'))
+async function verdictOn(device: Device, { name, inputs, files, scores }: Marked) {
+  const truth = inputs.map((input) => shares(scores(input)))
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-marked-'))
   const told: number[][][] = []
   try {
-    for (const [i, write] of FILES.entries()) {
-      const path = join(folder, i === 0 ? 'laya' : 'laya.gguf')
+    for (const write of files) {
+      const path = join(folder, write === writeLaya ? 'laya' : 'model.gguf')
       await write(path)
       const options = { report: () => {}, signal: new AbortController().signal } as const
       const { weights } = await openRepository({ kind: 'folder', path }, options)
-      const model = await loadEncoderPlanned(device, weights, planEncoderLoad(weights, device, { name: laya.name }))
+      const model = await loadEncoderPlanned(device, weights, planEncoderLoad(weights, device, { name }))
       const texts = inputs.map(({ tokens, marks, kind }) => ({ tokens, marks, types: tokens.map(() => kind) }))
       told.push((await model.vectors(texts)).map(shares))
       await model.close()
