@@ -37,12 +37,14 @@ async function conversation({ url, key, model, history }, useResponses, by) {
       toolUseBehavior: 'stop_on_first_tool',
       modelSettings: {
         temperature: 0,
-        // Else made-up weights go round until they are cut off, which it takes for an error.
-        frequencyPenalty: 1.5,
         maxTokens: choice === 'auto' || choice === 'none' ? Math.max(16, WORDS) : CALL,
         toolChoice: typeof choice === 'object' ? choice.name : choice,
-        // After a stream of nothing it asks again, and a token may be one that nobody is told.
-        ...(!useResponses && { providerData: { min_tokens: choice === 'auto' || choice === 'none' ? 4 : 0 } }),
+        providerData: {
+          // Else made-up weights go round until they are cut off, which it takes for an error.
+          frequency_penalty: 1.5,
+          // After a stream of nothing it asks again, and a token may be one that nobody is told.
+          ...(!useResponses && { min_tokens: choice === 'auto' || choice === 'none' ? 4 : 0 }),
+        },
       },
     })
   return {
