@@ -35,6 +35,21 @@ describe('messages', () => {
     expect(messages(user, { role: 'assistant', content: null, refusal: 'No.' })[1]!.content).toBe('No.')
   })
 
+  it('may have come to thoughts alone', () => {
+    const thought = messages(user, { role: 'assistant', content: null, reasoning: 'Hm.' }, user)
+    expect(thought[1]).toEqual({ role: 'assistant', content: '', reasoning: 'Hm.' })
+  })
+
+  it('of a tool may hold what nobody can read here, of which the model is told', () => {
+    const parts = [
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+      { type: 'text', text: 'A map.' },
+      { type: 'file', file: { file_id: 'f' } },
+    ]
+    const [, , result] = messages(user, asked, { role: 'tool', tool_call_id: 'call_1', content: parts })
+    expect(result!.content).toBe('[Images cannot be read here.]\nA map.\n[Files cannot be read here.]')
+  })
+
   it.each<[string, unknown]>([
     ['messages[0].role', { content: 'x' }],
     ['messages[0].role', { role: 'function', content: 'x', name: 'f' }],

@@ -77,7 +77,8 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
   const content = told === undefined ? optional(message, 'refusal', path, aString) : textOf(told)
   const reasoning =
     optional(message, 'reasoning_content', path, aString) ?? optional(message, 'reasoning', path, aString)
-  if (content === undefined && !toolCalls) {
+  // A turn may have come to nothing but thoughts.
+  if (content === undefined && !toolCalls && reasoning === undefined) {
     const expected = 'expected a string or an array of parts, unless there are tool calls.'
     throw refuse(at(path, 'content'), `Invalid '${at(path, 'content')}': ${expected}`, 'missing_required_parameter')
   }
