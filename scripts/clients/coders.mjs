@@ -16,7 +16,7 @@ export const printed = (program, args, place, env) =>
   new Promise((resolve, reject) => {
     const options = {
       cwd: join(place, 'work'),
-      timeout: limit / 2,
+      timeout: limit,
       maxBuffer: 2 ** 26,
       env: {
         PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
