@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ChatCall, Engine } from '../engine.js'
+import { BEGIN_PER_TURN } from '../entrance.js'
+import { breathe } from '../platform/turns.js'
 import { chatRequest, errorOf, eventsOf, MODEL, pause, serviceOf, text, until } from '../v1.test-helper.js'
 
 /** An engine that ticks until it is stopped, or hangs, and counts. */
@@ -51,6 +53,24 @@ describe('leaving', () => {
     expect(seen.active).toBe(1)
     aborter.abort()
     await until(() => seen.active === 0)
+  })
+
+  it('is written down in turns, however many leave at once', async () => {
+    const { engine, seen } = ticking()
+    let recorded = 0
+    const { v1 } = serviceOf(engine, { maxQueue: 100, onUsage: () => recorded++ })
+    const aborter = new AbortController()
+    const asked = Array.from({ length: 60 }, () => v1.fetch(chatRequest({}, { signal: aborter.signal })))
+    await until(() => seen.calls.length > 0)
+    for (let turn = 0; turn < 20; turn++) await breathe()
+    aborter.abort()
+    const inTurn = [recorded]
+    for (let before = recorded; recorded < asked.length; before = recorded) {
+      await breathe()
+      inTurn.push(recorded - before)
+    }
+    expect(Math.max(...inTurn)).toBeLessThanOrEqual(BEGIN_PER_TURN)
+    for (const answer of asked) expect((await answer).status).toBe(499)
   })
 
   it('lets go of the client and the clock', async () => {

@@ -1,4 +1,5 @@
 import type { ChatCall, Part } from '../engine.js'
+import { Entrance } from '../entrance.js'
 import { V1Error } from '../errors.js'
 import { breathe } from '../platform/turns.js'
 import type { Release } from '../queue.js'
@@ -11,6 +12,9 @@ import type { BodyRoom } from './bodies.js'
 import { requestError } from './failure.js'
 import type { Exchange, Service } from './service.js'
 import { generateEach } from './several.js'
+
+/** Where runs that failed come to their end, some in each turn of the event loop. */
+const ends = new Entrance()
 
 /**
  * One request to a model from its arrival to its end: its signal, its place in the queue, its stream of parts, its line in
@@ -146,6 +150,8 @@ export class Run {
     this.#abort.abort(error)
     this.#abort.dispose()
     const left = this.#leave(error)
+    // Six hundred may have hung up at once: what is written of each, and the answer that nobody hears, take their time.
+    await ends.enter(this.#exchange.caller.id)
     await this.#record(answer.status === 499 ? 'aborted' : 'error')
     void left.then(() => this.#release?.())
     this.#exchange.end(answer.status, { model: this.model, usage: this.answer?.usage, error })
