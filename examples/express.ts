@@ -1,5 +1,5 @@
 // A /v1 inside an Express application.
-//   npm install local-v1 express
+//   local-v1 as docs/start/express.md installs it, and: npm install express
 //   npx tsx express.ts
 import app from 'express'
 import { createV1, textOf } from 'local-v1'

@@ -1,5 +1,5 @@
 // A /v1 inside a Hono application, on Node.
-//   npm install local-v1 hono @hono/node-server
+//   local-v1 as docs/start/hono.md installs it, and: npm install hono @hono/node-server
 //   npx tsx hono.ts
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'

@@ -1,5 +1,5 @@
 // A /v1 on plain node:http.
-//   npm install local-v1
+//   local-v1 as docs/start/node.md installs it
 //   npx tsx node-http.ts
 import { createServer } from 'node:http'
 import { createV1, textOf } from 'local-v1'

@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
 import { BARRIERS, cutOff, lowOrSmall } from '../../test/playground/audit.js'
+import { PROGRAM } from '../../test/support/cli.js'
+import { withOllama } from '../../test/support/ollama-machine.js'
+import { printed, start } from '../../test/support/spawn.js'
 import type { DrivenPage } from '../../test/support/webdriver.js'
 import { ISOLATED, type Scenario } from './scenarios.js'
 
@@ -114,6 +117,31 @@ export const screens: readonly Scenario[] = [
       await started(tab)
       await shown(tab, '#table-facts', /^6 of 6 rows/)
       await tab.close()
+    },
+  },
+  {
+    name: 'the page of `local-v1 serve`: the catalogue with sizes and what fits, and a model of Ollama’s added with a press',
+    async run({ browser, picture }) {
+      const { env, folder } = await withOllama()
+      const command = [PROGRAM, 'serve', '--device', 'cpu', '--port', '0']
+      const serving = start(process.execPath, command, { NO_COLOR: '1', ...env })
+      try {
+        const tab = await browser.open(`${await printed(serving, /url\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/)}/`)
+        await shown(tab, 'body.ready .model.selected .model-name', /nano/)
+        await shown(tab, '.models', /SmolLM2 135M.*269 MB.*needs.*Fits/)
+        await shown(tab, '#add-model-here summary', /^On this machine already: 1$/)
+        await click(tab, '#add-model-here li button')
+        await shown(tab, '#add-model-found .verdict', /^Fits/)
+        await picture(tab, 'served')
+        await click(tab, '#add-model-found .actions button')
+        await shown(tab, '.model.selected .model-id', /^ollama\/small-1b$/)
+        await click(tab, '#run')
+        await shown(tab, '#answer[aria-busy="false"] .tokens .sampled')
+        await tab.close()
+      } finally {
+        await serving.stop()
+        await rm(folder, { recursive: true, force: true })
+      }
     },
   },
   {

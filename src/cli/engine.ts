@@ -60,7 +60,7 @@ export function nanoFolder(): string {
   try {
     return dirname(createRequire(import.meta.url).resolve('local-v1-nano/package.json'))
   } catch {
-    throw new Fault(`${NANO} is not installed: npm install local-v1-nano, or choose another model with --model.`)
+    throw new Fault(`${NANO} is not installed: add the package local-v1-nano, or choose another model with --model.`)
   }
 }
 

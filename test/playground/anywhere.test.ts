@@ -180,6 +180,12 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await other.reload()
     await other.locator('body.ready').waitFor()
     expect(await other.getByLabel('Text to decide about').inputValue()).toMatch(/^Win a free phone/)
+
+    await other.goto('about:blank')
+    await other.goto(`${url}?embed#/structured/invoice`)
+    await other.locator('body.ready').waitFor()
+    expect(await barriers(other)).toEqual([])
+    expect(await cutIn(other)).toEqual([])
     await page.context().close()
   })
 })

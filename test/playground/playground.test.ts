@@ -355,6 +355,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   })
 
   test('shares schema, text and settings in the fragment, and nothing else', async () => {
+    await chosen('local-v1/nano').check()
     await page.getByLabel('Text', { exact: true }).fill('A text to share.')
     await button('Share').click()
     await expect.poll(copied).toMatch(/#share=/)

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
@@ -17,7 +17,9 @@ import { faultOf, syntaxFault } from '../../apps/playground/page/schema-fault.js
 import { fieldsOf, schemaOf } from '../../apps/playground/page/schema-fields.js'
 import { schemaFromExample } from '../../apps/playground/page/schema-from-example.js'
 import { asShared, asSharedDecisions, packed, unpacked } from '../../apps/playground/page/share.js'
+import { tableCode } from '../../apps/playground/page/table/code.js'
 import { wordsOf } from '../../apps/playground/worker/words.js'
+import { packages } from '../../scripts/install-lines.js'
 import type { DecideCall } from '../../src/engine.js'
 import { scripted } from '../../src/engines/scripted.js'
 import { createV1 } from '../../src/index.js'
@@ -40,6 +42,8 @@ function plain(read: PartialJson): unknown {
 
 const wholeLength = (read: PartialJson | undefined): number =>
   read?.kind === 'object' ? read.entries.filter(([, value]) => value.done).length : 0
+
+const hasPython = spawnSync('python3', ['--version']).status === 0
 
 describe('JSON that is still being written', () => {
   test('is read like JSON once it is whole', () => {
@@ -213,6 +217,39 @@ describe('the request as code', () => {
     const words = execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0')
     expect(JSON.parse(words[words.indexOf('-d') + 1]!)).toEqual(sent)
     expect(words).toContain("openai-project: team/it's")
+  })
+
+  test.skipIf(!hasPython)('of a chat for Python does too (needs python3)', () => {
+    const asked = { ...body, evidence: true, top_p: 0.5 } as const
+    const stand_in = [
+      'import json, sys, types',
+      'class OpenAI:',
+      '    def __init__(self, **given):',
+      '        self.given = given',
+      '        self.chat = types.SimpleNamespace(completions=self)',
+      '    def create(self, **asked):',
+      '        print(json.dumps([self.given, asked]))',
+      '        message = types.SimpleNamespace(content="")',
+      '        return types.SimpleNamespace(choices=[types.SimpleNamespace(message=message)])',
+      'sys.modules["openai"] = types.SimpleNamespace(OpenAI=OpenAI)',
+    ]
+    const code = codeOf(chatCode(asked, here), 'Python')
+    const [line] = execFileSync('python3', ['-c', `${stand_in.join('\n')}\n${code}`], { encoding: 'utf8' }).split('\n')
+    const [made, { extra_body, ...sent }] = JSON.parse(line!) as [object, { extra_body: object }]
+    expect({ ...sent, ...extra_body }).toEqual(asked)
+    expect(made).toMatchObject({ project: "team/it's", api_key: 'none' })
+  })
+
+  test('names no package that nobody of ours has on npm', () => {
+    if (packages().note === '') return
+    const table = { wanted: { sentence: 'x', fields: [] }, model: 'local-v1/nano', evidence: true, text: 'y' }
+    for (const { name, code } of [
+      ...chatCode(body, here),
+      ...decisionCode(decision, here),
+      ...tableCode(table, here),
+    ]) {
+      expect(code, name).not.toMatch(/npx local-v1|(npm install|bun add) [^\n]*local-v1/)
+    }
   })
 
   /** Runs it with what it imports. */

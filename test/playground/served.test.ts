@@ -1,15 +1,12 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { get } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
 import { launchChromium } from '../support/chromium.js'
 import { PROGRAM } from '../support/cli.js'
+import { withOllama } from '../support/ollama-machine.js'
 import { printed, type Running, start } from '../support/spawn.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers } from './audit.js'
@@ -28,23 +25,6 @@ async function serve(args: readonly string[] = [], env: Record<string, string> =
   const origin = await printed(process_, /url\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/)
   await printed(process_, /(try {5})/)
   return { origin, process: process_ }
-}
-
-/** A machine on which Ollama has pulled one small model. */
-async function withOllama(): Promise<{ env: Record<string, string>; folder: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'local-v1-served-'))
-  const chatTemplate = '{% for message in messages %}<s>{{ message.content }}</s>{% endfor %}'
-  await writeMadeUp(join(folder, 'small.gguf'), { types: { '*': 'Q8_0' }, chatTemplate })
-  const bytes = await readFile(join(folder, 'small.gguf'))
-  const hash = createHash('sha256').update(bytes).digest('hex')
-  const layer = { mediaType: 'application/vnd.ollama.image.model', digest: `sha256:${hash}`, size: bytes.length }
-  const manifests = join(folder, 'ollama/manifests/registry.ollama.ai/library/small')
-  await mkdir(manifests, { recursive: true })
-  await mkdir(join(folder, 'ollama/blobs'))
-  await writeFile(join(manifests, '1b'), JSON.stringify({ layers: [layer] }))
-  await writeFile(join(folder, 'ollama/blobs', `sha256-${hash}`), bytes)
-  const env = { HOME: folder, XDG_CACHE_HOME: folder, OLLAMA_MODELS: join(folder, 'ollama') }
-  return { folder, env: { ...env, HF_HUB_CACHE: join(folder, 'none') } }
 }
 
 /** For Node: whatever is asked of Hugging Face is asked of this hub. */

@@ -176,7 +176,22 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
   test('puts a table aside for an example, and brings it back', async () => {
     await button('Tickets').click()
     expect(await page.locator('.grid thead th').allTextContents()).toContain('priority')
-    // After a reload too.
+    // After a reload too: once it is written down, which is nobody's wait.
+    const pasted = () =>
+      page.evaluate(
+        () =>
+          new Promise<string>((resolve) => {
+            const opening = indexedDB.open('local-v1 playground tables')
+            opening.onsuccess = () => {
+              const asked = opening.result.transaction('head').objectStore('head').get('head')
+              asked.onsuccess = () => {
+                opening.result.close()
+                resolve((asked.result as { pasted: string }).pasted)
+              }
+            }
+          }),
+      )
+    await expect.poll(pasted).toMatch(/^Ticket/)
     await page.reload()
     await page.locator('body.ready').waitFor()
     expect(await page.locator('.grid thead th').allTextContents()).toContain('priority')

@@ -1,4 +1,8 @@
+import { npx } from '../../../docs/packages.json'
 import { BASE, type ChatBody } from './api.js'
+
+/** The command line: as long as its name on npm is nobody's, the installed one and no other. */
+export const COMMAND = npx
 
 /** The same request in one language or library. */
 export interface CodeSample {
@@ -25,6 +29,7 @@ export function chatCode(body: ChatBody, place: Place): CodeSample[] {
       name: 'JavaScript',
       code: openAiClient(place, 'completion', 'chat.completions.create', body, read, ...more),
     },
+    { name: 'Python', code: python(body, place) },
     { name: 'curl', code: curl('/chat/completions', body, place) },
   ]
 }
@@ -58,6 +63,49 @@ export function openAiClient(
   ].join('\n')
 }
 
+/** What the Python client has no word of its own for goes in `extra_body`. */
+function python({ model, messages, evidence, chat_template_kwargs, ...rest }: ChatBody, place: Place): string {
+  const { temperature, top_p, max_tokens, seed, response_format, ...unnamed } = rest
+  const named = { model, messages, temperature, top_p, max_tokens, seed, response_format }
+  const extra = { evidence, chat_template_kwargs, ...unnamed }
+  const given = Object.entries(named).filter(([, value]) => value !== undefined)
+  const more = Object.values(extra).some((value) => value !== undefined) ? [['extra_body', extra] as const] : []
+  return [
+    ...pythonClient(model, place),
+    '',
+    'completion = client.chat.completions.create(',
+    ...[...given, ...more].map(([name, value]) => `    ${name}=${pythonValue(value, '    ')},`),
+    ')',
+    'print(completion.choices[0].message.content)',
+    '',
+  ].join('\n')
+}
+
+/** The lines that every program in Python begins with. */
+export function pythonClient(model: string, { project, origin, served }: Place, ...imports: string[]): string[] {
+  const base = (served ? origin : 'http://127.0.0.1:8080') + BASE
+  const key = served ? 'your key, if the server asks for one' : 'none'
+  const named = project === '' ? '' : `, project=${JSON.stringify(project)}`
+  return [
+    '# pip install openai',
+    ...(served ? [] : [`# A page answers itself alone. The same /v1: ${COMMAND} serve --model ${model}`]),
+    ...imports,
+    'from openai import OpenAI',
+    '',
+    `client = OpenAI(base_url=${JSON.stringify(base)}, api_key=${JSON.stringify(key)}${named})`,
+  ]
+}
+
+/** As JSON, which but for its words is Python. */
+export const pythonValue = (value: unknown, indent: string): string =>
+  JSON.stringify(value, null, 4)
+    .replaceAll('\n', `\n${indent}`)
+    .replace(
+      /("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g,
+      (_, text: string | undefined, word: string) =>
+        text ?? { true: 'True', false: 'False', null: 'None' }[word] ?? word,
+    )
+
 export function curl(path: string, body: { readonly model: string }, { project, origin, served }: Place): string {
   const base = (served ? origin : 'http://127.0.0.1:8080') + BASE
   // A quote inside a quoted word of the shell: end it, say the quote, go on.
@@ -67,7 +115,7 @@ export function curl(path: string, body: { readonly model: string }, { project, 
       ? ["# With a key, where the server asks for one: -H 'authorization: Bearer ...'"]
       : [
           '# A service worker answers pages alone. The same /v1 for the terminal:',
-          `#   npx local-v1 serve --model ${body.model}`,
+          `#   ${COMMAND} serve --model ${body.model}`,
         ]),
     `curl ${base}${path} \\`,
     "  -H 'content-type: application/json' \\",

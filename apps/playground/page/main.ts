@@ -85,8 +85,8 @@ async function start(): Promise<void> {
   document.querySelector('.layout')?.removeAttribute('inert')
   link.tell()
   void table.begin()
-  if (wanted !== NANO) return
-  await nano
+  if (wanted === NANO) await nano
+  if (models.managed) sayLimits(connection, models)
   if (settings().mode === 'structured' && models.current?.metadata?.loaded) await structured.introduce()
 }
 
@@ -134,12 +134,11 @@ function sayWhatThisIs({ place, upstream }: Connection): void {
   byId('chat-where', HTMLElement).textContent = `The model runs ${where}: ${leaves}`
 }
 
-/** What is lost here; without room for the embedded model, its page alone works without a network. */
-function sayLimits({ place, limits, machine: { storage } }: Connection, { list }: Models): void {
-  const { kept, download_bytes = 0 } = list.find(({ id }) => id === NANO)?.metadata ?? {}
-  const isTooLittle = place === 'page' && !kept && storage !== undefined && download_bytes > storage
+/** What is lost here. Browsers say how much they store, and then store less: what counts is what was kept. */
+function sayLimits({ limits }: Connection, { list }: Models): void {
+  const { loaded, kept } = list.find(({ id }) => id === NANO)?.metadata ?? {}
   const told = byId('limits', HTMLElement)
-  told.textContent = limits ?? (isTooLittle ? NO_ROOM : '')
+  told.textContent = limits ?? (loaded && kept === false ? NO_ROOM : '')
   told.hidden = told.textContent === ''
 }
 

@@ -171,13 +171,16 @@ export class TableView {
     this.#store.keepHead({ ...this.#wanted, pasted: this.#pasted.value, filling: this.#filling !== undefined })
   }
 
-  /** Who types goes on typing: not for each letter. */
   #keepAll(): void {
     clearTimeout(this.#keeping)
-    this.#keeping = setTimeout(() => {
-      this.#keepHead()
-      this.#store.keepRows(this.#rows)
-    }, KEEP_MS)
+    this.#keepHead()
+    this.#store.keepRows(this.#rows)
+  }
+
+  /** Who types goes on typing: not for each letter. */
+  #keepSoon(): void {
+    clearTimeout(this.#keeping)
+    this.#keeping = setTimeout(() => this.#keepAll(), KEEP_MS)
   }
 
   /** A text that is pasted may come in many pieces. */
@@ -196,7 +199,7 @@ export class TableView {
       return { ...before, id, text, ...(from !== undefined && { from }) }
     })
     this.#close()
-    if (keep) this.#keepAll()
+    if (keep) this.#keepSoon()
     this.#draw()
   }
 

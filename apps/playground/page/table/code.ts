@@ -1,6 +1,6 @@
 /** The same table, made by an application of one's own. */
 import { BASE } from '../api.js'
-import { type CodeSample, curl, javaScriptText, type Place } from '../code.js'
+import { COMMAND, type CodeSample, curl, javaScriptText, type Place, pythonClient, pythonValue } from '../code.js'
 import { schemaOf } from '../schema-fields.js'
 import { bodyFor } from './filling.js'
 import type { Wanted } from './rows.js'
@@ -79,25 +79,9 @@ function asReact(asked: Asked, { origin, served }: Place): string {
   ].join('\n')
 }
 
-/** As JSON, which but for its words is Python. */
-const pythonValue = (value: unknown, indent: string): string =>
-  JSON.stringify(value, null, 4)
-    .replaceAll('\n', `\n${indent}`)
-    .replace(
-      /("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g,
-      (_, text: string | undefined, word: string) =>
-        text ?? { true: 'True', false: 'False', null: 'None' }[word] ?? word,
-    )
-
-function asPython(asked: Asked, { origin, served }: Place): string {
-  const base = (served ? origin : 'http://127.0.0.1:8080') + BASE
+function asPython(asked: Asked, place: Place): string {
   return [
-    '# pip install openai',
-    ...(served ? [] : [`# A page answers itself alone. The same /v1: npx local-v1 serve --model ${asked.model}`]),
-    'import json, pathlib, sys',
-    'from openai import OpenAI',
-    '',
-    `client = OpenAI(base_url=${JSON.stringify(base)}, api_key="none")`,
+    ...pythonClient(asked.model, place, 'import json, pathlib, sys'),
     `schema = ${pythonValue(schemaOf(asked.wanted.fields), '')}`,
     '',
     'for path in sys.argv[1:]:',
@@ -122,7 +106,7 @@ function asCommand(asked: Asked): string {
     "cat > schema.json <<'END'",
     schemaText(asked, ''),
     'END',
-    `npx local-v1 extract schema.json *.txt --model ${asked.model} \\`,
+    `${COMMAND} extract schema.json *.txt --model ${asked.model} \\`,
     `  --instructions ${quoted(instructionsOf(asked))} > rows.jsonl`,
     '',
   ].join('\n')
