@@ -25,10 +25,10 @@ export interface Operation<F extends ArgumentKinds, Operands extends readonly un
   /** Refuses operands that do not fit: kernels check nothing. */
   fit(batch: BatchShape, ...operands: Operands): void
   /** Dispatches its kernels, whose names begin with its own. */
-  gpu(pass: GpuRecorder, ...operands: Operands): void
+  gpu(pass: GpuRecorder, ...operands: NoInfer<Operands>): void
   /** The arguments of its function in AssemblyScript, in the order in which they lie in memory. */
   readonly fields: F
-  cpu(pass: CpuRecorder, ...operands: Operands): Work<F>
+  cpu(pass: CpuRecorder, ...operands: NoInfer<Operands>): Work<F>
 }
 
 /** What the threads share out. */
