@@ -42,8 +42,8 @@ async function conversation({ url, key, model, history }, useResponses, by) {
         providerData: {
           // Else made-up weights go round until they are cut off, which it takes for an error.
           frequency_penalty: 1.5,
-          // After a stream of nothing it asks again, and a token may be one that nobody is told.
-          ...(!useResponses && { min_tokens: choice === 'auto' || choice === 'none' ? 4 : 0 }),
+          // After a stream of nothing, or of thoughts alone, it asks again; and a token may be one that nobody is told.
+          ...(!useResponses && (choice === 'auto' || choice === 'none') && { thinking_budget: 8, min_tokens: 24 }),
         },
       },
     })

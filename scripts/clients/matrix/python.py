@@ -26,6 +26,9 @@ def call(asked):
     if asked["client"] == "anthropic":
         drawn = {name: asked["body"].pop(name) for name in DRAWN if name in asked["body"]}
         asked["body"]["extra_body"] = drawn
+    else:
+        # Else made-up weights go round until they are cut off, which its streams take for an error.
+        asked["body"]["extra_body"] = {"frequency_penalty": 1.5}
     for name in asked["path"]:
         place = getattr(place, name)
     if "final" not in asked:
