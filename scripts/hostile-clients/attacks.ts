@@ -369,7 +369,7 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: '2,000 texts to embed and to rank, and texts of 1 MB',
-    endpoints: ['/embeddings', '/rerank'],
+    endpoints: ['/embeddings', '/rerank', '/v2/rerank'],
     models: 'encoders',
     run: (server) => {
       const [, embeds, ranks] = server.models
@@ -379,7 +379,7 @@ export const ATTACKS: readonly Attack[] = [
         const texts = i % 4 < 2 ? Array.from({ length: 2000 }, words) : [megabyte('w300 ')]
         return i % 2
           ? post(server, '/embeddings', { model: embeds, input: texts })
-          : post(server, '/rerank', { model: ranks, query: 'w301 w302', documents: texts })
+          : post(server, i % 4 ? '/v2/rerank' : '/rerank', { model: ranks, query: 'w301 w302', documents: texts })
       })
     },
   },
@@ -387,12 +387,12 @@ export const ATTACKS: readonly Attack[] = [
     name: 'lists, usage and health, 300 at a time',
     endpoints: [
       ...['/models', '/models/{model}', '/organization/usage/completions', '/health', '/tokenizer_info'],
-      ...['', '/api/version', '/api/tags', '/api/ps'],
+      ...['', '/ping', '/version', '/api/version', '/api/tags', '/api/ps'],
     ],
     run: (server) => {
       const usage = '/organization/usage/completions?start_time=0&limit=31'
       const lists = ['/models', `/models/${NANO}`, usage, '/health', `/tokenizer_info?model=${NANO}`]
-      const paths = [...lists, '', '/api/version', '/api/tags', '/api/ps']
+      const paths = [...lists, '', '/ping', '/version', '/api/version', '/api/tags', '/api/ps']
       return all(300, (i) => ask(server, { path: paths[i % paths.length]! }))
     },
   },
