@@ -28,6 +28,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Qwen 3.5 (dense; of vision checkpoints the text)': ['qwen3_5'],
   'Gemma, Gemma 2 and 3 (text)': ['gemma', 'gemma2', 'gemma3'],
   'Gemma 4 (text)': ['gemma4'],
+  'Gemma 4 with experts (text)': ['gemma4_moe'],
   'LFM2 and LFM2.5': ['lfm2'],
   'LFM2 with experts': ['lfm2_moe'],
   OLMoE: ['olmoe'],
@@ -45,7 +46,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
 
 /** Held over fewer tokens than the table of results asks for, which has no rows of them yet. */
 const BRIEFLY = new Set([
-  ...['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe', 'lfm2_moe', 'olmoe', 'granitemoe', 'gpt_oss'],
+  ...['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe', 'lfm2_moe', 'olmoe', 'granitemoe', 'gpt_oss', 'gemma4_moe'],
   ...['arcee', 'cohere2'],
 ])
 const WHOLLY = CASES.filter(({ name }) => !BRIEFLY.has(name))

@@ -9,6 +9,7 @@ import type { Device } from '../../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { loadPlanned } from '../../src/engines/webgpu/model/load.js'
 import { type LoadPlan, planModel } from '../../src/engines/webgpu/model/plan-model.js'
+import { storedName } from '../../src/engines/webgpu/model/planned.js'
 import { DEVICES } from '../../src/engines/webgpu/operations/devices.test-helper.js'
 import { openRepository } from '../../src/repository/open.js'
 import type { WeightSource } from '../../src/repository/source.js'
@@ -327,9 +328,7 @@ async function heldBy(of: Case, form: Form, plain: Weights, source: WeightSource
   const { embedding, head, beside, layers } = tensors
   const matrices = [embedding, ...(head ? [head] : []), ...(beside ? [...beside.tables, beside.product] : [])]
   const all = matrices.concat(layers.flatMap(({ matrices }) => Object.values(matrices)))
-  const four = new Set(
-    all.filter(({ quantize }) => quantize).flatMap(({ parts }) => parts.map(({ name }) => `${name}.weight`)),
-  )
+  const four = new Set(all.filter(({ quantize }) => quantize).flatMap(({ parts }) => parts.map(storedName)))
   return (name) => (four.has(name) ? throughMlc(plain(name)) : plain(name))
 }
 

@@ -23,13 +23,13 @@ const HIDDEN = wide(160, 256)
 const INNER = wide(192, 256)
 const HEADS = 2
 const KEY_HEADS = 1
-const LOCAL_HEAD = 256
-const FULL_HEAD = 512
+export const LOCAL_HEAD = 256
+export const FULL_HEAD = 512
 const WINDOW = 32
-const LOCAL_THETA = 10_000
-const THETA = 1_000_000
+export const LOCAL_THETA = 10_000
+export const THETA = 1_000_000
 /** Of the head of a full layer. */
-const TURNING = 0.25
+export const TURNING = 0.25
 /** Values of a layer's own embedding. */
 const BESIDE = wide(32, 256)
 const CAP = 4
@@ -50,7 +50,7 @@ function giverOf(layer: number, mistake?: string): number {
 }
 
 /** Exponents and pairs are those of the whole head, of which only the first pairs turn. */
-function anglesOf(full: boolean, mistake?: string): Vector {
+export function anglesOf(full: boolean, mistake?: string): Vector {
   if (!full) return frequencies(LOCAL_THETA, LOCAL_HEAD)
   const theta = mistake === 'takes one base for all' ? LOCAL_THETA : THETA
   if (mistake === 'turns the first quarter of a head') return frequencies(theta, FULL_HEAD * TURNING)

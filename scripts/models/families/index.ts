@@ -4,6 +4,7 @@ import { graniteMoe, lfm2Moe, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from './exp
 import { gemma2, gemma3 } from './gemma.js'
 import { gemma1 } from './gemma1.js'
 import { gemma4 } from './gemma4.js'
+import { gemma4Moe } from './gemma4-moe.js'
 import { gptOss } from './gpt-oss.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
@@ -30,6 +31,7 @@ export const CASES: readonly Case[] = [
   gemma2,
   gemma1,
   gemma4,
+  gemma4Moe,
   lfm2,
   phi3,
   phi4Mini,

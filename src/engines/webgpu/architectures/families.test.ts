@@ -15,6 +15,7 @@ import {
 import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
 import { gemma1 } from '../../../../scripts/models/families/gemma1.js'
 import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
+import { gemma4Moe } from '../../../../scripts/models/families/gemma4-moe.js'
 import { gptOss } from '../../../../scripts/models/families/gpt-oss.js'
 import { lfm2 } from '../../../../scripts/models/families/lfm2.js'
 import { llama } from '../../../../scripts/models/families/llama.js'
@@ -37,6 +38,7 @@ import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { loadCore } from '../model/load.js'
 import { planModel } from '../model/plan-model.js'
+import { storedName } from '../model/planned.js'
 import { quantize } from '../model/quantize.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
 import { GREEDY, sourceOf, told } from './cases.test-helper.js'
@@ -51,6 +53,7 @@ const CASES = [
   gemma2,
   gemma3,
   gemma4,
+  gemma4Moe,
   granite,
   granite4,
   lfm2,
@@ -116,7 +119,7 @@ describe('architectures on the CPU, in 4 bits', () => {
           ...tensors.layers.flatMap(({ matrices }) => Object.values(matrices)),
         ]
           .filter(({ quantize }) => quantize)
-          .flatMap(({ parts }) => parts.map(({ name }) => `${name}.weight`)),
+          .flatMap(({ parts }) => parts.map(storedName)),
       )
       expect(four.size).toBeGreaterThan(of.tensors.length / 3)
       const plain = weightsOf(of)
@@ -430,6 +433,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
     gemma2,
     gemma3,
     gemma4,
+    gemma4Moe,
     gptOss,
     lfm2,
     ministral3,

@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../../platform/json.js'
-import type { AttentionLayer } from '../model/model-plan.js'
+import type { AttentionLayer, FeedForwardPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Architecture, Names } from './architecture.js'
+import { EXPERT_NAMES, ggufExperts, readExperts } from './experts.js'
 import type { Fields } from './fields.js'
 import { GEMMA_NORMS } from './gemma3.js'
-import type { GgufForm } from './gguf.js'
+import type { GgufForm, TakeKey } from './gguf.js'
 import { GGUF_AFTER, NAMES } from './names.js'
 import { readDecoder, readLayerTypes } from './read-decoder.js'
 
@@ -20,6 +21,16 @@ const HUGGINGFACE: Names = {
   besideOut: `${LAYER}.per_layer_projection`,
   besideAfter: `${LAYER}.post_per_layer_input_norm`,
   total: `${LAYER}.layer_scalar`,
+  queryKey: ['q', 'k', 'k'].map((each) => `${LAYER}.self_attn.${each}_proj`),
+  value: `${LAYER}.self_attn.v_proj`,
+  router: `${LAYER}.router.proj`,
+  routerNorm: `${LAYER}.router.scale`,
+  expertFactors: `${LAYER}.router.per_expert_scale`,
+  expertsIn: `${LAYER}.experts.gate_up_proj`,
+  expertsOut: `${LAYER}.experts.down_proj`,
+  expertsNorm: `${LAYER}.pre_feedforward_layernorm_2`,
+  expertsAfter: `${LAYER}.post_feedforward_layernorm_2`,
+  denseAfter: `${LAYER}.post_feedforward_layernorm_1`,
 }
 /** Gates and values together, queries, keys and values apart; the second table in a piece for each layer. */
 const MLC: Names = {
@@ -38,6 +49,16 @@ const GGUF: Names = {
   besideOut: 'blk.#.proj',
   besideAfter: 'blk.#.post_norm',
   total: 'blk.#.layer_output_scale',
+  queryKey: ['q', 'k', 'k'].map((each) => `blk.#.attn_${each}`),
+  value: 'blk.#.attn_v',
+  router: EXPERT_NAMES.gguf.router,
+  routerNorm: 'blk.#.ffn_gate_inp.scale',
+  expertFactors: 'blk.#.ffn_down_exps.scale',
+  expertsIn: 'blk.#.ffn_gate_up_exps',
+  expertsOut: EXPERT_NAMES.gguf.expertsOut,
+  expertsNorm: 'blk.#.pre_ffw_norm_2',
+  expertsAfter: 'blk.#.post_ffw_norm_2',
+  denseAfter: 'blk.#.post_ffw_norm_1',
 }
 
 const LOCAL_HEAD = 256
@@ -45,15 +66,19 @@ const FULL_HEAD = 512
 const LOCAL_THETA = 10_000
 const THETA = 1_000_000
 const TURNING = 0.25
+/** llama.cpp numbers them so. */
+const SOFTMAX = 1
 /** One layer in so many is full. */
 const PATTERN = 6
 
 /**
  * Gemma 4, text: heads of full layers are larger, and turn in part; the last layers see keys and values of earlier ones of
- * their kind; each layer is given a vector of its own for every token.
+ * their kind; each layer is given a vector of its own for every token. In larger ones values of full layers are what keys
+ * are made of, and the largest mixture has experts beside each MLP.
  */
 export const gemma4: Architecture = {
   names: { huggingface: HUGGINGFACE, mlc: MLC, gguf: GGUF },
+  others: { gguf: [{ expertsIn: EXPERT_NAMES.gguf.expertsIn }] },
   gguf: { own: fromGguf },
   prefixes: ['model.language_model.', 'language_model.model.', 'language_model.'],
   idle: /^(model\.)?(vision_tower|audio_tower|audio_preprocessor|embed_vision|embed_audio|multi_modal_projector)\.|^(v|a|mm)\./,
@@ -65,21 +90,24 @@ export const gemma4: Architecture = {
       max_position_embeddings: 131_072,
       tie_word_embeddings: true,
     })
-    refuseOthers(fields)
+    // Of pictures alone; what is text sees nothing that follows.
+    fields.word('use_bidirectional_attention', ['none', 'vision'], 'none')
     const count = fields.count('num_hidden_layers')
     const slides = readLayerTypes(fields, count) ?? ((layer: number) => (layer + 1) % PATTERN !== 0)
     if (slides(count - 1)) throw fields.odd('layer_types', 'sliding_attention last of all')
     const window = fields.count('sliding_window', 512)
     const local = { headSize: fields.count('head_dim'), angles: readLocal(fields) }
     const fullHead = readFullHead(fields, count, slides)
-    const full = { headSize: fullHead, angles: readFull(fields, fullHead) }
+    const full = { headSize: fullHead, angles: readFull(fields, fullHead), ...readFullKeys(fields) }
     const owners = count - (fields.limit('num_kv_shared_layers') ?? 0)
     const intermediate = fields.count('intermediate_size')
     const wide = fields.flag('use_double_wide_mlp') ? 2 * intermediate : intermediate
+    const feedForward = readMixed(fields, intermediate)
     const plan = readDecoder(fields, {
       norms: 'both',
       queryKeyNorm: 'head',
       gate: 'gelu',
+      feedForward: () => feedForward,
       scale: 1,
       angles: () => ({ angles: local.angles }),
       layer: (layer): Partial<AttentionLayer> => ({
@@ -93,9 +121,9 @@ export const gemma4: Architecture = {
       }),
     })
     const size = fields.limit('hidden_size_per_layer_input')
-    if (size && fields.count('vocab_size_per_layer_input', plan.vocabulary) !== plan.vocabulary) {
-      throw fields.odd('vocab_size_per_layer_input', fields.get('vocab_size_per_layer_input'))
-    }
+    // Told where layers are given nothing, too.
+    const vocabulary = fields.limit('vocab_size_per_layer_input') ?? plan.vocabulary
+    if (size && vocabulary !== plan.vocabulary) throw fields.odd('vocab_size_per_layer_input', vocabulary)
     const logitCap = fields.limit('final_logit_softcapping')
     return {
       ...plan,
@@ -106,16 +134,21 @@ export const gemma4: Architecture = {
   },
 }
 
-/** What only the larger models have. */
-function refuseOthers(fields: Fields): void {
-  for (const flag of ['attention_k_eq_v', 'enable_moe_block']) if (fields.flag(flag)) throw fields.odd(flag, true)
-  for (const one of ['num_experts', 'top_k_experts', 'moe_intermediate_size', 'num_global_key_value_heads']) {
-    const value = fields.get(one)
-    // Without the flags above nobody reads them.
-    if (value !== undefined && typeof value !== 'number') throw fields.odd(one, value)
-  }
-  // Of pictures alone; what is text sees nothing that follows.
-  fields.word('use_bidirectional_attention', ['none', 'vision'], 'none')
+/** Keys of full layers, where there are fewer of them, and values are what they are made of. */
+function readFullKeys(fields: Fields): Partial<AttentionLayer> {
+  const fewer = fields.limit('num_global_key_value_heads')
+  if (!fields.flag('attention_k_eq_v')) return {}
+  if (fewer && fields.count('num_attention_heads') % fewer !== 0) throw fields.odd('num_global_key_value_heads', fewer)
+  return { keysMayBeValues: true, ...(fewer && { keyHeads: fewer }) }
+}
+
+/** Experts stand beside an MLP. */
+function readMixed(fields: Fields, size: number): FeedForwardPlan {
+  const [experts, chosen] = [fields.limit('num_experts'), fields.limit('top_k_experts')]
+  const inner = fields.limit('moe_intermediate_size')
+  if (!fields.flag('enable_moe_block')) return { kind: 'gated', size }
+  const given = fields.replaced({ num_experts: experts, num_experts_per_tok: chosen, moe_intermediate_size: inner })
+  return { kind: 'mixed', size, experts: readExperts(given, { scores: 'softmax', normed: true, factors: true }) }
 }
 
 /** Angles of sliding layers: whole heads turn. */
@@ -179,12 +212,31 @@ function fromGguf(take: Parameters<NonNullable<GgufForm['own']>>[0], config: Jso
     final_logit_softcapping: take('final_logit_softcapping'),
     layer_types: kinds.map((slides) => (slides ? 'sliding_attention' : 'full_attention')),
     ...(Array.isArray(inner) && readInner(inner, count - shared, model)),
+    ...readKeyHeads(config.num_key_value_heads, kinds, model),
+    ...readGgufExperts(take, model),
     rope_theta: undefined,
     rope_parameters: {
       full_attention: { ...turning(take('rope_freqs'), model), rope_theta: config.rope_theta ?? THETA },
       sliding_attention: { rope_type: 'default', rope_theta: take('rope.freq_base_swa') ?? LOCAL_THETA },
     },
   }
+}
+
+/** One number, or one for each layer: of those that see all another. */
+function readKeyHeads(heads: unknown, kinds: readonly unknown[], model: string): JsonObject {
+  const keys = { attention_k_eq_v: true }
+  if (!Array.isArray(heads)) return keys
+  const of = (slides: boolean) => [...new Set(heads.filter((_, i) => (kinds[i] === true) === slides))]
+  const [local, full] = [of(true), of(false)]
+  if (local.length > 1 || full.length > 1) throw refuse(model, `head_count_kv = ${JSON.stringify(heads)}`)
+  return { ...keys, num_key_value_heads: local[0] ?? full[0], num_global_key_value_heads: full[0] }
+}
+
+function readGgufExperts(take: TakeKey, model: string): JsonObject {
+  const { num_experts_per_tok: top_k_experts, ...experts } = ggufExperts(take)
+  const scores = take('expert_gating_func') ?? SOFTMAX
+  if (scores !== SOFTMAX) throw refuse(model, `expert_gating_func = ${String(scores)}`)
+  return { ...experts, top_k_experts, enable_moe_block: Number(experts.num_experts ?? 0) > 0 }
 }
 
 function readInner(inner: readonly unknown[], owners: number, model: string): JsonObject {

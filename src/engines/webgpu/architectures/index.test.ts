@@ -106,8 +106,16 @@ describe('a configuration', () => {
   })
 
   it.each<[string, object, RegExp]>([
-    ['values that are keys', { attention_k_eq_v: true }, /attention_k_eq_v = true/],
-    ['experts', { enable_moe_block: true }, /enable_moe_block = true/],
+    [
+      'experts of an unknown size',
+      { enable_moe_block: true, num_experts: 8, top_k_experts: 2 },
+      /moe_intermediate_size/,
+    ],
+    [
+      'keys that its heads do not share',
+      { attention_k_eq_v: true, num_global_key_value_heads: 3 },
+      /key_value_heads = 3/,
+    ],
     ['both directions', { use_bidirectional_attention: 'all' }, /use_bidirectional_attention = "all"/],
     ['a window in the last layer', { layer_types: ['full_attention', 'sliding_attention'] }, /layer_types/],
     ['keys of no layer of its kind', { num_kv_shared_layers: 1 }, /num_kv_shared_layers = 1/],
@@ -159,7 +167,7 @@ describe('a configuration', () => {
 
 describe('angles that are scaled', () => {
   // Of Gemma 3 only the full layers are, of Gemma 4 none by these; LongRoPE is Phi's own.
-  const scaled = CASES.filter(({ name }) => !['gemma4', 'gemma3', 'phi3', 'phi4-mini'].includes(name))
+  const scaled = CASES.filter(({ name }) => !['gemma4', 'gemma4_moe', 'gemma3', 'phi3', 'phi4-mini'].includes(name))
   const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 512, beta_fast: 24 }
   const scalings = [yarn, { rope_type: 'dynamic', factor: 2 }, { rope_type: 'linear', factor: 4 }]
 

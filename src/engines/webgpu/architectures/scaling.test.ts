@@ -149,7 +149,7 @@ const ROWS = KINDS.flatMap((kind) =>
   Object.entries(SPELLINGS).map(([spelling, spelled]) => ({ kind, spelling, spelled })),
 )
 
-describe.each(CASES.filter(({ name }) => name !== 'gemma4'))('$name', ({ name, config }) => {
+describe.each(CASES.filter(({ name }) => !name.startsWith('gemma4')))('$name', ({ name, config }) => {
   // How much of a head turns: known once it is read.
   const usual = attending({ ...bare(config), rope_theta: THETA })
   const size = Math.max(...usual.layers.map(({ angles }) => angles.size))

@@ -87,8 +87,7 @@ export class DecoderTrunk extends DecoderRows implements Trunk {
 }
 
 function workOf(layer: LayerPlan, hidden: number): number {
-  const { feedForward } = layer
-  const inner = feedForward.size * (feedForward.kind === 'experts' ? feedForward.chosen : 1)
+  const inner = innerOf(layer.feedForward)
   const { input, mixed } = mixerOf(layer).widths(layer, hidden)
   return hidden * (input + mixed + 3 * inner)
 }
@@ -103,4 +102,10 @@ export function sharedKept({ layers }: ModelPlan): KeptPlan {
     return { cache: { index: found < 0 ? caches.push({ layers: 1, heads, headSize }) - 1 : found, layer: 0 } }
   })
   return { caches, states: [], layers: places }
+}
+
+/** Values that a row goes through. */
+function innerOf(plan: LayerPlan['feedForward']): number {
+  if (plan.kind === 'mixed') return plan.size + innerOf(plan.experts)
+  return plan.size * (plan.kind === 'experts' ? plan.chosen : 1)
 }

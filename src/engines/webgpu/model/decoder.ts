@@ -295,7 +295,7 @@ export class Decoder {
     rows: number,
     given: Activations | undefined,
   ): void {
-    const { gate = 'silu', beside } = this.#model
+    const { gate = 'silu', epsilon, beside } = this.#model
     const weights = this.#weights.layers[index]!
     const { matrices, vectors } = weights
     const { total, mlpAfter, besideAfter } = vectors
@@ -311,6 +311,7 @@ export class Decoder {
       rows,
       norm: this.#before(vectors.mlpNorm),
       gate,
+      epsilon,
       addProduct: (matrix, x) => this.#add(pass, matrix, x, hidden, rows, mlpAfter, last),
       addRows: (x) => this.#join(pass, x, hidden, rows, mlpAfter, last),
     })

@@ -42,8 +42,8 @@ export class Finder {
     }
   }
 
-  has(role: Role): boolean {
-    return this.#partsOf(role).every((name) => this.#holds(name))
+  has(role: Role, layer?: number): boolean {
+    return this.#partsOf(role, layer).every((name) => this.#holds(name))
   }
 
   #holds(name: string): boolean {

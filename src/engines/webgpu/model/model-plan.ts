@@ -66,7 +66,7 @@ export interface LayerShape {
 }
 
 /** What a layer does with each row by itself. */
-export type FeedForwardPlan = GatedPlan | UngatedPlan | ExpertsPlan
+export type FeedForwardPlan = GatedPlan | UngatedPlan | ExpertsPlan | MixedPlan
 
 /** Gates and values of `size`, whose product goes through the last matrix. */
 export interface GatedPlan {
@@ -88,10 +88,22 @@ export interface ExpertsPlan extends Pick<RouteOptions, 'scores' | 'normed' | 's
   readonly chosen: number
   /** Of each expert. */
   readonly size: number
+  /** What each gives is multiplied by a number of its own. */
+  readonly factors?: boolean
   /** Something is added to what they are chosen by. */
   readonly choiceBias?: boolean
   /** A gated MLP that all rows go through beside them. `weighed`: by a score of its own, behind those of the experts. */
   readonly shared?: { readonly size: number; readonly weighed: boolean }
+}
+
+/**
+ * Gemma 4: a gated MLP of `size` and experts beside it. These read rows that are normed by themselves, and their router
+ * others; what each of both gives is normed before it is added to the other.
+ */
+export interface MixedPlan {
+  readonly kind: 'mixed'
+  readonly size: number
+  readonly experts: ExpertsPlan
 }
 
 /** Keeps keys and values of all tokens in the cache, or sees those of another layer. */
@@ -115,6 +127,8 @@ export interface AttentionLayer extends LayerShape {
   readonly window?: number
   /** Queries and keys are normed before they are turned: each head by itself, or all heads of a row together. */
   readonly queryKeyNorm?: 'head' | 'row'
+  /** Where files have no values of their own, these are what keys are made of, before their norm. */
+  readonly keysMayBeValues?: boolean
   /** Each head of values is normed, without a weight. */
   readonly valueNorm?: boolean
   /** Each head has a score more in its softmax, which takes its share and gives nothing. */
@@ -153,6 +167,9 @@ export type MatrixRole =
   | 'qkv'
   /** Where keys and values are those of another layer. */
   | 'query'
+  /** Where values are what keys are made of; and what is there where they are not. */
+  | 'queryKey'
+  | 'value'
   | 'output'
   | 'mixerIn'
   | 'rates'
@@ -184,6 +201,12 @@ export type VectorRole =
   | 'attentionAfter'
   | 'mlpNorm'
   | 'choiceBias'
+  | 'expertFactors'
+  /** Of a router, and of experts beside an MLP, before and after; and of that MLP. */
+  | 'routerNorm'
+  | 'expertsNorm'
+  | 'expertsAfter'
+  | 'denseAfter'
   | 'mlpAfter'
   | 'besideAfter'
   | 'total'

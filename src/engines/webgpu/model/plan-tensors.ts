@@ -76,6 +76,7 @@ function planLayer(
     vector: (role, length, shape) => finder.vector(role, length, index, shape),
     naming,
     interleaved,
+    has: (role) => finder.has(role, index),
     passOver: (role) => finder.passOver(role, index, isBiased(role)),
     norm: (role, length) => ({ ...finder.vector(role, length, index), ...(offset && { offset }) }),
   }

@@ -12,6 +12,8 @@ export interface LayerTensors {
   /** Of so many experts, one below the other; of two parts those of all experts' first come before those of their second. */
   experts(role: MatrixRole, count: number, rows: readonly number[], columns: number): PlannedMatrix
   vector(role: VectorRole, length: number, shape?: readonly number[]): PlannedVector
+  /** Whether there is something under this role. */
+  has(role: Role): boolean
   /** What is there is not needed. */
   passOver(role: Role): void
   /** As `vector`, of a norm. */

@@ -1,8 +1,8 @@
 import type { Activations, Routing } from '../../../contract.js'
 import type { ExpertsPlan } from '../../model-plan.js'
-import type { FeedForward } from './feed-forward.js'
+import type { FeedForward, FeedForwardRun } from './feed-forward.js'
 
-interface ExpertsRoom {
+export interface ExpertsRoom {
   /** Rows as they are read. */
   readonly normed: Activations
   readonly scores: Activations
@@ -21,7 +21,7 @@ interface ExpertsRoom {
 
 /** Each row goes through those of many gated MLPs that a router chooses for it; no others are computed. */
 export const experts: FeedForward<ExpertsPlan, ExpertsRoom> = {
-  plan: (find, { experts, size, choiceBias, shared }, hidden) => ({
+  plan: (find, { experts, size, choiceBias, factors, shared }, hidden) => ({
     matrices: {
       // Small, and which experts are chosen hangs on it.
       router: { ...find.matrix('router', [experts, ...(shared?.weighed ? [1] : [])], hidden), quantize: false },
@@ -32,7 +32,10 @@ export const experts: FeedForward<ExpertsPlan, ExpertsRoom> = {
         sharedOut: find.matrix('sharedOut', [hidden], shared.size),
       }),
     },
-    vectors: { ...(choiceBias && { choiceBias: find.vector('choiceBias', experts) }) },
+    vectors: {
+      ...(choiceBias && { choiceBias: find.vector('choiceBias', experts) }),
+      ...(factors && { expertFactors: find.vector('expertFactors', experts) }),
+    },
   }),
 
   widths({ experts, chosen, size, shared }, hidden) {
@@ -66,26 +69,38 @@ export const experts: FeedForward<ExpertsPlan, ExpertsRoom> = {
     }
   },
 
-  run({ pass, plan, weights, room, hidden, rows, norm, gate, addRows }) {
-    const { router, expertsIn, expertsOut, sharedIn, sharedOut } = weights.matrices
-    const { normed, scores, routing, both, inner, each, sum, shared, sharedInner } = room
-    const { chosen, size } = plan
-    const x = norm ? normed : hidden
-    if (norm) pass.join(hidden, normed, { rows, norm })
-    pass.project(router!.matrix, x, scores, { rows, bias: router!.bias })
-    pass.route(scores, routing, {
-      ...{ rows, scores: plan.scores, normed: plan.normed, scale: plan.scale },
-      ...{ bias: weights.vectors.choiceBias, shared: plan.shared?.weighed },
-    })
-    const { matrix, halves, bias } = expertsIn!
-    pass.projectRouted(matrix, x, both, routing, { rows, from: 'rows', halves, bias })
-    pass.gate(both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
-    pass.projectRouted(expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
-    if (shared) {
-      pass.project(sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })
-      pass.project(sharedOut!.matrix, sharedInner!, shared, { rows, bias: sharedOut!.bias })
-    }
-    pass.collect(each, sum, routing, { rows, shared })
-    addRows(sum)
+  run(run) {
+    const { pass, room, hidden, rows, norm, addRows } = run
+    if (norm) pass.join(hidden, room.normed, { rows, norm })
+    addExperts(run, norm ? room.normed : hidden)
+    addRows(room.sum)
   },
+}
+
+type ExpertsRun = Pick<FeedForwardRun<ExpertsPlan, ExpertsRoom>, 'pass' | 'plan' | 'weights' | 'room' | 'rows' | 'gate'>
+
+/** What the experts make of rows `x` goes to `room.sum`. `scored`: what their router reads. */
+export function addExperts(
+  { pass, plan, weights, room, rows, gate }: ExpertsRun,
+  x: Activations,
+  scored: Activations = x,
+): void {
+  const { router, expertsIn, expertsOut, sharedIn, sharedOut } = weights.matrices
+  const { choiceBias, expertFactors } = weights.vectors
+  const { scores, routing, both, inner, each, sum, shared, sharedInner } = room
+  const { chosen, size } = plan
+  pass.project(router!.matrix, scored, scores, { rows, bias: router!.bias })
+  pass.route(scores, routing, {
+    ...{ rows, scores: plan.scores, normed: plan.normed, scale: plan.scale },
+    ...{ bias: choiceBias, factors: expertFactors, shared: plan.shared?.weighed },
+  })
+  const { matrix, halves, bias } = expertsIn!
+  pass.projectRouted(matrix, x, both, routing, { rows, from: 'rows', halves, bias })
+  pass.gate(both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
+  pass.projectRouted(expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
+  if (shared) {
+    pass.project(sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })
+    pass.project(sharedOut!.matrix, sharedInner!, shared, { rows, bias: sharedOut!.bias })
+  }
+  pass.collect(each, sum, routing, { rows, shared })
 }

@@ -21,6 +21,8 @@ export interface FeedForwardRun<Plan extends FeedForwardPlan, Room extends FeedF
   /** Of the rows that it reads. */
   readonly norm: ProjectOptions['norm']
   readonly gate: Gate
+  /** Of other norms. */
+  readonly epsilon: number
   /** Ends it: a product is added to the stream. */
   addProduct(matrix: BiasedMatrix, x: Activations): void
   /** Or rows are, as they are. */

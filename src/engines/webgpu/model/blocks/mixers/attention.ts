@@ -69,9 +69,10 @@ export const attention: Mixer<AttentionLayer> = {
 
 /** The product that gives queries, keys and values, as far as a layer has its own. */
 function findQkv(find: LayerTensors, layer: AttentionLayer, hidden: number): PlannedMatrix {
-  const { heads, keyHeads, headSize, outputGate, keysOf } = layer
+  const { heads, keyHeads, headSize, outputGate, keysOf, keysMayBeValues } = layer
   const [queries, keys] = [(outputGate ? 2 : 1) * heads * headSize, keyHeads * headSize]
-  if (keysOf === undefined) return find.matrix('qkv', [queries, keys, keys], hidden)
+  const role = keysMayBeValues && !find.has('value') ? 'queryKey' : 'qkv'
+  if (keysOf === undefined) return find.matrix(role, [queries, keys, keys], hidden)
   // Files may have more.
   for (const role of ['qkv', 'keyNorm'] as const) find.passOver(role)
   return find.matrix('query', [queries], hidden)
