@@ -1,6 +1,5 @@
 import type { ArrayShape, ArrayStep } from '../values/value.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 import type { Frames } from './frames.js'
 
 const NEWLINE = 0x0a

@@ -1,5 +1,4 @@
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame, SPACED } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame, SPACED } from './frame.js'
 
 /** Up to so many bytes of white space, of these kinds, then what another frame says. */
 export class BlankFrame extends Frame {

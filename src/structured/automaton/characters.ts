@@ -1,7 +1,6 @@
 import { encoded } from '../values/text-length.js'
-import type { Cell, Cells } from './cell.js'
 import type { ContentFrame, Passing } from './content.js'
-import { type Bytes, type Frame, IN_STRING } from './frame.js'
+import { type Bytes, type Cell, type Cells, type Frame, IN_STRING } from './frame.js'
 import { ScalarFrame, WithinFrame } from './scalar.js'
 
 const QUOTE = 0x22

@@ -1,8 +1,17 @@
 import { Kept, made } from '../kept.js'
 import type { ArrayShape, ArrayStep } from '../values/value.js'
 import { ArrayFrame, ArrayFrames } from './array.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame, LIKE_USED, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
+import {
+  type Bytes,
+  type Cell,
+  type Cells,
+  Frame,
+  LIKE_USED,
+  OPENS_ITEMS,
+  UNCERTAIN,
+  UNTOLD,
+  type UntoldFrame,
+} from './frame.js'
 import type { Frames } from './frames.js'
 import { Machine } from './machine.js'
 import { type Begun, END, spelled, UsedItems } from './used-items.js'

@@ -1,9 +1,8 @@
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
 import { made } from '../kept.js'
-import { Cell, Cells } from './cell.js'
 import type { Forks } from './forks.js'
-import { type Bytes, ENDS, Frame } from './frame.js'
+import { type Bytes, Cell, Cells, ENDS, Frame, type RuleStart } from './frame.js'
 import { HeadsFrame } from './heads.js'
 import { afterRound, type Headed, type Name, NOTHING, type Repeat, type Rule } from './rule.js'
 import type { StepWork } from './work.js'
@@ -21,7 +20,7 @@ const MOST_HEIGHT = 1000
 const MOST_ROUNDS = 64
 
 /** How a rule begins: what may come first of it, each with what follows then. */
-export class Entry {
+export class Entry implements RuleStart {
   /** The name of the rule that it is a part of. */
   readonly owner: string | undefined
   readonly ways: readonly Way[]
@@ -225,8 +224,8 @@ export function prepare(root: Rule, fuel: Fuel): Frame {
  * stack for all of them.
  */
 export function enter(symbol: number, out: Cells, forks: Forks, work: StepWork): void {
-  const waiting: Map<Entry, Cell[]>[] = []
-  const wait = (entry: Entry, below: Cell) => {
+  const waiting: Map<RuleStart, Cell[]>[] = []
+  const wait = (entry: RuleStart, below: Cell) => {
     const { height } = entry
     while (waiting.length <= height) waiting.push(new Map())
     made(waiting[height]!, entry, () => []).push(below)
@@ -242,8 +241,8 @@ export function enter(symbol: number, out: Cells, forks: Forks, work: StepWork):
       for (const { head, rests } of ways) {
         const stack = rests.reduce((at, frame) => forks.push(at, frame), below)
         work.spend(rests.length)
-        if (head instanceof Entry) wait(head, stack)
-        else head.step(symbol, stack, out)
+        if (head instanceof Frame) head.step(symbol, stack, out)
+        else wait(head, stack)
       }
     }
   }

@@ -1,5 +1,4 @@
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 
 /** Bytes that can only come as they are: punctuation, line breaks, names of tools. */
 export class FixedFrame extends Frame {

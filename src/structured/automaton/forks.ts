@@ -1,5 +1,4 @@
-import { Cell } from './cell.js'
-import type { Frame } from './frame.js'
+import { Cell, type Frame } from './frame.js'
 import type { StepWork } from './work.js'
 
 /** Stacks are compared so many frames deep; what differs only below that stays apart, which costs time and changes nothing. */

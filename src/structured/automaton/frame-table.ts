@@ -11,7 +11,6 @@ import type { Frames, WeighedFrame } from './frames.js'
 import { GraphFrames } from './graph.js'
 import { LineBreaks } from './line-breaks.js'
 import { LiteralFrame, withBlanks } from './literal.js'
-import type { MemberFrame } from './member.js'
 import { NumberFrame } from './number.js'
 import { ObjectFrames } from './object-home.js'
 import { ObjectNames } from './object-names.js'
@@ -87,7 +86,7 @@ export class FrameTable implements Frames {
     return made(this.#shared.names, shape, () => new ObjectNames(shape))
   }
 
-  object(shape: ObjectShape): MemberFrame | undefined {
+  object(shape: ObjectShape): WeighedFrame | undefined {
     const { start } = this.tail(shape)
     return start.plan.length === Infinity ? undefined : start.open
   }

@@ -1,10 +1,11 @@
 import type { TextAutomaton } from '../automata/types.js'
 import type { Layout } from '../values/format.js'
-import type { ArrayShape, ObjectGraph, ObjectShape, Value } from '../values/value.js'
-import type { Frame } from './frame.js'
+import type { ObjectPlan } from '../values/object-plan.js'
+import type { ArrayShape, KeyAutomaton, ObjectGraph, ObjectShape, Value } from '../values/value.js'
+import type { Bytes, Cell, Cells, Frame } from './frame.js'
 import type { LineBreaks } from './line-breaks.js'
-import type { ObjectFrames } from './object-home.js'
 import type { ObjectNames } from './object-names.js'
+import type { UsedKeys } from './used-keys.js'
 
 /** A frame that also knows the weight of its shortest way, see `Layout`. */
 export interface WeighedFrame extends Frame {
@@ -31,7 +32,63 @@ export interface Frames {
   /** The same of a graph. */
   graph(graph: ObjectGraph): WeighedFrame | undefined
   /** What may stand behind keys that are decided. */
-  tail(shape: ObjectShape): ObjectFrames
+  tail(shape: ObjectShape): ObjectHome
   /** Undefined where nothing is spelled out. */
   literal(value: Value): WeighedFrame | undefined
+}
+
+/** All places inside the objects of one shape, at one depth. */
+export interface ObjectHome {
+  readonly shape: ObjectShape
+  readonly program: Frames
+  readonly names: ObjectNames
+  readonly keys: KeyAutomaton
+  readonly start: MembersPlace
+  /** How the object goes on behind a key that must come. */
+  readonly behind: ObjectHome | undefined
+  state(index: number, count: number, used: UsedKeys, pending: number, unresolved: boolean): MembersPlace
+  /** What follows a key. */
+  value(value: Value): Pick<WeighedFrame, 'weight' | 'spell'>
+  /** Whether an object can be completed from such a place; most need no plan to know. */
+  canComplete(index: number, count: number, used: UsedKeys, pending: number): boolean
+  /** The key that the shortest way takes next beyond the declared ones; it stands in for one that is not known yet. */
+  freshKey(used: UsedKeys): string | undefined
+}
+
+/** Between two members of an object, as the frames around it and those of its keys see it. */
+export interface MembersPlace {
+  readonly home: ObjectHome
+  readonly count: number
+  readonly pending: number
+  readonly used: UsedKeys
+  /** The last key is used but not known here: the automaton does not carry texts. See `resolve`. */
+  readonly unresolved: boolean
+  readonly open: WeighedFrame
+  readonly after: WeighedFrame
+  readonly canClose: boolean
+  readonly hasKeys: boolean
+  readonly plan: ObjectPlan
+  /** Before a key one more member must come, even where the shortest way would close. */
+  readonly keyPlan: ObjectPlan
+  /** The frames of keys that are not declared. */
+  readonly extraFrames: Map<string | number, Frame | null>
+  /** Whether any key beyond the declared ones may come next, and not only one that is required. */
+  readonly admitsAnyExtra: boolean
+  readonly planned: readonly Bytes[]
+  /** The keys that an undeclared one is held against while it is read, sorted. */
+  readonly toldApart: readonly Bytes[]
+  /** The state once the unknown key is known. */
+  resolve(key: string): MembersPlace
+  /** After the quote that opens a key. */
+  addKeys(below: Cell, out: Cells): void
+  beforeKey(below: Cell, between: Frame | undefined): Cell
+  /** Whether this key is required, has not come yet and may come now. */
+  owes(bytes: Bytes): boolean
+  extraMember(value: Value, pending: number, below: Cell): Cell
+  afterExtra(pending: number): MembersPlace
+  behindKey(key: string | undefined): MembersPlace
+  longestExtra(more: number): number
+  longestAnyExtra(similar: number): number
+  /** The shortest way on, which takes one more member. */
+  spell(member: number | string): Bytes
 }

@@ -1,11 +1,9 @@
 import { made } from '../kept.js'
 import { type GraphNode, type GraphStep, type ObjectGraph, ObjectShape, type Take } from '../values/value.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
-import type { Frames, WeighedFrame } from './frames.js'
+import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
+import type { Frames, MembersPlace, WeighedFrame } from './frames.js'
 import { keyBytes } from './key-bytes.js'
 import { DeclaredKeyFrame, type DeclaredKeys, type KeyCandidate } from './key-declared.js'
-import type { MemberFrame } from './member.js'
 
 const NEWLINE = 0x0a
 const QUOTE = 0x22
@@ -44,7 +42,7 @@ class GraphState implements DeclaredKeys {
   #takes: ReadonlyMap<number, readonly Take[]> | undefined
   #declared: readonly KeyCandidate[] | undefined
   #inKey: DeclaredKeyFrame | undefined
-  #tails: readonly { readonly open: MemberFrame; readonly after: MemberFrame }[] | undefined
+  #tails: readonly Pick<MembersPlace, 'open' | 'after'>[] | undefined
 
   constructor(home: GraphFrames, node: GraphNode, count: number) {
     this.home = home
@@ -88,7 +86,7 @@ class GraphState implements DeclaredKeys {
   }
 
   /** How the object may go on without any more declared key. */
-  get tails(): readonly { readonly open: MemberFrame; readonly after: MemberFrame }[] {
+  get tails(): readonly Pick<MembersPlace, 'open' | 'after'>[] {
     if (this.#tails === undefined) {
       let at = this.node
       while (at.skip !== undefined) at = at.skip

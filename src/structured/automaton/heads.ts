@@ -1,7 +1,6 @@
 import { made } from '../kept.js'
-import type { Cell, Cells } from './cell.js'
 import { FixedFrame } from './fixed.js'
-import { type Bytes, ENDS, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, ENDS, Frame } from './frame.js'
 import type { Headed, Rule } from './rule.js'
 
 /** Options by the bytes that they begin with: a prefix tree that unfolds only where it is walked. */

@@ -1,6 +1,5 @@
 import { Branches } from './branches.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 import type { Frames } from './frames.js'
 
 export interface KeyCandidate {

@@ -1,13 +1,12 @@
 import { countTexts } from '../automata/count.js'
 import { isLevel, leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
 import { encoded, IN_JSON } from '../values/text-length.js'
-import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { ContentFrame, Passing } from './content.js'
-import { type Bytes, type Frame, UNCERTAIN } from './frame.js'
+import { type Bytes, type Cell, type Cells, type Frame, UNCERTAIN } from './frame.js'
+import type { MembersPlace } from './frames.js'
 import { codePointAt } from './key-bytes.js'
 import { cheapestWay, type KeyWay } from './key-ways.js'
-import type { ObjectState } from './object-state.js'
 import { SimilarKeys } from './similar-keys.js'
 import { listCharacters, samplesOf } from './text.js'
 
@@ -16,7 +15,7 @@ const MOST_PLACES = 150
 
 /** Inside a key that is not declared: any but the taken ones. */
 export class ExtraKeyFrame extends CharacterFrame {
-  readonly #state: ObjectState
+  readonly #state: MembersPlace
   readonly #text: number
   readonly #similar: SimilarKeys
   override readonly leaving: number
@@ -28,7 +27,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   #best: KeyWay | undefined
   #most: number | undefined
 
-  private constructor(state: ObjectState, text: number, similar: SimilarKeys) {
+  private constructor(state: MembersPlace, text: number, similar: SimilarKeys) {
     super(state.unresolved ? UNCERTAIN : 0)
     this.#state = state
     this.#text = text
@@ -48,12 +47,12 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   /** At the start of a key; undefined if there can be none. */
-  static first(state: ObjectState): ExtraKeyFrame | undefined {
+  static first(state: MembersPlace): ExtraKeyFrame | undefined {
     const { text } = state.home.keys
     return ExtraKeyFrame.#at(state, text.start, SimilarKeys.all(state.toldApart))
   }
 
-  static #at(state: ObjectState, text: number, similar: SimilarKeys): ExtraKeyFrame | undefined {
+  static #at(state: MembersPlace, text: number, similar: SimilarKeys): ExtraKeyFrame | undefined {
     if (text === 0) return undefined
     const key = similar.none ? text : `${text},${similar.id}`
     let frame = state.extraFrames.get(key)
@@ -62,7 +61,7 @@ export class ExtraKeyFrame extends CharacterFrame {
       frame = made.#leadsSomewhere() ? made : null
       state.extraFrames.set(key, frame)
     }
-    return frame ?? undefined
+    return (frame as ExtraKeyFrame | null) ?? undefined
   }
 
   /** No key that is told apart begins like this one. */

@@ -2,8 +2,8 @@ import { freshKeys } from '../values/fresh-keys.js'
 import { keyValue } from '../values/object-plan.js'
 import type { Value } from '../values/value.js'
 import { type Bytes, loosened } from './frame.js'
+import type { MembersPlace } from './frames.js'
 import { codePointAt, fromKeyBytes, keyBytes } from './key-bytes.js'
-import type { ObjectState } from './object-state.js'
 import type { SimilarKeys } from './similar-keys.js'
 
 /** A way from inside a key that is not declared to the end of its object. */
@@ -18,14 +18,14 @@ export interface KeyWay {
 const NO_WAY: KeyWay = { weight: Infinity, first: -1, spell: () => '' }
 
 /** The cheapest one where the key has led to this place of its text; `owed`: the required keys that it may still become. */
-export function cheapestWay(state: ObjectState, text: number, similar: SimilarKeys, owed: readonly Bytes[]): KeyWay {
+export function cheapestWay(state: MembersPlace, text: number, similar: SimilarKeys, owed: readonly Bytes[]): KeyWay {
   const ways = owed.map((bytes) => wayOf(state, similar, bytes))
   if (state.admitsAnyExtra) ways.push(...freeWays(state, text, similar))
   return ways.reduce((a, b) => (b.weight < a.weight ? b : a), NO_WAY)
 }
 
 /** By a required key, known as a whole. */
-function wayOf(state: ObjectState, similar: SimilarKeys, bytes: Bytes): KeyWay {
+function wayOf(state: MembersPlace, similar: SimilarKeys, bytes: Bytes): KeyWay {
   const { names, keys, shape } = state.home
   const bit = names.pendingBit(bytes)
   const value = keyValue(keys, shape.pending[Math.log2(bit)]!)!
@@ -33,7 +33,7 @@ function wayOf(state: ObjectState, similar: SimilarKeys, bytes: Bytes): KeyWay {
 }
 
 /** By those that may still become a key with which the plan goes on, in its order, then by the cheapest of all others. */
-function freeWays(state: ObjectState, from: number, similar: SimilarKeys): KeyWay[] {
+function freeWays(state: MembersPlace, from: number, similar: SimilarKeys): KeyWay[] {
   const { planned } = state
   const { keys, names, program } = state.home
   const { texts, depth } = similar
@@ -55,7 +55,13 @@ function freeWays(state: ObjectState, from: number, similar: SimilarKeys): KeyWa
 }
 
 /** `loose`: what stands behind this key will not know it at once, and may then plan with others. */
-function wayThrough({ home }: ObjectState, bytes: Bytes, found: Value, { after }: ObjectState, loose = false): KeyWay {
+function wayThrough(
+  { home }: MembersPlace,
+  bytes: Bytes,
+  found: Value,
+  { after }: MembersPlace,
+  loose = false,
+): KeyWay {
   const { layout } = home.program
   const { colon } = home.shape
   const value = home.value(found)

@@ -1,6 +1,5 @@
 import { made } from '../kept.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, ENDS, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, ENDS, Frame } from './frame.js'
 import type { LineBreaks } from './line-breaks.js'
 
 /** Where white space may come within a value that is spelled out. No byte is this high. */

@@ -1,10 +1,20 @@
 import { bare } from './blank.js'
 import { Branches } from './branches.js'
-import { Cell, Cells, open } from './cell.js'
 import { enter } from './entry.js'
 import { FixedFrame } from './fixed.js'
 import { Forks } from './forks.js'
-import { type Bytes, type Frame, IN_STRING, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
+import {
+  type Bytes,
+  Cell,
+  Cells,
+  type Frame,
+  IN_STRING,
+  OPENS_ITEMS,
+  open,
+  UNCERTAIN,
+  UNTOLD,
+  type UntoldFrame,
+} from './frame.js'
 import { MemberFrame } from './member.js'
 import { StepWork } from './work.js'
 
@@ -109,7 +119,7 @@ function isUntold(cell: Cell): boolean {
 function told(holder: Cell, key: string): Cell {
   if (!isUntold(holder)) return holder
   const { state } = bare(holder.frame) as MemberFrame
-  return holder.below!.push(state.program.breaks.spaced(state.resolve(key).after))
+  return holder.below!.push(state.home.program.breaks.spaced(state.resolve(key).after))
 }
 
 /** Rows kept before all are dropped: at most 2 KB each. */

@@ -1,6 +1,5 @@
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame, GUESSED, loosened } from './frame.js'
-import type { ObjectState } from './object-state.js'
+import { type Bytes, type Cell, type Cells, Frame, GUESSED, loosened } from './frame.js'
+import type { MembersPlace } from './frames.js'
 
 const NEWLINE = 0x0a
 const QUOTE = 0x22
@@ -12,10 +11,10 @@ type Phase = 'open' | 'after' | 'key'
 
 /** After `{`, after a value, or before a key. */
 export class MemberFrame extends Frame {
-  readonly state: ObjectState
+  readonly state: MembersPlace
   readonly #phase: Phase
 
-  constructor(state: ObjectState, phase: Phase) {
+  constructor(state: MembersPlace, phase: Phase) {
     super(
       state.unresolved &&
         (phase === 'key' || state.home.shape.min > state.count || state.home.shape.behind !== undefined)

@@ -1,7 +1,6 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { PLAIN } from '../values/text-length.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, ENDS, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, ENDS, Frame } from './frame.js'
 
 /** Inside a number. It ends where something comes that cannot belong to it. */
 export class NumberFrame extends Frame {

@@ -1,7 +1,7 @@
 import { Kept } from '../kept.js'
 import { planObject, unusedKey } from '../values/object-plan.js'
 import type { KeyAutomaton, ObjectShape, Value } from '../values/value.js'
-import type { Frames, WeighedFrame } from './frames.js'
+import type { Frames, ObjectHome, WeighedFrame } from './frames.js'
 import type { ObjectNames } from './object-names.js'
 import { ObjectState } from './object-state.js'
 import { UsedKeys } from './used-keys.js'
@@ -12,7 +12,7 @@ const CHOSEN = 200
 const NOTHING = { weight: 0, spell: () => '' }
 
 /** All places inside the objects of one shape, at one depth. */
-export class ObjectFrames {
+export class ObjectFrames implements ObjectHome {
   readonly shape: ObjectShape
   readonly program: Frames
   readonly names: ObjectNames
@@ -60,7 +60,7 @@ export class ObjectFrames {
   }
 
   /** How the object goes on behind a key that must come. */
-  get behind(): ObjectFrames | undefined {
+  get behind(): ObjectHome | undefined {
     return this.shape.behind && this.program.tail(this.shape.behind)
   }
 

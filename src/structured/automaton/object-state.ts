@@ -1,14 +1,12 @@
 import { fillingKeys, keyValue, type ObjectPlan, planObject } from '../values/object-plan.js'
 import { MOST_BYTES } from '../values/text-length.js'
 import type { Value } from '../values/value.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, type Frame, loosened } from './frame.js'
-import type { Frames } from './frames.js'
+import { type Bytes, type Cell, type Cells, type Frame, loosened } from './frame.js'
+import type { Frames, MembersPlace, ObjectHome } from './frames.js'
 import { keyBytes } from './key-bytes.js'
 import { DeclaredKeyFrame, type DeclaredKeys, type KeyCandidate } from './key-declared.js'
 import { ExtraKeyFrame } from './key-extra.js'
 import { MemberFrame } from './member.js'
-import type { ObjectFrames } from './object-home.js'
 import type { UsedKeys } from './used-keys.js'
 
 /** Letters that the search for an unused key tries anywhere, and more; see `freshKeys`. */
@@ -17,8 +15,8 @@ const LETTERS = 60
 const MOST_IN_THE_WAY = 1500
 
 /** Between two members of an object: what has come, and therefore what may. */
-export class ObjectState implements DeclaredKeys {
-  readonly home: ObjectFrames
+export class ObjectState implements DeclaredKeys, MembersPlace {
+  readonly home: ObjectHome
   readonly index: number
   readonly count: number
   readonly used: UsedKeys
@@ -28,7 +26,7 @@ export class ObjectState implements DeclaredKeys {
   readonly open: MemberFrame
   readonly after: MemberFrame
   readonly #beforeKey: MemberFrame
-  readonly extraFrames = new Map<string | number, ExtraKeyFrame | null>()
+  readonly extraFrames = new Map<string | number, Frame | null>()
   #anyExtra: boolean | undefined
   #filling: readonly Bytes[] | undefined
   #toldApart: readonly Bytes[] | undefined
@@ -37,7 +35,7 @@ export class ObjectState implements DeclaredKeys {
   #declared: readonly KeyCandidate[] | undefined
   #declaredKey: DeclaredKeyFrame | undefined
 
-  constructor(home: ObjectFrames, index: number, count: number, used: UsedKeys, pending: number, unresolved: boolean) {
+  constructor(home: ObjectHome, index: number, count: number, used: UsedKeys, pending: number, unresolved: boolean) {
     this.home = home
     this.index = index
     this.count = count
@@ -67,7 +65,7 @@ export class ObjectState implements DeclaredKeys {
   }
 
   /** The state once the unknown key is known. */
-  resolve(key: string): ObjectState {
+  resolve(key: string): MembersPlace {
     return this.home.state(this.index, this.count, this.used.with(key), this.pending, false)
   }
 
@@ -117,7 +115,7 @@ export class ObjectState implements DeclaredKeys {
     return program.layout.colon + value + this.#afterDeclared(index).after.spell()
   }
 
-  #afterDeclared(index: number): ObjectState {
+  #afterDeclared(index: number): MembersPlace {
     return this.home.state(index + 1, this.count + 1, this.used, this.pending, false)
   }
 
@@ -126,7 +124,7 @@ export class ObjectState implements DeclaredKeys {
     return this.#awaiting(this.afterExtra(pending), value, below)
   }
 
-  afterExtra(pending: number): ObjectState {
+  afterExtra(pending: number): MembersPlace {
     const { home } = this
     if (home.behind !== undefined) return home.behind.state(this.index, this.count + 1, this.used, 0, true)
     const owed = this.pending & ~pending
@@ -134,7 +132,7 @@ export class ObjectState implements DeclaredKeys {
     return home.state(home.shape.properties.length, this.count + 1, used, owed, pending === 0)
   }
 
-  #awaiting(next: ObjectState, value: Value, below: Cell): Cell {
+  #awaiting(next: MembersPlace, value: Value, below: Cell): Cell {
     const { program } = this.home
     const { breaks } = program
     const after = below.push(breaks.spaced(next.after))
@@ -165,7 +163,7 @@ export class ObjectState implements DeclaredKeys {
   }
 
   /** How the object goes on behind this key, which is not declared; undefined: one with which no plan goes on. */
-  behindKey(key: string | undefined): ObjectState {
+  behindKey(key: string | undefined): MembersPlace {
     if (this.planned.length === 0) return this.afterExtra(0)
     const used = key === undefined ? this.used : this.used.with(key)
     return this.home.state(this.home.shape.properties.length, this.count + 1, used, this.pending, false)
@@ -230,7 +228,7 @@ export class ObjectState implements DeclaredKeys {
   }
 
   /** Behind the declared keys, where another must come. */
-  get #sought(): ObjectState {
+  get #sought(): MembersPlace {
     const first = this.program.tail(this.home.shape.first!)
     return first.state(first.shape.properties.length, this.count, first.start.used, 0, false)
   }
@@ -271,7 +269,7 @@ export class ObjectState implements DeclaredKeys {
     return this.home.value(typeof member === 'number' ? shape.properties[member]!.value : keyValue(keys, member)!)
   }
 
-  #following(member: number | string): ObjectState {
+  #following(member: number | string): MembersPlace {
     const { home } = this
     const used = home.shape.min > this.count ? this.#assumed : this.used
     if (home.behind !== undefined) return this.afterExtra(0)

@@ -1,8 +1,7 @@
 import { NONE_PASS } from '../automata/kinds.js'
 import { encoded } from '../values/text-length.js'
-import type { Cell, Cells } from './cell.js'
 import type { ContentFrame, Passing } from './content.js'
-import { type Bytes, Frame, IN_STRING } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame, IN_STRING } from './frame.js'
 
 /** Between two characters of a text: bytes become code points here, as UTF-8 has them. */
 export abstract class ScalarFrame extends Frame {

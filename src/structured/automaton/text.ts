@@ -2,10 +2,9 @@ import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '.
 import type { TextAutomaton } from '../automata/types.js'
 import { Kept, made } from '../kept.js'
 import { encoded, IN_JSON, longestText } from '../values/text-length.js'
-import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { FewWays, Passing } from './content.js'
-import type { Bytes } from './frame.js'
+import type { Bytes, Cell, Cells } from './frame.js'
 
 /** Places kept of one language; a counter of lengths may have a million. */
 const KEPT = 4000

@@ -1,5 +1,4 @@
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame, LOOSE } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame, LOOSE } from './frame.js'
 
 /** Symbols from here on are not bytes but tokens that stand for no text. */
 export const FIRST_TOKEN = 0x100

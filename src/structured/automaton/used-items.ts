@@ -1,6 +1,5 @@
 import { Kept, made } from '../kept.js'
-import type { Cell } from './cell.js'
-import type { Bytes, Frame } from './frame.js'
+import type { Bytes, Cell, Frame } from './frame.js'
 import type { Machine, State } from './machine.js'
 
 /** Sets of items that are kept of one array: each document brings its own. */

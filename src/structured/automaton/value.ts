@@ -1,6 +1,5 @@
 import type { Value } from '../values/value.js'
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 import type { Frames, WeighedFrame } from './frames.js'
 import { NUMBER_BYTES } from './number.js'
 

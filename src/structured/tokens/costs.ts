@@ -1,5 +1,4 @@
-import type { Cell } from '../automaton/cell.js'
-import { LOOSE } from '../automaton/frame.js'
+import { type Cell, LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
 import { ENTRY_BYTES } from '../kept.js'
 import type { Trie } from './trie.js'

@@ -1,7 +1,6 @@
 import { KIND } from '../automata/kinds.js'
-import type { Cell } from '../automaton/cell.js'
 import type { Passing } from '../automaton/content.js'
-import { FREE_TEXT, type Frame } from '../automaton/frame.js'
+import { type Cell, FREE_TEXT, type Frame } from '../automaton/frame.js'
 import type { Machine, State } from '../automaton/machine.js'
 import type { TokenCosts } from './costs.js'
 import type { Found } from './found.js'

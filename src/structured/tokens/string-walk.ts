@@ -1,7 +1,7 @@
 import { KIND } from '../automata/kinds.js'
-import type { Cell } from '../automaton/cell.js'
 import { CharacterFrame } from '../automaton/characters.js'
 import type { ContentFrame } from '../automaton/content.js'
+import type { Cell } from '../automaton/frame.js'
 import type { ClosersFound } from './closers.js'
 import type { TokenCosts } from './costs.js'
 import type { Found } from './found.js'
