@@ -194,6 +194,11 @@ export function endpointsContract(reach: () => Reach): void {
       expect(results).toMatchObject([{ index: 2 }, { index: 1 }])
       await refused('/rerank', { query: 'b', documents: [] }, 'documents')
     },
+    'POST /v2/rerank': async () => {
+      const { results } = await post('/v2/rerank', { query: 'b', documents: ['a', 'ab', 'bbb'], top_n: 2 })
+      expect(results).toMatchObject([{ index: 2 }, { index: 1 }])
+      await refused('/v2/rerank', { query: 'b', documents: [] }, 'documents')
+    },
     'POST /decisions': async () => {
       const choice = { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: false }] }
       const { answers } = await post('/decisions', { input: 'b', questions: [choice] })
@@ -300,6 +305,14 @@ export function endpointsContract(reach: () => Reach): void {
     'GET /health': async () => {
       const answer = await reach().fetch(`${EVERY}/health`)
       expect([answer.status, json(answer)]).toEqual([200, { status: 'ok' }])
+    },
+    'GET /ping': async () => {
+      const answer = await reach().fetch(`${EVERY}/ping`)
+      expect([answer.status, json(answer)]).toEqual([200, { status: 'ok' }])
+    },
+    'GET /version': async () => {
+      const answer = await reach().fetch(`${EVERY}/version`)
+      expect([answer.status, json(answer)]).toEqual([200, { version: expect.any(String) }])
     },
     'POST /messages': async () => {
       const asked = { messages: USER, max_tokens: 99 }
