@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { filesBelow } from '../../apps/playground/page/drops.js'
 import { schemaOf } from '../../apps/playground/page/schema-fields.js'
 import { csvOf, harmless, parseCsv } from '../../apps/playground/page/table/csv.js'
 import { draftRequest, fieldsFromAnswer, fieldsFromWords } from '../../apps/playground/page/table/draft-schema.js'
@@ -12,6 +13,41 @@ const drafted = (sentence: string) =>
   fieldsFromWords(sentence)
     .map(({ name, kind, options }) => `${name} ${kind}${options === '' ? '' : ` (${options})`}`)
     .join('; ')
+
+describe('a folder that is dropped', () => {
+  const file = (name: string): FileSystemEntry =>
+    ({
+      name,
+      isFile: true,
+      isDirectory: false,
+      file: (take: (file: File) => void) => take(new File([name], name)),
+    }) as never
+  /** As browsers have it: a hundred at a time. */
+  const folder = (name: string, within: readonly FileSystemEntry[]): FileSystemEntry =>
+    ({
+      name,
+      isFile: false,
+      isDirectory: true,
+      createReader: () => {
+        let at = 0
+        return {
+          readEntries: (take: (entries: readonly FileSystemEntry[]) => void) => {
+            at += 100
+            take(within.slice(at - 100, at))
+          },
+        }
+      },
+    }) as never
+
+  it('is all that is in it, however deep and however much, by name, without what is hidden', async () => {
+    const many = Array.from({ length: 250 }, (_, i) => file(`${250 - i}.txt`))
+    const dropped = [
+      folder('mails', [folder('old', many), file('.DS_Store'), file('a.txt'), folder('.git', [file('x')])]),
+    ]
+    const names = (await filesBelow(dropped)).map(({ name }) => name)
+    expect(names).toEqual(['a.txt', ...Array.from({ length: 250 }, (_, i) => `${i + 1}.txt`)])
+  })
+})
 
 describe('columns from a sentence', () => {
   it.each([

@@ -29,7 +29,35 @@ function listen(): void {
     if (!carries(event)) return
     event.preventDefault()
     mark(-Number.MAX_SAFE_INTEGER)
+    const give = (files: readonly File[]) => files.length > 0 && takers.some((take) => take(files))
+    // Both are there only as long as the event is.
     const files = [...(event.dataTransfer?.files ?? [])]
-    if (files.length > 0) takers.some((take) => take(files))
+    const entries = [...(event.dataTransfer?.items ?? [])].flatMap((item) => item.webkitGetAsEntry?.() ?? [])
+    if (entries.some(({ isDirectory }) => isDirectory)) void filesBelow(entries).then(give)
+    else give(files)
   })
+}
+
+/** Of folders all that is in them, however deep, by name; what systems hide there is nobody's text. */
+export async function filesBelow(entries: readonly FileSystemEntry[]): Promise<File[]> {
+  const shown = entries.filter(({ name }) => !name.startsWith('.'))
+  const sorted = shown.toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+  const files = sorted.map(async (entry) => {
+    if (isFolder(entry)) return filesBelow(await entriesOf(entry))
+    return [await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject))]
+  })
+  return (await Promise.all(files)).flat()
+}
+
+const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory
+
+/** A reader gives some at a time, and none at the end. */
+async function entriesOf(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+  const reader = folder.createReader()
+  const all: FileSystemEntry[] = []
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
+    if (some.length === 0) return all
+    all.push(...some)
+  }
 }

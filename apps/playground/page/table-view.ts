@@ -218,8 +218,11 @@ export class TableView {
       chooser.value = ''
     })
     takeDrops((files) => {
-      if (byId('table', HTMLElement).hidden || this.#filling || !files.every(isTextFile)) return false
-      void take(files)
+      const texts = files.filter(isTextFile)
+      // A model is somebody else's; pictures and the like lie in folders beside texts.
+      const isOurs = texts.length > 0 && !files.some(({ name }) => /\.gguf$/i.test(name))
+      if (byId('table', HTMLElement).hidden || this.#filling || !isOurs) return false
+      void take(texts)
       return true
     })
   }
