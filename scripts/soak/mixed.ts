@@ -283,13 +283,13 @@ const KINDS: readonly Kind[] = [
     tokens: readOnly,
     ask: (random) => ({ path: '/embeddings', body: { model: EMBEDS, input: ['w300 w301', `w${302 + random(50)}`] } }),
   },
-  {
-    endpoint: '/rerank',
-    ask: (random) => ({
-      path: '/rerank',
+  ...['/rerank', '/v2/rerank'].map((path) => ({
+    endpoint: path,
+    ask: (random: (below: number) => number) => ({
+      path,
       body: { model: RANKS, query: 'w300', documents: ['w301 w302', `w${303 + random(50)}`] },
     }),
-  },
+  })),
   {
     endpoint: '/tokenize',
     ask: (random) => ({ path: '/tokenize', body: { model: model(random), prompt: words(random) } }),
@@ -337,7 +337,7 @@ const KINDS: readonly Kind[] = [
     endpoint: '/organization/usage/completions',
     ask: () => ({ path: '/organization/usage/completions?start_time=0' }),
   },
-  { endpoint: '/health', ask: () => ({ path: '/health' }) },
+  ...['/health', '/ping', '/version'].map((path) => ({ endpoint: path, ask: () => ({ path }) })),
 ]
 
 export async function mixed(count: number, seed: number, collectGarbage: () => void): Promise<string[]> {
