@@ -1,4 +1,3 @@
-import { made } from '../kept.js'
 import { type Context, ignoresSiblings, refusal } from '../schema/context.js'
 import type { Site } from '../schema/document.js'
 import { ANNOTATIONS } from './annotations.js'
@@ -9,13 +8,14 @@ import { KEYWORDS, WORDS } from './table.js'
 const ORDER = new Map(KEYWORDS.map((keyword, i) => [keyword, i]))
 const REFERENCE = WORDS.get('$ref')!.keyword
 
-/** Of each compilation, what each place says. */
-const all = new WeakMap<Context, Map<Site, readonly Reading[]>>()
-
 /** What a schema says, keyword by keyword, each read once. Words that nobody knows are refused or let pass here. */
 export function readingsOf(context: Context, site: Site, schema: Keyworded): readonly Reading[] {
-  const known = made(all, context, () => new Map<Site, readonly Reading[]>())
-  return made(known, site, () => read(context, site, schema))
+  let readings = context.readings.get(site) as readonly Reading[] | undefined
+  if (readings === undefined) {
+    readings = read(context, site, schema)
+    context.readings.set(site, readings)
+  }
+  return readings
 }
 
 function read(context: Context, site: Site, schema: Keyworded): readonly Reading[] {

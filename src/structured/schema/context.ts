@@ -27,6 +27,8 @@ export class Context {
   readonly quotes: Quotes | undefined
   /** By source: each is paid for once, whatever was compiled before this document. */
   readonly patterns = new Map<string, TextAutomaton>()
+  /** What each place says, for `keywords/reading.ts` to read once. */
+  readonly readings = new Map<Site, readonly object[]>()
   readonly #atoms = new Map<number, Atom>()
   readonly #types = new Map<string, Site>()
 
