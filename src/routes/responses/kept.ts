@@ -45,9 +45,14 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
   const previous = response.previous_response_id
   const turns = previous === null ? [] : turnsBefore(service, exchange, exchange.request.signal, previous)
   if (asked.order === 'asc') {
-    const before: (readonly StoredItem[])[] = []
-    for await (const turn of turns) before.push(turn)
-    return jsonAnswer(page([...before.reverse().flat(), ...input], asked))
+    // They are found from the last to the first, and of those behind no more are held than a page has.
+    let items: readonly StoredItem[] = input
+    const isThere = () => items.some(({ id }) => id === asked.after)
+    for await (const turn of isThere() ? [] : turns) {
+      items = [...turn, ...items.slice(0, asked.limit + 1)]
+      if (isThere()) break
+    }
+    return jsonAnswer(page(items, asked))
   }
   // The latest come first: as a rule nobody asks for what is far back.
   const items = input.toReversed()
