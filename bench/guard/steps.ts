@@ -156,7 +156,7 @@ class Asked {
 }
 
 /** Without making up what nobody reads. */
-function ofZeros(weights: WeightSource): WeightSource {
+export function ofZeros(weights: WeightSource): WeightSource {
   let zeros = new Uint8Array(0)
   return {
     ...weights,

@@ -10,6 +10,8 @@ export interface GpuCounts {
    */
   barriers: number
   submits: number
+  /** Times that it has nothing to do until the host has read something back. */
+  stalls: number
   /** Bytes that the host writes into buffers that are there. */
   written: number
   /** Bytes that come back. */
@@ -22,8 +24,21 @@ export interface GpuCounts {
 
 const READ_BACK = 0x1
 
+/** How long things would take, in milliseconds, on a clock of its own: no machine's load shows in it. */
+export interface Pretended {
+  readonly dispatch: number
+  /** From the end of what was submitted to the host's hearing of it. */
+  readonly roundTrip: number
+}
+
 export class StillGpu {
   readonly device: GPUDevice
+  /** The host's time, which whoever pretends to compute something there moves on. */
+  now = 0
+  pretended: Pretended = { dispatch: 0, roundTrip: 0 }
+  #busyUntil = 0
+  #recorded = 0
+  #submitted = 0
   #counts = nothing()
   /** What the next dispatch may not touch without waiting. */
   readonly #readSince = new Set<object>()
@@ -58,12 +73,16 @@ export class StillGpu {
       queue: {
         submit: () => {
           this.#counts.submits++
+          this.#submitted++
+          this.#busyUntil = Math.max(this.now, this.#busyUntil) + this.#recorded * this.pretended.dispatch
+          this.#recorded = 0
           // Submits run one after the other.
           this.#wait()
         },
         writeBuffer: (_to: object, _at: number, data: ArrayBufferView) => {
           this.#counts.written += data.byteLength
         },
+        // Nobody goes on with it.
         onSubmittedWorkDone: async () => {},
       },
       createBuffer: (descriptor: GPUBufferDescriptor) => this.#makeBuffer(descriptor),
@@ -104,6 +123,12 @@ export class StillGpu {
       },
       mapAsync: async () => {
         this.#counts.read += size
+        const before = this.#submitted
+        const done = this.#busyUntil
+        // By then the host has asked for all that it can ask for without waiting.
+        await new Promise((resolve) => setImmediate(resolve))
+        if (this.#submitted === before) this.#counts.stalls++
+        this.now = Math.max(this.now, done + this.pretended.roundTrip)
       },
       unmap() {},
       destroy() {},
@@ -125,6 +150,7 @@ export class StillGpu {
       },
       dispatchWorkgroups: (x: number, y = 1, z = 1) => {
         this.#counts.dispatches++
+        this.#recorded++
         this.#counts.workgroups += x * y * z
         this.#kernels.push(pipeline.label ?? '')
         const [reads, writes]: [object[], object[]] = [[], []]
@@ -161,6 +187,7 @@ const nothing = (): GpuCounts => ({
   workgroups: 0,
   barriers: 0,
   submits: 0,
+  stalls: 0,
   written: 0,
   read: 0,
   bindGroups: 0,

@@ -37,9 +37,18 @@ export interface TokenModel {
    * `steps` results per sequence, in order. Absent: the model reads every token back.
    */
   run?(batch: readonly StepInput[], steps: number): AsyncIterable<readonly Sampled[]>
+  /**
+   * As `step`, then on and on, where how a token is drawn hangs on the one before: the pass that reads a token begins
+   * while it is on its way back, and each `next` says how the tokens are drawn that come of it. Ends by itself where it
+   * can go no further; what was begun and not drawn from never happened. Absent: nothing is gained by it.
+   */
+  follow?(batch: readonly StepInput[]): Following
   /** Frees weights, caches and device memory. Every later call fails. */
   close(): Promise<void>
 }
+
+/** The tokens of one step after the other; what it is given is how those of the next are drawn. */
+export type Following = AsyncGenerator<readonly Sampled[], void, readonly SampleSettings[]>
 
 export interface Sequence {
   /**

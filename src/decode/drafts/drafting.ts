@@ -18,8 +18,11 @@ const MOST_ROWS = 16
 export interface DraftedStep {
   /** Of each lane, in their order. */
   readonly guesses: readonly (Drafted | undefined)[]
-  /** To be told what came of it: how many tokens were fed and stayed, and the time it took. */
-  took(tokens: number, time: number): void
+  /** How many guesses an answer may have in these steps, of which so many are to come. */
+  readonly most: number
+  readonly steps: number
+  /** To be told what came of it: how many tokens were fed and stayed, the time it took, and how many steps it was. */
+  took(tokens: number, time: number, steps: number): void
 }
 
 interface Trial {
@@ -69,12 +72,12 @@ export class Drafting {
       }
       return drafted
     })
-    const took = (tokens: number, time: number) => {
-      trial.steps++
+    const took = (tokens: number, time: number, steps: number) => {
+      trial.steps += steps
       trial.tokens += tokens
       trial.time += time
     }
-    return { guesses, took }
+    return { guesses, most, steps: STEPS - trial.steps, took }
   }
 
   /** The choice that is being tried; a new one where it has had its steps, or there are more answers or fewer. */

@@ -148,6 +148,25 @@ export function draftedInput({ slot, count }: Row, { tokens, draws }: Drafted): 
   }
 }
 
+/** How the next token of each is drawn; undefined where one cannot say, which ends it. */
+export function settingsOf(rows: readonly Row[]): SampleSettings[] | undefined {
+  const all: SampleSettings[] = []
+  for (const { slot } of rows) {
+    const settings = nextOf(slot)
+    if (settings) all.push(settings)
+  }
+  return all.length === rows.length ? all : undefined
+}
+
+function nextOf({ lane }: Slot): SampleSettings | undefined {
+  try {
+    return at('mask', lane.request ?? '', () => lane.settings())
+  } catch (error) {
+    lane.fail(error)
+    return undefined
+  }
+}
+
 /** A row as the model takes it; undefined if the lane cannot say how to go on, which ends it. */
 export function inputOf(row: Row): StepInput | undefined {
   const { slot, count } = row
@@ -161,10 +180,6 @@ export function inputOf(row: Row): StepInput | undefined {
     return { sequence, tokens, sample, ...(drafts.length > 0 && { drafts }) }
   }
   if (from + count < lane.tokens.length) return { sequence, tokens }
-  try {
-    return { sequence, tokens, sample: at('mask', lane.request ?? '', () => lane.settings()) }
-  } catch (error) {
-    lane.fail(error)
-    return undefined
-  }
+  const sample = nextOf(slot)
+  return sample && { sequence, tokens, sample }
 }

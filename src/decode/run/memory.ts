@@ -7,6 +7,9 @@ import type { Slot } from './slot.js'
 /** Finished sequences that are kept; room is what really limits them. */
 const ENTRIES = 32
 
+/** Steps in a row for which kept sequences give way. */
+const FEW = 4
+
 /** The model's cache as the scheduler uses it: sequences with a prefix already in them, and room for more. */
 export class Memory {
   readonly #model: TokenModel
@@ -57,6 +60,16 @@ export class Memory {
   /** Makes room for a step, and for `more` tokens of each of its rows. */
   roomFor(rows: readonly Row[], more = 0): boolean {
     return this.makeRoom(rows.reduce((sum, { slot, count }) => sum + this.cost(slot.sequence, count + more), 0))
+  }
+
+  /** How many steps there is room for, up to so many; nothing that is kept has to go for more than a few. */
+  stepsFor(rows: readonly Row[], most: number): number {
+    const few = Math.min(most, FEW)
+    for (let steps = most; steps > few; steps >>= 1) {
+      const needed = rows.reduce((sum, { slot, count }) => sum + this.cost(slot.sequence, count + steps - 1), 0)
+      if (needed <= this.#model.freeTokens) return steps
+    }
+    return few > 1 && this.roomFor(rows, few - 1) ? few : 1
   }
 
   /** What appending to a sequence takes from `freeTokens`, in whole pages. */

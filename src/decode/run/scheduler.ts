@@ -6,7 +6,8 @@ import { type DraftedStep, Drafting } from '../drafts/drafting.js'
 import type { Drafted } from '../drafts/foresee.js'
 import type { DraftMode } from '../drafts/mode.js'
 import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
-import { compose, draftedInput, inputOf, type Row, stepsAhead, stepsToRead } from './batch.js'
+import { Ahead } from './ahead.js'
+import { compose, draftedInput, inputOf, type Row, settingsOf, stepsAhead, stepsToRead } from './batch.js'
 import { modelFailed, notNumbers, quietly } from './failure.js'
 import { inLine, MAY_BE_PASSED, needsLittle } from './line.js'
 import { Memory } from './memory.js'
@@ -23,6 +24,7 @@ export class Scheduler {
   readonly #ahead: number
   /** Undefined: the model draws one token of an answer a step. */
   readonly #drafting: Drafting | undefined
+  readonly #begun = new Ahead()
   #waiting: Slot[] = []
   #running: Slot[] = []
   #work: Promise<void> | undefined
@@ -301,9 +303,12 @@ export class Scheduler {
     for (const { slot } of taking) slot.stepped = this.#steps
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
     const ahead = alone ? Math.min(stepsAhead(taking, this.#ahead), ...taking.map(({ slot }) => roomLeft(slot))) : 1
-    const steps = this.#memory.roomFor(taking, ahead - 1) ? ahead : 1
+    const steps = this.#memory.stepsFor(taking, ahead)
+    let taken = 1
     if (steps > 1) await this.#runAhead(inputs, taking, steps)
-    else {
+    else if (alone && !drafted?.most && this.#mayFollow(taking, inputs)) {
+      taken = await this.#follow(inputs, taking, drafted?.steps ?? Number.POSITIVE_INFINITY)
+    } else {
       const results = await this.#model.step(inputs)
       taking.forEach(({ slot }, i) => {
         const sampled = results[i]
@@ -313,7 +318,7 @@ export class Scheduler {
     this.#stepping = false
     for (const { slot } of taking) sync(slot)
     // With masks and with what is written of it: guesses take their part of these.
-    drafted?.took(heldBy(rows) - before, performance.now() - begun)
+    drafted?.took(heldBy(rows) - before, performance.now() - begun, taken)
   }
 
   #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {
@@ -373,9 +378,49 @@ export class Scheduler {
       rows.forEach(({ slot }, i) => {
         this.#take(slot, results[i]!)
       })
-      const stop = rows.some(({ slot }) => slot.cancelled || slot.lane.finished || !slot.lane.foreseeable)
+      const stop = rows.some(({ slot }) => isOver(slot) || !slot.lane.foreseeable)
       if (stop || this.#waiting.length > 0 || this.#failure !== undefined) break
+      await breathe()
     }
+  }
+
+  /** Whether the pass that reads what is drawn now may begin before it is known. */
+  #mayFollow(rows: readonly Row[], inputs: readonly StepInput[]): boolean {
+    const free = rows.every(({ slot: { lane, sequence, drafted } }, i) => {
+      const { sample, drafts } = inputs[i]!
+      const plain = sample && !drafts && !drafted && !lane.scores && !lane.pieces && lane.reads === undefined
+      return plain && lane.remaining > 1 && canBeCut(sequence!)
+    })
+    return this.#model.follow !== undefined && free && this.#memory.roomFor(rows, 1) && this.#begun.pays()
+  }
+
+  /** `most` steps; gives back how many it took. */
+  async #follow(inputs: readonly StepInput[], rows: readonly Row[], most: number): Promise<number> {
+    let steps = 0
+    const tokens = this.#model.follow!(inputs)
+    try {
+      let step = await tokens.next()
+      while (!step.done) {
+        const sampled = step.value
+        const [{ slot: first }] = rows as [Row]
+        const begun = first.sequence!.length > first.lane.tokens.length
+        rows.forEach(({ slot }, i) => {
+          this.#take(slot, sampled[i]!)
+        })
+        const on = rows.every(({ slot }, i) => !isOver(slot) && goesOn(slot, sampled[i]!.token))
+        if (begun) this.#begun.came(on)
+        steps++
+        if (!on || steps === most || this.#waiting.length > 0 || this.#failure !== undefined) break
+        await breathe()
+        if (rows.some(({ slot }) => isOver(slot))) break
+        const settings = settingsOf(rows)
+        if (!settings) break
+        step = await tokens.next(settings)
+      }
+    } finally {
+      await tokens.return()
+    }
+    return steps
   }
 
   #dropAll(): void {
@@ -404,6 +449,16 @@ const MOST_GUESSED = 64
 /** Tokens that a slot may still come to have without outgrowing its sequence, and one at least. */
 const roomLeft = ({ sequence, lane }: Slot): number =>
   Math.max(1, (sequence?.lengths?.[1] ?? Number.POSITIVE_INFINITY) - lane.tokens.length)
+
+const isOver = ({ cancelled, lane }: Slot): boolean => cancelled || lane.finished || lane.paused
+
+/** Whether the cache holds all that a lane has, the token that was drawn last and nothing behind it; it is then told so. */
+function goesOn({ lane, sequence }: Slot, token: number): boolean {
+  const { tokens, kept } = lane
+  const all = tokens.length === sequence!.length && kept === tokens.length - 1 && tokens.at(-1) === token
+  if (all) lane.settle()
+  return all
+}
 
 const canBeCut = (sequence: Sequence): boolean => {
   const { length } = sequence

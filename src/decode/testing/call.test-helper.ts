@@ -6,9 +6,9 @@ import { smallTokenizer } from './small-tokenizer.test-helper.js'
 
 export const smallText = new ChatText(smallTokenizer())
 
-export function setUp(options: Partial<RandomModelOptions> = {}, text = smallText) {
+export function setUp(options: Partial<RandomModelOptions> = {}, text = smallText, stepsAhead = 4) {
   const model = new RandomModel({ vocabSize: text.tokenizer.size, ...options })
-  return { model, text, decoder: new DecodeLoop(model, text, { stepsAhead: 4 }) }
+  return { model, text, decoder: new DecodeLoop(model, text, { stepsAhead }) }
 }
 
 export function call(part: Partial<ChatCall> = {}): ChatCall {

@@ -1,5 +1,5 @@
 import { drawKey, gumbel, mix, sampleRow } from '../../engines/webgpu/sampling.js'
-import type { Sampled, SampleSettings, Sequence, StepInput, TokenModel } from '../token-model.js'
+import type { Following, Sampled, SampleSettings, Sequence, StepInput, TokenModel } from '../token-model.js'
 
 export interface RandomModelOptions {
   readonly vocabSize: number
@@ -17,6 +17,8 @@ export interface RandomModelOptions {
   readonly before?: (batch: readonly StepInput[]) => Promise<void> | void
   /** Offers `run` too. */
   readonly ahead?: boolean
+  /** Offers `follow` too. */
+  readonly follows?: boolean
 }
 
 const PAGE = 16
@@ -39,6 +41,9 @@ export class RandomModel implements TokenModel {
   readonly fingerprint = 'fp_random'
   readonly steps: { readonly tokens: number; readonly sampled: boolean }[][] = []
   readonly run?: TokenModel['run']
+  readonly follow?: TokenModel['follow']
+  /** Passes that were begun before it was known how their tokens are drawn, and those of them that were of use. */
+  readonly begun = { all: 0, used: 0 }
   closed = false
   openSequences = 0
   freePages: number
@@ -54,6 +59,7 @@ export class RandomModel implements TokenModel {
     if (options.maxSamples !== undefined) this.maxSamples = options.maxSamples
     this.freePages = options.pages ?? 512
     if (options.ahead) this.run = (batch, steps) => this.#run(batch, steps)
+    if (options.follows) this.follow = (batch) => this.#follow(batch)
   }
 
   get freeTokens(): number {
@@ -111,6 +117,30 @@ export class RandomModel implements TokenModel {
     }
   }
 
+  async *#follow(batch: readonly StepInput[]): Following {
+    let results = (await this.step(batch)) as Sampled[]
+    const sequences = batch.map(({ sequence }) => sequence as RandomSequence)
+    for (;;) {
+      const room = sequences.length <= this.freePages
+      if (!room || sequences.some(({ length }) => length >= this.contextLength)) {
+        yield results
+        return
+      }
+      this.begun.all++
+      for (const [i, sequence] of sequences.entries()) sequence.append([results[i]!.token])
+      let drawn = false
+      try {
+        const settings = yield results
+        drawn = true
+        this.begun.used++
+        this.steps.push(settings.map(() => ({ tokens: 1, sampled: true })))
+        results = sequences.map(({ tokens }, i) => this.#sample(tokens, settings[i]!))
+      } finally {
+        if (!drawn) for (const sequence of sequences) if (!sequence.closed) sequence.truncate(sequence.length - 1)
+      }
+    }
+  }
+
   #sample(tokens: readonly number[], settings: SampleSettings): Sampled {
     const logits = new Float32Array(this.vocabSize)
     const sure = this.#options.next?.(tokens)
@@ -149,6 +179,10 @@ class RandomSequence implements Sequence {
 
   get length(): number {
     return this.tokens.length
+  }
+
+  get closed(): boolean {
+    return this.#closed
   }
 
   append(tokens: readonly number[]): void {

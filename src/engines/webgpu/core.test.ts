@@ -239,6 +239,55 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
     for (const sequence of [...a, ...b]) sequence.close()
   })
 
+  it('draws the same where each pass begins before its mask is made, and forgets what nobody drew from', async () => {
+    const { follow } = core
+    // What is drawn there is at hand at once.
+    if (device.info.kind === 'cpu') {
+      expect(follow).toBeUndefined()
+      return
+    }
+    const prompts = [text(31, 7), text(32, 12)]
+    // What may be drawn hangs on the token before.
+    const drawnAfter = (token: number, index: number): SampleSettings => {
+      const mask = new Uint32Array(3)
+      for (let id = 0; id < 85; id++) if ((id + token) % 3 !== 0) mask[id >>> 5]! |= 1 << (id & 31)
+      return { ...DRAWN, index, mask, presencePenalty: 0.3, counts: new Map([[token, 2]]) }
+    }
+    const a = prompts.map(() => core.open())
+    const stepped: Sampled[][] = []
+    let inputs = prompts
+    for (let i = 0; i < 4; i++) {
+      const batch = inputs.map((tokens, k) => ({ sequence: a[k]!, tokens, sample: drawnAfter(tokens.at(-1)!, i) }))
+      const drawn = (await core.step(batch)) as Sampled[]
+      stepped.push(drawn)
+      inputs = drawn.map(({ token }) => [token])
+    }
+    const free = core.freeTokens
+    const b = prompts.map(() => core.open())
+    const tokens = follow!(
+      prompts.map((each, k) => ({ sequence: b[k]!, tokens: each, sample: drawnAfter(each.at(-1)!, 0) })),
+    )
+    const followed: (readonly Sampled[])[] = []
+    let step = await tokens.next()
+    while (!step.done) {
+      const drawn = step.value
+      followed.push(drawn)
+      // A token more than was drawn from is there already.
+      expect(b.map(({ length }, k) => length - prompts[k]!.length)).toEqual(prompts.map(() => followed.length))
+      if (followed.length === 4) break
+      step = await tokens.next(drawn.map(({ token }) => drawnAfter(token, followed.length)))
+    }
+    await tokens.return()
+    expect(followed).toEqual(stepped)
+    expect(b.map(({ length }) => length)).toEqual(a.map(({ length }) => length))
+    const next = { ...DRAWN, index: 4 }
+    const last = [stepped[3]![0]!.token]
+    expect(await sampleAfter(b[0]!, last, next)).toEqual(await sampleAfter(a[0]!, last, next))
+    for (const sequence of b) sequence.close()
+    expect(core.freeTokens).toBe(free)
+    for (const sequence of a) sequence.close()
+  })
+
   it('counts penalised tokens while it runs', async () => {
     const { sequence } = await fresh(text(12, 5))
     const sample = { ...DRAWN, temperature: 0, presencePenalty: 0, frequencyPenalty: 1000 }

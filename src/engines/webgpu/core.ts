@@ -1,8 +1,9 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
-import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
+import type { Following, Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
 import { tooLong } from '../../decode/too-long.js'
 import { type Device, PAGE, type Sampler } from './contract.js'
 import type { Decoder } from './model/decoder.js'
+import { follow } from './model/follow.js'
 import type { SequenceMemory } from './model/kept.js'
 import { cacheFull, PagePool } from './model/pages.js'
 import { planPasses } from './model/passes.js'
@@ -42,6 +43,8 @@ export class Core implements TokenModel {
   readonly maxChunk: number
   readonly pageTokens = PAGE
   readonly fingerprint: string
+  /** On a GPU, where what is drawn takes a while to come back, and rows of one token are read alike in every pass. */
+  readonly follow: ((batch: readonly StepInput[]) => Following) | undefined
   readonly #parts: CoreParts
   readonly #pools: SequencePools
   readonly #slots: Slots
@@ -62,6 +65,8 @@ export class Core implements TokenModel {
       border: parts.decoder.border,
     }
     this.#slots = new Slots(parts.sampler.shape.slots)
+    const waits = parts.device.info.kind === 'webgpu' && this.rowLength === undefined && !parts.decoder.needsTokens
+    this.follow = waits ? (batch) => this.#follow(batch) : undefined
   }
 
   get rowLength(): number | undefined {
@@ -148,6 +153,41 @@ export class Core implements TokenModel {
     } finally {
       this.#slots.give(slots)
     }
+  }
+
+  async *#follow(batch: readonly StepInput[]): Following {
+    this.#check(batch, 0)
+    if (batch.some(({ sample, drafts }) => !sample || drafts)) {
+      throw new TypeError('`follow` samples the last token of every sequence of its batch, and no others.')
+    }
+    const passes = this.#plan(batch)
+    if (passes.length > 1) {
+      yield (await this.step(batch)) as Sampled[]
+      return
+    }
+    const slots = this.#slots.take(batch.length)
+    try {
+      this.#hold(batch)
+      yield* follow(this.#parts, batch, passes[0]!, slots, () => {
+        if (!this.#roomForOne(batch)) return false
+        this.#hold(batch)
+        return true
+      })
+    } finally {
+      this.#slots.give(slots)
+    }
+  }
+
+  /** Whether each sequence may have one token more. */
+  #roomForOne(batch: readonly StepInput[]): boolean {
+    let pages = 0
+    for (const each of batch) {
+      const sequence = each.sequence as PagedSequence
+      const [, most = this.contextLength] = sequence.lengths ?? []
+      if (this.#closed || sequence.closed || sequence.length >= Math.min(most, this.contextLength)) return false
+      pages += sequence.needs(1)
+    }
+    return pages <= this.#pools.pages.free
   }
 
   async *#runStepwise(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {

@@ -17,7 +17,8 @@ import { type LoadPlan, planModel } from './model/plan-model.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
 import type { OpenedRepository } from './surroundings.js'
 
-const STEPS_AHEAD = 4
+/** On a GPU a text runs ahead of what was read back; it need not come to a stand for as long as nothing else asks. */
+const STEPS_AHEAD = 128
 
 /** A model on the device, ready to answer. */
 export interface LoadedModel {

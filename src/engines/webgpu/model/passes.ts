@@ -10,6 +10,8 @@ export interface PlannedSpan {
   readonly sample?: SampleSettings | undefined
   /** Of the tokens before the last. */
   readonly drafts?: readonly (SampleSettings | undefined)[] | undefined
+  /** Logits are made of its last token, from which a later pass draws. */
+  readonly logits?: true
   /** Place of the input in the step. */
   readonly input: number
 }

@@ -1,10 +1,11 @@
 /** Records and submits one pass over parts of sequences. */
-import { type Sampled, UNDRAWN } from '../../../decode/token-model.js'
-import type { Device, SampleRow, Sampler, Span } from '../contract.js'
+import { type Sampled, type SampleSettings, UNDRAWN } from '../../../decode/token-model.js'
+import { type Device, type SampleRow, type Sampler, type Span, slotToken } from '../contract.js'
 import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
 import type { Appended } from './page-list.js'
 import type { PlannedSpan } from './passes.js'
+import type { PagedSequence } from './sequence.js'
 import { sampleRow } from './settings.js'
 
 export interface PassParts {
@@ -55,7 +56,7 @@ export function submitSpans(
   const wanted: number[] = []
   let row = 0
   let drafted = 0
-  for (const { sequence, tokens, sample, drafts = [], input } of planned) {
+  for (const { sequence, tokens, sample, drafts = [], logits, input } of planned) {
     const position = sequence.length
     const { pages, windows, state } = sequence.append(tokens.length)
     changed.full.add(pages)
@@ -63,6 +64,7 @@ export function submitSpans(
     const windowPages = sequence.windows?.pages
     spans.push({ tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) })
     row += tokens.length
+    if (logits) wanted.push(row - 1)
     if (!sample) continue
     for (const [i, draft] of drafts.entries()) {
       if (!draft) continue
@@ -93,4 +95,25 @@ export function submitSpans(
       return { input, sampled: before ? { ...last, drafts: before } : last }
     })
   })
+}
+
+/** Draws from the logits of the pass before, of each of these sequences one row, in their order. */
+export async function submitDraws(
+  { device, decoder, sampler }: PassParts,
+  sequences: readonly PagedSequence[],
+  settings: readonly SampleSettings[],
+  slots: readonly number[],
+): Promise<readonly Sampled[]> {
+  const spans = sequences.map(({ length, pages }, i) => {
+    return { tokens: Int32Array.of(slotToken(slots[i]!)), position: length - 1, pages }
+  })
+  const pass = device.begin({ spans, sampler })
+  decoder.sample(
+    pass,
+    sampler,
+    settings.map((each, i) => sampleRow(each, slots[i]!)),
+  )
+  const drawn = await pass.submit()
+  for (const [i, { token }] of drawn.entries()) if (token === UNDRAWN) sequences[i]!.spoil()
+  return drawn
 }
