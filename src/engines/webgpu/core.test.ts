@@ -246,7 +246,7 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
       expect(follow).toBeUndefined()
       return
     }
-    const prompts = [text(31, 7), text(32, 12)]
+    const prompts = [text(31, 5), text(32, 2)]
     // What may be drawn hangs on the token before.
     const drawnAfter = (token: number, index: number): SampleSettings => {
       const mask = new Uint32Array(3)
