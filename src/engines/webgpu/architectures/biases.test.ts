@@ -25,7 +25,10 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   qwen3_5: ['mlp_bias'],
   qwen3_5_moe: ['mlp_bias'],
   granite4: ['mlp_bias'],
+  gpt_oss: ['mlp_bias'],
 }
+/** They are among its tensors anyway. */
+const HAS: Readonly<Record<string, readonly string[]>> = { gpt_oss: ['attention_bias'] }
 /** Granite 4 says it of Mamba's layers, of which none are run. */
 const IDLE: Readonly<Record<string, readonly string[]>> = { granite4: ['mamba_proj_bias'] }
 /** As configurations of other families call theirs. */
@@ -57,7 +60,8 @@ afterAll(() => device.destroy())
 
 describe.each(CASES)('$name', (of) => {
   const refused = REFUSED[of.name] ?? []
-  const applied = Object.keys(FIELDS).filter((field) => !refused.includes(field))
+  const idle = [...refused, ...(HAS[of.name] ?? [])]
+  const applied = Object.keys(FIELDS).filter((field) => !idle.includes(field))
 
   const adds = applied.length > 0 ? it : () => {}
   adds(`adds those of ${applied.join(' and ')}`, async () => {

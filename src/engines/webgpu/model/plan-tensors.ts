@@ -62,8 +62,9 @@ function planLayer(
   { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
   const { feedForward, normsBefore, normsAfter, parallel, scaled } = layer
-  // Queries may stand alone, where keys and values are those of another layer.
-  const isBiased = (role: Role) => layer.biased.some((one) => one === (role === 'query' ? 'qkv' : role))
+  // Queries may stand alone, where keys and values are those of another layer, or without values of their own.
+  const isBiased = (role: Role) =>
+    layer.biased.some((one) => one === (role === 'query' || role === 'queryKey' ? 'qkv' : role))
   const find: LayerTensors = {
     matrix(role, rows, columns) {
       const bias = finder.bias(role, rows, index, isBiased(role))
