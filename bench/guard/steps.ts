@@ -85,6 +85,11 @@ async function countModel(source: WeightSource, traits: GpuTraits, whole: boolea
     steps[`a step of 4 forced tokens after ${NEAR}`] = await asked.steps(1, NEAR, { mask }, 4)
     steps[`a greedy step after ${NEAR}`] = await asked.steps(1, NEAR, { temperature: 0 })
     steps[`8 steps without waiting, after ${NEAR}`] = await asked.ahead(NEAR, 8)
+    steps[`8 steps of strict JSON, each begun before its mask is made, after ${NEAR}`] = await asked.follow(
+      NEAR,
+      8,
+      mask,
+    )
   }
   await core.close()
   return { 'bytes on the device': made, 'kernels made ready': pipelines, ...steps }
@@ -105,8 +110,8 @@ class Asked {
     this.#gpu.take()
     await ask()
     const { counts } = this.#gpu.take()
-    const { dispatches, workgroups, barriers, submits, written, read, bindGroups, pipelines } = counts
-    return { dispatches, workgroups, barriers, submits, written, read, bindGroups, pipelines }
+    const { dispatches, workgroups, barriers, submits, stalls, written, read, bindGroups, pipelines } = counts
+    return { dispatches, workgroups, barriers, submits, stalls, written, read, bindGroups, pipelines }
   }
 
   async prompt(length: number): Promise<Counts> {
@@ -134,6 +139,20 @@ class Asked {
     const [sequence] = (await this.#opened(1, behind)) as [Sequence]
     const counts = await this.#second(async () => {
       for await (const _ of this.#core.run([{ sequence, tokens: [7], sample: SAMPLE }], steps));
+      sequence.truncate(behind)
+    })
+    sequence.close()
+    return counts
+  }
+
+  async follow(behind: number, steps: number, mask: Uint32Array): Promise<Counts> {
+    const [sequence] = (await this.#opened(1, behind)) as [Sequence]
+    const sample = { ...SAMPLE, mask }
+    const counts = await this.#second(async () => {
+      const tokens = this.#core.follow!([{ sequence, tokens: [7], sample }])
+      await tokens.next()
+      for (let i = 1; i < steps; i++) await tokens.next([{ ...sample, index: i }])
+      await tokens.return()
       sequence.truncate(behind)
     })
     sequence.close()
