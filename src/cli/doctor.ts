@@ -40,7 +40,7 @@ function runtime(version: string): Finding {
   const [major = 0] = process.versions.node.split('.').map(Number)
   return major >= 20
     ? { what: 'program', state: 'ok', says }
-    : { what: 'program', state: 'bad', says: `${says}: install Node 20 or newer` }
+    : { what: 'program', state: 'bad', says: `${says}: install Node 24 (20 and newer work too)` }
 }
 
 function memory(): Finding {
