@@ -25,17 +25,17 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 167_500,
-  './browser': 468_500,
-  './core': 398_000,
-  './webgpu': 398_000,
-  './webllm': 209_500,
-  './webllm/worker': 216_000,
-  './llama-cpp': 227_000,
-  './structured': 99_000,
-  './messages': 17_000,
-  './ollama': 22_500,
-  './service-worker': 10_000,
+  '.': 174_000,
+  './browser': 487_000,
+  './core': 412_000,
+  './webgpu': 412_000,
+  './webllm': 213_000,
+  './webllm/worker': 219_500,
+  './llama-cpp': 234_000,
+  './structured': 101_500,
+  './messages': 18_700,
+  './ollama': 24_500,
+  './service-worker': 10_700,
   './express': 7_000,
   './upstream': 10_500,
   './react': 6_200,
@@ -157,7 +157,7 @@ describe('the built package', () => {
   )
 
   it.each([
-    ["export { install } from './dist/service-worker.js'", 7000],
+    ["export { install } from './dist/service-worker.js'", 7700],
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
@@ -197,7 +197,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_350_000)
+    expect(packed.size).toBeLessThan(1_400_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
