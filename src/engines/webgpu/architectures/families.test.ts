@@ -276,7 +276,12 @@ describe('architectures on the CPU, from folders as transformers writes gpt-oss'
     const { weights: source } = await openRepository({ kind: 'folder', path }, options)
     const plain = weightsOf(gptOss)
     const inBlocks = (name: string) => type === 'MXFP4' && name.includes('.experts.') && name.endsWith('.weight')
-    const weights: Weights = (name) => (inBlocks(name) ? throughMxfp4(plain(name)) : plain(name))
+    const known = new Map<string, ReturnType<Weights>>()
+    const weights: Weights = (name) => {
+      const values = known.get(name) ?? (inBlocks(name) ? throughMxfp4(plain(name)) : plain(name))
+      known.set(name, values)
+      return values
+    }
     const { tokens, logprobs } = answerOf(gptOss, weights, COUNT)
     const core = await loadCore(device, source, { contextLength: 144 })
     const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
