@@ -111,6 +111,8 @@ async function listed(models: Models): Promise<void> {
           failureView(error, resolve),
         )
       })
+      // What was in the way is gone, and the page's shape stands there again; nobody presses twice.
+      byId('starting', HTMLElement).replaceChildren(el('p', { class: 'visually-hidden' }, 'Starting'))
     }
   }
 }
