@@ -22,7 +22,7 @@ async function expected(): Promise<number[]> {
   return values
 }
 
-const TYPES = ['iq4_nl', 'iq4_xs', 'q8_0']
+const TYPES = ['iq4_nl', 'iq4_xs', 'mxfp4', 'q8_0']
 
 /** Plain SIMD has nothing to choose from; else each type of 8 bits was tried, or has what was asked for. */
 function expectChosen(outcomes: readonly Outcome[]) {
