@@ -3,6 +3,7 @@ import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
 import { atOnce, type Slices } from '../platform/slices.js'
 import type { Vocabulary } from '../structured/index.js'
+import { type Channels, channelsOf } from './channels.js'
 import type { MadeForm } from './decide/made-form.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { conversationText } from './prompt/conversation.js'
@@ -46,6 +47,8 @@ const TURN_ENDS = [
   '<|endoftext|>',
   '<end_of_turn>',
   '<|end|>',
+  '<|return|>',
+  '<|call|>',
   // What a call's answer begins with: it is the caller's to give.
   '<start_function_response>',
   '<|tool_response>',
@@ -70,6 +73,8 @@ export class ChatText {
   readonly toolFormat: ToolFormat
   /** Absent: the model does not think. */
   readonly thoughtMarks: ThoughtMarks | undefined
+  /** Absent: an answer is one message. */
+  readonly channels: Channels | undefined
   /** How it is told of a gap; absent: it fills none. */
   readonly infill: ReturnType<typeof infillOf>
   /** Tokens that end an answer. */
@@ -90,6 +95,7 @@ export class ChatText {
     this.toolFormat = toolFormatOf(this.template.source, (text) => this.tokenizer.idOf(text) !== undefined)
     this.#habits = habitsOf(this.template, this.toolFormat)
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
+    this.channels = channelsOf(this.template.source)
     this.ends = endsOf(files, this.tokenizer)
     this.#controlling = this.#controls(specialTexts(files.tokenizerConfig))
     this.infill = infillOf(this.tokenizer)

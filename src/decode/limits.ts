@@ -1,5 +1,6 @@
 import type { ChatCall, OutputGrammar } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { headOf } from './channels.js'
 import type { ChatText } from './chat-text.js'
 import { mustHaveForm } from './thinking/plan.js'
 import { tooLong } from './too-long.js'
@@ -59,7 +60,9 @@ function shortestAnswer(call: ChatCall, text: ChatText): number {
   if (call.toolGrammar !== undefined && call.toolChoice !== 'auto' && call.toolChoice !== 'none') {
     return text.tokenizer.encodeMarker(text.toolFormat.open).length + least(text.toolFormat.grammar(call))
   }
-  return call.grammar === undefined ? 0 : least(call.grammar)
+  if (call.grammar === undefined) return 0
+  const head = text.channels && call.prompt === undefined ? headOf(text.channels) : ''
+  return text.tokenizer.encodeMarker(head).length + least(call.grammar)
 }
 
 function tooShort(limit: number, shortest: number): V1Error {

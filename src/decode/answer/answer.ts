@@ -1,6 +1,7 @@
 import type { Drafted, DraftRoom } from '../drafts/foresee.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
+import { ChannelStretch } from './channel-stretch.js'
 import { DocumentStretch } from './document-stretch.js'
 import { Dry } from './dry.js'
 import type { Lane } from './lane.js'
@@ -201,6 +202,8 @@ export class AnswerDecoder implements Lane, Writing {
         return new CallStretch(this, segment.written ?? '')
       case 'between':
         return new BetweenStretch(this)
+      case 'channel':
+        return new ChannelStretch(this, segment.again)
       case 'text':
         return new TextStretch(this, said)
     }

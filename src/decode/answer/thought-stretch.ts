@@ -26,7 +26,7 @@ export class ThoughtStretch implements Stretch {
     const { plan, log, out, stops, following } = this.#answer
     // It ends the answer, unless something must be said.
     if (stops.has(token) && following?.kind === 'text') this.#answer.end('stop', token)
-    else if (plan.text.ends.has(token)) this.#close()
+    else if (plan.text.ends.has(token) && token !== this.#thought.closing) this.#close()
     else {
       log.append([token])
       const { text, closed, rest } = this.#thought.push(token)

@@ -17,7 +17,7 @@ export class Thought {
   tokens = 0
   readonly #tokenizer: Tokenizer
   /** The mark, where it is a token of its own. */
-  readonly #closing: number | undefined
+  readonly closing: number | undefined
   readonly #text: TextOut
   #begun = false
   /** White space that is shown once more follows it. */
@@ -30,7 +30,7 @@ export class Thought {
     this.#lead = lead.trim()
     this.budget = budget
     this.#tokenizer = tokenizer
-    this.#closing = tokenizer.idOf(marks.close)
+    this.closing = tokenizer.idOf(marks.close)
     this.#text = new TextOut([marks.close])
   }
 
@@ -39,7 +39,7 @@ export class Thought {
   }
 
   push(token: number): ThoughtPiece {
-    if (token === this.#closing) return { text: this.end(), closed: true, rest: '' }
+    if (token === this.closing) return { text: this.end(), closed: true, rest: '' }
     this.tokens++
     const { text, found, rest } = this.#text.push(this.#tokenizer.bytes(token))
     return { text: this.say(text), closed: found !== undefined, rest }

@@ -1,4 +1,5 @@
 import { atOnce } from '../../platform/slices.js'
+import { headOf } from '../channels.js'
 import type { ChatText } from '../chat-text.js'
 import { sentinelFor } from '../prompt/guard.js'
 import { endsInThought } from '../thinking/marks.js'
@@ -50,7 +51,8 @@ export function partsAround(text: ChatText, system: string, state: string, asked
 }
 
 /** A thought that a template opens whatever it is told is closed; where it knows no switch, an empty one is written. */
-function closed({ thoughtMarks: marks }: ChatText, brief: string, thinking: () => string): string {
+function closed({ thoughtMarks: marks, channels }: ChatText, brief: string, thinking: () => string): string {
+  if (channels) return brief + headOf(channels)
   if (!marks) return brief
   if (endsInThought(brief, marks)) return `${brief.trimEnd()}\n\n${marks.close}${marks.gap}`
   return brief === thinking() ? `${brief}${marks.open}\n\n${marks.close}${marks.gap}` : brief

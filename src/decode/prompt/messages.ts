@@ -17,6 +17,7 @@ export interface TemplateMessage {
   /** What it thought, under the names that templates look for; they keep it or leave it out. */
   readonly reasoning_content?: string
   readonly reasoning?: string
+  readonly thinking?: string
   readonly name?: string
   readonly tool_call_id?: string
   /** What it means to do by its calls, in the templates that know this. */
@@ -149,6 +150,7 @@ function convert(
   const named = {
     ...(message.name !== undefined && { name: guard.protect(message.name, false) }),
     ...(message.role === 'assistant' && message.reasoning && thoughtOf(guard.protect(message.reasoning, false))),
+    ...thinkingOf(message, guard, format),
   }
   if (message.role !== 'assistant' || !message.toolCalls?.length) return { role: message.role, content, ...named }
   if (inWords && !format.native) {
@@ -170,6 +172,12 @@ function convert(
     function: guard.protectAll({ name: call.name, arguments: parsed(call.arguments) }),
   }))
   return { role: 'assistant', content, tool_calls: calls, ...named }
+}
+
+function thinkingOf(message: ChatMessage, guard: Guard, { thinking }: ToolFormat): Pick<TemplateMessage, 'thinking'> {
+  if (!thinking || message.role !== 'assistant' || !message.reasoning) return {}
+  const isBeside = message.toolCalls?.length && message.content !== ''
+  return isBeside ? {} : { thinking: guard.protect(message.reasoning, false) }
 }
 
 const thoughtOf = (text: string) => ({ reasoning_content: text, reasoning: text })

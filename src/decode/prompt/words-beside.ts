@@ -66,8 +66,8 @@ function inFront(text: string, words: readonly string[], format: ToolFormat, gua
 }
 
 /** What a call begins with, word by word: what opens it, or where nothing does, its own beginning. */
-export function beginningOf({ open, bare = '' }: ToolFormat): string[] {
-  return (open.trim() || bare.trim()).split(/\s+/)
+export function beginningOf({ open, bare = '', past = open }: ToolFormat): string[] {
+  return (past.trim() || bare.trim()).split(/\s+/)
 }
 
 const WORDS = ['words_beside_a_call', 'words_beside_another']
@@ -78,11 +78,12 @@ export function wordsPlaceOf(template: ChatTemplate, format: ToolFormat, guard: 
   if (!template.writesCalls) return 'content'
   const isMarked = format.native && format !== UNKNOWN && beginningOf(format).join('') !== ''
   // Where nothing opens a call, it is all of a turn.
-  const front: WordsPlace[] = !isMarked
-    ? ['apart']
-    : format.open.trim() === ''
-      ? ['apart', 'front']
-      : ['front', 'apart']
+  const front: WordsPlace[] =
+    !isMarked || format.past !== undefined
+      ? ['apart']
+      : format.open.trim() === ''
+        ? ['apart', 'front']
+        : ['front', 'apart']
   const places: readonly WordsPlace[] = ['content', 'plan', ...front]
   return places.find((place) => keeps(template, place, format, guard)) ?? 'content'
 }

@@ -6,6 +6,8 @@ export interface ThoughtMarks {
   readonly close: string
   /** What stands between the close and what is said. */
   readonly gap: string
+  /** Other families end whole messages by the close: what tells of thoughts is the open. */
+  readonly shared?: true
 }
 
 const FAMILIES: readonly ThoughtMarks[] = [
@@ -15,13 +17,17 @@ const FAMILIES: readonly ThoughtMarks[] = [
   { open: '[THINK]', close: '[/THINK]', gap: '' },
   // Gemma 4.
   { open: '<|channel>thought\n', close: '<channel|>', gap: '' },
+  // gpt-oss.
+  { open: '<|channel|>analysis<|message|>', close: '<|end|>', gap: '', shared: true },
 ]
 
 /** Those that the chat template or, where it leaves thoughts to the model, the tokenizer knows; undefined: it never thinks. */
 export function thoughtMarksOf(template: string, tokenizer: Tokenizer): ThoughtMarks | undefined {
+  const byClose = FAMILIES.filter(({ shared }) => !shared)
   return (
-    FAMILIES.find(({ open, close }) => template.includes(close) || template.includes(open.trimEnd())) ??
-    FAMILIES.find((marks) => /\b(enable_)?thinking\b/.test(template) && tokenizer.idOf(marks.close) !== undefined)
+    byClose.find(({ close }) => template.includes(close)) ??
+    FAMILIES.find(({ open }) => template.includes(open.trimEnd())) ??
+    byClose.find((marks) => /\b(enable_)?thinking\b/.test(template) && tokenizer.idOf(marks.close) !== undefined)
   )
 }
 

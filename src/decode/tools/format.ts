@@ -12,6 +12,8 @@ export interface ToolFormat {
   readonly token?: string
   /** Text before a call; without the space at its end, what to look for in an answer. */
   readonly open: string
+  /** What a call begins with where the template writes it, if that is not `open`. */
+  readonly past?: string
   /** Text after it. */
   readonly close: string
   /** Between the close of one call and the open of the next; undefined: no call has markers of its own. */
@@ -24,6 +26,8 @@ export interface ToolFormat {
   readonly marks?: readonly string[]
   /** The id of a call as the template takes it; absent: any. The same for a call and for its result. */
   callId?(id: string): string
+  /** The template takes thoughts as `thinking`, and beside a call only where nothing is said. */
+  readonly thinking?: boolean
   /** The template itself tells the model of the tools. */
   readonly native: boolean
   /** What the system message of a call with tools says where the caller has none: the words that the model was taught. */

@@ -1,5 +1,6 @@
 import type { ToolFormat } from './format.js'
 import { FUNCTION_GEMMA, GEMMA4 } from './gemma.js'
+import { HARMONY } from './harmony.js'
 import { HERMES, PLAIN, UNKNOWN } from './hermes.js'
 import { GRANITE, PHI4, PHI4_TAGS, XLAM } from './json-list.js'
 import { LLAMA } from './llama.js'
@@ -14,6 +15,7 @@ export const TOOL_FORMATS: readonly ToolFormat[] = [
   MISTRAL_ARGS,
   MISTRAL,
   QWEN_XML,
+  HARMONY,
   GEMMA4,
   FUNCTION_GEMMA,
   LFM2,

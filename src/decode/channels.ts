@@ -1,0 +1,31 @@
+/**
+ * How gpt-oss parts what it writes (harmony): each message of an answer begins with the name of its channel, by which one
+ * knows a thought from a call and both from what is said.
+ */
+export interface Channels {
+  readonly open: string
+  readonly close: string
+  /** The names of the channels. */
+  readonly thought: string
+  readonly said: string
+  readonly called: string
+  /** What stands before the head of one more message. */
+  readonly again: string
+}
+
+const HARMONY: Channels = {
+  open: '<|channel|>',
+  close: '<|message|>',
+  thought: 'analysis',
+  said: 'final',
+  called: 'commentary',
+  again: '<|start|>assistant',
+}
+
+/** Undefined: an answer is one message, and begins by itself. */
+export function channelsOf(template: string): Channels | undefined {
+  return template.includes(HARMONY.open) && template.includes(HARMONY.close) ? HARMONY : undefined
+}
+
+/** The head of the message that is what is said. */
+export const headOf = ({ open, said, close }: Channels): string => open + said + close

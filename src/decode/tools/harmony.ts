@@ -1,0 +1,32 @@
+import { callGrammar } from './call-grammar.js'
+import type { ToolFormat } from './format.js'
+import { readerOf, upTo } from './letters.js'
+
+const [CONSTRAIN, MESSAGE] = ['<|constrain|>', '<|message|>']
+
+/** gpt-oss: a message to a function, on a channel of its own; one an answer. */
+export const HARMONY: ToolFormat = {
+  name: 'harmony',
+  isOf: (template) => template.includes('<|channel|>') && template.includes(MESSAGE),
+  token: CONSTRAIN,
+  open: '<|channel|>commentary to=functions.',
+  past: 'to=functions.',
+  close: '<|call|>',
+  marks: [CONSTRAIN, MESSAGE],
+  native: true,
+  thinking: true,
+  grammar: callGrammar((tool, parameters) => ({
+    sequence: [`${tool} `, { token: CONSTRAIN }, 'json', { token: MESSAGE }, parameters.whole],
+  })),
+  spell: (name, json) => `${name} ${CONSTRAIN}json${MESSAGE}${json || '{}'}`,
+  form: `name ${CONSTRAIN}json${MESSAGE}{...}`,
+  reader: () =>
+    readerOf(function* (found) {
+      let name = ''
+      // In what was said earlier the channel stands behind the name.
+      for (let letter: string = yield; letter !== ' ' && letter !== '<'; letter = yield) name += letter
+      found.name(name)
+      yield* upTo(MESSAGE)
+      for (;;) found.add(yield)
+    }),
+}
