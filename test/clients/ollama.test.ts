@@ -18,6 +18,7 @@ const weather = {
 }
 const script = {
   ...scenario,
+  'test/drawn': { ...scenario['test/hello'], capabilities: { sampling: true } },
   'test/tools-then-text': { ...scenario['test/echo'], first: [scenario['test/tools']!] },
 }
 
@@ -213,7 +214,7 @@ describe('the client of Ollama, as it comes', () => {
         { model: 'test/hello', prompt: '[INST] why is the sky blue? [/INST]', raw: true, stream: false },
       ],
       ['/api/generate', { model: 'test/hello', prompt: 'Why is the sky blue?', options: { seed: 123 } }],
-      ['/api/generate', { model: 'test/hello', prompt: 'Why is the sky blue?', stream: false, options: everything }],
+      ['/api/generate', { model: 'test/drawn', prompt: 'Why is the sky blue?', stream: false, options: everything }],
       ['/api/generate', { model: 'test/hello' }],
       ['/api/chat', { model: 'test/hello', messages: sky }],
       ['/api/chat', { model: 'test/hello', messages: sky, stream: false }],
