@@ -31,7 +31,7 @@ it('models remove --least-used removes what was not used for longest, and says w
   expect(lines.join('')).toMatch(/a\/oldest is removed: 1\.0 MB .*1973-03-03[\s\S]*a\/older is removed: 2\.0 MB/)
   const folders = await readdir(cache, { recursive: true })
   expect(folders.filter((path) => path.endsWith('.gguf'))).toEqual([expect.stringContaining('newest')])
-  await expect(removeLeastUsed(size('4MB'), { cache })).rejects.toThrow('Only 3.0 MB were taken')
+  await expect(removeLeastUsed(size('4MB'), { cache })).rejects.toThrow('Only 3.0 MB are used')
 })
 
 it.each([

@@ -10,10 +10,14 @@ const IN_POSITIONS =
 
 function thresholdsIn(config: object): [string, number][] {
   return Object.entries(config).flatMap(([key, value]): [string, number][] => {
-    if (isRecord(value)) return thresholdsIn(value)
+    if (isRecord(value)) return isAlike(value) ? [] : thresholdsIn(value)
     return typeof value === 'number' && IN_POSITIONS.test(key) ? [[key, value]] : []
   })
 }
+
+/** YaRN turns every position by the same angles, however long a text is; queries may grow with it all the same. */
+const isAlike = (scaling: object): boolean =>
+  'rope_type' in scaling && scaling.rope_type === 'yarn' && !('llama_4_scaling_beta' in scaling)
 
 const passes =
   (key: string) =>
