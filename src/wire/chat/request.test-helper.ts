@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { V1Error } from '../../errors.js'
 import { atOnce } from '../../platform/slices.js'
-import { readChatRequest } from './request.js'
+import { CHAT_FIELDS, readChatRequest } from './request.js'
 
 export const user = { role: 'user', content: 'Hello?' }
 export const minimal = { model: 'test/hello', messages: [user] }
@@ -10,8 +10,14 @@ export const schema = { type: 'object', properties: {}, additionalProperties: fa
 
 export function read(body: object = {}) {
   const { spec, ...request } = atOnce(readChatRequest({ ...minimal, ...body }))
-  const { fields: _, ...asked } = spec
-  return { ...asked, ...request }
+  const { fields, ...asked } = spec
+  return {
+    ...asked,
+    ...request,
+    // Where it is not the usual field that asks for the form, or for thoughts.
+    ...(fields.format !== CHAT_FIELDS.format && { outputField: fields.format }),
+    ...(fields.thinking !== undefined && { thinkingField: fields.thinking }),
+  }
 }
 
 /** The field that a request is refused for. */
