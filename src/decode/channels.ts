@@ -13,7 +13,7 @@ export interface Channels {
   readonly again: string
 }
 
-const HARMONY: Channels = {
+export const CHANNELS: Channels = {
   open: '<|channel|>',
   close: '<|message|>',
   thought: 'analysis',
@@ -24,7 +24,7 @@ const HARMONY: Channels = {
 
 /** Undefined: an answer is one message, and begins by itself. */
 export function channelsOf(template: string): Channels | undefined {
-  return template.includes(HARMONY.open) && template.includes(HARMONY.close) ? HARMONY : undefined
+  return template.includes(CHANNELS.open) && template.includes(CHANNELS.close) ? CHANNELS : undefined
 }
 
 /** The head of the message that is what is said. */

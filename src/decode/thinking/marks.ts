@@ -1,3 +1,4 @@
+import { CHANNELS } from '../channels.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 /** How a family of models marks its thoughts. */
@@ -18,7 +19,7 @@ const FAMILIES: readonly ThoughtMarks[] = [
   // Gemma 4.
   { open: '<|channel>thought\n', close: '<channel|>', gap: '' },
   // gpt-oss.
-  { open: '<|channel|>analysis<|message|>', close: '<|end|>', gap: '', shared: true },
+  { open: CHANNELS.open + CHANNELS.thought + CHANNELS.close, close: '<|end|>', gap: '', shared: true },
 ]
 
 /** Those that the chat template or, where it leaves thoughts to the model, the tokenizer knows; undefined: it never thinks. */

@@ -1,16 +1,20 @@
+import { CHANNELS, channelsOf } from '../channels.js'
 import { callGrammar } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { readerOf, upTo } from './letters.js'
 
-const [CONSTRAIN, MESSAGE] = ['<|constrain|>', '<|message|>']
+const CONSTRAIN = '<|constrain|>'
+const MESSAGE = CHANNELS.close
+/** To whom a call goes. */
+const TO = 'to=functions.'
 
 /** gpt-oss: a message to a function, on a channel of its own; one an answer. */
 export const HARMONY: ToolFormat = {
   name: 'harmony',
-  isOf: (template) => template.includes('<|channel|>') && template.includes(MESSAGE),
+  isOf: (template) => channelsOf(template) !== undefined,
   token: CONSTRAIN,
-  open: '<|channel|>commentary to=functions.',
-  past: 'to=functions.',
+  open: `${CHANNELS.open}${CHANNELS.called} ${TO}`,
+  past: TO,
   close: '<|call|>',
   marks: [CONSTRAIN, MESSAGE],
   native: true,
