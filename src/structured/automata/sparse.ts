@@ -13,12 +13,40 @@ export interface Moves {
   readonly to: Uint32Array
 }
 
-export class SparseAutomaton implements TextAutomaton {
+/** What they have in common: few characters lead on, and nowhere back. */
+export abstract class OfOneText {
+  readonly sparse = true
+  abstract readonly classes: Classes
+
+  abstract step(state: number, cls: number): number
+
+  next(state: number, codePoint: number): number {
+    return this.step(state, this.classes.of(codePoint))
+  }
+
+  /** There are always characters that may not come. */
+  freedomAll(state: number): number {
+    return state === DEAD ? -1 : 0
+  }
+
+  repeats(): boolean {
+    return false
+  }
+
+  room(): number {
+    return -1
+  }
+
+  steady(): boolean {
+    return false
+  }
+}
+
+export class SparseAutomaton extends OfOneText implements TextAutomaton {
   readonly start: number
   readonly states: number
   readonly empty: boolean
   readonly classes: Classes
-  readonly sparse = true
   /** Each leads to states of higher numbers. */
   readonly moves: Moves
   readonly #accepting: Uint8Array
@@ -31,6 +59,7 @@ export class SparseAutomaton implements TextAutomaton {
 
   /** From every state but the dead one an end can be reached. */
   constructor(letters: Uint32Array, moves: Moves, accepting: Uint8Array, classes = classesOf(letters)) {
+    super()
     this.letters = letters
     this.classes = classes
     this.moves = moves
@@ -100,10 +129,6 @@ export class SparseAutomaton implements TextAutomaton {
     return at < first[state + 1]! && classes[at] === cls ? to[at]! : DEAD
   }
 
-  next(state: number, codePoint: number): number {
-    return this.step(state, this.classes.of(codePoint))
-  }
-
   distance(state: number): number {
     return state === DEAD ? Number.POSITIVE_INFINITY : this.#distances[state]!
   }
@@ -122,31 +147,7 @@ export class SparseAutomaton implements TextAutomaton {
   /** Where the first move of this class or a higher one is. */
   #at(state: number, cls: number): number {
     const { first, classes } = this.moves
-    let low = first[state]!
-    let high = first[state + 1]!
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (classes[middle]! < cls) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  /** There are always characters that may not come. */
-  freedomAll(state: number): number {
-    return state === DEAD ? -1 : 0
-  }
-
-  repeats(): boolean {
-    return false
-  }
-
-  room(): number {
-    return -1
-  }
-
-  steady(): boolean {
-    return false
+    return below(classes, cls, first[state]!, first[state + 1]!)
   }
 }
 
@@ -185,10 +186,10 @@ export function classesOf(letters: Uint32Array): Classes {
   return new Classes(starts, ids, FIRST_LETTER + letters.length)
 }
 
-/** How many of an ascending list are less. */
-export function below(list: Uint16Array | Uint32Array, value: number): number {
-  let low = 0
-  let high = list.length
+/** Where the first of an ascending list is that is not less, of those from one place up to another. */
+export function below(list: Uint16Array | Uint32Array, value: number, from = 0, to = list.length): number {
+  let low = from
+  let high = to
   while (low < high) {
     const middle = (low + high) >> 1
     if (list[middle]! < value) low = middle + 1

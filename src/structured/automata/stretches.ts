@@ -2,7 +2,7 @@
 
 import { BEGINS, ENDS } from '../../platform/borders.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
-import { below, classesOf, FIRST_LETTER, SparseAutomaton } from './sparse.js'
+import { below, classesOf, FIRST_LETTER, OfOneText, SparseAutomaton } from './sparse.js'
 import { BREAK, suffixesOf } from './suffixes.js'
 import { DEAD, type TextAutomaton } from './types.js'
 
@@ -52,12 +52,11 @@ const FEW = 24
  * character costs as many steps as what was read so far stands in the texts, once, and most of a text is never looked at.
  * Texts that repeat themselves for long would cost more than the automaton of all states, which then goes on.
  */
-export class Stretches implements TextAutomaton {
+export class Stretches extends OfOneText implements TextAutomaton {
   readonly start: number
   readonly states = 2 * MOST_FORKS
   readonly empty: boolean
   readonly classes
-  readonly sparse = true
   readonly farthest: number
   /** The most characters of a stretch. */
   readonly longest: number
@@ -85,6 +84,7 @@ export class Stretches implements TextAutomaton {
   #looks = 0
 
   constructor(letters: Uint32Array, text: Uint16Array, borders: Uint8Array) {
+    super()
     this.#letters = letters
     this.classes = classesOf(letters)
     this.#text = text
@@ -151,10 +151,6 @@ export class Stretches implements TextAutomaton {
     return at < this.#forks[fork + END_MOVE]! && this.#moveClasses[at] === cls ? this.#moveTo[at]! : DEAD
   }
 
-  next(state: number, codePoint: number): number {
-    return this.step(state, this.classes.of(codePoint))
-  }
-
   distance(state: number): number {
     if (state === DEAD) return Number.POSITIVE_INFINITY
     if (state < this.#firstFork) return this.#ends[state - 1]! - (state - 1)
@@ -192,23 +188,6 @@ export class Stretches implements TextAutomaton {
     for (let i = this.#forks[fork + FIRST_MOVE]!; i < end; i++) {
       visit(letters[this.#moveClasses[i]! - FIRST_LETTER]!, this.#moveTo[i]!)
     }
-  }
-
-  /** There are always characters that may not come. */
-  freedomAll(state: number): number {
-    return state === DEAD ? -1 : 0
-  }
-
-  repeats(): boolean {
-    return false
-  }
-
-  room(): number {
-    return -1
-  }
-
-  steady(): boolean {
-    return false
   }
 
   /** By state the cost of the cheapest way to an end, where characters of a class cost so much. */
@@ -285,15 +264,7 @@ export class Stretches implements TextAutomaton {
 
   /** The first move of a fork by this class or a higher one. */
   #moveFrom(fork: number, cls: number): number {
-    const classes = this.#moveClasses
-    let low = this.#forks[fork + FIRST_MOVE]!
-    let high = this.#forks[fork + END_MOVE]!
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (classes[middle]! < cls) low = middle + 1
-      else high = middle
-    }
-    return low
+    return below(this.#moveClasses, cls, this.#forks[fork + FIRST_MOVE]!, this.#forks[fork + END_MOVE]!)
   }
 
   /** Of a state of the whole automaton. */
