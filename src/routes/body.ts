@@ -52,10 +52,9 @@ export async function readSent(
     const encoding = encodingOf(headers)
     const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, reading, room)
     exchange.bodyBytes = bytes.length
-    if (bytes.length <= LARGE) return await inTurns(parsedInTurn(bytes), signal, caller.id)
     const body = await inTurns(parsedInTurn(bytes), signal, caller.id)
     // To look at every field of it takes as long again.
-    await myTurn(signal, caller.id)
+    if (bytes.length > LARGE) await myTurn(signal, caller.id)
     return body
   } finally {
     room.done()
