@@ -102,6 +102,8 @@ const bare = (text: string): string =>
     .replace(/,"id":"\w+"/g, '')
 
 function spellingFault(template: JinjaTemplate, format: ToolFormat): string | undefined {
+  // Those of earlier turns are spelled otherwise, and must be read from there.
+  if (format.past !== undefined) return keepsCalls(template, format) ? undefined : 'those of earlier turns are not read'
   const one = format.spell(NAME, JSON.stringify(ARGUMENTS)).replaceAll(/0{9}/g, '123456789')
   for (const calls of format.separator === undefined && format.between === undefined ? [1] : [1, 2]) {
     const spelled = together(format, Array(calls).fill(one))
@@ -177,7 +179,12 @@ function verdict(name: string, source: string, format: ToolFormat): { said: stri
       lostFault(template, format) ??
       readingFault(format) ??
       grammarFault(format)
-    if (fault !== undefined) return { said: `NO: ${fault}`, isFault: true }
+    if (fault !== undefined) {
+      const reason = INTENDED[name]
+      return reason === undefined
+        ? { said: `NO: ${fault}`, isFault: true }
+        : { said: `not here: ${reason}`, isFault: false }
+    }
     const ours =
       !isKnown || keepsCalls(template, format)
         ? ''

@@ -143,7 +143,7 @@ function convert(
   const trusted = message.role === 'assistant' || message.role === 'system'
   const content = guard.protect(textOf(message.content), trusted)
   if (message.role === 'tool') {
-    if (inWords) return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
+    if (inWords) return asUserTells(content)
     const name = guard.protect(names.get(message.toolCallId) ?? '', false)
     return { role: 'tool', content, tool_call_id: idOf(message.toolCallId), ...(name && { name }) }
   }
@@ -172,6 +172,11 @@ function convert(
     function: guard.protectAll({ name: call.name, arguments: parsed(call.arguments) }),
   }))
   return { role: 'assistant', content, tool_calls: calls, ...named }
+}
+
+/** What came of a call, for templates that know no such message. */
+export function asUserTells(result: string): TemplateMessage {
+  return { role: 'user', content: `<tool_response>\n${result}\n</tool_response>` }
 }
 
 function thinkingOf(message: ChatMessage, guard: Guard, { thinking }: ToolFormat): Pick<TemplateMessage, 'thinking'> {

@@ -49,6 +49,15 @@ describe('a conversation that a template refuses', () => {
 })
 
 describe('what a template passes over', () => {
+  it('is told by the user: what came of calls, where it writes no such message', () => {
+    const source = `{{ tools }}{% for m in messages %}{% if m.role != 'tool' %}${TURN}{% endif %}{% endfor %}`
+    expect(written(source, [user('a'), calls('1'), result('1')])).toBe(
+      'None<user>a<assistant>[do_1]<user><tool_response>\nresult 1\n</tool_response>',
+    )
+    const known = `{% for m in messages %}{% if m.role != 'tool' or tools %}${TURN}{% endif %}{% endfor %}`
+    expect(written(known, [user('a'), calls('1'), result('1')])).not.toContain('<tool_response>')
+  })
+
   it('is put where it is read: a system message into the user’s', () => {
     const source = `{% for m in messages %}{% if m.role != 'system' %}${TURN}{% endif %}{% endfor %}`
     expect(written(source, [{ role: 'system', content: 's' }, user('a')])).toBe('<user>s\n\na')

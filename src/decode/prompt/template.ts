@@ -1,7 +1,7 @@
 import { V1Error } from '../../errors.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
-import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
+import { asUserTells, foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
 import { oneCallATurn, parted, repairs, tellsAll, type Written } from './repairs.js'
 
 type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
@@ -41,6 +41,8 @@ interface Habits {
   readonly wantsParts: boolean
   /** Of calls that were made at once it writes the first. */
   readonly takesOneCall: boolean
+  /** It passes over what came of calls, though it knows tools: one of GLM-4's does. */
+  readonly dropsResults: boolean
 }
 
 /** With ids such as Mistral's templates take. */
@@ -54,9 +56,13 @@ const TWO_CALLS: readonly TemplateMessage[] = [
       function: { name: `a_${name}_call`, arguments: {} },
     })),
   },
-  { role: 'tool', content: '', tool_call_id: '000000000' },
-  { role: 'tool', content: '', tool_call_id: '000000001' },
+  { role: 'tool', content: 'a_first_result', tool_call_id: '000000000' },
+  { role: 'tool', content: 'a_second_result', tool_call_id: '000000001' },
 ]
+const TWO_TOOLS: readonly TemplateTool[] = ['first', 'second'].map((name) => ({
+  type: 'function',
+  function: { name: `a_${name}_call`, description: '', parameters: { type: 'object', properties: {} } },
+}))
 
 /** A Jinja template as model repositories carry it. */
 export class JinjaTemplate implements ChatTemplate {
@@ -84,8 +90,9 @@ export class JinjaTemplate implements ChatTemplate {
 
   *renderInSlices(input: TemplateInput): Slices<string> {
     this.#habits ??= yield* this.#found()
-    const { dropsSystem, wantsParts, takesOneCall } = this.#habits
-    const given = takesOneCall ? oneCallATurn(input.messages) : input.messages
+    const { dropsSystem, wantsParts, takesOneCall, dropsResults } = this.#habits
+    const turns = takesOneCall ? oneCallATurn(input.messages) : input.messages
+    const given = dropsResults ? turns.map((each) => (each.role === 'tool' ? asUserTells(each.content) : each)) : turns
     const messages = dropsSystem ? foldSystem(given) : given
     const asTaken = (some: readonly TemplateMessage[]) => ({ ...input, messages: wantsParts ? parted(some) : some })
     try {
@@ -122,11 +129,16 @@ export class JinjaTemplate implements ChatTemplate {
     const taken = (messages: readonly TemplateMessage[]) => written(wantsParts ? parted(messages) : messages)
     const told = yield* taken([system, user])
     const called = yield* taken([user, ...TWO_CALLS])
+    const withTools = yield* this.#attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
     const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
+    const isWithout = (text: string | undefined, words: string) => text !== undefined && !text.includes(words)
     return {
       wantsParts,
       takesOneCall: first! && !second,
       dropsSystem: told?.includes(user.content) === true && !told.includes(system.content),
+      dropsResults: [called, withTools].every(
+        (text) => text?.includes(user.content) === true && isWithout(text, 'a_second_result'),
+      ),
     }
   }
 
