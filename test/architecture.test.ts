@@ -115,16 +115,15 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'prompt api': { holds: ['src/engines/prompt-api'], imports: ['contract', 'decode'] },
   remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured', 'constraints'] },
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
-  // What kernels in WGSL are made of.
-  kernel: {
-    holds: ['cuts', 'kernel', 'meta', 'subgroup'].map((name) => `src/engines/webgpu/gpu/kernels/${name}.ts`),
-  },
-  // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.
+  // What a device can compute, on the ground; below it side by side the GPU, whose kernels operations are made of too, and
+  // its twin, the CPU.
   device: {
-    holds: ['contract.ts', 'contract', 'operations', 'sampling.ts'].map((name) => `src/engines/webgpu/${name}`),
-    imports: ['token model', 'platform', 'kernel'],
+    holds: ['contract.ts', 'contract', 'operations', 'gpu/kernels', 'sampling.ts'].map(
+      (name) => `src/engines/webgpu/${name}`,
+    ),
+    imports: ['token model', 'platform'],
   },
-  gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'kernel', 'device'] },
+  gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'device'] },
   cpu: { holds: ['src/engines/webgpu/cpu'], imports: ['contract', 'platform', 'token model', 'device'] },
   sampling: { holds: ['src/engines/webgpu/model/settings.ts'], imports: ['token model', 'device'] },
   plan: {

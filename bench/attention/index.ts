@@ -8,6 +8,7 @@ import process from 'node:process'
 import { type CacheType, cacheBytes, PAGE } from '../../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { angleTable } from '../../src/engines/webgpu/model/angles.js'
+import { embed } from '../../src/engines/webgpu/operations/embed/index.js'
 
 /** Query heads, key heads, values of a head: a Llama of 1B, a Qwen of 0.5B and one of 0.6B. */
 const SHAPES = [
@@ -41,14 +42,14 @@ async function attending(type: CacheType, length: number, [heads, keyHeads, head
   for (let position = 0; position < length; position += CHUNK) {
     const tokens = Int32Array.from({ length: Math.min(CHUNK, length - position) }, (_, k) => k)
     const pass = device.begin({ spans: [{ tokens, position, pages }] })
-    pass.embed(table, qkv)
+    pass.run(embed, table, qkv)
     pass.place(qkv, cache, 0, { heads, angles })
     await pass.submit()
   }
   return {
     async once(): Promise<number> {
       const pass = device.begin({ spans: [{ tokens: Int32Array.of(3), position: length - 1, pages }] })
-      pass.embed(table, qkv)
+      pass.run(embed, table, qkv)
       for (let i = 0; i < OPERATIONS; i++) pass.attend(qkv, cache, 0, out, { heads, scale: headSize ** -0.5 })
       const read = pass.read(out, 1)
       const began = milliseconds()

@@ -1,5 +1,6 @@
 /** A device that tells which operation is being recorded, and how long recording and waiting take. */
 import type { Batch, Device, Matrix, Pass, ProjectOptions } from '../../src/engines/webgpu/contract.js'
+import type { ArgumentKinds, Operation as DeviceOperation } from '../../src/engines/webgpu/operations/define.js'
 import type { PassOperation } from '../../src/engines/webgpu/operations/index.js'
 import type { Current, Operation, Timer } from './operation.js'
 
@@ -53,14 +54,12 @@ function aboutOf(pass: Pass, { sampler, spans }: Batch): About {
     return rows === sampler?.shape.vocabulary ? 'logits' : 'queries, keys, values'
   }
   return {
-    embed: (table) => ({ name: 'embed', weights: (table.bytes / table.rows) * pass.rows }),
     project(matrix, _x, _out, options = {}) {
       const multiplications = matrix.rows * matrix.columns * count(options.rows)
       const operation = { name: nameOf(matrix, options), weights: matrix.bytes, multiplications }
       gates = options.gated === true
       return operation
     },
-    join: () => ({ name: 'join' }),
     place: () => ({ name: 'place' }),
     attend(_qkv, cache, _layer, _out, shape) {
       const { heads, headSize, type } = cache.shape
@@ -83,11 +82,15 @@ function aboutOf(pass: Pass, { sampler, spans }: Batch): About {
       }
     },
     collect: () => ({ name: 'add up experts' }),
-    gate: () => ({ name: 'gate' }),
-    pick: () => ({ name: 'pick rows' }),
     sample: (sampler, _logits, rows) => ({ name: 'sample', logits: rows.length * sampler.shape.tokens * 4 }),
   }
 }
+
+type Defined = Pick<DeviceOperation<ArgumentKinds, unknown[]>, 'name' | 'cost'>
+const toldOf = (rows: number, { name, cost }: Defined, ...operands: unknown[]): Partial<Operation> => ({
+  name,
+  ...cost?.(rows, ...operands),
+})
 
 function watchPass(pass: Pass, batch: Batch, current: Current, start: number, seen: (pass: Seen) => void): Pass {
   const about = new Map<string | symbol, (...operands: never[]) => Partial<Operation>>(
@@ -112,7 +115,9 @@ function watchPass(pass: Pass, batch: Batch, current: Current, start: number, se
       return (...operands: never[]) => {
         const run = () => value.apply(target, operands)
         const told =
-          name === 'run' ? { name: (operands[0] as unknown as { name: string }).name } : about.get(name)?.(...operands)
+          name === 'run'
+            ? toldOf(target.rows, ...(operands as unknown as [Defined, ...unknown[]]))
+            : about.get(name)?.(...operands)
         if (!told) return run()
         if (name === 'sample') sampling = told
         return current.during(told, run)

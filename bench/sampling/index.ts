@@ -5,6 +5,7 @@
 
 import type { Device, SampleRow } from '../../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { embed } from '../../src/engines/webgpu/operations/embed/index.js'
 import { mix, sampleRow } from '../../src/engines/webgpu/sampling.js'
 
 const MILLISECONDS = 300
@@ -34,7 +35,7 @@ async function onDevice(device: Device, logits: Float32Array, row: SampleRow): P
   const sampler = device.sampler({ vocabulary: tokens, tokens, rows: 1, slots: 1 })
   const span = { tokens: Int32Array.of(0), position: 0, pages: new Int32Array(1) }
   const filled = device.begin({ spans: [span], sampler })
-  filled.embed(table, values)
+  filled.run(embed, table, values)
   await filled.submit()
   const took = await least((index) => {
     const pass = device.begin({ spans: [span], sampler })

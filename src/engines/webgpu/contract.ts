@@ -10,8 +10,6 @@ import type { Batch, SampledRow, SampleRow } from './contract/batch.js'
 import type {
   AttentionShape,
   CollectOptions,
-  GateOptions,
-  JoinOptions,
   PlaceOptions,
   ProjectOptions,
   RoutedOptions,
@@ -136,12 +134,8 @@ export interface Pass {
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void
   /** Fills the first rows, before anything else of this pass. The values may be reused when the call returns. */
   write(out: Activations, values: Float32Array): void
-  /** Rows of the table by the batch's tokens, or by their places. */
-  embed(table: Matrix, out: Activations, by?: 'tokens' | 'places'): void
   /** out = W x. `out` has as many columns as the matrix has rows (half as many if gated), `x` as it has columns. */
   project(matrix: Matrix, x: Activations, out: Activations, options?: ProjectOptions): void
-  /** out = x * scale, normed first if asked. `out` may be `x`, but is not added to then. */
-  join(x: Activations, out: Activations, options: JoinOptions): void
   /**
    * Turns queries (in place) and keys by their positions; writes keys and values into their pages. In a row of `qkv` are
    * `heads` queries, then the cache's heads of keys, then of values.
@@ -149,16 +143,12 @@ export interface Pass {
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
   /** Attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void
-  /** out = gate(gates) * values, for the columns of `out`, which may be one of them if it begins with it. */
-  gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void
   /** Chooses for each row the experts of the greatest scores, of equal ones those with the lowest numbers. */
   route(scores: Activations, routing: Routing, options: RouteOptions): void
   /** out[place] = W x of the place's expert, as wide as its part of the matrix has rows, a multiple of 32. */
   projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void
   /** out[row] = what its experts gave, x[place], times their weights, added up. */
   collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void
-  /** out[i] = x[rows[i]]. A pass picks and pools the same way throughout. */
-  pick(x: Activations, rows: Int32Array, out: Activations): void
   /** Samples the first rows of `logits`, one for each of `rows`. At most once per pass; leaves the logits alone. */
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void
   /** A copy of the first `rows` rows at this point of the pass, for tests and diagnosis. */

@@ -24,28 +24,8 @@ export interface ProjectOptions {
  */
 export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid', 'relu', 'relu2', 'clamped'] as const
 export type Gate = (typeof GATES)[number]
-
-export interface JoinOptions {
-  /** @default all rows of the pass */
-  readonly rows?: number
-  /** As in `ProjectOptions`, over the columns that are joined; or one that takes the mean away first. */
-  readonly norm?: (NonNullable<ProjectOptions['norm']> & Centring) | undefined
-  /** @default 1 */
-  readonly scale?: number
-  /** out += instead of out =. */
-  readonly add?: boolean
-  /** Each value goes through it. */
-  readonly gate?: Gate | undefined
-  /** A value x becomes cap * tanh(x / cap), last. */
-  readonly cap?: number | undefined
-  /** Only so many columns of each row, from the first on; multiples of 4. @default all */
-  readonly from?: number
-  readonly columns?: number
-  /** Each so many of them are normed by themselves; a divisor of them, and a multiple of 4. @default all together */
-  readonly every?: number | undefined
-  /** One value, by which what is then in `out` is multiplied. */
-  readonly total?: Vector | undefined
-}
+/** As the CPU's kernels know it; 0 is none. */
+export const gateCode = (gate: Gate): number => GATES.indexOf(gate) + 1
 
 /** What sets a layer's norm apart from that of the root mean square. */
 export interface Centring {
@@ -90,15 +70,6 @@ export interface PlaceOptions {
   readonly angles: Vector
   /** Each head of queries and of keys is normed before it is turned. */
   readonly headNorm?: { readonly query: Vector; readonly key: Vector; readonly epsilon: number }
-}
-
-export interface GateOptions {
-  /** @default all rows of the pass */
-  readonly rows?: number
-  readonly gate: Gate
-  /** Columns at which gates and values begin; multiples of 4. @default 0 */
-  readonly gatesFrom?: number
-  readonly valuesFrom?: number
 }
 
 /** Which experts rows go to, by scores of which a row has one for each. */

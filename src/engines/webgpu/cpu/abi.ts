@@ -3,7 +3,7 @@
  * arguments (`WRITERS`, in TypeScript) and what reads them: the module `./abi` of `assembly/`, with a constant for each
  * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
  */
-import { CACHE_BLOCK, type CacheType, GATES, type Gate, PAGE, Q4_BLOCK } from '../contract.js'
+import { CACHE_BLOCK, type CacheType, GATES, gateCode, PAGE, Q4_BLOCK } from '../contract.js'
 import { CHANNELS_OF_LINE } from '../operations/convolve/index.js'
 import type { ArgumentKind, ArgumentKinds, ArgumentsOf } from '../operations/define.js'
 import { DEFINED } from '../operations/index.js'
@@ -24,9 +24,6 @@ export type WeightKind = number
 /** How keys and values are kept. */
 const CACHE_CODES: Readonly<Record<CacheType, number>> = { f32: 0, f16: 1, q8_0: 2 }
 export const cacheCode = (type: CacheType): number => CACHE_CODES[type]
-
-/** 0 is none. */
-export const gateCode = (gate: Gate): number => GATES.indexOf(gate) + 1
 
 /** Rows of a matrix that are stored and multiplied together. */
 export const GROUP = 8
@@ -79,11 +76,6 @@ const PRODUCT = {
 
 /** Operations that no folder of `operations` has, and their arguments, in the order in which they lie in memory. */
 const OWN = {
-  /** `ids`: the matrix's row for each item; `room`: for a group of rows of blocks. Items: tokens. */
-  embed: {
-    ...{ kind: 'i32', matrix: 'pointer', ids: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
-    ...{ room: 'pointer', roomGap: 'pointer' },
-  },
   /** `prepared` is for a matrix of `kind`; `gap`: from one thread's outs to the next's. Items: rows. */
   norm: {
     ...{ x: 'pointer', xStride: 'pointer', weight: 'pointer', out: 'pointer', columns: 'i32', epsilon: 'f32' },
@@ -129,26 +121,11 @@ const OWN = {
     ...{ x: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32', prepared: 'pointer', kind: 'i32' },
     gate: 'i32',
   },
-  /** `rows`: row of x for each item, or 0. Items: rows of out. */
-  copy: {
-    ...{ x: 'pointer', xStride: 'pointer', rows: 'pointer', out: 'pointer', outStride: 'pointer', bytes: 'pointer' },
-  },
   /** `y` has half as many columns as the matrix rows; `room` begins with `unpackedBytes`. Items: 32 columns. */
   gated: {
     ...PRODUCT,
     ...{ prepared: 'pointer', preparedStride: 'pointer', preparedKind: 'i32', room: 'pointer', roomGap: 'pointer' },
     ...{ unpackedBytes: 'pointer', xGap: 'pointer', gate: 'i32' },
-  },
-  /** `columns`: of each of a row's `parts`; `weight`: 0 is no norm; `bias`, `total`: 0 or where; `cap`: 0 is none. Items: rows. */
-  join: {
-    ...{ x: 'pointer', xStride: 'pointer', weight: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
-    ...{ epsilon: 'f32', scale: 'f32', add: 'bool', cap: 'f32', centred: 'bool', bias: 'pointer', gate: 'i32' },
-    ...{ parts: 'i32', total: 'pointer' },
-  },
-  /** Items: rows. */
-  gate: {
-    ...{ gates: 'pointer', gatesStride: 'pointer', values: 'pointer', valuesStride: 'pointer' },
-    ...{ out: 'pointer', outStride: 'pointer', columns: 'i32', gate: 'i32' },
   },
   /**
    * `kind`: 0 is softmax, 1 sigmoid. Written are how many experts have rows, which (`list`), where the places of each begin,

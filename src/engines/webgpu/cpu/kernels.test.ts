@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BF16, F16, F32, gateCode, Q4 } from './abi.js'
+import { gateCode } from '../contract.js'
+import { BF16, F16, F32, Q4 } from './abi.js'
 import {
   bench,
   floats,

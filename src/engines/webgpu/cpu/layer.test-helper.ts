@@ -1,6 +1,7 @@
 /** Work for a device that every runtime can do and compare: no test framework in here. */
 import { BLOCK_TYPES, type BlockType, blockBytes } from '../../../platform/block-types.js'
 import type { Activations, Device, Span } from '../contract.js'
+import { embed } from '../operations/embed/index.js'
 import { floats, matrixQ4, random } from './kernels.test-helper.js'
 
 /** What is in `values` row by row, through an f32 matrix as the table of an embedding. */
@@ -12,7 +13,7 @@ export function fill(on: Device, values: Float32Array, rows: number): { into: (o
     span,
     into(out) {
       const pass = on.begin({ spans: [span] })
-      pass.embed(table, out)
+      pass.run(embed, table, out)
       void pass.submit()
     },
   }

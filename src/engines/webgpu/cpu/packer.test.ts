@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device, Matrix, MatrixBand } from '../contract.js'
 import { shapeOf } from '../contract.js'
+import { embed } from '../operations/embed/index.js'
 import { BLOCK_FORMATS, Chance, knownMatrix } from '../operations/numbers.test-helper.js'
 import { openCpuDevice } from './index.js'
 import { variants } from './kernels.test-helper.js'
@@ -12,7 +13,7 @@ async function rowsOf(device: Device, table: Matrix): Promise<Float32Array> {
   const out = device.activations(table.rows, COLUMNS)
   const tokens = Int32Array.from({ length: table.rows }, (_, row) => row)
   const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(16) }] })
-  pass.embed(table, out)
+  pass.run(embed, table, out)
   const reading = pass.read(out, table.rows)
   await pass.submit()
   out.destroy()

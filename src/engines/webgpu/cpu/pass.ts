@@ -4,8 +4,6 @@ import type {
   AttentionShape,
   Batch,
   CollectOptions,
-  GateOptions,
-  JoinOptions,
   KeyValueCache,
   Matrix,
   Pass,
@@ -20,7 +18,7 @@ import type {
 } from '../contract.js'
 import type { ArgumentKinds, BatchShape, Operation } from '../operations/define.js'
 import { OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
-import { type Arguments, gateCode, type OperationName } from './abi.js'
+import type { Arguments, OperationName } from './abi.js'
 import { CpuAttention } from './attention.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { own } from './guards.js'
@@ -81,6 +79,8 @@ export class CpuPass implements Pass {
         const kept = own(states, CpuStates)
         return { state: kept.state(index), slotBytes: kept.slotBytes }
       },
+      table: (matrix) => this.#table(own(matrix, CpuMatrix)),
+      ids: (by) => (by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions)),
       add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
       put: (values) => this.#put(values),
       perThread: (bytes, rooms) => this.#perThread(bytes, rooms),
@@ -151,55 +151,18 @@ export class CpuPass implements Pass {
     this.#attention.attend(qkv, cache, layer, out, shape)
   }
 
-  embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
-    OPERATIONS.embed.fit(this.#shape, table, out, by)
-    const [matrix, target] = [own(table, CpuMatrix), own(out, CpuActivations)]
+  #table(matrix: CpuMatrix) {
     matrix.use()
     const { kind, at } = matrix.whole
     const bytes = roomOf(kind, matrix.columns, 1)
     const room = bytes > 0 ? this.#perThread(bytes) : { at: 0, stride: 0 }
-    const args = {
-      kind,
-      matrix: at,
-      room: room.at,
-      roomGap: room.stride,
-      ids: by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions),
-      out: target.use(),
-      outStride: target.stride,
-      columns: matrix.columns,
-    }
-    this.#add('embed', this.rows, args, few(this.rows * matrix.columns))
+    return { kind, matrix: at, room: room.at, roomGap: room.stride }
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
     OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
     const rows = options.rows ?? this.rows
     this.#products.record(own(matrix, CpuMatrix), own(x, CpuActivations), own(out, CpuActivations), rows, options)
-  }
-
-  join(x: Activations, out: Activations, options: JoinOptions): void {
-    OPERATIONS.join.fit(this.#shape, x, out, options)
-    const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
-    const { rows = this.rows, norm, scale = 1, add = false, gate, cap = 0 } = options
-    const { from = 0, columns = source.columns, every = columns, total } = options
-    const args = {
-      x: source.use() + from * 4,
-      xStride: source.stride,
-      columns: every,
-      parts: columns / every,
-      scale,
-      add,
-      cap,
-      out: target.use() + from * 4,
-      outStride: target.stride,
-      weight: norm ? own(norm.weight, CpuVector).use() : 0,
-      epsilon: norm?.epsilon ?? 0,
-      centred: norm?.centred === true,
-      bias: norm?.bias ? own(norm.bias, CpuVector).use() : 0,
-      gate: gate ? gateCode(gate) : 0,
-      total: total ? own(total, CpuVector).use() : 0,
-    }
-    this.#add('join', rows, args, few(rows * columns))
   }
 
   /** Room of which each thread has its part, `stride` bytes apart; one for all operations that need as much for the same. */
@@ -211,24 +174,6 @@ export class CpuPass implements Pass {
       rooms.set(bytes, at)
     }
     return { at, stride }
-  }
-
-  gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
-    OPERATIONS.gate.fit(this.#shape, gates, values, out, options)
-    const [by, of, target] = [own(gates, CpuActivations), own(values, CpuActivations), own(out, CpuActivations)]
-    const { rows = this.rows, gatesFrom = 0, valuesFrom = 0 } = options
-    const { columns } = target
-    const args = {
-      gates: by.use() + gatesFrom * 4,
-      gatesStride: by.stride,
-      values: of.use() + valuesFrom * 4,
-      valuesStride: of.stride,
-      out: target.use(),
-      outStride: target.stride,
-      columns,
-      gate: gateCode(options.gate),
-    }
-    this.#add('gate', rows, args, few(rows * columns))
   }
 
   route(scores: Activations, routing: Routing, options: RouteOptions): void {
@@ -243,21 +188,6 @@ export class CpuPass implements Pass {
 
   collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void {
     collect(this.#recorder, x, out, routing, options)
-  }
-
-  pick(x: Activations, rows: Int32Array, out: Activations): void {
-    OPERATIONS.pick.fit(this.#shape, x, rows, out)
-    const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
-    const bytes = Math.min(source.stride, target.stride)
-    const args = {
-      x: source.use(),
-      xStride: source.stride,
-      rows: this.#put(rows),
-      out: target.use(),
-      outStride: target.stride,
-      bytes,
-    }
-    this.#add('copy', rows.length, args, few((rows.length * bytes) / 4))
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
@@ -277,7 +207,7 @@ export class CpuPass implements Pass {
     const count = rows * source.columns
     const at = this.#room(count * 4)
     const { stride } = source
-    this.#add('copy', rows, { x: source.use(), xStride: stride, rows: 0, out: at, outStride: stride, bytes: stride })
+    this.#add('pick', rows, { x: source.use(), xStride: stride, rows: 0, out: at, outStride: stride, bytes: stride })
     return new Promise((resolve) => this.#readings.push({ at, count, resolve }))
   }
 

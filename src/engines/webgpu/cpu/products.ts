@@ -1,5 +1,5 @@
 /** Records products of matrices, and what goes before and after them: norms, rounding, gates. */
-import { type Gate, type ProjectOptions, Q4_BLOCK, type RoutedOptions } from '../contract.js'
+import { type Gate, gateCode, type ProjectOptions, Q4_BLOCK, type RoutedOptions } from '../contract.js'
 import * as abi from './abi.js'
 import { own } from './guards.js'
 import { activationBytes, activationsOf, type Band, type CpuMatrix, roomOf } from './matrix.js'
@@ -143,7 +143,7 @@ export class Products {
       ...{ x: prepared.at, xStride: prepared.stride, rows: routing.where('rowOf') },
       ...{ out: at, outStride: bytes, bytes },
     }
-    this.#recorder.add('copy', places, args, few((places * bytes) / 4))
+    this.#recorder.add('pick', places, args, few((places * bytes) / 4))
     return { at, stride: bytes, gap: 0 }
   }
 
@@ -213,7 +213,7 @@ export class Products {
       y: target.use(),
       yStride: target.stride,
       rows: columns,
-      gate: abi.gateCode(gate),
+      gate: gateCode(gate),
       prepared: 0,
       preparedStride: 0,
       preparedKind: abi.F32 as abi.WeightKind,
@@ -239,7 +239,7 @@ export class Products {
       out: target.use(),
       outStride: target.stride,
       columns,
-      gate: abi.gateCode(gate),
+      gate: gateCode(gate),
       prepared: 0,
       kind: abi.F32 as abi.WeightKind,
     }

@@ -2,6 +2,8 @@
 import type { Activations, Device, KeyValueCache, Matrix, Pass, Vector } from '../contract.js'
 import { angleTable } from '../model/angles.js'
 import type { TensorLoader } from '../model/tensors.js'
+import { embed } from '../operations/embed/index.js'
+import { join } from '../operations/join/index.js'
 import { HEAD_EPSILON, type PlannedDecision } from './decision-plan.js'
 import { type Dense, loadNorm, loadOne, type Norm } from './encoder-weights.js'
 import type { Laid, RowEncoder } from './vector-core.js'
@@ -100,18 +102,18 @@ export class DecisionEncoder implements RowEncoder {
     const { hidden, normed, qkv, seen } = encoder.room
     if (own === 0) {
       encoder.finish(pass)
-      pass.embed(weights.kinds, seen, 'places')
-      pass.join(seen, hidden, { add: true })
+      pass.run(embed, weights.kinds, seen, 'places')
+      pass.run(join, seen, hidden, { add: true })
     }
     const layer = weights.layers[own]!
-    pass.join(hidden, normed, { norm: layer.norm })
+    pass.run(join, hidden, normed, { norm: layer.norm })
     pass.project(layer.qkv.matrix, normed, qkv, { bias: layer.qkv.bias })
     pass.place(qkv, cache, 0, { heads, angles: weights.still })
     pass.attend(qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
     pass.project(layer.output.matrix, seen, hidden, { bias: layer.output.bias, add: true })
-    pass.join(hidden, normed, { norm: layer.innerNorm })
+    pass.run(join, hidden, normed, { norm: layer.innerNorm })
     pass.project(layer.inner.matrix, normed, this.#inner, { bias: layer.inner.bias })
-    pass.join(this.#inner, this.#inner, { gate: 'relu' })
+    pass.run(join, this.#inner, this.#inner, { gate: 'relu' })
     pass.project(layer.down.matrix, this.#inner, hidden, { bias: layer.down.bias, add: true })
   }
 

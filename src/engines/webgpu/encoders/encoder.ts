@@ -1,5 +1,7 @@
 /** What the passes of an encoder do, layer by layer. */
 import type { Activations, Device, KeyValueCache, Pass } from '../contract.js'
+import { embed } from '../operations/embed/index.js'
+import { join } from '../operations/join/index.js'
 import type { Dense, EncoderWeights, Norm } from './encoder-weights.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
@@ -50,10 +52,10 @@ export class BertEncoder implements RowEncoder {
   begin(pass: Pass): void {
     const { words, places, norm } = this.#parts.weights
     const { hidden, seen } = this.#room
-    pass.embed(words, hidden)
-    pass.embed(places, seen, 'places')
-    pass.join(seen, hidden, { add: true })
-    pass.join(hidden, hidden, { norm })
+    pass.run(embed, words, hidden)
+    pass.run(embed, places, seen, 'places')
+    pass.run(join, seen, hidden, { add: true })
+    pass.run(join, hidden, hidden, { norm })
   }
 
   layer(pass: Pass, index: number): void {
@@ -66,7 +68,7 @@ export class BertEncoder implements RowEncoder {
     pass.attend(qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
     this.#add(pass, layer.output, seen, layer.outputNorm)
     pass.project(layer.inner.matrix, hidden, inner, { bias: layer.inner.bias })
-    pass.join(inner, inner, { gate })
+    pass.run(join, inner, inner, { gate })
     this.#add(pass, layer.down, inner, layer.downNorm)
   }
 
@@ -74,7 +76,7 @@ export class BertEncoder implements RowEncoder {
   #add(pass: Pass, { matrix, bias }: Dense, x: Activations, norm: Norm): void {
     const { hidden } = this.#room
     pass.project(matrix, x, hidden, { bias, add: true })
-    pass.join(hidden, hidden, { norm })
+    pass.run(join, hidden, hidden, { norm })
   }
 
   end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {

@@ -10,6 +10,7 @@ import type { PlanOptions } from '../model/plan-model.js'
 import { refuse } from '../model/refuse.js'
 import { TensorLoader } from '../model/tensors.js'
 import { loadWeights } from '../model/weights.js'
+import { embed } from '../operations/embed/index.js'
 import { isBert } from './bert.js'
 import { DecisionEncoder, loadDecision, type Trunk } from './decision-encoder.js'
 import type { PlannedDecision } from './decision-plan.js'
@@ -238,7 +239,7 @@ async function decisionEncoder(
 async function difference(device: Device, matrix: Matrix, [one, other]: readonly number[]): Promise<Float32Array> {
   const rows = device.activations(2, matrix.columns)
   const pass = device.begin({ spans: [{ tokens: Int32Array.of(one!, other!), position: 0, pages: new Int32Array(1) }] })
-  pass.embed(matrix, rows)
+  pass.run(embed, matrix, rows)
   const read = pass.read(rows, 2)
   await pass.submit()
   const values = await read

@@ -2,6 +2,8 @@
 import type { Activations, Device, KeyValueCache, Matrix, Pass, Vector } from '../contract.js'
 import { angleTable } from '../model/angles.js'
 import type { TensorLoader } from '../model/tensors.js'
+import { embed } from '../operations/embed/index.js'
+import { join } from '../operations/join/index.js'
 import { type Dense, loadNorm, loadOne, type Norm } from './encoder-weights.js'
 import type { ModernPlan, PlannedModern } from './modern-bert.js'
 import type { Laid, RowEncoder } from './vector-core.js'
@@ -90,8 +92,8 @@ export class ModernEncoder implements RowEncoder {
   begin(pass: Pass): void {
     const { words, norm } = this.#parts.weights
     const { hidden } = this.room
-    pass.embed(words, hidden)
-    pass.join(hidden, hidden, { norm })
+    pass.run(embed, words, hidden)
+    pass.run(join, hidden, hidden, { norm })
   }
 
   layer(pass: Pass, index: number): void {
@@ -99,13 +101,13 @@ export class ModernEncoder implements RowEncoder {
     const { heads, gate, hidden: width } = plan
     const { hidden, normed, qkv, seen, inner } = this.room
     const { norm, innerNorm, angles, ...layer } = weights.layers[index]!
-    if (norm) pass.join(hidden, normed, { norm })
+    if (norm) pass.run(join, hidden, normed, { norm })
     pass.project(layer.qkv.matrix, norm ? normed : hidden, qkv)
     pass.place(qkv, cache, 0, { heads, angles })
     const { window } = plan.layers[index]!
     pass.attend(qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false, window })
     pass.project(layer.output.matrix, seen, hidden, { add: true })
-    pass.join(hidden, normed, { norm: innerNorm })
+    pass.run(join, hidden, normed, { norm: innerNorm })
     pass.project(layer.inner.matrix, normed, inner, { gated: true, gate })
     pass.project(layer.down.matrix, inner, hidden, { add: true })
   }
@@ -113,7 +115,7 @@ export class ModernEncoder implements RowEncoder {
   /** The last norm. */
   finish(pass: Pass): void {
     const { hidden } = this.room
-    pass.join(hidden, hidden, { norm: this.#parts.weights.last })
+    pass.run(join, hidden, hidden, { norm: this.#parts.weights.last })
   }
 
   end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {

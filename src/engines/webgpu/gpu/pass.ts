@@ -5,8 +5,6 @@ import type {
   AttentionShape,
   Batch,
   CollectOptions,
-  GateOptions,
-  JoinOptions,
   KeyValueCache,
   Matrix,
   Pass,
@@ -27,11 +25,8 @@ import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
 import { attend, placesWithin, splitsOf } from './kernels/attend.js'
 import { collect } from './kernels/collect.js'
-import { embed } from './kernels/embed.js'
-import { gateRows } from './kernels/gate-rows.js'
-import { join } from './kernels/join.js'
+import type { StoredMatrix } from './kernels/formats.js'
 import type { Kernel } from './kernels/kernel.js'
-import { pick } from './kernels/pick.js'
 import { type PlaceOperands, place } from './kernels/place.js'
 import { route } from './kernels/route.js'
 import { routed } from './kernels/routed.js'
@@ -80,7 +75,6 @@ export class GpuPass implements Pass, GpuRecorder {
   readonly #commands: Commands
   readonly #shape: BatchShape
   readonly #batch: BatchWords
-  readonly #slots: GPUBuffer | undefined
   /** Multiplications recorded since work was last handed over. */
   #work = 0
   /** All that was recorded, and when the first of it was handed over. */
@@ -91,14 +85,16 @@ export class GpuPass implements Pass, GpuRecorder {
   #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
   readonly meta: GPUBuffer
+  readonly slots: GPUBuffer
 
   constructor(host: GpuPassHost, batch: Batch) {
     this.#host = host
     this.#commands = new Commands(host)
     this.#shape = shapeOf(batch)
     this.#batch = new BatchWords(batch)
-    this.#slots = (batch.sampler as GpuSampler | undefined)?.slots
     this.meta = host.batchBuffer(this.#batch.words.length)
+    // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
+    this.slots = (batch.sampler as GpuSampler | undefined)?.slots ?? this.meta
   }
 
   get traits() {
@@ -125,8 +121,12 @@ export class GpuPass implements Pass, GpuRecorder {
     return (states as GpuStates).states[index]!
   }
 
-  pickSpans(): void {
-    this.#batch.pick(this.#batch.firsts)
+  pick(rows = this.#batch.firsts): void {
+    this.#batch.pick(rows)
+  }
+
+  parts(matrix: Matrix): readonly StoredMatrix[] {
+    return (matrix as GpuMatrix).parts
   }
 
   run<F extends ArgumentKinds, Operands extends readonly unknown[]>(
@@ -201,13 +201,6 @@ export class GpuPass implements Pass, GpuRecorder {
     this.#host.gpu.device.queue.writeBuffer(buffer, 0, bytes)
   }
 
-  embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
-    OPERATIONS.embed.fit(this.#shape, table, out, by)
-    const buffer = (out as GpuActivations).buffer
-    // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
-    for (const part of (table as GpuMatrix).parts) embed(this, part, this.#slots ?? this.meta, buffer, by)
-  }
-
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
     const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
     const { count, head } = this.#counted(options.rows)
@@ -242,35 +235,6 @@ export class GpuPass implements Pass, GpuRecorder {
     }
     this.#work += rows * columns * count
     this.#all += rows * columns * count
-  }
-
-  join(x: Activations, out: Activations, options: JoinOptions): void {
-    OPERATIONS.join.fit(this.#shape, x, out, options)
-    const { rows = this.rows, norm, scale = 1, add = false, gate, cap, from = 0, columns = x.columns } = options
-    const { every = columns, total } = options
-    const within = x === out
-    const shape = {
-      strides: [x.columns, out.columns] as const,
-      columns: every,
-      from,
-      scale,
-      add,
-      within,
-      ...(norm && { epsilon: norm.epsilon }),
-      ...(norm?.centred && { centred: true }),
-      ...(norm?.bias && { bias: true }),
-      ...(gate && { gate }),
-      ...(cap && { cap }),
-      ...(total && { total: true }),
-    }
-    const buffers = {
-      x: (x as GpuActivations).buffer,
-      out: (out as GpuActivations).buffer,
-      weight: (norm?.weight as GpuVector | undefined)?.buffer,
-      bias: (norm?.bias as GpuVector | undefined)?.buffer,
-      total: (total as GpuVector | undefined)?.buffer,
-    }
-    join(this, shape, buffers, rows, columns / every)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -332,16 +296,6 @@ export class GpuPass implements Pass, GpuRecorder {
     this.#toPlace = undefined
   }
 
-  gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
-    OPERATIONS.gate.fit(this.#shape, gates, values, out, options)
-    const { gate, rows = this.rows, gatesFrom = 0, valuesFrom = 0 } = options
-    const strides = { gates: gates.columns, values: values.columns, out: out.columns }
-    const within = out === gates ? 'gates' : out === values ? 'values' : undefined
-    const buffer = (of: Activations) => (of as GpuActivations).buffer
-    const operands = { gates: buffer(gates), values: buffer(values), out: buffer(out) }
-    gateRows(this, { gate, strides, gatesFrom, valuesFrom, within }, operands, rows)
-  }
-
   route(scores: Activations, routing: Routing, options: RouteOptions): void {
     OPERATIONS.route.fit(this.#shape, scores, routing, options)
     const { rows, scores: kind, normed = false, scale = 1, bias, factors, shared = false } = options
@@ -376,12 +330,6 @@ export class GpuPass implements Pass, GpuRecorder {
       ...(shared && { shared: (shared as GpuActivations).buffer }),
     }
     collect(this, own, operands, this.#counted(options.rows).count)
-  }
-
-  pick(x: Activations, rows: Int32Array, out: Activations): void {
-    OPERATIONS.pick.fit(this.#shape, x, rows, out)
-    this.#batch.pick(rows)
-    pick(this, (x as GpuActivations).buffer, x.columns, rows.length, (out as GpuActivations).buffer)
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

@@ -1,8 +1,8 @@
 /** Which kernels make a product, by how many rows there are and what the GPU can. */
 
 import type { Gate } from '../contract.js'
+import { gateRows } from '../operations/gate/kernel.js'
 import { isQ4 } from './kernels/formats.js'
-import { gateRows } from './kernels/gate-rows.js'
 import { halve } from './kernels/halve.js'
 import type { Recorder } from './kernels/kernel.js'
 import { matmul } from './kernels/matmul.js'

@@ -1,5 +1,9 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
 import type { Activations, Batch, Device, Pass, SampleRow, Sampler, Vector } from '../contract.js'
+import { embed } from '../operations/embed/index.js'
+import { gate as gateRows } from '../operations/gate/index.js'
+import { join } from '../operations/join/index.js'
+import { pick } from '../operations/pick/index.js'
 import type { FeedForward, FeedForwardRoom } from './blocks/feed-forward/feed-forward.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
@@ -162,10 +166,10 @@ export class Decoder {
     const { logitCap: cap, centred } = this.#model
     const rows = wanted.length
     if (centred) {
-      pass.join(from, room.lastNormed!, { rows, norm: { ...last, centred } })
+      pass.run(join, from, room.lastNormed!, { rows, norm: { ...last, centred } })
       pass.project(matrix, room.lastNormed!, room.logits, { rows, bias })
     } else pass.project(matrix, from, room.logits, { rows, norm: last, bias })
-    if (cap !== undefined) pass.join(room.logits, room.logits, { rows, cap })
+    if (cap !== undefined) pass.run(join, room.logits, room.logits, { rows, cap })
     return room.logits
   }
 
@@ -180,7 +184,7 @@ export class Decoder {
 
   embed(pass: Pass, spans: Batch['spans']): void {
     const { hidden } = this.#room
-    pass.embed(this.#weights.embedding, hidden)
+    pass.run(embed, this.#weights.embedding, hidden)
     if (this.#model.beside) this.#give(pass, spans, this.#model.beside)
   }
 
@@ -191,8 +195,8 @@ export class Decoder {
     pass.write(room!.given, table.of(spans, scale * sumScale))
     // Of embeddings as they are: the product of what is scaled is divided by as much again.
     pass.project(product, hidden, room!.product)
-    pass.join(room!.product, room!.given, { every, norm: { weight, epsilon }, scale: sumScale, add: true })
-    pass.join(hidden, hidden, { scale: by })
+    pass.run(join, room!.product, room!.given, { every, norm: { weight, epsilon }, scale: sumScale, add: true })
+    pass.run(join, hidden, hidden, { scale: by })
   }
 
   /** All rows of a pass. */
@@ -204,7 +208,7 @@ export class Decoder {
   normed(pass: Pass): Activations {
     const { hidden } = this
     const { centred } = this.#model
-    pass.join(hidden, hidden, { norm: { weight: this.#weights.norm, epsilon: this.#epsilon, centred } })
+    pass.run(join, hidden, hidden, { norm: { weight: this.#weights.norm, epsilon: this.#epsilon, centred } })
     return hidden
   }
 
@@ -215,7 +219,7 @@ export class Decoder {
     const parallel = still.layer.parallel === true
     if (parallel) {
       const { centred } = this.#model
-      pass.join(hidden, still.hidden, { norm: { ...this.#before(still.weights.vectors.attentionNorm)!, centred } })
+      pass.run(join, hidden, still.hidden, { norm: { ...this.#before(still.weights.vectors.attentionNorm)!, centred } })
     }
     mixer.run({
       pass,
@@ -233,10 +237,10 @@ export class Decoder {
     if (!wanted) {
       this.#finish(pass, index, mixed, hidden, parallel ? still.hidden : hidden, pass.rows, beside?.given)
     } else if (wanted.length > 0) {
-      pass.pick(mixed, wanted, lastMixed)
-      pass.pick(hidden, wanted, last)
-      if (beside) pass.pick(beside.given, wanted, beside.last)
-      if (parallel) pass.pick(still.hidden, wanted, this.#room.lastNormed!)
+      pass.run(pick, mixed, wanted, lastMixed)
+      pass.run(pick, hidden, wanted, last)
+      if (beside) pass.run(pick, beside.given, wanted, beside.last)
+      if (parallel) pass.run(pick, still.hidden, wanted, this.#room.lastNormed!)
       this.#finish(pass, index, lastMixed, last, parallel ? this.#room.lastNormed! : last, wanted.length, beside?.last)
     }
   }
@@ -318,7 +322,7 @@ export class Decoder {
     if (!given) return
     const { gated } = this.#room.beside!
     pass.project(matrices.besideIn!.matrix, hidden, gated, { rows })
-    pass.gate(gated, given, gated, { rows, gate, valuesFrom: index * beside!.size })
+    pass.run(gateRows, gated, given, gated, { rows, gate, valuesFrom: index * beside!.size })
     this.#add(pass, matrices.besideOut!, gated, hidden, rows, besideAfter, total)
   }
 
@@ -343,7 +347,7 @@ export class Decoder {
 
   #join(pass: Pass, x: Activations, hidden: Activations, rows: number, after?: Vector, total?: Vector): void {
     const norm = after && { weight: after, epsilon: this.#model.epsilon }
-    pass.join(x, hidden, { rows, norm, scale: this.#scale, add: true, total })
+    pass.run(join, x, hidden, { rows, norm, scale: this.#scale, add: true, total })
   }
 
   #before(weight: Vector | undefined) {

@@ -3,6 +3,7 @@ import { inQ8_0, inQ8_0OfNext, type Kept } from '../../../../scripts/models/floa
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
 import { angleTable, frequencies as frequenciesOf } from '../model/angles.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { embed } from './embed/index.js'
 import { Chance } from './numbers.test-helper.js'
 
 interface Case {
@@ -633,7 +634,7 @@ async function run(device: Device, test: Case) {
       start += ends[i]!
     })
     const begun = device.begin({ spans: batch })
-    begun.embed(queriesOnly ? asked : table, queriesOnly ? queries : qkv)
+    begun.run(embed, queriesOnly ? asked : table, queriesOnly ? queries : qkv)
     const headNorm = test.headNorm ? { headNorm: { query, key, epsilon: EPSILON } } : {}
     begun.place(queriesOnly ? queries : qkv, cache, 1, { heads, angles, queriesOnly, ...headNorm })
     return begun

@@ -7,6 +7,7 @@ import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { variants } from '../cpu/kernels.test-helper.js'
 import { DEVICES, type DeviceCase, KERNEL_DEVICES } from './devices.test-helper.js'
+import { embed } from './embed/index.js'
 import { BLOCK_FORMATS, Chance, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
 
@@ -21,7 +22,7 @@ const judged = fixture as Record<string, { bytes: string; values: string }>
 async function rowsOf(device: Device, table: ReturnType<Device['matrix']>, rows: readonly number[]) {
   const out = device.activations(rows.length, table.columns)
   const pass = device.begin({ spans: [{ tokens: Int32Array.from(rows), position: 0, pages: new Int32Array(1) }] })
-  pass.embed(table, out)
+  pass.run(embed, table, out)
   const reading = pass.read(out, rows.length)
   await pass.submit()
   out.destroy()
@@ -125,7 +126,7 @@ describe.each(CPUS)('a row of activations on $name', ({ open }) => {
       const [x, out] = [device.activations(7, 512), device.activations(7, 40)]
       const spans = [{ tokens: Int32Array.from(tokens), position: 0, pages: new Int32Array(1) }]
       const pass = device.begin({ spans })
-      pass.embed(table, x)
+      pass.run(embed, table, x)
       pass.project(matrix, x, out)
       const read = pass.read(out, tokens.length)
       await pass.submit()

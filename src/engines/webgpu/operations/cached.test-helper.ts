@@ -1,5 +1,6 @@
 /** Keys and values in a cache, and what queries find there: one layer, texts of one length, each in pages of its own. */
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
+import { embed } from './embed/index.js'
 
 export interface CachedForm {
   readonly heads: number
@@ -38,7 +39,7 @@ export function cached(device: Device, { heads, keyHeads, headSize, type, length
         return { tokens, position: from, pages: pagesOf(i) }
       })
       const pass = device.begin({ spans })
-      pass.embed(table, qkv)
+      pass.run(embed, table, qkv)
       pass.place(qkv, cache, 0, { heads, angles: turns })
       pass.attend(qkv, cache, 0, out, { heads, scale: headSize ** -0.5, ...(window && { window }) })
       const reading = pass.read(out, pass.rows)

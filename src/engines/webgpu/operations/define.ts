@@ -3,7 +3,8 @@
  * `assembly.ts`, and a case in `case.test-helper.ts` in which both devices must agree. A pass runs it: `pass.run(pool, x, out)`.
  */
 import type { Span } from '../contract/batch.js'
-import type { Activations, States, Vector } from '../contract/tensors.js'
+import type { Activations, Matrix, States, Vector } from '../contract/tensors.js'
+import type { StoredMatrix } from '../gpu/kernels/formats.js'
 import type { Recorder } from '../gpu/kernels/kernel.js'
 
 /** What a pass knows of its batch. */
@@ -29,6 +30,8 @@ export interface Operation<F extends ArgumentKinds, Operands extends readonly un
   /** The arguments of its function in AssemblyScript, in the order in which they lie in memory. */
   readonly fields: F
   cpu(pass: CpuRecorder, ...operands: NoInfer<Operands>): Work<F>
+  /** What a pass of so many rows takes of it, for whoever watches: bytes of weights. @default nothing to speak of */
+  cost?(rows: number, ...operands: NoInfer<Operands>): { readonly weights: number; readonly multiplications?: number }
 }
 
 /** What the threads share out. */
@@ -44,8 +47,11 @@ export interface GpuRecorder extends Recorder {
   readonly spans: number
   buffer(tensor: Activations | Vector): GPUBuffer
   state(states: States, index: number): GPUBuffer
-  /** `pickOf` is then the first row of each span. A pass picks in one way. */
-  pickSpans(): void
+  /** `pickOf` are then these rows, or else the first of each span. A pass picks in one way. */
+  pick(rows?: Int32Array): void
+  parts(matrix: Matrix): readonly StoredMatrix[]
+  /** Which token stands in each slot of the sampler. */
+  readonly slots: GPUBuffer
 }
 
 export interface CpuRecorder {
@@ -57,6 +63,10 @@ export interface CpuRecorder {
   at(tensor: Activations | Vector): number
   stride(x: Activations): number
   state(states: States, index: number): { readonly state: number; readonly slotBytes: number }
+  /** Where a matrix lies of which rows are read, and room in which those of blocks are unfolded. */
+  table(matrix: Matrix): Record<'kind' | 'matrix' | 'room' | 'roomGap', number>
+  /** Where the tokens of the rows are, or their places. */
+  ids(by: 'tokens' | 'places'): number
   /** Where these values are then, as long as the pass lives. */
   put(values: Int32Array): number
   /** Room of which each thread has its part, `stride` bytes apart. */
@@ -69,6 +79,10 @@ export const defineOperation = <const F extends ArgumentKinds, Operands extends 
 
 export function atLeast(what: string, actual: number, least: number): void {
   if (actual < least) throw new RangeError(`${what}: ${actual} where at least ${least} are needed.`)
+}
+
+export function bothHave(what: string, x: Activations, out: Activations, rows: number): void {
+  atLeast(what, Math.min(x.rows, out.rows), rows)
 }
 
 export function stateFits({ spans }: BatchShape, { shape }: States, index: number, values: number): void {

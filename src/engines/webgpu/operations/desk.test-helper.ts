@@ -1,4 +1,5 @@
 import { type Activations, type Batch, type Device, NO_STATE, type Pass, type Vector } from '../contract.js'
+import { embed } from './embed/index.js'
 import { Chance } from './numbers.test-helper.js'
 
 /** Two sequences: one begins, one goes on; row i is token i. */
@@ -29,7 +30,7 @@ export class Desk {
 
   filled(columns: number): Activations {
     const [table, out] = [this.matrix(ROWS, columns), this.empty(columns)]
-    this.#filling.push((pass) => pass.embed(table, out))
+    this.#filling.push((pass) => pass.run(embed, table, out))
     return out
   }
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device, RouteOptions } from '../contract.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { embed } from './embed/index.js'
+import { gate as gateRows } from './gate/index.js'
 import { Chance, type Format, knownMatrix } from './numbers.test-helper.js'
 
 const [EXPERTS, CHOSEN, SIZE, COLUMNS] = [7, 3, 96, 256]
@@ -54,13 +56,13 @@ describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivatio
     }
     const tokens = Int32Array.from({ length: rows }, (_, i) => i)
     const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(3) }] })
-    pass.embed(made.tx, made.x)
+    pass.run(embed, made.tx, made.x)
     // One of seven and one more: no table has so many columns.
     pass.write(made.scores, scores)
     const { bias: _, factors: __, ...how } = plan
     pass.route(made.scores, made.routing, { ...how, bias: made.choice, factors: made.factors })
     pass.projectRouted(made.into, made.x, made.both, made.routing, { from: 'rows', halves, bias: made.bias })
-    pass.gate(made.both, made.both, made.inner, { gate: 'silu', valuesFrom: SIZE, rows: rows * CHOSEN })
+    pass.run(gateRows, made.both, made.both, made.inner, { gate: 'silu', valuesFrom: SIZE, rows: rows * CHOSEN })
     pass.projectRouted(made.outOf, made.inner, made.each, made.routing, { from: 'places' })
     pass.collect(made.each, made.out, made.routing, { shared: made.x })
     const read = pass.read(made.out, rows)

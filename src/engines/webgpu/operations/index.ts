@@ -5,8 +5,12 @@
  */
 import { type Activations, type Batch, type KeyValueCache, PAGE, type Pass } from '../contract.js'
 import { convolve } from './convolve/index.js'
-import { atLeast, type BatchShape } from './define.js'
+import { atLeast, type BatchShape, bothHave } from './define.js'
 import { delta } from './delta/index.js'
+import { embed } from './embed/index.js'
+import { gate } from './gate/index.js'
+import { join } from './join/index.js'
+import { pick } from './pick/index.js'
 import { pool } from './pool/index.js'
 
 /** Methods of a pass that compute. */
@@ -34,7 +38,7 @@ export function shapeOf({ spans }: Batch): BatchShape {
 }
 
 /** Operations that have a folder each. */
-export const DEFINED = { convolve, delta, pool }
+export const DEFINED = { convolve, delta, embed, gate, join, pick, pool }
 
 interface Method<N extends PassOperation> {
   /** Refuses operands that do not fit: kernels check nothing. */
@@ -45,14 +49,6 @@ interface Method<N extends PassOperation> {
 }
 
 export const OPERATIONS: { readonly [N in PassOperation]: Method<N> } = {
-  embed: {
-    fit(batch, table, out) {
-      atLeast('Columns to embed into', out.columns, table.columns)
-      atLeast('Rows to embed into', out.rows, batch.rows)
-    },
-    gpu: ['embed'],
-    cpu: ['embed'],
-  },
   project: {
     fit(batch, matrix, x, out, { rows = batch.rows, gated = false, add = false } = {}) {
       if (gated && add) throw new RangeError('A gated projection cannot be added.')
@@ -62,14 +58,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Method<N> } = {
     },
     gpu: ['matvec', 'matmul', 'norm', 'halve'],
     cpu: ['matmul', 'gated', 'activate', 'norm', 'prepare'],
-  },
-  join: {
-    fit(batch, x, out, { rows = batch.rows, from = 0, columns = x.columns }) {
-      atLeast('Columns to join', Math.min(x.columns, out.columns), from + columns)
-      bothHave('Rows to join', x, out, rows)
-    },
-    gpu: ['join'],
-    cpu: ['join'],
   },
   place: {
     fit(batch, qkv, cache, _layer, { heads: queries, angles, queriesOnly }) {
@@ -93,15 +81,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Method<N> } = {
     },
     gpu: ['attend', 'place and attend'],
     cpu: ['attend'],
-  },
-  gate: {
-    fit(batch, gates, values, out, { rows = batch.rows, gatesFrom = 0, valuesFrom = 0 }) {
-      atLeast('Columns of gates', gates.columns, gatesFrom + out.columns)
-      atLeast('Columns to gate', values.columns, valuesFrom + out.columns)
-      bothHave('Rows to gate', gates, out, rows)
-    },
-    gpu: ['gate'],
-    cpu: ['gate'],
   },
   route: {
     fit(batch, scores, routing, { rows = batch.rows, shared }) {
@@ -132,14 +111,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Method<N> } = {
     gpu: ['collect'],
     cpu: ['collect'],
   },
-  pick: {
-    fit(_batch, x, rows, out) {
-      atLeast('Rows to pick into', out.rows, rows.length)
-      atLeast('Columns to pick into', out.columns, x.columns)
-    },
-    gpu: ['pick'],
-    cpu: ['copy'],
-  },
   sample: {
     fit(_batch, sampler, logits, rows) {
       atLeast('Logits of a row', logits.columns, sampler.shape.vocabulary)
@@ -150,10 +121,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Method<N> } = {
     // Between two programs: `cpu/sampler.ts`.
     cpu: [],
   },
-}
-
-function bothHave(what: string, x: Activations, out: Activations, rows: number): void {
-  atLeast(what, Math.min(x.rows, out.rows), rows)
 }
 
 function windowsFit({ spans }: BatchShape, { shape }: KeyValueCache): void {

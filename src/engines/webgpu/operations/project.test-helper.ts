@@ -1,6 +1,7 @@
 /** Products on a device, compared with plain loops. */
 import { expect } from 'vitest'
 import type { Device, MatrixData } from '../contract.js'
+import { embed } from './embed/index.js'
 
 const EPSILON = 1e-5
 
@@ -104,7 +105,7 @@ async function filled(device: Device, values: Float32Array, rows: number, column
   const table = device.matrix({ format: 'f32', rows, columns, data: bytes })
   const out = device.activations(rows, columns)
   const pass = device.begin({ spans: [{ ...span(rows), tokens: Int32Array.from({ length: rows }, (_, i) => i) }] })
-  pass.embed(table, out)
+  pass.run(embed, table, out)
   await pass.submit()
   table.destroy()
   return out

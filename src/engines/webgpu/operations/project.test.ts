@@ -4,6 +4,7 @@ import type { Device } from '../contract.js'
 import { openWebGpuDevice } from '../gpu/index.js'
 import { CUTS } from '../gpu/kernels/cuts.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { embed } from './embed/index.js'
 import { Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
 
@@ -128,7 +129,7 @@ describe.each([true, false])('a matrix too large for one binding, cut for softwa
     const out = device.activations(4, 544)
     const tokens = Int32Array.of(29, 0, 11, 10)
     const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
-    pass.embed(table, out)
+    pass.run(embed, table, out)
     const reading = pass.read(out, 4)
     await pass.submit()
     expect(await reading).toEqual(

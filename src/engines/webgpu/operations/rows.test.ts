@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Device, JoinOptions, Vector } from '../contract.js'
+import type { Device, Vector } from '../contract.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { embed } from './embed/index.js'
+import { gate as gateRows } from './gate/index.js'
+import { type JoinOptions, join } from './join/index.js'
 import { Chance } from './numbers.test-helper.js'
 import { pool } from './pool/index.js'
 
@@ -48,8 +51,9 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     const pass = device.begin({
       spans: [{ tokens: Int32Array.from({ length: 9 }, (_, i) => i), position: 0, pages: new Int32Array(1) }],
     })
-    pass.embed(table, x)
-    pass.join(
+    pass.run(embed, table, x)
+    pass.run(
+      join,
       x,
       x,
       options((floats) => keep(device.vector(floats))),
@@ -88,10 +92,10 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     const [gains, total] = [device.vector(weight), device.vector(Float32Array.of(0.75))]
     const tokens = Int32Array.from({ length: 9 }, (_, i) => i)
     const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
-    pass.embed(table, x)
-    pass.embed(table, out)
+    pass.run(embed, table, x)
+    pass.run(embed, table, out)
     const norm = { weight: gains, epsilon: 1e-6 }
-    pass.join(x, out, { from, columns: COLUMNS - from, every, norm, scale: 3, add: true, total })
+    pass.run(join, x, out, { from, columns: COLUMNS - from, every, norm, scale: 3, add: true, total })
     const read = pass.read(out, 9)
     await pass.submit()
     const got = await read
@@ -114,7 +118,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     for (const floats of given) {
       const tokens = new Int32Array(floats.length / 8)
       const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
-      pass.join(x, out, { scale: 2 })
+      pass.run(join, x, out, { scale: 2 })
       const whole = floats.slice()
       pass.write(x, floats)
       floats.fill(0)
@@ -145,8 +149,8 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     const [x, out] = [device.activations(9, COLUMNS), device.activations(9, COLUMNS / 2)]
     const tokens = Int32Array.from({ length: 9 }, (_, i) => i)
     const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
-    pass.embed(table, x)
-    pass.gate(x, x, out, { gate: 'clamped', valuesFrom: COLUMNS / 2 })
+    pass.run(embed, table, x)
+    pass.run(gateRows, x, x, out, { gate: 'clamped', valuesFrom: COLUMNS / 2 })
     const read = pass.read(out, 9)
     await pass.submit()
     const got = await read
@@ -170,7 +174,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
       { tokens: Int32Array.of(5), position: 4, pages },
     ]
     const pass = device.begin({ spans })
-    pass.embed(table, x, 'places')
+    pass.run(embed, table, x, 'places')
     pass.run(pool, x, out)
     const read = pass.read(out, 3)
     await pass.submit()

@@ -3,6 +3,7 @@ import { MOST_AMONG, UNDRAWN } from '../../../decode/token-model.js'
 import type { Device, SampleRow } from '../contract.js'
 import { sampleRow } from '../sampling.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { embed } from './embed/index.js'
 import { Chance } from './numbers.test-helper.js'
 
 const VOCABULARY = 3112
@@ -23,7 +24,7 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
     const sampler = device.sampler({ vocabulary: VOCABULARY, tokens: TOKENS, rows: 8, slots: 16 })
     const tokens = Int32Array.from({ length: count }, (_, i) => i)
     const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }], sampler })
-    pass.embed(table, values)
+    pass.run(embed, table, values)
     pass.sample(sampler, values, rows)
     const got = await pass.submit()
     for (const resource of [table, values, sampler]) resource.destroy()

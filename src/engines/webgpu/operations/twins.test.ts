@@ -9,7 +9,12 @@ import { angleTable } from '../model/angles.js'
 import { convolveCase } from './convolve/case.test-helper.js'
 import { deltaCase } from './delta/case.test-helper.js'
 import { type Case, Desk, ROWS, SPANS } from './desk.test-helper.js'
+import { embedCase } from './embed/case.test-helper.js'
+import { gateCase } from './gate/case.test-helper.js'
+import { gate as gateRows } from './gate/index.js'
 import { DEFINED, OPERATIONS, type PassOperation } from './index.js'
+import { joinCase } from './join/case.test-helper.js'
+import { pickCase } from './pick/case.test-helper.js'
 import { poolCase } from './pool/case.test-helper.js'
 
 /** Attention's operands: 4 heads of queries that share 2 of keys, of 16 values each. */
@@ -40,7 +45,7 @@ function experts(desk: Desk) {
       halves: true,
       bias: desk.vector(count * 2 * size),
     })
-    pass.gate(both!, both!, inner!, { gate: 'silu', valuesFrom: size, rows: ROWS * chosen })
+    pass.run(gateRows, both!, both!, inner!, { gate: 'silu', valuesFrom: size, rows: ROWS * chosen })
     pass.projectRouted(outOf, inner!, each!, routing, { from: 'places' })
     pass.collect(each!, out, routing, { shared: x })
   }
@@ -49,11 +54,8 @@ function experts(desk: Desk) {
 
 type Name = PassOperation | keyof typeof DEFINED
 const CASES: { readonly [N in Name]: Case } = {
-  ...{ convolve: convolveCase, delta: deltaCase, pool: poolCase },
-  embed: {
-    run: (desk) => desk.outcome(() => {}, desk.filled(32)),
-    misfit: (desk) => desk.begin().embed(desk.matrix(ROWS, 32), desk.empty(28)),
-  },
+  ...{ convolve: convolveCase, delta: deltaCase, embed: embedCase, gate: gateCase, join: joinCase, pick: pickCase },
+  pool: poolCase,
   project: {
     async run(desk) {
       const [matrix, x, out] = [desk.matrix(48, 32), desk.filled(32), desk.empty(24)]
@@ -61,13 +63,6 @@ const CASES: { readonly [N in Name]: Case } = {
       return desk.outcome((pass) => pass.project(matrix, x, out, { norm, gated: true }), out)
     },
     misfit: (desk) => desk.begin().project(desk.matrix(24, 32), desk.empty(32), desk.empty(16)),
-  },
-  join: {
-    run(desk) {
-      const [x, out, weight] = [desk.filled(32), desk.filled(32), desk.vector(32)]
-      return desk.outcome((pass) => pass.join(x, out, { norm: { weight, epsilon: 1e-5 }, scale: 3, add: true }), out)
-    },
-    misfit: (desk) => desk.begin().join(desk.empty(32), desk.empty(16), {}),
   },
   place: {
     async run(desk) {
@@ -94,13 +89,6 @@ const CASES: { readonly [N in Name]: Case } = {
       const { heads, qkv, cache } = attention(desk)
       desk.begin().attend(qkv, cache, 0, desk.empty(32), { heads, scale: 1 })
     },
-  },
-  gate: {
-    run(desk) {
-      const [gates, values, out] = [desk.filled(48), desk.filled(32), desk.empty(32)]
-      return desk.outcome((pass) => pass.gate(gates, values, out, { gate: 'sigmoid', gatesFrom: 16 }), out)
-    },
-    misfit: (desk) => desk.begin().gate(desk.empty(32), desk.empty(32), desk.empty(32), { gate: 'silu', gatesFrom: 4 }),
   },
   route: {
     run(desk) {
@@ -136,13 +124,6 @@ const CASES: { readonly [N in Name]: Case } = {
       const { routing } = experts(desk)
       desk.begin().collect(desk.empty(32), desk.empty(32), routing)
     },
-  },
-  pick: {
-    run(desk) {
-      const [x, out] = [desk.filled(32), desk.empty(32, 3)]
-      return desk.outcome((pass) => pass.pick(x, Int32Array.of(4, 0, 4), out), out, 3)
-    },
-    misfit: (desk) => desk.begin().pick(desk.empty(32), Int32Array.of(1, 2), desk.empty(32, 1)),
   },
   sample: {
     async run(desk) {

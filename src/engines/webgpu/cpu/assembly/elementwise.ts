@@ -2,7 +2,7 @@
 import { CLAMPED, GELU, RELU, RELU2, SIGMOID, SILU } from './abi'
 import { exp4 } from './exp'
 
-function sum4(v: v128): f32 {
+export function sum4(v: v128): f32 {
   return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3))
 }
 
@@ -38,67 +38,6 @@ export function rmsnorm(
     }
     for (; i < bytes; i += 4) store<f32>(o + i, load<f32>(p + i) * factor * load<f32>(weight + i))
   }
-}
-
-/**
- * out = x * scale, or out += it, for rows of `parts` times `k` values, a multiple of 4. `weight` 0: no norm goes before,
- * else one of each part that takes the mean away first where it is `centred`, and adds what is at `bias` if that is not 0.
- * `gate`, `cap`, `total` 0: none.
- */
-export function joinRows(
-  x: usize,
-  xStride: usize,
-  weight: usize,
-  out: usize,
-  outStride: usize,
-  from: i32,
-  to: i32,
-  k: i32,
-  eps: f32,
-  scale: f32,
-  add: bool,
-  cap: f32,
-  centred: bool,
-  bias: usize,
-  gate: i32,
-  parts: i32,
-  total: usize,
-): void {
-  const bytes = (<usize>k) << 2
-  const totals = f32x4.splat(total !== 0 ? load<f32>(total) : 1)
-  for (let part = from * parts; part < to * parts; part++) {
-    const row = <usize>(part / parts)
-    const at = <usize>(part % parts) * bytes
-    const p = x + row * xStride + at
-    const o = out + row * outStride + at
-    let factor = scale
-    const mean = f32x4.splat(centred ? meanOf(p, bytes) : 0)
-    if (weight !== 0) {
-      let sums = f32x4.splat(0)
-      for (let i: usize = 0; i < bytes; i += 16) {
-        const v = f32x4.sub(v128.load(p + i), mean)
-        sums = f32x4.add(sums, f32x4.mul(v, v))
-      }
-      factor /= sqrt<f32>(sum4(sums) / <f32>k + eps)
-    }
-    const factors = f32x4.splat(factor)
-    for (let i: usize = 0; i < bytes; i += 16) {
-      let v = f32x4.mul(f32x4.sub(v128.load(p + i), mean), factors)
-      if (weight !== 0) v = f32x4.mul(v, v128.load(weight + i))
-      if (bias !== 0) v = f32x4.add(v, v128.load(bias + i))
-      if (gate > 0) v = gate4(gate, v)
-      if (cap > 0) v = cap4(v, cap)
-      if (add) v = f32x4.add(v128.load(o + i), v)
-      if (total !== 0) v = f32x4.mul(v, totals)
-      v128.store(o + i, v)
-    }
-  }
-}
-
-function meanOf(p: usize, bytes: usize): f32 {
-  let sums = f32x4.splat(0)
-  for (let i: usize = 0; i < bytes; i += 16) sums = f32x4.add(sums, v128.load(p + i))
-  return sum4(sums) / <f32>(bytes >> 2)
 }
 
 /** cap * tanh(v / cap). */
@@ -150,7 +89,7 @@ function gatedBy4(gate: i32, value: v128): v128 {
   return f32x4.add(f32x4.max(f32x4.min(value, f32x4.splat(7)), f32x4.splat(-7)), f32x4.splat(1))
 }
 
-function gate4(gate: i32, value: v128): v128 {
+export function gate4(gate: i32, value: v128): v128 {
   if (gate === CLAMPED) return clamped4(value)
   if (gate === SIGMOID) return sigmoid4(value)
   if (gate === RELU) return f32x4.max(value, f32x4.splat(0))

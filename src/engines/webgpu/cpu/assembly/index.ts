@@ -1,7 +1,8 @@
 /** What the device calls, and the operations for tests. */
+
+export { rowBF16, rowF16, rowF32, rowQ4 } from '../../operations/embed/assembly'
 export { race, raceAbove } from './draw'
 export { gateMul, rmsnorm, ropeHead } from './elementwise'
-export { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 export { f16ToF32, f32ToF16 } from './half'
 export { matmul } from './matmul'
 export { matmulQ4x1 } from './matmul-q4'

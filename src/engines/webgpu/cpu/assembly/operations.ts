@@ -6,23 +6,12 @@ import {
   ACTIVATE,
   Activate,
   ATTEND,
-  BF16,
   BLOCK,
   CACHE_F16,
   CACHE_Q8_0,
   COLLECT,
-  COPY,
-  Copy,
-  EMBED,
-  Embed,
-  EXACT_BLOCKS,
   F16,
-  FIRST_BLOCK_KIND,
-  GATE,
   GATED,
-  Gate,
-  JOIN,
-  Join,
   MATMUL,
   NORM,
   Norm,
@@ -32,7 +21,6 @@ import {
   PREPARE,
   Prepare,
   Q4,
-  Q4_EXACT,
   ROUTE,
   ROUTED,
   WIDE,
@@ -40,8 +28,7 @@ import {
 import { attend } from './attend'
 import { keptBytes, writeBlocks, writeKeyValue } from './cache-page'
 import { runDefined } from './defined'
-import { gateMul, gateRow, joinRows, rmsnorm, ropeHead } from './elementwise'
-import { rowBF16, rowBlocks, rowF16, rowF32, rowQ4 } from './embed'
+import { gateMul, rmsnorm, ropeHead } from './elementwise'
 import { gated } from './gated'
 import { matmul } from './matmul'
 import { pack } from './pack'
@@ -49,39 +36,18 @@ import { quantize, scaleUp } from './prepare'
 import { collect, route, routed } from './routed'
 
 export function runOperation(code: i32, args: usize, from: i32, to: i32, thread: i32): void {
-  if (code === EMBED) embed(args, from, to, thread)
-  else if (code === NORM) norm(args, from, to, thread)
+  if (code === NORM) norm(args, from, to, thread)
   else if (code === PREPARE) prepareRows(args, from, to, thread)
   else if (code === MATMUL) matmul(args, from, to, thread)
   else if (code === PLACE) place(args, from, to)
   else if (code === ATTEND) attend(args, from, to, thread)
   else if (code === ACTIVATE) activate(args, from, to)
-  else if (code === COPY) copyRows(args, from, to)
   else if (code === GATED) gated(args, from, to, thread)
-  else if (code === JOIN) join(args, from, to)
-  else if (code === GATE) gate(args, from, to)
   else if (code === ROUTE) route(args)
   else if (code === ROUTED) routed(args, from, to, thread)
   else if (code === COLLECT) collect(args, from, to)
   else if (code === PACK) pack(args, from, to)
   else runDefined(code, args, from, to, thread)
-}
-
-function embed(args: usize, from: i32, to: i32, thread: i32): void {
-  const kind = Embed.kind(args)
-  const w = Embed.matrix(args)
-  const k = Embed.columns(args)
-  for (let i = from; i < to; i++) {
-    const token = load<i32>(Embed.ids(args) + ((<usize>i) << 2))
-    const out = Embed.out(args) + <usize>i * Embed.outStride(args)
-    if (kind >= FIRST_BLOCK_KIND) {
-      const room = Embed.room(args) + <usize>thread * Embed.roomGap(args)
-      rowBlocks(kind & (EXACT_BLOCKS - 1), w, token, room, out, k)
-    } else if (kind === Q4 || kind === Q4_EXACT) rowQ4(w, token, out, k / BLOCK)
-    else if (kind === F16) rowF16(w, token, out, k)
-    else if (kind === BF16) rowBF16(w, token, out, k)
-    else rowF32(w, token, out, k)
-  }
 }
 
 /** Activations in the form that a matrix of this kind is multiplied with; some take them as they are. */
@@ -110,45 +76,6 @@ function activate(args: usize, from: i32, to: i32): void {
   const stride = Activate.outStride(args)
   gateMul(Activate.gate(args), Activate.x(args), out, stride, from, to, k)
   prepare(Activate.kind(args), out, stride, Activate.prepared(args), from, to, k)
-}
-
-function gate(args: usize, from: i32, to: i32): void {
-  for (let row = <usize>from; row < <usize>to; row++) {
-    const gates = Gate.gates(args) + row * Gate.gatesStride(args)
-    const values = Gate.values(args) + row * Gate.valuesStride(args)
-    gateRow(Gate.gate(args), gates, values, Gate.out(args) + row * Gate.outStride(args), Gate.columns(args))
-  }
-}
-
-function join(args: usize, from: i32, to: i32): void {
-  joinRows(
-    Join.x(args),
-    Join.xStride(args),
-    Join.weight(args),
-    Join.out(args),
-    Join.outStride(args),
-    from,
-    to,
-    Join.columns(args),
-    Join.epsilon(args),
-    Join.scale(args),
-    Join.add(args),
-    Join.cap(args),
-    Join.centred(args),
-    Join.bias(args),
-    Join.gate(args),
-    Join.parts(args),
-    Join.total(args),
-  )
-}
-
-function copyRows(args: usize, from: i32, to: i32): void {
-  const rows = Copy.rows(args)
-  for (let i = <usize>from; i < <usize>to; i++) {
-    const row = rows === 0 ? i : <usize>load<i32>(rows + (i << 2))
-    const out = Copy.out(args) + i * Copy.outStride(args)
-    memory.copy(out, Copy.x(args) + row * Copy.xStride(args), Copy.bytes(args))
-  }
 }
 
 function place(args: usize, from: i32, to: i32): void {

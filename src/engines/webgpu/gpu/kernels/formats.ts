@@ -1,6 +1,6 @@
 /** How the formats of matrices are read: declarations, and eight values at a time. */
 import { type BlockType, isBlockType } from '../../../../platform/block-types.js'
-import type { PlainFormat } from '../../contract.js'
+import type { PlainFormat } from '../../contract/tensors.js'
 import { blockFunctions, groupOf, takesOff } from './blocks.js'
 
 export type StoredFormat = 'q4f16' | 'q4f32' | PlainFormat | BlockType

@@ -1,4 +1,6 @@
 import type { Activations, Routing } from '../../../contract.js'
+import { gate as gateRows } from '../../../operations/gate/index.js'
+import { join } from '../../../operations/join/index.js'
 import type { ExpertsPlan } from '../../model-plan.js'
 import type { FeedForward, FeedForwardRun } from './feed-forward.js'
 
@@ -71,7 +73,7 @@ export const experts: FeedForward<ExpertsPlan, ExpertsRoom> = {
 
   run(run) {
     const { pass, room, hidden, rows, norm, addRows } = run
-    if (norm) pass.join(hidden, room.normed, { rows, norm })
+    if (norm) pass.run(join, hidden, room.normed, { rows, norm })
     addExperts(run, norm ? room.normed : hidden)
     addRows(room.sum)
   },
@@ -96,7 +98,7 @@ export function addExperts(
   })
   const { matrix, halves, bias } = expertsIn!
   pass.projectRouted(matrix, x, both, routing, { rows, from: 'rows', halves, bias })
-  pass.gate(both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
+  pass.run(gateRows, both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
   pass.projectRouted(expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
   if (shared) {
     pass.project(sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })

@@ -1,4 +1,5 @@
 import type { Activations } from '../../../contract.js'
+import { join } from '../../../operations/join/index.js'
 import type { MixedPlan } from '../../model-plan.js'
 import { addExperts, type ExpertsRoom, experts } from './experts.js'
 import type { FeedForward } from './feed-forward.js'
@@ -59,11 +60,11 @@ export const mixed: FeedForward<MixedPlan, MixedRoom> = {
     const before = (weight: typeof denseAfter) => ({ rows, norm: { ...norm!, weight: weight! } })
     pass.project(gateUp!.matrix, hidden, inner, { rows, norm, gated: true, gate, bias: gateUp!.bias })
     pass.project(down!.matrix, inner, sum, { rows, bias: down!.bias })
-    pass.join(sum, sum, after(denseAfter))
-    pass.join(hidden, scored, before(routerNorm))
-    pass.join(hidden, room.experts.normed, before(expertsNorm))
+    pass.run(join, sum, sum, after(denseAfter))
+    pass.run(join, hidden, scored, before(routerNorm))
+    pass.run(join, hidden, room.experts.normed, before(expertsNorm))
     addExperts({ pass, plan: plan.experts, weights, room: room.experts, rows, gate }, room.experts.normed, scored)
-    pass.join(room.experts.sum, sum, { ...after(expertsAfter), add: true })
+    pass.run(join, room.experts.sum, sum, { ...after(expertsAfter), add: true })
     addRows(sum)
   },
 }

@@ -1,4 +1,5 @@
 import type { Activations } from '../../../contract.js'
+import { join } from '../../../operations/join/index.js'
 import type { UngatedPlan } from '../../model-plan.js'
 import type { FeedForward } from './feed-forward.js'
 
@@ -16,7 +17,7 @@ export const ungated: FeedForward<UngatedPlan, Activations> = {
   run({ pass, weights, room: inner, hidden, rows, norm, gate, addProduct }) {
     const { matrix, bias } = weights.matrices.up!
     pass.project(matrix, hidden, inner, { rows, norm, bias })
-    pass.join(inner, inner, { rows, gate })
+    pass.run(join, inner, inner, { rows, gate })
     addProduct(weights.matrices.down!, inner)
   },
 }

@@ -1,3 +1,5 @@
+import { gate as gateRows } from '../../../operations/gate/index.js'
+import { join } from '../../../operations/join/index.js'
 import { turnedOrder } from '../../angles.js'
 import type { AttentionLayer } from '../../model-plan.js'
 import type { PlannedMatrix, PlannedVector } from '../../planned.js'
@@ -53,17 +55,17 @@ export const attention: Mixer<AttentionLayer> = {
     pass.project(matrix, hidden, qkv, { norm, bias })
     if (valueNorm) {
       const parts = { from: queries + keys, columns: keys, every: headSize }
-      pass.join(qkv, qkv, { ...parts, norm: { weight: valueNorm, epsilon } })
+      pass.run(join, qkv, qkv, { ...parts, norm: { weight: valueNorm, epsilon } })
     }
     const headNorm = queryNorm && keyNorm && queryKeyNorm === 'head' && { query: queryNorm, key: keyNorm, epsilon }
     if (queryNorm && keyNorm && !headNorm) {
-      pass.join(qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
-      pass.join(qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
+      pass.run(join, qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
+      pass.run(join, qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
     }
     pass.place(qkv, of, index, { heads, angles, growth, queriesOnly, ...(headNorm && { headNorm }) })
     if (!needed) return
     pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal, sinks })
-    if (outputGate) pass.gate(qkv, mixed, mixed, { gate: 'sigmoid', gatesFrom: queries + 2 * keys })
+    if (outputGate) pass.run(gateRows, qkv, mixed, mixed, { gate: 'sigmoid', gatesFrom: queries + 2 * keys })
   },
 }
 

@@ -1,8 +1,7 @@
 /** Rows of values, each multiplied with what a gate makes of another. */
-import type { Gate } from '../../contract.js'
-import type { Binding } from './formats.js'
-import { fourGatedBy, gateFour, gateFunctions } from './gate.js'
-import { declare, type Kernel, memo, type Recorder } from './kernel.js'
+import type { Binding } from '../../gpu/kernels/formats.js'
+import { fourGatedBy, type Gate, gateFour, gateFunctions } from '../../gpu/kernels/gate.js'
+import { declare, type Kernel, memo, type Recorder } from '../../gpu/kernels/kernel.js'
 
 export interface GateRowsShape {
   readonly gate: Gate

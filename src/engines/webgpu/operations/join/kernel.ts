@@ -1,9 +1,9 @@
 /** Rows times a number, normed first if asked, put in place of others or added to them: what stands between products. */
-import { capped } from './cap.js'
-import type { Binding } from './formats.js'
-import { type Gate, gateFour, gateFunctions } from './gate.js'
-import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
-import { enableSubgroups, exchange } from './subgroup.js'
+import { capped } from '../../gpu/kernels/cap.js'
+import type { Binding } from '../../gpu/kernels/formats.js'
+import { type Gate, gateFour, gateFunctions } from '../../gpu/kernels/gate.js'
+import { declare, float, type GpuTraits, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { enableSubgroups, exchange } from '../../gpu/kernels/subgroup.js'
 
 export interface JoinShape {
   /** Columns of a row of x, and of out. */
@@ -83,18 +83,3 @@ ${normed ? sum : `  let factor = ${float(scale)};`}
 }`,
   }
 })
-
-export function join(
-  pass: Recorder,
-  shape: JoinShape,
-  {
-    x,
-    out,
-    ...more
-  }: Readonly<Record<'weight' | 'bias' | 'total', GPUBuffer | undefined> & Record<'x' | 'out', GPUBuffer>>,
-  rows: number,
-  parts: number,
-): void {
-  const others = [more.weight, more.bias, more.total].filter((buffer) => buffer !== undefined)
-  pass.dispatch(joinKernel(shape, pass.traits), [out, ...(shape.within ? [] : [x]), ...others], rows, parts)
-}

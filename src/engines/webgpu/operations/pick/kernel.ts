@@ -1,6 +1,6 @@
-/** Copies the rows of which logits are wanted. */
-import { declare, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
+/** Copies the rows that were picked. */
+import { declare, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
 
 export const pickKernel = memo(function pickKernel(columns: number): Kernel {
   const { source, bindings } = declare([
@@ -23,7 +23,3 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }`,
   }
 })
-
-export function pick(pass: Recorder, x: GPUBuffer, columns: number, count: number, out: GPUBuffer): void {
-  pass.dispatch(pickKernel(columns), [pass.meta, x, out], Math.ceil((count * (columns / 4)) / 64))
-}

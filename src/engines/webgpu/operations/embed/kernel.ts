@@ -1,14 +1,7 @@
 /** Rows of an embedding table, by the tokens of the batch, the slots that they stand for, or their places. */
-import {
-  eightFunction,
-  matrixBindings,
-  matrixBuffers,
-  type StoredMatrix,
-  type StoredShape,
-  shapeOf,
-} from './formats.js'
-import { declare, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
+import { eightFunction, matrixBindings, type StoredShape } from '../../gpu/kernels/formats.js'
+import { declare, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
 
 export type EmbedBy = 'tokens' | 'places'
 
@@ -46,9 +39,3 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }`,
   }
 })
-
-export function embed(pass: Recorder, table: StoredMatrix, slots: GPUBuffer, out: GPUBuffer, by: EmbedBy): void {
-  const kernel = embedKernel(shapeOf(table), by)
-  const invocations = pass.rows * (table.columns / 8)
-  pass.dispatch(kernel, [pass.meta, slots, ...matrixBuffers(table), out], Math.ceil(invocations / 64))
-}

@@ -1,10 +1,37 @@
 /** Rows of a packed matrix as f32: token embeddings, also where they are the output head at the same time. */
+import {
+  BF16,
+  BLOCK,
+  Embed,
+  EXACT_BLOCKS,
+  F16,
+  FIRST_BLOCK_KIND,
+  GROUP,
+  Q4,
+  Q4_BLOCK_BYTES,
+  Q4_EXACT,
+} from '../../cpu/assembly/abi'
+import { blockGroupBytes } from '../../cpu/assembly/blocks'
+import { f16ToF32 } from '../../cpu/assembly/half'
+import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from '../../cpu/assembly/layout'
+import { blockRow, unfold } from '../../cpu/assembly/unfold'
 
-import { GROUP, Q4_BLOCK_BYTES } from './abi'
-import { blockGroupBytes } from './blocks'
-import { f16ToF32 } from './half'
-import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
-import { blockRow, unfold } from './unfold'
+export function embed(args: usize, from: i32, to: i32, thread: i32): void {
+  const kind = Embed.kind(args)
+  const w = Embed.matrix(args)
+  const k = Embed.columns(args)
+  for (let i = from; i < to; i++) {
+    const token = load<i32>(Embed.ids(args) + ((<usize>i) << 2))
+    const out = Embed.out(args) + <usize>i * Embed.outStride(args)
+    if (kind >= FIRST_BLOCK_KIND) {
+      const room = Embed.room(args) + <usize>thread * Embed.roomGap(args)
+      rowBlocks(kind & (EXACT_BLOCKS - 1), w, token, room, out, k)
+    } else if (kind === Q4 || kind === Q4_EXACT) rowQ4(w, token, out, k / BLOCK)
+    else if (kind === F16) rowF16(w, token, out, k)
+    else if (kind === BF16) rowBF16(w, token, out, k)
+    else rowF32(w, token, out, k)
+  }
+}
 
 export function rowQ4(w: usize, row: i32, out: usize, blocks: i32): void {
   const lane = (<usize>(row % GROUP)) << 2
