@@ -71,17 +71,6 @@ function aboutOf(pass: Pass, { sampler, spans }: Batch): About {
       }, 0)
       return { name: 'attention', cache: bytes, multiplications: pairs * 2 * shape.heads * headSize }
     },
-    route: () => ({ name: 'choose experts' }),
-    projectRouted(matrix, _x, _out, { shape: { experts, chosen } }, options) {
-      const places = count(options.rows) * chosen
-      return {
-        name: options.from === 'rows' ? 'gate and up of experts' : 'down of experts',
-        // Of as many experts as may be chosen.
-        weights: (matrix.bytes / experts) * Math.min(experts, places),
-        multiplications: (matrix.rows / experts) * matrix.columns * places,
-      }
-    },
-    collect: () => ({ name: 'add up experts' }),
     sample: (sampler, _logits, rows) => ({ name: 'sample', logits: rows.length * sampler.shape.tokens * 4 }),
   }
 }

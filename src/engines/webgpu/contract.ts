@@ -7,14 +7,7 @@
  */
 
 import type { Batch, SampledRow, SampleRow } from './contract/batch.js'
-import type {
-  AttentionShape,
-  CollectOptions,
-  PlaceOptions,
-  ProjectOptions,
-  RoutedOptions,
-  RouteOptions,
-} from './contract/options.js'
+import type { AttentionShape, PlaceOptions, ProjectOptions } from './contract/options.js'
 import type {
   Activations,
   CacheShape,
@@ -143,12 +136,6 @@ export interface Pass {
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
   /** Attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void
-  /** Chooses for each row the experts of the greatest scores, of equal ones those with the lowest numbers. */
-  route(scores: Activations, routing: Routing, options: RouteOptions): void
-  /** out[place] = W x of the place's expert, as wide as its part of the matrix has rows, a multiple of 32. */
-  projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void
-  /** out[row] = what its experts gave, x[place], times their weights, added up. */
-  collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void
   /** Samples the first rows of `logits`, one for each of `rows`. At most once per pass; leaves the logits alone. */
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void
   /** A copy of the first `rows` rows at this point of the pass, for tests and diagnosis. */

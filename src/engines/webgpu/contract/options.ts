@@ -1,5 +1,5 @@
 /** How the operations of a pass may be asked for. */
-import type { Activations, Vector } from './tensors.js'
+import type { Vector } from './tensors.js'
 
 export interface ProjectOptions {
   /** Rows of `x`. @default all rows of the pass */
@@ -70,41 +70,4 @@ export interface PlaceOptions {
   readonly angles: Vector
   /** Each head of queries and of keys is normed before it is turned. */
   readonly headNorm?: { readonly query: Vector; readonly key: Vector; readonly epsilon: number }
-}
-
-/** Which experts rows go to, by scores of which a row has one for each. */
-export interface RouteOptions {
-  /** @default all rows of the pass */
-  readonly rows?: number
-  /** What the scores of a row become before they weigh what its experts give. */
-  readonly scores: 'softmax' | 'sigmoid'
-  /** The weights of a row's experts are divided by their sum. */
-  readonly normed?: boolean | undefined
-  /** And multiplied by it. @default 1 */
-  readonly scale?: number | undefined
-  /** One for each expert, added to what is chosen by: what scores became, or scores before softmax. */
-  readonly bias?: Vector | undefined
-  /** One for each expert, by which its weights are multiplied. */
-  readonly factors?: Vector | undefined
-  /** Behind its scores a row has one that all rows share, whose sigmoid weighs what `collect` adds. @default 1 weighs it */
-  readonly shared?: boolean | undefined
-}
-
-/** Products with the experts that rows go to, whose matrices lie one below the other. */
-export interface RoutedOptions {
-  /** As in `RouteOptions`. */
-  readonly rows?: number
-  /** `rows`: x has the rows themselves; `places`: a row for each place, as `out` has. */
-  readonly from: 'rows' | 'places'
-  /** The matrix has the first halves of all experts before their second halves. @default each expert's rows lie together */
-  readonly halves?: boolean | undefined
-  /** Lies as the matrix's rows do. */
-  readonly bias?: Vector | undefined
-}
-
-export interface CollectOptions {
-  /** As in `RouteOptions`. */
-  readonly rows?: number
-  /** What all rows go through, which is weighed and added too. */
-  readonly shared?: Activations | undefined
 }

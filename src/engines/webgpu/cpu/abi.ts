@@ -5,9 +5,12 @@
  */
 import { CACHE_BLOCK, type CacheType, GATES, gateCode, PAGE, Q4_BLOCK } from '../contract.js'
 import { CHANNELS_OF_LINE } from '../operations/convolve/index.js'
-import type { ArgumentKind, ArgumentKinds, ArgumentsOf } from '../operations/define.js'
+import { type ArgumentKind, type ArgumentKinds, type ArgumentsOf, GROUP, PRODUCT } from '../operations/define.js'
 import { DEFINED } from '../operations/index.js'
+import { ROUTED_GROUPS } from '../operations/routed/index.js'
 import { blocksModule } from './block-kinds.js'
+
+export { GROUP }
 
 /** Kinds of matrices, by how they are stored and multiplied. */
 export const F32 = 0
@@ -25,8 +28,6 @@ export type WeightKind = number
 const CACHE_CODES: Readonly<Record<CacheType, number>> = { f32: 0, f16: 1, q8_0: 2 }
 export const cacheCode = (type: CacheType): number => CACHE_CODES[type]
 
-/** Rows of a matrix that are stored and multiplied together. */
-export const GROUP = 8
 /** 4-bit weights, 8 rows by 32 columns: eight f32 scales, then four steps of 8 columns, two vectors of 4 rows each. */
 export const Q4_BLOCK_BYTES = 160
 /**
@@ -48,9 +49,6 @@ export const HEADER_WORDS = 4
 /** Gates and values of a gated product that a thread computes before it joins them; one item of all tokens may take more. */
 export const GATED_ROOM = 16384
 
-/** Groups of eight rows of an expert that make an item. */
-export const ROUTED_GROUPS = 4
-
 /** The first bytes of memory stay unused, so that 0 is no valid place; then come the constants of the kernels' own. */
 export const CONSTANTS = 64
 /** Where the control block of the threads lies: behind them. */
@@ -67,12 +65,6 @@ export const workAt = (thread: number): number => SLICES + thread * SLICE_BYTES 
 export const MAY_SLEEP = 396
 export const SPINS = 400
 export const controlBytes = (threads: number): number => SLICES + threads * SLICE_BYTES
-
-/** What all products begin with: `rows` is what a row of `y` has of the matrix's. */
-const PRODUCT = {
-  ...{ kind: 'i32', matrix: 'pointer', x: 'pointer', xStride: 'pointer', y: 'pointer', yStride: 'pointer' },
-  ...{ rows: 'i32', columns: 'i32', tokens: 'i32' },
-} as const satisfies ArgumentKinds
 
 /** Operations that no folder of `operations` has, and their arguments, in the order in which they lie in memory. */
 const OWN = {
@@ -126,31 +118,6 @@ const OWN = {
     ...PRODUCT,
     ...{ prepared: 'pointer', preparedStride: 'pointer', preparedKind: 'i32', room: 'pointer', roomGap: 'pointer' },
     ...{ unpackedBytes: 'pointer', xGap: 'pointer', gate: 'i32' },
-  },
-  /**
-   * `kind`: 0 is softmax, 1 sigmoid. Written are how many experts have rows, which (`list`), where the places of each begin,
-   * and where the last end (`firsts`), the row of each place (`rowOf`), and of each row its places (`placeOf`) and weights,
-   * behind which stands that of what all rows share. `cursors`, `keys`: room for a word for each expert. One item.
-   */
-  route: {
-    ...{ scores: 'pointer', scoresStride: 'pointer', rows: 'i32', experts: 'i32', chosen: 'i32', kind: 'i32' },
-    ...{ normed: 'bool', scale: 'f32', active: 'pointer', list: 'pointer', firsts: 'pointer', cursors: 'pointer' },
-    ...{ rowOf: 'pointer', placeOf: 'pointer', weights: 'pointer', bias: 'pointer', factors: 'pointer' },
-    ...{ shared: 'bool', keys: 'pointer' },
-  },
-  /**
-   * Of each expert with rows `rows` of the matrix's, from group `first` + its number * `every` on; x has a row for each
-   * place. Items: `ROUTED_GROUPS` groups of eight rows of each of as many experts as may have rows.
-   */
-  routed: {
-    ...PRODUCT,
-    ...{ active: 'pointer', list: 'pointer', firsts: 'pointer', first: 'i32', every: 'i32', bias: 'pointer' },
-    ...{ unpacked: 'pointer', unpackedGap: 'pointer' },
-  },
-  /** `shared`: 0 or where. Items: rows. */
-  collect: {
-    ...{ x: 'pointer', xStride: 'pointer', placeOf: 'pointer', weights: 'pointer', chosen: 'i32', out: 'pointer' },
-    ...{ outStride: 'pointer', columns: 'i32', shared: 'pointer', sharedStride: 'pointer' },
   },
   /** Rows from `source` to `matrix`; `scales`: of 4 bits, which have them apart, in f16 if `half`. Items: groups of eight rows. */
   pack: {

@@ -3,15 +3,11 @@ import type {
   Activations,
   AttentionShape,
   Batch,
-  CollectOptions,
   KeyValueCache,
   Matrix,
   Pass,
   PlaceOptions,
   ProjectOptions,
-  RoutedOptions,
-  RouteOptions,
-  Routing,
   SampledRow,
   SampleRow,
   Sampler,
@@ -27,7 +23,7 @@ import type { CpuPassHost } from './pass-host.js'
 import type { PassRecorder } from './pass-recorder.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
-import { CpuRouting, collect, route } from './routing.js'
+import { CpuRouting } from './routing.js'
 import { CpuSampler } from './sampler.js'
 import { CpuActivations, CpuCache, CpuStates, CpuVector } from './tensors.js'
 
@@ -81,6 +77,10 @@ export class CpuPass implements Pass {
       },
       table: (matrix) => this.#table(own(matrix, CpuMatrix)),
       ids: (by) => (by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions)),
+      routing: (routing) => own(routing, CpuRouting).lists(),
+      band: (matrix, rows, count) => this.#products.band(own(matrix, CpuMatrix), rows, count),
+      atPlaces: (x, columns, form, rows, from, routing) =>
+        this.#products.atPlaces(own(x, CpuActivations), columns, form, rows, from, own(routing, CpuRouting)),
       add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
       put: (values) => this.#put(values),
       perThread: (bytes, rooms) => this.#perThread(bytes, rooms),
@@ -138,9 +138,11 @@ export class CpuPass implements Pass {
     ...operands: Operands
   ): void {
     operation.fit(this.#shape, ...operands)
-    const { args, items, values } = operation.cpu(this.#recorder, ...operands)
     const name = operation.name as OperationName
-    this.#add(name, items, args as Arguments<typeof name>, values === undefined ? undefined : few(values))
+    const work = operation.cpu(this.#recorder, ...operands)
+    for (const { args, items, values } of 'args' in work ? [work] : work) {
+      this.#add(name, items, args as Arguments<typeof name>, values === undefined ? undefined : few(values))
+    }
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -174,20 +176,6 @@ export class CpuPass implements Pass {
       rooms.set(bytes, at)
     }
     return { at, stride }
-  }
-
-  route(scores: Activations, routing: Routing, options: RouteOptions): void {
-    route(this.#recorder, scores, routing, options)
-  }
-
-  projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void {
-    OPERATIONS.projectRouted.fit(this.#shape, matrix, x, out, routing, options)
-    const [w, source, target] = [own(matrix, CpuMatrix), own(x, CpuActivations), own(out, CpuActivations)]
-    this.#products.recordRouted(w, source, target, own(routing, CpuRouting), { rows: this.rows, ...options })
-  }
-
-  collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void {
-    collect(this.#recorder, x, out, routing, options)
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

@@ -1,5 +1,5 @@
 /** Records products of matrices, and what goes before and after them: norms, rounding, gates. */
-import { type Gate, gateCode, type ProjectOptions, Q4_BLOCK, type RoutedOptions } from '../contract.js'
+import { type Gate, gateCode, type ProjectOptions, Q4_BLOCK } from '../contract.js'
 import * as abi from './abi.js'
 import { own } from './guards.js'
 import { activationBytes, activationsOf, type Band, type CpuMatrix, roomOf } from './matrix.js'
@@ -87,60 +87,32 @@ export class Products {
     if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
   }
 
-  /** Products with the experts that rows go to. */
-  recordRouted(
-    w: CpuMatrix,
-    source: CpuActivations,
-    target: CpuActivations,
-    routing: CpuRouting,
-    options: RoutedOptions & { readonly rows: number },
-  ): void {
-    const { rows, from, halves = false, bias } = options
-    const { experts, chosen } = routing.shape
-    const parts = halves ? 2 : 1
-    const columns = w.rows / experts / parts
-    const places = rows * chosen
+  /** See `CpuRecorder`. */
+  band(w: CpuMatrix, rows: { readonly first: number; readonly rows: number }, count: number) {
     w.use()
-    const inputs = new Map<abi.WeightKind, Prepared>()
-    for (let part = 0; part < parts; part++) {
-      const band = bandOf(w, part * experts * columns, experts * columns)
-      const kind = this.#kindOf(band, rows)
-      const form = activationsOf(kind)
-      const x =
-        inputs.get(form) ?? this.#atPlaces(source, w.columns, form, from === 'rows' ? rows : places, from, routing)
-      inputs.set(form, x)
-      const first = part * experts * columns
-      const room = roomOf(kind, w.columns, rows)
-      const unpacked = room > 0 ? this.#recorder.perThread(room) : NOWHERE
-      const args = {
-        ...{ kind, matrix: band.at, x: x.at, xStride: x.stride, rows: columns, columns: w.columns, tokens: places },
-        ...{ y: target.use() + 4 * part * columns, yStride: target.stride },
-        ...{ active: routing.where('active'), list: routing.where('list'), firsts: routing.where('firsts') },
-        ...{ first: (first - band.first) / abi.GROUP, every: columns / abi.GROUP },
-        bias: bias ? own(bias, CpuVector).use() + 4 * band.first : 0,
-        ...{ unpacked: unpacked.at, unpackedGap: unpacked.stride },
-      }
-      const units = Math.ceil(columns / abi.GROUP / abi.ROUTED_GROUPS)
-      this.#recorder.add('routed', Math.min(experts, places) * units, args)
-    }
+    const { at, first, ...band } = bandOf(w, rows)
+    const kind = this.#kindOf(band, count)
+    const bytes = roomOf(kind, w.columns, count)
+    const { at: room, stride: roomGap } = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
+    return { kind, form: activationsOf(kind), at, first, room, roomGap }
   }
 
-  /** Activations in the form in which they are multiplied, a row for each place. */
-  #atPlaces(
+  /** See `CpuRecorder`. */
+  atPlaces(
     x: CpuActivations,
     columns: number,
     form: abi.WeightKind,
     rows: number,
-    from: RoutedOptions['from'],
+    from: 'rows' | 'places',
     routing: CpuRouting,
   ): Prepared {
-    const prepared = this.#prepare(x, columns, form, rows, undefined, true)
+    const places = rows * routing.shape.chosen
+    const prepared = this.#prepare(x, columns, form, from === 'rows' ? rows : places, undefined, true)
     if (from === 'places') return prepared
     const bytes = Math.min(prepared.stride, activationBytes(form, columns, this.#host.variant))
     const at = routing.room(bytes)
-    const places = rows * routing.shape.chosen
     const args = {
-      ...{ x: prepared.at, xStride: prepared.stride, rows: routing.where('rowOf') },
+      ...{ x: prepared.at, xStride: prepared.stride, rows: routing.lists().rowOf },
       ...{ out: at, outStride: bytes, bytes },
     }
     this.#recorder.add('pick', places, args, few((places * bytes) / 4))
@@ -159,7 +131,7 @@ export class Products {
   }
 
   /** As which it is multiplied with so many rows. */
-  #kindOf({ kind }: Band, rows: number): abi.WeightKind {
+  #kindOf({ kind }: Pick<Band, 'kind'>, rows: number): abi.WeightKind {
     return this.#host.trial.kindFor(kind, rows)
   }
 
@@ -313,7 +285,7 @@ export class Products {
 }
 
 /** The band that has these rows, and all of them: experts' halves lie in one. */
-function bandOf({ bands }: CpuMatrix, first: number, rows: number): Band {
+function bandOf({ bands }: CpuMatrix, { first, rows }: { readonly first: number; readonly rows: number }): Band {
   const band = bands.find((each) => each.first <= first && first + rows <= each.first + each.rows)
   if (!band) throw new TypeError('The matrices of experts, or their halves, have rows of one form.')
   return band

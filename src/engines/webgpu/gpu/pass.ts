@@ -4,14 +4,11 @@ import type {
   Activations,
   AttentionShape,
   Batch,
-  CollectOptions,
   KeyValueCache,
   Matrix,
   Pass,
   PlaceOptions,
   ProjectOptions,
-  RoutedOptions,
-  RouteOptions,
   Routing,
   SampledRow,
   SampleRow,
@@ -24,12 +21,9 @@ import { OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
 import { attend, placesWithin, splitsOf } from './kernels/attend.js'
-import { collect } from './kernels/collect.js'
 import type { StoredMatrix } from './kernels/formats.js'
 import type { Kernel } from './kernels/kernel.js'
 import { type PlaceOperands, place } from './kernels/place.js'
-import { route } from './kernels/route.js'
-import { routed } from './kernels/routed.js'
 import { sample } from './kernels/sample.js'
 import { decodeResults, encodeJob, resultWords } from './kernels/sample-job.js'
 import type { PlaceShape } from './kernels/turn.js'
@@ -113,8 +107,8 @@ export class GpuPass implements Pass, GpuRecorder {
     return this.#batch.spans
   }
 
-  buffer(tensor: Activations | Vector): GPUBuffer {
-    return (tensor as GpuActivations | GpuVector).buffer
+  buffer(tensor: Activations | Vector | Routing): GPUBuffer {
+    return (tensor as GpuActivations | GpuVector | GpuRouting).buffer
   }
 
   state(states: States, index: number): GPUBuffer {
@@ -203,8 +197,8 @@ export class GpuPass implements Pass, GpuRecorder {
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
     const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
-    const { count, head } = this.#counted(options.rows)
-    this.#weigh(matrix, count)
+    const { count, head } = this.counted(options.rows)
+    this.weigh(matrix.rows * matrix.columns * count)
     this.#place()
     const facts = [x, out, count, head, add, gated, gate, bias, normed?.weight, normed?.epsilon]
     this.#repeat(matrix, facts, () => {
@@ -221,20 +215,19 @@ export class GpuPass implements Pass, GpuRecorder {
     })
   }
 
-  /** `head`: the rows are those that were picked. */
-  #counted(rows = this.rows): { readonly count: number; readonly head: boolean } {
+  counted(rows = this.rows): { readonly count: number; readonly head: boolean } {
     const head = rows !== this.rows
     if (head && rows !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
     return { count: rows, head }
   }
 
-  #weigh({ rows, columns }: Pick<Matrix, 'rows' | 'columns'>, count: number): void {
+  weigh(multiplications: number): void {
     if (this.#work > this.#host.submits.most) {
       this.handOver()
       this.#work = 0
     }
-    this.#work += rows * columns * count
-    this.#all += rows * columns * count
+    this.#work += multiplications
+    this.#all += multiplications
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -294,42 +287,6 @@ export class GpuPass implements Pass, GpuRecorder {
     const norm = [how?.headNorm?.query, how?.headNorm?.key, how?.headNorm?.epsilon]
     this.#repeat((cache as GpuCache).layers[layer]!, [...facts, ...placing, ...norm], record)
     this.#toPlace = undefined
-  }
-
-  route(scores: Activations, routing: Routing, options: RouteOptions): void {
-    OPERATIONS.route.fit(this.#shape, scores, routing, options)
-    const { rows, scores: kind, normed = false, scale = 1, bias, factors, shared = false } = options
-    const { buffer, shape } = routing as GpuRouting
-    const [given, weighed] = [bias !== undefined, factors !== undefined]
-    const own = { ...shape, columns: scores.columns, kind, normed, scale, bias: given, factors: weighed, shared }
-    const more = [bias, factors].flatMap((one) => (one ? [(one as GpuVector).buffer] : []))
-    const operands = { scores: (scores as GpuActivations).buffer, routing: buffer, more }
-    route(this, own, operands, this.#counted(rows))
-  }
-
-  projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void {
-    OPERATIONS.projectRouted.fit(this.#shape, matrix, x, out, routing, options)
-    const { buffer, shape } = routing as GpuRouting
-    const counted = this.#counted(options.rows)
-    this.#weigh({ rows: (matrix.rows / shape.experts) * shape.chosen, columns: matrix.columns }, counted.count)
-    const operands = {
-      ...{ x: (x as GpuActivations).buffer, out: (out as GpuActivations).buffer, routing: buffer },
-      bias: (options.bias as GpuVector | undefined)?.buffer,
-    }
-    const strides = { x: x.columns, out: out.columns }
-    routed(this, matrix as GpuMatrix, { ...options, ...shape, strides }, operands, counted)
-  }
-
-  collect(x: Activations, out: Activations, routing: Routing, options: CollectOptions = {}): void {
-    OPERATIONS.collect.fit(this.#shape, x, out, routing, options)
-    const { buffer, shape } = routing as GpuRouting
-    const { shared } = options
-    const own = { ...shape, strides: { x: x.columns, out: out.columns }, ...(shared && { shared: shared.columns }) }
-    const operands = {
-      ...{ x: (x as GpuActivations).buffer, routing: buffer, out: (out as GpuActivations).buffer },
-      ...(shared && { shared: (shared as GpuActivations).buffer }),
-    }
-    collect(this, own, operands, this.#counted(options.rows).count)
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

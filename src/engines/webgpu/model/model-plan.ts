@@ -1,5 +1,6 @@
 /** What one decoder computes, whatever format its weights come in: layer by layer, as its architecture reads it. */
-import type { Gate, Growth, RouteOptions } from '../contract.js'
+import type { Gate, Growth } from '../contract.js'
+import type { RouteOptions } from '../operations/route/index.js'
 import type { Angles } from './angles.js'
 
 /** What a configuration may ask of a convolution at most. */

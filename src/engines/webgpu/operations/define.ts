@@ -3,7 +3,7 @@
  * `assembly.ts`, and a case in `case.test-helper.ts` in which both devices must agree. A pass runs it: `pass.run(pool, x, out)`.
  */
 import type { Span } from '../contract/batch.js'
-import type { Activations, Matrix, States, Vector } from '../contract/tensors.js'
+import type { Activations, Matrix, Routing, States, Vector } from '../contract/tensors.js'
 import type { StoredMatrix } from '../gpu/kernels/formats.js'
 import type { Recorder } from '../gpu/kernels/kernel.js'
 
@@ -29,7 +29,7 @@ export interface Operation<F extends ArgumentKinds, Operands extends readonly un
   gpu(pass: GpuRecorder, ...operands: NoInfer<Operands>): void
   /** The arguments of its function in AssemblyScript, in the order in which they lie in memory. */
   readonly fields: F
-  cpu(pass: CpuRecorder, ...operands: NoInfer<Operands>): Work<F>
+  cpu(pass: CpuRecorder, ...operands: NoInfer<Operands>): Work<F> | Iterable<Work<F>>
   /** What a pass of so many rows takes of it, for whoever watches: bytes of weights. @default nothing to speak of */
   cost?(rows: number, ...operands: NoInfer<Operands>): { readonly weights: number; readonly multiplications?: number }
 }
@@ -39,20 +39,38 @@ interface Work<F extends ArgumentKinds> {
   readonly args: ArgumentsOf<F>
   /** Independent of one another. */
   readonly items: number
-  /** Of few, one thread does all. @default many */
+  /** Of few, one thread does all. @default so many that it does not */
   readonly values?: number
 }
 
 export interface GpuRecorder extends Recorder {
   readonly spans: number
-  buffer(tensor: Activations | Vector): GPUBuffer
+  buffer(tensor: Activations | Vector | Routing): GPUBuffer
   state(states: States, index: number): GPUBuffer
+  /** How many rows, of those asked for; `head`: they are those that were picked. @default all of the pass */
+  counted(rows?: number): { readonly count: number; readonly head: boolean }
+  /** So many multiplications come: a long pass goes to the GPU in pieces. */
+  weigh(multiplications: number): void
   /** `pickOf` are then these rows, or else the first of each span. A pass picks in one way. */
   pick(rows?: Int32Array): void
   parts(matrix: Matrix): readonly StoredMatrix[]
   /** Which token stands in each slot of the sampler. */
   readonly slots: GPUBuffer
 }
+
+/** What all products of the CPU begin with: `rows` is what a row of `y` has of the matrix's. */
+export const PRODUCT = {
+  ...{ kind: 'i32', matrix: 'pointer', x: 'pointer', xStride: 'pointer', y: 'pointer', yStride: 'pointer' },
+  ...{ rows: 'i32', columns: 'i32', tokens: 'i32' },
+} as const satisfies ArgumentKinds
+
+/** Rows of a matrix that it stores and multiplies together. */
+export const GROUP = 8
+
+/** See `route`. */
+export type RoutingList = 'active' | 'list' | 'firsts' | 'cursors' | 'keys' | 'rowOf' | 'placeOf' | 'weights'
+
+type BandOfMatrix = Readonly<Record<'kind' | 'form' | 'at' | 'first' | 'room' | 'roomGap', number>>
 
 export interface CpuRecorder {
   readonly rows: number
@@ -67,6 +85,19 @@ export interface CpuRecorder {
   table(matrix: Matrix): Record<'kind' | 'matrix' | 'room' | 'roomGap', number>
   /** Where the tokens of the rows are, or their places. */
   ids(by: 'tokens' | 'places'): number
+  /** Where a routing's lists are, by their names. */
+  routing(routing: Routing): Readonly<Record<RoutingList, number>>
+  /** Rows of a matrix that are of one form, as they are multiplied with so many rows of activations, and room for that. */
+  band(matrix: Matrix, rows: { readonly first: number; readonly rows: number }, count: number): BandOfMatrix
+  /** Activations in a form in which they are multiplied, a row for each place. */
+  atPlaces(
+    x: Activations,
+    columns: number,
+    form: number,
+    rows: number,
+    from: 'rows' | 'places',
+    routing: Routing,
+  ): { readonly at: number; readonly stride: number }
   /** Where these values are then, as long as the pass lives. */
   put(values: Int32Array): number
   /** Room of which each thread has its part, `stride` bytes apart. */

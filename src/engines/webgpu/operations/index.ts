@@ -4,6 +4,7 @@
  * computed, and the names of what computes it: kernels in `gpu/kernels/`, and operations of the CPU in `cpu/abi.ts`.
  */
 import { type Activations, type Batch, type KeyValueCache, PAGE, type Pass } from '../contract.js'
+import { collect } from './collect/index.js'
 import { convolve } from './convolve/index.js'
 import { atLeast, type BatchShape, bothHave } from './define.js'
 import { delta } from './delta/index.js'
@@ -12,6 +13,8 @@ import { gate } from './gate/index.js'
 import { join } from './join/index.js'
 import { pick } from './pick/index.js'
 import { pool } from './pool/index.js'
+import { route } from './route/index.js'
+import { routed } from './routed/index.js'
 
 /** Methods of a pass that compute. */
 export type PassOperation = Exclude<
@@ -38,7 +41,7 @@ export function shapeOf({ spans }: Batch): BatchShape {
 }
 
 /** Operations that have a folder each. */
-export const DEFINED = { convolve, delta, embed, gate, join, pick, pool }
+export const DEFINED = { collect, convolve, delta, embed, gate, join, pick, pool, route, routed }
 
 interface Method<N extends PassOperation> {
   /** Refuses operands that do not fit: kernels check nothing. */
@@ -81,35 +84,6 @@ export const OPERATIONS: { readonly [N in PassOperation]: Method<N> } = {
     },
     gpu: ['attend', 'place and attend'],
     cpu: ['attend'],
-  },
-  route: {
-    fit(batch, scores, routing, { rows = batch.rows, shared }) {
-      atLeast('Columns of scores', scores.columns, routing.shape.experts + (shared ? 1 : 0))
-      atLeast('Rows to route', Math.min(scores.rows, routing.shape.rows), rows)
-    },
-    gpu: ['route', 'group'],
-    cpu: ['route'],
-  },
-  projectRouted: {
-    fit(batch, matrix, x, out, { shape }, { rows = batch.rows, from }) {
-      const places = rows * shape.chosen
-      atLeast('Columns to project from', x.columns, matrix.columns)
-      atLeast('Columns to project into', out.columns, matrix.rows / shape.experts)
-      atLeast('Rows to project', x.rows, from === 'rows' ? rows : places)
-      atLeast('Places to project into', out.rows, places)
-    },
-    gpu: ['routed'],
-    cpu: ['routed'],
-  },
-  collect: {
-    fit(batch, x, out, { shape }, { rows = batch.rows, shared } = {}) {
-      atLeast('Places to collect', x.rows, rows * shape.chosen)
-      if (shared) atLeast('Columns that are shared', shared.columns, x.columns)
-      atLeast('Columns to collect', out.columns, x.columns)
-      atLeast('Rows to collect into', out.rows, rows)
-    },
-    gpu: ['collect'],
-    cpu: ['collect'],
   },
   sample: {
     fit(_batch, sampler, logits, rows) {

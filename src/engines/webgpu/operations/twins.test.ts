@@ -1,21 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { softwareGpu } from '../../../../test/support/swiftshader.js'
-import type { Activations, Device, Pass, RouteOptions, Vector } from '../contract.js'
+import type { Device, Pass, Vector } from '../contract.js'
 import { OPERATION_NAMES } from '../cpu/abi.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { Commands } from '../gpu/commands.js'
 import { openWebGpuDevice } from '../gpu/index.js'
 import { angleTable } from '../model/angles.js'
+import { collectCase } from './collect/case.test-helper.js'
 import { convolveCase } from './convolve/case.test-helper.js'
 import { deltaCase } from './delta/case.test-helper.js'
 import { type Case, Desk, ROWS, SPANS } from './desk.test-helper.js'
 import { embedCase } from './embed/case.test-helper.js'
 import { gateCase } from './gate/case.test-helper.js'
-import { gate as gateRows } from './gate/index.js'
 import { DEFINED, OPERATIONS, type PassOperation } from './index.js'
 import { joinCase } from './join/case.test-helper.js'
 import { pickCase } from './pick/case.test-helper.js'
 import { poolCase } from './pool/case.test-helper.js'
+import { routeCase } from './route/case.test-helper.js'
+import { routedCase } from './routed/case.test-helper.js'
 
 /** Attention's operands: 4 heads of queries that share 2 of keys, of 16 values each. */
 function attention(desk: Desk) {
@@ -30,32 +32,10 @@ function attention(desk: Desk) {
   return { heads, headSize, cache, qkv, place, short: desk.vector(headSize) }
 }
 
-/** Six experts with a gated MLP each, of which a row goes to two. */
-function experts(desk: Desk) {
-  const [count, chosen, size, columns] = [6, 2, 32, 32]
-  const routing = desk.device.routing({ rows: ROWS + 3, experts: count, chosen })
-  const [x, scores, out] = [desk.filled(columns), desk.filled(count + 2), desk.empty(columns)]
-  const [into, outOf] = [desk.matrix(count * 2 * size, columns), desk.matrix(count * 32, size)]
-  const [both, inner, each] = [2 * size, size, 32].map((width) => desk.empty(width, ROWS * chosen)) as Activations[]
-  const record = (pass: Pass, options: RouteOptions) => {
-    pass.route(scores, routing, options)
-    pass.projectRouted(into, x, both!, routing, {
-      rows: ROWS,
-      from: 'rows',
-      halves: true,
-      bias: desk.vector(count * 2 * size),
-    })
-    pass.run(gateRows, both!, both!, inner!, { gate: 'silu', valuesFrom: size, rows: ROWS * chosen })
-    pass.projectRouted(outOf, inner!, each!, routing, { from: 'places' })
-    pass.collect(each!, out, routing, { shared: x })
-  }
-  return { routing, out, record }
-}
-
 type Name = PassOperation | keyof typeof DEFINED
 const CASES: { readonly [N in Name]: Case } = {
   ...{ convolve: convolveCase, delta: deltaCase, embed: embedCase, gate: gateCase, join: joinCase, pick: pickCase },
-  pool: poolCase,
+  ...{ collect: collectCase, pool: poolCase, route: routeCase, routed: routedCase },
   project: {
     async run(desk) {
       const [matrix, x, out] = [desk.matrix(48, 32), desk.filled(32), desk.empty(24)]
@@ -88,41 +68,6 @@ const CASES: { readonly [N in Name]: Case } = {
     misfit(desk) {
       const { heads, qkv, cache } = attention(desk)
       desk.begin().attend(qkv, cache, 0, desk.empty(32), { heads, scale: 1 })
-    },
-  },
-  route: {
-    run(desk) {
-      const { out, record } = experts(desk)
-      const [bias, factors] = [desk.vector(6), desk.vector(6)]
-      return desk.outcome(
-        (pass) => record(pass, { scores: 'sigmoid', normed: true, scale: 3, bias, factors, shared: true }),
-        out,
-      )
-    },
-    misfit(desk) {
-      const { routing } = experts(desk)
-      desk.begin().route(desk.empty(5), routing, { scores: 'softmax' })
-    },
-  },
-  projectRouted: {
-    run(desk) {
-      const { out, record } = experts(desk)
-      return desk.outcome((pass) => record(pass, { scores: 'softmax' }), out)
-    },
-    misfit(desk) {
-      const { routing } = experts(desk)
-      const options = { from: 'places' } as const
-      desk.begin().projectRouted(desk.matrix(6 * 32, 32), desk.empty(32), desk.empty(32, 10), routing, options)
-    },
-  },
-  collect: {
-    run(desk) {
-      const { out, record } = experts(desk)
-      return desk.outcome((pass) => record(pass, { scores: 'softmax', normed: true }), out)
-    },
-    misfit(desk) {
-      const { routing } = experts(desk)
-      desk.begin().collect(desk.empty(32), desk.empty(32), routing)
     },
   },
   sample: {

@@ -9,7 +9,6 @@ import {
   BLOCK,
   CACHE_F16,
   CACHE_Q8_0,
-  COLLECT,
   F16,
   GATED,
   MATMUL,
@@ -21,8 +20,6 @@ import {
   PREPARE,
   Prepare,
   Q4,
-  ROUTE,
-  ROUTED,
   WIDE,
 } from './abi'
 import { attend } from './attend'
@@ -33,7 +30,6 @@ import { gated } from './gated'
 import { matmul } from './matmul'
 import { pack } from './pack'
 import { quantize, scaleUp } from './prepare'
-import { collect, route, routed } from './routed'
 
 export function runOperation(code: i32, args: usize, from: i32, to: i32, thread: i32): void {
   if (code === NORM) norm(args, from, to, thread)
@@ -43,9 +39,6 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === ATTEND) attend(args, from, to, thread)
   else if (code === ACTIVATE) activate(args, from, to)
   else if (code === GATED) gated(args, from, to, thread)
-  else if (code === ROUTE) route(args)
-  else if (code === ROUTED) routed(args, from, to, thread)
-  else if (code === COLLECT) collect(args, from, to)
   else if (code === PACK) pack(args, from, to)
   else runDefined(code, args, from, to, thread)
 }

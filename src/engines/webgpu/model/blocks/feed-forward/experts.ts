@@ -1,6 +1,9 @@
 import type { Activations, Routing } from '../../../contract.js'
+import { collect } from '../../../operations/collect/index.js'
 import { gate as gateRows } from '../../../operations/gate/index.js'
 import { join } from '../../../operations/join/index.js'
+import { route } from '../../../operations/route/index.js'
+import { routed } from '../../../operations/routed/index.js'
 import type { ExpertsPlan } from '../../model-plan.js'
 import type { FeedForward, FeedForwardRun } from './feed-forward.js'
 
@@ -92,17 +95,17 @@ export function addExperts(
   const { scores, routing, both, inner, each, sum, shared, sharedInner } = room
   const { chosen, size } = plan
   pass.project(router!.matrix, scored, scores, { rows, bias: router!.bias })
-  pass.route(scores, routing, {
+  pass.run(route, scores, routing, {
     ...{ rows, scores: plan.scores, normed: plan.normed, scale: plan.scale },
     ...{ bias: choiceBias, factors: expertFactors, shared: plan.shared?.weighed },
   })
   const { matrix, halves, bias } = expertsIn!
-  pass.projectRouted(matrix, x, both, routing, { rows, from: 'rows', halves, bias })
+  pass.run(routed, matrix, x, both, routing, { rows, from: 'rows', halves, bias })
   pass.run(gateRows, both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
-  pass.projectRouted(expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
+  pass.run(routed, expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
   if (shared) {
     pass.project(sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })
     pass.project(sharedOut!.matrix, sharedInner!, shared, { rows, bias: sharedOut!.bias })
   }
-  pass.collect(each, sum, routing, { rows, shared })
+  pass.run(collect, each, sum, routing, { rows, shared })
 }

@@ -3,15 +3,15 @@
  * expert, whose weights are read where they lie in the matrix of all.
  */
 import { isBlockType } from '../../../../platform/block-types.js'
-import type { RoutedOptions, RoutingShape } from '../../contract.js'
-import { blockFunctions } from './blocks.js'
-import { type Binding, matrixBindings, matrixBuffers, type StoredMatrix, type StoredShape, shapeOf } from './formats.js'
-import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
-import { accumulators, inWords, isScaled, loads, scaledSum, step } from './matvec.js'
-import { cut, type MatvecShape } from './matvec-cut.js'
-import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
-import { routingLists, tilesOf } from './routing.js'
-import { enableSubgroups } from './subgroup.js'
+import type { RoutingShape } from '../../contract/tensors.js'
+import { blockFunctions } from '../../gpu/kernels/blocks.js'
+import { type Binding, matrixBindings, type StoredShape } from '../../gpu/kernels/formats.js'
+import { declare, type GpuTraits, type Kernel, memo, repeat, WIDE } from '../../gpu/kernels/kernel.js'
+import { accumulators, inWords, isScaled, loads, scaledSum, step } from '../../gpu/kernels/matvec.js'
+import { cut, type MatvecShape } from '../../gpu/kernels/matvec-cut.js'
+import { finishAlone, reduce, strideOf, totalFunction } from '../../gpu/kernels/matvec-finish.js'
+import { routingLists } from '../../gpu/kernels/routing.js'
+import { enableSubgroups } from '../../gpu/kernels/subgroup.js'
 
 interface RoutedShape {
   readonly stored: StoredShape
@@ -26,7 +26,7 @@ interface RoutedShape {
   readonly every: number
   /** Columns of out before them. */
   readonly to: number
-  readonly from: RoutedOptions['from']
+  readonly from: 'rows' | 'places'
   readonly bias: boolean
 }
 
@@ -82,44 +82,3 @@ ${lanes > 1 ? reduce(product, work) : finishAlone(product, work)}
 }`,
   }
 })
-
-interface RoutedOperands {
-  readonly routing: GPUBuffer
-  readonly x: GPUBuffer
-  readonly bias: GPUBuffer | undefined
-  readonly out: GPUBuffer
-}
-
-export function routed(
-  pass: Recorder,
-  matrix: { readonly rows: number; readonly parts: readonly StoredMatrix[] },
-  {
-    rows: most,
-    experts,
-    chosen,
-    strides,
-    from,
-    halves,
-  }: RoutingShape & Pick<RoutedShape, 'strides'> & Omit<RoutedOptions, 'rows'>,
-  { routing, x, bias, out }: RoutedOperands,
-  { count }: { readonly count: number },
-): void {
-  const { held: tokens, most: tiles } = tilesOf({ experts, chosen }, count, pass.traits.serial)
-  const pieces = halves ? 2 : 1
-  const rows = matrix.rows / experts / pieces
-  for (let piece = 0; piece < pieces; piece++) {
-    const first = piece * experts * rows
-    for (const part of matrix.parts) {
-      if (part.first >= first + experts * rows || part.first + part.rows <= first) continue
-      const shape: RoutedShape = {
-        ...{ stored: shapeOf(part), routing: { rows: most, chosen }, tokens, strides, rows, first, every: rows },
-        ...{ to: piece * rows, from, bias: bias !== undefined },
-      }
-      const { groups, held } = cut({ format: part.format, columns: part.columns, of: rows, tokens }, pass.traits)
-      const workgroups = Math.ceil(rows / (held * groups))
-      const buffers = [routing, x, ...matrixBuffers(part), ...(bias ? [bias] : []), out]
-      const kernel = routedKernel(shape, pass.traits)
-      pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), tiles)
-    }
-  }
-}

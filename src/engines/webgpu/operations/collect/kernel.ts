@@ -1,7 +1,7 @@
 /** What each row's experts gave, times their weights, added up. */
-import type { RoutingShape } from '../../contract.js'
-import { declare, type Kernel, memo, type Recorder } from './kernel.js'
-import { routingLists } from './routing.js'
+import type { RoutingShape } from '../../contract/tensors.js'
+import { declare, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { routingLists } from '../../gpu/kernels/routing.js'
 
 interface CollectShape extends RoutingShape {
   readonly strides: { readonly x: number; readonly out: number }
@@ -36,17 +36,3 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }`,
   }
 })
-
-export function collect(
-  pass: Recorder,
-  shape: CollectShape,
-  { x, routing, out, shared }: Readonly<Record<'x' | 'routing' | 'out', GPUBuffer>> & { readonly shared?: GPUBuffer },
-  rows: number,
-): void {
-  pass.dispatch(
-    collectKernel(shape),
-    [routing, x, ...(shared ? [shared] : []), out],
-    Math.ceil(shape.strides.x / 256),
-    rows,
-  )
-}

@@ -1,14 +1,14 @@
 /** Chooses the experts of each row, and brings together the rows of each expert. */
-import type { RouteOptions, RoutingShape } from '../../contract.js'
-import type { Binding } from './formats.js'
-import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
-import { routingLists, tilesOf } from './routing.js'
+import type { RoutingShape } from '../../contract/tensors.js'
+import type { Binding } from '../../gpu/kernels/formats.js'
+import { declare, float, type GpuTraits, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
+import { routingLists } from '../../gpu/kernels/routing.js'
 
 export interface RouteShape extends RoutingShape {
   /** Of a row of scores. */
   readonly columns: number
-  readonly kind: RouteOptions['scores']
+  readonly kind: 'softmax' | 'sigmoid'
   readonly normed: boolean
   readonly scale: number
   readonly bias: boolean
@@ -154,16 +154,3 @@ fn main(@builtin(local_invocation_index) lane: u32) {
 }`,
   }
 })
-
-export function route(
-  pass: Recorder,
-  shape: RouteShape,
-  { scores, routing, more }: { readonly scores: GPUBuffer; readonly routing: GPUBuffer; readonly more: GPUBuffer[] },
-  { count, head }: { readonly count: number; readonly head: boolean },
-): void {
-  const traits = { serial: pass.traits.serial }
-  const { held } = tilesOf(shape, count, traits.serial)
-  const { rows, experts, chosen } = shape
-  pass.dispatch(routeKernel(shape, head, traits), [pass.meta, scores, routing, ...more], count)
-  pass.dispatch(groupKernel({ rows, experts, chosen }, held, head, traits), [pass.meta, routing], 1)
-}

@@ -1,0 +1,104 @@
+import type { Activations, Matrix, Routing, Vector } from '../../contract/tensors.js'
+import { matrixBuffers, shapeOf } from '../../gpu/kernels/formats.js'
+import { WIDE } from '../../gpu/kernels/kernel.js'
+import { cut } from '../../gpu/kernels/matvec-cut.js'
+import { tilesOf } from '../../gpu/kernels/routing.js'
+import { atLeast, type BatchShape, defineOperation, GROUP, PRODUCT } from '../define.js'
+import { routedKernel } from './kernel.js'
+
+/** Groups of eight rows of an expert that make an item. */
+export const ROUTED_GROUPS = 4
+
+/** Products with the experts that rows go to, whose matrices lie one below the other. */
+interface RoutedOptions {
+  /** As in `RouteOptions`. */
+  readonly rows?: number
+  /** `rows`: x has the rows themselves; `places`: a row for each place, as `out` has. */
+  readonly from: 'rows' | 'places'
+  /** The matrix has the first halves of all experts before their second halves. @default each expert's rows lie together */
+  readonly halves?: boolean | undefined
+  /** Lies as the matrix's rows do. */
+  readonly bias?: Vector | undefined
+}
+
+/** out[place] = W x of the place's expert, as wide as its part of the matrix has rows, a multiple of 32. */
+export const routed = defineOperation({
+  name: 'routed',
+  fit(
+    batch: BatchShape,
+    matrix: Matrix,
+    x: Activations,
+    out: Activations,
+    { shape }: Routing,
+    { rows = batch.rows, from }: RoutedOptions,
+  ) {
+    const places = rows * shape.chosen
+    atLeast('Columns to project from', x.columns, matrix.columns)
+    atLeast('Columns to project into', out.columns, matrix.rows / shape.experts)
+    atLeast('Rows to project', x.rows, from === 'rows' ? rows : places)
+    atLeast('Places to project into', out.rows, places)
+  },
+  gpu(pass, matrix, x, out, routing, { rows: wanted, from, halves, bias }) {
+    const { rows: most, experts, chosen } = routing.shape
+    const { count } = pass.counted(wanted)
+    pass.weigh((matrix.rows / experts) * chosen * matrix.columns * count)
+    const { held: tokens, most: tiles } = tilesOf({ experts, chosen }, count, pass.traits.serial)
+    const pieces = halves ? 2 : 1
+    const rows = matrix.rows / experts / pieces
+    const strides = { x: x.columns, out: out.columns }
+    for (let piece = 0; piece < pieces; piece++) {
+      const first = piece * experts * rows
+      for (const part of pass.parts(matrix)) {
+        if (part.first >= first + experts * rows || part.first + part.rows <= first) continue
+        const shape = {
+          ...{ stored: shapeOf(part), routing: { rows: most, chosen }, tokens, strides, rows, first, every: rows },
+          ...{ to: piece * rows, from, bias: bias !== undefined },
+        }
+        const { groups, held } = cut({ format: part.format, columns: part.columns, of: rows, tokens }, pass.traits)
+        const workgroups = Math.ceil(rows / (held * groups))
+        const added = bias ? [pass.buffer(bias)] : []
+        const buffers = [pass.buffer(routing), pass.buffer(x), ...matrixBuffers(part), ...added, pass.buffer(out)]
+        const kernel = routedKernel(shape, pass.traits)
+        pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), tiles)
+      }
+    }
+  },
+  // Of each expert with rows `rows` of the matrix's, from group `first` + its number * `every` on; x has a row for each
+  // place. Items: `ROUTED_GROUPS` groups of eight rows of each of as many experts as may have rows.
+  fields: {
+    ...PRODUCT,
+    ...{ active: 'pointer', list: 'pointer', firsts: 'pointer', first: 'i32', every: 'i32', bias: 'pointer' },
+    ...{ unpacked: 'pointer', unpackedGap: 'pointer' },
+  },
+  *cpu(pass, matrix, x, out, routing, { rows = pass.rows, from, halves = false, bias }) {
+    const { experts, chosen } = routing.shape
+    const parts = halves ? 2 : 1
+    const own = matrix.rows / experts / parts
+    const { active, list, firsts } = pass.routing(routing)
+    const items = Math.min(experts, rows * chosen) * Math.ceil(own / GROUP / ROUTED_GROUPS)
+    const inputs = new Map<number, { readonly at: number; readonly stride: number }>()
+    for (let part = 0; part < parts; part++) {
+      const first = part * experts * own
+      const { form, ...band } = pass.band(matrix, { first, rows: experts * own }, rows)
+      const input = inputs.get(form) ?? pass.atPlaces(x, matrix.columns, form, rows, from, routing)
+      inputs.set(form, input)
+      const args = {
+        ...{ kind: band.kind, matrix: band.at, x: input.at, xStride: input.stride },
+        ...{ y: pass.at(out) + 4 * part * own, yStride: pass.stride(out) },
+        ...{ rows: own, columns: matrix.columns, tokens: rows * chosen, active, list, firsts },
+        ...{ first: (first - band.first) / GROUP, every: own / GROUP },
+        bias: bias ? pass.at(bias) + 4 * band.first : 0,
+        ...{ unpacked: band.room, unpackedGap: band.roomGap },
+      }
+      yield { args, items }
+    }
+  },
+  cost(rows, matrix, _x, _out, { shape: { experts, chosen } }, options) {
+    const places = (options.rows ?? rows) * chosen
+    return {
+      // Of as many experts as may be chosen.
+      weights: (matrix.bytes / experts) * Math.min(experts, places),
+      multiplications: (matrix.rows / experts) * matrix.columns * places,
+    }
+  },
+})
