@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { isStretch } from '../platform/borders.js'
 import { atOnce } from '../platform/slices.js'
-import { compile, fromSource, GrammarCache, SchemaError } from './index.js'
+import { Fuel } from './fuel.js'
+import { compile, compileInSlices, fromSource, GrammarCache, SchemaError } from './index.js'
 import { judge } from './judge.js'
 import { quoted as asked, texts as someTexts } from './quotes.test-helper.js'
 import {
@@ -149,6 +150,36 @@ describe('with all strings quoted', () => {
       expect([value, grammar.accepts(JSON.stringify(value))]).toEqual([value, right])
       expect([value, judge({ type: 'object' }, value, undefined, { texts, all: true })]).toEqual([value, right])
     }
+  })
+})
+
+describe('what is asked of quotes of a long text', () => {
+  const random = randomness(5)
+  const text = Array.from({ length: 25_000 }, () => Math.floor(random() * 2 ** 20).toString(36)).join(' ')
+  const digit = { pattern: '[0-9]' }
+
+  it.each<[string, unknown]>([
+    ['beside it', { ...asked, ...digit }],
+    ['by allOf', { allOf: [asked, digit] }],
+    ['by a reference', { $ref: '#/$defs/quote', ...digit, $defs: { quote: asked } }],
+    ['by if and else', { ...asked, if: { pattern: '^a' }, else: digit }],
+    ['by one of several', { ...asked, anyOf: [digit, { pattern: '^a' }] }],
+    ['by what it is not', { allOf: [asked, { not: digit }] }],
+    ['by limits', { allOf: [{ allOf: [asked, { minLength: 9 }] }, { ...digit, maxLength: 30 }] }],
+    ['of a property elsewhere', { allOf: [object({ a: asked }), { properties: { a: digit } }] }],
+  ])('lets others work every few steps, %s', (_, schema) => {
+    const spent = vi.spyOn(Fuel.prototype, 'spend')
+    const steps = () => spent.mock.calls.reduce((sum, [count]) => sum + count, 0)
+    let [most, before, pauses] = [0, 0, 0]
+    for (const work = compileInSlices(schema, { quote: { texts: [text] } }); !work.next().done; pauses++) {
+      most = Math.max(most, steps() - before)
+      before = steps()
+    }
+    most = Math.max(most, steps() - before)
+    spent.mockRestore()
+    // Its automaton alone has as many states as the text has characters.
+    expect(pauses).toBeGreaterThan(text.length / 8192)
+    expect(most).toBeLessThan(4000)
   })
 })
 

@@ -1,12 +1,13 @@
 /** Set operations on languages: products of automata, explored from the start. */
 
+import { atOnce, type Slices } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
 import { EVERY } from './charset.js'
 import { partition, refine } from './classes.js'
 import { Complement } from './complement.js'
 import { CountedAutomaton } from './counted.js'
 import { minimise } from './minimise.js'
-import { isSparse, type Sparse, whole } from './stretches.js'
+import { isSparse, type Sparse, whole, wholeInSlices } from './stretches.js'
 import { TableAutomaton } from './table.js'
 import { DEAD, type TextAutomaton } from './types.js'
 import { within } from './within.js'
@@ -26,23 +27,35 @@ export const ANY_TEXT: TableAutomaton = (() => {
 export const NO_TEXT: TableAutomaton = new TableAutomaton(DEAD, ANY_TEXT.classes, new Uint32Array(2), new Uint8Array(1))
 
 export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
+  return atOnce(intersectInSlices(a, b, fuel))
+}
+
+/** With a pause every few milliseconds where one of them is made of a text, which may be long. */
+export function* intersectInSlices(a: TextAutomaton, b: TextAutomaton, fuel: Fuel): Slices<TextAutomaton> {
   if (a === b || b === ANY_TEXT) return a
   if (a === ANY_TEXT) return b
-  if (isSparse(a)) return ofSparse(a, b, fuel)
-  if (isSparse(b)) return ofSparse(b, a, fuel)
+  if (isSparse(a)) return yield* ofSparse(a, b, fuel)
+  if (isSparse(b)) return yield* ofSparse(b, a, fuel)
   if (a instanceof Complement) return difference(b, a.of, fuel)
   if (b instanceof Complement) return difference(a, b.of, fuel)
   if (a.empty || b.empty) return NO_TEXT
   // Counters stay counters: only the bases are multiplied.
-  if (a instanceof CountedAutomaton) return a.over(intersect(a.base, b, fuel), fuel)
-  if (b instanceof CountedAutomaton) return b.over(intersect(a, b.base, fuel), fuel)
+  if (a instanceof CountedAutomaton) return yield* counted(a, intersectInSlices(a.base, b, fuel), fuel)
+  if (b instanceof CountedAutomaton) return yield* counted(b, intersectInSlices(a, b.base, fuel), fuel)
   return remembered(intersections, a, b, fuel, () => product(a, b, (x, y) => x && y, fuel))
 }
 
-function ofSparse(a: Sparse, b: TextAutomaton, fuel: Fuel): TextAutomaton {
-  if (b instanceof CountedAutomaton) return b.over(ofSparse(a, b.base, fuel), fuel)
+function* ofSparse(a: Sparse, b: TextAutomaton, fuel: Fuel): Slices<TextAutomaton> {
+  if (b instanceof CountedAutomaton) return yield* counted(b, ofSparse(a, b.base, fuel), fuel)
   if (b === ANY_TEXT || a.empty) return a
-  return b instanceof Complement ? within(whole(a), whole(b.of), false, fuel) : within(whole(a), whole(b), true, fuel)
+  const denied = b instanceof Complement
+  return yield* within(yield* wholeInSlices(a), yield* wholeInSlices(denied ? b.of : b), !denied, fuel)
+}
+
+/** With the bounds of another: a lower one is known of all states. */
+function* counted(bounds: CountedAutomaton, making: Slices<TextAutomaton>, fuel: Fuel): Slices<TextAutomaton> {
+  const base = yield* making
+  return bounds.over(bounds.min > 0 ? yield* wholeInSlices(base) : base, fuel)
 }
 
 export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
@@ -55,7 +68,7 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (b instanceof Complement) return intersect(a, b.of, fuel)
   if (a.empty || b.empty) return a
-  if (isSparse(a)) return within(whole(a), whole(b), false, fuel)
+  if (isSparse(a)) return atOnce(within(whole(a), whole(b), false, fuel))
   // What is left out of all lengths is left out of these. Multiplied, every length would be a state.
   if (a instanceof CountedAutomaton && !(b instanceof CountedAutomaton)) {
     const base = difference(a.base, b, fuel)

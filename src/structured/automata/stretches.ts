@@ -27,6 +27,13 @@ export function whole(text: TextAutomaton): TextAutomaton {
   return text instanceof Stretches ? text.whole : text
 }
 
+/** The same with a pause every few milliseconds. */
+export function wholeInSlices(text: Sparse): Slices<SparseAutomaton>
+export function wholeInSlices(text: TextAutomaton): Slices<TextAutomaton>
+export function* wholeInSlices(text: TextAutomaton): Slices<TextAutomaton> {
+  return text instanceof Stretches ? yield* text.wholeInSlices() : text
+}
+
 /**
  * What is known of a fork, where several stretches are that begin with the same characters: `FIELDS` numbers each. There may
  * be tens of thousands of them behind one mask, so that they are no objects.

@@ -5,7 +5,7 @@ import type { Slices } from '../../platform/slices.js'
 import { SparseAutomaton } from './sparse.js'
 import { DEAD } from './types.js'
 
-/** Characters from one pause to the next: some milliseconds. */
+/** Characters, or states, from one pause to the next: some milliseconds. */
 const SLICE = 8192
 
 const ROOT = 1
@@ -201,7 +201,7 @@ class Suffixes {
     }
     this.#ends[ROOT] = 0
     yield
-    return this.#frozen(letters, order)
+    return yield* this.#frozen(letters, order)
   }
 
   /** The states, those of shorter texts first: the root before all others. */
@@ -219,7 +219,7 @@ class Suffixes {
   }
 
   /** An end can be reached from every state: the last one of its text, unless there is none at all. */
-  #frozen(letters: Uint32Array, order: Uint32Array): SparseAutomaton {
+  *#frozen(letters: Uint32Array, order: Uint32Array): Slices<SparseAutomaton> {
     const [ownClasses, ownTo, next, heads, degrees] = [this.#classes, this.#to, this.#next, this.#heads, this.#degrees]
     const empty = order.length === 1
     const states = empty ? 1 : order.length + 1
@@ -231,6 +231,7 @@ class Suffixes {
     const to = new Uint32Array(this.#moves - 1)
     let kept = 0
     for (let number = 1; number < states; number++) {
+      if (number % SLICE === 0) yield
       const state = order[number - 1]!
       accepting[number] = this.#ends[state]!
       const from = kept

@@ -44,7 +44,7 @@ export function* documentsOf(source: SchemaSource): Slices<Documents> {
   const ignored: SchemaError[] | undefined = strict ? undefined : []
   const fuel = new Fuel(source.fuel)
   try {
-    const quotes = source.quote && (yield* Quotes.compiled(source.quote, schema))
+    const quotes = source.quote && (yield* Quotes.compiled(source.quote))
     const context = new Context(new Document(schema), fuel, layout, ignored, formats, quotes)
     const root = yield* new Values(context).root()
     const table = new FrameTable(layout)

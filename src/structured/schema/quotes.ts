@@ -9,23 +9,6 @@ import { SchemaError } from '../schema-error.js'
 /** Characters that are looked through for one step. */
 const CHARACTERS_PER_STEP = 256
 
-/** What meets a quote in all its states. */
-const NARROWING = ['pattern', 'format', 'minLength', 'not']
-
-/** Whether something more is asked of a quote, as far as that is seen at a glance: most are only quotes. */
-function isNarrowed(schema: unknown, all: boolean): boolean {
-  const seen = new Set<unknown>()
-  const open = [schema]
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    if (typeof at !== 'object' || at === null || seen.has(at)) continue
-    seen.add(at)
-    const words = at as Record<string, unknown>
-    if ((all || words['x-quote'] === true) && NARROWING.some((word) => words[word] !== undefined)) return true
-    for (const inside of Object.values(at)) if (inside !== undefined) open.push(inside)
-  }
-  return false
-}
-
 /** Those that were made last, while somebody has them: what is asked of one text field by field is compiled so, too. */
 let latest: WeakRef<Quotes> | undefined
 
@@ -45,7 +28,7 @@ export class Quotes {
   }
 
   /** The same with its automaton, made with a pause every few milliseconds. */
-  static *compiled(of: { readonly texts: readonly string[]; readonly all?: boolean }, schema: unknown): Slices<Quotes> {
+  static *compiled(of: { readonly texts: readonly string[]; readonly all?: boolean }): Slices<Quotes> {
     const quotes = new Quotes(of)
     const before = latest?.deref()
     if (before && isSame(before.#texts, of.texts)) {
@@ -54,8 +37,6 @@ export class Quotes {
     }
     try {
       const stretches = yield* stretchesOf(of.texts)
-      // Else it is made when it is wanted, without a pause.
-      if (isNarrowed(schema, quotes.all)) yield* stretches.wholeInSlices()
       // Where there is nothing to quote, nothing is what is quoted.
       quotes.#automaton = stretches.empty ? literalSet(['']) : stretches
     } catch (error) {

@@ -1,7 +1,7 @@
 import { atOnce, type Slices } from '../../platform/slices.js'
-import { withLength } from '../automata/lengths.js'
+import { withLengthInSlices } from '../automata/lengths.js'
 import { literalSet } from '../automata/literals.js'
-import { ANY_TEXT, intersect, NO_TEXT, union } from '../automata/sets.js'
+import { ANY_TEXT, intersect, intersectInSlices, NO_TEXT, union } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { numberAutomaton } from '../numbers/number.js'
 import { SchemaError } from '../schema-error.js'
@@ -107,7 +107,7 @@ export class Values implements ValueSource {
       const atoms = this.#atoms.get(value)
       if (atoms !== undefined) {
         this.#building.add(value)
-        this.#fill(value, atoms)
+        yield* this.#fill(value, atoms)
         this.#building.delete(value)
         this.#atoms.delete(value)
       }
@@ -135,7 +135,7 @@ export class Values implements ValueSource {
     return answer
   }
 
-  #fill(value: Value, atoms: readonly Atom[]): void {
+  *#fill(value: Value, atoms: readonly Atom[]): Slices<void> {
     const { fuel } = this.context
     const literals = new Map<string, unknown>()
     const numbers = new Set<TextAutomaton>()
@@ -160,7 +160,7 @@ export class Values implements ValueSource {
         const number = this.#number(piece, atoms[0])
         if (number !== undefined && !number.empty) numbers.add(number)
       }
-      const text = part.kinds & STRING ? this.#string(part) : undefined
+      const text = part.kinds & STRING ? yield* this.#string(part) : undefined
       if (text !== undefined && !text.empty && !strings.includes(text)) strings.push(text)
       if (part.kinds & ARRAY) arrays.push(arrayShape(this, part))
       if (part.kinds & OBJECT) objects.push(...objectShapes(this, part))
@@ -204,21 +204,22 @@ export class Values implements ValueSource {
     }
   }
 
-  #string(part: SchemaPart): TextAutomaton | undefined {
+  *#string(part: SchemaPart): Slices<TextAutomaton> {
     const { quotes } = this.context
     this.obstacleOf(part, STRING, true)
     const texts = quotes?.all ? [...part.texts, quotes.automaton] : part.texts
-    return this.text(texts, part)
+    return yield* this.#text(texts, part)
   }
 
   /** As far as it can be told; `part` has the limits on length, and where the words stand that say what is asked. */
-  text(texts: readonly TextAutomaton[], part: Pick<SchemaPart, 'minLength' | 'maxLength' | 'places'>): TextAutomaton {
+  *#text(texts: readonly TextAutomaton[], part: SchemaPart): Slices<TextAutomaton> {
     const { fuel } = this.context
     const quoted = part.places.get('x-quote') !== undefined || texts.some(({ sparse }) => sparse)
     const keyword = quoted ? 'x-quote' : 'pattern'
     try {
-      const all = texts.reduce((a, b) => intersect(a, b, fuel), ANY_TEXT as TextAutomaton)
-      return withLength(all, part.minLength, part.maxLength, fuel)
+      let all: TextAutomaton = ANY_TEXT
+      for (const text of texts) all = yield* intersectInSlices(all, text, fuel)
+      return yield* withLengthInSlices(all, part.minLength, part.maxLength, fuel)
     } catch (error) {
       const { path } = part.places.get(keyword) ?? part.places.get('pattern') ?? fuel.place
       this.context.refuse(new SchemaError(path, keyword, (error as Error).message))
@@ -238,7 +239,7 @@ export class Values implements ValueSource {
         const quoted = part.places.get('x-quote')
         if (names.length < part.texts.length) this.context.refuse(refusal(quoted!, 'x-quote', NO_NAMES))
         this.obstacleOf(part, STRING, true)
-        texts.push(this.text(names, part))
+        texts.push(atOnce(this.#text(names, part)))
       }
     }
     if (finite.length > 0) texts.push(literalSet(finite, this.context.fuel))
