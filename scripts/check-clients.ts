@@ -10,7 +10,7 @@ import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { printed, type Running, start } from '../test/support/spawn.js'
@@ -59,8 +59,14 @@ async function installAll(): Promise<void> {
     packed.push(...(JSON.parse(stdout) as { filename: string }[]).map(({ filename }) => `./${filename}`))
   }
   await rm(join(folder, 'node_modules/local-v1'), { recursive: true, force: true })
-  const flags = ['--no-audit', '--no-fund', '--force', '--omit=optional-peer']
-  await run('npm', ['install', ...flags, ...packed, ...missing], { cwd: folder, maxBuffer: 2 ** 26 })
+  const install = (names: readonly string[], path = '') =>
+    run('npm', ['install', '--no-audit', '--no-fund', '--force', '--omit=optional-peer', ...names], {
+      ...{ cwd: folder, maxBuffer: 2 ** 26 },
+      env: { ...process.env, PATH: `${path}${process.env.PATH}` },
+    })
+  // Under an older Node npm takes the newest versions that run there, without a word.
+  if (missing.includes('node')) await install(['node'])
+  await install([...packed, ...missing], `${join(folder, 'node_modules/node/bin')}${delimiter}`)
   await cp(join(root, 'scripts/clients'), join(folder, 'clients'), { recursive: true })
 }
 

@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
 import { evidenceCases, quoteCases } from './evidence/cases.js'
-import { hostileFaults } from './evidence/hostile.js'
+import { hostileFaults, hostileQuoteFaults } from './evidence/hostile.js'
 import { printNano } from './evidence/nano.js'
 import { evidenceTarget } from './evidence/run.js'
 
@@ -41,7 +41,11 @@ for (let done = 0; done < count && faults.length < MOST_SHOWN; done += AT_ONCE) 
 await target.close()
 const { documents, values: told, sources } = target.counts
 console.log(`${count} schemas and texts: ${documents} whole documents, ${told} values, ${sources} with a source`)
-if (!values.quote) {
+if (values.quote) {
+  const { faults: more, slowest, texts } = hostileQuoteFaults(2 ** 20 - 16)
+  console.log(`quotes of ${texts} hostile texts of a megabyte; the slowest: ${slowest}`)
+  faults.push(...more)
+} else {
   const { faults: more, slowest, searches } = await hostileFaults(2 ** 20)
   console.log(`${searches} searches in hostile texts of a megabyte; the slowest: ${slowest}`)
   faults.push(...more)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { evidenceCases, quoteCases } from './evidence/cases.js'
-import { hostileFaults } from './evidence/hostile.js'
+import { hostileFaults, hostileQuoteFaults } from './evidence/hostile.js'
 import { whyNot } from './evidence/judge.js'
 import { evidenceTarget } from './evidence/run.js'
 
@@ -25,6 +25,10 @@ describe('what answers tell of their values', () => {
 
   it('is right in hostile texts', { timeout: 120_000 }, async () => {
     expect((await hostileFaults(2 ** 14)).faults).toEqual([])
+  })
+
+  it('and quotes of them are what stands there', { timeout: 120_000 }, () => {
+    expect(hostileQuoteFaults(2 ** 13).faults).toEqual([])
   })
 })
 

@@ -1,6 +1,8 @@
 /** Texts that are hard to look through: what is found in them must be right, and found in a time that their length bounds. */
 import { Grounds } from '../../src/evidence/grounds.js'
 import { SourceFinder } from '../../src/evidence/source-finder.js'
+import { hasStretch, isStretch } from '../../src/platform/borders.js'
+import { compile, type Grammar, SchemaError } from '../../src/structured/index.js'
 import { whyNot } from './judge.js'
 
 const filled = (unit: string, length: number): string => unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
@@ -73,6 +75,52 @@ export async function hostileFaults(length: number): Promise<{ faults: string[];
     }
   }
   return { faults: [...faults, ...(await manyPlaces())], slowest: `${worst.ms.toFixed(0)} ms, ${worst.what}`, searches }
+}
+
+/** Shorter texts make no document too long. */
+const LONGEST = 999_000
+
+/** What quotes of such texts admit, alone and where more is asked of them: what stands there, and nothing else. */
+export function hostileQuoteFaults(length: number): { faults: string[]; slowest: string; texts: number } {
+  const faults: string[] = []
+  let worst = { ms: -1, what: '' }
+  const texts = Object.entries(hostileTexts(length))
+  const quoted = { type: 'string', 'x-quote': true }
+  for (const [name, text] of texts) {
+    const stretch = text.trim()
+    const ends = [stretch.slice(0, 1000), stretch.slice(-1000), stretch.slice(1, 1000), `${stretch}.`]
+    const isAsked = (one: unknown) => typeof one === 'string' && !/\p{Surrogate}/u.test(one) && one.length < LONGEST
+    const asked = new Set([...VALUES, stretch, ...ends].filter(isAsked) as string[])
+    const isQuote = (value: string) => (value === '' ? !hasStretch(text) : isStretch(text, value))
+    for (const [how, schema, admits] of [
+      ['', quoted, () => true],
+      [', of few characters', { ...quoted, maxLength: 40 }, (value: string) => Array.from(value).length <= 40],
+      [', with an a', { allOf: [quoted, { pattern: 'a' }] }, (value: string) => value.includes('a')],
+    ] as const) {
+      const before = process.cpuUsage()
+      const grammar = compiled(schema, text)
+      const wrong = [...asked].filter((value) => {
+        const right = admits(value) && isQuote(value)
+        return right !== (grammar?.accepts(JSON.stringify(value)) ?? false)
+      })
+      const { user, system } = process.cpuUsage(before)
+      const ms = (user + system) / 1000
+      if (ms > worst.ms) worst = { ms, what: `${name}${how}` }
+      if (ms > SECONDS * 1000) faults.push(`quotes of ${name}${how}: ${ms.toFixed(0)} ms`)
+      for (const value of wrong) faults.push(`quotes of ${name}${how}: ${JSON.stringify(value).slice(0, 60)}`)
+    }
+  }
+  return { faults, slowest: `${worst.ms.toFixed(0)} ms, ${worst.what}`, texts: texts.length }
+}
+
+/** Undefined where nothing fits, or nothing that is not longer than a document may be. */
+function compiled(schema: unknown, text: string): Grammar | undefined {
+  try {
+    return compile(schema, { quote: { texts: [text] } })
+  } catch (error) {
+    if (error instanceof SchemaError && /no value|would be longer/.test(error.message)) return undefined
+    throw error
+  }
 }
 
 /** A value that stands a thousand times is found at each of them, one behind the other, and then at the first again. */

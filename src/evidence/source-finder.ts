@@ -3,7 +3,7 @@
  * that stands behind the source before it, in the same text; else the first of the first text that has it.
  */
 import type { Source } from '../engine.js'
-import { isOfWord, mayBegin, mayEnd } from '../platform/borders.js'
+import { isOfWord, mayBegin, mayEnd, nextBegin } from '../platform/borders.js'
 import { formsOfNumber, formsOfString } from './forms.js'
 import type { Ground, Grounds } from './grounds.js'
 
@@ -108,14 +108,7 @@ function exactly(
   for (let tries = 0; at >= 0 && tries < MOST_TRIES; tries++) {
     const end = at + wanted.length
     if (areBorders(text, at, end)) return [at, end]
-    // What begins within a word begins there too wherever it stands in that word.
-    at = text.indexOf(wanted, mayBegin(text, at) ? at + 1 : endOfWord(text, at))
+    at = text.indexOf(wanted, mayBegin(text, at) ? at + 1 : nextBegin(text, at))
   }
   return undefined
-}
-
-function endOfWord(text: string, from: number): number {
-  let at = from + 1
-  while (at < text.length && !mayBegin(text, at)) at++
-  return at
 }

@@ -63,5 +63,7 @@ describe('a stretch', () => {
     }
     expect(() => isStretch(text, `c${'ab c'.repeat(20_000)}a`, look(10_000_000))).toThrow('enough')
     expect(isStretch(text, text, look(1_000_000))).toBe(true)
+    // A long word is looked at once, wherever in it the text may stand.
+    expect(isStretch('a'.repeat(100_000), 'a'.repeat(10_000), look(200_000))).toBe(false)
   })
 })

@@ -111,6 +111,13 @@ export function mayEnd(text: string, at: number): boolean {
   return ends(kindBefore(text, before), kindBefore(text, at), kindAt(text, at), behind)
 }
 
+/** The next place at which one may begin; else the end. Whoever looks for a text skips the rest of a word so, however long. */
+export function nextBegin(text: string, from: number): number {
+  let at = from + 1
+  while (at < text.length && !mayBegin(text, at)) at++
+  return at
+}
+
 /** Where stretches of a text may begin and end, for each of its characters: before it, and behind it. */
 export function bordersOf(codePoints: Int32Array): Uint8Array {
   const borders = new Uint8Array(codePoints.length)
@@ -148,10 +155,11 @@ export const ENDS = 2
 export function isStretch(of: string, stretch: string, look: (characters: number) => void = () => {}): boolean {
   if (stretch === '') return false
   let from = 0
-  for (let at = of.indexOf(stretch); at >= 0; at = of.indexOf(stretch, at + 1)) {
+  for (let at = of.indexOf(stretch); at >= 0; at = of.indexOf(stretch, from)) {
     look(at - from + stretch.length)
-    from = at
-    if (mayBegin(of, at) && mayEnd(of, at + stretch.length)) return true
+    const begins = mayBegin(of, at)
+    if (begins && mayEnd(of, at + stretch.length)) return true
+    from = begins ? at + 1 : nextBegin(of, at)
   }
   look(of.length - from)
   return false
