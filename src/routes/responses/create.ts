@@ -157,8 +157,16 @@ class Making {
 
   #spec(): CallSpec {
     const { model, maxTokens, ending, sampling, topLogprobs, form, truncation } = this.#request
-    const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget, thinkingField, evidence } =
-      this.#request
+    const {
+      tools,
+      toolChoice,
+      parallelToolCalls,
+      parametersOf,
+      templateOptions,
+      thinkingBudget,
+      thinkingField,
+      evidence,
+    } = this.#request
     return {
       model,
       messages: [],
@@ -174,7 +182,7 @@ class Making {
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       ...(evidence && { evidence }),
-      fields: withNames(RESPONSE_FIELDS, form.outputField, thinkingField),
+      fields: { ...withNames(RESPONSE_FIELDS, form.outputField, thinkingField), parameters: parametersOf },
       ...(truncation === 'auto' && {
         shortened: shortener(() => findModel(this.#service.engine, model).contextLength),
       }),

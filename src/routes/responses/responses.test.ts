@@ -308,6 +308,23 @@ describe('a response', () => {
     })
   })
 
+  test('knows tools that become known on the way, and says where one of them is wrong', async () => {
+    const find = { ...look, name: 'find' }
+    const added = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools })
+    const { post, calls } = service()
+    const input = [added(find, { type: 'web_search' }), { role: 'user', content: 'Hi' }, added(look, find)]
+    const { status, headers } = await post({ input, tools: [look], tool_choice: { type: 'function', name: 'find' } })
+    expect([status, headers.get('x-ignored-fields'), headers.get('x-skipped-tools')]).toEqual([200, null, 'web_search'])
+    expect(calls[0]!.tools.map(({ name }) => name)).toEqual(['look', 'find'])
+    expect(calls[0]!.messages).toEqual([{ role: 'user', content: 'Hi' }])
+    const wrong = { ...find, strict: true, parameters: { type: 'object', not: { $ref: '#/nowhere' } } }
+    const crm = { type: 'namespace', name: 'crm', tools: [wrong] }
+    const place = async (body: object) => errorOf(await post({ input: 'Hi', ...body })).param
+    expect(await place({ input: [added(look, wrong)] })).toBe('input[0].tools[1].parameters')
+    expect(await place({ tools: [look, crm] })).toBe('tools[1].tools[0].parameters')
+    expect(await place({ input: [{ type: 'additional_tools' }] })).toBe('input[0].tools')
+  })
+
   test('goes on from what other services did, and names what nobody can read', async () => {
     const { post, calls } = service()
     const { status, headers } = await post({

@@ -81,12 +81,13 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
   ],
   ['item_reference', { known: new Set(['type', 'id']), read: readReference }],
   ...(['shell', 'local_shell', 'apply_patch'] as const).flatMap((type) => [ownCallReader(type), ownOutputReader(type)]),
+  ['additional_tools', { known: new Set(['type', 'id', 'role', 'tools']), read: readAdditionalTools }],
   ['compaction', { known: new Set(['type', 'id', 'encrypted_content', 'created_by']), read: readCompaction }],
 ])
 
 /** What a server did by itself in an earlier turn, elsewhere: nobody here can read it. */
 const HOSTED =
-  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|additional_tools|configuration_update|compaction_trigger)(_|$)/
+  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|configuration_update|compaction_trigger)(_|$)/
 
 /** An item of a request: whole, or the name of one that an earlier response holds. */
 export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
@@ -117,7 +118,7 @@ function readItem(item: JsonObject, path: string, ignored: string[]): InputItem 
   const reader = READERS.get(type)
   if (!reader && HOSTED.test(type)) {
     ignored.push(path)
-    return { type: 'reasoning', id: idOf(item, path, 'rs'), summary: [], status: 'completed' }
+    return nothingSaid(item, path)
   }
   if (!reader) throw wrongValue(at(path, 'type'), type, [...READERS.keys()])
   noteUnknown(item, reader.known, path, ignored)
@@ -126,6 +127,17 @@ function readItem(item: JsonObject, path: string, ignored: string[]): InputItem 
 
 const idOf = (item: JsonObject, path: string, prefix: string): string =>
   optional(item, 'id', path, aString) ?? itemId(prefix)
+
+/** An item in which nobody says anything. */
+function nothingSaid(item: JsonObject, path: string): ReasoningItem {
+  return { type: 'reasoning', id: idOf(item, path, 'rs'), summary: [], status: 'completed' }
+}
+
+/** Its tools are read with those of the request that brings it (`tools.ts`), and kept nowhere. */
+function readAdditionalTools(item: JsonObject, path: string, ignored: string[]): ReasoningItem {
+  if (!path.startsWith('input')) ignored.push(path)
+  return nothingSaid(item, path)
+}
 
 function readMessage(item: JsonObject, path: string, ignored: string[]): MessageItem {
   const role = required(item, 'role', path, aRole)

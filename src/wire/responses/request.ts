@@ -34,7 +34,7 @@ import { type ResponseTools, readResponseTools } from './tools.js'
 
 /** A request for a response that has been read and found in order; what it refers to has not been looked up yet. */
 export interface ResponseRequest
-  extends Pick<ResponseTools, 'tools' | 'toolChoice' | 'parallelToolCalls' | 'skipped' | 'spaces'> {
+  extends Pick<ResponseTools, 'tools' | 'toolChoice' | 'parallelToolCalls' | 'skipped' | 'spaces' | 'parametersOf'> {
   readonly model: string
   readonly input: readonly InputItem[]
   readonly instructions?: string
@@ -160,7 +160,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const truncation = optional(body, 'truncation', '', aTruncation) ?? 'disabled'
   const maxTokens = optional(body, 'max_output_tokens', '', aTokenLimit)
   const sampling = readSampling(body)
-  const { tools, toolChoice, parallelToolCalls, skipped, spaces, echo } = readResponseTools(body, ignored)
+  const { echo, ...tools } = readResponseTools(body, ignored)
   const { output, text } = readText(body, ignored)
   const form = readForm(body, output, 'text.format', ignored)
   const { templateOptions, reasoning } = readReasoning(body, ignored)
@@ -185,14 +185,10 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
     topLogprobs: includes.includes('message.output_text.logprobs') ? (top ?? 0) : undefined,
     form,
     ...readEvidence(body, form.output, 'text.format'),
-    tools,
-    toolChoice,
-    parallelToolCalls,
+    ...tools,
     templateOptions,
     ...readThinking(body),
     sealThoughts: includes.includes('reasoning.encrypted_content'),
-    skipped,
-    spaces,
     ignored,
     echo: {
       previous_response_id: previousId ?? null,

@@ -65,6 +65,8 @@ export interface ResponseTools {
   readonly skipped: readonly string[]
   /** Those that stand in a namespace, by the names that a model knows them by. */
   readonly spaces: Namespaces
+  /** Where the parameters of the tool at a place of `tools` stand in the request. */
+  readonly parametersOf: (tool: number) => string
   readonly echo: {
     readonly tools: readonly Readonly<Record<string, unknown>>[]
     readonly tool_choice: unknown
@@ -74,11 +76,22 @@ export interface ResponseTools {
 
 export function readResponseTools(body: JsonObject, ignored: string[]): ResponseTools {
   const spaces = new Map<string, { readonly namespace: string; readonly name: string }>()
-  const read = (tool: JsonObject, path: string) =>
-    tool.type === 'namespace' ? readNamespace(tool, path, spaces, ignored) : readSpec(tool, path, ignored)
-  const { tools, skipped } = optional(body, 'tools', '', (value, param) =>
-    readBesideHosted(someTools(value, param), param, read),
-  ) ?? { tools: [], skipped: [] }
+  const places = new Map<ToolSpec, string>()
+  const read = (tool: JsonObject, path: string) => {
+    if (tool.type === 'namespace') return readNamespace(tool, path, spaces, places, ignored)
+    const spec = readSpec(tool, path, ignored)
+    if (!('hosted' in spec)) places.set(spec, path)
+    return spec
+  }
+  const given = (value: unknown, param: string) => readBesideHosted(someTools(value, param), param, read)
+  const { tools, skipped } = [optional(body, 'tools', '', given), ...additional(body.input, given)].reduce<Given>(
+    (all, more) => ({
+      // A history says again what the request says.
+      tools: [...all.tools, ...(more?.tools ?? []).filter((one) => !all.tools.some(({ name }) => name === one.name))],
+      skipped: [...all.skipped, ...(more?.skipped ?? [])],
+    }),
+    { tools: [], skipped: [] },
+  )
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
   const chosen = choose(body.tool_choice ?? undefined, tools, spaces)
   return {
@@ -87,8 +100,19 @@ export function readResponseTools(body: JsonObject, ignored: string[]): Response
     parallelToolCalls: parallel && typeof chosen.toolChoice === 'string',
     skipped,
     spaces,
+    parametersOf: (tool) => at(places.get(chosen.tools[tool]!) ?? 'tools', 'parameters'),
     echo: { tools: tools.map(echoed), tool_choice: chosen.echo, parallel_tool_calls: parallel },
   }
+}
+
+type Given = Pick<ResponseTools, 'tools' | 'skipped'>
+
+/** Tools that become known on the way, in items of the input: to a model that reads all of it first, they are tools. */
+function additional<T>(input: unknown, given: (value: unknown, param: string) => T): T[] {
+  if (!Array.isArray(input)) return []
+  return input.flatMap((item, i) =>
+    isRecord(item) && item.type === 'additional_tools' ? [required(item, 'tools', at('input', i), given)] : [],
+  )
 }
 
 /** Those of a namespace as a model has them: Open Responses knows no other form. */
@@ -123,14 +147,14 @@ function readNamespace(
   space: JsonObject,
   path: string,
   spaces: Map<string, { readonly namespace: string; readonly name: string }>,
+  places: Map<ToolSpec, string>,
   ignored: string[],
 ): readonly ToolSpec[] {
   noteUnknown(space, KNOWN_SPACE, path, ignored)
   const namespace = required(space, 'name', path, aNamespace)
   const about = optional(space, 'description', path, aString) ?? ''
-  const within = at(path, 'tools')
   return required(space, 'tools', path, someTools).flatMap((item, i) => {
-    const place = at(within, i)
+    const place = at(at(path, 'tools'), i)
     const tool = readSpec(anObject(item, place), place, ignored)
     if ('hosted' in tool) {
       ignored.push(place)
@@ -139,7 +163,9 @@ function readNamespace(
     const name = nameWithin(namespace, tool.name)
     spaces.set(name, { namespace, name: tool.name })
     const description = [i === 0 ? about : '', tool.description].filter(Boolean).join('\n')
-    return [{ ...tool, name, ...(description !== '' && { description }) }]
+    const within = { ...tool, name, ...(description !== '' && { description }) }
+    places.set(within, place)
+    return [within]
   })
 }
 
