@@ -14,7 +14,7 @@ import {
 import { decisions, systemOne } from './routes/decisions.js'
 import { embeddings } from './routes/embeddings.js'
 import { extractions } from './routes/extractions.js'
-import { health, tellMetrics, tellVersion } from './routes/health.js'
+import { health, tellLoad, tellMetrics, tellVersion } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
 import { rerank } from './routes/rerank.js'
@@ -22,6 +22,7 @@ import { compactResponse } from './routes/responses/compact.js'
 import { createResponse } from './routes/responses/create.js'
 import { countInputTokens } from './routes/responses/input-tokens.js'
 import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './routes/responses/kept.js'
+import { score } from './routes/score.js'
 import type { Route } from './routes/service.js'
 import { detokenize, tokenize, tokenizerInfo } from './routes/tokenize.js'
 import { completionsUsage } from './routes/usage.js'
@@ -80,6 +81,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/completions', route: completions },
   { method: 'POST', path: '/embeddings', route: embeddings },
   { method: 'POST', path: '/rerank', route: rerank },
+  { method: 'POST', path: '/score', route: score },
   { method: 'POST', path: '/decisions', route: decisions },
   { method: 'POST', path: '/systemone', route: systemOne },
   { method: 'POST', path: '/extractions', route: extractions },
@@ -101,5 +103,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
   // As vLLM and Cohere have them.
   { method: 'GET', path: '/ping', route: health, open: true },
   { method: 'GET', path: '/version', route: tellVersion, open: true },
+  { method: 'GET', path: '/load', route: tellLoad },
   { method: 'POST', path: '/v2/rerank', route: rerank },
 ]

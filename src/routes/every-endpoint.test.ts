@@ -25,6 +25,7 @@ const ROWS: Readonly<Record<string, Asking>> = {
   '/embeddings': { body: { input: 'Hello?' } },
   '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
   '/v2/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
+  '/score': { body: { text_1: 'Hello?', text_2: ['a', 'b'] } },
   '/decisions': { body: { input: 'Hello?', questions: [{ type: 'predicate', instructions: 'Is it so?' }] } },
   '/api/alpha/decisions': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
   '/systemone': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
@@ -127,6 +128,22 @@ test('the table has every endpoint that asks a model', () => {
   const told = /^\/(conversations|api\/(show|pull|create|copy|push)$)/
   const asked = all.filter(({ method, path, bare, admin }) => method === 'POST' && !bare && !admin && !told.test(path))
   expect(asked.map(({ path }) => path).sort()).toEqual([...every].sort())
+})
+
+test('how many run and wait is told while they do', async () => {
+  const { v1, ask, ends } = service({ maxInFlight: 1 })
+  const load = () =>
+    asking(v1)
+      .ask('/load')
+      .then((answer) => JSON.parse(answer.text))
+  const all = [ask('/chat/completions', 'first'), ask('/score', 'this')]
+  await turnsUntil(() => ends.length === 1)
+  expect(await load()).toEqual({ server_load: 2 })
+  ends[0]!()
+  await turnsUntil(() => ends.length === 2)
+  ends[1]!()
+  await Promise.all(all)
+  expect(await load()).toEqual({ server_load: 0 })
 })
 
 describe.each(every)('POST %s', (path) => {

@@ -15,3 +15,6 @@ export const tellMetrics: Route = ({ metrics, admission, constraints }) => ({
 /** What answers here, as vLLM tells it. */
 export const tellVersion: Route = () =>
   jsonAnswer({ version: typeof __VERSION__ === 'undefined' ? 'development' : __VERSION__ })
+
+/** How many requests run or wait, as vLLM tells it. */
+export const tellLoad: Route = ({ admission }) => jsonAnswer({ server_load: admission.running + admission.waiting })

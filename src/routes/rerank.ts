@@ -1,3 +1,4 @@
+import type { Engine, ModelInfo } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { rerankId } from '../wire/ids.js'
 import { readRerankRequest, wireRanking } from '../wire/rerank.js'
@@ -6,6 +7,11 @@ import { readJson } from './body.js'
 import { once } from './once.js'
 import type { Route } from './service.js'
 
+export function checkRanks({ rank }: Engine, { id, capabilities }: ModelInfo): void {
+  if (rank && capabilities?.rerank) return
+  throw new V1Error(400, `The model '${id}' ranks no documents.`, { param: 'model', code: 'unsupported_model' })
+}
+
 export const rerank: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
     const request = readRerankRequest(await readJson(service, exchange, signal))
@@ -13,10 +19,7 @@ export const rerank: Route = (service, exchange) =>
     return {
       model,
       ignored,
-      check({ id, capabilities }) {
-        if (service.engine.rank && capabilities?.rerank) return
-        throw new V1Error(400, `The model '${id}' ranks no documents.`, { param: 'model', code: 'unsupported_model' })
-      },
+      check: (info) => checkRanks(service.engine, info),
       async act(signal) {
         const id = rerankId()
         const ranking = await service.engine.rank!({ id, model, signal, caller: exchange.caller.id, query, documents })

@@ -36,7 +36,7 @@ export function readRerankRequest(json: unknown): RerankRequest {
   const documents = required(body, 'documents', '', someDocuments).map((item, i) => aDocument(item, at('documents', i)))
   return {
     model: required(body, 'model', '', aString),
-    query: required(body, 'query', '', aText),
+    query: required(body, 'query', '', aScored),
     documents,
     top: Math.min(documents.length, optional(body, 'top_n', '', aCount) ?? documents.length),
     withDocuments: optional(body, 'return_documents', '', aBoolean) ?? false,
@@ -46,14 +46,14 @@ export function readRerankRequest(json: unknown): RerankRequest {
 
 /** A text, or an object that holds one. */
 function aDocument(value: unknown, param: string): string {
-  if (typeof value === 'string') return aText(value, param)
+  if (typeof value === 'string') return aScored(value, param)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw wrongType(param, 'a string or an object with a text', value)
   }
-  return aText((value as { text?: unknown }).text, at(param, 'text'))
+  return aScored((value as { text?: unknown }).text, at(param, 'text'))
 }
 
-function aText(value: unknown, param: string): string {
+export function aScored(value: unknown, param: string): string {
   const text = aString(value, param)
   if (text === '') throw refuse(param, `Invalid '${param}': an empty string has no score.`, 'empty_string')
   return text

@@ -199,6 +199,12 @@ export function endpointsContract(reach: () => Reach): void {
       expect(results).toMatchObject([{ index: 2 }, { index: 1 }])
       await refused('/v2/rerank', { query: 'b', documents: [] }, 'documents')
     },
+    'POST /score': async () => {
+      const { object, data } = await post('/score', { text_1: 'b', text_2: ['a', 'bbb', 'ab'] })
+      expect([object, data.map(({ index }: { index: number }) => index)]).toEqual(['list', [0, 1, 2]])
+      expect(data[1].score).toBeGreaterThan(data[0].score)
+      await refused('/score', { text_1: ['a', 'b'], text_2: ['a', 'b', 'c'] }, 'text_2')
+    },
     'POST /decisions': async () => {
       const choice = { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: false }] }
       const { answers } = await post('/decisions', { input: 'b', questions: [choice] })
@@ -309,6 +315,9 @@ export function endpointsContract(reach: () => Reach): void {
     'GET /ping': async () => {
       const answer = await reach().fetch(`${EVERY}/ping`)
       expect([answer.status, json(answer)]).toEqual([200, { status: 'ok' }])
+    },
+    'GET /load': async () => {
+      expect(json(await good('GET', '/load')).server_load).toBeGreaterThanOrEqual(0)
     },
     'GET /version': async () => {
       const answer = await reach().fetch(`${EVERY}/version`)

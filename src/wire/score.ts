@@ -1,0 +1,60 @@
+import { aBody, anArray, aString, at, noteUnknown, optional, refuse, required, wrongType } from './fields.js'
+import { aScored } from './rerank.js'
+
+/** A request in vLLM's form: one text beside each of others, or two lists of texts side by side. */
+export interface ScoreRequest {
+  readonly model: string
+  readonly pairs: readonly { readonly query: string; readonly document: string }[]
+  readonly ignored: readonly string[]
+}
+
+/** Its newer and its older name for each side. */
+const QUERIES = ['queries', 'data_1', 'text_1'] as const
+const DOCUMENTS = ['documents', 'data_2', 'text_2'] as const
+const KNOWN = new Set<string>(['model', 'user', ...QUERIES, ...DOCUMENTS])
+const someTexts = anArray(1, 2048)
+
+export function readScoreRequest(json: unknown): ScoreRequest {
+  const body = aBody(json)
+  const ignored: string[] = []
+  noteUnknown(body, KNOWN, '', ignored)
+  optional(body, 'user', '', aString)
+  const side = (names: readonly string[]) => {
+    const name = names.find((each) => body[each] != null) ?? names.at(-1)!
+    return { name, texts: required(body, name, '', readTexts) }
+  }
+  const model = required(body, 'model', '', aString)
+  const [queries, documents] = [side(QUERIES), side(DOCUMENTS)]
+  if (queries.texts.length !== 1 && queries.texts.length !== documents.texts.length) {
+    const message = `Invalid '${documents.name}': ${documents.texts.length} texts beside ${queries.texts.length} of '${queries.name}': send one text, or as many as there are here.`
+    throw refuse(documents.name, message, 'invalid_value')
+  }
+  return {
+    model,
+    pairs: documents.texts.map((document, i) => ({ document, query: queries.texts[i] ?? queries.texts[0]! })),
+    ignored,
+  }
+}
+
+function readTexts(value: unknown, param: string): string[] {
+  if (typeof value === 'string') return [aScored(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
+  return someTexts(value, param).map((item, i) => aScored(item, at(param, i)))
+}
+
+/** In the order in which they were asked. */
+export function wireScores(
+  { scores, promptTokens }: { readonly scores: readonly number[]; readonly promptTokens: number },
+  { model }: ScoreRequest,
+  id: string,
+  created: number,
+) {
+  return {
+    id,
+    object: 'list',
+    created,
+    model,
+    data: scores.map((score, index) => ({ index, object: 'score', score })),
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens, completion_tokens: 0 },
+  }
+}
