@@ -201,9 +201,9 @@ export class DecodeLoop {
     }
     const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }
     if (made) return made.decide(call, parts)
-    const thinks = call.thinkingBudget !== undefined && this.#text.thoughtMarks !== undefined
-    const thought = thinks ? await thinkAbout(call, (asked) => this.generate(asked)) : undefined
-    return decide(call, parts, thought)
+    const budget = this.#text.thoughtMarks && call.thinkingBudget
+    if (budget === undefined) return decide(call, parts)
+    return decide(call, parts, (room) => thinkAbout(call, Math.min(budget, room), (asked) => this.generate(asked)))
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

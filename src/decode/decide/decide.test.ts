@@ -9,6 +9,7 @@ import type { RandomModelOptions } from '../testing/random-model.test-helper.js'
 import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 import { CutAtStops } from './pieces.js'
 import { DecidePrompt } from './prompt.js'
+import { QUESTION } from './questions.js'
 
 const NEVER = new AbortController().signal
 const STATE = 'The customer writes that she was charged twice and wants her money back by Friday.'
@@ -272,6 +273,64 @@ describe('a decision', () => {
     const plain = atOnce(without.asked(asking([choice('Is it?', 'a', 'b')]).questions[0]!, 0, 'given'))[0]!
     expect(count(stem, control)).toBe(count(plain.stem, control))
     expect(options).not.toContain(control)
+  })
+})
+
+describe('a thought about the state', () => {
+  const { tokenizer, ends } = smallText
+  /** It thinks this about whatever it is asked, or for ever. */
+  const thinking = async (said: string, asked: DecideCall, options: Partial<RandomModelOptions> = {}) => {
+    const thought = tokenizer.encodeMarker(`<think>${said}</think>`)
+    const tokens = [...thought, [...ends][0]!]
+    let from: number | undefined
+    const next = (all: readonly number[]) => {
+      if (tokenizer.decode(all).includes(QUESTION)) return undefined
+      from ??= all.length
+      return tokens[all.length - from]
+    }
+    const { answers, usage, model } = await answersOf(asked, { ...options, next })
+    const { promptTokens: read, completionTokens: reasoning } = usage
+    return { answers, passes: model.steps.length, reasoning, read }
+  }
+  const many = Array.from({ length: 40 }, (_, i) => choice(`Is it number ${i}?`, 'yes', 'no'))
+
+  it('is one for all questions, however many they are and in however many orders', async () => {
+    const one = await thinking('She wants her money.', asking(many.slice(0, 1), { thinkingBudget: 90 }))
+    const plain = await thinking('', asking(many.slice(0, 1)))
+    expect(one.reasoning).toBeGreaterThan(5)
+    const cost = one.passes - plain.passes
+    for (const order of ['given', 'average'] as const) {
+      const asked = asking(many, { order })
+      const all = await thinking('She wants her money.', { ...asked, thinkingBudget: 90 })
+      const without = await thinking('', asked)
+      expect(all.reasoning).toBe(one.reasoning)
+      // A state that is longer by the thought may take a pass more.
+      expect(all.passes - without.passes).toBeLessThanOrEqual(cost + 1)
+      if (order === 'given') expect(all.answers[0]).toEqual(one.answers[0])
+      // What was thought is read with the state, once.
+      expect(all.read - without.read).toBe(one.read - plain.read)
+    }
+  })
+
+  it('is not begun where what is asked has no room without it', async () => {
+    const { decoder, model } = setUp({ contextLength: 256 })
+    for (const part of [{ state: 'word '.repeat(400) }, { state: 'word '.repeat(18) }]) {
+      const long = { ...QUESTIONS[0]!, instructions: 'word '.repeat(30) }
+      const asked = asking([QUESTIONS[0]!, long], { ...part, thinkingBudget: 90 })
+      await expect(decoder.decide(asked)).rejects.toMatchObject({ code: 'context_length_exceeded' })
+    }
+    expect(model.steps).toEqual([])
+  })
+
+  it('is no longer than leaves room for what is asked', async () => {
+    const question = QUESTIONS[0]!
+    const { usage } = await answersOf(asking([question]))
+    for (const room of [20, 40, 60]) {
+      const contextLength = usage.promptTokens + room
+      const asked = asking([question], { thinkingBudget: 500 })
+      const { reasoning } = await thinking('on and on '.repeat(100), asked, { contextLength })
+      expect(reasoning).toBeLessThan(room)
+    }
   })
 })
 

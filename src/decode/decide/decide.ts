@@ -23,24 +23,36 @@ export interface SharedThought {
   readonly tokens: number
 }
 
+/** Thinks about the state for at most so many tokens. */
+export type Think = (most: number) => Promise<SharedThought>
+
+/** Of what stands around a thought. */
+const HEADING = 16
+
 /**
  * The probability of each option is that of its whole text behind the question, over those of all options. The state is
- * read once, the questions share it; what one of them answers hangs on no other.
+ * read once, the questions share it; what one of them answers hangs on no other. Where it is thought about before, that
+ * is done once for all of them, and the thought is no longer than leaves them room.
  */
-export async function decide(call: DecideCall, parts: DecideParts, thought?: SharedThought): Promise<Decided> {
-  const { text, capacity } = parts
-  const prompt = await inTurns(DecidePrompt.of(call, text, thought?.text ?? '', capacity), call.signal, call.caller)
-  const asked: AskedTokens[] = []
-  for (const [i, question] of call.questions.entries()) {
-    // Said before the next one is taken apart.
-    for (const one of await inTurns(prompt.asked(question, i, call.order), call.signal, call.caller)) {
-      if (one.length > capacity) throw tooLong(capacity, one.length)
-      asked.push(one)
+export async function decide(call: DecideCall, parts: DecideParts, think?: Think): Promise<Decided> {
+  const { capacity } = parts
+  let laid = await laidOut(call, parts, '')
+  if (laid.longest > capacity) throw tooLong(capacity, laid.longest)
+  const room = capacity - laid.longest - HEADING
+  const thought = think && room > 0 ? await think(room) : undefined
+  for (let text = thought?.text ?? ''; text !== ''; ) {
+    const around = await laidOut(call, parts, text)
+    const over = around.longest - capacity
+    if (over <= 0) {
+      laid = around
+      break
     }
+    // Said again it may be a few tokens more: it is left off at its end then.
+    text = text.slice(0, Math.max(0, text.length - over))
   }
-  const found = await readQuestions(prompt.state, asked, parts, call)
-  const state = prompt.state.length
-  const read = asked.reduce((sum, { stem, trie }) => sum + stem.length - state + trie.tokens, state)
+  const { state, asked } = laid
+  const found = await readQuestions(state, asked, parts, call)
+  const read = asked.reduce((sum, { stem, trie }) => sum + stem.length - state.length + trie.tokens, state.length)
   return {
     answers: call.questions.map((_, i) => decisionOf(asked.filter(({ question }) => question === i))),
     usage: {
@@ -51,6 +63,27 @@ export async function decide(call: DecideCall, parts: DecideParts, thought?: Sha
     },
     fingerprint: parts.model.fingerprint,
   }
+}
+
+interface LaidOut {
+  readonly state: readonly number[]
+  readonly asked: readonly AskedTokens[]
+  /** Tokens of the longest question with its longest option, the state's with them. */
+  readonly longest: number
+}
+
+/** The state, what was thought about it, and the questions as tokens; as far as the first question that is too long. */
+async function laidOut(call: DecideCall, { text, capacity }: DecideParts, thought: string): Promise<LaidOut> {
+  const prompt = await inTurns(DecidePrompt.of(call, text, thought, capacity), call.signal, call.caller)
+  const asked: AskedTokens[] = []
+  let longest = 0
+  for (const [i, question] of call.questions.entries()) {
+    asked.push(...(await inTurns(prompt.asked(question, i, call.order), call.signal, call.caller)))
+    longest = Math.max(longest, ...asked.slice(-1).map(({ length }) => length))
+    // Said before the next one is taken apart.
+    if (longest > capacity) break
+  }
+  return { state: prompt.state, asked, longest }
 }
 
 /** Over the orders in which a question was asked. */

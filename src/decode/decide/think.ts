@@ -6,9 +6,10 @@ const TASK = 'You will be asked questions about a state. Think about what matter
 /** What is said after the thought is thrown away. */
 const SAID = 1
 
-/** A thought about the state alone: every question is given it, and none of them has a part in it. */
+/** A thought of at most so many tokens about the state alone: every question is given it, and none of them has a part in it. */
 export async function thinkAbout(
-  { id, model, signal, caller, state, thinkingBudget }: DecideCall,
+  { id, model, signal, caller, state }: DecideCall,
+  most: number,
   generate: (call: ChatCall) => AsyncIterable<Part>,
 ): Promise<SharedThought> {
   const call: ChatCall = {
@@ -24,13 +25,13 @@ export async function thinkAbout(
     stop: [],
     // The same state is thought about in the same way.
     sampling: { seed: 0 },
-    maxTokens: thinkingBudget! + SAID,
+    maxTokens: most + SAID,
     output: { type: 'text' },
     tools: [],
     toolChoice: 'none',
     parallelToolCalls: false,
     templateOptions: { enable_thinking: true },
-    thinkingBudget: thinkingBudget!,
+    thinkingBudget: most,
     describeSchema: false,
   }
   let text = ''
