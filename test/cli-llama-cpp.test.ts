@@ -37,6 +37,7 @@ describe('local-v1 --engine llama-cpp', () => {
     [[], /name one with --model/],
     [['--model', './x.gguf', '--device', 'webgpu'], /back ends of its own/],
     [['--model', './x.gguf', '--cache-type', 'q8_0'], /--cache-type belongs to --engine webgpu/],
+    [['--model', './x.gguf', '--draft', './y.gguf'], /--draft belongs to --engine webgpu/],
     [['--model', './x.gguf', '--lib', 'x.wasm'], /belong to --engine webllm/],
     [['--model', 'what?'], /is no model/],
   ])('is asked the wrong way: %j', async (args, said) => {

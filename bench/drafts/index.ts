@@ -2,7 +2,10 @@
  * Guesses of values that stand in the prompt, on and off in one run: passes of strict extractions from texts that people
  * wrote (`models/nano/eval/natural.jsonl`), and how often guesses were right.
  *
- *     npm run bench:drafts -- [--model FOLDER] [--device cpu|webgpu] [--threads N] [--limit N]
+ *     npm run bench:drafts -- [--model FOLDER] [--device cpu|webgpu] [--threads N] [--limit N] [--draft FOLDER]
+ *
+ * `--draft` adds rows in which a draft model guesses, too, where the prompt has nothing to copy: with the model itself
+ * each of its guesses is right, and costs as much as a pass.
  *
  * Speeds are ratios to an answer without guesses, by the time that the process computed and by the clock (`chrt -r 1`).
  * `webgpu` takes the machine's GPU, and SwiftShader where there is none.
@@ -27,6 +30,7 @@ const { values } = parseArgs({
     model: { type: 'string', default: `${root}models/nano` },
     device: { type: 'string', default: 'cpu' },
     threads: { type: 'string', default: '1' },
+    draft: { type: 'string' },
     limit: { type: 'string', default: '60' },
   },
 })
@@ -41,19 +45,21 @@ const cases = readFileSync(`${root}models/nano/eval/natural.jsonl`, 'utf8')
 const grammars = cases.map(({ schema }) => compile(schema))
 const MODES: readonly DraftMode[] = ['never', 'gaining', 'always']
 const ROUNDS = 3
-const subjects = new Map<DraftMode, DraftSubject>()
+const { draft } = values
+const subjects = new Map<string, DraftSubject>()
 for (const mode of MODES) {
   subjects.set(mode, await openSubject(values.model, values.device, Number(values.threads), mode))
+  if (draft === undefined || mode === 'never') continue
+  subjects.set(
+    `${mode}, draft model`,
+    await openSubject(values.model, values.device, Number(values.threads), mode, draft),
+  )
 }
-const sums = new Map<
-  DraftMode,
-  { passes: number; tokens: number; milliseconds: number; clock: number; texts: string[] }
->()
+const sums = new Map<string, { passes: number; tokens: number; milliseconds: number; clock: number; texts: string[] }>()
 const kinds = new Map<string, { right: number; wrong: number }>()
 
 for (let round = 0; round <= ROUNDS; round++) {
-  for (const mode of MODES) {
-    const subject = subjects.get(mode)!
+  for (const [mode, subject] of subjects) {
     const { loop } = subject
     const sum = { passes: 0, tokens: 0, milliseconds: 0, clock: 0, texts: [] as string[] }
     for (const [i, { system, user, schema }] of cases.entries()) {
@@ -100,7 +106,7 @@ for (let round = 0; round <= ROUNDS; round++) {
             }
           : sum,
       )
-      if (mode === 'always')
+      if (mode === [...subjects.keys()].at(-1))
         for (const [kind, { right, wrong }] of Object.entries(loop.guesses!)) {
           const known = kinds.get(kind) ?? { right: 0, wrong: 0 }
           kinds.set(kind, { right: known.right + right, wrong: known.wrong + wrong })

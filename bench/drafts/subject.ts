@@ -1,6 +1,7 @@
 /** One model on one device, under a decode loop that guesses more or less. */
 import { ChatText } from '../../src/decode/chat-text.js'
 import { DecodeLoop } from '../../src/decode/decode-loop.js'
+import { DraftModel } from '../../src/decode/drafts/draft-model.js'
 import type { DraftMode } from '../../src/decode/drafts/mode.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { openWebGpuDevice } from '../../src/engines/webgpu/gpu/index.js'
@@ -21,13 +22,18 @@ export async function openSubject(
   kind: 'cpu' | 'webgpu',
   threads: number,
   drafts: DraftMode,
+  draft?: string,
 ): Promise<DraftSubject> {
   const device = kind === 'cpu' ? await openCpuDevice({ threads }) : await openWebGpuDevice({ gpu: await findGpu() })
   const signal = new AbortController().signal
-  const repository = await openRepository(locationOf(folder), { report: () => {}, signal })
+  const open = (name: string) => openRepository(locationOf(name), { report: () => {}, signal })
+  const repository = await open(folder)
   const text = new ChatText(repository.text)
   const sizes = { contextLength: 2048, cacheTokens: 8192, maxBatch: 8 }
-  const core = await loadCore(device, repository.weights, { ...sizes, tokens: text.tokenizer.size })
+  const tokens = text.tokenizer.size
+  const core = await loadCore(device, repository.weights, { ...sizes, tokens })
+  const small =
+    draft === undefined ? undefined : await loadCore(device, (await open(draft)).weights, { ...sizes, tokens })
   const counted: typeof core = new Proxy(core, {
     get(target, name) {
       if (name === 'step') subject.passes++
@@ -38,7 +44,7 @@ export async function openSubject(
   const subject: DraftSubject = {
     device: `${device.info.kind} (${device.info.name})`,
     passes: 0,
-    loop: new DecodeLoop(counted, text, { drafts }),
+    loop: new DecodeLoop(counted, text, { drafts, ...(small && { draftModel: new DraftModel(small) }) }),
     close: async () => {
       await subject.loop.close()
       device.destroy()

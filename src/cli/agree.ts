@@ -24,7 +24,7 @@ const EFFECTS: ReadonlyMap<string, string> = new Map([
 /** What a value means that others of the same option do not. */
 function effectOf(option: string, value: unknown): string | undefined {
   const addresses = [value].flat().filter((each) => /^\s*[a-z][a-z+.-]*:[/\\]/i.test(String(each)))
-  if (option === 'model' && addresses.length > 0) return 'loads from a server'
+  if ((option === 'model' || option === 'draft') && addresses.length > 0) return 'loads from a server'
   // Its package may lie in this very folder.
   if (option === 'engine' && value === 'llama-cpp') return 'loads code'
   return EFFECTS.get(option)

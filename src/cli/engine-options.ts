@@ -10,6 +10,8 @@ export interface EngineOptions {
   readonly cache?: string
   /** Of our own core's models. */
   readonly cacheType?: 'q8_0'
+  /** A smaller model that guesses what the first `model` says. */
+  readonly draft?: string
   readonly upstream?: string
   /**
    * Hears which device was taken and why.

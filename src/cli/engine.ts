@@ -31,17 +31,18 @@ export async function openEngine(options: EngineOptions): Promise<OpenedEngine> 
 }
 
 async function localEngine(options: EngineOptions): Promise<WebGpu> {
-  const { model = [NANO], device, cache, cacheType, lib, webllm } = options
+  const { model = [NANO], device, cache, cacheType, draft, lib, webllm } = options
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
   try {
     return webgpu({
-      models: model.map((name) => {
+      models: model.map((name, i) => {
         const id = idOf(name)
         const calibration = keptCalibration(id, cache)
         return {
           id,
           from: name === NANO ? nanoFolder() : name,
           ...(cacheType && { cacheType }),
+          ...(draft !== undefined && i === 0 && { draft: draft === NANO ? nanoFolder() : draft }),
           ...(calibration && { calibration }),
         }
       }),

@@ -9,7 +9,7 @@ import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
 /** Llama.cpp's own code, for models in GGUF files. */
-export function llamaCppEngine({ model, device, cache, cacheType, lib, webllm, log }: EngineOptions): Engine {
+export function llamaCppEngine({ model, device, cache, cacheType, draft, lib, webllm, log }: EngineOptions): Engine {
   if (model === undefined) {
     throw new Fault('llama.cpp reads GGUF files: name one with --model, such as ./model.gguf or hf:owner/repo:Q4_K_M.')
   }
@@ -18,6 +18,7 @@ export function llamaCppEngine({ model, device, cache, cacheType, lib, webllm, l
       'llama.cpp has back ends of its own: leave --device webgpu to --engine webgpu, or take auto or cpu.',
     )
   }
+  if (draft !== undefined) throw new Fault('llama.cpp is asked alone here: --draft belongs to --engine webgpu.')
   if (cacheType !== undefined) {
     throw new Fault('llama.cpp keeps keys and values in f16: --cache-type belongs to --engine webgpu.')
   }

@@ -48,6 +48,7 @@ function withEngine(command: Command): Command {
     )
     .option('--cache <folder>', 'where downloaded models are kept')
     .addOption(cacheTypeOption())
+    .option('--draft <id>', 'a smaller model of the same vocabulary that guesses what the first --model says')
     .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
     .option('--webllm <module>', 'webllm: its module, where another version than the installed one is meant')
 }

@@ -13,6 +13,7 @@ export async function webllmEngine({
   device,
   cache,
   cacheType,
+  draft,
   lib,
   webllm: module,
 }: EngineOptions): Promise<WebLlm> {
@@ -22,6 +23,7 @@ export async function webllmEngine({
   if (device === 'cpu') throw new Fault('WebLLM runs on a GPU: leave --device cpu to --engine webgpu.')
   if (cacheType !== undefined)
     throw new Fault('WebLLM keeps keys and values its own way: --cache-type belongs to --engine webgpu.')
+  if (draft !== undefined) throw new Fault('WebLLM asks no second model: --draft belongs to --engine webgpu.')
   if (lib !== undefined && model.length > 1) throw new Fault('A compiled library (--lib) belongs to one --model.')
   const engine = webllm({
     models: lib === undefined ? model : [await ownRecord(model[0]!, lib)],

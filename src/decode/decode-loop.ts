@@ -24,6 +24,7 @@ import { DECIDES } from './decide/capabilities.js'
 import { decide } from './decide/decide.js'
 import { MadeDecider } from './decide/made.js'
 import { thinkAbout } from './decide/think.js'
+import type { DraftModel } from './drafts/draft-model.js'
 import type { Drafting } from './drafts/drafting.js'
 import type { DraftMode } from './drafts/mode.js'
 import { DraftSource } from './drafts/source.js'
@@ -48,6 +49,11 @@ export interface DecodeLoopOptions {
    * @default 'gaining'
    */
   readonly drafts?: DraftMode
+  /**
+   * A smaller model of the same vocabulary, that guesses what this one says. It is closed with it. Without effect where
+   * the model draws one token of an answer a step.
+   */
+  readonly draftModel?: DraftModel
 }
 
 /** What every model can that is decoded here; whether it thinks its template says, once it is there. */
@@ -90,16 +96,19 @@ export class DecodeLoop {
   readonly #model: TokenModel
   readonly #text: ChatText
   readonly #scheduler: Scheduler
+  readonly #small: DraftModel | undefined
   /** Of a model that is made for decisions. */
   readonly #made: MadeDecider | undefined
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
 
-  constructor(model: TokenModel, text: ChatText, { stepsAhead = 1, drafts = 'gaining' }: DecodeLoopOptions = {}) {
+  constructor(model: TokenModel, text: ChatText, options: DecodeLoopOptions = {}) {
+    const { stepsAhead = 1, drafts = 'gaining', draftModel } = options
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
-    this.#scheduler = new Scheduler(model, stepsAhead, drafts)
+    this.#small = draftModel
+    this.#scheduler = new Scheduler(model, stepsAhead, drafts, this.#small)
     this.#made = text.made && new MadeDecider(text, text.made)
   }
 
@@ -255,6 +264,7 @@ export class DecodeLoop {
   async close(): Promise<void> {
     this.#scheduler.stop(new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 }))
     await this.#scheduler.stopped()
+    await this.#small?.close()
     await this.#model.close()
   }
 

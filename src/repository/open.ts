@@ -49,7 +49,7 @@ export async function openRepository(
   const found = await detect(files, signal)
   // Throws at what can never be read, before it is downloaded.
   const outline = found.outline()
-  check?.(outline)
+  await check?.(outline, found.text)
   await fetchWanted(files, store, found, { report, signal, warn })
   return { weights: found.open(), text: found.text }
 }

@@ -1,4 +1,5 @@
 /** What a model repository gives: tensors as they are stored, under the names of their format. */
+import type { TextFiles } from '../decode/chat-text.js'
 import type { BlockType } from '../platform/block-types.js'
 import type { JsonObject } from '../platform/json.js'
 import type { SentenceFiles } from './sentence.js'
@@ -43,8 +44,8 @@ export interface StoredRows {
   widen(bytes: Uint8Array, at: number, out: Float32Array): void
 }
 
-/** May refuse a model by throwing. */
-export type WeightCheck = (outline: WeightOutline) => unknown
+/** May refuse a model by throwing, and is waited for; `text`: what its files say about text. */
+export type WeightCheck = (outline: WeightOutline, text: TextFiles) => unknown
 
 export interface WeightSource extends WeightOutline {
   has(name: string): boolean

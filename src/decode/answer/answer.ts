@@ -1,10 +1,11 @@
-import type { Drafted, DraftRoom } from '../drafts/foresee.js'
+import { at } from '../../platform/pulse.js'
+import { type Drafted, type DraftRoom, FreePath, type OpenPath, type Path } from '../drafts/path.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
 import { ChannelStretch } from './channel-stretch.js'
 import { DocumentStretch } from './document-stretch.js'
 import { Dry } from './dry.js'
-import type { Lane } from './lane.js'
+import type { Lane, Outlook } from './lane.js'
 import { Markers } from './markers.js'
 import { Mask } from './mask.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
@@ -115,21 +116,46 @@ export class AnswerDecoder implements Lane, Writing {
   }
 
   get guessable(): boolean {
+    return this.draftable && this.plan.source !== undefined && this.#stretch.foresee !== undefined
+  }
+
+  get draftable(): boolean {
     // Penalties hang on what was said before.
-    const free = !this.log.counts && !this.log.said && !this.#dry && !this.mustGoOn
-    return free && this.plan.source !== undefined && this.#stretch.foresee !== undefined
+    return !this.log.counts && !this.log.said && !this.#dry && !this.mustGoOn
   }
 
   foresee(room: DraftRoom): Drafted | undefined {
-    const path = this.#stretch.foresee?.(room)
-    return (
-      path && {
-        tokens: path.tokens,
-        draws: path.draws.map(({ at, mask, guess }) => {
-          return { at, settings: this.#settings(this.generated + at, mask), ...(guess && { guess }) }
-        }),
-      }
-    )
+    return this.#drafted(this.#stretch.foresee?.(room))
+  }
+
+  outlook(room: DraftRoom): Outlook | undefined {
+    const path = this.#openPath(room)
+    if (!path) return undefined
+    const { tokens } = path
+    const drafted = () => this.#drafted(path.path)
+    return {
+      tokens,
+      free: this.#stretch.mask === undefined,
+      settings: () => this.#settings(this.generated + tokens.length, path.mask),
+      push: (token) => at('mask', this.request, () => path.push(token, 'model')),
+      get drafted() {
+        return drafted()
+      },
+    }
+  }
+
+  #openPath(room: DraftRoom): OpenPath | undefined {
+    if (this.#stretch.mask) return this.#stretch.openPath?.(room)
+    const { ends } = this.plan.text
+    return new FreePath((token) => this.stops.has(token) || ends.has(token), this.remaining, room)
+  }
+
+  #drafted(path: Path | undefined): Drafted | undefined {
+    if (!path) return undefined
+    const draws = path.draws.map(({ at, mask, guess }) => {
+      return { at, settings: this.#settings(this.generated + at, mask), ...(guess && { guess }) }
+    })
+    return { tokens: path.tokens, draws }
   }
 
   #settings(index: number, mask: Uint32Array | undefined): SampleSettings {

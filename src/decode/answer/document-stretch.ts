@@ -1,5 +1,5 @@
 import type { Evidence, OutputGrammar } from '../../engine.js'
-import type { DraftRoom, Path } from '../drafts/foresee.js'
+import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { GuidedStretch } from './guided-stretch.js'
@@ -56,9 +56,17 @@ export class DocumentStretch extends GuidedStretch {
   }
 
   override foresee(room: DraftRoom): Path | undefined {
-    // A call may be opened; or each token is looked at closer than guesses are.
+    return this.#isOpen ? super.foresee(room) : undefined
+  }
+
+  override openPath(room: DraftRoom): OpenPath | undefined {
+    return this.#isOpen ? super.openPath(room) : undefined
+  }
+
+  /** No call may be opened, and no token is looked at closer than guesses are. */
+  get #isOpen(): boolean {
     const { call, grounds } = this.answer.plan
-    return this.#choosing || call.topLogprobs !== undefined || grounds ? undefined : super.foresee(room)
+    return !this.#choosing && call.topLogprobs === undefined && !grounds
   }
 
   protected override force(): boolean {

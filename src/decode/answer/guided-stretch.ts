@@ -1,7 +1,8 @@
 import type { OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import { type DraftRoom, foresee, type Path } from '../drafts/foresee.js'
+import { foresee } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
+import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'
 import type { Sampled } from '../token-model.js'
 import { Guided, type GuidedRun } from './guided.js'
 import type { Mask } from './mask.js'
@@ -56,18 +57,25 @@ export abstract class GuidedStretch implements Stretch {
   }
 
   foresee(room: DraftRoom): Path | undefined {
+    const { plan } = this.answer
+    const value = this.#value
+    if (!plan.source || !value) return undefined
+    return foresee({ ...this.#place(), value, source: plan.source(), tokenizer: plan.text.tokenizer }, room)
+  }
+
+  openPath(room: DraftRoom): OpenPath | undefined {
+    return GuidedPath.at(this.#place(), room)
+  }
+
+  #place() {
     const { plan, remaining } = this.answer
-    if (!plan.source || !this.#value) return undefined
-    const place = {
+    return {
       guided: this.guided,
-      value: this.#value,
-      source: plan.source(),
-      tokenizer: plan.text.tokenizer,
+      value: undefined,
       bytesOf: (token: number) => this.bytesOf(token),
       remaining,
       maskLength: Math.ceil(plan.vocabSize / 32),
     }
-    return foresee(place, room)
   }
 
   /** Writes what is certain, if anything is. */

@@ -1,4 +1,4 @@
-import type { Drafted, DraftRoom } from '../drafts/foresee.js'
+import type { Drafted, DraftRoom } from '../drafts/path.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 
 /** Scores of tokens that a lane has already, found a few positions a step. */
@@ -21,6 +21,20 @@ export interface LanePieces {
   next(at: number, most: number): number
   /** How many those are at least. */
   least(at: number): number
+}
+
+/** How an answer may go on, guess by guess. */
+export interface Outlook {
+  /** What was guessed so far, and what is certain after each guess. */
+  readonly tokens: readonly number[]
+  /** How a token is drawn hangs on none before it, but for its index. */
+  readonly free: boolean
+  /** How the token behind them is drawn. */
+  settings(): SampleSettings
+  /** Goes on by a guess; false: it is at its end. */
+  push(token: number): boolean
+  /** As the model is asked; undefined where nothing was guessed. */
+  readonly drafted: Drafted | undefined
 }
 
 /** One choice of one call, as the scheduler sees it: a list of tokens that wants to grow. */
@@ -51,6 +65,9 @@ export interface Lane {
   readonly guessable?: boolean
   /** How it may go on behind its tokens, as far as there is room; undefined: nobody can guess. */
   foresee?(room: DraftRoom): Drafted | undefined
+  /** Another model may guess how it goes on, along an `outlook`. */
+  readonly draftable?: boolean
+  outlook?(room: DraftRoom): Outlook | undefined
   /** The next token; may add more that are certain, or replace some at the end. */
   take(sampled: Sampled): void
   /** The scheduler has seen `tokens`. */

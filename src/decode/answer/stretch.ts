@@ -1,4 +1,4 @@
-import type { DraftRoom, Path } from '../drafts/foresee.js'
+import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Markers } from './markers.js'
 import type { Mask } from './mask.js'
@@ -23,6 +23,8 @@ export interface Stretch {
   readonly waits?: boolean
   /** How it may go on, as far as there is room. Absent, or undefined: nobody can guess. */
   foresee?(room: DraftRoom): Path | undefined
+  /** Where it has a mask: a path that another may guess along. */
+  openPath?(room: DraftRoom): OpenPath | undefined
   /** The answer ends in it. */
   end?(): void
 }

@@ -4,14 +4,20 @@ interface Arm {
   /** Tokens that were fed and stayed, and the time it took. */
   tokens: number
   time: number
+  /** Turns after which it is tried again, and how many of them are left. */
+  pause: number
+  rest: number
 }
 
 /** How fast what was measured is forgotten: after so many times it counts for a third. */
 const REMEMBERED = 20
 /** Each arm is tried so often before any is chosen. */
 const FIRST = 2
-/** Then one time in so many tries another than the best: what was slow may have become quick. */
+/** Then after so many turns one that is not the best: what was slow may have become quick. If it has not, twice as many. */
 const TRIES = 12
+const MOST_TRIES = 192
+/** What is so far behind the best is given up before its turn is over. */
+const HOPELESS = 2
 
 /** What no clock shows costs something, too: the first arm, to do nothing, is left for what gains at least so much. */
 const LEAST_GAIN = 1.1
@@ -19,18 +25,18 @@ const LEAST_GAIN = 1.1
 /** Chooses what to do by what did best: the most tokens in the least time. */
 export class Arms {
   readonly #arms: Arm[]
-  #turn = 0
 
   constructor(count: number) {
-    this.#arms = Array.from({ length: count }, () => ({ times: 0, tokens: 0, time: 0 }))
+    this.#arms = Array.from({ length: count }, () => ({ times: 0, tokens: 0, time: 0, pause: TRIES, rest: TRIES }))
   }
 
   next(): number {
-    const turn = this.#turn++
     const untried = this.#arms.findIndex(({ times }) => times < FIRST)
     if (untried >= 0) return untried
-    if (turn % TRIES === 0) return (turn / TRIES) % this.#arms.length
-    return this.#best()
+    const best = this.#best()
+    for (const [i, arm] of this.#arms.entries()) if (i !== best) arm.rest--
+    const due = this.#arms.findIndex(({ rest }, i) => i !== best && rest <= 0)
+    return due < 0 ? best : due
   }
 
   took(arm: number, tokens: number, time: number): void {
@@ -39,11 +45,22 @@ export class Arms {
     known.times++
     known.tokens = known.tokens * kept + tokens
     known.time = known.time * kept + time
+    const best = this.#best() === arm
+    known.pause = best ? TRIES : Math.min(MOST_TRIES, known.times > FIRST ? known.pause * 2 : known.pause)
+    known.rest = known.pause
+  }
+
+  /** Whether what it has come to so far is far from the best. */
+  hopeless(arm: number, tokens: number, time: number): boolean {
+    const best = Math.max(...this.#arms.map((known, i) => (i === arm ? 0 : rateOf(known))))
+    return tokens * HOPELESS < best * time
   }
 
   #best(): number {
-    const [first, ...others] = this.#arms.map(({ tokens, time }) => (time > 0 ? tokens / time : 0))
+    const [first, ...others] = this.#arms.map(rateOf)
     const best = Math.max(...others)
     return best > first! * LEAST_GAIN ? others.indexOf(best) + 1 : 0
   }
 }
+
+const rateOf = ({ tokens, time }: Arm): number => (time > 0 ? tokens / time : 0)

@@ -78,23 +78,37 @@ describe('a guess', () => {
 })
 
 describe('what is chosen', () => {
-  const play = (arms: Arms, rate: (arm: number) => number) => {
-    const chosen = Array.from({ length: 300 }, () => {
+  /** What was chosen the second half of the time, and the share of what was not the most frequent. */
+  const play = (arms: Arms, rates: readonly number[], turns = 600) => {
+    const chosen = Array.from({ length: turns }, () => {
       const arm = arms.next()
-      arms.took(arm, rate(arm), 1)
+      arms.took(arm, rates[arm]!, 1)
       return arm
-    })
-    return chosen.slice(150).filter((arm, i) => (i + 150) % 12 !== 0 && arm >= 0)
+    }).slice(turns / 2)
+    const counts = rates.map((_, arm) => chosen.filter((one) => one === arm).length)
+    const most = Math.max(...counts)
+    return { arm: counts.indexOf(most), others: 1 - most / chosen.length }
   }
 
   it('is what did best, and what does best now', () => {
     const arms = new Arms(3)
-    expect(new Set(play(arms, (arm) => [1, 3, 2][arm]!))).toEqual(new Set([1]))
-    play(arms, (arm) => [1, 1, 9][arm]!)
-    expect(play(arms, (arm) => [1, 1, 9][arm]!).at(-1)).toBe(2)
+    expect(play(arms, [1, 3, 2]).arm).toBe(1)
+    expect(play(arms, [1, 1, 9]).arm).toBe(2)
   })
 
-  it('is nothing where little is gained', () => {
-    expect(new Set(play(new Arms(3), (arm) => [1, 1.08, 1.02][arm]!))).toEqual(new Set([0]))
+  it('is nothing where little is gained, and what gains nothing is tried less and less', () => {
+    const arms = new Arms(3)
+    const first = play(arms, [1, 1.08, 1.02], 120)
+    const later = play(arms, [1, 1.08, 1.02])
+    expect([first.arm, later.arm]).toEqual([0, 0])
+    expect(later.others).toBeLessThan(first.others)
+    expect(later.others).toBeLessThan(0.03)
+  })
+
+  it('is given up early where it is far from the best', () => {
+    const arms = new Arms(2)
+    arms.took(0, 32, 32)
+    expect(arms.hopeless(1, 8, 10)).toBe(false)
+    expect(arms.hopeless(1, 8, 17)).toBe(true)
   })
 })

@@ -1,99 +1,30 @@
 import type { Guided } from '../answer/guided.js'
-import type { SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { type Guess, guessOf } from './guess.js'
 import type { OpenValue } from './open-value.js'
+import { type DraftRoom, type GuessKind, GuidedPath, type GuidedPlace, type Path } from './path.js'
 import type { DraftSource } from './source.js'
 
-/** What a guess goes by: how often those of its kind are right is counted apart. */
-export type GuessKind = 'label' | 'short' | 'copy' | 'end'
-
-/** A place at which a token is drawn. */
-export interface GuessedDraw {
-  /** How many tokens of the path stand before it. */
-  readonly at: number
-  readonly mask: Uint32Array
-  /** What is guessed to be drawn; undefined at the end of the path. */
-  readonly guess?: { readonly token: number; readonly kind: GuessKind }
-}
-
-/** A path, as the model is asked. */
-export interface Drafted {
-  readonly tokens: readonly number[]
-  readonly draws: readonly (Omit<GuessedDraw, 'mask'> & { readonly settings: SampleSettings })[]
-}
-
-/** How a document may go on. */
-export interface Path {
-  /** What would be appended: guesses, and what is certain after each. */
-  readonly tokens: readonly number[]
-  readonly draws: readonly GuessedDraw[]
-}
-
-export interface DraftPlace {
-  readonly guided: Guided
+export interface DraftPlace extends GuidedPlace {
   readonly value: OpenValue
   readonly source: DraftSource
   readonly tokenizer: Tokenizer
-  bytesOf(token: number): Uint8Array
-  /** Tokens that may still be written. */
-  readonly remaining: number
-  /** In 32-bit words. */
-  readonly maskLength: number
 }
 
-/** How much may be guessed. */
-export interface DraftRoom {
-  /** Tokens that a path may have. */
-  readonly rows: number
-  /** Guesses in it. */
-  readonly draws: number
-}
-
-/**
- * Guesses how a document goes on, as far as there is room; undefined where nothing is guessed. Every guess is followed exactly as an answer is: the tokens it would append, the mask with which the next would be drawn.
- */
+/** Guesses how a document goes on, as far as there is room; undefined where nothing is guessed. */
 export function foresee(place: DraftPlace, room: DraftRoom): Path | undefined {
-  const { source, tokenizer, bytesOf, remaining, maskLength } = place
-  const guided = place.guided.clone()
-  const value = place.value.clone()
-  const tokens: number[] = []
-  const draws: GuessedDraw[] = []
-  let mask = new Uint32Array(maskLength)
-  let next = guesses(guided, value, source, tokenizer)
-  if (next.length === 0 || !guided.mask(mask, remaining)) return undefined
-  while (next.length > 0 && draws.length < room.draws) {
-    const guess = next.shift()!
-    const { token } = guess
-    if (((mask[token >>> 5]! >>> (token & 31)) & 1) === 0 || !guided.accept(token)) break
-    value.push(bytesOf(token))
-    const appended = [token]
-    const left = () => remaining - tokens.length - appended.length
-    let whole = true
-    while (!guided.done && left() > 0) {
-      const run = guided.plan(left(), true)
-      if (run === undefined) break
-      // What was drawn before would be another token: then nothing can be fed after it.
-      whole = run.replace <= appended.length
-      if (!whole) break
-      guided.commit(run)
-      appended.length -= run.replace
-      appended.push(...run.tokens)
-      value.push(run.bytes)
-      next = []
-    }
-    if (!whole || guided.done || left() <= 0) break
-    if (tokens.length + appended.length > room.rows) break
-    const after = new Uint32Array(maskLength)
-    if (!guided.mask(after, left())) break
-    draws.push({ at: tokens.length, mask, guess })
-    tokens.push(...appended)
-    mask = after
-    if (next.length === 0) next = guesses(guided, value, source, tokenizer)
+  const { source, tokenizer } = place
+  let next = guesses(place.guided, place.value, source, tokenizer)
+  const path = next.length === 0 ? undefined : GuidedPath.at(place, room)
+  while (path && next.length > 0) {
+    const { token, kind } = next.shift()!
+    const before = path.tokens.length
+    if (!path.push(token, kind)) break
+    // What is certain has come behind it.
+    const went = path.tokens.length !== before + 1 || path.tokens[before] !== token
+    if (went || next.length === 0) next = guesses(path.guided, path.value!, source, tokenizer)
   }
-  if (draws.length === 0) return undefined
-  draws.push({ at: tokens.length, mask })
-  return { tokens, draws }
+  return path?.path
 }
 
 function guesses(guided: Guided, value: OpenValue, source: DraftSource, tokenizer: Tokenizer) {

@@ -1,5 +1,5 @@
 import { at } from '../../platform/pulse.js'
-import type { Drafted } from '../drafts/foresee.js'
+import type { Drafted } from '../drafts/path.js'
 import type { SampleSettings, StepInput, TokenModel } from '../token-model.js'
 import { callerOf, callOf, pending, promptIsIn, type Slot } from './slot.js'
 

@@ -2,13 +2,18 @@ import type { Lane } from '../answer/lane.js'
 import type { Sequence, TokenModel } from '../token-model.js'
 import type { Row } from './batch.js'
 import { PrefixCache, shared } from './prefix-cache.js'
-import type { Slot } from './slot.js'
 
 /** Finished sequences that are kept; room is what really limits them. */
 const ENTRIES = 32
 
 /** Steps in a row for which kept sequences give way. */
 const FEW = 4
+
+/** Whoever has a sequence, and the tokens that it began with. */
+interface Holder {
+  readonly lane: { readonly tokens: readonly number[] }
+  readonly sequence: Sequence | undefined
+}
 
 /** The model's cache as the scheduler uses it: sequences with a prefix already in them, and room for more. */
 export class Memory {
@@ -27,7 +32,7 @@ export class Memory {
   }
 
   /** A sequence that begins like `lane.tokens`, all but the last token of it at most; of what is to be scored, nothing. */
-  acquire(lane: Lane, running: readonly Slot[]): Sequence {
+  acquire(lane: Pick<Lane, 'tokens' | 'scores' | 'pieces'>, running: readonly Holder[]): Sequence {
     const { tokens, scores, pieces } = lane
     const most = scores?.open ? scores.scored : tokens.length - 1
     const limit = pieces ? pieces.floor(this.#longest(tokens, most, running)) : most
@@ -41,7 +46,7 @@ export class Memory {
   }
 
   /** How much of these tokens somebody has read. */
-  #longest(tokens: readonly number[], limit: number, running: readonly Slot[]): number {
+  #longest(tokens: readonly number[], limit: number, running: readonly Holder[]): number {
     const live = this.#copies ? longestLive(tokens, limit, running) : undefined
     return Math.max(live?.length ?? 0, this.#cache.longest(tokens, limit))
   }
@@ -84,7 +89,7 @@ export class Memory {
   }
 }
 
-function longestLive(tokens: readonly number[], limit: number, running: readonly Slot[]) {
+function longestLive(tokens: readonly number[], limit: number, running: readonly Holder[]) {
   let best: { sequence: Sequence; length: number } | undefined
   for (const { lane, sequence } of running) {
     if (sequence === undefined) continue

@@ -2,9 +2,10 @@ import { V1Error } from '../../errors.js'
 import { at } from '../../platform/pulse.js'
 import { beginSteps, breathe } from '../../platform/turns.js'
 import type { Lane } from '../answer/lane.js'
+import type { DraftModel } from '../drafts/draft-model.js'
 import { type DraftedStep, Drafting } from '../drafts/drafting.js'
-import type { Drafted } from '../drafts/foresee.js'
 import type { DraftMode } from '../drafts/mode.js'
+import type { Drafted } from '../drafts/path.js'
 import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
 import { Ahead } from './ahead.js'
 import { compose, draftedInput, inputOf, type Row, settingsOf, stepsAhead, stepsToRead } from './batch.js'
@@ -33,12 +34,15 @@ export class Scheduler {
   #failure: unknown
   #wake: (() => void) | undefined
 
-  /** `ahead`: steps that the model may run ahead of what was read back, where it can; `drafts`: whether it guesses. */
-  constructor(model: TokenModel, ahead: number, drafts: DraftMode = 'never') {
+  /**
+   * `ahead`: steps that the model may run ahead of what was read back, where it can; `drafts`: whether it guesses, and
+   * `small`: by which other model, too.
+   */
+  constructor(model: TokenModel, ahead: number, drafts: DraftMode = 'never', small?: DraftModel) {
     this.#model = model
     this.#ahead = model.run === undefined ? 1 : ahead
     this.#memory = new Memory(model)
-    this.#drafting = drafts !== 'never' && (model.maxSamples ?? 0) > 1 ? new Drafting(model, drafts) : undefined
+    this.#drafting = drafts !== 'never' && (model.maxSamples ?? 0) > 1 ? new Drafting(model, drafts, small) : undefined
   }
 
   /** What made the model unusable; every later call fails with it. */
@@ -140,6 +144,7 @@ export class Scheduler {
 
   #letGo(slot: Slot): void {
     const { sequence, lane } = slot
+    this.#drafting?.small?.drop(lane)
     slot.sequence = undefined
     if (sequence !== undefined) {
       if (slot.cancelled || slot.spoilt || this.#failure !== undefined) sequence.close()
@@ -288,7 +293,8 @@ export class Scheduler {
     const taking: Row[] = []
     const begun = performance.now()
     const writing = rows.every(({ slot }) => promptIsIn(slot))
-    const drafted = writing ? this.#foresee(rows) : undefined
+    const drafted = writing && this.#drafting ? await this.#foresee(rows, this.#drafting) : undefined
+    if (this.#failure !== undefined) return
     const before = drafted ? heldBy(rows) : 0
     for (const row of rows) {
       const { drafted } = row.slot
@@ -302,10 +308,11 @@ export class Scheduler {
     this.#steps++
     for (const { slot } of taking) slot.stepped = this.#steps
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
-    const ahead = alone ? Math.min(stepsAhead(taking, this.#ahead), ...taking.map(({ slot }) => roomLeft(slot))) : 1
+    const most = drafted ? Math.min(this.#ahead, drafted.most > 0 ? 1 : drafted.steps) : this.#ahead
+    const ahead = alone ? Math.min(stepsAhead(taking, most), ...taking.map(({ slot }) => roomLeft(slot))) : 1
     const steps = this.#memory.stepsFor(taking, ahead)
     let taken = 1
-    if (steps > 1) await this.#runAhead(inputs, taking, steps)
+    if (steps > 1) taken = await this.#runAhead(inputs, taking, steps)
     else if (alone && !drafted?.most && this.#mayFollow(taking, inputs)) {
       taken = await this.#follow(inputs, taking, drafted?.steps ?? Number.POSITIVE_INFINITY)
     } else {
@@ -339,23 +346,29 @@ export class Scheduler {
   }
 
   /** Guesses of those that write, where there is room for them. */
-  #foresee(rows: readonly Row[]): DraftedStep | undefined {
-    if (!this.#drafting) return undefined
+  async #foresee(rows: readonly Row[], drafting: Drafting): Promise<DraftedStep | undefined> {
     // What cannot be cut anywhere would have to read again what it had right.
     const may = rows.filter(({ slot, count }) => {
       const { lane, sequence } = slot
       const end = (sequence?.length ?? 0) + count
-      const writes = lane.guessable && !lane.scores?.open && end === lane.tokens.length
+      const writes = drafting.may(lane) && !lane.scores?.open && end === lane.tokens.length
       return writes && canBeCut(sequence!) && roomLeft(slot) > MOST_GUESSED
     })
     if (may.length === 0) return undefined
     const taken = { rows: rows.reduce((sum, { count }) => sum + count, 0), draws: rows.length }
     const lanes = may.map(({ slot }) => slot.lane)
-    const step = this.#drafting.of(lanes, taken)
-    const more = Math.max(0, ...step.guesses.map((drafted) => drafted?.tokens.length ?? 0))
+    const step = drafting.of(lanes, taken)
+    let { guesses } = step
+    if (step.ask) {
+      // Nobody's sequences go meanwhile.
+      this.#stepping = true
+      guesses = await step.ask()
+      this.#stepping = false
+    }
+    const more = Math.max(0, ...guesses.map((drafted) => drafted?.tokens.length ?? 0))
     if (more > 0 && !this.#memory.roomFor(rows, more)) return undefined
     may.forEach(({ slot }, i) => {
-      slot.drafted = step.guesses[i]
+      slot.drafted = guesses[i]
     })
     return step
   }
@@ -373,15 +386,19 @@ export class Scheduler {
     }
   }
 
-  async #runAhead(inputs: readonly StepInput[], rows: readonly Row[], steps: number): Promise<void> {
+  /** Gives back how many steps it took. */
+  async #runAhead(inputs: readonly StepInput[], rows: readonly Row[], steps: number): Promise<number> {
+    let taken = 0
     for await (const results of this.#model.run!(inputs, steps)) {
       rows.forEach(({ slot }, i) => {
         this.#take(slot, results[i]!)
       })
+      taken++
       const stop = rows.some(({ slot }) => isOver(slot) || !slot.lane.foreseeable)
       if (stop || this.#waiting.length > 0 || this.#failure !== undefined) break
       await breathe()
     }
+    return taken
   }
 
   /** Whether the pass that reads what is drawn now may begin before it is known. */
@@ -429,6 +446,7 @@ export class Scheduler {
     this.#waiting = []
     for (const slot of slots) quietly(() => slot.sequence?.close())
     quietly(() => this.#memory.clear())
+    quietly(() => this.#drafting?.small?.clear())
     for (const slot of slots) {
       slot.sequence = undefined
       slot.release()

@@ -1,5 +1,5 @@
 import type { Lane } from '../answer/lane.js'
-import type { Drafted } from '../drafts/foresee.js'
+import type { Drafted } from '../drafts/path.js'
 import type { Sequence } from '../token-model.js'
 
 /** A lane's place in the scheduler. */

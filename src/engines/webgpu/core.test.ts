@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Lane } from '../../decode/answer/lane.js'
+import { DraftModel } from '../../decode/drafts/draft-model.js'
+import { FreePath } from '../../decode/drafts/path.js'
 import { type Sampled, type SampleSettings, type Sequence, UNDRAWN } from '../../decode/token-model.js'
 import { type Device, type MatrixData, PAGE } from './contract.js'
 import type { Core } from './core.js'
@@ -55,6 +58,31 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
     const sequence = core.open()
     return { sequence, drawn: await sampleAfter(sequence, tokens, sample) }
   }
+
+  it('guesses for another what it would say itself', async () => {
+    const small = new DraftModel(core)
+    const [said, more] = [text(31, 20), text(32, 20)]
+    const asked = [said, more].map((tokens) => {
+      const path = new FreePath(() => false, 40, { rows: 8, draws: 4 })
+      const settings = () => ({ ...DRAWN, index: path.tokens.length })
+      const push = (token: number) => path.push(token, 'model')
+      const lane = { tokens } as unknown as Lane
+      return { lane, outlook: { tokens: path.tokens, free: true, settings, push, drafted: undefined } }
+    })
+    await small.guess(asked, 4)
+    for (const { lane, outlook } of asked) {
+      const { sequence, drawn } = await fresh(lane.tokens)
+      const expected = [drawn.token]
+      while (expected.length < 4) {
+        const { token } = await sampleAfter(sequence, expected.slice(-1), { ...DRAWN, index: expected.length })
+        expected.push(token)
+      }
+      expect(outlook.tokens).toEqual(expected)
+      sequence.close()
+    }
+    small.clear()
+    expect(core.freeTokens).toBe(core.cacheTokens)
+  })
 
   it('gives a sequence the same answer beside others as alone', async () => {
     const prompts = [text(1, 25), text(2, 3), text(3, 38), text(4, 1)]

@@ -1,3 +1,4 @@
+import type { TextFiles } from '../../decode/chat-text.js'
 import { V1Error } from '../../errors.js'
 import { at } from '../../platform/pulse.js'
 import { quantisationOf } from '../../repository/quantisation.js'
@@ -5,6 +6,7 @@ import type { WeightOutline } from '../../repository/source.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import { alternatives } from './alternatives.js'
 import type { Device } from './contract.js'
+import { type Draft, openDraft } from './draft.js'
 import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
 import { bytes } from './model/short.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
@@ -46,18 +48,23 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
     let seen: WeightOutline | undefined
     try {
       let plan: ReturnType<typeof planLoad> | undefined
-      const repository = await surroundings.openRepository(model, report, signal, (weights) => {
+      let draft: Draft | undefined
+      const check = async (weights: WeightOutline, text: TextFiles) => {
         seen = weights
-        plan = at('files', model.id, () => planLoad(model, weights, device, maxBatch))
-      })
+        const needs = { surroundings, device, maxBatch, report, signal }
+        draft = drafts === 'never' ? undefined : await openDraft(model, { weights, text }, needs)
+        const beside = draft?.plan.size.bytes.total
+        plan = at('files', model.id, () => planLoad(model, weights, device, maxBatch, beside))
+      }
+      const repository = await surroundings.openRepository(model, report, signal, check)
       seen = repository.weights
-      plan ??= planLoad(model, repository.weights, device, maxBatch)
-      const { total } = plan.size.bytes
+      if (!plan) await check(repository.weights, repository.text)
+      const total = plan!.size.bytes.total + (draft?.plan.size.bytes.total ?? 0)
       await makeRoom(() => this.#bytes + total <= budget(device))
       const onReleased = () => {
         if (alone) this.#giveUp(device)
       }
-      return await loadModel(model, repository, device, { plan, report, signal, drafts, onReleased })
+      return await loadModel(model, repository, device, { plan: plan!, report, signal, drafts, draft, onReleased })
     } catch (error) {
       const told = seen ? await this.#advised(error, model, seen, device, signal) : error
       if (alone) this.#giveUp(device)

@@ -1,5 +1,6 @@
 import { ChatText, type TextFiles } from '../../decode/chat-text.js'
 import { DecodeLoop } from '../../decode/decode-loop.js'
+import { DraftModel } from '../../decode/drafts/draft-model.js'
 import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
 import { Encoder } from '../../encode/encoder.js'
 import { VERDICTS } from '../../encode/judge.js'
@@ -9,6 +10,7 @@ import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Device } from './contract.js'
 import type { Core } from './core.js'
+import type { Draft } from './draft.js'
 import { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'
 import type { VectorCore } from './encoders/vector-core.js'
 import { type MemoryParts, memoryLine, memoryParts } from './memory-parts.js'
@@ -38,15 +40,21 @@ export interface LoadSettings {
   readonly report: LoadReport
   readonly signal: AbortSignal
   readonly drafts?: WebGpuOptions['drafts']
+  /** What guesses for it. */
+  readonly draft?: Draft | undefined
   readonly onReleased: () => void
 }
 
-/** What is known of the model before its weights are downloaded; throws where it cannot be run here. */
+/**
+ * What is known of the model before its weights are downloaded; throws where it cannot be run here, or not `beside` so many
+ * bytes of its draft model.
+ */
 export function planLoad(
   { id, contextLength, cacheTokens, cacheType, quantize }: OfferedModel,
   weights: WeightOutline,
   device: Device,
   maxBatch: number | undefined,
+  beside = 0,
 ): LoadPlan | EncoderLoadPlan {
   const options = {
     name: id,
@@ -55,6 +63,7 @@ export function planLoad(
     ...(cacheTokens !== undefined && { cacheTokens }),
     ...(cacheType !== undefined && { cacheType }),
     ...(quantize !== undefined && { quantize }),
+    beside,
   }
   return understood(id, () => (makesVectors(weights, id) ? planEncoderLoad : planModel)(weights, device, options))
 }
@@ -72,11 +81,11 @@ export async function loadModel(
   { id }: OfferedModel,
   repository: OpenedRepository,
   device: Device,
-  { plan, report, signal, drafts, onReleased }: LoadSettings,
+  { plan, report, signal, drafts, draft, onReleased }: LoadSettings,
 ): Promise<LoadedModel> {
   const before = device.memory.bytes
   const bytesTotal = plan.size.bytes.total
-  const parts = memoryParts(plan)
+  const parts = { ...memoryParts(plan), ...(draft && { draft: draft.plan.size.bytes.total }) }
   const none = { bytesLoaded: 0, bytesTotal, filesLoaded: 0, filesTotal: 1 }
   report({ phase: 'upload', ...none, message: `memory: ${memoryLine(parts)}` })
   const options: LoadOptions = {
@@ -95,8 +104,9 @@ export async function loadModel(
   const core =
     'task' in plan
       ? await encoderOf(id, repository, device, plan, options)
-      : await chatOf(id, repository, device, plan, options, drafts)
+      : await chatOf(id, repository, device, plan, options, { drafts, draft })
   await compile(core.model, report, bytesTotal)
+  if (core.small) await core.small.prepare()
   const { contextLength, fingerprint } = core.model
   const bytes = Math.max(0, device.memory.bytes - before) + (parts.host ?? 0)
   return { id, runner: core.runner(), device, contextLength, fingerprint, bytes, parts }
@@ -111,17 +121,39 @@ async function chatOf(
   device: Device,
   plan: LoadPlan,
   options: LoadOptions,
-  drafts: WebGpuOptions['drafts'],
+  { drafts, draft }: Pick<LoadSettings, 'drafts' | 'draft'>,
 ) {
   const text = chatTextOf(id, files)
-  const model = await loadPlanned(device, weights, plan, { tokens: text.tokenizer.size, ...options })
+  const tokens = text.tokenizer.size
+  const model = await loadPlanned(device, weights, plan, { tokens, ...options })
+  const small = draft && (await smallOf(draft, device, tokens, options.signal, model))
   const runner = () => {
     // Most of a second for a large tokenizer: better now than in the first request for JSON.
     if (model.rowLength === undefined) void text.vocabulary
     const stepsAhead = device.info.kind === 'webgpu' ? STEPS_AHEAD : 1
-    return new DecodeLoop(model, text, { stepsAhead, ...(drafts && { drafts }) })
+    return new DecodeLoop(model, text, {
+      stepsAhead,
+      ...(drafts && { drafts }),
+      ...(small && { draftModel: new DraftModel(small) }),
+    })
   }
-  return { model, runner }
+  return { model, small, runner }
+}
+
+/** Of the tokens that it may guess the large model knows each. Where it cannot be loaded nothing stays of either. */
+async function smallOf(
+  { repository, plan }: Draft,
+  device: Device,
+  tokens: number,
+  signal: AbortSignal | undefined,
+  large: Core,
+): Promise<Core> {
+  try {
+    return await loadPlanned(device, repository.weights, plan, { tokens, ...(signal && { signal }) })
+  } catch (error) {
+    await large.close()
+    throw error
+  }
 }
 
 async function encoderOf(
@@ -136,7 +168,7 @@ async function encoderOf(
   const words = yes !== undefined && no !== undefined ? ([yes, no] as const) : undefined
   if (plan.judges && !words) throw new V1Error(500, 'The model has no tokens for yes and no.', { code: 'model_files' })
   const model = await loadEncoderPlanned(device, weights, plan, { ...options, ...(words && { words }) })
-  return { model, runner: () => new Encoder(model, tokenizer, plan) }
+  return { model, small: undefined, runner: () => new Encoder(model, tokenizer, plan) }
 }
 
 /** The first answer should not wait for its kernels. */

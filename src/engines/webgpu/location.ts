@@ -12,6 +12,9 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
     if (typeof temperature !== 'number' || !(temperature > 0 && temperature < Number.POSITIVE_INFINITY))
       throw new TypeError(`The calibration of ${options.id} must have temperatures above 0; '${order}' has none.`)
   }
+  if (options.draft !== undefined && typeof options.draft !== 'string')
+    throw new TypeError(`The draft of ${options.id} must be the name of a model, as 'from' is.`)
+  if (options.draft !== undefined) locationOf(options.draft)
   const { from = options.id } = options
   return { ...options, location: typeof from === 'string' ? locationOf(from) : { kind: 'files', files: [from].flat() } }
 }

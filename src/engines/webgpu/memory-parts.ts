@@ -15,6 +15,8 @@ export interface MemoryParts {
   readonly work: number
   /** Tables that stay with the host. */
   readonly host?: number
+  /** All that a draft model takes. */
+  readonly draft?: number
 }
 
 export function memoryParts({ size }: LoadPlan | EncoderLoadPlan): MemoryParts {

@@ -18,6 +18,8 @@ export interface SizeOptions {
   readonly contextLength?: number
   /** Tokens that the cache holds over all sequences. @default see `defaultCacheTokens` of `cache-size.ts` */
   readonly cacheTokens?: number
+  /** Bytes of the device that another model takes beside it. @default 0 */
+  readonly beside?: number
   /** How keys and values are kept. @default f16, and f32 beside weights in full precision */
   readonly cacheType?: 'q8_0'
   /** Sequences that one step advances. @default 8 */
@@ -101,7 +103,9 @@ export function sizeOf(
   const ofStates = states > 0 ? `, ${bytes(states)} for states` : ''
   const parts = `${bytes(weights)} for weights, ${bytes(work)} for work${ofStates}`
   const fixed = weights + work + states
-  const other = { bytes: fixed, parts }
+  const beside = options.beside ?? 0
+  const ofOthers = beside > 0 ? `, ${bytes(beside)} for its draft model` : ''
+  const other = { bytes: fixed + beside, parts: `${parts}${ofOthers}` }
   const plan = planCaches(model, {
     ...{ name, limits, type: cacheType, context, tokens: options.cacheTokens, maxBatch, rows, other },
   })
