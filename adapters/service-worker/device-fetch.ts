@@ -14,8 +14,8 @@ export interface DeviceFetchParts {
   /** Ends with the page's part. */
   readonly open: AbortSignal
   readonly worker: HostWorker
-  /** Undefined where the page has its worker for itself. */
-  readonly registration: ServiceWorkerRegistration | undefined
+  /** Undefined until there is a service worker, and where the page has its worker for itself. */
+  registration(): ServiceWorkerRegistration | undefined
   /** Asks the page that has this host whether it is there; it answers by `heard`. */
   seek(host: string): void
 }
@@ -77,7 +77,7 @@ export class DeviceFetch {
 
   /** The host of another tab, to which the service worker knows the way: no other worker is asked for it. */
   async #introduced(): Promise<Way | undefined> {
-    const active = this.#parts.registration?.active
+    const active = this.#parts.registration()?.active
     if (!active || !(await isOfOurs(active))) return undefined
     const { port1, port2 } = new MessageChannel()
     let timer: ReturnType<typeof setTimeout> | undefined

@@ -16,8 +16,8 @@ export interface WorkerScript {
 export interface HostWorkerParts {
   readonly name: string
   readonly script: WorkerScript
-  /** Undefined where the page has its worker for itself. */
-  readonly registration: ServiceWorkerRegistration | undefined
+  /** Undefined until there is a service worker, and where the page has its worker for itself. */
+  registration(): ServiceWorkerRegistration | undefined
   /** It was to be started anew and could not be. */
   gaveUp(): void
   /** Of a worker that has nobody else to tell. */
@@ -86,7 +86,7 @@ export class HostWorker {
 
   /** Gives the service worker such a port. */
   link(): void {
-    const active = this.#parts.registration?.active
+    const active = this.#parts.registration()?.active
     const way = active && this.way()
     if (way) active.postMessage(wrap<FromPage>({ type: 'host', host: way.host }), [way.port])
   }

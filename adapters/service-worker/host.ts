@@ -10,6 +10,8 @@ const LOCK_MS = 1000
 
 interface Running {
   readonly services: V1[]
+  /** Settles once this worker runs the engine. */
+  readonly hosting: Promise<void>
   tellLoad(progress: LoadProgress): void
 }
 
@@ -19,12 +21,14 @@ let running: Running | undefined
  * Answers for all tabs, in a worker that `install` started: once this worker is the one that holds the lock. Or for its
  * page alone, where that has no service worker.
  */
-export function host(v1: V1, scope: HostScope): void {
+export function host(v1: V1, scope: HostScope, preload?: string): void {
   // The engine has started this script once more, as one of its threads.
   if (scope.name.endsWith(' thread')) return
   running ??= scope.name === ALONE ? startAlone(scope) : start(scope)
   running.services.push(v1)
   tellLoads(v1, running.tellLoad)
+  // Whoever asks for it hears what went wrong.
+  if (preload !== undefined) void running.hosting.then(() => v1.load(preload)).catch(() => {})
 }
 
 function start(scope: HostScope): Running {
@@ -42,12 +46,17 @@ function start(scope: HostScope): Running {
     if (message?.type === 'link' && ports[0]) new HostPort(ports[0], name, services)
     if (message?.type === 'take-over') void takeOver(name, line, tell)
   })
-  void beHost(name, { signal: line.signal }, tell)
+  const hosting = new Promise<void>((resolve) => {
+    void beHost(name, { signal: line.signal }, (message) => {
+      if (message.type === 'host') resolve()
+      tell(message)
+    })
+  })
   // Asked behind the request for the lock: from here on the service worker sees it too.
   void navigator.locks.query().then(() => tell({ type: 'ready', basePath: services[0]!.basePath }))
   const channel = new BroadcastChannel(name)
   const tellLoad = (progress: LoadProgress) => channel.postMessage(wrap<Broadcast>({ type: 'progress', progress }))
-  return { services, tellLoad }
+  return { services, hosting, tellLoad }
 }
 
 /** Neither locks nor channels are needed: where storage is blocked, both are. */
@@ -62,7 +71,8 @@ function startAlone(scope: HostScope): Running {
     tell({ type: 'host', host, held })
     tell({ type: 'ready', basePath: services[0]!.basePath })
   })
-  return { services, tellLoad: (progress) => tell({ type: 'progress', progress }) }
+  const hosting = Promise.resolve()
+  return { services, hosting, tellLoad: (progress) => tell({ type: 'progress', progress }) }
 }
 
 /** In some frames no answer comes at all. */

@@ -4,7 +4,15 @@ import { controlled } from './control.js'
 import { KeptData } from './kept-data.js'
 import { guardFetch } from './page-fetch.js'
 import { PagePart } from './page-part.js'
-import { type Address, checkHost, hasServiceWorkers, refused, register, type Script } from './registration.js'
+import {
+  type Address,
+  checkHost,
+  checkScope,
+  hasServiceWorkers,
+  refused,
+  register,
+  type Script,
+} from './registration.js'
 import { findWebGpu, type WebGpuFinding } from './webgpu-state.js'
 
 export interface InstallOptions {
@@ -116,8 +124,8 @@ export async function install(options: InstallOptions): Promise<Installed> {
   const finding = findWebGpu()
   const kept = new KeptData(options.persist ?? true)
   const { script, worker = script, type = 'module' } = options
-  const newPart = (registration: ServiceWorkerRegistration | undefined) => {
-    const part = new PagePart({ address: worker, type }, registration, (progress, isHere) => {
+  const newPart = (scope: string | undefined) => {
+    const part = new PagePart({ address: worker, type }, scope, (progress, isHere) => {
       if (isHere) kept.follow(progress)
       options.onProgress?.(progress)
     })
@@ -163,21 +171,27 @@ interface Started {
 
 /** What is the application's fault is thrown; where a browser allows less, the page has its worker for itself. */
 async function started(
-  { type = 'module', replace = false, script: address, scope }: InstallOptions,
-  newPart: (registration: ServiceWorkerRegistration | undefined) => PagePart,
+  { type = 'module', replace = false, script: address, worker = address, scope }: InstallOptions,
+  newPart: (scope: string | undefined) => PagePart,
   signal: AbortSignal,
 ): Promise<Started> {
   const script: Script = { address, type, scope, replace }
   let part: PagePart | undefined
   try {
     if (!hasServiceWorkers()) throw refused(undefined)
-    const registration = await register(script)
+    const reach = checkScope(String(address), scope)
+    part = newPart(reach)
+    // One script for both is fetched once. A script of its own the worker need not wait for.
+    const early = String(worker) === String(address) ? undefined : part.start(signal)
+    // Of two that fail, the service worker's fault is told.
+    early?.catch(() => {})
+    const registration = await register(script, reach)
     signal.throwIfAborted()
-    part = newPart(registration)
+    part.registered(registration)
     // The worker starts while the service worker is being installed.
     const control = controlled(registration, script, signal)
     // Some browsers have the one in a frame and refuse the other.
-    const [basePath] = await Promise.all([part.start(signal), control, navigator.locks.query()])
+    const [basePath] = await Promise.all([early ?? part.start(signal), control, navigator.locks.query()])
     return { part, registration, basePath }
   } catch (error) {
     part?.close()

@@ -1,13 +1,13 @@
-import type { V1 } from '../../src/index.js'
 import { atItsEnd } from './at-its-end.js'
+import type { Routed } from './pages-alone.js'
 
 /** The service worker's own service: it answers while no tab runs the engine, and takes no memory once one does. */
 export class OwnService {
-  readonly #v1: V1
+  readonly #v1: Routed
   readonly #loaded = new Set<string>()
   #running = 0
 
-  constructor(v1: V1) {
+  constructor(v1: Routed) {
     this.#v1 = v1
     v1.watchLoads(({ model }) => this.#loaded.add(model))
   }

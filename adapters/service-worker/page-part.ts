@@ -11,18 +11,20 @@ type Hear = (progress: LoadProgress, isHere: boolean) => void
 export class PagePart {
   readonly #name: string
   readonly #worker: HostWorker
-  readonly #registration: ServiceWorkerRegistration | undefined
+  readonly #shared: boolean
   readonly #onProgress: Hear
   readonly #device: DeviceFetch
   readonly #channel: BroadcastChannel | undefined
   readonly #open = new AbortController()
   #present = new AbortController()
+  #registration: ServiceWorkerRegistration | undefined
 
-  /** Without a registration the page has its worker for itself, and speaks with nobody else. */
-  constructor(script: WorkerScript, registration: ServiceWorkerRegistration | undefined, onProgress: Hear) {
-    const name = registration ? nameOf(registration.scope) : ALONE
+  /** Without the scope of a service worker the page has its worker for itself, and speaks with nobody else. */
+  constructor(script: WorkerScript, scope: string | undefined, onProgress: Hear) {
+    const name = scope === undefined ? ALONE : nameOf(scope)
+    const registration = () => this.#registration
     this.#name = name
-    this.#registration = registration
+    this.#shared = scope !== undefined
     this.#onProgress = onProgress
     const worker = new HostWorker({
       ...{ name, script, registration },
@@ -30,13 +32,19 @@ export class PagePart {
       onProgress: (progress) => onProgress(progress, true),
     })
     this.#worker = worker
-    this.#channel = registration && new BroadcastChannel(name)
+    this.#channel = scope === undefined ? undefined : new BroadcastChannel(name)
     const { signal: open } = this.#open
     const seek = (host: string) => this.#say({ type: 'awaited', host })
     this.#device = new DeviceFetch({ name, open, worker, registration, seek })
   }
 
   readonly fetch: DeviceFetch['fetch'] = (input, init) => this.#device.fetch(input, init)
+
+  /** The service worker is there, which the page's worker need not have waited for. */
+  registered(registration: ServiceWorkerRegistration): void {
+    this.#registration = registration
+    this.#worker.link()
+  }
 
   async start(signal: AbortSignal): Promise<string> {
     const { signal: open } = this.#open
@@ -67,7 +75,7 @@ export class PagePart {
   /** While a page is there the service worker waits for its worker, also when that has to be started anew. */
   async #enter(): Promise<void> {
     this.#present = new AbortController()
-    if (!this.#registration) return
+    if (!this.#shared) return
     await holdLock(pagesLock(this.#name), this.#present.signal, 'shared')
   }
 

@@ -1,10 +1,11 @@
-import type { LoadProgress, V1 } from '../../src/index.js'
+import type { LoadProgress } from '../../src/index.js'
+import type { Routed } from './pages-alone.js'
 
 /** A download reports every piece; nobody looks more often than this. */
 const EVERY_MS = 100
 
 /** Tells pages how far a service's models are loaded. */
-export function tellLoads(v1: V1, tell: (progress: LoadProgress) => void): void {
+export function tellLoads(v1: Routed, tell: (progress: LoadProgress) => void): void {
   let phase: string | undefined
   let told = 0
   v1.watchLoads((progress: LoadProgress) => {

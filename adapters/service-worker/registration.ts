@@ -11,10 +11,12 @@ export interface Script {
   readonly replace: boolean
 }
 
-/** Registers the service worker, and says in words what is wrong where that fails. */
-export async function register({ address, type, scope, replace }: Script): Promise<ServiceWorkerRegistration> {
+/** Registers the service worker for what it reaches, and says in words what is wrong where that fails. */
+export async function register(
+  { address, type, scope, replace }: Script,
+  reach: string,
+): Promise<ServiceWorkerRegistration> {
   const url = String(address)
-  const reach = checkScope(url, scope)
   const known = await refuseOthers(url, reach, replace)
   const registering = () => navigator.serviceWorker.register(address as string, { type, scope })
   // It would wait behind the browser's own look for a newer script, for seconds, and then change nothing.
@@ -62,8 +64,8 @@ export function checkHost(): void {
   }
 }
 
-/** A page outside the scope would register it, and then wait for ever to be controlled. */
-function checkScope(url: string, scope: string | undefined): string {
+/** What the service worker reaches. A page outside of it would register it, and then wait for ever to be controlled. */
+export function checkScope(url: string, scope: string | undefined): string {
   const script = new URL(url, document.baseURI)
   if (script.origin !== location.origin) {
     throw scopeError(`The script must come from the page's own origin ${location.origin}; it is at ${script.href}.`)

@@ -1,4 +1,3 @@
-import type { V1 } from '../../src/index.js'
 import { askedOf, askHost } from './asking.js'
 import { atItsEnd } from './at-its-end.js'
 import { HostFinder } from './host-finder.js'
@@ -6,6 +5,7 @@ import { requestOf } from './host-port.js'
 import { sayWho } from './identity.js'
 import { type Asked, type Broadcast, type FromPage, type Introduction, nameOf, unwrap, wrap } from './messages.js'
 import { OwnService } from './own-service.js'
+import type { Routed } from './pages-alone.js'
 import { asksForStream, patiently } from './patience.js'
 import { tellLoads } from './progress.js'
 import type { FetchEvent, WorkerScope } from './scope.js'
@@ -23,7 +23,7 @@ export interface RouterOptions {
 }
 
 /** Routes a page's requests to the worker that runs the engine; answers them here where no page has one. */
-export function route(v1: V1, scope: WorkerScope, { claim }: RouterOptions): (event: FetchEvent) => boolean {
+export function route(v1: Routed, scope: WorkerScope, { claim }: RouterOptions): (event: FetchEvent) => boolean {
   const first = finder === undefined
   finder ??= start(scope, claim)
   const { hosts, channel } = finder

@@ -1,5 +1,6 @@
 import type { V1 } from '../../src/index.js'
 import { host } from './host.js'
+import { pagesAlone } from './pages-alone.js'
 import { route } from './router.js'
 import { type FetchEvent, hostScope, serviceWorkerScope } from './scope.js'
 
@@ -9,6 +10,11 @@ export interface ServiceWorkerOptions {
    * @default true
    */
   claim?: boolean
+  /**
+   * A model that the worker loads as soon as it runs the engine, before anybody has asked for it.
+   * @default none
+   */
+  preload?: string
 }
 
 export interface ServiceWorkerPart {
@@ -27,16 +33,28 @@ export interface ServiceWorkerPart {
  * the engine: one page's worker for all tabs, and another's once that page is closed. Where no page has called
  * `install`, the service worker answers by itself, and loads the model anew each time the browser has ended it.
  *
+ * A service worker that is given the path alone, `serviceWorker({ basePath: '/v1' })`, routes and does nothing else: it
+ * needs no engine and stays small, so that a first visit begins sooner. `install` is told the worker's own script, as
+ * `worker`; where no page has one, requests are a 503 with the code `device_unreachable`.
+ *
  * Leaving a stream stops the engine, and so does closing the page. That a page has aborted a request whose answer has
  * not begun, browsers do not tell their service workers: such a request runs until its first word.
  */
-export function serviceWorker(v1: V1, options: ServiceWorkerOptions = {}): ServiceWorkerPart {
+export function serviceWorker(
+  v1: V1 | { readonly basePath: string },
+  options: ServiceWorkerOptions = {},
+): ServiceWorkerPart {
   const routing = serviceWorkerScope()
   const hosting = hostScope()
-  if (routing) return { handle: route(v1, routing, { claim: options.claim ?? true }) }
+  const isService = 'fetch' in v1
+  if (routing) {
+    const routed = isService ? v1 : pagesAlone(v1.basePath)
+    return { handle: route(routed, routing, { claim: options.claim ?? true }) }
+  }
   if (!hosting) {
     throw new TypeError('serviceWorker: call it in the script of a service worker, and install() in the page.')
   }
-  host(v1, hosting)
+  if (!isService) throw new TypeError('serviceWorker: the worker that runs the models is given a service, createV1().')
+  host(v1, hosting, options.preload)
   return { handle: () => false }
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run bench:link`: from a link to the playground that somebody opens to the coloured answer, at a first visit and at
- * later ones, with Chromium's throttle on the page (`--rate`, 4 by default), and what the time went into. As root,
+ * later ones, and what the time went into: with Chromium's throttle (`--rate`, 4 by default), which holds the page's main
+ * thread and nothing else, and with every thread of the browser held to that share. As root,
  * `chrt -r 1 npm run bench:link` lets other programs wait.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,6 +12,7 @@ import type { Page } from 'playwright-core'
 import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { launchChromium } from '../../test/support/chromium.js'
+import { throttle } from './throttle.js'
 
 const { values } = parseArgs({
   options: { rate: { type: 'string', default: '4' }, rounds: { type: 'string', default: '3' } },
@@ -65,8 +67,6 @@ const WATCH = `(() => {
 })()`
 
 async function visit(page: Page, url: string): Promise<Seen> {
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('Emulation.setCPUThrottlingRate', { rate: Number(values.rate) })
   await page.addInitScript(WATCH)
   await page.goto(url)
   await page.locator('#answer[aria-busy="false"] .tokens .forced').first().waitFor({ timeout: 120_000 })
@@ -75,18 +75,28 @@ async function visit(page: Page, url: string): Promise<Seen> {
 
 const folder = await mkdtemp(join(tmpdir(), 'local-v1-link-'))
 const { server, url } = await servePlayground(await buildPlayground({ out: folder }))
-const browser = await launchChromium({ webgpu: false })
-const visits: Record<'first' | 'later', Seen[]> = { first: [], later: [] }
-for (let round = 0; round < Number(values.rounds); round++) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
-  for (const kind of ['first', 'later'] as const) {
-    const page = await context.newPage()
-    visits[kind].push(await visit(page, url))
-    await page.close()
+const rate = Number(values.rate)
+const HELD = ['the page', 'everything'] as const
+const KINDS = ['first', 'later'] as const
+const visits = new Map<string, Seen[]>()
+for (const held of HELD) {
+  // One for each: what a browser has computed once it knows, whatever forgets the site.
+  for (let round = 0; round < Number(values.rounds); round++) {
+    const browser = await launchChromium({ webgpu: false })
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
+    for (const kind of KINDS) {
+      const page = await context.newPage()
+      const devtools = await context.newCDPSession(page)
+      if (held === 'the page') await devtools.send('Emulation.setCPUThrottlingRate', { rate })
+      const release = held === 'everything' ? await throttle(browser, rate) : async () => {}
+      const name = `${held}, ${kind}`
+      visits.set(name, [...(visits.get(name) ?? []), await visit(page, url)])
+      await release()
+      await page.close()
+    }
+    await browser.close()
   }
-  await context.close()
 }
-await browser.close()
 server.closeAllConnections()
 server.close()
 await rm(folder, { recursive: true })
@@ -95,9 +105,15 @@ const middle = (all: readonly number[]): string => {
   const sorted = all.toSorted((a, b) => a - b)
   return sorted.length === 0 ? '-' : Math.round(sorted[Math.floor(sorted.length / 2)]!).toString()
 }
-const at = (kind: 'first' | 'later', name: string) => middle(visits[kind].flatMap((seen) => seen[name] ?? []))
+const columns = HELD.flatMap((held) => KINDS.map((kind) => `${held}, ${kind}`))
 console.log(
-  `Milliseconds after the link was opened, the page at 1/${values.rate} of this processor's speed; the middle of`,
+  `Milliseconds after the link was opened, the page or everything at 1/${rate} of this processor's speed; the`,
 )
-console.log(`${values.rounds} visits of each kind.\n\n| | first visit | later visit |\n|---|---|---|`)
-for (const [name, said] of STEPS) console.log(`| ${said} | ${at('first', name)} | ${at('later', name)} |`)
+console.log(
+  `middle of ${values.rounds} visits of each kind.\n\n| | ${columns.map((name) => `${name} visit`).join(' | ')} |`,
+)
+console.log(`|---|${'---|'.repeat(columns.length)}`)
+for (const [name, said] of STEPS) {
+  const cells = columns.map((column) => middle((visits.get(column) ?? []).flatMap((seen) => seen[name] ?? [])))
+  console.log(`| ${said} | ${cells.join(' | ')} |`)
+}

@@ -145,7 +145,7 @@ async function faultOf(file: WantedFile, writer: FileWriter): Promise<string | u
   if (writer.written > bytes) return `${name} has more than the ${bytes} bytes that the repository names.`
   const hash = namedHash(file)
   if (!hash) return undefined
-  const found = await hashOf(hash.kind, writer.contents())
+  const found = await hashOf(hash.kind, writer.contents(), writer.written)
   if (found === hash.wanted) return undefined
   return `${name} has the ${hash.kind === 'md5' ? 'MD5' : 'SHA-256'} hash ${found}, and the repository names ${hash.wanted}.`
 }

@@ -19,10 +19,11 @@ const repository = tinyRepository()
 const SHARD = 'params_shard_0.bin'
 const shard = repository.files.get(SHARD)!
 
-/** The same repository, with the hash of its shard as newer ones give it. */
-function withHash(md5sum = createHash('md5').update(shard).digest('hex')): Map<string, Uint8Array> {
+/** The same repository, with the hash of its shard as newer ones give it, or as nano does. */
+function withHash(kind: 'md5' | 'sha256' = 'md5'): Map<string, Uint8Array> {
   const manifest = JSON.parse(new TextDecoder().decode(repository.files.get('tensor-cache.json')))
-  manifest.records[0].md5sum = md5sum
+  const key = kind === 'md5' ? 'md5sum' : kind
+  manifest.records[0][key] = createHash(kind).update(shard).digest('hex')
   return new Map(repository.files).set('tensor-cache.json', new TextEncoder().encode(JSON.stringify(manifest)))
 }
 
@@ -196,7 +197,12 @@ describe('a repository at an address', () => {
     server = await hub(withHash())
   })
 
-  it('refuses a shard that is not what its hash says, and keeps nothing of it', async () => {
+  it.each([
+    ['md5', 'MD5'],
+    ['sha256', 'SHA-256'],
+  ] as const)('refuses a shard that is not what its %s says, and keeps nothing of it', async (kind, name) => {
+    await server.close()
+    server = await hub(withHash(kind))
     const bad = shard.map((byte, i) => (i === 77 ? byte ^ 1 : byte))
     server.intercept = (file, request, response) => {
       if (file === SHARD) send(bad, request, response)
@@ -204,7 +210,7 @@ describe('a repository at an address', () => {
     }
     const error = await refusal(open())
     expect(error.message).toContain(SHARD)
-    expect(error.message).toContain('MD5')
+    expect(error.message).toContain(name)
     expect(await kept()).not.toContain(SHARD)
     server.intercept = undefined
     await expectWhole((await open()).weights)

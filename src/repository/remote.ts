@@ -114,7 +114,9 @@ export class RemoteFiles implements RepositoryFiles {
       const found = await download({ url, file, writer, fetch: this.#fetch, onBytes, onRetry: this.#onRetry, signal })
       if (found) {
         const held = await writer.commit()
-        if (held.fleeting) this.#warn?.(`There was no room to keep ${url}: it is downloaded again next time.`)
+        void held.fleeting?.then((is) => {
+          if (is) this.#warn?.(`There was no room to keep ${url}: it is downloaded again next time.`)
+        })
         return held
       }
       await writer.restart()

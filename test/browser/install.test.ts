@@ -19,10 +19,13 @@ const ROOM = 33_000_000
 function padded(path: string, bytes: Uint8Array): Uint8Array {
   if (path.endsWith('.bin')) return Buffer.concat([bytes, Buffer.alloc(ROOM)])
   if (!path.endsWith('-cache.json')) return bytes
-  const index = JSON.parse(Buffer.from(bytes).toString()) as { records: { nbytes: number; md5sum?: string }[] }
+  const index = JSON.parse(Buffer.from(bytes).toString()) as {
+    records: { nbytes: number; md5sum?: string; sha256?: string }[]
+  }
   for (const shard of index.records) {
     shard.nbytes += ROOM
     delete shard.md5sum
+    delete shard.sha256
   }
   return Buffer.from(JSON.stringify(index))
 }

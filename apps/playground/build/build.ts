@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build as bundle } from 'esbuild'
+import { type BuildOptions as BundleOptions, build as bundle } from 'esbuild'
 import { HUGGING_FACE, policyFor } from './headers.js'
 
 const here = fileURLToPath(new URL('..', import.meta.url))
@@ -48,22 +48,29 @@ export async function buildPlayground({
   // The CPU device's threads: a file beside the script that starts them.
   const team = join(root, 'src/engines/webgpu/cpu/cpu-worker.ts')
   await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
-  // What links unfold to is for others; the model is kept by who loads it.
-  const files = (await filesOf(out)).filter((file) => file !== PICTURE && !file.startsWith('models/'))
-  await bundle({
+  const worker = {
     ...common,
-    entryPoints: { v1: 'worker/v1.ts' },
     outdir: out,
-    // Not a module: not every browser takes those as service workers.
+    // No modules: not every browser takes those as service workers.
     format: 'iife',
     platform: 'browser',
     external: ['node:*'],
+  } satisfies BundleOptions
+  await bundle({
+    ...worker,
+    entryPoints: { v1: 'worker/v1.ts' },
     define: {
       'import.meta.url': 'self.location.href',
       __HUB__: JSON.stringify(hub.replace(/\/+$/, '')),
       __NANO__: JSON.stringify(nano),
-      __PLAYGROUND__: JSON.stringify({ version: await versionOf(out, files), files: ['v1.js', ...files] }),
     },
+  })
+  // What links unfold to is for others; the model is kept by who loads it.
+  const files = (await filesOf(out)).filter((file) => file !== PICTURE && !file.startsWith('models/'))
+  await bundle({
+    ...worker,
+    entryPoints: { sw: 'worker/sw.ts' },
+    define: { __PLAYGROUND__: JSON.stringify({ version: await versionOf(out, files), files }) },
   })
   return out
 }

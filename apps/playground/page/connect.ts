@@ -1,6 +1,5 @@
 import type { LoadProgress as Progress } from 'local-v1'
 import { install } from 'local-v1/service-worker'
-import { isKeptOffline } from '../worker/offline.js'
 import { askBy, type LoadProgress } from './api.js'
 import { lookAtMachine, type Machine } from './machine.js'
 import { keyForServer } from './server-key.js'
@@ -21,21 +20,28 @@ interface ServerFacts {
   readonly upstream?: string
 }
 
-/** `/v1` is there once it settles. */
-export function connect(onProgress: (model: string, load: LoadProgress) => void): Promise<Connection> {
-  return document.documentElement.dataset.place === 'server' ? toServer() : toPage(onProgress)
+/** `/v1` is there once it settles; in a page with `preload` on its way, whose news `onProgress` hears. */
+export function connect(
+  onProgress: (model: string, load: LoadProgress) => void,
+  preload: string | undefined,
+): Promise<Connection> {
+  return document.documentElement.dataset.place === 'server' ? toServer() : toPage(onProgress, preload)
 }
 
 export const NO_ROOM = 'This browser stores too little for this page to work offline. Everything else works.'
 
-async function toPage(onProgress: (model: string, load: LoadProgress) => void): Promise<Connection> {
+async function toPage(
+  onProgress: (model: string, load: LoadProgress) => void,
+  preload: string | undefined,
+): Promise<Connection> {
   const installed = await install({
-    script: 'v1.js',
+    script: 'sw.js',
+    worker: preload === undefined ? 'v1.js' : `v1.js?${new URLSearchParams({ preload })}`,
     type: 'classic',
     onProgress: (progress) => onProgress(progress.model, wire(progress)),
   })
   askBy(installed.fetch)
-  const limits = installed.limits ?? ((await isKeptOffline()) ? undefined : NO_ROOM)
+  const { limits } = installed
   return { place: 'page', machine: await lookAtMachine(installed), ...(limits !== undefined && { limits }) }
 }
 

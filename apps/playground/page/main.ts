@@ -1,4 +1,5 @@
 import { NANO } from '../../../src/catalog.js'
+import { keptOffline } from '../worker/offline.js'
 import { connectAddModel } from './add-model.js'
 import { placeIn } from './address.js'
 import { ApiError } from './api.js'
@@ -44,17 +45,18 @@ async function start(): Promise<void> {
   else if (decisions) set({ ...decisions.settings, mode: 'decisions' })
   else if (result) set({ mode: 'device' })
   else if (place) set({ mode: place.mode })
+  const models = new Models()
+  // The embedded model is what most begin with: it loads while the page is made.
+  const isFirst = settings().model === '' || settings().model === NANO
+  const connecting = connect((model, load) => models.hear(model, load), isFirst ? NANO : undefined)
   foldOnPhones()
   connectTabs()
-  const models = new Models()
-  const connection = await connect((model, load) => models.hear(model, load))
+  const connection = await connecting
   sayWhatThisIs(connection)
   models.managed = connection.place === 'page'
-  // The embedded model is what most begin with: it loads while the page is made.
-  const isFirst = models.managed && (settings().model === '' || settings().model === NANO)
-  const nano = isFirst ? models.load(NANO).catch(() => {}) : undefined
+  const nano = models.managed && isFirst ? models.load(NANO).catch(() => {}) : undefined
   await listed(models)
-  sayLimits(connection, models)
+  sayLimits(connection)
   const first = connection.place === 'page' ? NANO : (models.list[0]?.id ?? '')
   const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : first
   models.select(wanted)
@@ -86,8 +88,14 @@ async function start(): Promise<void> {
   link.tell()
   void table.begin()
   if (wanted === NANO) await nano
-  if (models.managed) sayLimits(connection, models)
   if (settings().mode === 'structured' && models.current?.metadata?.loaded) await structured.introduce()
+  if (models.managed) sayLimits(connection, await isWholeOffline(connection, models))
+}
+
+/** Browsers say how much they store, and then store less: what counts is what was kept. */
+async function isWholeOffline({ limits }: Connection, { list }: Models): Promise<boolean> {
+  const { loaded, kept } = list.find(({ id }) => id === NANO)?.metadata ?? {}
+  return limits === undefined && (await keptOffline()) && !(loaded && kept === false)
 }
 
 /** A link that is opened in this tab changes its fragment alone: only a load reads it. */
@@ -95,6 +103,11 @@ function followLinks(): void {
   addEventListener('hashchange', () => {
     if (/[#&](share|decisions|device|key)=/.test(location.hash)) location.reload()
   })
+}
+
+/** What keeps the page from starting is then all that it has. */
+function showAlone(title: string, failure: HTMLElement): void {
+  byId('starting', HTMLElement).replaceChildren(el('main', {}, el('h2', {}, title), failure))
 }
 
 /** The list of models; where a key is missing, once somebody has given it. */
@@ -106,10 +119,7 @@ async function listed(models: Models): Promise<void> {
       const missing = error instanceof ApiError && error.status === 401
       if (!missing && !(error instanceof TypeError)) throw error
       await new Promise<void>((resolve) => {
-        byId('starting', HTMLElement).replaceChildren(
-          el('h2', {}, missing ? 'This server needs a key' : 'The server does not answer'),
-          failureView(error, resolve),
-        )
+        showAlone(missing ? 'This server needs a key' : 'The server does not answer', failureView(error, resolve))
       })
       // What was in the way is gone, and the page's shape stands there again; nobody presses twice.
       byId('starting', HTMLElement).replaceChildren(el('p', { class: 'visually-hidden' }, 'Starting'))
@@ -136,11 +146,10 @@ function sayWhatThisIs({ place, upstream }: Connection): void {
   byId('chat-where', HTMLElement).textContent = `The model runs ${where}: ${leaves}`
 }
 
-/** What is lost here. Browsers say how much they store, and then store less: what counts is what was kept. */
-function sayLimits({ limits }: Connection, { list }: Models): void {
-  const { loaded, kept } = list.find(({ id }) => id === NANO)?.metadata ?? {}
+/** What is lost here. */
+function sayLimits({ limits }: Connection, isOffline = true): void {
   const told = byId('limits', HTMLElement)
-  told.textContent = limits ?? (loaded && kept === false ? NO_ROOM : '')
+  told.textContent = limits ?? (isOffline ? '' : NO_ROOM)
   told.hidden = told.textContent === ''
 }
 
@@ -158,8 +167,8 @@ function foldOnPhones(): void {
 start().catch((error: unknown) => {
   // In the browser's own words, for whoever looks into it.
   console.error(error)
-  byId('starting', HTMLElement).replaceChildren(
-    el('h2', {}, 'The playground cannot start here'),
+  showAlone(
+    'The playground cannot start here',
     failureView(error, () => location.reload()),
   )
 })

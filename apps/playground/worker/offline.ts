@@ -9,10 +9,16 @@ interface Scope {
   skipWaiting(): Promise<void>
   addEventListener(type: 'install' | 'activate', listener: (event: Waiting) => void): void
   addEventListener(type: 'fetch', listener: (event: Fetching) => void): void
+  addEventListener(type: 'message', listener: (event: Told) => void): void
 }
 
 interface Waiting {
   waitUntil(promise: Promise<unknown>): void
+}
+
+interface Told extends Waiting {
+  readonly data: unknown
+  readonly ports: readonly MessagePort[]
 }
 
 interface Fetching {
@@ -21,15 +27,31 @@ interface Fetching {
 }
 
 const PREFIX = 'playground '
+/** What a page says that has nothing better to do. */
+const KEEP = 'keep the page'
 
-/** In the page: whether it comes from here without a network. */
-export async function isKeptOffline(): Promise<boolean> {
+/**
+ * In the page: whether it comes from here without a network, from now on. A first visit has it kept once it was answered:
+ * files that are written meanwhile, and compiled with that, would be time that somebody waits.
+ */
+export async function keptOffline(): Promise<boolean> {
   try {
-    return (await caches.keys()).some((name) => name.startsWith(PREFIX))
+    if (await isKept()) return true
+    const { active } = await navigator.serviceWorker.ready
+    const { port1, port2 } = new MessageChannel()
+    const settled = new Promise((resolve) => {
+      port1.onmessage = resolve
+    })
+    active!.postMessage(KEEP, [port2])
+    await settled
+    port1.close()
+    return await isKept()
   } catch {
     return false
   }
 }
+
+const isKept = async () => (await caches.keys()).some((name) => name.startsWith(PREFIX))
 
 /** In a service worker: keeps this version's files and answers for them. In any other worker it does nothing. */
 export function servePagesOffline(): void {
@@ -42,8 +64,17 @@ export function servePagesOffline(): void {
   // Not asked for by itself: a host of plain files need not have a page for a folder.
   kept.set(at('./'), at('index.html'))
 
-  scope.addEventListener('install', (event) => {
-    event.waitUntil(keep(name, [...new Set(kept.values())]).then(() => scope.skipWaiting()))
+  const keepAll = () => keep(name, [...new Set(kept.values())])
+  // A version that takes another's place has its files first: the old ones go with it.
+  const install = async () => {
+    if (await isKept()) await keepAll()
+    await scope.skipWaiting()
+  }
+  scope.addEventListener('install', (event) => event.waitUntil(install()))
+  scope.addEventListener('message', (event) => {
+    if (event.data !== KEEP) return
+    const tell = () => event.ports[0]?.postMessage(undefined)
+    event.waitUntil(keepAll().then(tell, tell))
   })
   scope.addEventListener('activate', (event) => event.waitUntil(dropOthers(name)))
   scope.addEventListener('fetch', (event) => {

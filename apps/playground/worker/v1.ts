@@ -1,5 +1,5 @@
-// The whole of `/v1`: this one script is the service worker, the worker of a page that runs the models, and the one that
-// looks at models which are not there yet.
+// The whole of `/v1`: this one script is the worker of a page that runs the models, and the one that looks at models which
+// are not there yet.
 import { createV1, indexedDbUsage } from 'local-v1'
 import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
@@ -7,7 +7,6 @@ import { CATALOG, NANO } from '../../../src/catalog.js'
 import { addedModels, onAdded } from './added-models.js'
 import { answerLooks } from './look.js'
 import { LOOK } from './look-messages.js'
-import { servePagesOffline } from './offline.js'
 
 /** Put in by the build: where the other models are downloaded from. */
 declare const __HUB__: string
@@ -22,6 +21,8 @@ const models = CATALOG.map(({ id, from, contextLength, downloadBytes, memoryByte
   downloadBytes: id === NANO ? __NANO__.bytes : downloadBytes,
   memoryBytes,
 }))
+
+const PRELOAD = new URL(globalThis.location.href).searchParams.get('preload')
 
 if ((globalThis as { name?: string }).name === LOOK) answerLooks()
 else serve()
@@ -45,8 +46,9 @@ function serve(): void {
       manageModels: true,
       loadWaitMs: 600_000,
     }),
+    // Which model, the page says: the one that it will ask for first.
+    PRELOAD === null ? {} : { preload: PRELOAD },
   )
-  servePagesOffline()
 }
 
 /** Where the files of `owner/name`, or the one of `owner/name/file.gguf`, lie on a hub. */

@@ -67,6 +67,7 @@ def package(saved, tokenizer, out, four_bits):
                 "nbytes": len(shard),
                 "records": records,
                 "md5sum": hashlib.md5(shard).hexdigest(),
+                "sha256": hashlib.sha256(shard).hexdigest(),
             }
         ],
     }

@@ -66,6 +66,8 @@ const KNOWN = new Set([
   either(EITHER_CASE, LETTERS, '\\p{N}', SIGNS, SPACES),
   either(`${oneWord('*', '+')}${EITHER_CASE}?`, `${oneWord('+', '*')}${EITHER_CASE}?`, '\\p{N}{1,3}', SLASHES, SPACES),
   either(oneWord('*', '+'), oneWord('+', '*'), '\\p{N}', SLASHES, SPACES),
+  // Of local-v1/nano, whose first answer would wait longer for the machine than for anything else.
+  '\\p{Lu}?[\\p{Ll}\\p{M}]+|\\p{Lu}+(?!\\p{Ll})|\\p{L}|[^\\p{L}]',
 ])
 
 /** Whether a pattern is one of those, to the letter. */

@@ -18,6 +18,7 @@ interface Shard {
   readonly name: string
   readonly bytes: number
   readonly md5?: string
+  readonly sha256?: string
   /** Tensors not read yet. */
   left: number
 }
@@ -128,13 +129,16 @@ function placeTensors(place: string, manifest: string, entries: readonly JsonObj
 }
 
 function readShard(place: string, manifest: string, entry: JsonObject): Shard {
-  // Exporters write the hash in two spellings.
-  const { dataPath, nbytes, md5Sum, md5sum = md5Sum, format = 'raw-shard' } = entry
+  // Exporters write the hash in two spellings. Ours adds the one that browsers compute themselves.
+  const { dataPath, nbytes, md5Sum, md5sum = md5Sum, sha256, format = 'raw-shard' } = entry
   if (typeof dataPath !== 'string' || !isSize(nbytes) || format !== 'raw-shard') {
     throw broken(place, `${manifest} has a shard that is not in the form "raw-shard".`)
   }
-  const md5 = typeof md5sum === 'string' ? { md5: md5sum } : {}
-  return { name: dataPath, bytes: nbytes, ...md5, left: recordsOf(entry).length }
+  const hashes = {
+    ...(typeof md5sum === 'string' && { md5: md5sum }),
+    ...(typeof sha256 === 'string' && { sha256 }),
+  }
+  return { name: dataPath, bytes: nbytes, ...hashes, left: recordsOf(entry).length }
 }
 
 function placeTensor(place: string, record: JsonObject, shard: string, shardBytes: number): Placed {

@@ -75,7 +75,9 @@ async function keep(store: FileStore, url: string, blob: Blob): Promise<boolean>
     for (let at = 0; at < blob.size; at += 1 << 22) {
       await writer.append(new Uint8Array(await blob.slice(at, at + (1 << 22)).arrayBuffer()))
     }
-    return !(await writer.commit()).fleeting
+    return !(await (
+      await writer.commit()
+    ).fleeting)
   } finally {
     await writer.close()
   }

@@ -33,8 +33,8 @@ export const USED = '.used'
 
 export interface StoredFile {
   readonly bytes: number
-  /** There was no room to keep it: it lasts as long as it is held. */
-  readonly fleeting?: true
+  /** Whether there was no room to keep it, so that it lasts as long as it is held: known once it has been tried. */
+  readonly fleeting?: Promise<boolean>
   /** `into` has room for them, and may be used for them. */
   slice(from: number, to: number, into?: Uint8Array): Promise<Uint8Array>
 }

@@ -6,22 +6,35 @@ import { type FileStore, type KeptRepository, USED } from './store.js'
  * for the other one too. A cache keeps whole files only: a download that broke off goes on within the same load.
  */
 export function webStore(): FileStore {
+  /** What is being written: it can be read, and counts as kept once it is. */
+  const writing = new Map<string, { readonly blob: Blob; readonly kept: Promise<boolean> }>()
+  const written = () => Promise.all([...writing.values()].map(({ kept }) => kept))
   return {
     async read(url) {
+      const begun = writing.get(url)
+      if (begun) return blobFile(begun.blob)
       const response = await (await open(url))?.match(url)
       return response && blobFile(await response.blob())
     },
-    write: async (url) =>
-      memoryWriter(async (blob) => {
+    write: async (url) => {
+      const put = async (blob: Blob) => {
         const headers = { 'content-length': String(blob.size), 'content-type': typeOf(url) }
+        const cache = await open(url)
+        await cache?.put(url, new Response(blob, { headers }))
+        return cache !== undefined
+      }
+      const keep = (blob: Blob) => {
         // A full disk is no reason to fail: the model runs, and is downloaded again next time.
-        const kept = (await open(url))?.put(url, new Response(blob, { headers })).then(
-          () => true,
-          () => false,
-        )
-        return kept ?? false
-      }),
+        const kept = put(blob)
+          .catch(() => false)
+          .finally(() => writing.delete(url))
+        writing.set(url, { blob, kept })
+        return kept
+      }
+      return memoryWriter(keep, { ahead: true })
+    },
     async kept(base) {
+      await written()
       let bytes = 0
       await each(base, async (cache, file) => {
         if (!file.url.endsWith(`/${USED}`))
@@ -54,7 +67,10 @@ export function webStore(): FileStore {
       return quota === undefined ? undefined : Math.max(0, quota - usage)
     },
     keepsIfItCan: true,
-    forget: (base) => each(base, (cache, file) => cache.delete(file)),
+    async forget(base) {
+      await written()
+      await each(base, (cache, file) => cache.delete(file))
+    },
   }
 }
 
