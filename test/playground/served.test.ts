@@ -263,6 +263,8 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     const { origin } = await serve([], { LOCAL_V1_KEY: KEY })
     const { page } = await visit(`${origin}/`)
     const give = page.getByRole('button', { name: 'Enter a key' })
+    await give.waitFor()
+    expect(await barriers(page)).toEqual([])
     await give.click()
     await page.screenshot({ path: 'test-output/playground/served-key.png' })
     expect(await barriers(page)).toEqual([])
