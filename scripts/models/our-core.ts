@@ -325,8 +325,8 @@ async function heldBy(of: Case, form: Form, plain: Weights, source: WeightSource
   const device = await openCpuDevice({ threads: 1 })
   const { tensors } = planModel(source, device, { quantize: form.quantize })
   device.destroy()
-  const { embedding, head, beside, layers } = tensors
-  const matrices = [embedding, ...(head ? [head] : []), ...(beside ? [...beside.tables, beside.product] : [])]
+  const { embedding, head, perLayer, layers } = tensors
+  const matrices = [embedding, ...(head ? [head] : []), ...(perLayer ? [...perLayer.tables, perLayer.product] : [])]
   const all = matrices.concat(layers.flatMap(({ matrices }) => Object.values(matrices)))
   const four = new Set(all.filter(({ quantize }) => quantize).flatMap(({ parts }) => parts.map(storedName)))
   return (name) => (four.has(name) ? throughMlc(plain(name)) : plain(name))

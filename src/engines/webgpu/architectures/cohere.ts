@@ -45,7 +45,7 @@ function readCohere(fields: Fields, layer: NonNullable<NonNullable<Parameters<ty
     fields
       .replaced({ rms_norm_eps: fields.number('layer_norm_eps', 1e-5) })
       .withDefaults({ tie_word_embeddings: true }),
-    { parallel: true, layer },
+    { arrangement: 'parallel', layer },
   )
   return { ...plan, centred: true, logitScale: fields.number('logit_scale', 0.0625) }
 }

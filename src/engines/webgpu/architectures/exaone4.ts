@@ -14,6 +14,6 @@ export const exaone4: Architecture = {
     }
     const slides = readLayerTypes(fields, fields.count('num_hidden_layers'))
     if (slides?.(0)) throw fields.odd('layer_types', 'sliding_attention')
-    return readDecoder(fields, { norms: 'after', queryKeyNorm: 'head' })
+    return readDecoder(fields, { arrangement: 'after', queryKeyNorm: 'head' })
   },
 }

@@ -115,7 +115,7 @@ describe('architectures on the CPU, in 4 bits', () => {
         [
           tensors.embedding,
           tensors.head ?? tensors.embedding,
-          ...(tensors.beside ? [...tensors.beside.tables, tensors.beside.product] : []),
+          ...(tensors.perLayer ? [...tensors.perLayer.tables, tensors.perLayer.product] : []),
           ...tensors.layers.flatMap(({ matrices }) => Object.values(matrices)),
         ]
           .filter(({ quantize }) => quantize)

@@ -23,7 +23,7 @@ export const gemma2: Architecture = {
     const scoreCap = fields.limit('attn_logit_softcapping')
     const logitCap = fields.limit('final_logit_softcapping')
     const plan = readDecoder(fields.withDefaults({ rms_norm_eps: 1e-6, tie_word_embeddings: true, head_dim: 256 }), {
-      norms: 'both',
+      arrangement: 'both',
       gate: 'gelu',
       scale: fields.number('query_pre_attn_scalar', 256) ** -0.5,
       layer: (layer) => ({ ...(slides(layer) && { window: size }), ...(scoreCap && { scoreCap }) }),

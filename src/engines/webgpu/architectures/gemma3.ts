@@ -61,7 +61,7 @@ export const gemma3: Architecture = {
         tie_word_embeddings: true,
       }),
       {
-        norms: 'both',
+        arrangement: 'both',
         queryKeyNorm: 'head',
         gate: 'gelu',
         scale: fields.number('query_pre_attn_scalar', 256) ** -0.5,

@@ -14,12 +14,12 @@ const HUGGINGFACE: Names = {
   ...NAMES.huggingface,
   ...GEMMA_NORMS,
   query: `${LAYER}.self_attn.q_proj`,
-  besideTable: 'model.embed_tokens_per_layer',
-  besideProduct: 'model.per_layer_model_projection',
-  besideNorm: 'model.per_layer_projection_norm',
-  besideIn: `${LAYER}.per_layer_input_gate`,
-  besideOut: `${LAYER}.per_layer_projection`,
-  besideAfter: `${LAYER}.post_per_layer_input_norm`,
+  perLayerTable: 'model.embed_tokens_per_layer',
+  perLayerProduct: 'model.per_layer_model_projection',
+  perLayerNorm: 'model.per_layer_projection_norm',
+  perLayerIn: `${LAYER}.per_layer_input_gate`,
+  perLayerOut: `${LAYER}.per_layer_projection`,
+  perLayerAfter: `${LAYER}.post_per_layer_input_norm`,
   total: `${LAYER}.layer_scalar`,
   queryKey: ['q', 'k', 'k'].map((each) => `${LAYER}.self_attn.${each}_proj`),
   value: `${LAYER}.self_attn.v_proj`,
@@ -36,18 +36,18 @@ const HUGGINGFACE: Names = {
 const MLC: Names = {
   ...HUGGINGFACE,
   gateUp: NAMES.mlc.gateUp,
-  besideTable: 'model.embed_tokens_per_layer.#',
+  perLayerTable: 'model.embed_tokens_per_layer.#',
 }
 const GGUF: Names = {
   ...NAMES.gguf,
   ...GGUF_AFTER,
   query: 'blk.#.attn_q',
-  besideTable: 'per_layer_token_embd',
-  besideProduct: 'per_layer_model_proj',
-  besideNorm: 'per_layer_proj_norm',
-  besideIn: 'blk.#.inp_gate',
-  besideOut: 'blk.#.proj',
-  besideAfter: 'blk.#.post_norm',
+  perLayerTable: 'per_layer_token_embd',
+  perLayerProduct: 'per_layer_model_proj',
+  perLayerNorm: 'per_layer_proj_norm',
+  perLayerIn: 'blk.#.inp_gate',
+  perLayerOut: 'blk.#.proj',
+  perLayerAfter: 'blk.#.post_norm',
   total: 'blk.#.layer_output_scale',
   queryKey: ['q', 'k', 'k'].map((each) => `blk.#.attn_${each}`),
   value: 'blk.#.attn_v',
@@ -104,7 +104,7 @@ export const gemma4: Architecture = {
     const wide = fields.flag('use_double_wide_mlp') ? 2 * intermediate : intermediate
     const feedForward = readMixed(fields, intermediate)
     const plan = readDecoder(fields, {
-      norms: 'both',
+      arrangement: 'both',
       queryKeyNorm: 'head',
       gate: 'gelu',
       feedForward: () => feedForward,
@@ -129,7 +129,7 @@ export const gemma4: Architecture = {
       ...plan,
       ...(logitCap && { logitCap }),
       embeddingScale: Math.sqrt(plan.hidden),
-      ...(size && { beside: { size, scale: Math.sqrt(size), sumScale: Math.SQRT1_2 } }),
+      ...(size && { perLayer: { size, scale: Math.sqrt(size), sumScale: Math.SQRT1_2 } }),
     }
   },
 }

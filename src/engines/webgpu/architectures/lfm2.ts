@@ -80,10 +80,10 @@ export function readLfm2(fields: Fields, feedForward?: (layer: number) => FeedFo
       queryKeyNorm: 'head',
       biased: [],
       ...(feedForward && { feedForward }),
-      layer: (layer, { normsBefore, normsAfter, biased, feedForward }): Partial<AttentionLayer> | LayerPlan =>
+      layer: (layer, { arrangement, biased, feedForward }): Partial<AttentionLayer> | LayerPlan =>
         attends(layer)
           ? { ...(both && { causal: false }) }
-          : { kind: 'convolution', taps, ...(both && { centred: true }), normsBefore, normsAfter, biased, feedForward },
+          : { kind: 'convolution', taps, ...(both && { centred: true }), arrangement, biased, feedForward },
     },
   )
 }

@@ -12,5 +12,5 @@ export const olmo2: Architecture = {
     gguf: { ...NAMES.gguf, ...GGUF_AFTER },
   },
   gguf: {},
-  read: (fields) => readDecoder(fields, { norms: 'after', queryKeyNorm: 'row' }),
+  read: (fields) => readDecoder(fields, { arrangement: 'after', queryKeyNorm: 'row' }),
 }

@@ -106,8 +106,8 @@ export function readQwen35(fields: Fields, feedForward?: DecoderTraits['feedForw
     biased,
     ...(feedForward && { feedForward }),
     angles: (headSize) => readAngles(fields, headSize * part, parameters, 10_000_000),
-    layer: (layer, { normsBefore, normsAfter, feedForward }): Partial<AttentionLayer> | LayerPlan =>
-      attends(layer) ? { outputGate } : { kind: 'delta', ...linear, normsBefore, normsAfter, biased: [], feedForward },
+    layer: (layer, { arrangement, feedForward }): Partial<AttentionLayer> | LayerPlan =>
+      attends(layer) ? { outputGate } : { kind: 'delta', ...linear, arrangement, biased: [], feedForward },
   })
   return { ...plan, normOffset: 1 }
 }

@@ -27,10 +27,8 @@ export interface DecoderTraits {
   /** @default what the configuration says of `attention_bias` and `mlp_bias` */
   readonly biased?: readonly MatrixRole[]
   readonly queryKeyNorm?: AttentionLayer['queryKeyNorm']
-  /** Attention and MLP read the same rows. */
-  readonly parallel?: boolean
-  /** @default before attention and MLP, not after them */
-  readonly norms?: 'before' | 'after' | 'both'
+  /** @default norms stand before attention and MLP, not after them */
+  readonly arrangement?: AttentionLayer['arrangement']
   /** @default 'silu' */
   readonly gate?: ModelPlan['gate']
   /** Of a layer. @default a gated one of `intermediate_size` */
@@ -50,7 +48,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
   const hidden = fields.count('hidden_size')
   const keyHeads = fields.count('num_key_value_heads', heads)
   const headSize = fields.number('head_dim', hidden / heads)
-  const { queryKeyNorm, norms = 'before', gate = 'silu' } = traits
+  const { queryKeyNorm, arrangement = 'before', gate = 'silu' } = traits
   for (const key of ['hidden_act', 'hidden_activation']) {
     const known = ACTIVATIONS.get(gate)!
     fields.word(key, known, known[0]!)
@@ -67,9 +65,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     scale: traits.scale ?? headSize ** -0.5,
     angles,
     ...(queryKeyNorm && { queryKeyNorm }),
-    ...(traits.parallel && { parallel: true }),
-    normsBefore: norms !== 'after',
-    normsAfter: norms !== 'before',
+    arrangement,
     biased: traits.biased ?? readBiases(fields),
   }
   const context = fields.limit('context_window_size') ?? fields.limit('max_position_embeddings') ?? 4096

@@ -1,9 +1,9 @@
 /** A decoder as a model that makes vectors: Qwen3-Embedding, EmbeddingGemma and their like. */
 import type { WeightOutline } from '../../../repository/source.js'
 import { readModel } from '../architectures/index.js'
+import { joinsApart } from '../model/blocks/arrangement/index.js'
 import { mixerOf } from '../model/blocks/mixers/index.js'
 import type { LayerPlan, ModelPlan } from '../model/model-plan.js'
-import { joinsApart } from '../model/model-plan.js'
 import { planTensors } from '../model/plan-tensors.js'
 import { refuse } from '../model/refuse.js'
 import { matrixBytes, roomOf, weightBytes } from '../model/size.js'
@@ -22,7 +22,7 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
   const asksWords = !outline.sentence && judges(outline.chatConfig, name)
   // Else nothing asks its head for a word.
   const model: ModelPlan = asksWords ? read : { ...read, tied: true }
-  if (model.beside) throw refuse(name, 'vectors of a model whose layers are given their own (per-layer embeddings)')
+  if (model.perLayer) throw refuse(name, 'vectors of a model whose layers are given their own (per-layer embeddings)')
   const { hidden, contextLength, border = contextLength } = model
   // Texts are computed side by side, all by the same angles.
   const positions = Math.min(contextLength, border)

@@ -25,25 +25,22 @@ export interface ModelPlan {
   readonly logitScale?: number
   /** A logit x becomes cap * tanh(x / cap). */
   readonly logitCap?: number
-  /** Norms of the stream take the mean away first. Their rows are normed apart: only where layers are `parallel`. */
+  /** Norms of the stream take the mean away first. Their rows are normed apart: only where layers are arranged in `parallel`. */
   readonly centred?: boolean
   /** What is added to the weights of all norms as transformers stores them; elsewhere it is in them. */
   readonly normOffset?: number
   /** What the gates of the MLP go through. @default 'silu' */
   readonly gate?: Gate
-  /** Gemma 4: what each layer is given of a token beside the stream. */
-  readonly beside?: Beside
+  /** Gemma 4: what each layer is given of a token beside the stream: see `blocks/per-layer-embedding.ts`. */
+  readonly perLayer?: PerLayerPlan
   /** In place of logits its head makes rows of so many numbers, with a bias. */
   readonly rowLength?: number
   /** The token embeddings are the output head too; undefined: where the weights have no head of its own. */
   readonly tied: boolean | undefined
 }
 
-/**
- * Rows of a second table have a vector of `size` for each layer. To it comes a product of the token's scaled embedding,
- * each layer's part normed by itself. A layer ends by adding W2 (gate(W1 x) * its vector), normed.
- */
-export interface Beside {
+export interface PerLayerPlan {
+  /** Of each layer's vector. */
   readonly size: number
   /** Rows of the second table are multiplied by it. */
   readonly scale: number
@@ -53,13 +50,9 @@ export interface Beside {
 
 /** What every layer has, whatever it mixes the tokens of a sequence with. */
 export interface LayerShape {
-  /** The mixer and the MLP read normed rows. */
-  readonly normsBefore: boolean
-  /** What the mixer and the MLP give is normed before it is added. */
-  readonly normsAfter: boolean
+  /** Where norms stand: before mixer and feed-forward, after them, or both; or before both at once, which stand side by side. */
+  readonly arrangement: 'before' | 'after' | 'both' | 'parallel'
   readonly feedForward: FeedForwardPlan
-  /** The feed-forward reads what the mixer reads, and what both give is added: there is one norm, before both. */
-  readonly parallel?: boolean
   /** Last of all the whole stream is multiplied by a number of the layer's. */
   readonly scaled?: boolean
   /** Matrices that have a bias. */
@@ -186,8 +179,8 @@ export type MatrixRole =
   /** Of what all rows go through beside them. */
   | 'sharedIn'
   | 'sharedOut'
-  | 'besideIn'
-  | 'besideOut'
+  | 'perLayerIn'
+  | 'perLayerOut'
 /** What a layer scales, weighs or adds. */
 export type VectorRole =
   | 'attentionNorm'
@@ -209,17 +202,8 @@ export type VectorRole =
   | 'expertsAfter'
   | 'denseAfter'
   | 'mlpAfter'
-  | 'besideAfter'
+  | 'perLayerAfter'
   | 'total'
 /** What stands in a model once. */
-export type ModelRole = 'embedding' | 'norm' | 'head' | 'rows' | 'besideTable' | 'besideProduct' | 'besideNorm'
+export type ModelRole = 'embedding' | 'norm' | 'head' | 'rows' | 'perLayerTable' | 'perLayerProduct' | 'perLayerNorm'
 export type Role = MatrixRole | VectorRole | ModelRole
-
-/** What the mixer and the MLP give is changed before it is added, so that it needs room of its own. */
-export function joinsApart({ layers, residualScale, embeddingScale }: ModelPlan): boolean {
-  return layers.some(({ normsAfter }) => normsAfter) || (residualScale ?? 1) !== (embeddingScale ?? 1)
-}
-
-/** Normed rows have room of their own: several read them, or no product norms so. */
-export const normsApart = ({ layers, centred }: ModelPlan): boolean =>
-  centred === true || layers.some(({ parallel }) => parallel === true)

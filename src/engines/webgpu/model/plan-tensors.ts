@@ -1,12 +1,14 @@
 /** The tensors of a whole model, layer by layer. */
 import type { Naming, WeightOutline } from '../../../repository/source.js'
 import type { Architecture } from '../architectures/architecture.js'
+import { arrangementOf } from './blocks/arrangement/index.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import type { LayerTensors } from './blocks/layer-tensors.js'
 import { mixerOf } from './blocks/mixers/index.js'
+import { planLayerInput, planPerLayer } from './blocks/per-layer-embedding.js'
 import { Finder } from './find-tensors.js'
-import type { Beside, LayerPlan, ModelPlan, Role } from './model-plan.js'
-import type { PlannedBeside, PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
+import type { LayerPlan, ModelPlan, Role } from './model-plan.js'
+import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 
 /** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
 export function planTensors(
@@ -27,9 +29,9 @@ export function planTensors(
   // Logits grow with what the last norm gives.
   const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
   const head = planHead(finder, model)
-  const beside = model.beside && planBeside(finder, model, model.beside)
+  const perLayer = planPerLayer(finder, model)
   finder.assertAllUsed()
-  return { embedding, layers, norm, ...(head && { head }), ...(beside && { beside }) }
+  return { embedding, layers, norm, ...(head && { head }), ...(perLayer && { perLayer }) }
 }
 
 function planHead(finder: Finder, { vocabulary, hidden, tied, rowLength }: ModelPlan): PlannedMatrix | undefined {
@@ -42,26 +44,15 @@ function planHead(finder: Finder, { vocabulary, hidden, tied, rowLength }: Model
   return { ...finder.matrix('rows', [rowLength], hidden), quantize: false, ...(bias && { bias }) }
 }
 
-function planBeside(finder: Finder, { vocabulary, hidden, layers }: ModelPlan, { size }: Beside): PlannedBeside {
-  const wide = layers.length * size
-  const apart = finder.isPerLayer('besideTable')
-  return {
-    tables: apart
-      ? layers.map((_, i) => finder.matrix('besideTable', [vocabulary], size, i))
-      : [finder.matrix('besideTable', [vocabulary], wide)],
-    product: finder.matrix('besideProduct', [wide], hidden),
-    norm: finder.vector('besideNorm', size),
-  }
-}
-
 function planLayer(
   finder: Finder,
-  { hidden, beside }: ModelPlan,
+  model: ModelPlan,
   layer: LayerPlan,
   index: number,
   { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
-  const { feedForward, normsBefore, normsAfter, parallel, scaled } = layer
+  const { hidden } = model
+  const { feedForward, scaled } = layer
   // Queries may stand alone, where keys and values are those of another layer, or without values of their own.
   const isBiased = (role: Role) =>
     layer.biased.some((one) => one === (role === 'query' || role === 'queryKey' ? 'qkv' : role))
@@ -83,25 +74,14 @@ function planLayer(
   }
   const mixer = mixerOf(layer).plan(find, layer, hidden)
   const { matrices, vectors } = feedForwardOf(feedForward).plan(find, feedForward, hidden)
+  const input = planLayerInput(find, model)
   return {
-    matrices: {
-      ...mixer.matrices,
-      ...matrices,
-      ...(beside && {
-        besideIn: find.matrix('besideIn', [beside.size], hidden),
-        besideOut: find.matrix('besideOut', [hidden], beside.size),
-      }),
-    },
+    matrices: { ...mixer.matrices, ...matrices, ...input.matrices },
     vectors: {
       ...mixer.vectors,
       ...vectors,
-      ...(normsBefore && { attentionNorm: find.norm('attentionNorm', hidden) }),
-      ...(normsBefore && !parallel && { mlpNorm: find.norm('mlpNorm', hidden) }),
-      ...(normsAfter && {
-        attentionAfter: find.norm('attentionAfter', hidden),
-        mlpAfter: find.norm('mlpAfter', hidden),
-      }),
-      ...(beside && { besideAfter: find.norm('besideAfter', hidden) }),
+      ...Object.fromEntries(arrangementOf(layer).norms.map((role) => [role, find.norm(role, hidden)])),
+      ...input.vectors,
       ...(scaled && { total: find.vector('total', 1) }),
     },
   }

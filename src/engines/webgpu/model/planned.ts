@@ -81,10 +81,10 @@ export interface PlannedTensors {
   readonly norm: PlannedVector
   /** Absent: the embedding. */
   readonly head?: PlannedMatrix
-  readonly beside?: PlannedBeside
+  readonly perLayer?: PlannedPerLayer
 }
 
-export interface PlannedBeside {
+export interface PlannedPerLayer {
   /** Stay with the host: the device is given their rows, side by side, as tokens come. */
   readonly tables: readonly PlannedMatrix[]
   readonly product: PlannedMatrix

@@ -1,12 +1,14 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 import type { WeightOutline } from '../../../repository/source.js'
 import { type CacheType, type Device, keepsHeads } from '../contract.js'
+import { joinsApart, normsApart } from './blocks/arrangement/index.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
+import { perLayerValues } from './blocks/per-layer-embedding.js'
 import { planCaches } from './cache-size.js'
 import { hostBytes } from './host-rows.js'
 import { type KeptPlan, planKept } from './kept.js'
-import { type FeedForwardPlan, joinsApart, type ModelPlan, normsApart } from './model-plan.js'
+import type { FeedForwardPlan, ModelPlan } from './model-plan.js'
 import { bandForms, type PlannedMatrix, type PlannedTensors } from './planned.js'
 import { refuse } from './refuse.js'
 import { bytes, short } from './short.js'
@@ -94,7 +96,7 @@ export function sizeOf(
   }
   const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
   const weights = weightBytes(device, tensors)
-  const host = sum((tensors.beside?.tables ?? []).map(hostBytes))
+  const host = sum((tensors.perLayer?.tables ?? []).map(hostBytes))
   const slots = stateSlots(kept, maxBatch)
   const states = slots * 4 * sum(kept.states)
   // Rows of a head of its own are short, and all of a question may be asked for at once.
@@ -143,10 +145,10 @@ export function matrixBytes(device: Device, planned: PlannedMatrix): number {
   return sum(bands) + 4 * (planned.bias?.length ?? 0)
 }
 
-export function weightBytes(device: Device, { embedding, head, norm, layers, beside }: PlannedTensors): number {
+export function weightBytes(device: Device, { embedding, head, norm, layers, perLayer }: PlannedTensors): number {
   const matrix = (planned: PlannedMatrix) => matrixBytes(device, planned)
   let all = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
-  if (beside) all += matrix(beside.product) + 4 * beside.norm.length
+  if (perLayer) all += matrix(perLayer.product) + 4 * perLayer.norm.length
   for (const { matrices, vectors } of layers) {
     for (const one of Object.values(matrices)) all += matrix(one)
     for (const { length, order } of Object.values(vectors)) all += 4 * (order?.length ?? length)
@@ -175,7 +177,7 @@ interface Work {
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, wanted, context } = of
-  const { hidden, vocabulary, rowLength = vocabulary, layers, beside, border = Number.POSITIVE_INFINITY } = model
+  const { hidden, vocabulary, rowLength = vocabulary, layers, border = Number.POSITIVE_INFINITY } = model
   // Those of short texts stand beside those of long ones.
   const positions = context + (context > border ? border : 0)
   const { input, between, mixed, feedForwards } = roomOf(model)
@@ -189,7 +191,7 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const apart = (joinsApart(model) ? 1 : 0) + (normsApart(model) ? 1 : 0)
   const perRow = (2 + apart) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
   const perLogits = (normsApart(model) ? 3 : 2) * hidden + sum(mixed) + rowLength
-  const given = beside ? (2 * rows + wanted) * layers.length * beside.size + rows * beside.size : 0
+  const given = perLayerValues(model, rows, wanted)
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'
   const prepared = cpu ? rows * (hidden + sum(mixed) + within) + wanted * (hidden + sum(mixed)) : 0

@@ -1,7 +1,7 @@
 /** The decoder's weights on a device. */
 import type { Matrix, Vector } from '../contract.js'
 import { angleTable } from './angles.js'
-import { HostRows } from './host-rows.js'
+import { loadPerLayer, type PerLayerWeights } from './blocks/per-layer-embedding.js'
 import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
 import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 import type { TensorLoader } from './tensors.js'
@@ -29,7 +29,7 @@ export interface DecoderWeights {
   readonly norm: Vector
   /** The embedding itself where the two are tied. */
   readonly head: BiasedMatrix
-  readonly beside?: { readonly table: HostRows; readonly product: Matrix; readonly norm: Vector }
+  readonly perLayer?: PerLayerWeights
 }
 
 /** `positions`: for how many angles are made. */
@@ -68,12 +68,8 @@ export async function loadWeights(
     tensors.head && loadProjection(loader, tensors.head, false),
   ] as const)
   const head = ownHead ?? { matrix: embedding }
-  const beside = tensors.beside && {
-    table: await HostRows.load(loader.source, tensors.beside.tables, loader.signal),
-    product: await loader.matrix(tensors.beside.product),
-    norm: await loader.vector(tensors.beside.norm),
-  }
-  return { embedding, layers, norm, head, ...(beside && { beside }) }
+  const perLayer = tensors.perLayer && (await loadPerLayer(loader, tensors.perLayer))
+  return { embedding, layers, norm, head, ...(perLayer && { perLayer }) }
 }
 
 async function loadLayer(

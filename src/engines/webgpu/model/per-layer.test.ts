@@ -76,8 +76,8 @@ describe('layers that are given their own of every token, and share keys', () =>
 
   it('take memory of the host, which is told and is not the device', () => {
     const source = sourceOf(gemma4, 'f16')
-    const { beside } = planModel(source, device, OPTIONS).tensors
-    const [table] = beside!.tables
+    const { perLayer } = planModel(source, device, OPTIONS).tensors
+    const [table] = perLayer!.tables
     const bytes = table!.rows * table!.columns * 2
     expect(planModel(source, device, OPTIONS).size.bytes.host).toBe(bytes)
     const four = planModel(source, device, { ...OPTIONS, quantize: 'q4f16_1' }).size.bytes.host
