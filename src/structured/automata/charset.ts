@@ -182,3 +182,36 @@ function spread(low: number, high: number): number[] {
   if (low >= SURROGATE_LOW) return [low + gap, high + gap]
   return [low, SURROGATE_LOW - 1, SURROGATE_HIGH + 1, high + gap]
 }
+
+/** ECMAScript's blanks without the mark of byte order, which to Python and Rust is none. */
+const BLANKS_EVERYWHERE: CharSet = SPACE.slice(0, -2)
+/** Python has the separators of ASCII, and both have the next line. */
+const BLANKS_ANYWHERE: CharSet = normalise([...SPACE, 0x1c, 0x1f, 0x85, 0x85])
+/** What Python's `\w` or Rust's has of Unicode. */
+const WORDS_ANYWHERE = ['\\p{Alphabetic}', '\\p{M}', '\\p{N}', '\\p{Pc}', '\\p{Join_Control}']
+/** Properties that what is no digit, or no letter of a word, has to be looked up by. */
+export const propertiesOf = (letter: string): readonly string[] =>
+  letter === 'd' ? ['\\p{Nd}'] : letter === 'w' ? WORDS_ANYWHERE : []
+
+const shared = new Map<string, CharSet>()
+
+/**
+ * `\d`, `\w`, `\s` and their contraries as ECMAScript, Python and Rust have them: the characters on which all of them
+ * agree, or where `wide`, those that one of them takes.
+ */
+export function sharedClass(letter: string, wide: boolean): CharSet {
+  const key = `${letter}${wide}`
+  const known = shared.get(key)
+  if (known) return known
+  const lower = letter.toLowerCase()
+  const isContrary = letter !== lower
+  const set = wide !== isContrary ? anywhere(lower) : everywhere(lower)
+  const made = isContrary ? negate(set) : set
+  shared.set(key, made)
+  return made
+}
+
+const everywhere = (letter: string): CharSet => (letter === 's' ? BLANKS_EVERYWHERE : letter === 'd' ? DIGITS : WORD)
+
+const anywhere = (letter: string): CharSet =>
+  letter === 's' ? BLANKS_ANYWHERE : unite(...propertiesOf(letter).map(platformClass))

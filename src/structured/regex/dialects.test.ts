@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { caselessBeyond } from '../automata/charset.js'
 import { TextError } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
+import { compile, regex } from '../index.js'
 import { compileRegex } from './regex.js'
 
 /** As grammars and `guided_regex` ask: of a text as a whole. */
@@ -201,5 +202,42 @@ describe('regular expressions as Python and Rust write them', () => {
         expect([letter, other, ours]).toEqual([letter, other, platform.test(String.fromCodePoint(other))])
       }
     }
+  })
+})
+
+describe('classes of a text, which differ between dialects', () => {
+  it.each([
+    // No blank to Python and Rust, one to ECMAScript; the others the other way round.
+    ['\\s', '\ufeff', false],
+    ['\\S', '\ufeff', false],
+    ['\\s', '\x85', false],
+    ['\\S', '\x1c', false],
+    ['\\s', '\u3000', true],
+    ['\\d', '٣', false],
+    ['\\D', '٣', false],
+    ['\\D', 'é', true],
+    ['\\w', 'é', false],
+    ['\\W', 'é', false],
+    ['\\W', '–', true],
+    ['[^\\w–]', 'é', false],
+    ['[^\\W]', 'é', false],
+    ['[^\\W\\d]', 'a', true],
+    ['[^\\s]', '\ufeff', false],
+    ['(?!\\W).', 'é', false],
+    ['(?!\\w).', 'é', false],
+    ['(?!(?!\\w)).', 'é', false],
+    ['[\\s\\S]', '\ufeff', true],
+    ['[\\d\\D]+', '٣a', true],
+    ['[a\\w][\\W]', 'aé', false],
+  ])('%s and %j', (pattern, text, holds) => {
+    expect(regex(pattern).accepts(text)).toBe(holds)
+  })
+
+  it('are ECMAScript’s in the pattern of a schema, which says so', () => {
+    for (const [pattern, text] of [
+      ['^\\s$', '\ufeff'],
+      ['^\\W$', 'é'],
+    ] as const)
+      expect(compile({ type: 'string', pattern }).accepts(JSON.stringify(text))).toBe(true)
   })
 })

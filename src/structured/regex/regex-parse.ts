@@ -15,7 +15,9 @@ import {
   normalise,
   PROPERTY_STEPS,
   platformClass,
+  propertiesOf,
   SPACE,
+  sharedClass,
   unite,
   WORD,
 } from '../automata/charset.js'
@@ -41,20 +43,32 @@ const CLASSES: Readonly<Record<string, CharSet>> = {
 const OF_TEXTS =
   /\{(?:Basic_Emoji|Emoji_Keycap_Sequence|RGI_(?:Modifier_Sequence|Flag_Sequence|Emoji_Tag_Sequence|ZWJ_Sequence|Emoji).*)\}/
 
-/** `nodes` builds the tree: one that keeps the order of what is tried, for who needs more than the language. */
+/**
+ * `nodes` builds the tree: one that keeps the order of what is tried, for who needs more than the language. `shared`: its
+ * classes have the characters on which ECMAScript, Python and Rust agree.
+ */
 export function parseRegex(
   written: string,
   fuel: Fuel,
   flags = '',
   nodes: NodeBuilder = new Nodes(fuel),
   dot = DOT,
+  shared = false,
 ): Node {
   const unknown = /[^isuv]/.exec(flags)
   if (unknown !== null) throw new TextError(`the flag '${unknown[0]}' is not supported`)
   const sets = flags.includes('v')
   const source = sets ? written : inEcmaScript(written)
   if (sets && flags.includes('u')) throw new TextError("the flags 'u' and 'v' shut each other out")
-  return new Parser(source, sets ? !takes(source, 'v') : !isStrict(source), fuel, flags, nodes, dot).parse()
+  return new Parser(
+    source,
+    sets ? !takes(source, 'v') : !isStrict(source),
+    fuel,
+    flags,
+    nodes,
+    dot,
+    shared && !sets,
+  ).parse()
 }
 
 /** Steps that the platform takes to read one mention of a property. */
@@ -102,12 +116,25 @@ class Parser {
   private caseless: boolean
   /** The `v` flag: classes are sets of their own. */
   private readonly sets: boolean
+  private readonly shared: boolean
+  /** Here it counts what is left out: a class has all that any dialect takes for it. */
+  private wide = false
+  /** Letters of the classes that stand in the class being read. */
+  private readonly said = new Set<string>()
   private readonly singles = new Map<number, CharSet>()
   private readonly caselessSingles = new Map<number, CharSet>()
   private at = 0
   private depth = 0
 
-  constructor(source: string, lenient: boolean, fuel: Fuel, flags: string, nodes: NodeBuilder, dot: CharSet) {
+  constructor(
+    source: string,
+    lenient: boolean,
+    fuel: Fuel,
+    flags: string,
+    nodes: NodeBuilder,
+    dot: CharSet,
+    shared: boolean,
+  ) {
     this.chars = Array.from(source)
     this.lenient = lenient
     this.fuel = fuel
@@ -116,6 +143,7 @@ class Parser {
     this.dot = flags.includes('s') ? EVERY : dot
     this.caseless = flags.includes('i')
     this.sets = flags.includes('v')
+    this.shared = shared
   }
 
   parse(): Node {
@@ -212,7 +240,10 @@ class Parser {
   }
 
   private look(behind: boolean, negative: boolean): Node {
-    return { kind: 'look', behind, negative, body: this.alternatives() }
+    if (negative) this.wide = !this.wide
+    const body = this.alternatives()
+    if (negative) this.wide = !this.wide
+    return { kind: 'look', behind, negative, body }
   }
 
   private escape(): Node {
@@ -244,6 +275,7 @@ class Parser {
     const known = CLASSES[c]
     if (known !== undefined) {
       this.at++
+      if (this.shared) return this.sharedClass(c)
       if (c === 'W') return this.caseless ? negate(caseless(WORD)) : known
       return c === 'w' && this.caseless ? caseless(known) : known
     }
@@ -255,6 +287,16 @@ class Parser {
     if (this.caseless) throw new TextError(`\\${name} under the i flag is not supported`)
     if (OF_TEXTS.test(name)) throw new TextError(`\\${name}, a property of texts, is not supported`)
     return platformClass(`\\${name}`)
+  }
+
+  private sharedClass(letter: string): CharSet {
+    const isContrary = letter !== letter.toLowerCase()
+    if (this.wide !== isContrary)
+      for (const name of propertiesOf(letter.toLowerCase())) this.fuel.once(name, PROPERTY_STEPS)
+    this.said.add(letter)
+    const set = sharedClass(letter, this.wide)
+    // Under the flag two more signs are of words, to all of them.
+    return letter === 'w' && this.caseless ? caseless(set) : set
   }
 
   private characterEscape(inClass: boolean): number {
@@ -303,6 +345,8 @@ class Parser {
 
   private characterClass(): CharSet {
     const negated = this.take('^')
+    if (negated) this.wide = !this.wide
+    this.said.clear()
     const sets: CharSet[] = []
     while (!this.take(']')) {
       if (this.at >= this.chars.length) throw new TextError('unterminated character class')
@@ -317,7 +361,11 @@ class Parser {
       // Annex B: a class escape beside a hyphen is no range.
       else for (const end of [low, high, 0x2d]) sets.push(typeof end === 'number' ? this.single(end) : end)
     }
-    const distinct = [...new Set(sets)]
+    // A class and its contrary, `[\s\S]`, have every character between them.
+    const isAll = ['s', 'd', 'w'].some((c) => this.said.has(c) && this.said.has(c.toUpperCase()))
+    this.said.clear()
+    if (negated) this.wide = !this.wide
+    const distinct = isAll ? [EVERY] : [...new Set(sets)]
     this.fuel.spend(distinct.reduce((sum, set) => sum + set.length, 0) >> 2)
     const all = unite(...distinct)
     return negated ? negate(all) : all

@@ -53,12 +53,17 @@ export interface RegexOptions {
    * @default false
    */
   readonly longLines?: boolean
+  /**
+   * `\d`, `\w`, `\s` and what is none of them hold the characters on which ECMAScript, Python and Rust agree.
+   * @default false
+   */
+  readonly shared?: boolean
 }
 
 /** The texts in which the regular expression finds a match, as `RegExp.test` with the `u` flag does. */
 export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), options: RegexOptions = {}): TextAutomaton {
-  const { flags = '', whole = false, longLines = false } = options
-  const key = `${whole ? '=' : ''}${longLines ? '.' : ''}/${flags}/${source}`
+  const { flags = '', whole = false, longLines = false, shared = false } = options
+  const key = `${whole ? '=' : ''}${longLines ? '.' : ''}${shared ? '&' : ''}/${flags}/${source}`
   const known = cache.get(key)
   if (known !== undefined) {
     payForProperties(source, fuel)
@@ -69,7 +74,7 @@ export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), option
   payForProperties(source, fuel)
   const before = fuel.left
   fuel.spend(source.length)
-  const parsed = parseRegex(source, fuel, flags, new Nodes(fuel), longLines ? BUT_LINE_FEED : DOT)
+  const parsed = parseRegex(source, fuel, flags, new Nodes(fuel), longLines ? BUT_LINE_FEED : DOT, shared)
   const node = whole ? new Nodes(fuel).cat([{ kind: 'start' }, parsed, { kind: 'end' }]) : parsed
   const made = counted(node, fuel) ?? compileNode(node, fuel)
   if (made instanceof CountedAutomaton || made.states <= CACHED_STATES) {

@@ -115,7 +115,9 @@ export abstract class RuleParts {
     // Also where it is known already: reading it again takes its time.
     this.fuel.spend(REGEX_COST)
     try {
-      return this.text(compileRegex(worded(source, 'regex'), this.fuel, { flags, whole: true, longLines }))
+      return this.text(
+        compileRegex(worded(source, 'regex'), this.fuel, { flags, whole: true, longLines, shared: true }),
+      )
     } catch (error) {
       if (error instanceof TextError) throw new GrammarError(`/${source}/: ${error.message}`, place)
       throw error

@@ -31,7 +31,7 @@ describe('a regular expression', () => {
     for (const source of ['[a-c]+', '[^k]', 'straße|K', '\\w', '\\W', 'a.b'].filter((one) => !one.includes('ß'))) {
       const whole = new RegExp(`^(?:${source})$`, 'ius')
       const grammar = regex(source, 'is')
-      for (const text of ['a', 'B', 'bC', 'k', 'K', '\u212a', 's', '\u017f', 'a\nb', 'A.B', 'é', '']) {
+      for (const text of ['a', 'B', 'bC', 'k', 'K', '\u212a', 's', '\u017f', 'a\nb', 'A.B', '–', '']) {
         expect(grammar.accepts(text), `${source} ${JSON.stringify(text)}`).toBe(whole.test(text))
       }
     }
