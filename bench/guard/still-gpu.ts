@@ -69,6 +69,8 @@ export class StillGpu {
       features: new Set(),
       lost: new Promise(() => {}),
       addEventListener() {},
+      pushErrorScope() {},
+      popErrorScope: async () => null,
       destroy() {},
       queue: {
         submit: () => {

@@ -16,6 +16,9 @@ export function notNumbers(): V1Error {
   return new V1Error(500, message, { code: 'model_output_invalid', headers: { 'x-should-retry': 'false' } })
 }
 
+/** A model has found that its cache cannot grow as far as it had said; nothing has changed. */
+export const isFull = (error: unknown): boolean => V1Error.is(error) && error.code === 'cache_full'
+
 /** What callers are told when a step has failed. */
 export function modelFailed(cause: unknown): V1Error {
   if (V1Error.is(cause)) return cause

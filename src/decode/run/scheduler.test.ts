@@ -1,7 +1,8 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Lane } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
-import { RandomModel } from '../testing/random-model.test-helper.js'
+import { call, collect, setUp } from '../testing/call.test-helper.js'
+import { RandomModel, type RandomModelOptions } from '../testing/random-model.test-helper.js'
 import type { Sequence } from '../token-model.js'
 import { Scheduler } from './scheduler.js'
 
@@ -57,4 +58,34 @@ it('an answer that replaces tokens while it waits goes on behind those that it h
   await slots[0]!.released
   expect(read).toEqual(['abc', 'abcx', 'abcXy'])
   await scheduler.stopped()
+})
+
+describe('a cache that turns out to grow no further', () => {
+  const long = (seed: number, maxTokens: number) =>
+    call({ maxTokens, ignoreEnds: true, sampling: { ...call().sampling, seed } })
+
+  it('costs nobody an answer: some begin again once there is room', async () => {
+    const calls = [long(1, 120), long(2, 120), long(3, 120)]
+    const ask = async (options: Partial<RandomModelOptions>) => {
+      const { decoder, model } = setUp({ maxSamples: 4, ...options })
+      const told = await Promise.all(calls.map((one) => collect(decoder.generate(one))))
+      await decoder.close()
+      expect(model.openSequences).toBe(0)
+      return { texts: told.map(({ texts }) => texts), missing: model.missing }
+    }
+    const { texts } = await ask({})
+    for (const way of [{}, { follows: true }, { ahead: true }]) {
+      // The last third of it is not there.
+      const short = await ask({ pages: 30, endsAt: 10, ...way })
+      expect(short.texts).toEqual(texts)
+      expect(short.missing).toBeGreaterThan(0)
+    }
+  })
+
+  it('fails what needs more than there is by itself, in words that say so', async () => {
+    const { decoder } = setUp({ pages: 30, endsAt: 20 })
+    await expect(collect(decoder.generate(long(1, 400)))).rejects.toMatchObject({ status: 503, code: 'out_of_memory' })
+    expect((await collect(decoder.generate(long(2, 20)))).usage.completionTokens).toBe(20)
+    await decoder.close()
+  })
 })

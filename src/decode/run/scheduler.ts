@@ -9,11 +9,20 @@ import type { Drafted } from '../drafts/path.js'
 import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
 import { Ahead } from './ahead.js'
 import { compose, draftedInput, inputOf, type Row, settingsOf, stepsAhead, stepsToRead } from './batch.js'
-import { modelFailed, notNumbers, quietly } from './failure.js'
+import { isFull, modelFailed, notNumbers, quietly } from './failure.js'
 import { inLine, MAY_BE_PASSED, needsLittle } from './line.js'
 import { Memory } from './memory.js'
 import { serves } from './prefix-cache.js'
 import { callerOf, callOf, makeSlot, promptIsIn, type Slot, sync } from './slot.js'
+
+/** How a step goes on. */
+interface Running {
+  /** That may be taken without reading back what is drawn. */
+  readonly steps: number
+  /** Whether the next pass may begin before it is known how its tokens are drawn, and for how many steps. */
+  readonly mayFollow: boolean
+  readonly most: number | undefined
+}
 
 /**
  * Runs all answers of one model side by side: whoever is ready gets its next token in the same step, prompts come in
@@ -311,21 +320,37 @@ export class Scheduler {
     const most = drafted ? Math.min(this.#ahead, drafted.most > 0 ? 1 : drafted.steps) : this.#ahead
     const ahead = alone ? Math.min(stepsAhead(taking, most), ...taking.map(({ slot }) => roomLeft(slot))) : 1
     const steps = this.#memory.stepsFor(taking, ahead)
+    const room = this.#model.freeTokens
     let taken = 1
-    if (steps > 1) taken = await this.#runAhead(inputs, taking, steps)
-    else if (alone && !drafted?.most && this.#mayFollow(taking, inputs)) {
-      taken = await this.#follow(inputs, taking, drafted?.steps ?? Number.POSITIVE_INFINITY)
-    } else {
-      const results = await this.#model.step(inputs)
-      taking.forEach(({ slot }, i) => {
-        const sampled = results[i]
-        if (sampled !== undefined) this.#take(slot, sampled)
-      })
+    try {
+      taken = await this.#run(inputs, taking, { steps, mayFollow: alone && !drafted?.most, most: drafted?.steps })
+    } catch (error) {
+      // There is less room than it had said: some give way, and the others go on.
+      if (!isFull(error) || this.#model.freeTokens >= room) throw error
+      for (const { slot } of taking) slot.drafted = undefined
+      this.#stepping = false
+      return
     }
     this.#stepping = false
     for (const { slot } of taking) sync(slot)
     // With masks and with what is written of it: guesses take their part of these.
     drafted?.took(heldBy(rows) - before, performance.now() - begun, taken)
+  }
+
+  /** The model's part of a step, or of several: gives back how many it took. */
+  async #run(
+    inputs: readonly StepInput[],
+    rows: readonly Row[],
+    { steps, mayFollow, most = Number.POSITIVE_INFINITY }: Running,
+  ): Promise<number> {
+    if (steps > 1) return this.#runAhead(inputs, rows, steps)
+    if (mayFollow && this.#mayFollow(rows, inputs)) return this.#follow(inputs, rows, most)
+    const results = await this.#model.step(inputs)
+    rows.forEach(({ slot }, i) => {
+      const sampled = results[i]
+      if (sampled !== undefined) this.#take(slot, sampled)
+    })
+    return 1
   }
 
   #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {

@@ -1,4 +1,5 @@
 import { drawKey, gumbel, mix, sampleRow } from '../../engines/webgpu/sampling.js'
+import { V1Error } from '../../errors.js'
 import type { Following, Sampled, SampleSettings, Sequence, StepInput, TokenModel } from '../token-model.js'
 
 export interface RandomModelOptions {
@@ -15,6 +16,8 @@ export interface RandomModelOptions {
   readonly next?: (tokens: readonly number[]) => number | undefined
   /** Runs before each step; may wait or throw. */
   readonly before?: (batch: readonly StepInput[]) => Promise<void> | void
+  /** Once so many pages or fewer are free there turn out to be no more: its memory could not grow. */
+  readonly endsAt?: number
   /** Offers `run` too. */
   readonly ahead?: boolean
   /** Offers `follow` too. */
@@ -74,6 +77,7 @@ export class RandomModel implements TokenModel {
     if (this.closed) throw new Error('closed')
     if (this.#busy) throw new Error('two steps at once')
     if (batch.length > this.maxBatch) throw new Error('batch too large')
+    this.#assertGrown()
     this.#busy = true
     try {
       await this.#options.before?.(batch)
@@ -104,6 +108,20 @@ export class RandomModel implements TokenModel {
     this.closed = true
   }
 
+  /** Pages that it has said it has, and has not. */
+  missing = 0
+
+  get #mustGrow(): boolean {
+    return this.missing === 0 && this.freePages > 0 && this.freePages <= (this.#options.endsAt ?? -1)
+  }
+
+  #assertGrown(): void {
+    if (!this.#mustGrow) return
+    this.missing = this.freePages
+    this.freePages = 0
+    throw new V1Error(503, 'full', { code: 'cache_full' })
+  }
+
   async *#run(batch: readonly StepInput[], steps: number): AsyncGenerator<Sampled[]> {
     let inputs = batch
     for (let i = 0; i < steps; i++) {
@@ -121,7 +139,7 @@ export class RandomModel implements TokenModel {
     let results = (await this.step(batch)) as Sampled[]
     const sequences = batch.map(({ sequence }) => sequence as RandomSequence)
     for (;;) {
-      const room = sequences.length <= this.freePages
+      const room = sequences.length <= this.freePages && !this.#mustGrow
       if (!room || sequences.some(({ length }) => length >= this.contextLength)) {
         yield results
         return

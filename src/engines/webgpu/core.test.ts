@@ -3,7 +3,7 @@ import type { Lane } from '../../decode/answer/lane.js'
 import { DraftModel } from '../../decode/drafts/draft-model.js'
 import { FreePath } from '../../decode/drafts/path.js'
 import { type Sampled, type SampleSettings, type Sequence, UNDRAWN } from '../../decode/token-model.js'
-import { type Device, type MatrixData, PAGE } from './contract.js'
+import { type CacheShape, type Device, type KeyValueCache, type MatrixData, PAGE } from './contract.js'
 import type { Core } from './core.js'
 import { loadCore } from './model/load.js'
 import { PRESETS, randomModel } from './model/random-model.test-helper.js'
@@ -58,6 +58,54 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
     const sequence = core.open()
     return { sequence, drawn: await sampleAfter(sequence, tokens, sample) }
   }
+
+  it('grows with its use, in the middle of a text too, and says the same', async () => {
+    const caches: KeyValueCache[] = []
+    // A few pages to begin with.
+    const cache = (shape: CacheShape) => {
+      caches.push(device.cache({ ...shape, first: 2 }))
+      return caches.at(-1)!
+    }
+    const small = new Proxy(device, {
+      get(target, name) {
+        const value: unknown = name === 'cache' ? cache : Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const growing = await loadCore(small, source, OPTIONS)
+    const whole = caches.reduce((sum, { bytes, openBytes = 0 }) => sum + bytes + openBytes, 0)
+    const prompt = text(41, 20)
+    const [own, other] = [growing.open(), core.open()]
+    let [fed, index] = [prompt as readonly number[], 0]
+    const used: number[] = []
+    for (; index < 40; index++) {
+      const sample = { ...DRAWN, index }
+      const [said] = await growing.step([{ sequence: own, tokens: fed, sample }])
+      expect(said).toEqual(await sampleAfter(other, fed, sample))
+      fed = [said!.token]
+      used.push(growing.cacheUse.used)
+    }
+    expect(used[0]!).toBeLessThan(whole / 4)
+    expect(used.at(-1)!).toBeGreaterThan(used[0]!)
+    // Where it cannot, the step is refused, nothing has changed, and what there is is used.
+    const grows = caches.filter(({ grow }) => grow)
+    for (const cache of grows) cache.grow = async () => false
+    const before = growing.freeTokens
+    const another = growing.open()
+    const most = Array.from({ length: 100 }, () => 1)
+    if (grows.length > 0) {
+      await expect(growing.step([{ sequence: another, tokens: most }])).rejects.toMatchObject({ code: 'cache_full' })
+      expect([another.length, own.length]).toEqual([0, 59])
+      expect(growing.freeTokens).toBeLessThan(before)
+      expect(growing.freeTokens + 4 * PAGE).toBeLessThanOrEqual(growing.cacheTokens)
+    }
+    const sample = { ...DRAWN, index }
+    expect((await growing.step([{ sequence: own, tokens: fed, sample }]))[0]).toEqual(
+      await sampleAfter(other, fed, sample),
+    )
+    other.close()
+    await growing.close()
+  })
 
   it('guesses for another what it would say itself', async () => {
     const small = new DraftModel(core)

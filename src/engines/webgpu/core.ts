@@ -1,7 +1,7 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
 import type { Following, Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
 import { tooLong } from '../../decode/too-long.js'
-import { type Device, PAGE, type Sampler } from './contract.js'
+import { type Device, type KeyValueCache, PAGE, type Sampler } from './contract.js'
 import type { Decoder } from './model/decoder.js'
 import { follow } from './model/follow.js'
 import type { SequenceMemory } from './model/kept.js'
@@ -48,6 +48,8 @@ export class Core implements TokenModel {
   readonly #parts: CoreParts
   readonly #pools: SequencePools
   readonly #slots: Slots
+  /** Caches that grow with their use. */
+  readonly #growing: readonly KeyValueCache[]
   #closed = false
 
   constructor(parts: CoreParts) {
@@ -57,9 +59,10 @@ export class Core implements TokenModel {
     this.maxChunk = parts.maxChunk
     this.fingerprint = parts.fingerprint
     this.#parts = parts
+    this.#growing = parts.kept.caches.filter(({ grow, shape }) => grow && !shape.sliding)
     const { states, windows } = parts.kept
     this.#pools = {
-      pages: new PagePool(parts.pages),
+      pages: new PagePool(parts.pages, Math.min(parts.pages, ...this.#growing.map(({ ready = parts.pages }) => ready))),
       windows: windows && new WindowPool(windows.pages, windows.window),
       states: states && new StatePool(states.shape.slots),
       border: parts.decoder.border,
@@ -116,7 +119,8 @@ export class Core implements TokenModel {
   }
 
   async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
-    this.#check(batch, 0)
+    const needed = this.#check(batch, 0)
+    if (this.#lacks(needed)) await this.#grow(needed)
     // Where nothing is drawn nothing is kept.
     const drawn = this.rowLength === undefined ? batch.length + draftsOf(batch) : 0
     const slots = this.#slots.take(drawn)
@@ -137,7 +141,8 @@ export class Core implements TokenModel {
   }
 
   async *run(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
-    this.#check(batch, steps - 1)
+    const needed = this.#check(batch, steps - 1)
+    if (this.#lacks(needed)) await this.#grow(needed)
     if (batch.some(({ sample, drafts }) => !sample || drafts)) {
       throw new TypeError('`run` samples the last token of every sequence of its batch, and no others.')
     }
@@ -156,7 +161,8 @@ export class Core implements TokenModel {
   }
 
   async *#follow(batch: readonly StepInput[]): Following {
-    this.#check(batch, 0)
+    const needed = this.#check(batch, 0)
+    if (this.#lacks(needed)) await this.#grow(needed)
     if (batch.some(({ sample, drafts }) => !sample || drafts)) {
       throw new TypeError('`follow` samples the last token of every sequence of its batch, and no others.')
     }
@@ -187,7 +193,38 @@ export class Core implements TokenModel {
       if (this.#closed || sequence.closed || sequence.length >= Math.min(most, this.contextLength)) return false
       pages += sequence.needs(1)
     }
-    return pages <= this.#pools.pages.free
+    return pages <= this.#pools.pages.free && !this.#lacks(pages)
+  }
+
+  #lacks(pages: number): boolean {
+    const pool = this.#pools.pages
+    return pool.wants(pages) > pool.ready
+  }
+
+  /**
+   * Makes room for so many pages more, and for as many again as there are. Where the device has no memory for it, there
+   * are no more pages than now: the step is refused, before anything has changed.
+   */
+  async #grow(pages: number): Promise<void> {
+    const pool = this.#pools.pages
+    const wanted = pool.wants(pages)
+    for (const size of [Math.min(pool.total, Math.max(wanted, 2 * pool.ready)), wanted]) {
+      const grown = await Promise.all(this.#growing.map((cache) => cache.grow!(size)))
+      this.#assertOpen()
+      if (!grown.every((done) => done)) continue
+      pool.grewTo(size)
+      return
+    }
+    pool.grewNoFurther()
+    throw cacheFull()
+  }
+
+  /** Bytes that keys and values have come to use, and those that they may still take. */
+  get cacheUse(): { readonly used: number; readonly open: number } {
+    const caches = this.#parts.kept.caches
+    const used = caches.reduce((sum, cache) => sum + cache.usedBytes, 0)
+    const open = this.#growing.reduce((sum, { openBytes = 0 }) => sum + openBytes, 0)
+    return { used, open }
   }
 
   async *#runStepwise(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
@@ -226,8 +263,10 @@ export class Core implements TokenModel {
     windows?.begin(batch.flatMap(({ sequence }) => (sequence as PagedSequence).windows ?? []))
   }
 
-  /** Throws before anything has changed: `ahead` more tokens per sequence must fit too. */
-  #check(batch: readonly StepInput[], ahead: number): void {
+  /**
+   * Pages that it takes. Throws before anything has changed: `ahead` more tokens per sequence must fit too.
+   */
+  #check(batch: readonly StepInput[], ahead: number): number {
     this.#assertOpen()
     if (batch.length > this.maxBatch) {
       throw new RangeError(`A step advances at most ${this.maxBatch} sequences, not ${batch.length}.`)
@@ -255,9 +294,8 @@ export class Core implements TokenModel {
       if (length > most) throw new RangeError(`This sequence was opened for at most ${most} tokens, not ${length}.`)
       pages += sequence.needs(tokens.length + ahead)
     }
-    if (pages > this.#pools.pages.free) {
-      throw cacheFull()
-    }
+    if (pages > this.#pools.pages.free) throw cacheFull()
+    return pages
   }
 
   #checkTokens(tokens: readonly number[]): void {

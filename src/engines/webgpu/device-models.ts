@@ -93,6 +93,8 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
   get #bytes(): number {
     let sum = 0
     for (const device of this.#devices) sum += device.memory.bytes
+    // What is promised to those that are there is nobody else's.
+    for (const { cacheUse } of this.loaded) sum += cacheUse?.open ?? 0
     return sum
   }
 

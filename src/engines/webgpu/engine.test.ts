@@ -85,7 +85,12 @@ test('models say what they take, and what of it is here', async () => {
   expect(engine.models[0]!.metadata).toMatchObject({ kept: false, kept_bytes: 0 })
   await engine.load('test/one', () => {}, signal)
   const { memory_bytes: memory, ...rest } = engine.models[0]!.metadata!
-  expect(rest).toMatchObject({ loaded: true, kept: true, kept_bytes: 100 })
+  expect(rest).toMatchObject({ loaded: true, kept: true, kept_bytes: 100, cache_used_bytes: 0 })
+  await ask(engine, 'test/one')
+  // Of a short chat no more than its pages.
+  const { cache_used_bytes: used, cache_bytes: whole } = engine.models[0]!.metadata as Record<string, number>
+  expect(used).toBeGreaterThan(0)
+  expect(used).toBeLessThan(whole! / 20)
   expect([600, undefined]).not.toContain(memory)
   await engine.remove('test/one')
   expect(engine.models[0]!.metadata).toMatchObject({ loaded: false, kept_bytes: 0, memory_bytes: 600 })

@@ -148,6 +148,7 @@ export class WebGpuEngine implements WebGpu {
       ...(kept !== undefined && isCopy(location) && { kept: kept.whole, kept_bytes: kept.bytes }),
       ...(memory !== undefined && { memory_bytes: memory }),
       ...(loaded && partsOf(loaded)),
+      ...(loaded?.cacheUse && { cache_used_bytes: loaded.cacheUse.used }),
       ...(refused !== undefined && { does_not_fit: refused }),
     }
   }

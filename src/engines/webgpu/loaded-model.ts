@@ -9,7 +9,7 @@ import { asBroken } from '../../repository/failure.js'
 import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Device } from './contract.js'
-import type { Core } from './core.js'
+import { Core } from './core.js'
 import type { Draft } from './draft.js'
 import { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'
 import type { VectorCore } from './encoders/vector-core.js'
@@ -29,10 +29,12 @@ export interface LoadedModel {
   readonly device: Device
   readonly contextLength: number
   readonly fingerprint: string
-  /** Memory that it takes: of the device, and of the host beside it. */
+  /** Memory that it takes once its cache is full: of the device, and of the host beside it. */
   readonly bytes: number
   /** As planned. */
   readonly parts: MemoryParts
+  /** What keys and values have come to use of it by now. Absent: it keeps none. */
+  readonly cacheUse?: Core['cacheUse']
 }
 
 export interface LoadSettings {
@@ -108,8 +110,18 @@ export async function loadModel(
   await compile(core.model, report, bytesTotal)
   if (core.small) await core.small.prepare()
   const { contextLength, fingerprint } = core.model
-  const bytes = Math.max(0, device.memory.bytes - before) + (parts.host ?? 0)
-  return { id, runner: core.runner(), device, contextLength, fingerprint, bytes, parts }
+  const cores = [core.model, core.small].filter((one): one is Core => one instanceof Core)
+  const cacheUse = () => {
+    const all = cores.map((one) => one.cacheUse)
+    return { used: all.reduce((sum, { used }) => sum + used, 0), open: all.reduce((sum, { open }) => sum + open, 0) }
+  }
+  const bytes = Math.max(0, device.memory.bytes - before) + cacheUse().open + (parts.host ?? 0)
+  return {
+    ...{ id, runner: core.runner(), device, contextLength, fingerprint, bytes, parts },
+    get cacheUse() {
+      return cores.length > 0 ? cacheUse() : undefined
+    },
+  }
 }
 
 /** What its files say about text. */

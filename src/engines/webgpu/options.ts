@@ -82,9 +82,10 @@ export interface ModelOptions {
    */
   readonly contextLength?: number
   /**
-   * Tokens that the cache holds over all answers that run side by side. On a GPU its memory is taken as the model is
-   * loaded: a buffer cannot grow, and to copy it into a larger one takes both at once, and may fail in mid-answer. The
-   * CPU device touches it page by page, as it is used. Both give it back with the model.
+   * Tokens that the cache holds over all answers that run side by side, at most: its memory is taken as it is used. On a
+   * GPU it begins with 1,024 tokens, and is twice as large each time that it is full; where the device has no memory for
+   * that, it stays as it is, and answers share what there is. The CPU device touches it page by page. Both give it back with the
+   * model.
    * @default one whole context and 512 tokens more for each further answer of `maxBatch`, where these take no more than
    * 512 MiB and half the largest buffer of the device
    */

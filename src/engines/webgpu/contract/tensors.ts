@@ -36,6 +36,13 @@ export interface Routing extends Resource {
 }
 export interface KeyValueCache extends Resource {
   readonly shape: CacheShape
+  /** Bytes of memory that it has come to use. */
+  readonly usedBytes: number
+  /** Of one that grows: pages that there is memory for, and the bytes that it may still take. */
+  readonly ready?: number
+  readonly openBytes?: number
+  /** Makes so many pages ready; false: the device has no memory for them. Absent: all are, from the beginning. */
+  grow?(pages: number): Promise<boolean>
 }
 export interface States extends Resource {
   readonly shape: StatesShape
@@ -137,6 +144,8 @@ export function filled<M extends Fillable>(data: MatrixData, make: (bands: reado
 export interface CacheShape {
   readonly layers: number
   readonly pages: number
+  /** Pages that a cache that grows has from the beginning. @default all */
+  readonly first?: number
   /** Heads of keys, and of values. */
   readonly heads: number
   /** A multiple of 4, and one that `type` keeps. */

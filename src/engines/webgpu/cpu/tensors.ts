@@ -123,6 +123,11 @@ export class CpuCache extends Tensor implements KeyValueCache {
     return this.keys(layer) + this.shape.pages * this.keyPageBytes
   }
 
+  get usedBytes(): number {
+    const pages = this.#begun.reduce((sum, begun) => sum + begun, 0)
+    return pages * this.shape.layers * (this.keyPageBytes + this.valuePageBytes)
+  }
+
   /** Makes the pages ready to which the span's tokens go. Memory is touched page by page, as it is needed. */
   begin({ pages: all, windowPages, position, tokens }: Span): void {
     const pages = this.shape.sliding ? windowPages! : all

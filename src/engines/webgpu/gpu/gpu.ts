@@ -63,6 +63,24 @@ export class Gpu {
     return this.#track(this.device.createBuffer({ size: padded(bytes), usage: STORAGE | COPY_SRC | COPY_DST, label }))
   }
 
+  /** As `storage`; undefined where the device has no memory for it. */
+  async storageIfRoom(bytes: number, label: string): Promise<GPUBuffer | undefined> {
+    const { device } = this
+    device.pushErrorScope('out-of-memory')
+    const buffer = device.createBuffer({ size: padded(bytes), usage: STORAGE | COPY_SRC | COPY_DST, label })
+    const error = await ofNative(device.popErrorScope())
+    if (!error) return this.#track(buffer)
+    buffer.destroy()
+    return undefined
+  }
+
+  /** All of a buffer into the beginning of another, behind what was handed over before. */
+  copy(from: GPUBuffer, to: GPUBuffer): void {
+    const encoder = this.device.createCommandEncoder()
+    encoder.copyBufferToBuffer(from, 0, to, 0, from.size)
+    this.device.queue.submit([encoder.finish()])
+  }
+
   /** A storage buffer that the host writes, until it is unmapped. */
   mapped(bytes: number, label: string): MappedBuffer {
     const buffer = this.#track(this.#mapped(padded(bytes), label))

@@ -112,22 +112,57 @@ export class GpuRouting extends Buffers implements Routing {
 
 export class GpuCache extends Buffers implements KeyValueCache {
   readonly shape: CacheShape
-  readonly layers: readonly GPUBuffer[]
+  readonly layers: GPUBuffer[]
   readonly pageBytes: number
   /** One page of every layer, on its way to another. */
   readonly aside: GPUBuffer
+  #ready: number
 
   constructor(gpu: Gpu, shape: CacheShape) {
     super(gpu)
     this.shape = shape
     const { heads, headSize, type } = shape
     this.pageBytes = pageWords({ heads, headSize, type }) * 4
+    this.#ready = Math.min(shape.pages, shape.first ?? shape.pages)
     this.layers = Array.from({ length: shape.layers }, (_, i) =>
-      this.own(gpu.storage(shape.pages * this.pageBytes, `cache ${i}`)),
+      this.own(gpu.storage(this.#bytesOf(this.#ready), label(i))),
     )
     this.aside = this.own(gpu.storage(shape.layers * this.pageBytes, 'page aside'))
   }
+
+  get ready(): number {
+    return this.#ready
+  }
+
+  get usedBytes(): number {
+    return this.bytes
+  }
+
+  get openBytes(): number {
+    return this.layers.reduce((sum, { size }) => sum + this.#bytesOf(this.shape.pages) - size, 0)
+  }
+
+  /** Layer by layer, so that no more than one of them is there twice. */
+  async grow(pages: number): Promise<boolean> {
+    const bytes = this.#bytesOf(pages)
+    for (const [i, old] of this.layers.entries()) {
+      if (old.size >= bytes) continue
+      const wider = await this.gpu.storageIfRoom(bytes, label(i))
+      if (!wider) return false
+      this.gpu.copy(old, this.own(wider))
+      this.layers[i] = wider
+      this.disown(old)
+    }
+    this.#ready = pages
+    return true
+  }
+
+  #bytesOf(pages: number): number {
+    return pages * this.pageBytes
+  }
 }
+
+const label = (layer: number): string => `cache ${layer}`
 
 /** A buffer for each state. */
 export class GpuStates extends Buffers implements States {

@@ -1,7 +1,7 @@
 /** A model repository's weights on a device, ready to run. */
 
 import type { WeightSource } from '../../../repository/source.js'
-import type { Device } from '../contract.js'
+import { type Device, PAGE } from '../contract.js'
 import { Core } from '../core.js'
 import { Decoder } from './decoder.js'
 import { planKept, type SequenceMemory } from './kept.js'
@@ -75,12 +75,19 @@ export async function loadPlanned(
   }
 }
 
+/** Pages that a cache that grows begins with: those of a short chat and of its next turns. */
+const FIRST = 1024 / PAGE
+
 /** Room for what layers keep of sequences. */
 function keep(device: Device, model: ModelPlan, size: ModelSize, made: { destroy(): void }[]): SequenceMemory {
   const { pages, window, windowPages, cacheType: type, slots } = size
   const plan = planKept(model, windowPages > 0)
   const caches = plan.caches.map((shape) => {
-    const cache = device.cache({ ...shape, pages: shape.sliding ? windowPages : pages, type })
+    const cache = device.cache({
+      ...shape,
+      ...(shape.sliding ? { pages: windowPages } : { pages, first: FIRST }),
+      type,
+    })
     made.push(cache)
     return cache
   })

@@ -2,17 +2,45 @@
 import { V1Error } from '../../../errors.js'
 
 export class PagePool {
-  readonly total: number
+  #total: number
+  #ready: number
   readonly #holders: Uint32Array
-  readonly #free: number[]
+  #free: number[]
   /** Pages that hold what is no number, which even weights of zero do not silence: they must be cleared before use. */
   readonly #spoilt = new Set<number>()
 
-  constructor(total: number) {
-    this.total = total
+  /** `ready`: pages that there is memory for; the others are only taken once there is. */
+  constructor(total: number, ready = total) {
+    this.#total = total
+    this.#ready = ready
     this.#holders = new Uint32Array(total)
     // Lowest first, so that short runs touch little memory.
     this.#free = Array.from({ length: total }, (_, i) => total - 1 - i)
+  }
+
+  get total(): number {
+    return this.#total
+  }
+
+  /** How many pages must be ready so that `count` more may be taken. */
+  wants(count: number): number {
+    // Those that are not ready are the last to be taken.
+    const others = this.#total - this.#ready
+    return this.#ready + Math.max(0, count - (this.#free.length - others))
+  }
+
+  get ready(): number {
+    return this.#ready
+  }
+
+  grewTo(ready: number): void {
+    this.#ready = ready
+  }
+
+  /** There are no more than those that are ready. */
+  grewNoFurther(): void {
+    this.#free = this.#free.filter((page) => page < this.#ready)
+    this.#total = this.#ready
   }
 
   get free(): number {
