@@ -66,6 +66,31 @@ const ENDING = 16
 /** Tokens beyond its room to which a prompt is counted. */
 const COUNTED = 8192
 
+/** Sections of a prompt as tokens. `placeOf`: how many sections stand before one in what its tokenizer takes for a text. */
+export function* encodedSections(
+  tokenizer: Tokenizer,
+  sections: readonly (number | string)[],
+  capacity: number,
+  reveal: (section: string) => string = (section) => section,
+  placeOf: (index: number) => number = (index) => index,
+): Slices<number[]> {
+  // Who wrote a little too much is told how much it was.
+  const most = capacity + COUNTED
+  for (const section of sections) {
+    if (typeof section === 'string' && tokenizer.isBeyond(reveal(section), most)) throw tooLong(capacity, most, true)
+  }
+  const ids: number[] = []
+  for (const [index, section] of sections.entries()) {
+    if (typeof section === 'number') ids.push(section)
+    else {
+      const more = yield* tokenizer.encodeInSlices(reveal(section), placeOf(index), most - ids.length)
+      for (const id of more) ids.push(id)
+    }
+    if (ids.length > most) throw tooLong(capacity, most, true)
+  }
+  return ids
+}
+
 /** One model's text: its tokenizer, its chat template, where its answers end and how it calls tools. */
 export class ChatText {
   readonly tokenizer: Tokenizer
@@ -182,7 +207,9 @@ export class ChatText {
     if (marks && thoughtWish(call) === 'be brief' && endsInThought(text, marks)) {
       text = `${text.trimEnd()}\n\n${marks.close}${marks.gap}`
     }
-    return yield* this.encodedSections(this.tokenizer.sections(text), capacity, (section) => guard.reveal(section))
+    return yield* encodedSections(this.tokenizer, this.tokenizer.sections(text), capacity, (section) =>
+      guard.reveal(section),
+    )
   }
 
   /** Refuses what is far too long before anything is made of it: what a user has said is a token each, at least. */
@@ -205,34 +232,9 @@ export class ChatText {
   /** Control tokens in it stand for themselves: whoever writes all of a prompt writes those too. */
   *#asItStands(prompt: string | readonly number[], capacity: number): Slices<number[]> {
     if (typeof prompt !== 'string') return [...prompt]
-    const ids = yield* this.encodedSections(this.tokenizer.sections(prompt), capacity)
+    const ids = yield* encodedSections(this.tokenizer, this.tokenizer.sections(prompt), capacity)
     const { opening } = this.tokenizer
     return opening === undefined || ids[0] === opening ? ids : [opening, ...ids]
-  }
-
-  /** Sections of a prompt as tokens; `from`: so many sections stand before them. */
-  *encodedSections(
-    sections: readonly (number | string)[],
-    capacity: number,
-    reveal: (section: string) => string = (section) => section,
-    from = 0,
-  ): Slices<number[]> {
-    // Who wrote a little too much is told how much it was.
-    const most = capacity + COUNTED
-    for (const section of sections) {
-      if (typeof section === 'string' && this.tokenizer.isBeyond(reveal(section), most))
-        throw tooLong(capacity, most, true)
-    }
-    const ids: number[] = []
-    for (const [index, section] of sections.entries()) {
-      if (typeof section === 'number') ids.push(section)
-      else {
-        const more = yield* this.tokenizer.encodeInSlices(reveal(section), from + index, most - ids.length)
-        for (const id of more) ids.push(id)
-      }
-      if (ids.length > most) throw tooLong(capacity, most, true)
-    }
-    return ids
   }
 }
 

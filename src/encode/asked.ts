@@ -1,4 +1,5 @@
 /** A question as a decision model reads it: what is asked, its options behind a mark each, and what is judged. */
+import { encodedSections } from '../decode/chat-text.js'
 import {
   type AskedOption,
   type Kind,
@@ -24,25 +25,6 @@ export interface QuestionReader {
   read(asked: TypedQuestion, most: number, place: string): Slices<MarkedTokens>
 }
 
-/** Tokens beyond its room to which a question is counted. */
-const COUNTED = 8192
-
-/** `most`: of all together. */
-export function* encodedSections(
-  tokenizer: Tokenizer,
-  sections: readonly (number | string)[],
-  reveal: (section: string) => string,
-  most: number,
-): Slices<number[]> {
-  const tokens: number[] = []
-  for (const section of sections) {
-    if (typeof section === 'number') tokens.push(section)
-    else for (const id of yield* tokenizer.encodeInSlices(reveal(section), 0, most + COUNTED)) tokens.push(id)
-    if (tokens.length > most + COUNTED) throw tooLong(most, most + COUNTED, true)
-  }
-  return tokens
-}
-
 /** Laya, by its own layout or by the template of its file. `head`: tokens of what is asked and of its options. */
 export function layaReader(tokenizer: Tokenizer, template: string | undefined, head: number): QuestionReader {
   const marks = marksOf(tokenizer)
@@ -51,7 +33,7 @@ export function layaReader(tokenizer: Tokenizer, template: string | undefined, h
   return {
     *read(asked, whole, place) {
       const { sections, reveal } = yield* layout(asked)
-      const all = yield* encodedSections(tokenizer, sections, reveal, whole)
+      const all = yield* encodedSections(tokenizer, sections, whole, reveal, () => 0)
       const found = fitted(all, marks, head, place)
       if (found.tokens.length > whole) throw tooLong(whole, found.tokens.length)
       return found

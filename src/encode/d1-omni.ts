@@ -1,9 +1,11 @@
 /** How d1-omni reads a question: its template writes it in pieces, each with a budget of tokens. */
+
+import { encodedSections } from '../decode/chat-text.js'
 import { barred, optionOf, type TypedQuestion, templateText } from '../decode/decide/asked.js'
 import { Guard } from '../decode/prompt/guard.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
 import { tooLong } from '../decode/too-long.js'
-import { assertApart, encodedSections, misplaced, type QuestionReader, questionTooLong } from './asked.js'
+import { assertApart, misplaced, type QuestionReader, questionTooLong } from './asked.js'
 
 /** Before each option: what is read of it is read there. */
 const MARK = '<|mask|>'
@@ -37,7 +39,7 @@ export function d1Omni(template: string, tokenizer: Tokenizer): QuestionReader {
         const [first] = piece
         const own = Object.values(MARKS).includes(first as never)
         const sections = tokenizer.sections(own ? piece.slice(1) : piece)
-        let found = yield* encodedSections(tokenizer, sections, reveal, most)
+        let found = yield* encodedSections(tokenizer, sections, most, reveal, () => 0)
         if (first === MARKS.mark_question && found.length > budgets.question)
           throw questionTooLong(place, found.length, budgets.question)
         if (first === MARKS.mark_option) {

@@ -7,7 +7,7 @@ import { V1Error } from '../../errors.js'
 import type { Slices } from '../../platform/slices.js'
 import { inTurns } from '../../platform/turns.js'
 import { commonLength } from '../../structured/tokens/forced.js'
-import type { ChatText } from '../chat-text.js'
+import { type ChatText, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { askedOf, type QuestionLayout, type TypedQuestion, templateLayout } from './asked.js'
 import type { DecideParts } from './decide.js'
@@ -116,7 +116,7 @@ export class MadeDecider {
 
   *#tokens(asked: TypedQuestion, { capacity, text }: DecideParts): Slices<number[]> {
     const { sections, reveal } = yield* this.#layout(asked)
-    return yield* text.encodedSections(sections, capacity, reveal)
+    return yield* encodedSections(text.tokenizer, sections, capacity, reveal)
   }
 
   #answer({ type, options }: DecideQuestion, asked: readonly MadeQuestion[]): Decision {

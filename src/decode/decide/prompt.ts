@@ -1,7 +1,7 @@
 /** A state and questions about it as tokens. */
 import type { DecideCall, DecideQuestion } from '../../engine.js'
 import type { Slices } from '../../platform/slices.js'
-import type { ChatText } from '../chat-text.js'
+import { type ChatText, encodedSections } from '../chat-text.js'
 import { partsAround, type TextAround } from './parts.js'
 import { INSTRUCTIONS, ordersOf, QUESTION, questionText, stateBlock, stateText } from './questions.js'
 import { OptionTrie } from './trie.js'
@@ -44,8 +44,9 @@ export class DecidePrompt {
     const asked = call.questions.map((question) => questionText(question, [...question.options.keys()]))
     const parts = partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, asked)
     const { before, section, reveal } = parts
-    const earlier = yield* text.encodedSections(before, capacity, reveal)
-    const last = yield* text.encodedSections([section], capacity - earlier.length, reveal, before.length)
+    const earlier = yield* encodedSections(text.tokenizer, before, capacity, reveal)
+    const room = capacity - earlier.length
+    const last = yield* encodedSections(text.tokenizer, [section], room, reveal, () => before.length)
     return new DecidePrompt(text, parts, earlier, last)
   }
 

@@ -3,7 +3,6 @@
 import type { Slices } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
 import { CountedAutomaton } from './counted.js'
-import { ANY_TEXT } from './sets.js'
 import { isSparse, type Sparse, wholeInSlices } from './stretches.js'
 import type { TextAutomaton } from './types.js'
 
@@ -24,9 +23,4 @@ export function* withLengthInSlices(base: TextAutomaton, min: number, max: numbe
 
 function withUpTo(base: Sparse, max: number, fuel: Fuel): TextAutomaton {
   return max >= base.longest ? base : CountedAutomaton.of(base, 0, max, fuel)
-}
-
-/** Every text of `min` to `max` code points. */
-export function lengthBetween(min: number, max: number): TextAutomaton {
-  return withLength(ANY_TEXT, min, max)
 }

@@ -11,7 +11,8 @@ import { SparseAutomaton } from './sparse.js'
 import type { Sparse, Stretches } from './stretches.js'
 import { MOST_TEXT, stretchesOf } from './stretches-of.js'
 import { DEAD, type TextAutomaton, TextError } from './types.js'
-import { acceptsText, shortestText } from './words.js'
+import { shortestText } from './walk.test-helper.js'
+import { acceptsText } from './words.js'
 
 /** Few letters each, so that texts repeat themselves: letters, marks, blanks, signs, and what goes together. */
 const ALPHABETS = [

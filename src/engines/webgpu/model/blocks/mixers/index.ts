@@ -5,8 +5,6 @@ import { convolution } from './convolution.js'
 import { delta } from './delta.js'
 import type { Mixer } from './mixer.js'
 
-export type { Widths } from './mixer.js'
-
 const MIXERS: { readonly [Kind in LayerPlan['kind']]: Mixer<Extract<LayerPlan, { kind: Kind }>> } = {
   attention,
   convolution,
