@@ -1,6 +1,7 @@
 /**
- * `npm run check:docs`: builds the documentation site and looks at each of its pages with axe, light, dark and on a phone;
- * nothing may be wider than the screen. The playground in it must answer, framed and by itself, from a host that sends no
+ * `npm run check:docs`: builds the documentation site and looks at each of its pages with axe, light and dark, on a phone
+ * and on two wider screens; nothing may be wider than the screen. Pictures of one page of each kind, for people to look
+ * at, are in test-output/docs. The playground in it must answer, framed and by itself, from a host that sends no
  * headers. `npm run docs` once before it, which installs VitePress. `-- guides/` looks at those pages alone whose path
  * has that.
  */
@@ -18,6 +19,15 @@ const docs = fileURLToPath(new URL('../docs', import.meta.url))
 await promisify(execFile)('npm', ['run', 'build'], { cwd: docs })
 const files = await filesIn(`${docs}/.vitepress/dist`)
 const words = process.argv.slice(2)
+/** One of each kind of page. */
+const PICTURED = new Set([
+  '/index.html',
+  '/start/node.html',
+  '/guides/models.html',
+  '/guides/playground.html',
+  '/masks.html',
+])
+const pictures = fileURLToPath(new URL('../test-output/docs', import.meta.url))
 const pages = Object.keys(files)
   .filter((path) => path.endsWith('.html') && path !== '/404.html' && !path.startsWith('/playground/'))
   .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
@@ -25,9 +35,10 @@ const server = await serveFiles(files)
 const browser = await launchChromium({ webgpu: false })
 let faults = 0
 for (const [look, width] of [
-  ['light', 1360],
-  ['dark', 1360],
+  ['light', 1280],
+  ['dark', 1024],
   ['light', 360],
+  ['dark', 360],
 ] as const) {
   const context = await browser.newContext({
     viewport: { width, height: 800 },
@@ -41,6 +52,9 @@ for (const [look, width] of [
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     const found = [...(await barriers(page)), ...(wide > 0 ? [`${wide} px wider than the screen`] : [])]
     faults += found.length
+    if (PICTURED.has(path)) {
+      await page.screenshot({ path: `${pictures}/${look}-${width}${path.replaceAll('/', '-')}.png`, fullPage: true })
+    }
     for (const each of found) console.log(`NO   ${path}, ${look}, ${width} px: ${each}`)
   }
   await context.close()

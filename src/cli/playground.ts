@@ -22,6 +22,7 @@ export interface PlaygroundOptions {
 const FOLDER = new URL('./playground/', import.meta.url)
 const TYPES: readonly (readonly [name: string, type: string])[] = [
   ['index.html', 'text/html; charset=utf-8'],
+  ['docs.html', 'text/html; charset=utf-8'],
   ['first-paint.js', 'text/javascript; charset=utf-8'],
   ['app.js', 'text/javascript; charset=utf-8'],
   ['style.css', 'text/css; charset=utf-8'],

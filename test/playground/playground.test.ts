@@ -567,10 +567,10 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     'has every tab without a barrier, light, dark and on the smallest phone, with nothing cut',
     async () => {
       for (const [theme, width] of [
-        ['dark', 1360],
+        ['dark', 1024],
         ['dark', 360],
         ['light', 360],
-        ['light', 1360],
+        ['light', 1280],
       ] as const) {
         await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
         const dark = page.getByRole('button', { name: 'Dark theme' })

@@ -9,7 +9,7 @@ import { PROGRAM } from '../support/cli.js'
 import { withOllama } from '../support/ollama-machine.js'
 import { printed, type Running, start } from '../support/spawn.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers } from './audit.js'
+import { barriers, cutIn } from './audit.js'
 import { slowHub } from './hub.js'
 
 const KEY = 'a-key-for-tests'
@@ -188,6 +188,25 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     expect(await page.locator('#what').textContent()).toMatch(/nothing you write goes anywhere else\.$/)
     await page.screenshot({ path: 'test-output/playground/served.png' })
     expect(await barriers(page)).toEqual([])
+    // What it is and how it is installed is told by this server, too.
+    const links = page.locator('#links a')
+    expect(await links.allTextContents()).toEqual(expect.arrayContaining(['Docs', 'Install']))
+    const addresses = await links.evaluateAll((all) => all.map((each) => (each as HTMLAnchorElement).href))
+    for (const address of addresses.filter((each) => each.startsWith(origin))) {
+      await page.goto(address)
+      const { hash } = new URL(address)
+      if (hash !== '') expect(await page.locator(`section${hash} h1`).textContent()).toBe('Node')
+    }
+    const inPage = page.locator('a[href^="#"]')
+    const lost = await inPage.evaluateAll((all) =>
+      all.map((each) => each.getAttribute('href')!).filter((href) => document.querySelector(href) === null),
+    )
+    expect([await inPage.count().then((count) => count > 20), lost]).toEqual([true, []])
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize({ width: 360, height: 800 })
+    await page.reload()
+    await page.screenshot({ path: 'test-output/playground/served-docs.png' })
+    expect([await barriers(page), await cutIn(page)]).toEqual([[], []])
   })
 
   test('recommends models with size and fit, and downloads one by one press, with progress', async () => {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { type BuildOptions as BundleOptions, build as bundle } from 'esbuild'
+import { DOCS_PAGE, docsPage, INSTALL_PART } from './docs-page.js'
 import { HUGGING_FACE, policyFor } from './headers.js'
 
 const here = fileURLToPath(new URL('..', import.meta.url))
@@ -23,7 +24,7 @@ export interface BuildOptions {
   readonly hub?: string
   /** The address that the page will have, which those who unfold links to it want in full. @default none is named */
   readonly site?: string
-  /** Where the page says that more is, as it is linked. @default what package.json says */
+  /** Where the page says that more is, as it is linked. @default what package.json says, else a page beside it */
   readonly links?: Links
 }
 
@@ -98,11 +99,14 @@ async function writePage(out: string, { place, policy, hub, site, links }: PageP
     place === 'page'
       ? ['in this page, on this device', 'leaves it']
       : ['on the machine that serves this page', 'goes anywhere else']
+  const known = links ?? (await knownLinks())
+  if (links === undefined || links.docs === DOCS_PAGE)
+    await writeFile(join(out, DOCS_PAGE), await docsPage(pathToFileURL(root)))
   const html = source
     .replace('__PLACE__', place)
     .replace('__WHERE__', where)
     .replace('__LEAVES__', leaves)
-    .replace('__LINKS__', linksOf(links ?? (await knownLinks())))
+    .replace('__LINKS__', linksOf(known))
     .replaceAll('__SITE__', attribute(site))
   const meta = / *<meta http-equiv="content-security-policy".*\n/
   // A server of one's own is sent to nobody.
@@ -138,15 +142,16 @@ async function writePage(out: string, { place, policy, hub, site, links }: PageP
   })
 }
 
-/** Once they are filled in there. */
-async function knownLinks(): Promise<Links> {
+/** What package.json names; until it names a site, the page has its documentation beside it. */
+export async function knownLinks(): Promise<Links> {
   const { homepage, repository } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     homepage?: string
     repository?: { url: string } | string
   }
   const address = typeof repository === 'string' ? repository : repository?.url
   return {
-    ...(homepage !== undefined && { docs: homepage, install: new URL('start/node.html', homepage).href }),
+    docs: homepage ?? DOCS_PAGE,
+    install: homepage === undefined ? INSTALL_PART : new URL('start/node.html', homepage).href,
     ...(address !== undefined && { source: address.replace(/^git\+|\.git$/g, '') }),
   }
 }

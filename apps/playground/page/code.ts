@@ -88,7 +88,7 @@ export function pythonClient(model: string, { project, origin, served }: Place, 
   const named = project === '' ? '' : `, project=${JSON.stringify(project)}`
   return [
     '# pip install openai',
-    ...(served ? [] : [`# A page answers itself alone. The same /v1: ${COMMAND} serve --model ${model}`]),
+    ...(served ? [] : [`# Only the page itself reaches its model. The same /v1: ${COMMAND} serve --model ${model}`]),
     ...imports,
     'from openai import OpenAI',
     '',
@@ -114,7 +114,7 @@ export function curl(path: string, body: { readonly model: string }, { project, 
     ...(served
       ? ["# With a key, where the server asks for one: -H 'authorization: Bearer ...'"]
       : [
-          '# A service worker answers pages alone. The same /v1 for the terminal:',
+          '# A service worker answers only its own pages. The same /v1 for the terminal:',
           `#   ${COMMAND} serve --model ${body.model}`,
         ]),
     `curl ${base}${path} \\`,

@@ -33,7 +33,8 @@ function table(results: readonly UsageResult[]): HTMLElement {
     el(
       'tr',
       {},
-      el('th', { scope: 'row' }, project_id ?? 'none'),
+      // On a phone it is cut into lines between its team and its project, not within a word.
+      el('th', { scope: 'row' }, ...(project_id ?? 'none').split(/(?<=\/)/).flatMap((part) => [part, el('wbr', {})])),
       el('td', {}, model === null ? '' : nameOf(model)),
       ...[num_model_requests, input_tokens, output_tokens].map((count) => el('td', { class: 'number' }, whole(count))),
     ),
