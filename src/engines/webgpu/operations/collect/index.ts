@@ -2,7 +2,7 @@ import type { Activations, Routing } from '../../contract/tensors.js'
 import { atLeast, type BatchShape, defineOperation } from '../define.js'
 import { collectKernel } from './kernel.js'
 
-interface CollectOptions {
+export interface CollectOptions {
   /** As in `RouteOptions`. */
   readonly rows?: number
   /** What all rows go through, which is weighed and added too. */

@@ -3,7 +3,7 @@ import type { Activations } from '../../contract/tensors.js'
 import { atLeast, type BatchShape, bothHave, defineOperation } from '../define.js'
 import { gateRows } from './kernel.js'
 
-interface GateOptions {
+export interface GateOptions {
   /** @default all rows of the pass */
   readonly rows?: number
   readonly gate: Gate

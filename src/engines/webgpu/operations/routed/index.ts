@@ -10,7 +10,7 @@ import { routedKernel } from './kernel.js'
 export const ROUTED_GROUPS = 4
 
 /** Products with the experts that rows go to, whose matrices lie one below the other. */
-interface RoutedOptions {
+export interface RoutedOptions {
   /** As in `RouteOptions`. */
   readonly rows?: number
   /** `rows`: x has the rows themselves; `places`: a row for each place, as `out` has. */
