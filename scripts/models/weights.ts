@@ -1,4 +1,5 @@
-import type { Case, Weights } from './family.js'
+import type { Case, TensorSpec, Weights } from './family.js'
+import type { Vector } from './float64.js'
 import { Random } from './random.js'
 
 const known = new WeakMap<Case['tensors'], Map<string, Weights>>()
@@ -12,20 +13,26 @@ export function weightsOf(of: Pick<Case, 'name' | 'tensors'>): Weights {
   return weights
 }
 
+/** Each tensor when it is first asked for: who only looks at shapes waits for none. */
 function made({ name: model, tensors }: Pick<Case, 'name' | 'tensors'>): Weights {
-  const values = new Map<string, Float64Array<ArrayBuffer>>()
-  for (const { name, shape, mean = 0, deviation } of tensors) {
-    const random = new Random(`${model} ${name}`)
-    const made = new Float64Array(shape.reduce((a, b) => a * b))
-    // Millions of them: neither a call for each that makes an iterator's result, nor powers and logarithms for each.
-    for (let i = 0; i < made.length; i++) made[i] = rounded(mean + deviation * random.normal())
-    values.set(name, made)
-  }
+  const specs = new Map(tensors.map((spec) => [spec.name, spec]))
+  const values = new Map<string, Vector>()
   return (name) => {
-    const found = values.get(name)
-    if (!found) throw new Error(`${model} has no tensor ${name}.`)
+    let found = values.get(name)
+    if (found) return found
+    const spec = specs.get(name)
+    if (!spec) throw new Error(`${model} has no tensor ${name}.`)
+    found = numbersOf(spec, new Random(`${model} ${name}`))
+    values.set(name, found)
     return found
   }
+}
+
+function numbersOf({ shape, mean = 0, deviation }: TensorSpec, random: Random): Vector {
+  const numbers = new Float64Array(shape.reduce((a, b) => a * b))
+  // Millions of them: neither a call for each that makes an iterator's result, nor powers and logarithms for each.
+  for (let i = 0; i < numbers.length; i++) numbers[i] = rounded(mean + deviation * random.normal())
+  return numbers
 }
 
 const number = new Float64Array(1)

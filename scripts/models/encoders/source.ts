@@ -29,21 +29,21 @@ export function encoderSource(
   rename: (name: string) => string = (name) => name,
 ): WeightSource {
   const weights = encoderWeights(of)
-  const stored = new Map<string, RawTensor>()
-  for (const { name: plain, shape } of tensorsOf(of)) {
-    const values = weights(plain)
-    const data = dtype === 'f32' ? Float32Array.from(values) : Uint16Array.from(values, floatToHalf)
-    const name = rename(plain)
-    stored.set(name, { name, shape, dtype, data: new Uint8Array(data.buffer) })
+  const specs = new Map(tensorsOf(of).map((spec) => [rename(spec.name), spec]))
+  const describe = (name: string) => ({ name, shape: specs.get(name)!.shape, dtype })
+  const read = async (name: string): Promise<RawTensor> => {
+    const values = weights(specs.get(name)!.name)
+    const data = dtype === 'f32' ? new Float32Array(values) : Uint16Array.from(values, floatToHalf)
+    return { ...describe(name), data: new Uint8Array(data.buffer) }
   }
   return {
     naming: 'huggingface',
     chatConfig: of.config,
     sentence: sentenceOf(of),
-    names: [...stored.keys()],
-    has: (name) => stored.has(name),
-    describe: (name) => stored.get(name)!,
-    read: async (name) => stored.get(name)!,
+    names: [...specs.keys()],
+    has: (name) => specs.has(name),
+    describe,
+    read,
     digest: of.name,
   }
 }

@@ -1,5 +1,5 @@
 /** The cases of `scripts/models` as models that the core runs. */
-import type { Case, Weights } from '../../../../scripts/models/family.js'
+import type { Case, TensorSpec, Weights } from '../../../../scripts/models/family.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import { GREEDY as LIKELIEST } from '../../../decode/answer/sampling.js'
 import { floatToHalf } from '../../../platform/half.js'
@@ -8,34 +8,35 @@ import type { Core } from '../core.js'
 
 export const GREEDY = { ...LIKELIEST, topLogprobs: 20 }
 
-const known = new WeakMap<Weights, Map<string, ReadonlyMap<string, RawTensor>>>()
+type Stored = 'f32' | 'f16'
 
-function storedOf(of: Case, dtype: 'f32' | 'f16'): ReadonlyMap<string, RawTensor> {
-  const weights = weightsOf(of)
-  const byType = known.get(weights) ?? new Map<string, ReadonlyMap<string, RawTensor>>()
-  known.set(weights, byType)
-  const found = byType.get(dtype)
+const known = new WeakMap<Weights, Map<string, RawTensor>>()
+
+/** Its numbers as files have them, once for all who read them. */
+function storedOf(weights: Weights, { name, shape }: TensorSpec, dtype: Stored): RawTensor {
+  const byName = known.get(weights) ?? new Map<string, RawTensor>()
+  known.set(weights, byName)
+  const key = `${dtype} ${name}`
+  const found = byName.get(key)
   if (found) return found
-  const stored = new Map<string, RawTensor>()
-  for (const { name, shape } of of.tensors) {
-    const values = weights(name)
-    const data = dtype === 'f32' ? new Float32Array(values) : Uint16Array.from(values, floatToHalf)
-    stored.set(name, { name, shape, dtype, data: new Uint8Array(data.buffer) })
-  }
-  byType.set(dtype, stored)
+  const values = weights(name)
+  const data = dtype === 'f32' ? new Float32Array(values) : Uint16Array.from(values, floatToHalf)
+  const stored = { name, shape, dtype, data: new Uint8Array(data.buffer) }
+  byName.set(key, stored)
   return stored
 }
 
 /** The case as a repository of transformers has it. */
-export function sourceOf(of: Case, dtype: 'f32' | 'f16'): WeightSource {
-  const stored = storedOf(of, dtype)
+export function sourceOf(of: Case, dtype: Stored): WeightSource {
+  const weights = weightsOf(of)
+  const specs = new Map(of.tensors.map((spec) => [spec.name, spec]))
   return {
     naming: 'huggingface',
     chatConfig: of.config,
-    names: [...stored.keys()],
-    has: (name) => stored.has(name),
-    describe: (name) => stored.get(name)!,
-    read: async (name) => stored.get(name)!,
+    names: [...specs.keys()],
+    has: (name) => specs.has(name),
+    describe: (name) => ({ name, shape: specs.get(name)!.shape, dtype }),
+    read: async (name) => storedOf(weights, specs.get(name)!, dtype),
     digest: of.name,
   }
 }
