@@ -1,6 +1,7 @@
 /**
- * `npm run check:nightly [-- --peers FOLDER] [--from NAME] [--only NAME...]`: the tests, then every check that reaches
- * further, in the order in which a fault is told soonest, each to its end; then a table. Exit code 1 if one failed.
+ * `npm run check:nightly [-- --peers FOLDER] [--from NAME] [--only NAME...]`: the tests, with every case on every device
+ * (`LOCAL_V1_FULL`, test/support/full.ts) and what lasts long in browsers, then every check that reaches further, in the
+ * order in which a fault is told soonest, each to its end; then a table. Exit code 1 if one failed.
  * `--peers FOLDER` has node-llama-cpp in its `node_modules`; what needs it is left out without it, and named.
  */
 import { spawn } from 'node:child_process'
@@ -60,7 +61,8 @@ console.log(`${rows.length - failed.length} of ${rows.length} passed or left out
 process.exitCode = failed.length > 0 ? 1 : 0
 
 function ended(name: string, args: readonly string[]): Promise<number | string> {
-  const child = spawn('npm', ['run', '--silent', name, ...args], { stdio: 'inherit' })
+  const env = { ...process.env, LOCAL_V1_FULL: '1', CHECK_BROWSER: '1' }
+  const child = spawn('npm', ['run', '--silent', name, ...args], { stdio: 'inherit', env })
   return new Promise((done) => {
     child.on('error', ({ message }) => done(message))
     child.on('exit', (code, signal) => done(code ?? signal ?? 'no exit code'))

@@ -17,6 +17,9 @@ const DYING_MS = 3000
 
 type Env = Readonly<Record<string, string>>
 
+/** A GPU compiles in a moment what one in software takes seconds for: see test/support/full.ts. */
+const ALL_CASES: Env = { LOCAL_V1_FULL: '1' }
+
 async function main(args: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args,
@@ -52,7 +55,7 @@ async function main(args: string[]): Promise<void> {
     const { fault, cut } =
       seconds * 1000 < 2 * DYING_MS
         ? { fault: NO_TIME, cut: true }
-        : await carryOut(part, seconds, { ...driver!.env, ...part.env }, log, take)
+        : await carryOut(part, seconds, { ...driver!.env, ...part.env, ...(!quick && ALL_CASES) }, log, take)
     if (cut) results.leave(part.name, fault!)
     results.end(part.name, cut ? undefined : fault)
     process.stdout.write(`${((Date.now() - start) / 1000).toFixed(1)} s${fault ? `: ${fault}` : ''}\n`)

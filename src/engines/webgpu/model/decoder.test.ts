@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FULL } from '../../../../test/support/full.js'
 import { DecodeLoop } from '../../../decode/decode-loop.js'
 import { call, collect, smallText } from '../../../decode/testing/call.test-helper.js'
 import type { Part } from '../../../engine.js'
@@ -19,8 +20,9 @@ const CASES: { name: string; preset: Preset; format: Format }[] = [
     .map(([quantisation, format]) => ({ name: `Llama 3.2 ${quantisation}`, preset: PRESETS[1]!, format })),
 ]
 
-describe.each(DEVICES)('decoders on $name', ({ open, roundsActivations, cases: which }) => {
-  const cases = which === 'few' ? CASES.filter(({ name }) => /Llama 3.2 q(4f16|0f32)|Qwen3/.test(name)) : CASES
+describe.each(DEVICES)('decoders on $name', ({ name, open, roundsActivations, cases: which }) => {
+  const few = which === 'few' || (!FULL && name.startsWith('webgpu'))
+  const cases = few ? CASES.filter(({ name }) => /Llama 3.2 q(4f16|0f32)|Qwen3/.test(name)) : CASES
   let device: Device
   beforeAll(async () => {
     device = await open()
@@ -29,18 +31,14 @@ describe.each(DEVICES)('decoders on $name', ({ open, roundsActivations, cases: w
 
   it.each(cases)('$name: log probabilities and greedy tokens are those of plain loops', async ({ preset, format }) => {
     const { source, values } = randomModel(preset, format, 7)
-    const reference = new ReferenceDecoder(preset, values)
-    const lossy = [1, 2, 3, 4].map(
-      (seed) => new ReferenceDecoder(preset, values, lossesOf(format, roundsActivations, new Chance(seed))),
-    )
+    const judge = judgeOf(preset, format, roundsActivations, values)
     const core = await loadCore(device, source, { maxChunk: 24, contextLength: 96 })
     const chance = new Chance(3)
     const tokens = Array.from({ length: 45 }, () => chance.below(core.vocabSize))
     const sequence = core.open()
     let next = await prefill(core, sequence, tokens)
     for (let i = 0; i < 4; i++) {
-      const logprobs = logSoftmax(reference.logits(tokens).at(-1)!)
-      const bound = 2 * Math.max(...lossy.map((other) => gap(logprobs, logSoftmax(other.logits(tokens).at(-1)!))))
+      const { logprobs, bound } = judge(tokens)
       for (const { token, logprob } of next.top!) {
         expect(Math.abs(logprob - logprobs[token]!)).toBeLessThan(bound)
       }
@@ -77,6 +75,32 @@ describe.each(DEVICES)('decoders on $name', ({ open, roundsActivations, cases: w
     await core.close()
   })
 })
+
+interface Judged {
+  readonly logprobs: Float64Array
+  readonly bound: number
+}
+
+const judged = new Map<string, Judged>()
+
+/** What comes after a text, and by how much a device may be off: once for all devices that lose the same. */
+function judgeOf(preset: Preset, format: Format, rounds: boolean, values: ReadonlyMap<string, Float64Array>) {
+  const after = (tokens: readonly number[], losses?: Losses) =>
+    logSoftmax(new ReferenceDecoder(preset, values, losses).logits(tokens).at(-1)!)
+  return (tokens: readonly number[]): Judged => {
+    const key = JSON.stringify([preset.name, format, rounds, tokens])
+    let found = judged.get(key)
+    if (!found) {
+      const logprobs = after(tokens)
+      const gaps = [1, 2, 3, 4].map((seed) =>
+        gap(logprobs, after(tokens, lossesOf(format, rounds, new Chance(seed + 4 * tokens.length)))),
+      )
+      found = { logprobs, bound: 2 * Math.max(...gaps) }
+      judged.set(key, found)
+    }
+    return found
+  }
+}
 
 /** As the service tells them; the first has none before it. */
 async function scored(core: Core, prompt: readonly number[]) {

@@ -92,7 +92,9 @@ export class ReferenceDecoder {
     const scores: number[] = []
     for (let p = first; p <= position; p++) {
       const key = rows[p]!.subarray((this.#heads + keyHead) * d, (this.#heads + keyHead + 1) * d)
-      scores.push(query.reduce((sum, value, i) => sum + value * key[i]!, 0) / Math.sqrt(d))
+      let product = 0
+      for (let i = 0; i < d; i++) product += query[i]! * key[i]!
+      scores.push(product / Math.sqrt(d))
     }
     const most = Math.max(...scores)
     const weights = scores.map((score) => Math.exp(score - most))
@@ -179,12 +181,13 @@ export class ReferenceDecoder {
 }
 
 function multiply(matrix: Float64Array, x: Float64Array, bias?: Float64Array): Float64Array {
-  const rows = matrix.length / x.length
-  return Float64Array.from({ length: rows }, (_, r) => {
+  const out = new Float64Array(matrix.length / x.length)
+  for (let r = 0; r < out.length; r++) {
     let sum = bias?.[r] ?? 0
     for (let k = 0; k < x.length; k++) sum += matrix[r * x.length + k]! * x[k]!
-    return sum
-  })
+    out[r] = sum
+  }
+  return out
 }
 
 function norm(x: Float64Array, gain: Float64Array, epsilon: number): Float64Array {

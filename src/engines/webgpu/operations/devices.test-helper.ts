@@ -1,4 +1,5 @@
 /** Every device that the compute tests run on. */
+import { FULL } from '../../../../test/support/full.js'
 import { softwareGpu } from '../../../../test/support/swiftshader.js'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
@@ -62,6 +63,6 @@ export const KERNEL_DEVICES: readonly DeviceCase[] = [
     name: 'webgpu, cut for hardware in other ways',
     open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false, cuts: OTHER_CUTS }),
     roundsActivations: false,
-    cases: 'all',
+    cases: FULL ? 'all' : 'few',
   },
 ]

@@ -28,7 +28,9 @@ export class Chance {
   }
 
   floats(length: number, scale = 1): Float32Array {
-    return Float32Array.from({ length }, () => this.normal() * scale)
+    const values = new Float32Array(length)
+    for (let i = 0; i < length; i++) values[i] = this.normal() * scale
+    return values
   }
 }
 
@@ -46,7 +48,8 @@ export interface Known {
 export function knownMatrix(chance: Chance, format: Format, rows: number, columns: number, scale = 1): Known {
   if (isBlockType(format)) return inBlocks(chance, format, rows, columns, scale)
   if (format === 'q4f16' || format === 'q4f32') return quantised(chance, format, rows, columns, scale)
-  const values = Float64Array.from({ length: rows * columns }, () => chance.normal() * scale)
+  const values = new Float64Array(rows * columns)
+  for (let i = 0; i < values.length; i++) values[i] = chance.normal() * scale
   const size = format === 'f32' ? 4 : 2
   const data = new Uint8Array(values.length * size)
   const view = new DataView(data.buffer)
@@ -60,7 +63,8 @@ export function knownMatrix(chance: Chance, format: Format, rows: number, column
 function inBlocks(chance: Chance, type: BlockType, rows: number, columns: number, scale: number): Known {
   const block = BLOCK_TYPES[type]
   const { bytes, halves } = block
-  const data = Uint8Array.from({ length: rows * blockBytes(type, columns) }, () => chance.below(256))
+  const data = new Uint8Array(rows * blockBytes(type, columns))
+  for (let i = 0; i < data.length; i++) data[i] = chance.below(256)
   const view = new DataView(data.buffer)
   for (let at = 0; at < data.length; at += bytes) {
     for (const half of halves) view.setUint16(at + half, floatToHalf((chance.next() - 0.3) / 64), true)
@@ -79,6 +83,8 @@ function inBlocks(chance: Chance, type: BlockType, rows: number, columns: number
   return { data: { format: type, rows, columns, data }, values: Float64Array.from(blockValues(type, data)) }
 }
 
+const word = new DataView(new ArrayBuffer(4))
+
 /** Writes a value and returns what was kept of it. */
 function store(view: DataView, i: number, value: number, format: 'f32' | 'f16' | 'bf16'): number {
   if (format === 'f16') {
@@ -90,7 +96,6 @@ function store(view: DataView, i: number, value: number, format: 'f32' | 'f16' |
     view.setFloat32(i * 4, value, true)
     return Math.fround(value)
   }
-  const word = new DataView(new ArrayBuffer(4))
   word.setFloat32(0, value)
   view.setUint16(i * 2, word.getUint16(0), true)
   word.setUint16(2, 0)
