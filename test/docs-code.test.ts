@@ -81,7 +81,7 @@ describe('the documentation', () => {
   })
 
   it.each(held('node').map((block) => [`${block.page}:${block.line}`, block] as const))('%s runs', async (_, block) => {
-    const { stdout } = await run('npx', ['tsx', fileOf(block)], {
+    const { stdout } = await run(process.execPath, ['--import', 'tsx', fileOf(block)], {
       cwd: root,
       env: { ...process.env, NO_COLOR: '1', HF_HUB_CACHE: hub },
       timeout: 60_000,

@@ -93,7 +93,7 @@ describe('README', () => {
     it.each(of('ts node').map((block) => [block.line, block] as const))('line %i runs in Node', async (_, block) => {
       const file = await asFile({ ...block, code: block.code.replaceAll('http://127.0.0.1:8080', url) })
       const env = { ...process.env, README_TEST: '1', NO_COLOR: '1' }
-      const { stdout } = await run('npx', ['tsx', file], { cwd: root, env, timeout: 60_000 })
+      const { stdout } = await run(process.execPath, ['--import', 'tsx', file], { cwd: root, env, timeout: 60_000 })
       const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
       if (promised.length > 0) expect(stdout.trim()).toBe(promised.join('\n'))
     })
