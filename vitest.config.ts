@@ -28,8 +28,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // Two cores, and GPU tests that want them both: more files at once only make each other slow.
-    maxWorkers: 2,
+    // Two cores, and one file more: those that wait, for programs, timers and pages, leave their core to others.
+    maxWorkers: 3,
     reporters: ['default', './scripts/summary-reporter.ts'],
     projects: [
       {

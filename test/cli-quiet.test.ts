@@ -67,7 +67,8 @@ describe('where no driver can be found', () => {
     expect(stdout).toMatch(/^ok {2}device {4}cpu .*there is no WebGPU adapter/m)
   })
 
-  it.each(Object.entries(COMMANDS))('%s shows its own words alone', async (name, args) => {
+  // Beside each other: much of each is waiting for what it has started itself.
+  it.concurrent.each(Object.entries(COMMANDS))('%s shows its own words alone', async (name, args) => {
     const { stdout, stderr } = await ran(...name.split(' '), ...args)
     expect(stderr).not.toMatch(NATIVE)
     if (name !== 'doctor') expect(stdout).not.toMatch(NATIVE)
@@ -75,7 +76,7 @@ describe('where no driver can be found', () => {
     if (name === 'models remove') expect(stderr).toMatch(/^error: /m)
   })
 
-  it.each([
+  it.concurrent.each([
     ['before', ['--verbose', 'chat', '--max-tokens', '2', 'Hi']],
     ['after', ['chat', '--verbose', '--max-tokens', '2', 'Hi']],
   ])('shows it where it is asked to (--verbose %s the command)', async (_, args) => {
