@@ -57,6 +57,9 @@ const PATTERNS: readonly (readonly [pattern: string, text: string])[] = [
   ['[a]', 'a'],
   ['a?b+c*d{2}e{1,}f{,2}g{1,3}', 'abbddefg'],
   ['a??b+?c*?d{2,3}?', 'abcdd'],
+  ['[a-z]++\\d*+x?', 'abc12x'],
+  ['"(?>[^"\\\\]++|\\\\.)*+"', '"a \\" b"'],
+  ['(?>a|ab)c', 'ac'],
   ['(?:ab){2}', 'abab'],
   ['((a|b)(c|d))+', 'acbd'],
   // `pattern` of fields, as Pydantic's have it: searched for, in Rust's words or Python's.

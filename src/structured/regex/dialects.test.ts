@@ -177,9 +177,10 @@ describe('regular expressions as Python and Rust write them', () => {
   it.each([
     ['(?P<a>x)(?P=a)', '(?P=a)'],
     ['(?P>a)', '(?P>'],
-    ['(?>a+)b', '(?>...)'],
-    ['a++b', 'possessive'],
-    ['a{2,3}+', 'possessive'],
+    ['(?>a+?)b', 'lazy'],
+    ['(?:a|ab)*+b', 'more than one length'],
+    ['(?>a*)*+b', 'may be empty'],
+    ['a{0,9999}+', 'too many ways'],
     ['(?(1)a|b)', 'conditional'],
     ['(?L)a', 'flag L'],
     ['a(?i)b', '(?i)'],
@@ -202,6 +203,36 @@ describe('regular expressions as Python and Rust write them', () => {
         expect([letter, other, ours]).toEqual([letter, other, platform.test(String.fromCodePoint(other))])
       }
     }
+  })
+})
+
+describe('atomic groups and possessive quantifiers', () => {
+  // ECMAScript's own way to say them: a lookahead is never tried another way.
+  it.each([
+    ['a*+b', '(?=(a*))\\1b'],
+    ['a*+a', '(?=(a*))\\1a'],
+    ['[ab]++b?', '(?=([ab]+))\\1b?'],
+    ['a?+ab?', '(?=(a?))\\1ab?'],
+    ['a{1,3}+[ab]', '(?=(a{1,3}))\\1[ab]'],
+    ['(?:ab)*+a?b', '(?=((?:ab)*))\\1a?b'],
+    ['(?>a|ab)b?', '(?=(a|ab))\\1b?'],
+    ['(?>ab|a|)b?', '(?=(ab|a|))\\1b?'],
+    ['(?>a*b?)b', '(?=(a*b?))\\1b'],
+    ['(?>a*ab)', '(?=(a*ab))\\1'],
+    ['(?>(?:a|ab)(?:b|bb|))b?', '(?=((?:a|ab)(?:b|bb|)))\\1b?'],
+    ['(?>a{0,2}(?:ab|b))a', '(?=(a{0,2}(?:ab|b)))\\1a'],
+    ['(?:(?>a|ab)b)+', '(?:(?=(a|ab))\\1b)+'],
+    ['(?>(?>a|aa)b*+)b?', '(?=((?=(a|aa))\\2(?=(b*))\\3))\\1b?'],
+    ['(?:(?>a|ab)b)*+b?', '(?=((?:(?=(a|ab))\\2b)*))\\1b?'],
+    ['(?>a|bb?)*+b?', '(?=((?:(?=(a|bb?))\\2)*))\\1b?'],
+    ['(?>aa++|b)*+ab?', '(?=((?:(?=(a(?=(a+))\\3|b))\\2)*))\\1ab?'],
+    ['(?>[ab]a|[ab]|a)b', '(?=([ab]a|[ab]|a))\\1b'],
+  ])('%s matches what %s does', (source, plain) => {
+    const whole = new RegExp(`^(?:${plain})$`, 'u')
+    const texts = ['']
+    for (const text of texts) if (text.length < 6) texts.push(`${text}a`, `${text}b`)
+    const taken = texts.filter((each) => whole.test(each))
+    expect(texts.filter((each) => matches(source, each))).toEqual(taken)
   })
 })
 

@@ -87,12 +87,9 @@ class Translator {
   #quantifier(): boolean {
     const found = /^(?:[*+?]|\{\d+(?:,\d*)?\}|\{,\d+\})/.exec(this.#rest())?.[0]
     if (found === undefined) return false
-    if (this.#repeated && found === '+') {
-      throw new TextError('possessive quantifiers (a*+, a++, a?+) cannot be enforced exactly: leave out the last +')
-    }
-    const lazy = this.#repeated && found === '?'
+    const isMark = this.#repeated && (found === '?' || found === '+')
     this.#say(found.replace('{,', '{0,'), found.length)
-    this.#repeated = !lazy
+    this.#repeated = !isMark
     return true
   }
 
@@ -143,8 +140,11 @@ class Translator {
       this.#skipTo(')')
       return
     }
-    if (rest.startsWith('(?>'))
-      throw new TextError('the atomic group (?>...) cannot be enforced exactly: write (?:...)')
+    if (rest.startsWith('(?>')) {
+      this.#say('(?>', 3)
+      this.#groups.push({ flags: this.#group.flags, closes: 0, begun: false })
+      return
+    }
     if (rest.startsWith('(?(')) throw new TextError('the conditional group (?(...)...) is not supported')
     if (rest.startsWith('(?P')) {
       if (rest.startsWith('(?P='))

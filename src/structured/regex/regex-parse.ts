@@ -23,6 +23,7 @@ import {
 } from '../automata/charset.js'
 import { TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
+import { AS_WRITTEN, atomic } from './atomic.js'
 import { type ClassContents, difference, intersection, NO_TEXTS, nodeOf, union } from './class-contents.js'
 import { inEcmaScript } from './dialects.js'
 import { type Node, type NodeBuilder, Nodes } from './regex-syntax.js'
@@ -82,14 +83,21 @@ export function payForProperties(source: string, fuel: Fuel): void {
   }
 }
 
-/** Not every platform has them yet. */
-const withoutModifiers = (source: string): string =>
-  source.replace(/\\.|\(\?[is]*(?:-[is]+)?:/gs, (found) => (found.startsWith('\\') ? found : '(?:'))
+/** Without modifiers, which not every platform has yet, atomic groups and possessive quantifiers, which are of other dialects. */
+const asPlatformHas = (source: string, sets: boolean): string =>
+  source.replace(
+    /\\.|\[(?:\\.|[^\]\\])*\]|\(\?[is]*(?:-[is]+)?:|\(\?>|([*+?]|\{\d+(?:,\d*)?\})\+/gs,
+    (found, quantifier: string | undefined) => {
+      if (/^[\\[]/.test(found)) return found
+      if (quantifier !== undefined) return sets ? found : quantifier
+      return found === '(?>' && sets ? found : '(?:'
+    },
+  )
 
 /** Throws what the platform says against it. */
 function takes(source: string, flags: string): true {
   try {
-    new RegExp(withoutModifiers(source), flags)
+    new RegExp(asPlatformHas(source, flags.includes('v')), flags)
     return true
   } catch (error) {
     throw new TextError(error instanceof Error ? error.message : 'invalid regular expression')
@@ -99,7 +107,7 @@ function takes(source: string, flags: string): true {
 /** Whether the `u` flag takes it. Real schemas hold `\-` and `\_` too, which only the looser Annex B grammar takes. */
 function isStrict(source: string): boolean {
   try {
-    new RegExp(withoutModifiers(source), 'u')
+    new RegExp(asPlatformHas(source, false), 'u')
     return true
   } catch {
     return !takes(source, '')
@@ -109,7 +117,7 @@ function isStrict(source: string): boolean {
 class Parser {
   private readonly chars: readonly string[]
   private readonly lenient: boolean
-  private readonly nodes: NodeBuilder
+  private nodes: NodeBuilder
   private readonly fuel: Fuel
   private readonly plainDot: CharSet
   private dot: CharSet
@@ -177,7 +185,9 @@ class Parser {
   private quantified(node: Node): Node {
     const counts = this.quantifier()
     if (counts === undefined) return node
-    return this.nodes.repeat(node, counts[0], counts[1], this.take('?'))
+    const [min, max] = counts
+    if (!this.sets && this.take('+')) return atomic({ kind: 'repeat', body: node, min, max }, this.nodes)
+    return this.nodes.repeat(node, min, max, this.take('?'))
   }
 
   private quantifier(): [number, number] | undefined {
@@ -212,6 +222,7 @@ class Parser {
   private group(): Node {
     let node: Node
     if (this.take('?:')) node = this.alternatives()
+    else if (this.take('?>')) node = this.atomic()
     else if (this.take('?=')) node = this.look(false, false)
     else if (this.take('?!')) node = this.look(false, true)
     else if (this.take('?<=')) node = this.look(true, false)
@@ -223,6 +234,15 @@ class Parser {
     else node = this.alternatives()
     if (!this.take(')')) throw new TextError('unterminated group')
     return node
+  }
+
+  /** `(?>...)`, behind its head. */
+  private atomic(): Node {
+    const { nodes } = this
+    this.nodes = AS_WRITTEN
+    const node = this.alternatives()
+    this.nodes = nodes
+    return atomic(node, nodes)
   }
 
   /** `(?i-s:...)`, behind the question mark. */
