@@ -50,3 +50,23 @@ it('a file that was missing is found once it is there', async () => {
   await fs.writeFile(late, 'here')
   expect(new TextDecoder().decode(await sliceOfFile(fs, late, 0, 4))).toBe('here')
 })
+
+it('where a runtime reads into no shared memory, what was read lies elsewhere', async () => {
+  const path = join(folder, 'third')
+  await fs.writeFile(
+    path,
+    Uint8Array.from({ length: 100 }, (_, i) => i),
+  )
+  const into = new Uint8Array(new SharedArrayBuffer(20))
+  expect((await sliceOfFile(fs, path, 40, 60, into)).buffer).toBe(into.buffer)
+  const open = async (name: string) => {
+    const handle = await fs.open(name)
+    const read = async (bytes: Uint8Array, ...rest: [number, number, number]) => {
+      if (bytes.buffer instanceof SharedArrayBuffer) throw new TypeError('shared')
+      return handle.read(bytes, ...rest)
+    }
+    return { read, close: () => handle.close() }
+  }
+  const read = await sliceOfFile({ ...fs, open } as never, path, 40, 60, into)
+  expect([...read]).toEqual(Array.from({ length: 20 }, (_, i) => 40 + i))
+})

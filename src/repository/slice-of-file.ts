@@ -19,10 +19,21 @@ export async function sliceOfFile(
     throw error
   })
   try {
-    const { bytesRead } = await file.read(into, 0, to - from, from)
-    return into.subarray(0, bytesRead)
+    return await part(file, from, to, into)
   } finally {
     if (leave(path, open)) await file.close()
+  }
+}
+
+async function part(file: FileHandle, from: number, to: number, into: Uint8Array): Promise<Uint8Array> {
+  try {
+    const { bytesRead } = await file.read(into, 0, to - from, from)
+    return into.subarray(0, bytesRead)
+  } catch (error) {
+    // A runtime may read into no memory that threads share.
+    const shared = typeof SharedArrayBuffer !== 'undefined' && into.buffer instanceof SharedArrayBuffer
+    if (!shared || !(error instanceof TypeError)) throw error
+    return part(file, from, to, new Uint8Array(to - from))
   }
 }
 

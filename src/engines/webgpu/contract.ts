@@ -17,6 +17,7 @@ import type {
   MatrixData,
   MatrixShape,
   MatrixUse,
+  ReadingRoom,
   Routing,
   RoutingShape,
   Sampler,
@@ -74,6 +75,11 @@ export interface Device {
   matrix(data: MatrixData, use?: MatrixUse): Matrix
   /** As `matrix`, of rows that are not all at hand at once: bands of so many, one below the other. */
   growingMatrix(bands: readonly MatrixShape[], use?: MatrixUse): GrowingMatrix
+  /**
+   * Room for so many bytes within reach of its kernels: rows that are read into it need not be copied on their way into a
+   * matrix. Absent, or undefined: there is none.
+   */
+  stage?(bytes: number): ReadingRoom | undefined
   /** So many bytes will be asked for, piece by piece. Absent where it makes no difference. */
   reserve?(bytes: number): void
   /** Bytes that such a matrix would take. */

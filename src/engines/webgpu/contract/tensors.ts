@@ -14,6 +14,11 @@ interface Resource {
   destroy(): void
 }
 
+export interface ReadingRoom extends Resource {
+  /** Nobody may write into it any more once it is destroyed. */
+  readonly room: Uint8Array
+}
+
 /** W of y = W x: `rows` outputs, `columns` inputs. */
 export interface Matrix extends Resource {
   readonly rows: number

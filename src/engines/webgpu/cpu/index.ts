@@ -26,7 +26,7 @@ import { CpuRouting } from './routing.js'
 import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
-import { CpuActivations, CpuCache, CpuStates, CpuVector } from './tensors.js'
+import { CpuActivations, CpuCache, CpuReadingRoom, CpuStates, CpuVector } from './tensors.js'
 import { bestVariant, compileKernels, hasSimd, instantiate, type Kernels, type KernelVariant } from './wasm.js'
 
 export interface CpuDeviceOptions {
@@ -164,6 +164,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
         const matrix = empty(bands)
         return { matrix, add: (rows) => living(() => matrix.add(rows)) }
       }),
+    stage: (bytes) => living(() => (memory.stays ? new CpuReadingRoom(memory, bytes) : undefined)),
     reserve: (bytes) => living(() => memory.reserve(bytes)),
     matrixBytes: storedBytes,
     vector: (values) => living(() => new CpuVector(memory, values)),

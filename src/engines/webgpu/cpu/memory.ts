@@ -35,6 +35,8 @@ export class DeviceMemory {
   bytes = 0
   buffers = 0
   #gaps: Gap[] = []
+  /** Each growth of a shared memory has a buffer of its own. */
+  readonly #shown = new WeakSet<ArrayBufferLike>()
   #sizes = new Map<number, number>()
   #end: number
   #u8: Uint8Array<ArrayBufferLike>
@@ -103,6 +105,23 @@ export class DeviceMemory {
     if (missing > 0) this.#grow(missing, bytes)
     this.#end = at + bytes
     return at
+  }
+
+  /** Whether views of it stay, however it grows: what is read from a file beside may then be written into it. */
+  get stays(): boolean {
+    return typeof SharedArrayBuffer !== 'undefined' && this.memory.buffer instanceof SharedArrayBuffer
+  }
+
+  /** Where bytes lie in it; undefined: they lie elsewhere. */
+  placeOf({ buffer, byteOffset }: Uint8Array): number | undefined {
+    return this.#shown.has(buffer) ? byteOffset : undefined
+  }
+
+  /** A view that is known by `placeOf`. */
+  show(at: number, bytes: number): Uint8Array {
+    const { buffer } = this.memory
+    this.#shown.add(buffer)
+    return new Uint8Array(buffer, at, bytes)
   }
 
   /** Makes room at once for what will be asked for in pieces. Where the host has not so much, the pieces hear of it. */

@@ -38,15 +38,37 @@ export class Packer {
     const [before] = filling.waiting
     const rows = band.rows + (before ? before.length / parts[0]!.stride : 0)
     const whole = last ? rows : rows - (rows % GROUP)
-    if (whole > 0) this.#pack(filling, band, parts, whole)
+    const place = band.format === 'q4' || before?.length ? undefined : this.#memory.placeOf(band.data)
+    if (place !== undefined && whole % GROUP === 0) this.#packWhereItLies(filling, band, place, whole)
+    else if (whole > 0) this.#pack(filling, band, parts, whole)
     filling.waiting = parts.map((part) => copyRows(part, whole, rows, new Uint8Array((rows - whole) * part.stride)))
+  }
+
+  /** Whole groups of rows that were read into the kernels' memory. */
+  #packWhereItLies(filling: Filling, band: MatrixBand, place: number, rows: number): void {
+    const program = this.#memory.allocate(OPERATION_BYTES)
+    try {
+      this.#run(filling, band, program, rows / GROUP, place, 0)
+    } finally {
+      this.#memory.free(program)
+    }
+  }
+
+  #run(filling: Filling, band: MatrixBand, program: number, groups: number, source: number, scales: number): void {
+    if (groups === 0) return
+    const { kind, at: matrix } = filling
+    const half = band.format === 'q4' && band.scaleType === 'f16'
+    this.#program.clear()
+    this.#program.add('pack', groups, { kind, source, scales, half, matrix, columns: band.columns })
+    this.#program.write(this.#memory.i32, program)
+    this.#runner.share(program)
+    filling.at += groups * filling.groupBytes
   }
 
   #pack(filling: Filling, band: MatrixBand, parts: readonly Part[], rows: number): void {
     const memory = this.#memory
     const bytes = parts.reduce((sum, { stride }) => sum + stride, 0)
     const step = Math.min(Math.ceil(rows / GROUP), Math.max(1, Math.floor(STAGE_BYTES / GROUP / bytes))) * GROUP
-    const half = band.format === 'q4' && band.scaleType === 'f16'
     const taken: number[] = []
     const take = (size: number) => {
       const at = memory.allocate(size)
@@ -64,12 +86,7 @@ export class Packer {
           const room = memory.u8.subarray(staged[i], staged[i]! + groups * GROUP * part.stride)
           copyRows(part, from, to, room).fill(0, (to - from) * part.stride)
         }
-        const { kind, at: matrix } = filling
-        this.#program.clear()
-        this.#program.add('pack', groups, { kind, source, scales, half, matrix, columns: band.columns })
-        this.#program.write(memory.i32, program)
-        this.#runner.share(program)
-        filling.at += groups * filling.groupBytes
+        this.#run(filling, band, program, groups, source, scales)
       }
     } finally {
       for (const at of taken) memory.free(at)

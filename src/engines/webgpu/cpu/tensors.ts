@@ -5,6 +5,7 @@ import {
   cacheBytes,
   type KeyValueCache,
   PAGE,
+  type ReadingRoom,
   type Span,
   type States,
   type StatesShape,
@@ -34,6 +35,15 @@ export class Tensor {
     if (!this.#alive) return
     this.#alive = false
     this.device.free(this.at)
+  }
+}
+
+export class CpuReadingRoom extends Tensor implements ReadingRoom {
+  readonly room: Uint8Array
+
+  constructor(device: DeviceMemory, bytes: number) {
+    super(device, bytes)
+    this.room = device.show(this.at, bytes)
   }
 }
 

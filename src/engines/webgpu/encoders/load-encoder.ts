@@ -134,6 +134,7 @@ export async function loadEncoderPlanned(
       return cache
     })
     const encoder = await rowEncoder(device, loader, { body, size }, caches, options)
+    await loader.close()
     loader.made.push(encoder)
     // A GPU says late that it had no room; what runs later must not find that out.
     await device.idle()
@@ -150,6 +151,7 @@ export async function loadEncoderPlanned(
       },
     })
   } catch (error) {
+    await loader.close()
     free()
     throw error
   }

@@ -43,6 +43,7 @@ export async function loadPlanned(
   try {
     device.reserve?.(size.bytes.total)
     const weights = await loadWeights(loader, model, tensors, contextLength, options.onProgress)
+    await loader.close()
     const kept = keep(device, model, size, loader.made)
     const known = Math.min(options.tokens ?? vocabulary, vocabulary)
     const sampler = device.sampler({ vocabulary, tokens: known, rows: maxBatch, slots: 4 * maxBatch })
@@ -70,6 +71,7 @@ export async function loadPlanned(
       },
     })
   } catch (error) {
+    await loader.close()
     free(loader.made)
     throw error
   }

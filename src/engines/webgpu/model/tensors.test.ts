@@ -1,5 +1,9 @@
+import fs, { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { storedRows } from '../../../repository/rows.js'
+import { sliceOfFile } from '../../../repository/slice-of-file.js'
 import type { WeightSource } from '../../../repository/source.js'
 import type { Device, Matrix } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
@@ -158,5 +162,50 @@ describe('a large matrix on its way to a device', () => {
     expect([...begun]).toEqual(['1', '2'])
     expect(most).toBeGreaterThan(1)
     for (const made of loader.made) made.destroy()
+  })
+})
+
+describe('on its way from a file to the kernels on several threads', () => {
+  const known = knownMatrix(new Chance(2), 'bf16', ROWS, COLUMNS)
+
+  /** Bytes that are copied into memory that threads share while `load` runs: by `set`, as all of them are here. */
+  async function copied(load: () => Promise<unknown>): Promise<number> {
+    const { set } = Uint8Array.prototype
+    let bytes = 0
+    Uint8Array.prototype.set = function (from: ArrayLike<number>, at?: number) {
+      if (this.buffer instanceof SharedArrayBuffer) bytes += from.length
+      set.call(this, from, at)
+    }
+    try {
+      await load()
+    } finally {
+      Uint8Array.prototype.set = set
+    }
+    return bytes
+  }
+
+  it('is read where they find it, and not copied', async () => {
+    const { source, planned } = sourceOf(known)
+    const { data } = known.data as { data: Uint8Array }
+    const folder = await mkdtemp(join(tmpdir(), 'local-v1-rows-'))
+    const path = join(folder, 'rows')
+    await fs.writeFile(path, data)
+    const device = await openCpuDevice({ threads: 2 })
+    const rows: WeightSource['rows'] = (name) => {
+      const first = name === 'upper' ? 0 : 2 * COLUMNS * planned.parts[0]!.rows
+      return storedRows('bf16', COLUMNS, (from, to, _, into) => sliceOfFile(fs, path, first + from, first + to, into))
+    }
+    const before = device.memory.bytes
+    const loader = new TensorLoader(device, { ...source, rows, describe: (name) => source.describe(name) })
+    const made: Matrix[] = []
+    const bytes = await copied(async () => made.push(await loader.matrix(planned)))
+    expect(bytes).toBeLessThan(data.length / 100)
+    await loader.close()
+    // What was read into is given back.
+    expect(device.memory.bytes - before).toBe(made[0]!.bytes)
+    expect(await copied(async () => made.push(device.matrix(known.data)))).toBeGreaterThanOrEqual(data.length)
+    expect(await product(device, made[0]!)).toEqual(await product(device, made[1]!))
+    device.destroy()
+    await fs.rm(folder, { recursive: true })
   })
 })

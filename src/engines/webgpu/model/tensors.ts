@@ -8,6 +8,7 @@ import {
   type MatrixBand,
   type MatrixData,
   type MatrixShape,
+  type ReadingRoom,
   rowBytes,
   type Vector,
 } from '../contract.js'
@@ -22,7 +23,7 @@ export class TensorLoader {
   readonly signal: AbortSignal | undefined
   /** Everything made so far, so that a failure half-way can free it. */
   readonly made: { destroy(): void }[] = []
-  readonly #lanes: readonly Lane[] = [new Lane(), new Lane()]
+  readonly #lanes: readonly Lane[]
   #begun = 0
   #failure: unknown
 
@@ -30,6 +31,12 @@ export class TensorLoader {
     this.#device = device
     this.source = source
     this.signal = signal
+    this.#lanes = [new Lane(device), new Lane(device)]
+  }
+
+  /** Gives back what was read into, once nothing is read any more. To be called when all is loaded, or nothing more is. */
+  async close(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.close()))
   }
 
   /** May be asked for while others are under way. */
@@ -90,18 +97,77 @@ export class TensorLoader {
   }
 }
 
-/** Where rows are read into, by turns. */
-type Room = [Uint8Array?, Uint8Array?]
+/** Where rows are read into, by turns: on the device, where it has room for that. */
+class Room {
+  readonly #device: Device
+  readonly #turns: [Uint8Array?, Uint8Array?] = []
+  readonly #stages = new Map<Uint8Array, ReadingRoom>()
+  #reading: readonly [Promise<unknown>?, Promise<unknown>?] = []
+
+  constructor(device: Device) {
+    this.#device = device
+  }
+
+  /** What is read into it last must have been used. */
+  read(turn: 0 | 1, bytes: number, read: (into: Uint8Array) => Promise<Uint8Array>): Promise<Uint8Array> {
+    let room = this.#turns[turn]
+    if (!room || room.length < bytes) {
+      if (room) this.#free(room)
+      room = this.#make(Math.max(bytes, CHUNK))
+      this.#turns[turn] = room
+    }
+    const reading = read(room.subarray(0, bytes))
+    // Whoever waits for it hears of it.
+    const over = reading.catch(() => {})
+    this.#reading = turn === 0 ? [over, this.#reading[1]] : [this.#reading[0], over]
+    return reading
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#reading)
+    for (const room of this.#turns.splice(0)) if (room) this.#free(room)
+  }
+
+  #make(bytes: number): Uint8Array {
+    const stage = this.#stage(bytes)
+    if (!stage) return new Uint8Array(bytes)
+    this.#stages.set(stage.room, stage)
+    return stage.room
+  }
+
+  /** It is no more than a shorter way. */
+  #stage(bytes: number): ReadingRoom | undefined {
+    try {
+      return this.#device.stage?.(bytes)
+    } catch {
+      return undefined
+    }
+  }
+
+  #free(room: Uint8Array): void {
+    this.#stages.get(room)?.destroy()
+    this.#stages.delete(room)
+  }
+}
 
 /** One after the other. */
 class Lane {
-  readonly #room: Room = []
+  readonly #room: Room
   #last: Promise<unknown> = Promise.resolve()
+
+  constructor(device: Device) {
+    this.#room = new Room(device)
+  }
 
   run<T>(task: (room: Room) => Promise<T>): Promise<T> {
     const done = this.#last.then(() => task(this.#room))
     this.#last = done.catch(() => {})
     return done
+  }
+
+  async close(): Promise<void> {
+    await this.#last
+    await this.#room.close()
   }
 }
 
@@ -146,13 +212,7 @@ async function* inChunks(
   })
   const read = (i: number): Promise<Uint8Array> => {
     const { rows, from, to } = wanted[i]!
-    const bytes = (to - from) * rows.rowBytes
-    const turn = i % 2 === 0 ? 0 : 1
-    if ((room[turn]?.length ?? 0) < bytes) room[turn] = new Uint8Array(Math.max(bytes, CHUNK))
-    const reading = rows.read(from, to, signal, room[turn]!.subarray(0, bytes))
-    // Whoever waits for it hears of it.
-    reading.catch(() => {})
-    return reading
+    return room.read(i % 2 === 0 ? 0 : 1, (to - from) * rows.rowBytes, (into) => rows.read(from, to, signal, into))
   }
   let next = read(0)
   for (const [i, { part, rows, from, to }] of wanted.entries()) {
