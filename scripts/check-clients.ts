@@ -65,7 +65,7 @@ async function installAll(): Promise<void> {
       env: { ...process.env, PATH: `${path}${process.env.PATH}` },
     })
   // Under an older Node npm takes the newest versions that run there, without a word.
-  if (missing.includes('node')) await install(['node'])
+  await install(missing.filter((name) => nameOf(name) === 'node'))
   await install([...packed, ...missing], `${join(folder, 'node_modules/node/bin')}${delimiter}`)
   await cp(join(root, 'scripts/clients'), join(folder, 'clients'), { recursive: true })
 }

@@ -48,6 +48,41 @@ describe('what a text says of a value', () => {
   ])('%s says nothing of %s', async (text, value) => expect(await slice(text, value)).toBe(undefined))
 })
 
+it.each([
+  ['1,250 then 1250', 1250, 11],
+  ['a 5,0 b 5', 5, 8],
+  ['5,0 b 5 b', 5, 6],
+  ['k2: 5,0 b 5', 5, 10],
+  ['5,0 and 5 2', 5, 8],
+  ['x5 \u03015 3.5 5', 5, 10],
+  ['5kg2 5.1 5\u0301 5', 5, 12],
+  ['5kg2, 5', 5, 6],
+])('of %s, what says %s as it is comes before other forms of it, and as a whole', async (text, value, start) =>
+  expect((await finder(text)).find(value)).toMatchObject({ start, end: start + String(value).length }),
+)
+
+it('says nothing of true, false and null', async () => {
+  const one = await finder('true, false, null')
+  for (const value of [true, false, null]) expect(one.find(value)).toBe(undefined)
+})
+
+/** Of its letters in other forms nothing is looked for. */
+const LONG = Array.from({ length: 60 }, (_, i) => `w${i}`).join(' ')
+
+it.each([
+  [LONG, 0],
+  [`x${LONG} ${LONG}`, LONG.length + 2],
+  [`${LONG}x ${LONG}`, LONG.length + 2],
+])('finds what is long as it is: %#', async (text, start) =>
+  expect((await finder(text)).find(` ${LONG} `)).toMatchObject({ start, end: start + LONG.length }),
+)
+
+it('looks no further where a text begins within words ten thousand times', async () => {
+  const within = (times: number) => `${`x${LONG} `.repeat(times)}${LONG}`
+  expect((await finder(within(9999))).find(LONG)).toBeDefined()
+  expect((await finder(within(10_000))).find(LONG)).toBe(undefined)
+})
+
 it('of several places it is the first behind the one before, else the first; of several texts the latest', async () => {
   const one = await finder('A 1, B 1, C 1')
   const starts = ['A', 1, 'B', 1, 'A', 1].map((value) => one.find(value)!.start)
@@ -81,4 +116,13 @@ it('a quote is found in what users say, whatever the value before it was found i
   const sources = new SourceFinder(await Grounds.of({ messages, output }))
   expect(sources.find('Open')).toMatchObject({ message: 0, start: 0 })
   expect(sources.find('the door')).toEqual({ message: 1, part: 0, start: 11, end: 19 })
+})
+
+it('a quote may be a sign alone, and goes on behind the one before it', async () => {
+  const messages = [{ role: 'user', content: 'A — B — A' }] as const
+  const output = { type: 'json_schema', name: 'x', strict: true, schema: {}, quote: true } as const
+  const sources = new SourceFinder(await Grounds.of({ messages, output }))
+  const starts = ['A', '—', 'B', '—', 'A'].map((value) => sources.find(value)?.start)
+  expect(starts).toEqual([0, 2, 4, 6, 8])
+  expect(sources.find('')).toBe(undefined)
 })
