@@ -10,9 +10,12 @@ import { CHUNK, LEAST, LOWEST, MERGED, RACE, UNSOUND } from './sample-chunks.js'
 import { ADMITTED_WORD, AMONG_WORDS, amongAt, JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
-const THREADS = 256
+/** Of a workgroup. What computes them one after the other stops each of them at every barrier. */
+const threadsOf = ({ serial }: GpuTraits): number => (serial ? 16 : 256)
 
-export const chooseKernel = memo(function chooseKernel(shape: SamplerShape, { lanes }: GpuTraits): Kernel {
+export const chooseKernel = memo(function chooseKernel(shape: SamplerShape, traits: GpuTraits): Kernel {
+  const { lanes } = traits
+  const threads = threadsOf(traits)
   const { tokens } = shape
   const chunks = Math.ceil(tokens / CHUNK)
   const { source, bindings } = declare([
@@ -34,14 +37,14 @@ ${JOB}
 ${MERGED}
 ${RACE}
 const LOW = ${LOWEST};
-var<workgroup> found: array<vec4<f32>, ${THREADS / lanes}>;
+var<workgroup> found: array<vec4<f32>, ${threads / lanes}>;
 
 /** All lanes' findings merged; uniform. */
 fn everyone(lane: u32, mine: vec4<f32>) -> vec4<f32> {
   var near = mine;
 ${exchange('near', lanes, (a, b) => `merged(${a}, ${b})`)}
   if (lane % ${lanes}u == 0u) { found[lane / ${lanes}u] = near; }
-  for (var half = ${THREADS / lanes / 2}u; half > 0u; half /= 2u) {
+  for (var half = ${threads / lanes / 2}u; half > 0u; half /= 2u) {
     workgroupBarrier();
     if (lane < half) { found[lane] = merged(found[lane], found[lane + half]); }
   }
@@ -53,7 +56,7 @@ fn reaching(lane: u32, row: u32, bound: f32) -> u32 {
   var count = 0u;
   for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
     if (parts[row * ${chunks}u + chunk].x < bound) { continue; }
-    for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+    for (var i = lane; i < ${CHUNK}u; i += ${threads}u) {
       let token = chunk * ${CHUNK}u + i;
       if (token >= ${tokens}u) { break; }
       count += select(0u, 1u, values[row * ${tokens}u + token] >= bound);
@@ -89,7 +92,7 @@ fn within(lane: u32, row: u32, least: f32, greatest: f32, mean: f32, reach: f32)
   var mass = 0.0;
   for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
     if (parts[row * ${chunks}u + chunk].x < max(least, mean - reach)) { continue; }
-    for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+    for (var i = lane; i < ${CHUNK}u; i += ${threads}u) {
       let token = chunk * ${CHUNK}u + i;
       if (token >= ${tokens}u) { break; }
       let own = values[row * ${tokens}u + token];
@@ -106,7 +109,7 @@ fn within(lane: u32, row: u32, least: f32, greatest: f32, mean: f32, reach: f32)
 fn typical(lane: u32, row: u32, least: f32, greatest: f32, share: f32) -> vec2<f32> {
   let total = within(lane, row, least, greatest, greatest, 3.4e38).y;
   var mine = 0.0;
-  for (var i = lane; i < ${tokens}u; i += ${THREADS}u) {
+  for (var i = lane; i < ${tokens}u; i += ${threads}u) {
     let own = values[row * ${tokens}u + i];
     if (own > LOW && own >= least) { mine += exp(own - greatest) * (own - greatest); }
   }
@@ -121,7 +124,7 @@ fn typical(lane: u32, row: u32, least: f32, greatest: f32, share: f32) -> vec2<f
     if (found.y > share * total) { most = found.x; } else { low = between; }
   }
   var range = vec2<f32>(LOW, LOW);
-  for (var i = lane; i < ${tokens}u; i += ${THREADS}u) {
+  for (var i = lane; i < ${tokens}u; i += ${threads}u) {
     let own = values[row * ${tokens}u + i];
     if (own > LOW && own >= least && abs(own - mean) <= most) { range = max(range, vec2<f32>(-own, own)); }
   }
@@ -135,7 +138,7 @@ fn above(lane: u32, row: u32, value: f32, least: f32, greatest: f32, inverse: f3
   for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
     let most = parts[row * ${chunks}u + chunk].x;
     if (most <= value || most < least) { continue; }
-    for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+    for (var i = lane; i < ${CHUNK}u; i += ${threads}u) {
       let token = chunk * ${CHUNK}u + i;
       if (token >= ${tokens}u) { break; }
       let own = values[row * ${tokens}u + token];
@@ -161,7 +164,7 @@ fn drawn(lane: u32, row: u32, all: f32, settings: Job) -> u32 {
     first = above(lane, row, LOW, least, greatest, inverse, settings.key);
   } else {
     var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
-    for (var i = lane; i < ${chunks}u; i += ${THREADS}u) { mine = merged(mine, races[row * ${chunks}u + i]); }
+    for (var i = lane; i < ${chunks}u; i += ${threads}u) { mine = merged(mine, races[row * ${chunks}u + i]); }
     first = everyone(lane, mine);
   }
   var token = u32(first.y);
@@ -178,12 +181,12 @@ fn drawn(lane: u32, row: u32, all: f32, settings: Job) -> u32 {
   return token;
 }
 
-@compute @workgroup_size(${THREADS})
+@compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let row = group.x;
   let settings = jobOf(row);
   var mine = vec4<f32>(LOW, 0.0, LOW, 0.0);
-  for (var i = lane; i < ${chunks}u; i += ${THREADS}u) { mine = merged(mine, parts[row * ${chunks}u + i]); }
+  for (var i = lane; i < ${chunks}u; i += ${threads}u) { mine = merged(mine, parts[row * ${chunks}u + i]); }
   let all = everyone(lane, mine);
   let to = row * ${RESULT_WORDS}u;
   if (all.x >= ${UNSOUND}) {
@@ -203,18 +206,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     results[to] = token;
   }
   if (settings.wanted == 0u) { return; }
-${logprobs(shape)}
+${logprobs(shape, threads)}
 }`,
   }
 })
 
 /** Of the logits as the model gave them: the token's own, then the greatest in order. */
-function logprobs({ rows, vocabulary, tokens }: SamplerShape): string {
+function logprobs({ rows, vocabulary, tokens }: SamplerShape, threads: number): string {
   const chunks = Math.ceil(tokens / CHUNK)
   return `  let total = all.z + log(all.w);
   let start = row * ${vocabulary}u;
   if (lane == 0u) { results[to + 1u] = bitcast<u32>(logits[start + token] - total); }
-  for (var k = lane; k < settings.amongCount; k += ${THREADS}u) {
+  for (var k = lane; k < settings.amongCount; k += ${threads}u) {
     results[${amongAt(rows)}u + row * ${AMONG_WORDS}u + k] = bitcast<u32>(logits[start + job[settings.among + k]] - total);
   }
   if (settings.admitted != 0u) {
@@ -223,7 +226,7 @@ function logprobs({ rows, vocabulary, tokens }: SamplerShape): string {
     for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
       // Of a chunk that a mask forbids nothing counts.
       if (parts[row * ${chunks}u + chunk].x <= LOW) { continue; }
-      for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+      for (var i = lane; i < ${CHUNK}u; i += ${threads}u) {
         let t = chunk * ${CHUNK}u + i;
         if (t >= ${tokens}u) { break; }
         if (values[row * ${tokens}u + t] <= LOW) { continue; }
@@ -238,7 +241,7 @@ function logprobs({ rows, vocabulary, tokens }: SamplerShape): string {
   for (var k = 0u; k < min(settings.top, ${tokens}u); k++) {
     // The next in order after \`last\`: lower, or equal with a higher id.
     var next = vec4<f32>(LOW, 16777215.0, LOW, 0.0);
-    for (var t = lane; t < ${tokens}u; t += ${THREADS}u) {
+    for (var t = lane; t < ${tokens}u; t += ${threads}u) {
       let value = logits[start + t];
       let after = value < last.x || (value == last.x && t > u32(last.y));
       if (after && value > next.x) { next = vec4<f32>(value, f32(t), LOW, 0.0); }
