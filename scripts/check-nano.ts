@@ -3,7 +3,8 @@
  * `tsx scripts/check-nano.ts [--cases a.jsonl,b.jsonl] [--model folder] [--limit n] [--show n] [--no-chat]`.
  * `--answers file` judges the answers in it, one JSON a line, instead of the model's; `--save file` keeps the model's.
  * `--layout spaced`, `--layout '{"indent":2}'`, `--layout '{"whitespace":20}'`: answers laid out so; `--layout` alone asks
- * under each, and prints what is right under which.
+ * under each, and prints what is right under which. `--extractions`: what the fields that are texts and numbers come to
+ * by `POST /extractions`, beside strict JSON.
  * A case: `{ split, system, user, schema, answer, kinds? }`, asked greedily with strict JSON and judged field by field;
  * then the questions of `eval/decisions.txt`, each as a strict enum and by `/decisions`; then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
  * Exits with 1 when a bar is missed.
@@ -68,6 +69,7 @@ const { values: options } = parseArgs({
     answers: { type: 'string' },
     save: { type: 'string' },
     layout: { type: 'string' },
+    extractions: { type: 'boolean', default: false },
     'no-chat': { type: 'boolean', default: false },
   },
 })
@@ -121,6 +123,10 @@ const started = performance.now()
 const given = options.answers === undefined ? undefined : readLines(options.answers).map((line) => JSON.parse(line))
 if (options.layout?.includes('|')) {
   await compareLayouts(v1)
+  process.exit(0)
+}
+if (options.extractions) {
+  await compareExtractions(v1)
   process.exit(0)
 }
 const answers = given ?? (await each(cases, (one) => ask(v1, one, options.layout)))
@@ -198,6 +204,38 @@ async function compareLayouts(v1: V1): Promise<void> {
     const share = (part: number, all: number) => `${part} of ${all} (${((100 * part) / all).toFixed(1)} %)`
     console.log(`${layout.padEnd(18)} ${share(right, fields.length).padEnd(22)} ${share(whole, cases.length)}`)
   }
+  await v1.close()
+}
+
+interface Extracted {
+  readonly answers?: Readonly<Record<string, { readonly value: unknown }>>
+  readonly error?: { readonly message: string }
+}
+
+/** Texts and numbers that people would ask for: of each kind how many are exactly right, by which endpoint. */
+async function compareExtractions(v1: V1): Promise<void> {
+  const tallies = { extractions: new Tally(), 'strict JSON': new Tally() }
+  await each(cases, async (one) => {
+    const properties = Object.entries((one.schema.properties ?? {}) as Record<string, Record<string, unknown>>)
+    const fields = properties.flatMap(([name, { type, enum: choices, description }]): [string, { type: string }][] => {
+      const kind = [type].flat().find((each) => each !== 'null')
+      if (choices || one.answer[name] === null) return []
+      const note = description === undefined ? {} : { instructions: description }
+      if (kind === 'string') return [[name, { type: 'text', ...note }]]
+      const integer = kind === 'integer' ? { integer: true } : {}
+      return kind === 'number' || kind === 'integer' ? [[name, { type: 'number', ...integer, ...note }]] : []
+    })
+    if (fields.length === 0) return
+    const body = { state: one.user, fields: Object.fromEntries(fields) }
+    const { answers, error } = await post<Extracted>(v1, 'extractions', body)
+    if (!answers) throw new Error(error?.message)
+    const document = (await ask(v1, one)) as Record<string, unknown>
+    for (const [name, { type }] of fields) {
+      tallies.extractions.add(type, sameJson(answers[name]?.value, one.answer[name]))
+      tallies['strict JSON'].add(type, sameJson(document[name], one.answer[name]))
+    }
+  })
+  for (const [title, tally] of Object.entries(tallies)) tally.print(title, 'fields')
   await v1.close()
 }
 

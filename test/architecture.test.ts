@@ -18,7 +18,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // Models to begin with: for the command line and the playground, which import it from here.
   catalog: { holds: ['src/catalog.ts'] },
   // Dates, numbers and durations as people write them.
-  readers: { holds: ['src/readers'] },
+  readers: { holds: ['src/readers'], imports: ['platform'] },
 
   // JSON Schema to token masks.
   'structured ground': {

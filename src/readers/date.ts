@@ -10,17 +10,10 @@ export function dateIn(
   language: LanguageName,
   context: ReaderContext,
 ): { readonly reading: ValueReading<string>; readonly rest: string } | undefined {
-  const words = LANGUAGES[language]
-  const reference = context.reference === undefined ? undefined : dayOfIso(context.reference)
-  let rest = text
-  const readings: ValueReading<number>[] = []
-  for (const find of [inDigits, withMonth, fromToday]) {
-    for (const { reading, start, end } of find(rest, words, reference, { language, context })) {
-      readings.push(reading)
-      rest = without(rest, start, end)
-    }
-  }
-  const named = weekdays(rest, words)
+  const reference = referenceOf(context)
+  const { dates, named, rest: behind } = found(text, language, context)
+  const readings = dates.map(({ reading }) => reading)
+  let rest = behind
   if (readings.length === 0) {
     // A day of the week alone may be the one before or the one to come.
     if (named.length === 0 || reference === undefined) return undefined
@@ -33,6 +26,27 @@ export function dateIn(
   // The day of the week must be that of the date.
   const fits = named.every(({ weekday }) => weekday === weekdayOf(said))
   return { reading: date.value === null || !fits ? unsure(isoOf(said)) : sure(isoOf(said)), rest }
+}
+
+/** Where a text says a date, and where a day of the week. */
+export function datesIn(text: string, language: LanguageName, context: ReaderContext) {
+  const { dates, named } = found(text, language, context)
+  return { dates, weekdays: named }
+}
+
+const referenceOf = ({ reference }: ReaderContext) => (reference === undefined ? undefined : dayOfIso(reference))
+
+function found(text: string, language: LanguageName, context: ReaderContext) {
+  const words = LANGUAGES[language]
+  let rest = text
+  const dates: FoundReading<number>[] = []
+  for (const find of [inDigits, withMonth, fromToday]) {
+    for (const one of find(rest, words, referenceOf(context), { language, context })) {
+      dates.push(one)
+      rest = without(rest, one.start, one.end)
+    }
+  }
+  return { dates, named: weekdays(rest, words), rest }
 }
 
 interface Beside {
@@ -120,7 +134,7 @@ function patternsOf(words: LanguageWords): Patterns {
   const of = words.of.length > 0 ? String.raw`(?:\s${anyOf(words.of)})?` : ''
   // No time of day behind it: "4 March 15:30".
   const year = String.raw`(\d{4}|'\d{2})(?![:.]\d)`
-  const found: Patterns = {
+  const compiled: Patterns = {
     dayMonth: whole(String.raw`${day}${of}[\s-]*${month}(?:[,\s-]*${of.trim()}\s*${year})?`),
     monthDay: whole(String.raw`${month}\s*${day}(?:\s*,?\s*${year})?`),
     monthYear: whole(String.raw`${month}${of}\s*,?\s*${year}`),
@@ -131,8 +145,8 @@ function patternsOf(words: LanguageWords): Patterns {
     weekday: whole(String.raw`(${anyOf(words.weekdays.flat())})\.?`),
     month: new Map(months),
   }
-  patterns.set(words, found)
-  return found
+  patterns.set(words, compiled)
+  return compiled
 }
 
 const withMonth: Finder = (text, words, reference) => {

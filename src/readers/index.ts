@@ -11,6 +11,7 @@ import { inUnitOf } from './units.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 export type { ReaderContext, ValueReading } from './reading.js'
+export { type ReadableKind, stretchesIn } from './stretches.js'
 export type { LanguageName, TimeUnit } from './words/index.js'
 
 /** What is to be read. */
@@ -55,8 +56,10 @@ function readIn(
       const found = quantities(text, language, context)
       const reading = oneOf(found.map((one) => one.reading))
       if (!reading) return undefined
-      const { end } = found[0]!
-      return rounded(inUnitOf(reading, text.slice(0, found[0]!.start), text.slice(end), wanted.unit), wanted)
+      const { start, end } = found[0]!
+      const { before = '', behind = '' } = context.beside ?? {}
+      const [left, right] = [before.toLowerCase() + text.slice(0, start), text.slice(end) + behind.toLowerCase()]
+      return rounded(inUnitOf(reading, left, right, wanted.unit), wanted)
     }
   }
 }

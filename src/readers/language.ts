@@ -16,7 +16,8 @@ export function languageOf({ locale, around = '' }: ReaderContext): LanguageName
   const said = locale === undefined ? undefined : new Intl.Locale(locale).language
   if (said !== undefined && said in LANGUAGES) return said as LanguageName
   const counts = (Object.keys(MARKS) as LanguageName[]).map((name) => ({ name, count: 0 }))
-  for (const [word] of plain(around.slice(0, LOOKED_AT)).matchAll(/\p{L}+/gu)) {
+  // "12:15 am" is no German.
+  for (const [word] of plain(around.slice(0, LOOKED_AT)).matchAll(/(?<!\d ?)\p{L}+/gu)) {
     for (const one of counts) if (MARKS[one.name].includes(word)) one.count++
   }
   const [first, second] = counts.sort((a, b) => b.count - a.count)

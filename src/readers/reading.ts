@@ -16,6 +16,8 @@ export interface ReaderContext {
   readonly language?: LanguageName
   /** Around what is read: how other numbers and dates are written there settles how this one is. */
   readonly around?: string
+  /** Right before it and behind it: a number's unit may stand there. */
+  readonly beside?: { readonly before: string; readonly behind: string }
 }
 
 export const sure = <T>(value: T): ValueReading<T> => ({ value })

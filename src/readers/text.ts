@@ -14,6 +14,29 @@ export function plain(text: string): string {
     .replace(/^ | ?[.,;!?]* ?$/g, '')
 }
 
+/** `plain` of a part of a text, and for each of its characters where it stands there. */
+export function plainPlaces(text: string, from: number, to: number): { plain: string; places: number[] } {
+  let made = ''
+  const places: number[] = []
+  for (let at = from; at < to; ) {
+    const code = text.codePointAt(at)!
+    const char = String.fromCodePoint(code)
+    let one = char
+    if (code < 0x80) one = code <= 0x20 ? ' ' : code === 0x60 ? "'" : char.toLowerCase()
+    else if (BLANK.test(char)) one = ' '
+    // Brackets keep `plain` from taking it for an edge.
+    else one = plain(`(${char}(`).slice(1, -1)
+    if (one !== ' ' || !made.endsWith(' ')) {
+      made += one
+      for (let i = 0; i < one.length; i++) places.push(at)
+    }
+    at += char.length
+  }
+  return { plain: made, places }
+}
+
+const BLANK = /^[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]$/
+
 const FRACTIONS: Readonly<Record<string, string>> = {
   '½': '1:2',
   '¼': '1:4',

@@ -7,19 +7,32 @@ export function timeIn(
   text: string,
   language: LanguageName,
 ): { readonly reading: ValueReading<string>; readonly rest: string } | undefined {
-  const words = LANGUAGES[language]
+  const { times, rest } = found(text, language)
+  const reading = oneOf(times.map((one) => one.reading))
+  return reading && { reading, rest }
+}
+
+/** Where a text says a time of day. */
+export const timesIn = (text: string, language: LanguageName): readonly FoundReading<string>[] =>
+  found(text, language).times
+
+/** Of `p.m.`, what stands behind its first letter. */
+const HALF_SPELLED = /\. ?m\b\.?/y
+
+function found(text: string, language: LanguageName) {
   let rest = text.replace(/\b([ap])\. ?m(?:\.|\b)/g, (all, half: string) => `${half}m`.padEnd(all.length))
-  const readings: ValueReading<string>[] = []
-  for (const { pattern, read } of patternsOf(words)) {
+  const times: FoundReading<string>[] = []
+  for (const { pattern, read } of patternsOf(LANGUAGES[language])) {
     for (const match of rest.matchAll(pattern)) {
-      const reading = read(match)
-      const found: FoundReading<string> = { reading, start: match.index, end: match.index + match[0].length }
-      readings.push(reading)
-      rest = without(rest, found.start, found.end)
+      const end = match.index + match[0].length
+      HALF_SPELLED.lastIndex = end - 1
+      const spelled = HALF_SPELLED.test(text)
+      const one = { reading: read(match), start: match.index, end: spelled ? HALF_SPELLED.lastIndex : end }
+      times.push(one)
+      rest = without(rest, one.start, one.end)
     }
   }
-  const reading = oneOf(readings)
-  return reading && { reading, rest }
+  return { times, rest }
 }
 
 interface Pattern {
@@ -29,8 +42,8 @@ interface Pattern {
 const made = new Map<LanguageWords, readonly Pattern[]>()
 
 function patternsOf(words: LanguageWords): readonly Pattern[] {
-  const found = made.get(words)
-  if (found) return found
+  const known = made.get(words)
+  if (known) return known
   const { am, pm, hour, names, spoken } = words.clock
   const half = String.raw`(?:\s?(?:${anyOf(am)}|(${anyOf(pm)})))`
   const mark = anyOf(hour)
@@ -117,6 +130,14 @@ const ZONES: ReadonlyMap<string, string> = new Map(
 )
 const OFFSET = /(?:(?:utc|gmt)\s?)?([+-])(0?\d|1[0-4]):?([0-5]\d)?(?!\d)/u
 const ZONE = whole(`(${anyOf([...ZONES.keys()])})`, 'u')
+
+const ZONE_BEHIND = new RegExp(` ?(?:${OFFSET.source}|(?:${ZONE.source}))`, 'uy')
+
+/** How much of the text from here on says in which zone a time is. */
+export function zoneBehind(text: string, from: number): number {
+  ZONE_BEHIND.lastIndex = from
+  return ZONE_BEHIND.test(text) ? ZONE_BEHIND.lastIndex - from : 0
+}
 
 /** Of what stands beside date and time; `''`: none is said. */
 export function zoneIn(text: string): string {

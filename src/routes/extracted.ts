@@ -1,12 +1,14 @@
 /** From stretches of a text to values. */
 import type { ExtractCall, ExtractField, FieldAnswer, TextSpan } from '../engine.js'
 import type { readValue, ValueReading, ValueType } from '../readers/index.js'
+import { oneOf } from '../readers/reading.js'
 
 /** What a model took for an answer. */
 export interface SaidStretch {
-  readonly text: string
-  /** Where the text says it, if it does. */
-  readonly span?: TextSpan
+  /** What was written, where the text does not say it in so many words. */
+  readonly text?: string
+  /** Where the text says it: one place, or several in the same words. */
+  readonly places: readonly TextSpan[]
   readonly confidence?: number
 }
 
@@ -31,9 +33,9 @@ export function answerOf({ field, call, said, guess, pNull }: Said, read: typeof
     if (none || values.length === 0 || values.includes(null)) return { value: null, ...absent }
     const sure = stretches.map(({ confidence }) => confidence)
     const confidence = sure.every((one) => one !== undefined) ? { confidence: sure.reduce((a, b) => a * b, 1) } : {}
-    const items = stretches.map(({ confidence, span }) => ({
+    const items = stretches.map(({ confidence, places }) => ({
       ...(confidence !== undefined && { confidence }),
-      ...(span && { span }),
+      ...spanOf(places),
     }))
     return { value: values as (string | number)[], ...confidence, ...absent, items }
   }
@@ -47,22 +49,38 @@ export function answerOf({ field, call, said, guess, pNull }: Said, read: typeof
     // How sure a stretch is says nothing of a null that was read from it.
     ...(said && value !== null && stretch.confidence !== undefined && { confidence: stretch.confidence }),
     ...absent,
-    ...(said && stretch.span && { span: stretch.span }),
+    ...(said && spanOf(stretch.places)),
   }
 }
 
-/** A text is a stretch of what was read, or a guess. */
+/** Where the same words stand in several places, nothing tells which are meant. */
+const spanOf = (places: readonly TextSpan[]) => (places.length === 1 ? { span: places[0]! } : {})
+
+/** What a stretch says; in several places it must say the same. */
 function readingOf(
   field: ExtractField,
-  { text, span }: SaidStretch,
+  { text, places }: SaidStretch,
   call: ExtractCall,
   read: typeof readValue,
 ): ValueReading {
-  const wanted = wantedOf(field)
-  if (wanted === undefined) return span || call.state.includes(text) ? { value: text } : { value: null, guess: text }
   const { referenceDate: reference, locale, state: around } = call
-  return read(wanted, text, { around, ...(reference && { reference }), ...(locale && { locale }) })
+  const [first] = places
+  const wanted = wantedOf(field)
+  if (wanted === undefined) {
+    const said = first ? around.slice(first.start, first.end) : text!
+    return first || around.includes(said) ? { value: said } : { value: null, guess: said }
+  }
+  const context = { around, ...(reference && { reference }), ...(locale && { locale }) }
+  if (!first) return read(wanted, text!, context)
+  const readings = places.map(({ start, end }) => {
+    const beside = { before: around.slice(Math.max(0, start - BESIDE), start), behind: around.slice(end, end + BESIDE) }
+    return read(wanted, around.slice(start, end), { ...context, beside })
+  })
+  return oneOf(readings)!
 }
+
+/** A unit beside a number is no longer. */
+const BESIDE = 16
 
 function wantedOf(field: ExtractField): ValueType | undefined {
   if (field.type === 'number' || field.type === 'duration') return field

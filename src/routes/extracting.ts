@@ -22,6 +22,7 @@ import { checkChoice } from './check.js'
 import { constrained } from './constrain.js'
 import { answerOf, type SaidStretch } from './extracted.js'
 import { findModel } from './models.js'
+import { kindOf, type Readable, Readables } from './readable.js'
 import type { Service } from './service.js'
 
 /** What a stretch may take, and a list of them; it is then closed. */
@@ -48,6 +49,8 @@ type FieldsCall = ExtractCall & Required<Pick<ExtractCall, 'caller'>>
 /** One field's document, and what it rests on. */
 interface Written {
   readonly value: unknown
+  /** What it was chosen from; absent: it may be any stretch. */
+  readonly readable: Readable | undefined
   readonly evidence: ReadonlyMap<string, Evidence>
   readonly usage: Usage
   readonly fingerprint: string | undefined
@@ -75,13 +78,15 @@ class Writing {
   readonly #told: OutputFormat
   /** One for each field that is being written: a signal is not made for a hundred listeners. */
   readonly #running = new Set<AbortController>()
+  readonly #readables: Readables
   #asked = 0
 
   constructor(service: Service, call: FieldsCall) {
     this.#service = service
     this.#call = call
+    this.#readables = new Readables(call)
     this.#told = formatOf(
-      call.fields.map((field) => [field, schemaOf(field, false)]),
+      call.fields.map((field) => [field, toldOf(field)]),
       [],
     )
   }
@@ -142,7 +147,9 @@ class Writing {
     const { model, caller } = this.#call
     // Grammars of quotes are found again by it: what is written side by side must not share one.
     const id = `${this.#call.id}-${this.#asked++}`
-    const output: OutputFormat = { ...formatOf([[field, schemaOf(field, mayBeNull)]]), ...this.#quoted }
+    const readable = this.#short ? await this.#readables.of(field) : undefined
+    const format = formatOf([[field, heldTo(field, mayBeNull, readable)]])
+    const output: OutputFormat = readable ? format : { ...format, ...this.#quoted }
     const messages = [{ role: 'user' as const, content: this.#call.state }]
     const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES, messages }
     const constraint = await constrained(this.#service, spec, { id, caller, signal })
@@ -160,6 +167,7 @@ class Writing {
     const document = JSON.parse(choice.text) as JsonObject
     return {
       value: document[field.name],
+      readable,
       evidence,
       usage: answer.usage,
       fingerprint: answer.fingerprint,
@@ -188,10 +196,14 @@ class Writing {
 
   /** What is written is a stretch of the text, where the model can be held to that. */
   get #quoted(): { readonly quote?: true } {
+    const { capabilities } = findModel(this.#service.engine, this.#call.model)
+    return capabilities?.quotes && this.#short && hasStretch(this.#call.state) ? { quote: true } : {}
+  }
+
+  get #short(): boolean {
     const { model, state } = this.#call
-    const { capabilities, contextLength = MOST_QUOTED } = findModel(this.#service.engine, model)
-    const most = Math.min(MOST_QUOTED, contextLength * MOST_OF_TOKEN)
-    return capabilities?.quotes && state.length <= most && hasStretch(state) ? { quote: true } : {}
+    const { contextLength = MOST_QUOTED } = findModel(this.#service.engine, model)
+    return state.length <= Math.min(MOST_QUOTED, contextLength * MOST_OF_TOKEN)
   }
 
   get #tells(): boolean {
@@ -220,13 +232,26 @@ function formatOf(
   return { type: 'json_schema', name: 'fields', strict: true, schema }
 }
 
-function schemaOf(field: ExtractField, mayBeNull: boolean): JsonObject {
-  const orNull = (type: string) => (mayBeNull ? [type, 'null'] : type)
+/** As it is described to the model: a number is one, however the text writes it. */
+function toldOf(field: ExtractField): JsonObject {
   const description = describe(field)
-  const note = description === '' ? {} : { description }
-  if (field.type !== 'list') return { type: orNull('string'), minLength: 1, ...note }
-  const items = { type: 'string', minLength: 1 }
-  return { type: orNull('array'), items, minItems: 1, maxItems: MOST_ITEMS, ...note }
+  return {
+    ...schemaOf(field, kindOf(field) === 'number' ? { type: 'number' } : STRETCH, false),
+    ...(description !== '' && { description }),
+  }
+}
+
+/** What may be written: one of what can be read as such a value, else any stretch. */
+function heldTo(field: ExtractField, mayBeNull: boolean, readable: Readable | undefined): JsonObject {
+  return schemaOf(field, readable ? { enum: [...readable.keys()] } : STRETCH, mayBeNull)
+}
+
+const STRETCH = { type: 'string', minLength: 1 }
+
+function schemaOf(field: ExtractField, one: JsonObject, mayBeNull: boolean): JsonObject {
+  const each = field.type === 'list' ? { type: 'array', items: one, minItems: 1, maxItems: MOST_ITEMS } : one
+  if (!mayBeNull) return each
+  return 'enum' in each ? { enum: [...(each.enum as unknown[]), null] } : { ...each, type: [each.type, 'null'] }
 }
 
 const KINDS: ReadonlyMap<string, string> = new Map(
@@ -245,16 +270,16 @@ function describe(field: ExtractField): string {
   return field.type === 'number' && field.unit !== undefined ? `${said} (${field.unit})` : said
 }
 
-/** Where each string that was written stands in the text. */
-function stretchesOf(name: string, { value, evidence }: Written, state: string): SaidStretch[] {
-  const stretch = (text: unknown, pointer: string): SaidStretch => {
+/** Where each value that was written stands in the text. */
+function stretchesOf(name: string, { value, readable, evidence }: Written, state: string): SaidStretch[] {
+  const stretch = (written: unknown, pointer: string): SaidStretch => {
     const { confidence, source } = evidence.get(pointer) ?? {}
-    const span = source ? (source.message === TEXT ? source : undefined) : onlyPlace(state, String(text))
-    return {
-      text: span ? state.slice(span.start, span.end) : String(text),
-      ...(span && { span: { start: span.start, end: span.end } }),
-      ...(confidence !== undefined && { confidence }),
-    }
+    const sure = confidence === undefined ? {} : { confidence }
+    const places = readable?.get(written as string | number)
+    if (places) return { places, ...sure }
+    const text = String(written)
+    const span = source ? (source.message === TEXT ? source : undefined) : onlyPlace(state, text)
+    return span ? { places: [{ start: span.start, end: span.end }], ...sure } : { text, places: [], ...sure }
   }
   if (!Array.isArray(value)) return [stretch(value, pointerOf(name))]
   return value.map((item, i) => stretch(item, pointerOf(name, i)))

@@ -6,6 +6,10 @@ import { errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-help
 
 const STATE = 'Invoice INV-2041 of 4 March 2026, total due $1,250.00 within 30 days. Call at 15:30. Contacts: Ana, Bo.'
 
+interface Schema {
+  readonly properties: Readonly<Record<string, { enum?: unknown[]; items?: { enum: unknown[] } }>>
+}
+
 /** What a model writes for each field, and how sure it is of that. */
 type Said = Readonly<Record<string, unknown>>
 
@@ -48,10 +52,10 @@ describe('POST extractions', () => {
   it('answers every type of field with what its stretch of the text says', async () => {
     const { post, counted } = extracting({
       number: 'INV-2041',
-      total: '$1,250.00',
+      total: 1250,
       day: '4 March 2026',
       call: '15:30',
-      moment: '4 March 2026, 15:30',
+      moment: '4 March 2026',
       due: '30 days',
       contacts: ['Ana', 'Bo'],
     })
@@ -75,10 +79,10 @@ describe('POST extractions', () => {
       truncated: false,
       answers: {
         number: { type: 'text', value: 'INV-2041', guess: 'INV-2041', span: place('INV-2041') },
-        total: { type: 'number', value: 1250, guess: 1250, span: place('$1,250.00') },
+        total: { type: 'number', value: 1250, guess: 1250, span: place('1,250.00') },
         day: { type: 'date', value: '2026-03-04', guess: '2026-03-04', span: place('4 March 2026') },
         call: { type: 'time', value: '15:30', guess: '15:30', span: place('15:30') },
-        moment: { type: 'datetime', value: '2026-03-04T15:30:00', guess: '2026-03-04T15:30:00' },
+        moment: { type: 'datetime', value: null, guess: '2026-03-04T00:00:00', span: place('4 March 2026') },
         due: { type: 'duration', value: 30, guess: 30, span: place('30 days') },
         contacts: {
           type: 'list',
@@ -122,7 +126,7 @@ describe('POST extractions', () => {
         },
       },
     ])
-    const answers = async (fields: object) => jsonOf(await post({ fields })).answers
+    const answers = async (fields: object, state = STATE) => jsonOf(await post({ fields, state })).answers
     expect(await answers({ po: { type: 'text' }, number: { type: 'text' } })).toEqual({
       po: { type: 'text', value: null, guess: 'INV-2041', p_null: 0.75 },
       number: { type: 'text', value: 'INV-2041', guess: 'INV-2041', confidence: 0.75, p_null: 0.25, span: [8, 16] },
@@ -131,7 +135,7 @@ describe('POST extractions', () => {
     const strict = await answers({ number: { type: 'text', null_threshold: 0.2 } })
     expect(strict.number).toEqual({ type: 'text', value: null, guess: 'INV-2041', p_null: 0.25, span: [8, 16] })
     // The model is sure of a stretch that is no date; nobody is sure that there is none.
-    expect((await answers({ number: { type: 'date' } })).number).toEqual({
+    expect((await answers({ number: { type: 'date' } }, 'Invoice INV-2041.')).number).toEqual({
       type: 'date',
       value: null,
       p_null: 0.25,
@@ -146,11 +150,42 @@ describe('POST extractions', () => {
       contacts: { type: 'list', items: 'text' },
       total: { type: 'number' },
     }
-    expect(jsonOf(await post({ fields })).answers).toEqual({
+    expect(jsonOf(await post({ fields, state: 'Invoice. Contacts: Ana, Bo.' })).answers).toEqual({
       name: { type: 'text', value: null, guess: 'Carla' },
       contacts: { type: 'list', value: null },
       total: { type: 'number', value: null },
     })
+  })
+
+  it('holds what is read by rules to what can be read, and describes a number as one', async () => {
+    const { post, calls } = extracting({ total: 30, day: '4 March 2026', counts: [30, 1250] })
+    const fields = {
+      total: { type: 'number' },
+      day: { type: 'date' },
+      counts: { type: 'list', items: 'number' },
+    }
+    expect((await post({ fields })).status).toBe(200)
+    const [total, day, counts] = ['total', 'day', 'counts'].map((name) => {
+      const { schema } = calls.find((call) => fieldOf(call) === name)!.grammar!.source as { schema: Schema }
+      return schema.properties[name]!
+    })
+    const numbers = [2041, 4, 2026, 1250, 30]
+    expect(total!.enum).toEqual([...numbers, null])
+    expect(day!.enum).toEqual(['4 March 2026', null])
+    expect(counts!.items!.enum).toEqual(numbers)
+    const { schema } = calls[0]!.output as unknown as { schema: Schema }
+    expect(schema.properties).toMatchObject({ total: { type: 'number' }, day: { type: 'string' } })
+  })
+
+  it.each([
+    ['It weighs 5 kg.', 'g', 5, { value: 5000, guess: 5000, span: [10, 11] }],
+    ['It costs €1,250.00.', 'USD', 1250, { value: null, guess: 1250, span: [10, 18] }],
+    ['It is 5 kg and 5 m.', 'g', 5, { value: null, guess: 5000 }],
+    ['It is 5 kg, I say 5 kg.', 'g', 5, { value: 5000, guess: 5000 }],
+  ])('reads a number with what stands beside it: %s in %s', async (state, unit, total, answer) => {
+    const { post } = extracting({ total })
+    const { answers } = jsonOf(await post({ state, fields: { total: { type: 'number', unit } } }))
+    expect(answers.total).toEqual({ type: 'number', ...answer })
   })
 
   it('gives every field the same prompt, so that the text is read once', async () => {
