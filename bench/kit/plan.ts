@@ -21,6 +21,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/encoders/encoders.test.ts',
   'src/engines/webgpu/encoders/gguf.test.ts',
   'src/engines/webgpu/encoders/laya.test.ts',
+  'src/engines/webgpu/encoders/clef.test.ts',
   'src/engines/webgpu/encoders/d1-omni.test.ts',
   'src/engines/webgpu/core.test.ts',
   'src/engines/webgpu/row-head.test.ts',

@@ -1,29 +1,37 @@
-/** Decisions of models that score options at their marks, from their own files and as GGUF, held to float64. */
+/** Decisions of models that score options at their marks or all together, from their own files and as GGUF, held to float64. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Metadata } from '../../bench/peers/gguf-file.js'
+import type { TextTokens } from '../../src/encode/vector-model.js'
 import type { Device } from '../../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { loadEncoderPlanned, planEncoderLoad } from '../../src/engines/webgpu/encoders/load-encoder.js'
 import { openRepository } from '../../src/repository/open.js'
 import { BOUND, DECISIONS } from './check-decisions.js'
+import { clef, clefInputs } from './encoders/clef.js'
 import { d1Omni, omniInputs } from './encoders/d1-omni.js'
 import { type LayaInput, laya, layaInputs, writeLaya } from './encoders/laya.js'
 import { encoderWeights } from './encoders/source.js'
+import type { Vector } from './float64.js'
 import { writeGguf } from './llama-cpp.js'
 import { EXACT, GPUS, type Where } from './our-core.js'
 import type { Rows } from './rows.js'
 import { weightsOf } from './weights.js'
 
-/** A model that scores options at their marks. */
+/** A model that scores options. */
 interface Marked {
   readonly name: string
-  readonly inputs: readonly LayaInput[]
+  readonly texts: readonly TextTokens[]
   /** All forms of its files, which are told apart by nothing in what comes of them. */
   readonly files: readonly ((path: string) => Promise<void>)[]
-  scores(input: LayaInput): ArrayLike<number>
+  /** Of each text. */
+  scores(): readonly Vector[]
 }
+
+const marked = ({ tokens, marks, kind }: LayaInput): TextTokens => ({ tokens, marks, types: tokens.map(() => kind) })
+/** Nobody asks it in words here. */
+const UNASKED = ''
 
 const omniWeights = weightsOf(d1Omni)
 const omniFile = {
@@ -33,8 +41,19 @@ const omniFile = {
     metadata(out: Metadata) {
       d1Omni.gguf.metadata(out)
       out.text('lfm2.decision.type', 'lfm2-d1-omni')
-      // Nobody asks it in words here.
-      out.text('tokenizer.chat_template.systemone', '')
+      out.text('tokenizer.chat_template.systemone', UNASKED)
+    },
+  },
+}
+const clefWeights = weightsOf(clef)
+const clefFile = {
+  ...clef,
+  gguf: {
+    ...clef.gguf,
+    metadata(out: Metadata) {
+      clef.gguf.metadata(out)
+      out.text('clef.decision.type', 'clef')
+      out.text('tokenizer.chat_template.systemone', UNASKED)
     },
   },
 }
@@ -42,15 +61,21 @@ const omniFile = {
 export const MARKED: readonly Marked[] = [
   {
     name: laya.name,
-    inputs: layaInputs(),
+    texts: layaInputs().map(marked),
     files: [writeLaya, (path) => writeGguf(path, laya, encoderWeights(laya))],
-    scores: (input) => laya.reference(encoderWeights(laya), input),
+    scores: () => layaInputs().map((input) => laya.reference(encoderWeights(laya), input)),
   },
   {
     name: d1Omni.name,
-    inputs: omniInputs(),
+    texts: omniInputs().map(marked),
     files: [(path) => writeGguf(path, omniFile, omniWeights)],
-    scores: (input) => d1Omni.scores(omniWeights, input),
+    scores: () => omniInputs().map((input) => d1Omni.scores(omniWeights, input)),
+  },
+  {
+    name: clef.name,
+    texts: clefInputs(),
+    files: [(path) => writeGguf(path, clefFile, clefWeights)],
+    scores: () => clefInputs().map((input) => clef.scores(clefWeights, input)),
   },
 ]
 
@@ -63,8 +88,8 @@ export async function checkMarked(of: Marked, rows: Rows, devices: readonly Wher
   for (const { name, cut, open } of GPUS) if (devices.includes(cut)) await row(name, 'encoders on gpu', open)
 }
 
-async function verdictOn(device: Device, { name, inputs, files, scores }: Marked) {
-  const truth = inputs.map((input) => shares(scores(input)))
+async function verdictOn(device: Device, { name, texts, files, scores }: Marked) {
+  const truth = scores().map((own, i) => sharesOf(own, texts[i]!))
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-marked-'))
   const told: number[][][] = []
   try {
@@ -74,8 +99,8 @@ async function verdictOn(device: Device, { name, inputs, files, scores }: Marked
       const options = { report: () => {}, signal: new AbortController().signal } as const
       const { weights } = await openRepository({ kind: 'folder', path }, options)
       const model = await loadEncoderPlanned(device, weights, planEncoderLoad(weights, device, { name }))
-      const texts = inputs.map(({ tokens, marks, kind }) => ({ tokens, marks, types: tokens.map(() => kind) }))
-      told.push((await model.vectors(texts)).map(shares))
+      const own = await model.vectors(texts)
+      told.push(own.map((scores, i) => sharesOf(scores, texts[i]!)))
       await model.close()
     }
   } finally {
@@ -93,6 +118,17 @@ async function verdictOn(device: Device, { name, inputs, files, scores }: Marked
     bound: BOUND,
     good: worst < BOUND,
   }
+}
+
+/** Of each question's options, one question's after the other's. */
+function sharesOf(scores: Vector | Float32Array, { fields }: TextTokens): number[] {
+  if (!fields) return shares(scores)
+  let at = 0
+  return fields.flatMap(({ options }) => {
+    const from = at
+    at += options.length
+    return shares(scores.subarray(from, at))
+  })
 }
 
 function shares(scores: ArrayLike<number>): number[] {

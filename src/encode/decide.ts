@@ -1,4 +1,4 @@
-/** Decisions of a model that is made for them: one pass over a question, its options and the state, and no text. */
+/** Decisions of a model that is made for them: one pass over questions, their options and the state, and no text. */
 import { askedOf, KINDS, type Kind } from '../decode/decide/asked.js'
 import { meanShares, ordersOf, stateText } from '../decode/decide/questions.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
@@ -8,26 +8,37 @@ import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
 import { layaReader, type QuestionReader } from './asked.js'
+import { clef, type JointReader } from './clef.js'
 import { d1Omni } from './d1-omni.js'
 import type { VectorLine } from './line.js'
 import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
 
 interface AskedTokens extends TextTokens {
+  readonly asked: readonly Asked[]
+}
+
+/** A question within a text, whose options have their scores there. */
+interface Asked {
   readonly question: number
   readonly kind: Kind
   readonly order: readonly number[]
+  /** It is asked the other way round than it is told. */
+  readonly turned: boolean
 }
 
 export class Decider {
   readonly #model: VectorModel
   readonly #form: DecisionForm
-  readonly #reader: QuestionReader
+  readonly #reader: QuestionReader | undefined
+  /** Of a model that decides all questions of a request together. */
+  readonly #joint: JointReader | undefined
 
   constructor(model: VectorModel, tokenizer: Tokenizer, form: DecisionForm) {
     this.#model = model
     this.#form = form
     const { type, template, headTokens } = form
-    this.#reader = type === 'laya' ? layaReader(tokenizer, template, headTokens) : d1Omni(template!, tokenizer)
+    if (type === 'clef') this.#joint = clef(template!, tokenizer)
+    else this.#reader = type === 'laya' ? layaReader(tokenizer, template, headTokens) : d1Omni(template!, tokenizer)
   }
 
   async decide(call: DecideCall, line: VectorLine): Promise<Decided> {
@@ -36,37 +47,61 @@ export class Decider {
       const message = "Invalid 'calibrated': this model has no fitted temperature. Leave it out."
       throw new V1Error(400, message, { param: 'calibrated', code: 'unsupported_value' })
     }
-    const asked: AskedTokens[] = []
-    const read = this.#read(call, asked)
+    const texts: AskedTokens[] = []
+    const read = this.#joint ? this.#readTogether(this.#joint, call, texts) : this.#read(this.#reader!, call, texts)
     await inTurns(inStage('prompt', call.id, read), call.signal, call.caller)
-    const scores = await line.run(asked, call.signal, call.caller)
-    const each = asked.map(({ kind, order }, i) => {
-      const shares = softmax(scores[i]!, temperatureOf(temperatures, kind, order.length))
-      // What is asked the other way round is told as it was asked for.
-      const turned = kind === 'noul' ? shares.reverse() : shares
-      return order.map((_, option) => turned[order.indexOf(option)]!)
+    const scores = await line.run(texts, call.signal, call.caller)
+    const each = texts.flatMap(({ asked }, text) => {
+      let at = 0
+      return asked.map(({ question, kind, order, turned }) => {
+        const own = scores[text]!.subarray(at, at + order.length)
+        at += order.length
+        const shares = softmax(own, temperatureOf(temperatures, kind, order.length))
+        if (turned) shares.reverse()
+        return { question, shares: order.map((_, option) => shares[order.indexOf(option)]!) }
+      })
     })
-    const promptTokens = asked.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    const promptTokens = texts.reduce((sum, { tokens }) => sum + tokens.length, 0)
     return {
       answers: call.questions.map((_, question) => ({
-        probabilities: meanShares(each.filter((_, i) => asked[i]!.question === question)),
+        probabilities: meanShares(each.filter((one) => one.question === question).map(({ shares }) => shares)),
       })),
       usage: { promptTokens, completionTokens: 0, cachedTokens: 0 },
       fingerprint: this.#model.fingerprint,
     }
   }
 
-  *#read({ questions, state, order: wanted }: DecideCall, out: AskedTokens[]): Slices<void> {
+  *#read(reader: QuestionReader, { questions, state, order: wanted }: DecideCall, out: AskedTokens[]): Slices<void> {
     const told = stateText(state)
     const { contextLength } = this.#model
     for (const [question, of] of questions.entries()) {
       for (const order of ordersOf(of, of.type === 'predicate' ? 'given' : wanted)) {
         const asked = askedOf(of, order, told)
-        const { tokens, marks } = yield* this.#reader.read(asked, contextLength, `questions[${question}]`)
-        const types = tokens.map(() => KINDS.indexOf(asked.kind))
-        out.push({ question, kind: asked.kind, order, tokens, marks, types })
+        const { kind } = asked
+        const { tokens, marks } = yield* reader.read(asked, contextLength, `questions[${question}]`)
+        const types = tokens.map(() => KINDS.indexOf(kind))
+        out.push({ asked: [{ question, kind, order, turned: kind === 'noul' }], tokens, marks, types })
         yield
       }
+    }
+  }
+
+  /** Each time all questions, each in one of its orders. */
+  *#readTogether(
+    reader: JointReader,
+    { questions, state, order: wanted }: DecideCall,
+    out: AskedTokens[],
+  ): Slices<void> {
+    const told = stateText(state)
+    const orders = questions.map((of) => reader.ordersOf(of, of.type === 'predicate' ? 'given' : wanted))
+    const times = Math.max(...orders.map(({ length }) => length))
+    for (let time = 0; time < times; time++) {
+      const ordered = orders.map((each) => each[time % each.length]!)
+      const all = questions.map((of, question) => askedOf(of, ordered[question]!, told))
+      const { tokens, fields } = yield* reader.read(all, this.#model.contextLength)
+      const asked = all.map(({ kind }, question) => ({ question, kind, order: ordered[question]!, turned: false }))
+      out.push({ asked, tokens, fields })
+      yield
     }
   }
 }

@@ -7,6 +7,21 @@ export interface TextTokens {
   readonly types?: readonly number[]
   /** Positions at which it is read, by a model that tells something of each. */
   readonly marks?: readonly number[]
+  /** What it asks, of a model that decides all of it together. */
+  readonly fields?: readonly TextField[]
+}
+
+/** Tokens from one position to before another. */
+export interface TokenRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** A question within a text, in the order in which they stand there: what is asked, and its options. */
+export interface TextField extends TokenRange {
+  /** As the model numbers the kinds of questions. */
+  readonly kind: number
+  readonly options: readonly TokenRange[]
 }
 
 export interface VectorModel {
@@ -18,7 +33,7 @@ export interface VectorModel {
   /** Numbers of a vector. */
   readonly size: number
   readonly fingerprint: string
-  /** One vector for each text, or one after the other for each of its marks, as the model makes it. Batches are computed one after the other, in this order. */
+  /** One vector for each text, or one after the other for each of its marks or options, as the model makes it. Batches are computed one after the other, in this order. */
   vectors(batch: readonly TextTokens[]): Promise<readonly Float32Array[]>
   /** Frees it; nothing may run. */
   close(): Promise<void>
@@ -27,7 +42,7 @@ export interface VectorModel {
 /** How a model that decides is asked, as its files say. */
 export interface DecisionForm {
   /** Whose head it is: how a question is laid out, and what of it is cut. */
-  readonly type: 'laya' | 'lfm2-d1-omni'
+  readonly type: 'laya' | 'lfm2-d1-omni' | 'clef'
   /** Tokens that a question and its options may have, where they share what there is. */
   readonly headTokens: number
   /** By which scores are divided: for each kind, or for a kind and so many options (`choice:3-5`). */

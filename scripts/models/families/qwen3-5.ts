@@ -18,7 +18,7 @@ import {
 import { wide } from '../width.js'
 import { embedding, gatedMlp, layerName, llamaConfig, llamaMetadata } from './llama.js'
 
-const SHAPE = {
+export const QWEN35_SHAPE = {
   vocab: 640,
   hidden: wide(160, 256),
   inner: wide(192, 256),
@@ -39,13 +39,13 @@ const CHANNELS = 2 * KEYS + VALUES
 const isFull = (i: number) => (i + 1) % 4 === 0
 
 const tensors: TensorSpec[] = [
-  matrix('model.embed_tokens.weight', SHAPE.vocab, SHAPE.hidden, 2),
-  norm('model.norm.weight', SHAPE.hidden, 0),
-  ...Array.from({ length: SHAPE.layers }, (_, i) => layerTensors(i)).flat(),
+  matrix('model.embed_tokens.weight', QWEN35_SHAPE.vocab, QWEN35_SHAPE.hidden, 2),
+  norm('model.norm.weight', QWEN35_SHAPE.hidden, 0),
+  ...Array.from({ length: QWEN35_SHAPE.layers }, (_, i) => layerTensors(i)).flat(),
 ]
 
 function layerTensors(i: number): TensorSpec[] {
-  const { hidden, inner, heads, keyHeads, headSize } = SHAPE
+  const { hidden, inner, heads, keyHeads, headSize } = QWEN35_SHAPE
   const at = layerName(i)
   const list = [
     norm(`${at}.input_layernorm.weight`, hidden, 0),
@@ -113,7 +113,7 @@ class DeltaNet {
       out.set(this.#delta(head, q, k, v, beta, decay), head * size)
     }
     const plus = this.#mistake === 'adds one in the norm of linear layers' ? 1 : 0
-    const even = normHeads(out, size, of('norm.weight'), SHAPE.epsilon, plus)
+    const even = normHeads(out, size, of('norm.weight'), QWEN35_SHAPE.epsilon, plus)
     return product(of('out_proj.weight'), both(even, z.map(this.#mistake === 'gates by sigmoid' ? sigmoid : silu)))
   }
 
@@ -161,13 +161,13 @@ export function qwen35Reference(
   kept?: Kept,
   within?: (layer: number, x: Vector) => Vector,
 ) {
-  const { hidden, heads, headSize, keyHeads, epsilon } = SHAPE
-  const caches = Array.from({ length: SHAPE.layers }, () => new Attention(kept))
+  const { hidden, heads, headSize, keyHeads, epsilon } = QWEN35_SHAPE
+  const caches = Array.from({ length: QWEN35_SHAPE.layers }, () => new Attention(kept))
   const nets = Array.from(
-    { length: SHAPE.layers },
+    { length: QWEN35_SHAPE.layers },
     (_, i) => new DeltaNet((name) => weights(`${layerName(i)}.linear_attn.${name}`), mistake),
   )
-  const angles = frequencies(SHAPE.theta, mistake === 'rotates the whole head' ? headSize : ROTATED)
+  const angles = frequencies(QWEN35_SHAPE.theta, mistake === 'rotates the whole head' ? headSize : ROTATED)
   let position = 0
 
   function attend(i: number, h: Vector): Vector {
@@ -190,16 +190,20 @@ export function qwen35Reference(
   }
 
   return {
-    step(token: number): Vector {
+    /** What the last norm leaves of a token's row; or what it is given. */
+    row(token: number, normed = true): Vector {
       let x = embedding(weights, token, hidden)
-      for (let i = 0; i < SHAPE.layers; i++) {
+      for (let i = 0; i < QWEN35_SHAPE.layers; i++) {
         const h = rmsNorm(x, weights(`${layerName(i)}.input_layernorm.weight`), epsilon, 1)
         x = add(x, isFull(i) ? attend(i, h) : nets[i]!.step(h))
         const m = rmsNorm(x, weights(`${layerName(i)}.post_attention_layernorm.weight`), epsilon, 1)
         x = add(x, within?.(i, m) ?? gatedMlp(m, weights, `${layerName(i)}.mlp`, silu))
       }
       position++
-      return product(weights('model.embed_tokens.weight'), rmsNorm(x, weights('model.norm.weight'), epsilon, 1))
+      return normed ? rmsNorm(x, weights('model.norm.weight'), epsilon, 1) : x
+    },
+    step(token: number): Vector {
+      return product(weights('model.embed_tokens.weight'), this.row(token))
     },
   }
 }
@@ -217,13 +221,13 @@ function tiled(values: Vector, unitSize: number): Vector {
 }
 
 function gguf(weights: Weights): GgufTensor[] {
-  const { vocab, hidden, inner, heads, keyHeads, headSize } = SHAPE
+  const { vocab, hidden, inner, heads, keyHeads, headSize } = QWEN35_SHAPE
   const list: GgufTensor[] = []
   const put = (name: string, dims: number[], values: Vector) => list.push({ name, dims, values })
   const grown = (values: Vector) => values.map((value) => value + 1)
   put('token_embd.weight', [hidden, vocab], weights('model.embed_tokens.weight'))
   put('output_norm.weight', [hidden], grown(weights('model.norm.weight')))
-  for (let i = 0; i < SHAPE.layers; i++) {
+  for (let i = 0; i < QWEN35_SHAPE.layers; i++) {
     const from = (name: string) => weights(`${layerName(i)}.${name}`)
     const to = (name: string) => `blk.${i}.${name}`
     put(to('attn_norm.weight'), [hidden], grown(from('input_layernorm.weight')))
@@ -265,14 +269,14 @@ function gguf(weights: Weights): GgufTensor[] {
 
 function outColumns(values: Vector): Vector {
   const out = new Float64Array(values.length)
-  for (let row = 0; row < SHAPE.hidden; row++) {
+  for (let row = 0; row < QWEN35_SHAPE.hidden; row++) {
     out.set(tiled(values.slice(row * VALUES, (row + 1) * VALUES), LINEAR.size), row * VALUES)
   }
   return out
 }
 
 export function qwen35Metadata(out: Metadata, architecture: string): void {
-  llamaMetadata(out, architecture, SHAPE, { rotated: ROTATED })
+  llamaMetadata(out, architecture, QWEN35_SHAPE, { rotated: ROTATED })
   out.integers(`${architecture}.rope.dimension_sections`, Int32Array.of(11, 11, 10, 0))
   out.u32(`${architecture}.ssm.conv_kernel`, LINEAR.kernel)
   out.u32(`${architecture}.ssm.state_size`, LINEAR.size)
@@ -285,12 +289,12 @@ export function qwen35Metadata(out: Metadata, architecture: string): void {
 export const qwen35: Case = {
   name: 'qwen3_5',
   config: {
-    ...llamaConfig(SHAPE, 'qwen3_5_text', 'Qwen3_5ForCausalLM'),
+    ...llamaConfig(QWEN35_SHAPE, 'qwen3_5_text', 'Qwen3_5ForCausalLM'),
     rope_theta: undefined,
     rope_parameters: {
       rope_type: 'default',
-      rope_theta: SHAPE.theta,
-      partial_rotary_factor: ROTATED / SHAPE.headSize,
+      rope_theta: QWEN35_SHAPE.theta,
+      partial_rotary_factor: ROTATED / QWEN35_SHAPE.headSize,
       mrope_section: [11, 11, 10],
       mrope_interleaved: true,
     },
@@ -300,7 +304,9 @@ export const qwen35: Case = {
     linear_value_head_dim: LINEAR.size,
     linear_conv_kernel_dim: LINEAR.kernel,
     full_attention_interval: 4,
-    layer_types: Array.from({ length: SHAPE.layers }, (_, i) => (isFull(i) ? 'full_attention' : 'linear_attention')),
+    layer_types: Array.from({ length: QWEN35_SHAPE.layers }, (_, i) =>
+      isFull(i) ? 'full_attention' : 'linear_attention',
+    ),
     attn_output_gate: true,
     attention_bias: false,
   },

@@ -67,19 +67,29 @@ export function templateLayout(
 ): QuestionLayout {
   const written = templateText(source, guardOf)
   return function* (asked) {
-    const { text, reveal } = yield* written(asked)
+    const { text, reveal } = yield* written([asked])
     return { sections: tokenizer.sections(text), reveal }
   }
 }
 
-/** The same before it is taken apart; `more`: what else its template is given. */
+/**
+ * The same before it is taken apart, of questions about one state; `more`: what else its template is given. Some list all
+ * that is asked in a request: where a model answers each by itself, it is asked as if it were the only one.
+ */
 export function templateText(source: string, guardOf: (sentinel: string) => Guard, more: JsonObject = {}) {
   const template = new JinjaTemplate(source, {})
-  return function* ({ kind: type, id, instructions, options, state }: TypedQuestion) {
-    const question = { id, type, instructions, options: options.map((each) => ({ description: null, ...each })) }
-    // Some list all that is asked in a request: each question is asked as if it were the only one.
-    const said = { ...question, state, questions: [question], images: [] }
-    const sentinel = yield* sentinelFor([id, instructions, state, ...options.flatMap((each) => Object.values(each))])
+  return function* (asked: readonly [TypedQuestion, ...TypedQuestion[]]) {
+    const [{ state }] = asked
+    const questions = asked.map(({ kind: type, id, instructions, options }) => {
+      return { id, type, instructions, options: options.map((each) => ({ description: null, ...each })) }
+    })
+    const said = { ...questions[0], state, questions, images: [] }
+    const texts = asked.flatMap(({ id, instructions, options }) => [
+      id,
+      instructions,
+      ...options.flatMap(Object.values),
+    ])
+    const sentinel = yield* sentinelFor([state, ...texts])
     const guard = guardOf(sentinel)
     const input = { messages: [], tools: [], options: { ...guard.protectAll(said), ...more } }
     const text = yield* template.renderInSlices(input)

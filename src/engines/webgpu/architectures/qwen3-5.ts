@@ -45,8 +45,10 @@ export function ownOfQwen35(take: TakeKey, config: JsonObject): JsonObject {
   const heads = Number(take('ssm.time_step_rank'))
   // Of text all sections have the same positions.
   take('rope.dimension_sections')
+  const linear = take('attention.recurrent_layers')
   return {
     full_attention_interval: interval,
+    ...(Array.isArray(linear) && { layer_types: linear.map((each) => (each ? 'linear_attention' : 'full_attention')) }),
     linear_conv_kernel_dim: take('ssm.conv_kernel'),
     linear_key_head_dim: take('ssm.state_size'),
     linear_num_key_heads: take('ssm.group_count'),

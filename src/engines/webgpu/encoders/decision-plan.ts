@@ -12,6 +12,7 @@ import type { VectorPlan } from './vector-plan.js'
 export const HEAD_EPSILON = 1e-5
 
 export interface DecisionPlan extends DecisionForm {
+  readonly type: 'laya' | 'lfm2-d1-omni'
   readonly layers: number
   /** Tokens in all that it was made for; absent: as many as its encoder. */
   readonly most?: number
@@ -33,19 +34,23 @@ export function readDecision(config: JsonObject, name: string): DecisionPlan {
     if (typeof value !== 'number' || !(value > 0)) throw fields.odd('temperature', each)
     temperatures[KINDS[i]!] = value
   })
-  const grouped = fields.part('temperature_by_options')
-  for (const key of Object.keys((config.temperature_by_options as JsonObject | undefined) ?? {}))
-    temperatures[key] = grouped!.number(key)
   const most = fields.limit('max_len')
   const template = fields.get('systemone')
   return {
     type: fields.word('type', ['laya', 'lfm2-d1-omni'] as const, 'laya'),
     layers: fields.count('head_layers', 2),
     headTokens: fields.count('head_max_len', 192),
-    temperatures,
+    temperatures: { ...temperatures, ...readTemperatures(fields, config) },
     ...(most !== undefined && { most }),
     ...(typeof template === 'string' && { template }),
   }
+}
+
+/** Those that hang on how many options there are. */
+export function readTemperatures(fields: Fields, config: JsonObject): Record<string, number> {
+  const grouped = fields.part('temperature_by_options')
+  const keys = Object.keys((config.temperature_by_options as JsonObject | undefined) ?? {})
+  return Object.fromEntries(keys.map((key) => [key, grouped!.number(key)]))
 }
 
 export interface PlannedDecision {

@@ -7,6 +7,7 @@ import type { PlannedTensors } from '../model/planned.js'
 import { matrixBytes } from '../model/size.js'
 import { readEncoder, readScores } from './bert.js'
 import type { DecisionPlan, PlannedDecision } from './decision-plan.js'
+import type { JointPlan, PlannedJoint } from './joint-plan.js'
 import type { ModernPlan, PlannedModern } from './modern-bert.js'
 import { type PlannedDense, type PlannedEncoder, type PlannedNorm, planEncoder } from './plan-encoder.js'
 import { isMlcEncoder, readMlcVectors, readVectors } from './read-vectors.js'
@@ -20,16 +21,17 @@ interface Body {
   readonly most: number
   readonly positions: number
   /** Layers whose heads have the same form share one. */
-  readonly caches: readonly Pick<CacheShape, 'heads' | 'headSize'>[]
+  readonly caches: readonly (Pick<CacheShape, 'heads' | 'headSize'> & Partial<Pick<CacheShape, 'layers'>>)[]
   need(device: Device): Need
 }
 
-/** What it takes: bytes of weights; numbers for each token and each text of a batch, and for each position. */
+/** What it takes: bytes of weights; numbers for each token and each text of a batch, for each position, and in any case. */
 export interface Need {
   readonly weights: number
   readonly perRow: number
   readonly perText: number
   readonly perPosition: number
+  readonly fixed?: number
 }
 
 export type EncoderBody =
@@ -54,6 +56,8 @@ export type EncoderBody =
         readonly planned: PlannedDecision
         readonly pooled: PlannedNorm
       }
+      /** It decides all questions of a text together, by a head that has the last of the caches. */
+      readonly joint?: { readonly plan: JointPlan; readonly planned: PlannedJoint }
     })
 
 export function bertBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {

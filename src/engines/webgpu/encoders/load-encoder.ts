@@ -18,11 +18,12 @@ import { decoderBody } from './decoder-body.js'
 import { BertEncoder } from './encoder.js'
 import { bertBody, type EncoderBody } from './encoder-body.js'
 import { loadEncoder, loadHead } from './encoder-weights.js'
+import { JointHead, loadJoint } from './joint-head.js'
 import { isModernBert } from './modern-bert.js'
 import { modernBody } from './modern-body.js'
 import { loadModern, ModernEncoder } from './modern-encoder.js'
 import type { PlannedNorm } from './plan-encoder.js'
-import { DecoderTrunk, PooledDecoder } from './pooled-decoder.js'
+import { DecoderTrunk, JointDecoder, PooledDecoder } from './pooled-decoder.js'
 import { defaultPrompt, purposeOf } from './read-vectors.js'
 import { type RowEncoder, VectorCore } from './vector-core.js'
 import { VectorHead } from './vector-head.js'
@@ -47,9 +48,10 @@ export interface EncoderSize {
   readonly bytes: { readonly weights: number; readonly work: number; readonly total: number }
 }
 
-/** Tokens of one batch, where no text alone has more; and texts. */
+/** Tokens of one batch, where no text alone has more; and texts, of which few may have states. */
 const BATCH_TOKENS = 512
 const BATCH_TEXTS = 64
+const BATCH_STATES = 4
 /** Tokens of a text, unless more are asked for: all of them are computed at once. */
 const CONTEXT = 2048
 
@@ -88,9 +90,14 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
   const { most, positions } = body
   const wanted = Math.min(options.contextLength ?? Math.min(most, CONTEXT), positions, device.limits.rows)
   const asks = body.kind === 'decoder' && body.judges
-  const decision = body.kind === 'modern' ? body.decision : body.kind === 'decoder' ? body.decision?.plan : undefined
+  const decision = decisionOf(body)
   const own = { task, prompt, judges: asks, ...(decision && { decision }) }
   return { ...own, body, size: sizeOf(device, body, wanted, name) }
+}
+
+function decisionOf(body: EncoderBody): DecisionForm | undefined {
+  if (body.kind === 'modern') return body.decision
+  return body.kind === 'decoder' ? (body.joint ?? body.decision)?.plan : undefined
 }
 
 function sizeOf(device: Device, body: EncoderBody, contextLength: number, name: string): EncoderSize {
@@ -98,21 +105,22 @@ function sizeOf(device: Device, body: EncoderBody, contextLength: number, name: 
   const wide = body.caches.find(({ headSize }) => headSize > limits.headSize)
   if (wide) throw refuse(name, `heads of ${wide.headSize} values on this device`)
   const batchTokens = Math.max(contextLength, BATCH_TOKENS)
-  const { weights, perRow, perText, perPosition } = body.need(device)
-  const cached = body.caches.reduce((sum, { heads, headSize }) => sum + 2 * heads * headSize, 0)
-  const rows = batchTokens * perRow + contextLength * perPosition + BATCH_TEXTS * perText
-  const work = 4 * (rows + pagesOf(batchTokens) * PAGE * cached)
+  const { weights, perRow, perText, perPosition, fixed = 0 } = body.need(device)
+  const cached = body.caches.reduce((sum, { layers = 1, heads, headSize }) => sum + 2 * layers * heads * headSize, 0)
+  const batchTexts = body.kind === 'decoder' && body.kept.states.length > 0 ? BATCH_STATES : BATCH_TEXTS
+  const rows = batchTokens * perRow + contextLength * perPosition + batchTexts * perText + fixed
+  const work = 4 * (rows + pagesOf(batchTokens, batchTexts) * PAGE * cached)
   const total = weights + work
   if (total > (limits.totalBytes ?? Number.POSITIVE_INFINITY)) {
     const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
     const message = `${name} does not fit this device: it needs ${mebibytes(total)}, and the device allows ${mebibytes(limits.totalBytes!)} in all.`
     throw new V1Error(503, message, { code: 'device_too_small', headers: { 'x-should-retry': 'false' } })
   }
-  return { contextLength, batchTokens, batchTexts: BATCH_TEXTS, bytes: { weights, work, total } }
+  return { contextLength, batchTokens, batchTexts, bytes: { weights, work, total } }
 }
 
 /** Each text leaves its last page partly empty. */
-const pagesOf = (tokens: number) => Math.ceil(tokens / PAGE) + BATCH_TEXTS
+const pagesOf = (tokens: number, texts: number) => Math.ceil(tokens / PAGE) + texts
 
 /** By a plan that `planEncoderLoad` has made for this device. Nothing stays allocated where it fails. */
 export async function loadEncoderPlanned(
@@ -128,8 +136,8 @@ export async function loadEncoderPlanned(
   }
   try {
     device.reserve?.(size.bytes.total)
-    const caches = body.caches.map(({ heads, headSize }) => {
-      const cache = device.cache({ layers: 1, pages: pagesOf(batchTokens), heads, headSize, type: 'f32' })
+    const caches = body.caches.map(({ layers = 1, heads, headSize }) => {
+      const cache = device.cache({ layers, pages: pagesOf(batchTokens, batchTexts), heads, headSize, type: 'f32' })
       loader.made.push(cache)
       return cache
     })
@@ -192,7 +200,17 @@ async function rowEncoder(
   }
   const { model } = body
   const weights = await loadWeights(loader, model, body.tensors, size.contextLength, onProgress)
-  const kept = { plan: body.kept, caches }
+  const { states: sizes } = body.kept
+  const states = sizes.length > 0 ? device.states({ slots: size.batchTexts, sizes }) : undefined
+  if (states) loader.made.push(states)
+  const kept = { plan: body.kept, caches, ...(states && { states }) }
+  if (body.joint) {
+    const weightsOfHead = await loadJoint(loader, body.joint.planned, size.contextLength)
+    const { hidden } = model
+    const parts = { weights: weightsOfHead, hidden, cache: caches.at(-1)!, embedding: weights.embedding }
+    const head = new JointHead(device, parts, size.batchTokens)
+    return new JointDecoder(device, { model, weights, kept, head }, size.batchTokens)
+  }
   if (body.decision) {
     const trunk = () => new DecoderTrunk(device, { model, weights, kept }, size.batchTokens)
     const cache = caches.at(-1)!

@@ -130,6 +130,18 @@ export class EncoderTensors {
     return plain ? { weight } : { weight, bias: this.#vector(`${name}.bias`, length) }
   }
 
+  vector(name: string, length: number): PlannedVector {
+    return this.#vector(name, length)
+  }
+
+  /** Of a matrix that alone tells them. */
+  rowsOf(name: string): number {
+    if (!this.#names.has(name)) throw missing(name)
+    const { dtype, shape } = this.#outline.describe(name)
+    if (shape.length === 2) return shape[0]!
+    throw malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}], which is no matrix.`)
+  }
+
   /** `idle`: what files carry along, and nothing asks for. */
   assertAllUsed(...idle: readonly RegExp[]): void {
     const left = this.#outline.names.filter((name) => !this.#used.has(name) && !idle.some((each) => each.test(name)))
@@ -147,7 +159,7 @@ export class EncoderTensors {
   }
 
   #take(name: string, wanted: readonly number[]): StoredForm {
-    if (!this.#names.has(name)) throw malformed(`The model has no tensor ${name}.`)
+    if (!this.#names.has(name)) throw missing(name)
     this.#used.add(name)
     const { dtype, shape } = this.#outline.describe(name)
     if (dtype !== 'u32' && shape.length === wanted.length && shape.every((side, i) => side === wanted[i])) return dtype
@@ -155,6 +167,8 @@ export class EncoderTensors {
     throw malformed(`Tensor ${name} is ${is}; the configuration demands [${wanted.join('][')}].`)
   }
 }
+
+const missing = (name: string): V1Error => malformed(`The model has no tensor ${name}.`)
 
 function malformed(message: string): V1Error {
   return new V1Error(500, message, { code: 'malformed_weights', headers: { 'x-should-retry': 'false' } })

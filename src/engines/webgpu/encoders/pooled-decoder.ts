@@ -1,11 +1,13 @@
 /** The layers of a decoder over whole texts: of models that make vectors, or scores at marks, in place of text. */
-import type { Device, Pass } from '../contract.js'
+import type { TextTokens } from '../../../encode/vector-model.js'
+import type { Device, Pass, Span } from '../contract.js'
 import { mixerOf } from '../model/blocks/mixers/index.js'
 import { Decoder } from '../model/decoder.js'
 import type { KeptOfLayer, KeptPlan, SequenceMemory } from '../model/kept.js'
 import type { LayerPlan, ModelPlan } from '../model/model-plan.js'
 import type { DecoderWeights } from '../model/weights.js'
 import type { Trunk } from './decision-encoder.js'
+import type { JointHead } from './joint-head.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 
@@ -59,6 +61,33 @@ export class PooledDecoder extends DecoderRows implements RowEncoder {
   }
 }
 
+/** Scores of all options that a text has, by a head that decides its questions together. */
+export class JointDecoder extends DecoderRows implements RowEncoder {
+  readonly states: boolean
+  readonly decider: NonNullable<RowEncoder['decider']>
+  readonly #head: JointHead
+
+  constructor(device: Device, parts: DecoderRowsParts & { readonly head: JointHead }, rows: number) {
+    super(device, parts, rows)
+    const { head } = parts
+    this.#head = head
+    this.states = parts.kept.states !== undefined
+    this.decider = {
+      scores: (spans: readonly Span[], batch: readonly TextTokens[]) => head.scores(this.decoder.hidden, spans, batch),
+      rehearse: (begin, spans) => head.rehearse(begin, this.decoder.hidden, spans),
+    }
+  }
+
+  end(pass: Pass): undefined {
+    this.#head.remember(pass, this.decoder.normed(pass))
+  }
+
+  override destroy(): void {
+    super.destroy()
+    this.#head.destroy()
+  }
+}
+
 /** All of its rows, for a head that has more layers. */
 export class DecoderTrunk extends DecoderRows implements Trunk {
   readonly room: Trunk['room']
@@ -92,16 +121,29 @@ function workOf(layer: LayerPlan, hidden: number): number {
   return hidden * (input + mixed + 3 * inner)
 }
 
-/** Texts are computed as wholes: no layer needs keys and values of another, and all of one form share a cache. */
-export function sharedKept({ layers }: ModelPlan): KeptPlan {
+/**
+ * Texts are computed as wholes: no layer needs keys and values of another, or what another keeps of a sequence, and all of
+ * one form share it.
+ */
+export function sharedKept({ layers, hidden }: ModelPlan): KeptPlan {
+  const states: number[] = []
+  const firsts = new Map<string, number>()
+  const stateOf = (layer: LayerPlan): KeptOfLayer => {
+    const sizes = mixerOf(layer).states(layer, hidden)
+    if (sizes.length === 0) return {}
+    const first = firsts.get(String(sizes)) ?? states.length
+    if (first === states.length) states.push(...sizes)
+    firsts.set(String(sizes), first)
+    return { state: first }
+  }
   const caches: { layers: number; heads: number; headSize: number }[] = []
   const places = layers.map((layer): KeptOfLayer => {
-    if (layer.kind !== 'attention') return {}
+    if (layer.kind !== 'attention') return stateOf(layer)
     const { keyHeads: heads, headSize } = layer
     const found = caches.findIndex((cache) => cache.heads === heads && cache.headSize === headSize)
     return { cache: { index: found < 0 ? caches.push({ layers: 1, heads, headSize }) - 1 : found, layer: 0 } }
   })
-  return { caches, states: [], layers: places }
+  return { caches, states, layers: places }
 }
 
 /** Values that a row goes through. */

@@ -1,6 +1,6 @@
 /** The VectorModel over a compute device: batches of texts in, a vector for each out. */
 import type { TextTokens, VectorModel } from '../../../encode/vector-model.js'
-import { type Batch, type Device, PAGE, type Pass, type Span } from '../contract.js'
+import { type Batch, type Device, NO_STATE, PAGE, type Pass, type Span } from '../contract.js'
 
 /** What turns the rows of a batch into vectors, layer by layer. */
 export interface RowEncoder {
@@ -9,10 +9,18 @@ export interface RowEncoder {
   readonly work: number
   /** A layer from which on heads are shared otherwise than before: no pass computes both. */
   readonly border?: number | undefined
+  /** Texts have states, of which each needs a slot. */
+  readonly states?: boolean
   begin(pass: Pass): void
   layer(pass: Pass, index: number): void
-  /** The vectors, a row each: one for each text, or for each mark. */
-  end(pass: Pass, laid: Laid): Promise<Float32Array>
+  /** The vectors, a row each: one for each text, or for each mark; undefined: `decider` makes them. */
+  end(pass: Pass, laid: Laid): Promise<Float32Array> | undefined
+  /** What makes them in passes of its own, once all layers are done. */
+  readonly decider?: {
+    scores(spans: readonly Span[], batch: readonly TextTokens[]): Promise<readonly Float32Array[]>
+    /** Records what scores are made by, in passes of these spans; nothing is run. */
+    rehearse(begin: (batch: Batch) => Pass, spans: readonly Span[]): void
+  }
 }
 
 /** Where things lie among the rows of a batch: the last row of each text, and all that are marked. */
@@ -69,6 +77,7 @@ export class VectorCore implements VectorModel {
       const { layers, border = layers } = this.#parts.encoder
       this.#record(begin({ spans }), 0, border, laid)
       if (border < layers) this.#record(begin({ spans }), border, layers, laid)
+      this.#parts.encoder.decider?.rehearse(begin, spans)
     }
     await device.prepare((begin) => {
       rehearse(begin, [text(2)])
@@ -87,6 +96,7 @@ export class VectorCore implements VectorModel {
       const pass = device.begin({ spans })
       const read = this.#record(pass, from, to, laid)
       await pass.submit()
+      if (to === layers && encoder.decider) return encoder.decider.scores(spans, batch)
       if (read) {
         const values = await read
         let at = 0
@@ -117,7 +127,8 @@ export class VectorCore implements VectorModel {
     for (const [i, { tokens, types, marks = [] }] of batch.entries()) {
       const pages = Int32Array.from({ length: Math.ceil(tokens.length / PAGE) }, () => page++)
       const places = types && Int32Array.from(types, (type, at) => this.#parts.placeOf(type, at))
-      spans.push({ tokens: Int32Array.from(tokens), position: 0, pages, places })
+      const state = this.#parts.encoder.states && { state: { from: NO_STATE, to: i } }
+      spans.push({ tokens: Int32Array.from(tokens), position: 0, pages, places, ...state })
       for (const at of marks) marked.push(rows + at)
       rows += tokens.length
       lasts[i] = rows - 1

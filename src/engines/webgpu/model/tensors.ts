@@ -74,6 +74,10 @@ export class TensorLoader {
     })
   }
 
+  vectorValues(planned: PlannedVector): Promise<Float32Array> {
+    return readVector(this.source, planned, this.signal)
+  }
+
   /** The values of a matrix that is stored plain, row by row: for those that are joined before they are used. */
   async values(planned: PlannedMatrix): Promise<Float32Array> {
     const read = await readMatrix(this.source, planned, this.signal)

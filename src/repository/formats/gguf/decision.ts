@@ -32,10 +32,14 @@ export interface TakenDecision {
   readonly layers: number
 }
 
-/** Encoders with a head that scores options at their marks, each over one architecture. */
+/** Its questions are decided together. */
+const JOINT = 'clef'
+
+/** Encoders with a head that scores options at their marks or all together, each over one architecture. */
 const MARKED: ReadonlyMap<unknown, { readonly over: string; readonly called: string }> = new Map([
   ['laya', { over: 'modern-bert', called: 'ModernBERT' }],
   ['lfm2-d1-omni', { over: 'lfm2', called: 'LFM2' }],
+  [JOINT, { over: 'clef', called: 'a Qwen 3.5 of that name' }],
 ])
 
 /** Takes what is said of decisions out of what is said of a model; undefined where it is said of none. */
@@ -59,20 +63,25 @@ export function takeDecision(
     own[key.slice(PREFIX.length)] = said[key]
     delete said[key]
   }
-  const { type: _, block_count: layers, max_head_tokens, ...more } = own
-  if (!isCount(layers)) throw broken(place, `its ${PREFIX}block_count is ${String(layers)}.`)
+  const counted = type === JOINT ? ['block_count', 'routing_block_count', 'head_count'] : ['block_count']
+  for (const key of counted) if (!isCount(own[key])) throw broken(place, `its ${PREFIX}${key} is ${String(own[key])}.`)
+  const { type: _, max_head_tokens } = own
+  const layers = own.block_count as number
+  const more = Object.entries(own).filter(([key]) => ![...counted, 'type', 'max_head_tokens'].includes(key))
   const isLaya = type === 'laya'
   // The other's length follows from its options.
   if (isLaya ? !isCount(max_head_tokens) : max_head_tokens !== undefined)
     throw broken(place, `its ${PREFIX}max_head_tokens is ${String(max_head_tokens)}.`)
   const temperature_by_options: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(more)) {
+  for (const [key, value] of more) {
     const [kind, group] = key.slice(TEMPERATURE.length).split('.')
     const known = key.startsWith(TEMPERATURE) && (group === undefined || GROUPS.has(group))
     if (!known) throw broken(place, `its ${PREFIX}${key} is not known.`)
     temperature_by_options[group === undefined ? kind! : `${kind}:${GROUPS.get(group)}`] = numberOf(place, key, value)
   }
   const config = { type, head_layers: layers, temperature_by_options, systemone: template }
+  if (type === JOINT)
+    return { config: { ...config, routing_layers: own.routing_block_count, heads: own.head_count }, layers }
   return { config: isLaya ? { ...config, head_max_len: max_head_tokens } : config, layers }
 }
 
@@ -150,13 +159,15 @@ function headName(tensor: string, first: number): string | undefined {
 /** What is told of each layer, those of the head with it. */
 const BY_LAYER = ['feed_forward_length', 'attention.head_count', 'attention.head_count_kv']
 
-/** The head's layers are counted as the last ones of a decoder, which keeps its names. */
+/** The head's layers are counted as the last ones of a decoder, which keeps its names; or by themselves. */
 export function headedForm(place: string, said: JsonObject, { config, layers }: TakenDecision): VectorForm {
   const first = Number(said.block_count) - layers
   const { 'attention.layer_norm_epsilon': epsilon = HEAD_EPSILON, type_vocab_size: kinds = 3, ...trunk } = said
-  if (Math.abs(Number(epsilon) - HEAD_EPSILON) > 1e-9)
+  if (!(Math.abs(Number(epsilon) - HEAD_EPSILON) <= 1e-9))
     throw broken(place, `its attention.layer_norm_epsilon is ${String(epsilon)}.`)
   if (kinds !== 3) throw broken(place, `its head tells ${String(kinds)} kinds of questions apart.`)
+  if (config.type === JOINT)
+    return { naming: 'gguf', config: { ...trunk, model_type: 'qwen35' }, decision: config, rename: (tensor) => tensor }
   const own: Record<string, unknown> = { ...trunk, block_count: first }
   for (const key of BY_LAYER) if (Array.isArray(own[key])) own[key] = (own[key] as unknown[]).slice(0, first)
   return {
