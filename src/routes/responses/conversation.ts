@@ -102,8 +102,8 @@ export function noConversation(id: string, param: string | null = null): V1Error
   return new V1Error(404, message, { param, code: 'conversation_not_found' })
 }
 
-/** Bytes of a conversation: it is read and written as a whole at each of its turns, and no model reads as much. */
-const LONGEST = 2 ** 22
+/** Bytes of a conversation, and of a page of a list: it is read and written as a whole at each of its turns, and no model reads as much. */
+export const LONGEST = 2 ** 22
 
 /** Whether a conversation of these items may have so many more. What is answered then has room in any case. */
 export function checkRoom(items: readonly StoredItem[], more: readonly StoredItem[], param: string): void {
@@ -147,8 +147,11 @@ export async function resolved(
 /** About what an item takes beside its texts. */
 const ITEM = 200
 
+/** About how many bytes an item takes. */
+export const sizeOf = (item: StoredItem): number => ITEM + lengthOf(item)
+
 function* sized(items: readonly StoredItem[]): Slices<number> {
-  const lengths = yield* mapped(items, (item) => ITEM + lengthOf(item))
+  const lengths = yield* mapped(items, sizeOf)
   return lengths.reduce((sum, length) => sum + length, 0)
 }
 
@@ -168,21 +171,45 @@ function notFound(param: string, message: string): V1Error {
   return new V1Error(400, message, { param, code })
 }
 
+/** No token of a published vocabulary stands for more characters. */
+const LONGEST_TOKEN = 512
+
 /**
- * Leaves out ever more of a conversation's oldest turns, and never what the system said. A turn takes a token at least:
- * of more than `contextLength` nobody tries how many fit.
+ * A conversation without its oldest turns: so many, and those that cannot be read with what came after them, whatever they
+ * say: a turn takes a token at least, and as many as its length asks for. Never without what the system said.
  */
+export function cut(
+  messages: readonly ChatMessage[],
+  contextLength: number | undefined,
+  turns = 0,
+): readonly ChatMessage[] {
+  const starts = messages.flatMap(({ role }, i) => (role === 'user' ? [i] : []))
+  let hopeless = starts.length - (contextLength ?? starts.length)
+  let room = (contextLength ?? Infinity) * LONGEST_TOKEN
+  let turn = starts.length - 1
+  for (let i = messages.length - 1; i >= 0 && turn > hopeless; i--) {
+    room -= charactersOf(messages[i]!)
+    if (room < 0) hopeless = turn + 1
+    if (i === starts[turn]) turn--
+  }
+  // The last turn is what is being asked.
+  const from = starts[Math.min(Math.max(turns, hopeless), starts.length - 1)] ?? 0
+  return from === (starts[0] ?? 0) ? messages : messages.filter(({ role }, i) => role === 'system' || i >= from)
+}
+
+function charactersOf({ content }: ChatMessage): number {
+  if (typeof content === 'string') return content.length
+  return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
+}
+
+/** Leaves out ever more of a conversation's oldest turns. Of more than can fit nobody tries how many do. */
 export function shortener(
   contextLength: () => number | undefined = () => undefined,
 ): (messages: readonly ChatMessage[]) => readonly ChatMessage[] | undefined {
   let turns = 1
   return (messages) => {
-    const starts = messages.flatMap(({ role }, i) => (role === 'user' ? [i] : []))
-    const least = starts.length - (contextLength() ?? starts.length)
-    // The last turn is what is being asked.
-    const from = starts[Math.min(Math.max(turns, least), starts.length - 1)]
-    if (from === undefined || starts.length < 2) return undefined
+    const shorter = cut(messages, contextLength(), turns)
     turns *= 2
-    return messages.filter(({ role }, i) => role === 'system' || i >= from)
+    return shorter.length < messages.length ? shorter : undefined
   }
 }

@@ -16,7 +16,7 @@ import { findModel, lookedAround } from '../models.js'
 import type { Run } from '../run.js'
 import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../service.js'
 import { BackgroundResponse } from './background.js'
-import { contextOf, conversationOf, joined, shortener, turnsBefore } from './conversation.js'
+import { contextOf, conversationOf, cut, joined, shortener, turnsBefore } from './conversation.js'
 
 export const RESPONSE_FIELDS: FieldNames = {
   format: 'text.format.schema',
@@ -147,7 +147,10 @@ class Making {
   readonly #context = async (): Promise<readonly ChatMessage[]> => {
     const { own, messages } = await contextOf(this.#service, this.#exchange, this.#run, this.#request)
     this.#own = own
-    return messages
+    if (this.#request.truncation !== 'auto') return messages
+    // Here, and not once it has been sent to the model as a whole.
+    const model = this.#service.engine.models.find(({ id }) => id === this.#request.model)
+    return cut(messages, model?.contextLength)
   }
 
   #headers(): Record<string, string> {

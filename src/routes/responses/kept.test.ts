@@ -163,6 +163,58 @@ test('of a conversation of far too many turns no more are tried than could fit',
   expect(lengths.length).toBeLessThan(10)
 })
 
+describe('a kept conversation of many megabytes', () => {
+  const long = 'x'.repeat(2 ** 20 - 1000)
+  const filled = async (contextLength: number) => {
+    const heard: ChatCall[] = []
+    const kept = keeping({
+      models: [{ id: MODEL, ownedBy: 'test', contextLength }],
+      async *generate(call) {
+        heard.push(call)
+        yield text('Done.')
+        yield finish()
+      },
+    })
+    let id: string | undefined
+    for (let turn = 0; turn < 8; turn++) {
+      id = (await kept.create({ input: `${turn}${long}`, ...(id && { previous_response_id: id }) })).id
+    }
+    return { ...kept, heard, id: id! }
+  }
+
+  test('is listed in pages of a few megabytes, all of it', async () => {
+    const { ask, id } = await filled(2 ** 20)
+    for (const order of ['asc', 'desc']) {
+      const seen: string[] = []
+      for (let after = '', more = true; more; ) {
+        const answer = await ask(`/responses/${id}/input_items?order=${order}&limit=100${after}`)
+        expect(answer.text.length).toBeLessThan(5 * 2 ** 20)
+        const body = jsonOf(answer)
+        expect(body.data.length).toBeGreaterThan(0)
+        for (const { content } of body.data) seen.push(content[0].text.slice(0, 1))
+        more = body.has_more
+        after = `&after=${body.last_id}`
+      }
+      expect(seen.filter((one) => one !== 'D').join('')).toBe(order === 'asc' ? '01234567' : '76543210')
+      expect(seen.filter((one) => one === 'D')).toHaveLength(7)
+    }
+  })
+
+  test('is not sent to a model that cannot read so much, where it may be cut', async () => {
+    const { create, heard, id } = await filled(1024)
+    heard.length = 0
+    await create({ input: 'And?', previous_response_id: id, truncation: 'auto', instructions: 'Be brief.' })
+    expect(heard.map(({ messages }) => messages.map(({ role, content }) => [role, content]))).toEqual([
+      [
+        ['system', 'Be brief.'],
+        ['user', 'And?'],
+      ],
+    ])
+    await create({ input: 'And?', previous_response_id: id })
+    expect(heard[1]!.messages).toHaveLength(17)
+  })
+})
+
 describe('projects of one key', () => {
   const one = { 'openai-project': 'team/one' }
   const two = { 'openai-project': 'team/two' }

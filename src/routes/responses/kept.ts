@@ -6,7 +6,7 @@ import { framed } from '../../wire/responses/reply.js'
 import type { ResponseResource, StoredItem } from '../../wire/responses/resource.js'
 import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../service.js'
 import { turnsBefore } from './conversation.js'
-import { isWhole, page, pageOf, wholeNumber } from './page.js'
+import { endOf, isWhole, page, pageOf, wholeNumber } from './page.js'
 
 export async function retrieveResponse(service: Service, exchange: Exchange): Promise<Answered> {
   const query = new URLSearchParams(exchange.query)
@@ -49,7 +49,7 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
     let items: readonly StoredItem[] = input
     const isThere = () => items.some(({ id }) => id === asked.after)
     for await (const turn of isThere() ? [] : turns) {
-      items = [...turn, ...items.slice(0, asked.limit + 1)]
+      items = [...turn, ...items.slice(0, endOf(items, 0, asked.limit) + 1)]
       if (isThere()) break
     }
     return jsonAnswer(page(items, asked))

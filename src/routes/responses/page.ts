@@ -1,5 +1,6 @@
 import { V1Error } from '../../errors.js'
 import type { StoredItem } from '../../wire/responses/resource.js'
+import { LONGEST, sizeOf } from './conversation.js'
 
 /** What a list of items was asked for. */
 export interface Page {
@@ -17,22 +18,36 @@ export function pageOf(query: URLSearchParams): Page {
 const startOf = (items: readonly StoredItem[], after: string | null): number =>
   after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
 
+/** Where the page ends: at its limit, or before the item with which it would be longer than a conversation may be. */
+export function endOf(items: readonly StoredItem[], from: number, limit: number): number {
+  let room = LONGEST
+  let to = from
+  while (to < Math.min(from + limit, items.length)) {
+    room -= sizeOf(items[to]!)
+    // One it holds, however long that is.
+    if (room < 0 && to > from) break
+    to++
+  }
+  return to
+}
+
 /** Whether the page, and one more that says that there is more, are among the items. */
 export function isWhole(items: readonly StoredItem[], { after, limit }: Page): boolean {
   const from = startOf(items, after)
-  return (after === null || from > 0) && items.length > from + limit
+  return (after === null || from > 0) && items.length > endOf(items, from, limit)
 }
 
 export function page(items: readonly StoredItem[], { after, limit }: Page) {
   const from = startOf(items, after)
   if (after !== null && from === 0) throw badQuery('after', 'the id of an item of this list')
-  const data = items.slice(from, from + limit)
+  const to = endOf(items, from, limit)
+  const data = items.slice(from, to)
   return {
     object: 'list',
     data,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-    has_more: from + limit < items.length,
+    has_more: to < items.length,
   }
 }
 
