@@ -1,7 +1,7 @@
 /** The complement of a language, its table made only if somebody walks it: most are only ever subtracted. */
 
 import type { Classes } from './classes.js'
-import type { TextAutomaton } from './types.js'
+import type { TextAutomaton, Unlimited } from './types.js'
 
 export class Complement implements TextAutomaton {
   readonly of: TextAutomaton
@@ -65,6 +65,14 @@ export class Complement implements TextAutomaton {
 
   room(state: number): number {
     return this.whole.room(state)
+  }
+
+  endsAnywhere(state: number): boolean {
+    return this.whole.endsAnywhere(state)
+  }
+
+  unlimited(state: number, characters: number): Unlimited | undefined {
+    return this.whole.unlimited(state, characters)
   }
 
   steady(state: number): boolean {

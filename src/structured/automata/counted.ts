@@ -7,7 +7,7 @@ import { Fuel } from '../fuel.js'
 import type { Classes } from './classes.js'
 import { FAR, SparseAutomaton } from './sparse.js'
 import { whole } from './stretches.js'
-import { DEAD, type TextAutomaton, TextError } from './types.js'
+import { DEAD, type TextAutomaton, TextError, type Unlimited } from './types.js'
 
 /** Cells of the table that a lower bound over a base of several states needs. */
 const MAX_CELLS = 1_000_000
@@ -129,6 +129,20 @@ export class CountedAutomaton implements TextAutomaton {
 
   steady(state: number): boolean {
     return this.count(state) >= this.min
+  }
+
+  endsAnywhere(state: number): boolean {
+    return state !== DEAD && this.count(state) >= this.min && this.base.endsAnywhere(this.inner(state))
+  }
+
+  unlimited(state: number, characters: number): Unlimited | undefined {
+    const { base, max, sparse } = this
+    if (sparse || state === DEAD || this.count(state) < this.min) return undefined
+    const inner = this.inner(state)
+    const room = max - this.count(state)
+    // Where the text may always end, no more than its length is asked for; else there must be enough for its end.
+    if (!base.endsAnywhere(inner) && room - characters < base.farthest) return undefined
+    return { text: base, state: inner, room }
   }
 
   private far = -1

@@ -41,7 +41,8 @@ const BEYOND = [
 
 /** Bit 0 is SPECIAL's. */
 const bitOf = (i: number) => 1 << (i + 1)
-const EVERY_KIND = bitOf(ASCII.length + BEYOND.length - 1) - 1
+// As a bit operation has it, which may take all 32.
+const EVERY_KIND = (bitOf(ASCII.length + BEYOND.length - 1) - 1) | 0
 
 /** By byte: the kind of the characters that it begins. */
 export const KIND = kinds()

@@ -40,6 +40,14 @@ export abstract class OfOneText {
   steady(): boolean {
     return false
   }
+
+  endsAnywhere(): boolean {
+    return false
+  }
+
+  unlimited(): undefined {
+    return undefined
+  }
 }
 
 export class SparseAutomaton extends OfOneText implements TextAutomaton {

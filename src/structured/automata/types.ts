@@ -34,8 +34,21 @@ export interface TextAutomaton {
   room(state: number): number
   /** Whether the way to the end is the same after them. */
   steady(state: number): boolean
+  /** Whether a text may end wherever it has got to from here on. */
+  endsAnywhere(state: number): boolean
+  /**
+   * The same place where only lengths are not limited, if for so many characters more it differs by its room alone: by how
+   * many characters may still come.
+   */
+  unlimited(state: number, characters: number): Unlimited | undefined
   /** From no state acceptance is farther than this. */
   readonly farthest: number
+}
+
+export interface Unlimited {
+  readonly text: TextAutomaton
+  readonly state: number
+  readonly room: number
 }
 
 /** A construct that cannot be compiled exactly. */

@@ -33,6 +33,14 @@ export abstract class CharacterFrame extends ScalarFrame implements ContentFrame
   /** Whether all code points lead to one and the same place. */
   abstract readonly uniform: boolean
 
+  get endsAnywhere(): boolean {
+    return false
+  }
+
+  unlimited(_characters: number): ReturnType<ContentFrame['unlimited']> {
+    return undefined
+  }
+
   /** The quote. */
   abstract close(below: Cell, out: Cells): void
 

@@ -26,6 +26,12 @@ export interface ContentFrame extends Frame, Passing {
   readonly exact: boolean
   /** The same of kinds that may lead elsewhere, if they are more; it takes a while to find out. */
   readonly roaming: Passing
+  /** Whether the string may close wherever it has got to from here on. */
+  readonly endsAnywhere: boolean
+  /** Of a place from which few characters lead on: where. */
+  readonly few: FewWays | undefined
+  /** The same place in a text of any length, if for so many characters more only its own room tells it from that. */
+  unlimited(characters: number): { readonly frame: ContentFrame; readonly room: number } | undefined
   /** Whether all kinds pass, escapes among them. */
   readonly anything: boolean
   /** How many characters may come, whichever they are. */
@@ -46,8 +52,6 @@ export interface ContentFrame extends Frame, Passing {
   readonly besides: { readonly frame: ContentFrame; readonly taken: readonly Bytes[] } | undefined
   /** Whether it is a place in a text that other grammars may have too; else one of this grammar's objects. */
   readonly text: boolean
-  /** Of a place from which few characters lead on: where. */
-  readonly few: FewWays | undefined
   /** Whether what is learned of it may be kept for other grammars: not of the texts of one request. */
   readonly shared: boolean
 }

@@ -137,6 +137,14 @@ export abstract class WithinFrame extends Frame implements ContentFrame {
     return undefined
   }
 
+  get endsAnywhere(): boolean {
+    return false
+  }
+
+  unlimited(): undefined {
+    return undefined
+  }
+
   get shared(): boolean {
     return this.base.shared
   }

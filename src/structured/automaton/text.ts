@@ -128,6 +128,15 @@ class TextFrame extends CharacterFrame {
     }
   }
 
+  override get endsAnywhere(): boolean {
+    return this.#home.text.endsAnywhere(this.#state)
+  }
+
+  override unlimited(characters: number): { readonly frame: TextFrame; readonly room: number } | undefined {
+    const found = this.level ? undefined : this.#home.text.unlimited(this.#state, characters)
+    return found && { frame: TextFrames.of(found.text).at(found.state), room: found.room }
+  }
+
   override get shared(): boolean {
     return !this.#home.text.sparse
   }

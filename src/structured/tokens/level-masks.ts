@@ -23,7 +23,7 @@ export class LevelMasks {
   /** The tokens that end inside the string. */
   readonly #all: Uint32Array
   /** Those of them that end between two characters. */
-  readonly #between: Uint32Array
+  readonly between: Uint32Array
   /** The first by their characters, those with the most first, and behind them where fewer than `i` characters begin. */
   readonly #tall: Uint32Array
   readonly #below: Uint32Array
@@ -59,8 +59,8 @@ export class LevelMasks {
       this.#all[token >> 5]! |= 1 << (token & 31)
       this.#tall[next[most - this.#characters[token]!]!++] = token
     }
-    this.#between = this.#all.slice()
-    for (const token of within) this.#between[token >> 5]! &= ~(1 << (token & 31))
+    this.between = this.#all.slice()
+    for (const token of within) this.between[token >> 5]! &= ~(1 << (token & 31))
     this.within = trieOf(
       within,
       within.map((token) => String.fromCharCode(...vocabulary.bytes(token))),
@@ -108,7 +108,7 @@ export class LevelMasks {
 
   /** What is kept here. */
   get bytes(): number {
-    const whole = [this.#all, this.#between, this.#tall, this.#below, this.#characters, this.#ends]
+    const whole = [this.#all, this.between, this.#tall, this.#below, this.#characters, this.#ends]
     const always = whole.reduce((sum, { byteLength }) => sum + byteLength, ENTRY_BYTES * this.#closing.length)
     return always + this.within.byteLength + this.#masks.bytes + this.#closers.bytes
   }
@@ -131,7 +131,7 @@ export class LevelMasks {
     const most = Math.min(room, this.#most)
     const admitted: number[] = []
     for (let n = most; n > 0; n--) if (admits(n)) admitted.push(n)
-    if (admitted.length === this.#most) setWords(into, this.#between)
+    if (admitted.length === this.#most) setWords(into, this.between)
     else for (const n of admitted) this.#addOf(into, n)
   }
 

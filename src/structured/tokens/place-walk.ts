@@ -20,15 +20,15 @@ export interface Leading {
   readonly from: readonly number[]
 }
 
-/** Of each node of a trie the place that it leads to. One walk at a time uses it. */
+/** The nodes of a trie that lead somewhere, level by level, and the place of each. One walk at a time uses them. */
+let line = new Int32Array(0)
 let reached = new Int32Array(0)
 
-/** The nodes at which a trie's tokens end, in their order. */
-const nodesOfTokens = new WeakMap<Trie, Uint32Array>()
+const ownEnds = new WeakMap<Trie, Uint32Array>()
 
 /**
- * Walks a whole trie along the inside of a string, level by level, as it lies in memory: each node takes a look into a
- * table. Where most tokens must be looked at one by one that is many times as fast as a walk from child to child, which
+ * Walks what leads on of a trie along the inside of a string, level by level, as it lies in memory: each node takes a look
+ * into a table. Where most tokens must be looked at one by one that is many times as fast as a walk from child to child, which
  * is the better one where whole subtrees may be taken or left out.
  */
 export class PlaceWalk {
@@ -53,56 +53,64 @@ export class PlaceWalk {
     const known = this.#leading.get(frame)
     if (known !== undefined) return known
     if (this.#frames.length > KEPT) this.#forget()
-    if (!this.#reach(trie, frame)) return undefined
-    const leading = this.#byPlace(trie)
+    const count = this.#reach(trie, frame)
+    if (count === undefined) return undefined
+    const leading = this.#byPlace(trie, count)
     this.#leading.set(frame, leading)
     return leading
   }
 
-  #reach({ bytes, first }: Trie, frame: ContentFrame): boolean {
+  /** How many nodes lead somewhere. */
+  #reach({ bytes, first }: Trie, frame: ContentFrame): number | undefined {
     const nodes = bytes.length
-    if (reached.length < nodes) reached = new Int32Array(nodes)
-    const places = reached
+    if (reached.length < nodes) {
+      reached = new Int32Array(nodes)
+      line = new Int32Array(nodes)
+    }
     const rows = this.#rows
-    this.#found.followed += nodes
-    places[0] = this.#indexOf(frame)
-    for (let node = 0, child = first[0]!; node < nodes; node++) {
+    reached[0] = this.#indexOf(frame)
+    line[0] = 0
+    let count = 1
+    for (let i = 0; i < count; i++) {
+      const node = line[i]!
       const last = first[node + 1]!
       // Most have no children.
-      if (child === last) continue
-      const place = places[node]!
+      if (first[node] === last) continue
+      const place = reached[i]!
       const row = rows[place]!
-      for (; child < last; child++) {
-        const next = row[bytes[child]!]!
-        places[child] = next === UNTRIED ? this.#step(place, bytes[child]!) : next
+      for (let child = first[node]!; child < last; child++) {
+        const known = row[bytes[child]!]!
+        const next = known === UNTRIED ? this.#step(place, bytes[child]!) : known
+        if (next === NOWHERE) continue
+        reached[count] = next
+        line[count++] = child
       }
-      if (rows.length > MOST) return false
+      if (rows.length > MOST) return undefined
     }
-    return true
+    this.#found.followed += count
+    return count
   }
 
-  #byPlace(trie: Trie): Leading {
-    const { tokens } = trie
-    const nodes = nodesOf(trie)
+  #byPlace(trie: Trie, count: number): Leading {
+    const { tokens, from } = trie
+    const ends = ownEndsOf(trie)
     const starts = new Uint32Array(this.#frames.length + 1)
-    for (let i = 0; i < tokens.length; i++) starts[reached[nodes[i]!]! + 1]!++
+    for (let i = 0; i < count; i++) starts[reached[i]! + 1]! += ends[line[i]!]! - from[line[i]!]!
     for (let place = 1; place < starts.length; place++) starts[place]! += starts[place - 1]!
-    // What leads nowhere stands first, and is left out.
-    const alive = starts[NOWHERE + 1]!
-    const sorted = new Int32Array(tokens.length - alive)
+    const sorted = new Int32Array(starts[starts.length - 1]!)
     const at = starts.slice()
-    for (let i = 0; i < tokens.length; i++) {
-      const place = reached[nodes[i]!]!
-      if (place !== NOWHERE) sorted[at[place]!++ - alive] = tokens[i]!
+    for (let i = 0; i < count; i++) {
+      const place = reached[i]!
+      for (let own = from[line[i]!]!; own < ends[line[i]!]!; own++) sorted[at[place]!++] = tokens[own]!
     }
     const places: ContentFrame[] = []
-    const from = [0]
+    const froms = [0]
     for (let place = 1; place < this.#frames.length; place++) {
       if (starts[place] === starts[place + 1]) continue
       places.push(this.#frames[place]!)
-      from.push(starts[place + 1]! - alive)
+      froms.push(starts[place + 1]!)
     }
-    return { places, tokens: sorted, from }
+    return { places, tokens: sorted, from: froms }
   }
 
   #step(place: number, byte: number): number {
@@ -135,19 +143,20 @@ function bytesOfLeading({ tokens, from }: Leading): number {
   return ENTRY_BYTES + tokens.byteLength + 24 * from.length
 }
 
-function nodesOf(trie: Trie): Uint32Array {
-  let nodes = nodesOfTokens.get(trie)
-  if (nodes === undefined) {
+/** For each node where the tokens end that end at it. */
+function ownEndsOf(trie: Trie): Uint32Array {
+  let own = ownEnds.get(trie)
+  if (own === undefined) {
     const { first, from, tokens } = trie
     const ends = new Uint32Array(from.length)
-    nodes = new Uint32Array(tokens.length)
+    own = new Uint32Array(from.length)
     ends[0] = tokens.length
     for (let node = 0; node < from.length; node++) {
       const [begin, last] = [first[node]!, first[node + 1]!]
       for (let child = begin; child < last; child++) ends[child] = child + 1 < last ? from[child + 1]! : ends[node]!
-      nodes.fill(node, from[node]!, begin < last ? from[begin]! : ends[node]!)
+      own[node] = begin < last ? from[begin]! : ends[node]!
     }
-    nodesOfTokens.set(trie, nodes)
+    ownEnds.set(trie, own)
   }
-  return nodes
+  return own
 }

@@ -61,6 +61,7 @@ export class StringMasks {
   readonly #reached = new Kept<ContentFrame, ReadonlySet<ContentFrame>>(INSIDES, bytesOfPlaces)
   readonly #closers = new Kept<ContentFrame, CloserList>(10 * INSIDES, bytesOfClosers)
   readonly #closersFound = new ClosersFound()
+  readonly #scratch: Uint32Array
 
   constructor(
     vocabulary: Vocabulary,
@@ -77,6 +78,7 @@ export class StringMasks {
     this.#places = new PlaceWalk(this.#found)
     this.#fewWalk = new FewWalk(this.#found)
     this.#deadEnds = deadEnds
+    this.#scratch = new Uint32Array(vocabulary.words)
   }
 
   /** What is kept here. */
@@ -86,7 +88,10 @@ export class StringMasks {
   }
 
   /** Adds those that end inside the string and after which the budget suffices; `anew`: whatever `into` holds is to go. */
-  fill(into: Uint32Array, frame: ContentFrame, rest: Rest, anew: boolean): void {
+  fill(into: Uint32Array, place: ContentFrame, rest: Rest, anew: boolean): void {
+    const far = place.unlimited(this.#vocabulary.tallest)
+    // No token meets the limit: what is learned of one place holds for all that differ by their lengths.
+    const frame = far !== undefined && far.room >= this.#vocabulary.tallest ? far.frame : place
     const { few } = frame
     if (few !== undefined) this.#fillFew(into, frame, few, rest, anew)
     else if (this.#isWide(frame, rest)) this.#fillWide(into, frame, anew)
@@ -127,6 +132,15 @@ export class StringMasks {
       // Most masks are little else: copying takes a third of the time of adding.
       if (anew) into.set(words)
       else setWords(into, words)
+      return
+    }
+    const far = frame.unlimited(this.#vocabulary.tallest)
+    if (far !== undefined) {
+      // What may come anywhere, as far as there is room for it.
+      const room = this.#levels.mask(far.room)
+      this.#fillWide(this.#scratch, far.frame, true)
+      if (anew) into.fill(0)
+      for (let i = 0; i < into.length; i++) into[i]! |= this.#scratch[i]! & room[i]!
       return
     }
     const inside = this.#inside(frame)
@@ -224,9 +238,16 @@ export class StringMasks {
       return admitted === undefined ? NONE_PASS : leaving
     }
     const all = { rest, reached, skip: NONE_PASS, skipRoom: skipRoom(frame) }
+    if (frame.endsAnywhere) {
+      // After every character the same is left: the quote, and what stands behind it.
+      if (isAffordable(frame, rest)) this.#addBetween(into, frame)
+      reach(reached, frame)
+      this.#walk.run(this.#levels.within, frame, { ...all, cut: true })
+      return
+    }
     this.#walk.run(quoted, frame, { ...all, cut: true })
     if (leaving === NONE_PASS) {
-      this.#walk.run(whole, frame, { ...all, cut: false })
+      if (!this.#addLeading(into, frame, whole, rest, reached)) this.#walk.run(whole, frame, { ...all, cut: false })
       this.#walk.run(cut, frame, { ...all, cut: true })
       return
     }
@@ -234,13 +255,23 @@ export class StringMasks {
     const admitsCut = this.#walk.admits(frame, { ...all, cut: true })
     const admitsWhole = admitsCut ?? this.#walk.admits(frame, { ...all, cut: false })
     const skip = plain(admitsWhole, admitsCut === true)
-    // Where the way to the end differs from token to token, none of their subtrees can be taken or left out as a whole.
-    const each = skip === NONE_PASS && !frame.settled
+    // Where the way to the end differs from token to token, none of their subtrees can be taken or left out as a whole;
+    // and a place that is asked about again is worth knowing where each leads.
+    const each = (skip === NONE_PASS && !frame.settled) || this.#longests.get(frame) !== undefined
     if (!each || !this.#addLeading(into, frame, whole, rest, reached)) {
       this.#walk.run(whole, frame, { ...all, skip, cut: false })
     }
     this.#walk.run(cut, frame, { ...all, skip: admitsCut ? leaving : NONE_PASS, cut: true })
   }
+
+  /** Those that end between two characters, whatever the budget. */
+  #addBetween(into: Uint32Array, frame: ContentFrame): void {
+    const { between } = this.#levels
+    const inside = new Uint32Array(into.length)
+    this.#fillWide(inside, frame, true)
+    for (let i = 0; i < into.length; i++) into[i]! |= inside[i]! & between[i]!
+  }
+
   /** By the places that they lead to, each asked about once. False: there are too many. */
   #addLeading(into: Uint32Array, frame: ContentFrame, trie: Trie, rest: Rest, reached: Reached): boolean {
     const leading = this.#places.from(frame, trie)
