@@ -39,9 +39,14 @@ export function throughQ4_0(values: Vector): Vector {
 
 /** What the loader makes of plain weights, as MLC stores them: a code of 7 is zero. */
 export function throughMlc(values: Vector): Vector {
-  const { codes, scales } = quantize(Float32Array.from(values))
+  const { codes, scales } = quantize(new Float32Array(values))
   const [words, halves] = [new Uint32Array(codes.buffer), new Uint16Array(scales.buffer)]
-  return values.map((_, i) => (((words[i >> 3]! >>> (4 * (i & 7))) & 15) - 7) * halfToFloat(halves[i >> 5]!))
+  const out = new Float64Array(values.length)
+  for (let from = 0; from < out.length; from += VALUES) {
+    const scale = halfToFloat(halves[from / VALUES]!)
+    for (let i = from; i < from + VALUES; i++) out[i] = (((words[i >> 3]! >>> (4 * (i & 7))) & 15) - 7) * scale
+  }
+  return out
 }
 
 /** The sizes of E2M1, by their codes; 8 is added for those below zero. */
@@ -57,12 +62,13 @@ export function toMxfp4(values: ArrayLike<number>): { readonly codes: Uint8Array
     for (let i = from; i < from + VALUES; i++) most = Math.max(most, Math.abs(values[i]!))
     const power = most === 0 ? -127 : Math.floor(Math.log2(most)) - E2M1_GREATEST
     exponents[from / VALUES] = power + 127
+    const unit = 2 ** power
     for (let i = from; i < from + VALUES; i++) {
-      const size = Math.abs(values[i]!) / 2 ** power
-      const nearest = E2M1.reduce(
-        (best, each, k) => (Math.abs(each - size) < Math.abs(E2M1[best]! - size) ? k : best),
-        0,
-      )
+      const size = Math.abs(values[i]!) / unit
+      let nearest = 0
+      for (let k = 1; k < E2M1.length; k++) {
+        if (Math.abs(E2M1[k]! - size) < Math.abs(E2M1[nearest]! - size)) nearest = k
+      }
       codes[i] = nearest + (values[i]! < 0 ? 8 : 0)
     }
   }
@@ -71,10 +77,12 @@ export function toMxfp4(values: ArrayLike<number>): { readonly codes: Uint8Array
 
 export function throughMxfp4(values: Vector): Vector {
   const { codes, exponents } = toMxfp4(values)
-  return values.map((_, i) => {
-    const code = codes[i]!
-    return (code < 8 ? 1 : -1) * E2M1[code & 7]! * 2 ** (exponents[Math.floor(i / VALUES)]! - 127)
-  })
+  const out = new Float64Array(values.length)
+  for (let from = 0; from < out.length; from += VALUES) {
+    const unit = 2 ** (exponents[from / VALUES]! - 127)
+    for (let i = from; i < from + VALUES; i++) out[i] = (codes[i]! < 8 ? 1 : -1) * E2M1[codes[i]! & 7]! * unit
+  }
+  return out
 }
 
 /** As ggml has them: the exponent, then the first sixteen codes in the low halves of bytes, the others in the high ones. */

@@ -27,12 +27,11 @@ import type { Weights } from '../../../../scripts/models/family.js'
 import { answerOf, compare, retold } from '../../../../scripts/models/judge.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { mlxConfig, mlxTensors, throughMlx } from '../../../../scripts/models/mlx.js'
-import { throughMxfp4 } from '../../../../scripts/models/rounded.js'
+import { throughMlc, throughMxfp4 } from '../../../../scripts/models/rounded.js'
 import { safetensorsFile } from '../../../../scripts/models/safetensors.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import { FULL } from '../../../../test/support/full.js'
 import { joined } from '../../../platform/bytes.js'
-import { halfToFloat } from '../../../platform/half.js'
 import { openRepository } from '../../../repository/open.js'
 import type { WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
@@ -40,7 +39,6 @@ import { openCpuDevice } from '../cpu/index.js'
 import { loadCore } from '../model/load.js'
 import { planModel } from '../model/plan-model.js'
 import { storedName } from '../model/planned.js'
-import { quantize } from '../model/quantize.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
 import { GREEDY, sourceOf, told } from './cases.test-helper.js'
 import { readModel } from './index.js'
@@ -124,7 +122,7 @@ describe('architectures on the CPU, in 4 bits', () => {
       )
       expect(four.size).toBeGreaterThan(of.tensors.length / 3)
       const plain = weightsOf(of)
-      const weights: Weights = (name) => (four.has(name) ? rounded(plain(name)) : plain(name))
+      const weights: Weights = (name) => (four.has(name) ? throughMlc(plain(name)) : plain(name))
       const known = new Map<string, ReturnType<Weights>>()
       const once: Weights = (name) => {
         const values = known.get(name) ?? weights(name)
@@ -141,13 +139,6 @@ describe('architectures on the CPU, in 4 bits', () => {
     60_000,
   )
 })
-
-/** To four bits and back. */
-function rounded(values: ReturnType<Weights>): ReturnType<Weights> {
-  const { codes, scales } = quantize(Float32Array.from(values))
-  const [words, halves] = [new Uint32Array(codes.buffer), new Uint16Array(scales.buffer)]
-  return values.map((_, i) => (((words[i >> 3]! >>> (4 * (i & 7))) & 15) - 7) * halfToFloat(halves[i >> 5]!))
-}
 
 describe('architectures on the CPU, from GGUF files as llama.cpp takes them', () => {
   let device: Device
