@@ -104,7 +104,8 @@ describe('architectures on the CPU, in 4 bits', () => {
   })
   afterAll(() => device.destroy())
 
-  it.each(CASES)(
+  // A few tokens do: windows and angles are as in other numbers.
+  it.each(CASES.map((of) => ({ ...of, prompt: Math.min(24, of.prompt) })))(
     '$name: greedy tokens and log probabilities are those of float64 with the same weights',
     async (of) => {
       const source = sourceOf(of, 'f32')
