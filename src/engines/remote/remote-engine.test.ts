@@ -217,6 +217,18 @@ describe('a thread that computes without end', () => {
     await expect(ask(engine, 'stand without a word')).rejects.toMatchObject({ status: 500, code: 'engine_stood' })
   })
 
+  test.each(['wait for good', 'stand in native code'])(
+    'that nothing interrupts is given up, and another one answers: %s',
+    { timeout: 60_000 },
+    async (said) => {
+      const { engine, threads } = remote(script, { standsMs: STANDS_MS })
+      await ask(engine)
+      await expect(ask(engine, said)).rejects.toMatchObject({ status: 500, code: 'engine_stood' })
+      expect((await ask(engine)).texts).toEqual((await here()).texts)
+      expect(threads).toHaveLength(2)
+    },
+  )
+
   test('is another than one that is slow and goes on', async () => {
     const { engine, threads } = remote(script, { standsMs: STANDS_MS })
     expect((await ask(engine, `work for ${3 * STANDS_MS}`)).reasons).toEqual(['length'])

@@ -1,9 +1,13 @@
 /** Run in a worker: a small model with random weights, and calls that end the thread or never end themselves. */
+import { pbkdf2Sync } from 'node:crypto'
 import { setUp } from '../../decode/testing/call.test-helper.js'
 import type { ChatCall, Engine, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { at, beat } from '../../platform/pulse.js'
 import { serveInside } from './index.js'
+
+/** They take some seconds, in which no JavaScript can be interrupted: there is none. */
+const NATIVE_ROUNDS = 10_000_000
 
 const { decoder } = setUp()
 let loaded = false
@@ -20,6 +24,8 @@ const engine: Engine = {
     if (said === 'stumble') throw new RangeError('stumbled')
     if (said === 'stand') at('prompt', call.id, forEver)
     if (said === 'stand without a word') forEver()
+    if (said === 'wait for good') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    if (said === 'stand in native code') pbkdf2Sync('a', 'b', NATIVE_ROUNDS, 64, 'sha512')
     if (typeof said === 'string' && said.startsWith('work for ')) work(Number(said.slice(9)))
     loaded = true
     for await (const part of decoder.generate(call)) {
