@@ -217,8 +217,8 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
           await page.screenshot({ path: `${out}43-table-${name.replace(' ', '-')}.png`, fullPage: true })
           expect(await cutIn(page), name).toEqual([])
           expect(await barriers(page), name).toEqual([])
-          const hidden = page.locator('#table-columns').evaluate((list) => list.scrollHeight - list.clientHeight)
-          if (width < 1280) expect(await hidden, `${name}: columns out of sight`).toBe(0)
+          const hidden = await page.locator('#table-columns').evaluate((list) => list.scrollHeight - list.clientHeight)
+          if (width < 1280) expect(hidden, `${name}: columns out of sight`).toBe(0)
           if (width === 360) expect(await smallTargets(page), name).toEqual([])
         }
       }
