@@ -10,6 +10,7 @@ import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 import { CutAtStops } from './pieces.js'
 import { DecidePrompt } from './prompt.js'
 import { QUESTION } from './questions.js'
+import { OptionTrie } from './trie.js'
 
 const NEVER = new AbortController().signal
 const STATE = 'The customer writes that she was charged twice and wants her money back by Friday.'
@@ -223,6 +224,23 @@ describe('a decision', () => {
       await expect(decoder.decide(asking([long], part))).rejects.toMatchObject({ code: 'context_length_exceeded' })
     }
     expect(model.steps).toEqual([])
+  })
+
+  it('names what is too long, and takes an option as long as may be', async () => {
+    const { decoder, model } = setUp({ contextLength: 4096 })
+    const long = 'z'.repeat(50_000)
+    for (const [part, param] of [
+      [asking([QUESTIONS[0]!, choice(long, 'a', 'b')]), 'questions[1]'],
+      [asking([QUESTIONS[0]!, choice('Which?', 'a', long)]), 'questions[1]'],
+      [asking([QUESTIONS[0]!], { state: long }), 'messages'],
+    ] as const) {
+      await expect(decoder.decide(part)).rejects.toMatchObject({ status: 400, param, code: 'context_length_exceeded' })
+    }
+    expect(model.steps).toEqual([])
+    // However long an option is.
+    const trie = new OptionTrie([[1], Array.from({ length: 100_000 }, (_, i) => i)], [])
+    expect(trie.walks()).toMatchObject([{ from: 0, path: { length: 99_999 } }])
+    expect(trie.scores()).toEqual([0, 0])
   })
 
   it('is not calibrated by nobody', async () => {

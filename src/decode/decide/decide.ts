@@ -1,9 +1,9 @@
 import type { DecideCall, Decided, Decision } from '../../engine.js'
+import { V1Error } from '../../errors.js'
 import { inTurns } from '../../platform/turns.js'
 import type { ChatText } from '../chat-text.js'
 import type { Scheduler } from '../run/scheduler.js'
 import type { TokenModel } from '../token-model.js'
-import { tooLong } from '../too-long.js'
 import { type AskedTokens, DecidePrompt } from './prompt.js'
 import { meanOf, meanShares } from './questions.js'
 import { readQuestions } from './reading.js'
@@ -35,20 +35,16 @@ const HEADING = 16
  * is done once for all of them, and the thought is no longer than leaves them room.
  */
 export async function decide(call: DecideCall, parts: DecideParts, think?: Think): Promise<Decided> {
-  const { capacity } = parts
   let laid = await laidOut(call, parts, '')
-  if (laid.longest > capacity) throw tooLong(capacity, laid.longest)
-  const room = capacity - laid.longest - HEADING
+  const longest = laid.asked.reduce((most, { length }) => Math.max(most, length), 0)
+  const room = parts.capacity - longest - HEADING
   const thought = think && room > 0 ? await think(room) : undefined
-  for (let text = thought?.text ?? ''; text !== ''; ) {
-    const around = await laidOut(call, parts, text)
-    const over = around.longest - capacity
-    if (over <= 0) {
-      laid = around
-      break
-    }
-    // Said again it may be a few tokens more: it is left off at its end then.
-    text = text.slice(0, Math.max(0, text.length - over))
+  // Said again it may be a few tokens more: it is left off at its end then.
+  for (let text = thought?.text ?? ''; text !== ''; text = text.slice(0, (text.length * 3) >> 2)) {
+    const around = await laidOut(call, parts, text).catch(ofTooMany)
+    if (around === undefined) continue
+    laid = around
+    break
   }
   const { state, asked } = laid
   const found = await readQuestions(state, asked, parts, call)
@@ -68,22 +64,20 @@ export async function decide(call: DecideCall, parts: DecideParts, think?: Think
 interface LaidOut {
   readonly state: readonly number[]
   readonly asked: readonly AskedTokens[]
-  /** Tokens of the longest question with its longest option, the state's with them. */
-  readonly longest: number
 }
 
-/** The state, what was thought about it, and the questions as tokens; as far as the first question that is too long. */
+/** The state, what was thought about it, and the questions as tokens. */
 async function laidOut(call: DecideCall, { text, capacity }: DecideParts, thought: string): Promise<LaidOut> {
   const prompt = await inTurns(DecidePrompt.of(call, text, thought, capacity), call.signal, call.caller)
   const asked: AskedTokens[] = []
-  let longest = 0
   for (const [i, question] of call.questions.entries()) {
     asked.push(...(await inTurns(prompt.asked(question, i, call.order), call.signal, call.caller)))
-    longest = Math.max(longest, ...asked.slice(-1).map(({ length }) => length))
-    // Said before the next one is taken apart.
-    if (longest > capacity) break
   }
-  return { state: prompt.state, asked, longest }
+  return { state: prompt.state, asked }
+}
+
+function ofTooMany(error: unknown): undefined {
+  if (!V1Error.is(error) || error.code !== 'context_length_exceeded') throw error
 }
 
 /** Over the orders in which a question was asked. */

@@ -1,7 +1,9 @@
 /** A state and questions about it as tokens. */
 import type { DecideCall, DecideQuestion } from '../../engine.js'
+import { V1Error } from '../../errors.js'
 import type { Slices } from '../../platform/slices.js'
 import { type ChatText, encodedSections } from '../chat-text.js'
+import { tooLong } from '../too-long.js'
 import { partsAround, type TextAround } from './parts.js'
 import { INSTRUCTIONS, ordersOf, QUESTION, questionText, stateBlock, stateText } from './questions.js'
 import { OptionTrie } from './trie.js'
@@ -28,9 +30,15 @@ export class DecidePrompt {
   readonly #earlier: readonly number[]
   /** Undefined where the word's tokens do not stand for themselves: the text must then be taken apart anew. */
   readonly #before: readonly number[] | undefined
+  readonly #capacity: number
 
-  private constructor(text: ChatText, parts: TextAround, earlier: readonly number[], last: readonly number[]) {
+  private constructor(
+    { text, parts, capacity }: { readonly text: ChatText; readonly parts: TextAround; readonly capacity: number },
+    earlier: readonly number[],
+    last: readonly number[],
+  ) {
     this.#text = text
+    this.#capacity = capacity
     this.#parts = parts
     this.#earlier = earlier
     const word = text.tokenizer.encodeContinuation(QUESTION)
@@ -47,7 +55,7 @@ export class DecidePrompt {
     const earlier = yield* encodedSections(text.tokenizer, before, capacity, reveal)
     const room = capacity - earlier.length
     const last = yield* encodedSections(text.tokenizer, [section], room, reveal, () => before.length)
-    return new DecidePrompt(text, parts, earlier, last)
+    return new DecidePrompt({ text, parts, capacity }, earlier, last)
   }
 
   /** The question in each of its orders, one in a turn of the event loop. */
@@ -70,6 +78,8 @@ export class DecidePrompt {
       last === undefined ? this.#behind(said + option) : [...head, ...this.#ending(last, option)]
     const plain = written('')
     const options = question.options.map(({ text }) => written(text))
+    const length = Math.max(...options.map((tokens) => tokens.length))
+    if (length > this.#capacity) throw this.#tooLong(index, length)
     // Where a token of an option reaches back over the border, the border is where none does.
     const border = options.reduce((length, tokens) => commonLength(plain, tokens, length), plain.length)
     const ends = hasBeginnings(question) ? [...this.#text.ends].slice(0, MOST_ENDS) : []
@@ -77,8 +87,16 @@ export class DecidePrompt {
       options.map((tokens) => tokens.slice(border)),
       ends,
     )
-    const length = Math.max(...options.map((tokens) => tokens.length))
     return { question: index, stem: plain.slice(0, border), trie, length }
+  }
+
+  /** Whichever is longer is named: the question, or the state. */
+  #tooLong(index: number, length: number): V1Error {
+    const own = length - this.state.length
+    if (own <= this.state.length) return tooLong(this.#capacity, length)
+    const field = `questions[${index}]`
+    const message = `Invalid '${field}': with its longest option it has ${own} tokens, and this model's maximum context length is ${this.#capacity} tokens. Shorten it.`
+    return new V1Error(400, message, { param: field, code: 'context_length_exceeded' })
   }
 
   /** The tokens up to a question's end: of the state no more than its last word is taken apart again. */

@@ -1,11 +1,14 @@
 /** The options of a question as tokens: what they share is scored once. */
 
 interface Node {
+  /** Undefined of the root. */
+  readonly before: Node | undefined
+  /** The last of its tokens; as many lead to it as it is deep. An option may be long: no node has them all. */
+  readonly token: number
+  readonly depth: number
   readonly children: Map<number, Node>
   /** Options that end here, by their places in the question. */
   readonly ends: number[]
-  /** Tokens from the root to here. */
-  readonly path: readonly number[]
   /** Log probabilities, once they are known: of its last token after those before it, and of its end. */
   logprob: number
   ended: number
@@ -19,7 +22,7 @@ export interface Walk {
 }
 
 export class OptionTrie {
-  readonly #root: Node = leaf([])
+  readonly #root: Node = leaf(undefined, -1)
   readonly #ends: readonly number[]
   readonly #count: number
   /** Of all walks. */
@@ -35,7 +38,7 @@ export class OptionTrie {
     options.forEach((tokens, option) => {
       let node = this.#root
       for (const token of tokens) {
-        const next = node.children.get(token) ?? leaf([...node.path, token])
+        const next = node.children.get(token) ?? leaf(node, token)
         node.children.set(token, next)
         node = next
       }
@@ -47,12 +50,13 @@ export class OptionTrie {
   /** Log probability of each option, once all that is to be asked has been told. */
   scores(): number[] {
     const scores = new Array<number>(this.#count).fill(Number.NaN)
-    const descend = (node: Node, before: number) => {
+    const open: [Node, number][] = [[this.#root, 0]]
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      const [node, before] = at
       const score = before + node.logprob
       for (const option of node.ends) scores[option] = score + node.ended
-      for (const child of node.children.values()) descend(child, score)
+      for (const child of node.children.values()) open.push([child, score])
     }
-    descend(this.#root, 0)
     return scores
   }
 
@@ -78,12 +82,13 @@ export class OptionTrie {
   /** All that is to be asked beyond the root: each walk goes down as far as there is something to ask. */
   walks(): Walk[] {
     const found: Walk[] = []
-    const descend = (node: Node, from: number) => {
+    const open: [Node, number][] = [[this.#root, 0]]
+    for (let at = open.pop(); at !== undefined; at = open.pop()) {
+      const [node, from] = at
       const asking = [...node.children.values()].filter((child) => this.#asks(child))
-      if (asking.length === 0 && node.path.length > from) found.push({ path: node.path, from })
-      for (const [i, child] of asking.entries()) descend(child, i === 0 ? from : node.path.length)
+      if (asking.length === 0 && node.depth > from) found.push({ path: pathTo(node), from })
+      for (let i = asking.length - 1; i >= 0; i--) open.push([asking[i]!, i === 0 ? from : node.depth])
     }
-    descend(this.#root, 0)
     return found
   }
 
@@ -98,7 +103,16 @@ export class OptionTrie {
   }
 }
 
-const leaf = (path: readonly number[]): Node => ({ children: new Map(), ends: [], path, logprob: 0, ended: 0 })
+function leaf(before: Node | undefined, token: number): Node {
+  const depth = before === undefined ? 0 : before.depth + 1
+  return { before, token, depth, children: new Map(), ends: [], logprob: 0, ended: 0 }
+}
+
+function pathTo(node: Node): number[] {
+  const path = new Array<number>(node.depth)
+  for (let at: Node = node; at.before !== undefined; at = at.before) path[at.depth - 1] = at.token
+  return path
+}
 
 /** log of the sum of what these are the logs of. */
 export function logSum(values: readonly number[]): number {
