@@ -54,7 +54,11 @@ export class AnswerEvents implements PacedSource {
   }
 
   readonly #failed = async (error: unknown): Promise<void> => {
-    this.#say(await this.#reply.failed(await this.#run.fail(error)), true)
+    const told = await this.#reply.failed(await this.#run.fail(error))
+    const { client } = this.#run
+    // Within one process its reader may still be there: it is told what `fetch` tells whoever aborts it.
+    if (client.aborted) this.#hear('', true, { reason: client.reason })
+    else this.#say(told, true)
   }
 
   #say(events: string, last: boolean): void {

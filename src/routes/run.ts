@@ -158,6 +158,11 @@ export class Run {
     return answer
   }
 
+  /** Aborted when the client has taken back its request. */
+  get client(): AbortSignal {
+    return this.#client
+  }
+
   /** The reader has left. */
   leave(reason: unknown): void {
     this.#left = true

@@ -1,9 +1,14 @@
+export interface Broken {
+  readonly reason: unknown
+}
+
 export interface PacedSource {
   /**
    * Asks for what comes next; `hear` is called once for each time. The text may be empty; after the `last` nothing is
-   * asked. Callbacks, because every promise between a model and its reader is paid for each token.
+   * asked. Callbacks, because every promise between a model and its reader is paid for each token. A stream that is
+   * `broken` ends with that reason.
    */
-  ask(hear: (text: string, last: boolean) => void): void
+  ask(hear: (text: string, last: boolean, broken?: Broken) => void): void
   /** The reader has left, or is taken to have. */
   cancel(reason: unknown): void
 }
@@ -46,7 +51,7 @@ export function paced(source: PacedSource, patience?: Patience): ReadableStream<
 class Pacer {
   readonly #source: PacedSource
   readonly #patience: Patience | undefined
-  readonly #hear = (text: string, last: boolean) => this.#heard(text, last)
+  readonly #hear = (text: string, last: boolean, broken?: Broken) => this.#heard(text, last, broken)
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #text = ''
   #sentAt = Number.NEGATIVE_INFINITY
@@ -103,9 +108,17 @@ class Pacer {
     this.#patienceTimer = setTimeout(look, ms)
   }
 
-  #heard(text: string, last: boolean): void {
+  #heard(text: string, last: boolean, broken?: Broken): void {
     this.#asking = false
     if (this.#left) return
+    if (broken) {
+      this.#left = true
+      this.#closed = true
+      clearTimeout(this.#timer)
+      clearTimeout(this.#patienceTimer)
+      this.#controller!.error(broken.reason)
+      return
+    }
     this.#text += text
     this.#over = last
     // Its reader may have been given an earlier text meanwhile: this one waits for the next pull.
