@@ -4,7 +4,7 @@ import type { DecideCall, DecideQuestion } from '../../engine.js'
 import { drawKey, gumbel, mix } from '../../engines/webgpu/sampling.js'
 import { atOnce } from '../../platform/slices.js'
 import { ChatText } from '../chat-text.js'
-import { call as chat, collect, setUp, smallText } from '../testing/call.test-helper.js'
+import { call as chat, collect, nextTurn, setUp, smallText } from '../testing/call.test-helper.js'
 import type { RandomModelOptions } from '../testing/random-model.test-helper.js'
 import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 import { CutAtStops } from './pieces.js'
@@ -99,7 +99,8 @@ describe('a decision', () => {
       expect(Math.abs(answer.optionMass / mass - 1)).toBeLessThan(1e-4)
       expect(Math.abs(answer.probabilities.reduce((sum, one) => sum + one, 0) - 1)).toBeLessThan(1e-12)
     }
-    // Nothing but the state is kept.
+    // Nothing but the state is kept, once the step that told the last answer is over.
+    await nextTurn()
     expect(model.openSequences).toBeLessThanOrEqual(1)
   })
 
