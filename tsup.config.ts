@@ -17,6 +17,7 @@ const library = {
   'webllm-in-worker': 'src/engines/webllm/worker/index.ts',
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
+  fastify: 'adapters/fastify.ts',
   deno: 'adapters/deno.ts',
   extract: 'adapters/extract.ts',
   'ai-sdk': 'adapters/ai-sdk.ts',

@@ -37,6 +37,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './ollama': 24_500,
   './service-worker': 10_900,
   './express': 7_000,
+  './fastify': 7_000,
   './upstream': 10_500,
   './react': 6_200,
   './prompt-api': 4_500,
@@ -50,11 +51,22 @@ const LIMITS: Readonly<Record<string, number>> = {
 }
 
 /** What runs in servers and build tools alone. */
-const OF_NODE = new Set(['./express', './vite', './next'])
+const OF_NODE = new Set(['./express', './fastify', './vite', './next'])
 
 /** What stands beside a service or asks one, and loads none itself. */
 const SLIGHT = [
-  ...['./react', './ai-sdk', './express', './hono', './next', './deno', './vite', './extract', './service-worker'],
+  ...[
+    './react',
+    './ai-sdk',
+    './express',
+    './fastify',
+    './hono',
+    './next',
+    './deno',
+    './vite',
+    './extract',
+    './service-worker',
+  ],
   ...['./prompt-api', './upstream', './testing'],
 ]
 
@@ -146,7 +158,7 @@ describe('the built package', () => {
     }
   }, 600_000)
 
-  const inBrowsers = entries.filter(({ name }) => name !== './express' && name !== './vite')
+  const inBrowsers = entries.filter(({ name }) => name !== './express' && name !== './fastify' && name !== './vite')
   it.each(inBrowsers.map(({ name, default: file }) => [name, file] as const))(
     '%s imports nothing of Node where a browser loads it',
     async (_, file) => {
