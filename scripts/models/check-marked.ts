@@ -99,6 +99,8 @@ async function verdictOn(device: Device, { name, texts, files, scores }: Marked)
       const options = { report: () => {}, signal: new AbortController().signal } as const
       const { weights } = await openRepository({ kind: 'folder', path }, options)
       const model = await loadEncoderPlanned(device, weights, planEncoderLoad(weights, device, { name }))
+      // What a GPU rehearses must be what it then runs.
+      await model.prepare()
       const own = await model.vectors(texts)
       told.push(own.map((scores, i) => sharesOf(scores, texts[i]!)))
       await model.close()
