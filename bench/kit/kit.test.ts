@@ -69,11 +69,13 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     expect((await readdir(results)).length).toBeLessThanOrEqual(8)
     const [, passed, failed] = stdout.match(/^(\d+) passed, (\d+) failed\n$/m)!.map(Number)
     const { parts } = JSON.parse(await read('tests.json')) as {
-      parts: { name: string; tried: { state: string }[]; fault?: string }[]
+      parts: { name: string; tried: { state: string }[]; fault?: string; left?: string }[]
     }
     const ran = parts.flatMap(({ tried }) => tried).filter(({ state }) => state !== 'skip')
     expect(stdout).toMatch(/ 0 failed\n$/)
-    expect(passed! + failed!).toBe(ran.length + parts.filter(({ tried }) => tried.length === 0).length)
+    // What a busy machine had no time for is neither.
+    const whole = parts.filter(({ tried, left }) => tried.length === 0 && left === undefined)
+    expect(passed! + failed!).toBe(ran.length + whole.length)
     expect(parts.map(({ name }) => name)).toEqual(plan(true).map(({ name }) => name))
     for (const name of [
       'tests of project',

@@ -109,7 +109,7 @@ export function plan(quick: boolean): Part[] {
       {
         name,
         seconds: 100,
-        least: 10,
+        least: 9,
         job: { kind: 'tests', file, names: quick ? IN_SOFTWARE : ON_GPU },
         ...(WIDE_FILES.test(path) && { env: WIDE }),
       },
