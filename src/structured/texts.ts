@@ -98,7 +98,10 @@ function partOf(part: GrammarPart): TextPart {
   return part instanceof Grammar ? part.source : part
 }
 
-/** The texts that a regular expression of ECMAScript (`u`) matches as a whole; flags `i`, `s` and `v`. */
+/**
+ * The texts that a regular expression (ECMAScript's, `u`) matches as a whole; flags `i`, `s` and `v`. But for `v` its
+ * classes, such as `\s` and `\W`, hold what Python and Rust have in them as well.
+ */
 export function regex(source: string | RegExp, flags?: string): Grammar {
   if (typeof source !== 'string') return regex(source.source, source.flags)
   return fromSource({ regex: source, ...(flags !== undefined && { flags }) })
