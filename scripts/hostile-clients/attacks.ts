@@ -368,18 +368,18 @@ export const ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: '2,000 texts to embed and to rank, and texts of 1 MB',
-    endpoints: ['/embeddings', '/rerank', '/v2/rerank'],
+    name: '2,000 texts to embed, to rank and to score pair by pair, and texts of 1 MB',
+    endpoints: ['/embeddings', '/rerank', '/v2/rerank', '/score'],
     models: 'encoders',
     run: (server) => {
       const [, embeds, ranks] = server.models
       const words = () =>
         Array.from({ length: 40 }, (_, i) => `w${300 + ((i * 7 + Math.floor(Math.random() * 90)) % 100)}`).join(' ')
-      return all(8, (i) => {
+      return all(12, (i) => {
         const texts = i % 4 < 2 ? Array.from({ length: 2000 }, words) : [megabyte('w300 ')]
-        return i % 2
-          ? post(server, '/embeddings', { model: embeds, input: texts })
-          : post(server, i % 4 ? '/v2/rerank' : '/rerank', { model: ranks, query: 'w301 w302', documents: texts })
+        if (i % 3 === 0) return post(server, '/embeddings', { model: embeds, input: texts })
+        if (i % 3 === 1) return post(server, '/score', { model: ranks, queries: texts.map(words), documents: texts })
+        return post(server, i % 2 ? '/v2/rerank' : '/rerank', { model: ranks, query: 'w301 w302', documents: texts })
       })
     },
   },
@@ -387,12 +387,12 @@ export const ATTACKS: readonly Attack[] = [
     name: 'lists, usage and health, 300 at a time',
     endpoints: [
       ...['/models', '/models/{model}', '/organization/usage/completions', '/health', '/tokenizer_info'],
-      ...['', '/ping', '/version', '/api/version', '/api/tags', '/api/ps'],
+      ...['', '/ping', '/version', '/load', '/api/version', '/api/tags', '/api/ps'],
     ],
     run: (server) => {
       const usage = '/organization/usage/completions?start_time=0&limit=31'
       const lists = ['/models', `/models/${NANO}`, usage, '/health', `/tokenizer_info?model=${NANO}`]
-      const paths = [...lists, '', '/ping', '/version', '/api/version', '/api/tags', '/api/ps']
+      const paths = [...lists, '', '/ping', '/version', '/load', '/api/version', '/api/tags', '/api/ps']
       return all(300, (i) => ask(server, { path: paths[i % paths.length]! }))
     },
   },

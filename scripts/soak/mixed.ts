@@ -291,6 +291,13 @@ const KINDS: readonly Kind[] = [
     }),
   })),
   {
+    endpoint: '/score',
+    ask: (random) => ({
+      path: '/score',
+      body: { model: RANKS, queries: ['w300', 'w301'], documents: ['w301 w302', `w${303 + random(50)}`] },
+    }),
+  },
+  {
     endpoint: '/tokenize',
     ask: (random) => ({ path: '/tokenize', body: { model: model(random), prompt: words(random) } }),
   },
@@ -337,7 +344,7 @@ const KINDS: readonly Kind[] = [
     endpoint: '/organization/usage/completions',
     ask: () => ({ path: '/organization/usage/completions?start_time=0' }),
   },
-  ...['/health', '/ping', '/version'].map((path) => ({ endpoint: path, ask: () => ({ path }) })),
+  ...['/health', '/ping', '/version', '/load'].map((path) => ({ endpoint: path, ask: () => ({ path }) })),
 ]
 
 export async function mixed(count: number, seed: number, collectGarbage: () => void): Promise<string[]> {
