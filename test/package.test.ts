@@ -25,10 +25,10 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 175_500,
-  './browser': 493_000,
-  './core': 418_000,
-  './webgpu': 418_000,
+  '.': 178_000,
+  './browser': 501_000,
+  './core': 425_000,
+  './webgpu': 425_000,
   './webllm': 216_000,
   './webllm/worker': 222_500,
   './llama-cpp': 237_500,
@@ -173,7 +173,7 @@ describe('the built package', () => {
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 88_000],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 89_500],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],
@@ -209,7 +209,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_400_000)
+    expect(packed.size).toBeLessThan(1_460_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
