@@ -80,7 +80,7 @@ describe('the table of families in the guide to engines', () => {
   })
 
   it.each(Object.entries(FAMILIES))('says of %s what was found', (family, names) => {
-    for (const name of names) expect(told.get(family)!.get('Held to'), name).toBe(heldTo(name))
+    for (const name of names) expect(told.get(family)!.get('Tested against'), name).toBe(heldTo(name))
   })
 
   it('stands on mistakes that were all found out', () => {
