@@ -106,8 +106,8 @@ describe('a trial of mutants', () => {
 describe('the files that are judged', () => {
   const listed = Object.entries(read('files.json') as Record<string, Watched>)
 
-  it('are sixty, and they and their tests are there', () => {
-    expect(listed).toHaveLength(60)
+  it('are sixty at least, and they and their tests are there', () => {
+    expect(listed.length).toBeGreaterThanOrEqual(60)
     for (const [file, { tests }] of listed) {
       expect([file, isJudged(file)]).toEqual([file, true])
       expect([file, ...tests].filter((name) => !existsSync(root + name))).toEqual([])
