@@ -18,6 +18,14 @@ export async function hashOf(kind: HashKind, contents: AsyncIterable<Uint8Array>
     for await (const chunk of contents) native.update(chunk)
     return native.digest('hex')
   }
+  return hashInBrowser(kind, contents, bytes)
+}
+
+export async function hashInBrowser(
+  kind: HashKind,
+  contents: AsyncIterable<Uint8Array>,
+  bytes?: number,
+): Promise<string> {
   const { subtle } = globalThis.crypto ?? {}
   if (kind === 'sha256' && subtle && bytes !== undefined && bytes <= MOST_AT_ONCE) {
     const whole = new Uint8Array(bytes)
