@@ -1,5 +1,5 @@
 /** Every number of a text, in digits and in words. */
-import { decimalMark, NUMERAL, numeral } from './numeral.js'
+import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure } from './reading.js'
 import { anyOf, FRACTION } from './text.js'
@@ -28,7 +28,11 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     const [all, outer, inner, digits] = match
     const sign = outer ?? inner
     const reading = numeral(digits!, mark)
-    if (!reading) continue
+    if (!reading) {
+      // Blanks between numbers look like those between thousands: "100.5 101.5".
+      if (digits!.includes(' ')) found.push(...oneByOne(digits!, match.index + all.length - digits!.length, mark))
+      continue
+    }
     let end = match.index + all.length
     let factor = sign === '-' || (text[end] === ')' && OPENED.test(text.slice(0, match.index))) ? -1 : 1
     for (let scale = scaleAt(text, end, LANGUAGES[language]); scale; scale = scaleAt(text, end, LANGUAGES[language])) {
@@ -44,6 +48,14 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     })
   }
   return withFraction(text, found)
+}
+
+function oneByOne(digits: string, from: number, mark: DecimalMark | undefined): FoundReading<number>[] {
+  return [...digits.matchAll(/[^ ]+/g)].flatMap((match) => {
+    const reading = numeral(match[0], mark)
+    const start = from + match.index
+    return reading ? [{ reading, start, end: start + match[0].length }] : []
+  })
 }
 
 /** What a product of decimals is meant to be: 1.1 million, not 1100000.0000000002. */

@@ -17,8 +17,8 @@ export interface ReadablePlace {
   readonly end: number
 }
 
-/** What is looked through without a pause: a millisecond or so. */
-const PART = 4000
+/** What is looked through in one language without a pause: a few milliseconds at most. */
+const PART = 1000
 /** More is said by no value, so a cut between two parts loses none that begins so far before its end. */
 const REACH = 200
 /** How far the word around a value may go. */
@@ -56,8 +56,8 @@ function* inLanguages(
         const stretch = within(text, places[one.start]!, places[one.end - 1]! + 1)
         if (stretch) found.push(stretch)
       }
+      yield
     }
-    yield
   }
   return widest(found)
 }

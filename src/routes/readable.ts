@@ -1,5 +1,6 @@
 /** What a field may be read from: all that its text says of that kind, so that a model need only choose. */
 import type { ExtractCall, ExtractField, TextSpan } from '../engine.js'
+import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
 import type { ReadableKind, ValueReading } from '../readers/index.js'
 
@@ -37,21 +38,38 @@ export class Readables {
   }
 
   async #look(kind: ReadableKind): Promise<Readable | undefined> {
-    const { state, locale, referenceDate, signal, caller } = this.#call
-    const { readValue, stretchesIn } = await import('../readers/index.js')
-    const context = { around: state, ...(locale && { locale }), ...(referenceDate && { reference: referenceDate }) }
-    const stretches = await inTurns(stretchesIn(kind, state, context), signal, caller)
-    const readable = new Map<string | number, TextSpan[]>()
-    for (const stretch of stretches) {
-      const text = state.slice(stretch.start, stretch.end)
-      const written = kind === 'number' ? numberOf(readValue({ type: 'number' }, text, context)) : text
-      if (written === undefined) continue
-      const places = readable.get(written)
-      if (places) places.push(stretch)
-      else readable.set(written, [stretch])
-    }
-    return readable.size > 0 && readable.size <= MOST ? readable : undefined
+    const { signal, caller } = this.#call
+    return inTurns(readableIn(kind, this.#call, await import('../readers/index.js')), signal, caller)
   }
+}
+
+/** So many are read without a pause. */
+const TOGETHER = 8
+
+export function* readableIn(
+  kind: ReadableKind,
+  { state, locale, referenceDate: reference }: ExtractCall,
+  { readValue, stretchesIn }: typeof import('../readers/index.js'),
+): Slices<Readable | undefined> {
+  const context = { around: state, ...(locale && { locale }), ...(reference && { reference }) }
+  const readable = new Map<string | number, TextSpan[]>()
+  // What stands in many places is read once.
+  const numbers = new Map<string, number | undefined>()
+  const numberIn = (text: string) => {
+    if (!numbers.has(text)) numbers.set(text, numberOf(readValue({ type: 'number' }, text, context)))
+    return numbers.get(text)
+  }
+  for (const [i, stretch] of (yield* stretchesIn(kind, state, context)).entries()) {
+    if (i % TOGETHER === TOGETHER - 1) yield
+    const text = state.slice(stretch.start, stretch.end)
+    const written = kind === 'number' ? numberIn(text) : text
+    if (written === undefined) continue
+    const places = readable.get(written)
+    if (places) places.push(stretch)
+    else if (readable.size === MOST) return undefined
+    else readable.set(written, [stretch])
+  }
+  return readable.size > 0 ? readable : undefined
 }
 
 const numberOf = ({ value, guess }: ValueReading): number | undefined => {
