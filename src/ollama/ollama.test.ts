@@ -189,6 +189,15 @@ describe('a chat', () => {
     expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, 'think'])
   })
 
+  test('has a line of its own for each step, whatever a client takes for the end of one', async () => {
+    const said = 'one\u2028two\u2029three\u0085four\nfive'
+    const { post } = service([text(said), finish()])
+    const answer = await post('/api/chat', { messages: USER })
+    expect(answer.text).not.toMatch(/[\u0085\u2028\u2029]/)
+    const contents = linesOf(answer).map(({ message }) => message.content)
+    expect(contents.join('')).toBe(said)
+  })
+
   test('tells log probabilities', async () => {
     const logprobs = [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top: [] }]
     const { chat, post, calls } = service([{ ...text('Hi'), logprobs } as Part, finish()])

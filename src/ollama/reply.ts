@@ -39,7 +39,11 @@ export const LINE_HEADERS: Readonly<Record<string, string>> = {
   'x-accel-buffering': 'no',
 }
 
-export const lineOf = (value: object): string => `${JSON.stringify(value)}\n`
+/** JSON may hold them as they are, but where Python reads lines (`httpx`, so Ollama's client) they end one. */
+const OTHER_BREAKS = /[\u0085\u2028\u2029]/g
+
+export const lineOf = (value: object): string =>
+  `${JSON.stringify(value).replace(OTHER_BREAKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
 
 /** What all of an answer's lines are told under, and how long it took. */
 class Telling {
