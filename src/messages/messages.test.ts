@@ -44,7 +44,7 @@ function eventsOf(body: string): MessageEvent[] {
   const frames = body.split('\n\n')
   expect(frames.pop()).toBe('')
   return frames.map((frame) => {
-    const [, name, data] = /^event: (\S+)\ndata: (.*)$/.exec(frame)!
+    const [, name, data] = /^event: (\S+)\ndata: ([^\n]*)$/.exec(frame)!
     const event = JSON.parse(data!) as MessageEvent
     expect(event.type).toBe(name)
     return event
