@@ -6,6 +6,8 @@ import type { Address } from './registration.js'
 
 /** Longer than a script takes that was fetched for the service worker just before. */
 const READY_MS = 30_000
+/** A script that is asked of a service worker which is just being replaced may never come: it is asked for once more. */
+const AGAIN_MS = 8000
 const SILENT = 'it said nothing: does it call serviceWorker(v1)?'
 
 export interface WorkerScript {
@@ -47,33 +49,47 @@ export class HostWorker {
 
   /** Settles once the worker stands in line to be the host, with the path that clients ask below. */
   start(): Promise<string> {
-    const { name, script } = this.#parts
-    const { address, type } = script
     this.#life = new AbortController()
-    let worker: Worker
-    try {
-      worker = new Worker(address as string, { type, name })
-    } catch (cause) {
-      return Promise.reject(forbidden(String(address), cause))
-    }
-    this.#worker = worker
     const { signal } = this.#life
+    const { address } = this.#parts.script
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(failed(String(address), SILENT)), READY_MS)
-      signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
-      worker.onmessage = ({ data }) => {
-        const message = unwrap<FromWorker>(data)
-        if (message?.type === 'ready') {
-          clearTimeout(timer)
-          resolve(message.basePath)
+      const begin = () => {
+        this.#worker?.terminate()
+        try {
+          this.#worker = this.#begun(settle, (message) => {
+            settle()
+            reject(failed(String(address), message))
+          })
+        } catch (cause) {
+          settle()
+          reject(forbidden(String(address), cause))
         }
-        if (message?.type === 'host') this.#begin(message)
-        if (message?.type === 'progress') this.#parts.onProgress(message.progress)
-        if (message?.type === 'lost') this.restart()
       }
-      // After its start an error is an uncaught one of the application's, which says so on the console.
-      worker.onerror = ({ message }) => reject(failed(String(address), message))
+      const again = setTimeout(begin, AGAIN_MS)
+      const timer = setTimeout(() => reject(failed(String(address), SILENT)), READY_MS)
+      const settle = (basePath?: string) => {
+        clearTimeout(again)
+        clearTimeout(timer)
+        if (basePath !== undefined) resolve(basePath)
+      }
+      signal.addEventListener('abort', () => settle(), { once: true })
+      begin()
     })
+  }
+
+  #begun(ready: (basePath: string) => void, broken: (message: string) => void): Worker {
+    const { name, script } = this.#parts
+    const worker = new Worker(script.address as string, { type: script.type, name })
+    worker.onmessage = ({ data }) => {
+      const message = unwrap<FromWorker>(data)
+      if (message?.type === 'ready') ready(message.basePath)
+      if (message?.type === 'host') this.#begin(message)
+      if (message?.type === 'progress') this.#parts.onProgress(message.progress)
+      if (message?.type === 'lost') this.restart()
+    }
+    // After its start an error is an uncaught one of the application's, which says so on the console.
+    worker.onerror = ({ message }) => broken(message)
+    return worker
   }
 
   /** A port to the engine, if this page's worker runs it. */
