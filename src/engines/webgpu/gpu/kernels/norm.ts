@@ -1,6 +1,6 @@
 /** Root mean square norm of rows, where it does not fit into the product that follows. */
 import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
-import { enableSubgroups, exchange } from './subgroup.js'
+import { enableSubgroups, sumOfGroup } from './subgroup.js'
 
 export interface NormShape {
   readonly columns: number
@@ -31,15 +31,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let base = group.x * ${quads}u;
   var sum = 0.0;
   for (var i = lane; i < ${quads}u; i += ${threads}u) { sum += dot(x[base + i], x[base + i]); }
-  ${
-    serial
-      ? ''
-      : `${exchange('sum', near)}
-  if (lane % ${near}u == 0u) { parts[lane / ${near}u] = sum; }
-  workgroupBarrier();
-  sum = 0.0;
-  for (var i = 0u; i < ${threads / near}u; i++) { sum += parts[i]; }`
-  }
+  ${sumOfGroup(threads, near)}
   let scale = inverseSqrt(sum / ${float(columns)} + ${float(epsilon)});
   for (var i = lane; i < ${quads}u; i += ${threads}u) { out[base + i] = x[base + i] * scale * weight[i]; }
 }`,

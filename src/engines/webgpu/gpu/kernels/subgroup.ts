@@ -47,6 +47,16 @@ export function gather(
   return [exchanged, ...through.map((line) => indent + line)].join('\n')
 }
 
+/** `sum` becomes the sum over all `threads` of a workgroup, through `parts` in shared memory; one thread has it already. */
+export function sumOfGroup(threads: number, near: number): string {
+  if (threads === 1) return ''
+  return `${exchange('sum', near)}
+  if (lane % ${near}u == 0u) { parts[lane / ${near}u] = sum; }
+  workgroupBarrier();
+  sum = 0.0;
+  for (var i = 0u; i < ${threads / near}u; i++) { sum += parts[i]; }`
+}
+
 export interface Scattered {
   /** Declares what the lanes end up with. */
   readonly source: string

@@ -4,7 +4,7 @@
  */
 import { declare, float, type GpuTraits, type Kernel, memo } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
-import { enableSubgroups, exchange } from '../../gpu/kernels/subgroup.js'
+import { enableSubgroups, sumOfGroup } from '../../gpu/kernels/subgroup.js'
 
 export interface DeltaShape {
   readonly keyHeads: number
@@ -126,15 +126,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let base = row * ${strides.out}u + head;
   var sum = 0.0;
   for (var i = lane; i < ${valueSize}u; i += ${threads}u) { sum += out[base + i] * out[base + i]; }
-  ${
-    serial
-      ? ''
-      : `${exchange('sum', near)}
-  if (lane % ${near}u == 0u) { parts[lane / ${near}u] = sum; }
-  workgroupBarrier();
-  sum = 0.0;
-  for (var i = 0u; i < ${threads / near}u; i++) { sum += parts[i]; }`
-  }
+  ${sumOfGroup(threads, near)}
   let factor = inverseSqrt(sum / ${float(valueSize)} + ${float(epsilon)});
   for (var i = lane; i < ${valueSize}u; i += ${threads}u) {
     let gate = gates[row * ${strides.gates}u + ${gatesFrom}u + head + i];

@@ -3,7 +3,7 @@ import { capped } from '../../gpu/kernels/cap.js'
 import type { Binding } from '../../gpu/kernels/formats.js'
 import { type Gate, gateFour, gateFunctions } from '../../gpu/kernels/gate.js'
 import { declare, float, type GpuTraits, type Kernel, memo } from '../../gpu/kernels/kernel.js'
-import { enableSubgroups, exchange } from '../../gpu/kernels/subgroup.js'
+import { enableSubgroups, sumOfGroup } from '../../gpu/kernels/subgroup.js'
 
 export interface JoinShape {
   /** Columns of a row of x, and of out. */
@@ -40,13 +40,7 @@ export const joinKernel = memo(function joinKernel(shape: JoinShape, { serial, l
   const quads = columns / 4
   const threads = serial ? 1 : 64
   const near = Math.min(lanes, threads)
-  const gathered = serial
-    ? ''
-    : `${exchange('sum', near)}
-  if (lane % ${near}u == 0u) { parts[lane / ${near}u] = sum; }
-  workgroupBarrier();
-  sum = 0.0;
-  for (var i = 0u; i < ${threads / near}u; i++) { sum += parts[i]; }`
+  const gathered = sumOfGroup(threads, near)
   /** The mean is known before the squares are: sums of squares alone lose all digits of a row that lies far from zero. */
   const mean = `
   for (var i = lane; i < ${quads}u; i += ${threads}u) { sum += dot(${x}[base + i], vec4<f32>(1.0)); }
