@@ -5,8 +5,9 @@ import { writeGguf } from '../../../scripts/models/llama-cpp.js'
 import { weightsOf } from '../../../scripts/models/weights.js'
 import { byteLevelOf, write } from '../../../scripts/tokenizers/vocabulary.js'
 import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
-import type { V1 } from '../../index.js'
+import { createV1, type V1 } from '../../index.js'
 import { openRepository } from '../../repository/open.js'
+import { webgpu } from './index.js'
 
 export interface MadeUp {
   readonly of: Case
@@ -54,6 +55,14 @@ export function writeMade(path: string, made: MadeUp): Promise<void> {
     },
   }
   return writeGguf(path, described, weightsOf(of))
+}
+
+/** Written to `path`, and served from there as `test/model`. */
+export async function serveMade(path: string, made: MadeUp): Promise<{ v1: V1; tokenizer: Tokenizer }> {
+  await writeMade(path, made)
+  const models = [{ id: 'test/model', from: path }]
+  const engine = webgpu({ models, device: 'cpu', threads: 1, worker: false, log: () => {} })
+  return { v1: createV1({ engine, keys: 'none' }), tokenizer: await tokenizerOf(path) }
 }
 
 export async function tokenizerOf(path: string): Promise<Tokenizer> {

@@ -8,9 +8,8 @@ import { qwen35 } from '../../../scripts/models/families/qwen3-5.js'
 import { Random } from '../../../scripts/models/random.js'
 import { weightsOf } from '../../../scripts/models/weights.js'
 import type { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
-import { createV1, type V1 } from '../../index.js'
-import { webgpu } from './index.js'
-import { asking, type MadeUp, softmax, tokenizerOf, writeMade } from './made.test-helper.js'
+import type { V1 } from '../../index.js'
+import { asking, type MadeUp, serveMade, softmax } from './made.test-helper.js'
 
 const near = (told: readonly number[], truth: readonly number[]) => {
   expect(told).toHaveLength(truth.length)
@@ -25,18 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-async function opened(name: string, made: MadeUp): Promise<{ v1: V1; tokenizer: Tokenizer }> {
-  const from = join(folder, `${name}.gguf`)
-  await writeMade(from, made)
-  const engine = webgpu({
-    models: [{ id: 'test/model', from }],
-    device: 'cpu',
-    threads: 1,
-    worker: false,
-    log: () => {},
-  })
-  return { v1: createV1({ engine, keys: 'none' }), tokenizer: await tokenizerOf(from) }
-}
+const opened = (name: string, made: MadeUp) => serveMade(join(folder, `${name}.gguf`), made)
 
 const sharesOf = (body: { answers: Record<string, { probabilities: Record<string, number> }> }, name: string) =>
   Object.values(body.answers[name]!.probabilities)

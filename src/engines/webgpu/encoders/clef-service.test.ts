@@ -6,9 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLEF_KINDS, type ClefInput, clef } from '../../../../scripts/models/encoders/clef.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import type { Tokenizer } from '../../../decode/tokenizer/tokenizer.js'
-import { createV1, type V1 } from '../../../index.js'
-import { webgpu } from '../index.js'
-import { asking, softmax, tokenizerOf, writeMade } from '../made.test-helper.js'
+import type { V1 } from '../../../index.js'
+import { asking, serveMade, softmax } from '../made.test-helper.js'
 import { made, STATE } from './clef.test-helper.js'
 
 const weights = weightsOf(clef)
@@ -27,14 +26,9 @@ describe('clef in the service', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
-    const path = join(folder, 'clef.gguf')
-    await writeMade(path, made())
-    const models = [{ id: 'test/model', from: path }]
-    v1 = createV1({
-      engine: webgpu({ models, device: 'cpu', threads: 1, worker: false, log: () => {} }),
-      keys: 'none',
-    })
-    tokenizer = await tokenizerOf(path)
+    const served = await serveMade(join(folder, 'clef.gguf'), made())
+    v1 = served.v1
+    tokenizer = served.tokenizer
   })
   afterAll(async () => {
     await v1.close()

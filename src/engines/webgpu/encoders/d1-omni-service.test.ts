@@ -7,9 +7,8 @@ import { d1Omni } from '../../../../scripts/models/encoders/d1-omni.js'
 import { KINDS } from '../../../../scripts/models/encoders/laya.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import type { Tokenizer } from '../../../decode/tokenizer/tokenizer.js'
-import { createV1, type V1 } from '../../../index.js'
-import { webgpu } from '../index.js'
-import { asking, softmax, tokenizerOf, writeMade } from '../made.test-helper.js'
+import type { V1 } from '../../../index.js'
+import { asking, serveMade, softmax } from '../made.test-helper.js'
 import { made, STATE } from './d1-omni.test-helper.js'
 
 const weights = weightsOf(d1Omni)
@@ -20,14 +19,9 @@ describe('d1-omni in the service', () => {
   let folder: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
-    const path = join(folder, 'd1-omni.gguf')
-    await writeMade(path, made())
-    const models = [{ id: 'test/model', from: path }]
-    v1 = createV1({
-      engine: webgpu({ models, device: 'cpu', threads: 1, worker: false, log: () => {} }),
-      keys: 'none',
-    })
-    tokenizer = await tokenizerOf(path)
+    const served = await serveMade(join(folder, 'd1-omni.gguf'), made())
+    v1 = served.v1
+    tokenizer = served.tokenizer
   })
   afterAll(async () => {
     await v1.close()
