@@ -42,6 +42,9 @@ const MARKED: ReadonlyMap<unknown, { readonly over: string; readonly called: str
   [JOINT, { over: 'clef', called: 'a Qwen 3.5 of that name' }],
 ])
 
+/** What a file may say that it decides by. */
+export const DECISION_TYPES: readonly string[] = [...[...MARKED.keys()].map(String), ...MADE_TYPES]
+
 /** Takes what is said of decisions out of what is said of a model; undefined where it is said of none. */
 export function takeDecision(
   place: string,
