@@ -166,6 +166,24 @@ describe('the small model', () => {
     expect(steps).toBe(5)
   })
 
+  it('guesses nothing for a call that is left that the large one then reads', async () => {
+    const abort = new AbortController()
+    const target = model()
+    let passes = 0
+    const before = async () => {
+      if (target.steps.length < 10 || passes > 0) return
+      passes = target.steps.length
+      abort.abort(new Error('gone'))
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+    const options = { drafts: 'always', draftModel: new DraftModel(model({ before })) } as const
+    const decoder = new DecodeLoop(target, smallText, options)
+    await expect(collect(decoder.generate({ ...long, signal: abort.signal }))).rejects.toThrow('gone')
+    await decoder.close()
+    expect(passes).toBeGreaterThan(0)
+    expect(target.steps.length).toBe(passes)
+  })
+
   it('gives back what it holds of a call that is left', async () => {
     const abort = new AbortController()
     const draft = model()

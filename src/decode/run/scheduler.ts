@@ -306,6 +306,8 @@ export class Scheduler {
     if (this.#failure !== undefined) return
     const before = drafted ? heldBy(rows) : 0
     for (const row of rows) {
+      // Somebody may have left while another model guessed.
+      if (row.slot.cancelled) continue
       const { drafted } = row.slot
       const input = drafted ? draftedInput(row, drafted) : inputOf(row)
       if (input === undefined) continue
