@@ -121,7 +121,7 @@ const inCell = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 160)
 function sectionOf({ title, sets }: Client, version: string | undefined, rows: readonly Row[]): string {
   const lines = rows.map(({ name, worked, said }) => `| ${name} | ${worked ? 'yes' : '**no**'} | ${inCell(said)} |`)
   const head = `## ${title}\n\n${version === undefined ? '' : `Version ${version}. `}${sets}`
-  return [head, '', '| Call | Works | What came |', '|---|---|---|', ...lines].join('\n')
+  return [head, '', '| Call | Works | Result |', '|---|---|---|', ...lines].join('\n')
 }
 
 await installAll()

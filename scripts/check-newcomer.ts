@@ -186,7 +186,7 @@ for (const { page, name, title } of stepped) {
 await rm(store, { recursive: true })
 const file = join(root, 'docs/platforms.md')
 const [before = '', table = ''] = (await readFile(file, 'utf8')).split('<!-- check:newcomer -->')
-const head = [row(['Page', 'With', 'Within 60 s', 'First strict answer', 'What came']), '|---|---|---|---|---|']
+const head = [row(['Page', 'With', 'Within 60 s', 'First strict answer', 'Result']), '|---|---|---|---|---|']
 const kept = new Map(table.split('\n').map((line) => [/^\| \[(.*?)\]/.exec(line)?.[1] ?? '', line]))
 const lines = stepped.flatMap(({ title }) => rows.get(title) ?? kept.get(title) ?? [])
 await writeFile(file, `${before}<!-- check:newcomer -->\n\n${[...head, ...lines].join('\n')}\n`)

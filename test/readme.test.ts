@@ -83,10 +83,10 @@ describe('README', () => {
     })
     afterAll(() => server.stop())
 
-    it('answers the curl line with what is printed below it', async () => {
-      const [command] = of('sh server')
-      const [answer] = of('json answer')
-      const { stdout } = await run('bash', ['-c', command!.code.replaceAll('http://127.0.0.1:8080', url)])
+    const asked = of('sh server').map((command, i) => [command.line, command, of('json answer')[i]] as const)
+
+    it.each(asked)('line %i is answered with what is printed below it', async (_, { code }, answer) => {
+      const { stdout } = await run('bash', ['-c', code.replaceAll('http://127.0.0.1:8080', url)])
       expect(JSON.parse(stdout)).toEqual(JSON.parse(answer!.code))
     })
 

@@ -102,7 +102,7 @@ export function calls({ scripted, key }) {
           const said = await printed(program, args(words, i > 0), place, env)
           told.same([said.includes('I was told: '), said.includes('sunny in Bern')], [true, true])
         }
-        return 'it ran a command and went on from it, twice'
+        return 'it ran a command and used its output, twice'
       })
   return {
     'Codex: codex exec, and resume': twice(all.Codex),

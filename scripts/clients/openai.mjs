@@ -154,7 +154,7 @@ export function calls({ nano, scripted, key }) {
       told.same([usage.output_tokens, usage.input_tokens_details.cache_write_tokens], [0, 0])
       return aDecision(answers)
     },
-    'decisions.create: a conversation, calls and what came of them': async () => {
+    'decisions.create: a conversation with tool calls and results': async () => {
       const text = (type, said) => ({ type, text: said })
       const input = [
         { role: 'system', content: [text('input_text', 'Mails to a shop.')] },
@@ -187,7 +187,7 @@ export function calls({ nano, scripted, key }) {
       const { answers } = await small.decisions.create({ model: told.NANO, input, questions, ...more })
       return aDecision(answers)
     },
-    'decisions.create: what is refused': async () => {
+    'decisions.create: a refused request': async () => {
       const questions = [{ type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'a' }] }]
       const asked = { model: told.NANO, input: MAIL, questions }
       const error = await small.decisions.create(asked).catch((thrown) => thrown)

@@ -1,5 +1,5 @@
 /**
- * The scripted engine behind `/v1`: for what a model of 2 MB does not do by itself, which is to call a tool when it sees
+ * The scripted engine behind `/v1`: for what a model as small as nano does not do by itself, which is to call a tool when it sees
  * fit and to go on from its result. Everything between the client and the engine is as it is with a model.
  */
 import { createServer } from 'node:http'

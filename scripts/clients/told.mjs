@@ -30,7 +30,7 @@ export const WEATHER = {
   city: z.object({ city: z.string() }),
 }
 
-/** A text is all that a model of 2 MB can be asked for; which one is its own matter. */
+/** A text is all that so small a model can be asked for; which one is its own matter. */
 export function aText(value) {
   if (typeof value === 'string' && value.length > 0) return 'a text'
   throw new Error(`Expected a text, but got ${JSON.stringify(value)}.`)

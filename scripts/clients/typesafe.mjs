@@ -32,13 +32,13 @@ export function calls({ nano, key }) {
       told.same(answers.urgency.legend, { 0: 'not at all', 1: null, 2: { due: 'today' } })
       return decided(answers, 'noul')
     },
-    'systemOne: nothing said but names': async () => {
+    'systemOne: names only': async () => {
       const questions = { angry: noul(), kind: choice(null, { mail: null }), grade: score(null, [null, null]) }
       const { answers } = await client.systemOne({ state: null, questions })
       told.same([answers.kind.choice, answers.kind.confidence], ['mail', 1])
       return Object.keys(answers.grade.probabilities).join(', ')
     },
-    'systemOne: what is refused': async () => {
+    'systemOne: a refused request': async () => {
       const questions = { kind: { type: 'choice', criteria: {} } }
       const error = await client.systemOne({ state: MAIL, questions }).catch((thrown) => thrown)
       told.same([error instanceof BadRequestError, error.status], [true, 400])

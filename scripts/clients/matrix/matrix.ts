@@ -1,6 +1,6 @@
 /**
  * `npm run check:clients -- --matrix FOLDER`: an agent of ten turns through every client, over the chat templates of a
- * folder, from six beginnings. What was run is kept in `matrix.jsonl` of `--in FOLDER` and not run again; `--again` runs
+ * folder, from six histories. What was run is kept in `matrix.jsonl` of `--in FOLDER` and not run again; `--again` runs
  * what had faults. `--minutes 10` is how long it may take, `--models 10` how many templates, `--turns 10` how long agents
  * run. `--python FOLDER` adds the clients of Python that `pip install openai anthropic -t FOLDER` put there.
  */
@@ -165,9 +165,9 @@ function tableOf(runs: readonly Run[]): string {
     return `| ${name} | ${over} | ${kinds} | ${good(some)} | ${requests(some)} |`
   })
   return [
-    `${runs.length} runs, ${requests(runs)} requests, ${good(runs)} runs without a fault, over ${models.length} templates: ${models.map((id) => id.replace('made-up/', '')).join(', ')}.`,
+    `${runs.length} runs, ${requests(runs)} requests, ${good(runs)} runs passed, over ${models.length} templates: ${models.map((id) => id.replace('made-up/', '')).join(', ')}.`,
     '',
-    '| Client and form | Templates | Beginnings | Runs without a fault | Requests |',
+    '| Client and form | Templates | Histories | Runs passed | Requests |',
     '|---|---|---|---|---|',
     ...lines,
   ].join('\n')

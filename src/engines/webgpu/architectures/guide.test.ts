@@ -20,7 +20,7 @@ const [header, , ...families] = table
       .split('|')
       .map((cell) => cell.trim()),
   )
-const [named, formats] = ['By name', 'Formats'].map((title) => header!.indexOf(title)) as [number, number]
+const [named, formats] = ['Name in files', 'Formats'].map((title) => header!.indexOf(title)) as [number, number]
 
 const FORMATS = { safetensors: 'huggingface', MLC: 'mlc', GGUF: 'gguf' } as const
 
@@ -36,10 +36,10 @@ it.each(Object.keys(FORMATS) as (keyof typeof FORMATS)[])(
 )
 
 it('the guide names the encoders and kinds of decision models that are read from GGUF files', () => {
-  const [paragraph] = /^GGUF files are read as they lie.*$/m.exec(guide)!
-  const between = (from: string, to: string) => paragraph.split(from)[1]!.split(to)[0]!
-  expect(quoted(between('of the architectures', "BERT's kind")).sort()).toEqual([...ENCODERS].sort())
-  expect(quoted(between('decision models of the types', ', pooled')).sort()).toEqual([...DECISION_TYPES].sort())
+  const [section] = /^### GGUF files\n[^#]*/m.exec(guide)!
+  const line = (from: string) => section.split(from)[1]!.split('\n')[0]!
+  expect(quoted(line('of the architectures')).sort()).toEqual([...ENCODERS].sort())
+  expect(quoted(line('decision models of the types')).sort()).toEqual([...DECISION_TYPES].sort())
 })
 
 it('the README names every family of that table, and no other', () => {
