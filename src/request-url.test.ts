@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { pathOf, requestUrlOf } from './request-url.js'
 import { chatRequest, errorOf, KEY, serviceOf } from './v1.test-helper.js'
 
@@ -88,6 +88,48 @@ describe('the URL of a request', () => {
         }
       }),
     )
+  })
+})
+
+describe('what stands before the path', () => {
+  afterEach(() => void vi.unstubAllGlobals())
+
+  /** The URLs that are taken apart for these requests, which come one after the other. */
+  function takenApart(...texts: string[]) {
+    const taken: string[] = []
+    const Real = URL
+    vi.stubGlobal(
+      'URL',
+      class extends Real {
+        constructor(text: string) {
+          super(text)
+          taken.push(text)
+        }
+      },
+    )
+    const paths = texts.map((text) => requestUrlOf(text)?.pathname)
+    expect(paths).toEqual(texts.map((text) => new Real(text).pathname))
+    return taken
+  }
+
+  it('is taken apart once for all requests that come to it', () => {
+    const [first, ...others] = ['/v1/models', '/v1/chat/completions', '/v1/a-b_9', '/x'].map(
+      (path) => `http://one${path}`,
+    )
+    expect(takenApart(first!, ...others, first!)).toEqual([first])
+  })
+
+  it('is taken apart anew where another host comes, or the path is not as it is written', () => {
+    const texts = [
+      ...['http://two/v1/models', 'http://two/v1?x', 'http://two/v1/../x', 'http://two/', 'http://two/v1/a b'],
+      ...['http://two:81/v1', 'http://three/v1', 'http://TWO/v1', 'http://two/v1'],
+    ]
+    expect(takenApart(...texts)).toEqual(texts)
+  })
+
+  it('is not kept of an address that is written otherwise', () => {
+    const texts = ['http://FOUR/v1', 'http://FOUR/v1', 'http://four:80/v1', 'http://four/v1', 'http:/four/v1']
+    expect(takenApart(...texts, 'http://four/v2')).toEqual(texts)
   })
 })
 

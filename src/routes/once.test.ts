@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { TokenizeCall } from '../engine.js'
+import type { Engine, TokenizeCall } from '../engine.js'
 import { scripted } from '../engines/scripted.js'
 import { ollama } from '../ollama/index.js'
 import { joined } from '../platform/bytes.js'
 import type { UsageEvent } from '../usage/ledger.js'
-import { errorOf, jsonOf, KEY, MODEL, serviceOf, valid } from '../v1.test-helper.js'
+import { errorOf, jsonOf, KEY, MODEL, serviceOf, until, valid } from '../v1.test-helper.js'
 
 const json = (body: object) => ({
   method: 'POST',
@@ -167,6 +167,55 @@ describe('tokens', () => {
         code: 'unsupported_model',
       })
     }
+  })
+})
+
+describe('a model that is not loaded yet', () => {
+  const capabilities = { embeddings: true }
+
+  it('is loaded first, and takes nobody’s place meanwhile', async () => {
+    const steps: string[] = []
+    const gates = new Map<string, () => void>()
+    const pass = (step: string) =>
+      new Promise<void>((resolve) => {
+        steps.push(step)
+        gates.set(step, resolve)
+      })
+    const engine: Engine = {
+      models: [MODEL, 'test/other'].map((id) => ({ id, ownedBy: 'me', capabilities })),
+      async *generate() {},
+      load: async (model) => (model === MODEL ? pass('load') : undefined),
+      async embed({ model, inputs }) {
+        if (model === MODEL) await pass('embed')
+        return { vectors: inputs.map(() => [1]), promptTokens: 1 }
+      },
+    }
+    const { ask } = serviceOf(engine, { maxInFlight: 1, maxQueue: 0 })
+    const embed = (model: string) => ask('/embeddings', json({ model, input: 'x' }))
+    const first = embed(MODEL)
+    await until(() => steps.includes('load'))
+    expect((await embed('test/other')).status).toBe(200)
+    expect(steps).toEqual(['load'])
+    gates.get('load')!()
+    await until(() => steps.includes('embed'))
+    // Now it has one itself.
+    expect(errorOf(await embed('test/other'))).toMatchObject({ status: 429, code: 'queue_full' })
+    gates.get('embed')!()
+    expect((await first).status).toBe(200)
+    expect((await embed('test/other')).status).toBe(200)
+  })
+
+  it('may be loaded for nothing else, which counts no tokens', async () => {
+    const loaded: string[] = []
+    const counted: UsageEvent[] = []
+    const engine: Engine = {
+      ...scripted({ models: { [MODEL]: 'Hi' } }),
+      load: async (model) => void loaded.push(model),
+    }
+    const { ask } = serviceOf(engine, { endpoints: [ollama()], onUsage: (event) => counted.push(event) })
+    const answer = await ask('/api/generate', json({}))
+    expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, null])
+    expect([loaded, counted]).toEqual([[MODEL], []])
   })
 })
 

@@ -41,7 +41,7 @@ export async function once(
       run.answer.usage = usage
     }
     await run.succeed()
-    return jsonAnswer(body, ignored.length > 0 ? noticeHeaders(ignored, []) : undefined)
+    return jsonAnswer(body, noticeHeaders(ignored, []))
   } catch (error) {
     throw await run.fail(error)
   }

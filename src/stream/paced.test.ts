@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { MOST_GATHERED, PAUSE_MS, type PacedSource, paced } from './paced.js'
+import { type Broken, MOST_GATHERED, PAUSE_MS, type PacedSource, paced } from './paced.js'
 
 /** Answers when the test says so. */
 class Told implements PacedSource {
   asked = 0
   left: unknown[] = []
-  #hear: ((text: string, last: boolean) => void) | undefined
+  #hear: Parameters<PacedSource['ask']>[0] | undefined
 
-  ask(hear: (text: string, last: boolean) => void): void {
+  ask(hear: Parameters<PacedSource['ask']>[0]): void {
     expect(this.waits, 'one question at a time').toBe(false)
     this.asked++
     this.#hear = hear
@@ -21,10 +21,10 @@ class Told implements PacedSource {
     return this.#hear !== undefined
   }
 
-  async says(text: string, last = false): Promise<void> {
+  async says(text: string, last = false, broken?: Broken): Promise<void> {
     const hear = this.#hear!
     this.#hear = undefined
-    hear(text, last)
+    hear(text, last, broken)
     await settled()
   }
 }
@@ -124,6 +124,32 @@ describe('a paced stream', () => {
     expect(pieces).toEqual([])
   })
 
+  it('sends what is far more than it gathers, however soon it comes', async () => {
+    const { source, pieces } = read()
+    await settled()
+    await source.says('one')
+    await source.says('x'.repeat(MOST_GATHERED - 1))
+    expect(pieces).toEqual(['one'])
+    await source.says('y'.repeat(3))
+    expect(pieces.map(({ length }) => length)).toEqual([3, MOST_GATHERED + 2])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('counts the pause from the piece before, not from what was heard before', async () => {
+    const { source, pieces } = read()
+    await settled()
+    await source.says('one')
+    await vi.advanceTimersByTimeAsync(PAUSE_MS - 1)
+    await source.says('')
+    await source.says('two')
+    expect(pieces).toEqual(['one'])
+    await vi.advanceTimersByTimeAsync(PAUSE_MS)
+    expect(pieces).toEqual(['one', 'two'])
+    await source.says('three')
+    expect(pieces).toEqual(['one', 'two'])
+    expect(vi.getTimerCount()).toBe(1)
+  })
+
   it('writes characters as UTF-8, whole', async () => {
     const { source, pieces } = read()
     await settled()
@@ -209,6 +235,51 @@ describe('a reader of a paced stream', () => {
   })
 })
 
+describe('a stream that breaks', () => {
+  const lost = new Error('lost')
+
+  it.each([0, 1, 2])('ends with the reason, and nothing stays behind (after %d texts)', async (texts) => {
+    const source = new Told()
+    const reader = paced(source, { ms: 1000, gaveUp: () => expect.fail('nobody has left') }).getReader()
+    for (let i = 0; i < texts; i++) {
+      const read = reader.read()
+      await settled()
+      await source.says(`${i}`)
+      await vi.advanceTimersByTimeAsync(PAUSE_MS)
+      expect(new TextDecoder().decode((await read).value)).toBe(`${i}`)
+    }
+    const read = reader.read()
+    const told = expect(read).rejects.toBe(lost)
+    await settled()
+    await source.says('', true, { reason: lost })
+    await told
+    await vi.advanceTimersByTimeAsync(5000)
+    expect([source.waits, source.left, vi.getTimerCount()]).toEqual([false, [], 0])
+    await expect(reader.read()).rejects.toBe(lost)
+  })
+
+  it('says nothing of what it had gathered', async () => {
+    const { source, pieces, done } = read()
+    const told = expect(done).rejects.toBe(lost)
+    await settled()
+    for (const text of ['one', 'two']) await source.says(text)
+    await source.says('three', false, { reason: lost })
+    await told
+    expect(pieces).toEqual(['one'])
+    await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
+    expect([pieces, vi.getTimerCount()]).toEqual([['one'], 0])
+  })
+
+  it('after its reader has left says nothing to anybody', async () => {
+    const { source, reader, done } = read()
+    await settled()
+    await reader.cancel('enough')
+    await done
+    await source.says('', true, { reason: lost })
+    expect(source.left).toEqual(['enough'])
+  })
+})
+
 describe('a reader that asks for nothing', () => {
   const gone = new Error('gone')
   const PATIENCE = 1000
@@ -243,6 +314,32 @@ describe('a reader that asks for nothing', () => {
     expect((await reader.read()).done).toBe(true)
     expect(gaveUp).not.toHaveBeenCalled()
     expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is looked at again no later than its patience lasts after it was given something', async () => {
+    const { source, reader } = unread()
+    // It waits when it is looked at first, and leaves soon after.
+    await vi.advanceTimersByTimeAsync(PATIENCE / 2)
+    const read = reader.read()
+    await vi.advanceTimersByTimeAsync(PATIENCE)
+    await source.says('one')
+    await read
+    await vi.advanceTimersByTimeAsync(PATIENCE - 1)
+    expect(source.left).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(source.left).toEqual([gone])
+    await expect(reader.read()).rejects.toBe(gone)
+  })
+
+  it('is waited for without an end where nobody loses patience', async () => {
+    const source = new Told()
+    const reader = paced(source).getReader()
+    expect(vi.getTimerCount()).toBe(0)
+    await vi.advanceTimersByTimeAsync(10 ** 9)
+    const read = reader.read()
+    await settled()
+    await source.says('late', true)
+    expect(new TextDecoder().decode((await read).value)).toBe('late')
   })
 
   it('leaves no timer behind when it cancels', async () => {

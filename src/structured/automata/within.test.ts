@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import { atOnce } from '../../platform/slices.js'
+import { Fuel } from '../fuel.js'
+import { compileRegex } from '../regex/regex.js'
+import { randomness } from '../testing.test-helper.js'
+import type { SparseAutomaton } from './sparse.js'
+import { stretchesOf } from './stretches-of.js'
+import { DEAD, type TextAutomaton } from './types.js'
+import { within } from './within.js'
+import { acceptsText } from './words.js'
+
+const PATTERNS = ['^a', 'b$', '^[ab ]{2,5}$', '\\d', '^\\w+$', '.a.', '^$', 'zzz', '.*', 'a.*a']
+
+/** All texts of an automaton without an end of them; of each of its states one must be an end, or lead to one. */
+function textsOf(automaton: SparseAutomaton): string[] {
+  const found: string[] = []
+  const visit = (state: number, text: string) => {
+    const before = found.length
+    if (automaton.accepts(state)) found.push(text)
+    automaton.each(state, (codePoint, next) => {
+      if (next <= state) throw new Error(`a way leads back from ${text}`)
+      visit(next, text + String.fromCodePoint(codePoint))
+    })
+    if (found.length === before) throw new Error(`nothing leads on from ${text}`)
+  }
+  if (!automaton.empty) visit(automaton.start, '')
+  return found.sort()
+}
+
+const partsOf = (text: string) => atOnce(stretchesOf([text])).whole
+
+describe('the texts of one language that another has', () => {
+  it.each(PATTERNS)('and those that it has not, are found each once: %s', (pattern) => {
+    const random = randomness(pattern.length)
+    const other = compileRegex(pattern)
+    for (let round = 0; round < 8; round++) {
+      const letters = ['ab ', 'a1., ', 'é a', '中a b'][round % 4]!
+      const said = Array.from({ length: 16 }, () => letters[Math.floor(random() * letters.length)]!).join('')
+      const parts = partsOf(said)
+      const all = textsOf(parts)
+      const [has, lacks] = [true, false].map((wanted) => textsOf(atOnce(within(parts, other, wanted, new Fuel()))))
+      expect(has).toEqual(all.filter((text) => acceptsText(other, text)))
+      expect(lacks).toEqual(all.filter((text) => !acceptsText(other, text)))
+    }
+  })
+
+  it('are none, or all, where the other has none', () => {
+    const nothing = compileRegex('[]')
+    expect(nothing.empty).toBe(true)
+    const parts = partsOf('a b')
+    expect(atOnce(within(parts, nothing, true, new Fuel())).empty).toBe(true)
+    expect(textsOf(atOnce(within(parts, nothing, false, new Fuel())))).toEqual(textsOf(parts))
+    const none = partsOf('')
+    expect(atOnce(within(none, compileRegex('.*'), true, new Fuel())).empty).toBe(true)
+    expect(atOnce(within(none, nothing, false, new Fuel())).empty).toBe(true)
+  })
+
+  it('are found in long texts too, with a pause every few thousand places, and paid for', () => {
+    const said = Array.from({ length: 12_000 }, (_, i) => `${(i * 7919) % 1000}`).join(' ')
+    const parts = partsOf(said)
+    const other = compileRegex('55')
+    const fuel = new Fuel(10_000_000)
+    const work = within(parts, other, true, fuel)
+    let pauses = 0
+    let last = work.next()
+    for (; !last.done; last = work.next()) pauses++
+    const found = last.value
+    expect(found.states).toBeGreaterThan(parts.states / 2)
+    expect(pauses).toBeGreaterThan(found.states / 8192)
+    expect(fuel.spent).toBeGreaterThanOrEqual(Math.floor(found.states / 32))
+    expect(fuel.spent).toBeLessThanOrEqual(Math.ceil((4 * parts.states) / 32))
+    const random = randomness(2)
+    for (let i = 0; i < 300; i++) {
+      const start = said.indexOf(' ', Math.floor(random() * said.length)) + 1
+      const text = said.slice(start, start + 1 + Math.floor(random() * 12)).trim()
+      const [isPart, wanted] = [acceptsText(parts, text), acceptsText(other, text)]
+      expect([text, acceptsText(found, text)]).toEqual([text, isPart && wanted])
+    }
+  })
+
+  it('are told apart by where the other language is, not by where they are alone', () => {
+    // Another language of very many states, each place in the text with another of them.
+    const counting = {
+      start: 1,
+      empty: false,
+      classes: compileRegex('^[ab]*$').classes,
+      step: (state: number) => (state === DEAD ? DEAD : state + 1),
+      accepts: (state: number) => state % 2 === 0,
+    } as unknown as TextAutomaton
+    const said = 'ab a '.repeat(60)
+    const parts = partsOf(said)
+    const even = atOnce(within(parts, counting, true, new Fuel(10_000_000)))
+    for (let from = 0; from < 5; from++) {
+      for (let length = 1; length < 200; length++) {
+        const text = said.slice(from, from + length)
+        expect(acceptsText(even, text)).toBe(acceptsText(parts, text) && length % 2 === 1)
+      }
+    }
+  })
+
+  it('are refused where there is no fuel for them', () => {
+    const work = within(partsOf('ab a '.repeat(500)), compileRegex('a'), true, new Fuel(5))
+    expect(() => atOnce(work)).toThrow('too complex')
+  })
+})

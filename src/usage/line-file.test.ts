@@ -1,0 +1,217 @@
+import * as fs from 'node:fs'
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LineFile } from './line-file.js'
+import type { FileSystem } from './system.js'
+
+let folder: string
+let path: string
+/** Of this test: what is still open at its end is a leak. */
+let open: Set<number>
+
+/** The real file system, which counts what is open, and does of each call what a test says. */
+const system = (part: Partial<FileSystem> = {}): FileSystem => ({
+  ...fs,
+  openSync(name, flags) {
+    const file = fs.openSync(name, flags)
+    open.add(file)
+    return file
+  },
+  closeSync(file) {
+    open.delete(file)
+    fs.closeSync(file)
+  },
+  ...part,
+})
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'line-file-'))
+  path = join(folder, 'lines')
+  open = new Set()
+})
+afterEach(() => {
+  for (const file of open) fs.closeSync(file)
+  rmSync(folder, { recursive: true })
+})
+
+/** What is new in it; of a line without its end, `whole` says whether it is taken. */
+function linesOf(file: LineFile, whole = false): [string, boolean][] {
+  const lines: [string, boolean][] = []
+  file.read((line, ended) => {
+    lines.push([line, ended])
+    return whole
+  })
+  return lines
+}
+
+const ended = (...lines: string[]) => lines.map((line) => [line, true])
+
+describe('a file of lines', () => {
+  it('is read line by line, each once, whoever wrote it', () => {
+    const file = new LineFile(system(), path)
+    expect(linesOf(file)).toEqual([])
+    file.append('one')
+    file.append('')
+    appendFileSync(path, 'two\nthree\n')
+    expect(linesOf(file)).toEqual(ended('one', '', 'two', 'three'))
+    expect(linesOf(file)).toEqual([])
+    file.append('four')
+    expect(linesOf(file)).toEqual(ended('four'))
+    expect(readFileSync(path, 'utf8')).toBe('one\n\ntwo\nthree\nfour\n')
+    file.close()
+    expect(open.size).toBe(0)
+  })
+
+  it('is read whole, however much longer it is than what is read at once, and wherever characters are cut', () => {
+    const lines = [...Array.from({ length: 300 }, (_, i) => '€'.repeat(i)), 'x'.repeat(200_000), 'last']
+    writeFileSync(path, `${lines.join('\n')}\n`)
+    const file = new LineFile(system(), path)
+    expect(linesOf(file)).toEqual(ended(...lines))
+    appendFileSync(path, 'more\n')
+    expect(linesOf(file)).toEqual(ended('more'))
+  })
+
+  it('offers a line that has no end yet, again and again until it is taken or has one', () => {
+    writeFileSync(path, 'one\ntw')
+    const file = new LineFile(system(), path)
+    expect(linesOf(file)).toEqual([...ended('one'), ['tw', false]])
+    expect(linesOf(file)).toEqual([['tw', false]])
+    appendFileSync(path, 'o\nthr')
+    expect(linesOf(file, true)).toEqual([...ended('two'), ['thr', false]])
+    // What was taken is not told again.
+    expect(linesOf(file)).toEqual([])
+    appendFileSync(path, 'ee\n')
+    expect(linesOf(file)).toEqual(ended('ee'))
+  })
+
+  it('is written behind what lacks its end, and not to it', () => {
+    writeFileSync(path, 'torn')
+    const file = new LineFile(system(), path)
+    linesOf(file)
+    file.append('one')
+    expect(readFileSync(path, 'utf8')).toBe('torn\none\n')
+    linesOf(file)
+    file.append('two')
+    expect(readFileSync(path, 'utf8')).toBe('torn\none\ntwo\n')
+  })
+
+  it('says where a line is not whole in it, and begins anew behind that', () => {
+    let most = Number.POSITIVE_INFINITY
+    const short = system({ writeSync: (file, bytes) => fs.writeSync(file, bytes.subarray(0, most)) })
+    const file = new LineFile(short, path)
+    most = 2
+    expect(() => file.append('one')).toThrow(`ENOSPC: no space left on device, write '${path}'`)
+    most = 4
+    // All but its end.
+    expect(() => file.append('two')).not.toThrow()
+    most = Number.POSITIVE_INFINITY
+    file.append('three')
+    file.append('four')
+    expect(readFileSync(path, 'utf8')).toBe('on\ntwo\nthree\nfour\n')
+    most = 4
+    expect(() => file.append('five')).not.toThrow()
+    most = 1
+    expect(() => file.append('six')).toThrow('ENOSPC')
+  })
+
+  it('knows that another is in its place, that it is gone, and that it was emptied', () => {
+    writeFileSync(path, 'one\n')
+    const file = new LineFile(system(), path)
+    linesOf(file)
+    expect(file.replaced).toBe(false)
+    file.append('two')
+    expect(file.replaced).toBe(false)
+    linesOf(file)
+    expect(file.replaced).toBe(false)
+    writeFileSync(path, 'new\n')
+    expect(file.replaced).toBe(true)
+    writeFileSync(path, 'of the same size\nor larger\n')
+    expect(file.replaced).toBe(false)
+    renameSync(path, `${path}.old`)
+    expect(file.replaced).toBe(true)
+    writeFileSync(path, 'of the same size\nor larger\n')
+    expect(file.replaced).toBe(true)
+  })
+})
+
+describe('lines that take the place of others', () => {
+  const FRESH = ['sum', 'é']
+  const notes = () => readdirSync(folder).sort()
+
+  it('are all that is left, and what comes after them is read', () => {
+    writeFileSync(path, 'one\ntwo\ntorn')
+    const file = new LineFile(system(), path)
+    linesOf(file)
+    file.replace(FRESH, () => true)
+    expect(file.replaced).toBe(false)
+    expect(linesOf(file)).toEqual([])
+    file.append('three')
+    expect(readFileSync(path, 'utf8')).toBe('sum\né\nthree\n')
+    expect(linesOf(file)).toEqual(ended('three'))
+    expect(notes()).toEqual(['lines'])
+    expect(open.size).toBe(1)
+  })
+
+  it.each([
+    ['where it is no longer allowed', 'one\ntwo\n', () => false],
+    [
+      'where somebody has added a line meanwhile',
+      'one\ntwo\nthree\n',
+      () => {
+        appendFileSync(path, 'three\n')
+        return true
+      },
+    ],
+  ])('do not, %s', (_, kept, allowed) => {
+    writeFileSync(path, 'one\ntwo\n')
+    const file = new LineFile(system(), path)
+    linesOf(file)
+    file.replace(FRESH, allowed)
+    expect(readFileSync(path, 'utf8')).toBe(kept)
+    expect(linesOf(file)).toEqual(ended(...kept.trimEnd().split('\n').slice(2)))
+    expect(notes()).toEqual(['lines'])
+    expect(open.size).toBe(1)
+  })
+
+  it('are asked for last: when they are whole on the disk', () => {
+    writeFileSync(path, 'one\n')
+    const steps: string[] = []
+    const fsyncSync = (file: number) => {
+      steps.push(`whole: ${JSON.stringify(readFileSync(`${path}.new`, 'utf8'))}`)
+      fs.fsyncSync(file)
+    }
+    const file = new LineFile(system({ fsyncSync }), path)
+    linesOf(file)
+    file.replace(FRESH, () => steps.push('allowed') > 0)
+    expect(steps).toEqual(['whole: "sum\\né\\n"', 'allowed'])
+  })
+
+  it('do not where the disk is full, and the file goes on', () => {
+    writeFileSync(path, 'one\n')
+    let most = Number.POSITIVE_INFINITY
+    const short = system({ writeSync: (file, bytes) => fs.writeSync(file, bytes.subarray(0, most)) })
+    const file = new LineFile(short, path)
+    linesOf(file)
+    most = 2
+    expect(() => file.replace(FRESH, () => true)).toThrow(`${path} is full.`)
+    most = Number.POSITIVE_INFINITY
+    file.append('two')
+    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
+    expect(open.size).toBe(1)
+  })
+
+  it('do not where files may not be renamed, and the file goes on', () => {
+    writeFileSync(path, 'one\n')
+    const renameSync = () => {
+      throw new Error('EPERM')
+    }
+    const file = new LineFile(system({ renameSync }), path)
+    linesOf(file)
+    expect(() => file.replace(FRESH, () => true)).toThrow('EPERM')
+    file.append('two')
+    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
+    expect(open.size).toBe(1)
+  })
+})
