@@ -1,13 +1,16 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import { afterEach, expect, it, vi } from 'vitest'
-import { beginSteps, breathe, FOR_OTHERS, FOR_STEPS, inTurns, TURNS_BETWEEN } from './turns.js'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { beginSteps, breathe, FOR_OTHERS, FOR_STEPS, inTurns, myTurn, TURNS_BETWEEN, whenTurnEnds } from './turns.js'
 
 const never = new AbortController().signal
 const SLICE_MS = 20
 const STEP_MS = 2
 
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
 
 /** A clock that only work moves. */
 function clock(): (ms: number) => void {
@@ -181,4 +184,137 @@ it('callers take turns: one who comes late is not behind all that another waits 
   const works = ['a', 'a', 'a', 'a', 'a', 'b'].map((caller) => inTurns(work(caller), never, caller))
   await Promise.all(works)
   expect(done).toEqual(['a', 'b', 'a', 'a', 'a', 'a'])
+})
+
+describe('a turn of the event loop', () => {
+  it('is one for all who ask before it comes, and another for who asks then', async () => {
+    const first = breathe()
+    expect(breathe()).toBe(first)
+    let come = false
+    setImmediate(() => {
+      come = true
+    })
+    await first
+    const second = breathe()
+    expect(second).not.toBe(first)
+    await second
+    expect(come).toBe(true)
+  })
+
+  it.each([
+    ['in Node', {}],
+    ['where nothing tells when it ends', { process: undefined }],
+  ])('ends once promises that are settled have been followed: %s', async (_, globals) => {
+    for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
+    const order: string[] = []
+    const ended = new Promise<void>((resolve) => {
+      whenTurnEnds(() => {
+        order.push('end')
+        resolve()
+      })
+    })
+    vi.unstubAllGlobals()
+    void Promise.resolve().then(() => order.push('promise'))
+    setImmediate(() => order.push('next'))
+    expect(order).toEqual([])
+    await ended
+    expect(order).toEqual(['promise', 'end'])
+    await breathe()
+    expect(order).toEqual(['promise', 'end', 'next'])
+  })
+
+  it('is waited for before a piece of work, and by nobody who has left', async () => {
+    const order: string[] = []
+    const mine = myTurn(never, 'me').then(() => order.push('mine'))
+    setImmediate(() => order.push('other'))
+    await mine
+    expect(order).toEqual(['other', 'mine'])
+    await expect(myTurn(AbortSignal.abort('gone'), 'me')).rejects.toBe('gone')
+  })
+})
+
+describe('work in slices', () => {
+  it('is not begun for whoever has left, and goes on for whom nothing tells of leaving', async () => {
+    let begun = 0
+    function* work() {
+      begun++
+      yield
+      return begun
+    }
+    await expect(inTurns(work(), AbortSignal.abort('gone'))).rejects.toBe('gone')
+    expect(begun).toBe(0)
+    expect(await inTurns(work(), undefined)).toBe(1)
+  })
+
+  it('lets go of the signal at each turn', async () => {
+    const { signal } = new AbortController()
+    const [added, removed] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]
+    function* work() {
+      for (let i = 0; i < 3; i++) yield
+    }
+    await inTurns(work(), signal)
+    expect(added).toHaveBeenCalledTimes(3)
+    expect(removed.mock.calls).toEqual(added.mock.calls.map(([name, listener]) => [name, listener]))
+  })
+
+  it('goes on after a while in which nobody worked', async () => {
+    function* work() {
+      yield
+      return 'done'
+    }
+    for (let i = 0; i < 3; i++) {
+      expect(await inTurns(work(), never)).toBe('done')
+      for (let turn = 0; turn < 5; turn++) await breathe()
+    }
+  })
+
+  it('rests for nobody whose steps are over, however often that is said', async () => {
+    const pass = clock()
+    beginSteps()()
+    const end = beginSteps()
+    const twice = beginSteps()
+    twice()
+    twice()
+    let slices = 0
+    function* work() {
+      for (let i = 0; i < 3; i++) {
+        yield
+        pass(SLICE_MS)
+        slices++
+      }
+    }
+    // One who takes steps is left.
+    const works = inTurns(work(), never)
+    const taken = [0, 0, 0, 0]
+    for await (const over of steps(pass, () => slices)) {
+      taken[over]!++
+      if (over === 3) break
+    }
+    end()
+    await works
+    for (const count of taken.slice(1, 3)) expect(count).toBeGreaterThanOrEqual((FOR_STEPS * SLICE_MS) / STEP_MS - 1)
+  })
+
+  it('leaves to steps no more than twice the time of the slice before', async () => {
+    const pass = clock()
+    const end = beginSteps()
+    let slices = 0
+    function* work() {
+      for (let i = 0; i < 4; i++) {
+        yield
+        pass(SLICE_MS)
+        slices++
+      }
+    }
+    const works = inTurns(work(), never)
+    const taken = [0, 0, 0, 0, 0]
+    for await (const over of steps(pass, () => slices)) {
+      taken[over]!++
+      if (over === 4) break
+    }
+    end()
+    await works
+    const most = Math.max((FOR_STEPS * SLICE_MS) / STEP_MS, TURNS_BETWEEN)
+    for (const count of taken.slice(1, 4)) expect(count).toBeLessThanOrEqual(most + 2)
+  })
 })

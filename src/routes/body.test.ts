@@ -1,4 +1,5 @@
 import { deflateSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { BEGIN_PER_TURN } from '../entrance.js'
 import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf, until } from '../v1.test-helper.js'
@@ -61,6 +62,53 @@ describe('a body', () => {
   it('may hold brackets in its strings', async () => {
     const content = '[{"\\"['.repeat(1000)
     expect((await serviceOf().chat({ messages: [{ role: 'user', content }] })).status).toBe(200)
+  })
+
+  it.each<[string, string | Uint8Array<ArrayBuffer>, string, RegExp]>([
+    ['no JSON', '{"model":', 'invalid_json', /it is not valid JSON: \w/],
+    ['no UTF-8', Uint8Array.of(0x22, 0xff, 0x22), 'invalid_json', /it is not valid UTF-8\.$/],
+    ['too deep', '['.repeat(257), 'json_too_deep', /more than 256 levels deep\.$/],
+  ])('that is %s is told so', async (_, body, code, message) => {
+    const error = errorOf(await serviceOf().chat({}, { body }))
+    expect(error).toMatchObject({ status: 400, code })
+    expect(error.message).toMatch(message)
+  })
+
+  it('is as deep as its lists and objects are, whatever its strings hold', async () => {
+    const { chat } = serviceOf()
+    const written = fc.string({ unit: fc.constantFrom('\\', '"', '[', ']', '{', '}', 'a'), maxLength: 12 })
+    await fc.assert(
+      fc.asyncProperty(written, written, fc.constantFrom(1, 255, 256, 257), async (one, other, depth) => {
+        const [open, close] = ['[{"a":', '}]'].map((mark) => mark.repeat(depth >> 1))
+        const within = depth % 2 === 0 ? ['', ''] : ['[', ']']
+        const [before, after] = [JSON.stringify(one), JSON.stringify({ [one]: other })]
+        // Beside each other, so that what is closed is counted as such.
+        const body = `${open}${within[0]}${depth < 256 ? `[${before},${after},[],{}]` : before}${within[1]}${close}`
+        const deepest = depth < 256 ? depth + 2 : depth
+        const code = deepest > 256 ? 'json_too_deep' : 'invalid_type'
+        expect(errorOf(await chat({}, { body }))).toMatchObject({ status: 400, code })
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it.each([
+    ['a type', { 'content-type': `text/${'x'.repeat(200)}` }, `text/${'x'.repeat(95)}'`, 'unsupported_media_type'],
+    [
+      'an encoding',
+      { 'content-encoding': 'b'.repeat(200) },
+      `'${'b'.repeat(100)}': send the body as it is, or one of identity, gzip`,
+      'unsupported_content_encoding',
+    ],
+  ])('of %s that is not known is told its name, as far as that is short', async (_, headers, said, code) => {
+    const error = errorOf(await serviceOf().chat({}, { headers }))
+    expect(error).toMatchObject({ status: 415, code })
+    expect(error.message).toContain(said)
+  })
+
+  it('that is too large is told how large it may be', async () => {
+    const error = errorOf(await serviceOf('Hi', { bodyLimit: 100 }).chat({}, { body: ' '.repeat(101) }))
+    expect(error.message).toContain('larger than 100 bytes')
   })
 
   it.each([

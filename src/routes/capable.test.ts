@@ -21,6 +21,8 @@ function serviceThat(capabilities: Capabilities | undefined) {
   return { calls, ...serviceOf(scripted({ models, ...(capabilities && { capabilities }) })) }
 }
 
+const quoting = { type: 'object', properties: { a: { type: 'string', 'x-quote': true } } }
+
 /** What asks for each of them, and the field that an error must name. */
 const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['chat', {}, 'model'],
@@ -43,6 +45,18 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['sampling', { ignore_eos: true }, 'ignore_eos'],
   ['tokens', { return_token_ids: true }, 'return_token_ids'],
   ['tokens', { logprobs: true, return_tokens_as_token_ids: true }, 'return_tokens_as_token_ids'],
+  [
+    'quotes',
+    { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: quoting } } },
+    'response_format',
+  ],
+  ['quotes', { response_format: format('json_schema'), quote: true }, 'quote'],
+  [
+    'quotes',
+    { tools: [tool, { type: 'function', function: { name: 'g', parameters: quoting } }] },
+    'tools[1].function.parameters',
+  ],
+  ['evidence', { response_format: format('json_object'), evidence: true }, 'evidence'],
 ]
 /** What only shapes an answer, and its field. */
 const HINTS: readonly [object, string][] = [
@@ -52,7 +66,8 @@ const HINTS: readonly [object, string][] = [
   [{ thinking: { type: 'enabled' } }, 'thinking'],
 ]
 /** What nobody has who does not say so. */
-const RARE: readonly string[] = ['images', 'audio', 'sampling', 'tokens']
+const MEDIA: readonly string[] = ['images', 'audio']
+const RARE: readonly string[] = [...MEDIA, 'sampling', 'tokens', 'quotes', 'evidence']
 
 describe('what a model says it cannot do', () => {
   it.each(ASKED)(
@@ -62,6 +77,13 @@ describe('what a model says it cannot do', () => {
       const error = errorOf(await chat(body))
       expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param })
       expect(error.code).toMatch(/^unsupported_/)
+      const kind = `${name[0]!.toUpperCase()}${name.slice(1)}`
+      expect(error.message).toMatch(
+        MEDIA.includes(name) ? `${kind} are not supported` : /The model 'test\/hello' [a-z]+ .*\w\.$/,
+      )
+      expect(error.message).toContain(
+        MEDIA.includes(name) ? `'${name === 'images' ? 'image_url' : 'input_audio'}'` : '',
+      )
       expect(calls).toEqual([])
     },
   )
@@ -104,6 +126,16 @@ describe('a hint', () => {
     }
   })
 
+  it.each([{}, { thinking_budget: 0 }, { reasoning_effort: 'none' }])(
+    'that nobody gave is not named: %j',
+    async (body) => {
+      const { chat, calls } = serviceThat({ thinking: false })
+      const answer = await chat(body)
+      expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, null])
+      expect(calls[0]!.templateOptions?.enable_thinking ?? false).toBe(false)
+    },
+  )
+
   it('is named also by a model that says what it cannot do only once it is loaded', async () => {
     const engine = scripted({ models: { [MODEL]: [text('x'), finish()] }, capabilities: {} })
     const [unloaded] = engine.models
@@ -142,7 +174,7 @@ describe('what a model says nothing of', () => {
     }
   })
 
-  it.each(ASKED.filter(([name]) => name === 'images' || name === 'audio'))(
+  it.each(ASKED.filter(([name]) => MEDIA.includes(name)))(
     'is refused where engines of version 1 could not have it: %s',
     async (name, body, param) => {
       expect(errorOf(await serviceThat(undefined).chat(body))).toMatchObject({ param, code: 'unsupported_value' })
@@ -158,7 +190,7 @@ describe('what a model says nothing of', () => {
 })
 
 describe('what engines of version 1 could not have', () => {
-  it.each(ASKED.filter(([name]) => name === 'sampling' || name === 'tokens'))(
+  it.each(ASKED.filter(([name]) => RARE.includes(name) && !MEDIA.includes(name)))(
     'is refused unless a model says that it has it: %s %j',
     async (name, body, param) => {
       expect(errorOf(await serviceThat(undefined).chat(body))).toMatchObject({ status: 400, param })
@@ -170,10 +202,43 @@ describe('what engines of version 1 could not have', () => {
     const { chat, calls } = serviceThat({ sampling: true })
     const [param] = Object.keys(body)
     for (const form of [{ response_format: format('json_object') }, { tools: [tool], tool_choice: 'required' }]) {
-      expect(errorOf(await chat({ ...body, ...form }))).toMatchObject({ status: 400, param })
+      const error = errorOf(await chat({ ...body, ...form }))
+      expect(error).toMatchObject({ status: 400, param })
+      expect(error.message).toMatch(/must have a form/)
     }
+    // Others do.
+    expect((await chat({ top_k: 5, response_format: format('json_object') })).status).toBe(200)
+    calls.length = 0
     expect(calls).toEqual([])
     expect((await chat({ ...body, tools: [tool] })).status).toBe(200)
+  })
+})
+
+describe('tools with quotes that may not be called', () => {
+  it('ask for nothing', async () => {
+    const quotes = { type: 'function', function: { name: 'g', parameters: quoting } }
+    expect((await serviceThat({}).chat({ tools: [quotes], tool_choice: 'none' })).status).toBe(200)
+    const first = errorOf(await serviceThat({}).chat({ tools: [quotes, tool] }))
+    expect(first).toMatchObject({ status: 400, param: 'tools[0].function.parameters' })
+  })
+})
+
+describe('what a completion may ask for', () => {
+  it.each<[keyof Capabilities, string, object]>([
+    ['infill', 'suffix', { suffix: 'b' }],
+    ['promptLogprobs', 'echo', { echo: true, logprobs: 1 }],
+    ['promptLogprobs', 'max_tokens', { echo: true, max_tokens: 0 }],
+    ['tokens', 'echo', { prompt: [1], echo: true }],
+  ])('is refused unless a model says that it has it: %s by %s', async (name, param, body) => {
+    const post = async (capabilities: Capabilities) => {
+      const { ask } = serviceThat(capabilities)
+      const json = JSON.stringify({ model: MODEL, prompt: 'a', ...body })
+      return ask('/completions', { method: 'POST', body: json, headers: { 'content-type': 'application/json' } })
+    }
+    const error = errorOf(await post({}))
+    expect(error).toMatchObject({ status: 400, param })
+    expect(error.message).toMatch(/The model 'test\/hello' [a-z]+ .*\w\.$/)
+    expect((await post({ [name]: true })).status).toBe(200)
   })
 })
 

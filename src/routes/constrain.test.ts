@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
 import { Constraints } from '../constraints/constraints.js'
-import type { ChatCall, Engine, Part } from '../engine.js'
+import type { ChatCall, ConstrainCall, Constrained, Engine, Part } from '../engine.js'
 import { atOnce } from '../platform/slices.js'
 import { Values } from '../structured/schema/values.js'
 import type { V1Options } from '../v1.js'
@@ -424,6 +424,93 @@ describe('a text that is no JSON', () => {
     expect(error.param).toMatch(new RegExp(`^${field.replace('.', '\\.')}`))
     expect(error.message).toMatch(message)
     expect(calls).toEqual([])
+  })
+})
+
+describe('what a request demands', () => {
+  const quoting = closed({ city: { type: 'string', 'x-quote': true } })
+  const toolOf = (parameters: object) => ({ type: 'function', function: { name: 'go', parameters } })
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: 'From Bern.' },
+  ]
+  const theirs: Constrained = { notEnforced: ['#/theirs'], faultOf: () => undefined }
+
+  /** An engine that compiles by itself, or says that it does not. */
+  function compiling(answer: Constrained | undefined, options: Partial<V1Options> = {}) {
+    const asked: ConstrainCall[] = []
+    const calls: ChatCall[] = []
+    const engine: Engine = {
+      models: [{ id: MODEL, ownedBy: 'me', capabilities: { quotes: true } }],
+      async *generate(call) {
+        calls.push(call)
+        yield text('{"city":"Bern"}')
+        yield finish()
+      },
+      async constrain(call) {
+        asked.push(call)
+        return answer
+      },
+    }
+    return { asked, calls, ...serviceOf(engine, options) }
+  }
+
+  it('is compiled where the engine computes, which is told what it takes', async () => {
+    const formats = { plate: '[A-Z]+' }
+    const { asked, calls, chat } = compiling(theirs, { formats })
+    const tools = [toolOf(city), toolOf(quoting)].map((tool, i) => ({
+      ...tool,
+      function: { ...tool.function, name: `f${i}` },
+    }))
+    const answer = await chat({ ...format(city), tools, messages })
+    expect([answer.status, answer.headers.get('x-not-enforced')]).toEqual([200, '#/theirs'])
+    expect(asked).toEqual([
+      expect.objectContaining({
+        ...{ id: calls[0]!.id, model: MODEL, caller: calls[0]!.caller, signal: calls[0]!.signal, formats },
+        output: calls[0]!.output,
+        tools: calls[0]!.tools,
+        toolChoice: 'auto',
+        places: {
+          format: 'response_format',
+          tools: ['tools[0].function.parameters', 'tools[1].function.parameters'],
+        },
+        quote: { texts: ['From Bern.'], all: false },
+      }),
+    ])
+  })
+
+  it('is compiled here where an engine does not', async () => {
+    const { asked, calls, chat } = compiling(undefined)
+    const answer = await chat(format(city))
+    expect([answer.status, answer.headers.get('x-not-enforced')]).toEqual([200, null])
+    expect(asked).toHaveLength(1)
+    expect(calls[0]!.grammar!.accepts('{"city":"Bern"}')).toBe(true)
+    // From here, too, what is to be a quote is one.
+    expect((await chat({ ...format(quoting), messages })).status).toBe(200)
+    expect(errorOf(await chat({ ...format(quoting), messages: messages.slice(0, 1) })).code).toBe('invalid_output')
+  })
+
+  it('is nothing where a text is wanted and no tool may be called', async () => {
+    const { asked, calls, chat } = compiling(theirs)
+    for (const body of [{}, { tools: [toolOf(quoting)], tool_choice: 'none' }]) {
+      const answer = await chat({ ...body, messages })
+      expect([answer.status, answer.headers.get('x-not-enforced')]).toEqual([200, null])
+    }
+    expect(asked).toEqual([])
+    expect(calls.map(({ grammar, toolGrammar }) => [grammar, toolGrammar])).toEqual([
+      [undefined, undefined],
+      [undefined, undefined],
+    ])
+  })
+
+  it('is no quote where none is asked for, or only of tools that may not be called', async () => {
+    const { asked, chat } = compiling(theirs)
+    const forced = { type: 'function', function: { name: 'go' } }
+    await chat({ ...format(city), messages })
+    await chat({ ...format(city), tools: [toolOf(quoting)], tool_choice: 'none', messages })
+    await chat({ tools: [toolOf(quoting)], tool_choice: forced, messages })
+    expect(asked.map(({ quote }) => quote)).toEqual([undefined, undefined, { texts: ['From Bern.'], all: false }])
+    expect(asked.map((call) => 'quote' in call)).toEqual([false, false, true])
   })
 })
 
