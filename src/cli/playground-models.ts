@@ -12,7 +12,7 @@ import { type HereModel, modelsHere } from './models.js'
 
 export interface PageModelOptions {
   readonly engine: WebGpu
-  readonly v1: Pick<V1, 'load'>
+  readonly v1: Pick<V1, 'load' | 'unload'>
   readonly device: DevicePreference
   readonly cache?: string
   /** The one that the page has; absent: none is asked for. */
@@ -29,6 +29,9 @@ const MOST_BYTES = 4096
  * one would run, and add it. Other keys open `/v1` alone.
  */
 export function pageModels({ engine, v1, device, cache, key }: PageModelOptions) {
+  /** Models that stay on offer once they are loaded: how many pages wait for each. */
+  const awaited = new Map<string, number>()
+
   async function look({ model, ...how }: Wanted): Promise<Response> {
     // What the system would have to take from others is not counted; it changes with every load.
     const fitter = await openFitter(device, freemem())
@@ -41,17 +44,32 @@ export function pageModels({ engine, v1, device, cache, key }: PageModelOptions)
   }
 
   function add({ model, ...how }: Wanted): Response {
-    const known = engine.models.map(({ id }) => id)
-    const { id } = engine.offer({ ...how, id: idOf(model), from: model })
+    const id = idOf(model)
+    const isNew = awaited.has(id) || !engine.models.some((known) => known.id === id)
+    engine.offer({ ...how, id, from: model })
+    if (isNew) awaited.set(id, (awaited.get(id) ?? 0) + 1)
     return progressOf(async (tell, signal) => {
       try {
         await v1.load(id, ({ bytesLoaded, bytesTotal }) => tell(bytesLoaded, bytesTotal), signal)
       } catch (error) {
-        // What cannot be loaded is not offered.
-        if (!known.includes(id)) await engine.withdraw(id)
+        if (isNew && left(id)) await drop(id)
         throw error
       }
+      if (isNew) left(id)
     })
+  }
+
+  /** Whether it was the last page that waited for the model. */
+  function left(id: string): boolean {
+    const others = awaited.get(id)! - 1
+    if (others > 0) awaited.set(id, others)
+    else awaited.delete(id)
+    return others === 0
+  }
+
+  /** What cannot be loaded, or is wanted no more, is not offered. In one turn: who asks for it in the next begins anew. */
+  async function drop(id: string): Promise<void> {
+    await Promise.all([v1.unload(id), engine.withdraw(id)].map((each) => each.catch(() => {})))
   }
 
   return async (request: Request): Promise<Response> => {

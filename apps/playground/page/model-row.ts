@@ -85,10 +85,11 @@ export class ModelRow {
 
   #actions({ metadata = {}, offered }: Model, loading: boolean): HTMLElement[] {
     const models = this.#models
-    if (!models.managed && !offered) return []
     const id = this.#id
     const name = nameOf(id)
+    // Also where the server has it on its list meanwhile.
     if (loading) return [this.#action('Stop', () => models.unload(id), `Stopped loading ${name}.`)]
+    if (!models.managed && !offered) return []
     // The embedded model is part of the page, and there again with the next load.
     const removable = ((metadata.kept_bytes ?? 0) > 0 || models.added.has(id)) && id !== NANO
     const removal = removable

@@ -65,9 +65,12 @@ export class Models {
     if (offered || (this.managed && !metadata?.loaded)) await this.load(this.selected, true)
   }
 
-  /** Loads it, or joins the load that is on its way. */
+  /** Loads it, or joins the load that is on its way; behind one that was stopped it begins anew. */
   load(id: string, quiet = false): Promise<void> {
     let running = this.#running.get(id)
+    if (running && this.#adding.get(id)?.signal.aborted) {
+      return running.catch(() => {}).then(() => this.load(id, quiet))
+    }
     if (!running) {
       running = this.#load(id, quiet).finally(() => this.#running.delete(id))
       this.#running.set(id, running)
@@ -141,28 +144,23 @@ export class Models {
       if (!stopped && !quiet) this.errors.set(id, wordsOf(error))
       throw error
     } finally {
-      this.loads.delete(id)
-      // What was stopped is on the server's list until it has heard of that, and could not be downloaded again.
+      // What was stopped is on the server's list until it has heard of that, and could not be downloaded again: until
+      // then it is not over, for whoever draws it.
       if (adding?.signal.aborted) await this.#offList(id).catch(() => {})
-      await this.refresh().catch(() => {})
+      this.#adding.delete(id)
+      this.loads.delete(id)
+      await this.refresh().catch(() => this.#changed())
     }
   }
 
   async #add(id: string, adding: AbortController): Promise<void> {
     this.#adding.set(id, adding)
     const seen: { time: number; bytes: number }[] = []
-    try {
-      await this.offers!.add(
-        id,
-        (bytes_loaded, bytes_total) => {
-          const progress = { phase: 'download', bytes_loaded, bytes_total } as const
-          this.#tell(id, { ...progress, speed: speedOf(seen, progress) })
-        },
-        adding.signal,
-      )
-    } finally {
-      this.#adding.delete(id)
+    const onProgress = (bytes_loaded: number, bytes_total: number) => {
+      const progress = { phase: 'download', bytes_loaded, bytes_total } as const
+      this.#tell(id, { ...progress, speed: speedOf(seen, progress) })
     }
+    await this.offers!.add(id, onProgress, adding.signal)
   }
 
   /** Follows a load to its end. It goes on where its news break off, as when the browser ends the service worker. */

@@ -110,8 +110,9 @@ class WebGpuInWorker extends RemoteEngine implements WebGpu {
   }
 
   async withdraw(id: string): Promise<void> {
-    // Of one that is not offered, nothing is unloaded.
-    await this.unload(id).catch(() => {})
+    // Of one that is not offered, nothing is unloaded. It is off the list at once, however long that takes.
+    const unloaded = this.unload(id).catch(() => {})
     await this.#place.withdraw(id)
+    await unloaded
   }
 }
