@@ -181,17 +181,20 @@ async function started(
     if (!hasServiceWorkers()) throw refused(undefined)
     const reach = checkScope(String(address), scope)
     part = newPart(reach)
+    // By way of one that is being replaced no script is asked for: it need not answer, and is not gone before it has.
+    const replacing = replace && navigator.serviceWorker.controller !== null
     // One script for both is fetched once. A script of its own the worker need not wait for.
-    const early = String(worker) === String(address) ? undefined : part.start(signal)
+    const early = replacing || String(worker) === String(address) ? undefined : part.start(signal)
     // Of two that fail, the service worker's fault is told.
     early?.catch(() => {})
     const registration = await register(script, reach)
     signal.throwIfAborted()
     part.registered(registration)
-    // The worker starts while the service worker is being installed.
     const control = controlled(registration, script, signal)
+    // Otherwise the worker starts while the service worker is being installed.
+    const starting = early ?? (replacing ? control.then(() => part!.start(signal)) : part.start(signal))
     // Some browsers have the one in a frame and refuse the other.
-    const [basePath] = await Promise.all([early ?? part.start(signal), control, navigator.locks.query()])
+    const [basePath] = await Promise.all([starting, control, navigator.locks.query()])
     return { part, registration, basePath }
   } catch (error) {
     part?.close()

@@ -15,6 +15,8 @@ const FOREIGN = `
   addEventListener('install', (event) => event.waitUntil(skipWaiting()))
   addEventListener('activate', (event) => event.waitUntil(clients.claim()))
   addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))`
+/** The same, of which no answer comes. */
+const SILENT = FOREIGN.replace('fetch(event.request)', 'new Promise(() => {})')
 
 describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Linux on x64)', () => {
   let browser: Browser
@@ -34,6 +36,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
       '/tab.js': tab,
       '/v1.js': worker,
       '/foreign.js': FOREIGN,
+      '/silent.js': SILENT,
       '/own.js': own,
     })
     server = await listen((request, response) => {
@@ -183,6 +186,15 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     expect(await registered(page)).toEqual([['v1.js', undefined]])
     expect(await said()).toMatchObject({ text: 'Hello, wörld 🌍' })
     expect(await page.evaluate(async () => (await (await fetch('/v1/models')).json()).object)).toBe('list')
+  })
+
+  test('one that answers nothing any more is replaced too: nothing is asked of it', async () => {
+    const { page, install, said } = await foreignPage('/silent.js')
+    let workers = 0
+    page.on('worker', () => workers++)
+    expect(await install({ script: '/v1.js', replace: true })).toBe('installed')
+    expect(await said()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    expect(workers).toBe(1)
   })
 
   test('a service worker for a part of the scope that holds the page is an error', async () => {
