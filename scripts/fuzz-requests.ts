@@ -65,6 +65,7 @@ const FIELDS = [
   'include_usage',
   'include_forced',
   'allowed_tools',
+  ...['task', 'use_activation', 'add_special_tokens', 'truncate_prompt_tokens', 'encoding_format', 'embed_dtype'],
   ...['input', 'instructions', 'previous_response_id', 'background', 'truncation', 'include', 'reasoning', 'format'],
   ...['call_id', 'output', 'summary', 'encrypted_content', 'status', 'max_output_tokens', 'conversation'],
   ...['prompt', 'suffix', 'echo', 'best_of', 'return_token_ids', 'tokens', 'dimensions', 'encoding_format'],

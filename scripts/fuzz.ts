@@ -42,6 +42,7 @@ function managed(engine: Engine): Engine {
       onProgress({ model, phase: 'ready', bytesLoaded: 1, bytesTotal: 1, filesLoaded: 1, filesTotal: 1 })
     },
     rank: async ({ documents }) => ({ scores: documents.map(() => 0.5), promptTokens: documents.length }),
+    classify: async ({ inputs }) => ({ probabilities: inputs.map(() => [0.5, 0.5]), promptTokens: inputs.length }),
     decide: async ({ questions }) => ({
       answers: questions.map(({ options }) => ({ probabilities: options.map(() => 1 / options.length) })),
       usage: { promptTokens: 1, completionTokens: 0, cachedTokens: 0 },
@@ -52,7 +53,7 @@ function managed(engine: Engine): Engine {
 }
 
 const CAPABLE = {
-  ...{ embeddings: true, rerank: true, decisions: true, evidence: true, quotes: true },
+  ...{ embeddings: true, rerank: true, classify: true, decisions: true, evidence: true, quotes: true },
   ...{ sampling: true, tokens: true, infill: true, promptLogprobs: true },
 }
 const vectorOf = (_: unknown, dimensions = 3) => new Float32Array(dimensions)

@@ -1,5 +1,6 @@
 import type { V1Error } from './errors.js'
 import { chat } from './routes/chat.js'
+import { classify } from './routes/classify.js'
 import { completions } from './routes/completions.js'
 import {
   createConversation,
@@ -17,6 +18,7 @@ import { extractions } from './routes/extractions.js'
 import { health, tellLoad, tellMetrics, tellVersion } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
+import { pooling } from './routes/pooling.js'
 import { rerank } from './routes/rerank.js'
 import { compactResponse } from './routes/responses/compact.js'
 import { createResponse } from './routes/responses/create.js'
@@ -82,6 +84,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/embeddings', route: embeddings },
   { method: 'POST', path: '/rerank', route: rerank },
   { method: 'POST', path: '/score', route: score },
+  { method: 'POST', path: '/classify', route: classify },
+  { method: 'POST', path: '/pooling', route: pooling },
   { method: 'POST', path: '/decisions', route: decisions },
   { method: 'POST', path: '/systemone', route: systemOne },
   { method: 'POST', path: '/extractions', route: extractions },

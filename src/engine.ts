@@ -44,6 +44,11 @@ export interface Capabilities {
   /** @default false */
   readonly rerank?: boolean
   /**
+   * Say to which of its own classes texts belong: `classify`.
+   * @default false
+   */
+  readonly classify?: boolean
+  /**
    * Answer typed questions with probabilities: `decide`.
    * @default false
    */
@@ -108,6 +113,8 @@ export interface Engine {
   embed?(call: EmbedCall): Promise<Embeddings>
   /** How well each document answers a query, for models whose `capabilities` say so. */
   rank?(call: RankCall): Promise<Ranking>
+  /** How likely each class of the model's own is for each input, for models whose `capabilities` say so. */
+  classify?(call: ClassifyCall): Promise<Classified>
   /** How likely each option of each question is, for models whose `capabilities` say so. */
   decide?(call: DecideCall): Promise<Decided>
   /** What a text says of each field, for models whose `capabilities` say `extractions`. */
@@ -272,6 +279,23 @@ export interface RankCall {
 export interface Ranking {
   /** Between 0 and 1, in the order of the documents. */
   readonly scores: readonly number[]
+  readonly promptTokens: number
+}
+
+export interface ClassifyCall {
+  /** `classify-...` or `pool-...`, for logs. */
+  readonly id: string
+  readonly model: string
+  readonly signal: AbortSignal
+  readonly caller?: string
+  readonly inputs: readonly (string | readonly number[])[]
+}
+
+export interface Classified {
+  /** In the order of the inputs; of each class, between 0 and 1. Their sum is 1 where a text belongs to one class. */
+  readonly probabilities: readonly ArrayLike<number>[]
+  /** What the classes are called, in their order; absent: the engine does not know. */
+  readonly labels?: readonly string[]
   readonly promptTokens: number
 }
 

@@ -368,8 +368,8 @@ export const ATTACKS: readonly Attack[] = [
     },
   },
   {
-    name: '2,000 texts to embed, to rank and to score pair by pair, and texts of 1 MB',
-    endpoints: ['/embeddings', '/rerank', '/v2/rerank', '/score'],
+    name: '2,000 texts to embed, to rank, to classify and to score pair by pair, and texts of 1 MB',
+    endpoints: ['/embeddings', '/pooling', '/rerank', '/v2/rerank', '/classify', '/score'],
     models: 'encoders',
     run: (server) => {
       const [, embeds, ranks] = server.models
@@ -377,7 +377,8 @@ export const ATTACKS: readonly Attack[] = [
         Array.from({ length: 40 }, (_, i) => `w${300 + ((i * 7 + Math.floor(Math.random() * 90)) % 100)}`).join(' ')
       return all(12, (i) => {
         const texts = i % 4 < 2 ? Array.from({ length: 2000 }, words) : [megabyte('w300 ')]
-        if (i % 3 === 0) return post(server, '/embeddings', { model: embeds, input: texts })
+        if (i % 3 === 0) return post(server, i % 2 ? '/embeddings' : '/pooling', { model: embeds, input: texts })
+        if (i % 6 === 4) return post(server, '/classify', { model: ranks, input: texts })
         if (i % 3 === 1) return post(server, '/score', { model: ranks, queries: texts.map(words), documents: texts })
         return post(server, i % 2 ? '/v2/rerank' : '/rerank', { model: ranks, query: 'w301 w302', documents: texts })
       })

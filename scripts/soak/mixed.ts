@@ -298,6 +298,14 @@ const KINDS: readonly Kind[] = [
     }),
   },
   {
+    endpoint: '/classify',
+    ask: (random) => ({ path: '/classify', body: { model: RANKS, input: ['w300 w301', `w${302 + random(50)}`] } }),
+  },
+  {
+    endpoint: '/pooling',
+    ask: (random) => ({ path: '/pooling', body: { model: EMBEDS, input: `w${302 + random(50)}` } }),
+  },
+  {
     endpoint: '/tokenize',
     ask: (random) => ({ path: '/tokenize', body: { model: model(random), prompt: words(random) } }),
   },

@@ -2,6 +2,8 @@ import { DECIDES, NO_CHAT } from '../decode/decide/capabilities.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
 import type {
   Capabilities,
+  Classified,
+  ClassifyCall,
   DecideCall,
   Decided,
   DetokenizeCall,
@@ -18,28 +20,36 @@ import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
 import { Decider } from './decide.js'
-import { JUDGE } from './judge.js'
+import { JUDGE, VERDICTS } from './judge.js'
 import { VectorLine } from './line.js'
-import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
+import type { ClassForm, DecisionForm, TextTokens, VectorModel } from './vector-model.js'
 
-/** What a model can that makes vectors, and one that makes scores. */
-export const EMBEDS: Capabilities = { ...NO_CHAT, embeddings: true, rerank: false }
-export const RANKS: Capabilities = { ...NO_CHAT, embeddings: false, rerank: true }
+/** What a model can that makes vectors, one that makes scores, and one that knows classes: a score is one class. */
+export const EMBEDS: Capabilities = { ...NO_CHAT, embeddings: true, rerank: false, classify: false }
+export const RANKS: Capabilities = { ...NO_CHAT, embeddings: false, rerank: true, classify: true }
+export const CLASSIFIES: Capabilities = { ...NO_CHAT, embeddings: false, rerank: false, classify: true }
 
 /** Tokens beyond its room to which a text is counted: who wrote a little too much is told how much it was. */
 const COUNTED = 8192
 
 export interface EncoderForm {
-  readonly task: 'embed' | 'rank' | 'decide'
+  readonly task: 'embed' | 'rank' | 'classify' | 'decide'
   /** Stands before every text. @default nothing */
   readonly prompt?: string
   /** Pairs are put to it as a question: see `judge.ts`. */
   readonly judges?: boolean
+  /** What its head tells apart, where it has one. */
+  readonly classes?: ClassForm
   /** How it is asked, where it decides. */
   readonly decision?: DecisionForm
 }
 
-const CAN: Readonly<Record<EncoderForm['task'], Capabilities>> = { embed: EMBEDS, rank: RANKS, decide: DECIDES }
+const CAN: Readonly<Record<EncoderForm['task'], Capabilities>> = {
+  embed: EMBEDS,
+  rank: RANKS,
+  classify: CLASSIFIES,
+  decide: DECIDES,
+}
 
 /** The one way from a call to its vectors or scores. */
 export class Encoder {
@@ -48,15 +58,17 @@ export class Encoder {
   readonly #line: VectorLine
   readonly #prompt: string
   readonly #judges: boolean
+  readonly #classes: ClassForm | undefined
   readonly #decider: Decider | undefined
   readonly capabilities: Capabilities
 
   constructor(model: VectorModel, tokenizer: Tokenizer, form: EncoderForm) {
-    const { task, prompt = '', judges = false, decision } = form
+    const { task, prompt = '', judges = false, classes, decision } = form
     this.#model = model
     this.#tokenizer = tokenizer
     this.#prompt = prompt
     this.#judges = judges
+    this.#classes = judges ? { labels: VERDICTS.slice(0, 1), several: false } : classes
     this.#decider = decision && new Decider(model, tokenizer, decision)
     this.capabilities = CAN[task]
     this.#line = new VectorLine(model)
@@ -68,13 +80,26 @@ export class Encoder {
   }
 
   async embed(call: EmbedCall): Promise<Embeddings> {
-    const { inputs, dimensions } = call
+    const { dimensions } = call
     const { size } = this.#model
     if (dimensions !== undefined && dimensions > size) throw tooManyDimensions(dimensions, size)
+    const { vectors, promptTokens } = await this.#vectors(call)
+    return { vectors: units(vectors, dimensions ?? size), promptTokens }
+  }
+
+  async classify(call: ClassifyCall): Promise<Classified> {
+    const { labels = [], several = false } = this.#classes ?? {}
+    const { vectors, promptTokens } = await this.#vectors(call)
+    const apart = several || this.#model.size === 1
+    return { probabilities: vectors.map(apart ? eachByItself : sharesOf), labels, promptTokens }
+  }
+
+  /** Of each text as the model makes it. */
+  async #vectors(call: EmbedCall | ClassifyCall) {
+    const { inputs, signal, caller } = call
     const place = (i: number) => (inputs.length === 1 ? 'input' : `input[${i}]`)
     const texts = await this.#read(call, inputs.length, (i) => this.#alone(inputs[i]!, place(i)))
-    const vectors = await this.#line.run(texts, call.signal, call.caller)
-    return { vectors: units(vectors, dimensions ?? size), promptTokens: tokensOf(texts) }
+    return { vectors: await this.#line.run(texts, signal, caller), promptTokens: tokensOf(texts) }
   }
 
   async rank(call: RankCall): Promise<Ranking> {
@@ -86,7 +111,7 @@ export class Encoder {
         : this.#pair(asked, documents[i]!, `documents[${i}]`),
     )
     const scores = await this.#line.run(texts, signal, caller)
-    return { scores: scores.map(([logit]) => 1 / (1 + Math.exp(-logit!))), promptTokens: tokensOf(texts) }
+    return { scores: scores.map(([logit]) => sigmoid(logit!)), promptTokens: tokensOf(texts) }
   }
 
   /** Of a model whose capabilities say so. */
@@ -136,7 +161,7 @@ export class Encoder {
   }
 
   async #read(
-    { id, signal, caller }: EmbedCall | RankCall,
+    { id, signal, caller }: EmbedCall | RankCall | ClassifyCall,
     count: number,
     one: (i: number) => Slices<TextTokens>,
   ): Promise<TextTokens[]> {
@@ -206,6 +231,17 @@ export class Encoder {
 }
 
 const tokensOf = (texts: readonly TextTokens[]): number => texts.reduce((sum, { tokens }) => sum + tokens.length, 0)
+
+const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit))
+const eachByItself = (logits: Float32Array): number[] => Array.from(logits, sigmoid)
+
+/** Of logits, such that their sum is one. */
+function sharesOf(logits: Float32Array): number[] {
+  const most = Math.max(...logits)
+  const powers = Array.from(logits, (logit) => Math.exp(logit - most))
+  const sum = powers.reduce((all, one) => all + one, 0)
+  return powers.map((one) => one / sum)
+}
 
 /** The beginnings of vectors, each of length one: all in one buffer, which goes to another thread as one. */
 function units(vectors: readonly Float32Array[], size: number): Float32Array[] {

@@ -39,6 +39,14 @@ export interface VectorModel {
   close(): Promise<void>
 }
 
+/** What a head tells apart, as its files say. */
+export interface ClassForm {
+  /** What the classes are called, one for each number of a vector. */
+  readonly labels: readonly string[]
+  /** A text may belong to several of them, or to none. */
+  readonly several: boolean
+}
+
 /** How a model that decides is asked, as its files say. */
 export interface DecisionForm {
   /** Whose head it is: how a question is laid out, and what of it is cut. */

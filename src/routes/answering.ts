@@ -1,4 +1,4 @@
-import type { ChatCall, ChatMessage, Constrained, ModelInfo, Part } from '../engine.js'
+import type { ChatCall, Constrained, ModelInfo, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { commonSampling } from '../sampling.js'
 import { type Patience, paced } from '../stream/paced.js'
@@ -17,10 +17,10 @@ import { type Answered, type Exchange, jsonAnswer, type Service } from './servic
 /** A request that has been read, and what becomes of one that is answered before its answer is made. */
 export interface Answering extends Asked {
   /**
-   * The conversation, where it is more than the request itself brought: it is put together once the run has its place,
-   * and stands for `spec.messages`.
+   * The conversation, where it is more than the request itself brought, and what comes with it: it is put together once
+   * the run has its place, and stands over `spec`.
    */
-  readonly context?: () => Promise<readonly ChatMessage[]>
+  readonly context?: () => Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>>
   /** What the client is told at once, while the run goes on without it. */
   readonly early?: Answered
   /** Hears why a run that went on without its client came to nothing. */
@@ -59,7 +59,7 @@ async function answered(service: Service, run: Run, read: Answering, caller: str
     run.model = model.id
     await run.enter(read.spec.n)
     if (context) {
-      asked = { ...asked, spec: { ...asked.spec, messages: await context() } }
+      asked = { ...asked, spec: { ...asked.spec, ...(await context()) } }
       checkCapable(model, asked.spec)
     }
     const constraint = await constrained(service, asked.spec, { id, caller, signal: run.signal })

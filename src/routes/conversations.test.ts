@@ -74,6 +74,31 @@ describe('a conversation', () => {
     }
   })
 
+  test('has tools that became known on the way for every turn, and its compaction has them too', async () => {
+    const { post, begun, respond, calls } = talking()
+    const look = (description: string) => ({
+      type: 'function',
+      name: 'look',
+      description,
+      parameters: {},
+      strict: false,
+    })
+    const added = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools })
+    const id = await begun({ items: [added(look('Looks.'))] })
+    await respond(id)
+    await respond(id, { input: [added(look('Looks well.')), user('Hi')], tool_choice: 'required' })
+    await respond(id, { tool_choice: { type: 'function', name: 'look' } })
+    expect(calls.map(({ tools }) => tools.map(({ description }) => description))).toEqual([
+      ...[['Looks.'], ['Looks well.'], ['Looks well.']],
+    ])
+    expect(calls.map(({ toolChoice }) => toolChoice)).toEqual(['auto', 'required', { name: 'look' }])
+    const { output } = jsonOf(await post('/responses/compact', { model: MODEL, conversation: id }))
+    await respond(undefined, { input: [...output, user('On')] })
+    expect(calls.at(-1)!.tools).toMatchObject([{ description: 'Looks well.' }])
+    const wrong = await post(`/conversations/${id}/items`, { items: [added({ ...look('No.'), name: 'a b' })] })
+    expect(errorOf(wrong)).toMatchObject({ status: 400, param: 'items[0].tools[0].name' })
+  })
+
   test('loses an item that is deleted, once', async () => {
     const { ask, begun, said } = talking()
     const id = await begun({ items: [user('0'), user('1')] })

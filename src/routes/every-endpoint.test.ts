@@ -26,6 +26,8 @@ const ROWS: Readonly<Record<string, Asking>> = {
   '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
   '/v2/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
   '/score': { body: { text_1: 'Hello?', text_2: ['a', 'b'] } },
+  '/classify': { body: { input: 'Hello?' } },
+  '/pooling': { body: { input: 'Hello?', task: 'classify' } },
   '/decisions': { body: { input: 'Hello?', questions: [{ type: 'predicate', instructions: 'Is it so?' }] } },
   '/api/alpha/decisions': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
   '/systemone': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
@@ -62,7 +64,7 @@ function service(options: Partial<V1Options> = {}) {
       signal.addEventListener('abort', () => resolve())
     }).then(() => signal.throwIfAborted())
   }
-  const capabilities = { embeddings: true, rerank: true, decisions: true, extractions: true } as never
+  const capabilities = { embeddings: true, rerank: true, classify: true, decisions: true, extractions: true } as never
   const engine: Engine = {
     models: ['first', 'this', 'last'].map((id) => ({ id, ownedBy: 'me', capabilities })),
     async *generate(call) {
@@ -77,6 +79,10 @@ function service(options: Partial<V1Options> = {}) {
     async rank(call) {
       await hold(call)
       return { scores: call.documents.map(() => 0.5), promptTokens: 1 }
+    },
+    async classify(call) {
+      await hold(call)
+      return { probabilities: call.inputs.map(() => [0.5, 0.5]), promptTokens: 1 }
     },
     async decide(call) {
       await hold(call)

@@ -44,7 +44,7 @@ export function readEmbeddingsRequest(json: unknown): EmbeddingsRequest {
 }
 
 /** A text, texts, the tokens of one, or the tokens of each. */
-function readInputs(value: unknown, param: string): (string | readonly number[])[] {
+export function readInputs(value: unknown, param: string): (string | readonly number[])[] {
   if (typeof value === 'string') return [aText(value, param)]
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array', value)
   const items = someInputs(value, param)
@@ -58,7 +58,7 @@ function readInputs(value: unknown, param: string): (string | readonly number[])
 
 function aText(value: unknown, param: string): string {
   const text = aString(value, param)
-  if (text === '') throw refuse(param, `Invalid '${param}': an empty string has no embedding.`, 'empty_string')
+  if (text === '') throw refuse(param, `Invalid '${param}': an empty string says nothing.`, 'empty_string')
   return text
 }
 
@@ -68,13 +68,17 @@ export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, e
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      // Made one by one, as the answer is spelled.
-      embedding: { toJSON: () => (encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector)) },
+      embedding: spelled(vector, encoding),
     })),
     model,
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
   }
 }
+
+/** Made one by one, as the answer is spelled. */
+export const spelled = (vector: ArrayLike<number>, encoding: EmbeddingsRequest['encoding']) => ({
+  toJSON: () => (encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector)),
+})
 
 /** Float32, the low byte first, as the official clients read it. */
 function floatBytes(vector: ArrayLike<number>): Uint8Array {

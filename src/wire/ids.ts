@@ -17,6 +17,8 @@ export const completionId = (): string => `chatcmpl-${random()}`
 export const textCompletionId = (): string => `cmpl-${random()}`
 export const embeddingId = (): string => `embd-${random()}`
 export const rerankId = (): string => `rerank-${random()}`
+export const classifyId = (): string => `classify-${random()}`
+export const poolingId = (): string => `pool-${random()}`
 export const scoreId = (): string => `score-${random()}`
 export const decisionId = (): string => `dec-${random()}`
 export const extractionId = (): string => `ext-${random()}`

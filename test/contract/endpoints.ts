@@ -205,6 +205,22 @@ export function endpointsContract(reach: () => Reach): void {
       expect(data[1].score).toBeGreaterThan(data[0].score)
       await refused('/score', { text_1: ['a', 'b'], text_2: ['a', 'b', 'c'] }, 'text_2')
     },
+    'POST /classify': async () => {
+      const { object, data, usage } = await post('/classify', { input: ['aaab', 'bbbb'] })
+      expect([object, usage.prompt_tokens]).toEqual(['list', 8])
+      expect(data).toEqual([
+        { index: 0, label: 'a', probs: [0.75, 0.25], num_classes: 2 },
+        { index: 1, label: 'other', probs: [0, 1], num_classes: 2 },
+      ])
+      await refused('/classify', { input: [] }, 'input')
+    },
+    'POST /pooling': async () => {
+      const { data } = await post('/pooling', { input: 'ab', dimensions: 3 })
+      expect(data).toEqual([{ index: 0, object: 'pooling', data: [2, 97, 0] }])
+      const classes = await post('/pooling', { input: 'ab', task: 'classify' })
+      expect(classes.data[0].data).toEqual([0.5, 0.5])
+      await refused('/pooling', { input: 'ab', task: 'token_embed' }, 'task')
+    },
     'POST /decisions': async () => {
       const choice = { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: false }] }
       const { answers } = await post('/decisions', { input: 'b', questions: [choice] })

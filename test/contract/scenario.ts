@@ -75,6 +75,13 @@ export function scenarioEngine(scenario: Scenario): ScenarioEngine {
       const scores = documents.map((each) => (each.split(query).length - 1) / each.length)
       return { scores, promptTokens: documents.length }
     },
+    // Of two classes: how much of a text is the letter a.
+    async classify({ inputs }) {
+      const all = inputs.map(bytesOf)
+      const shares = all.map((bytes) => bytes.filter((byte) => byte === 97).length / bytes.length)
+      const promptTokens = all.reduce((sum, { length }) => sum + length, 0)
+      return { probabilities: shares.map((share) => [share, 1 - share]), labels: ['a', 'other'], promptTokens }
+    },
     async tokenize(call) {
       const text = 'prompt' in call ? call.prompt : call.messages.map(({ content }) => textOf(content)).join('')
       const tokens = bytesOf(text)

@@ -1,4 +1,4 @@
-/** Cross-encoders: query and document in one input, the first row through one layer more, one score. */
+/** Cross-encoders: query and document in one input, the first row through one layer more, one score; classifiers: a text, and several. */
 import { type GgufTensor, matrix, norm, type TensorSpec, vector, type Weights } from '../family.js'
 import { gelu, layerNorm, product, type Vector } from '../float64.js'
 import { type BertShape, bertConfig, bertGguf, bertGgufTensors, bertRows, bertTensors, CLS, mean, SEP } from './bert.js'
@@ -48,14 +48,21 @@ interface Head {
   readonly score: string
   /** Rows of positions that no token has. */
   readonly unused: number
+  /** Of what the scores are. @default one, which has no name */
+  readonly labels?: readonly string[]
 }
 
 /** As llama.cpp takes it: positions from the first that is used, and the head under its own names. */
-function gguf(shape: BertShape, { prefix, dense, score, unused }: Head): NonNullable<EncoderCase['gguf']> {
+function gguf(shape: BertShape, { prefix, dense, score, unused, labels }: Head): NonNullable<EncoderCase['gguf']> {
   const { hidden } = shape
   const used = { ...shape, positions: shape.positions - unused }
+  const plain = bertGguf(used, RANK)
   return {
-    ...bertGguf(used, RANK),
+    ...plain,
+    metadata(out) {
+      plain.metadata(out)
+      if (labels) out.texts('bert.classifier.output_labels', [...labels])
+    },
     tensors(weights) {
       const trimmed: Weights = (name) =>
         name.endsWith('position_embeddings.weight') ? weights(name).slice(unused * hidden) : weights(name)
@@ -64,8 +71,8 @@ function gguf(shape: BertShape, { prefix, dense, score, unused }: Head): NonNull
         ...bertGgufTensors(used, trimmed, prefix),
         put('cls.weight', `${dense}.weight`, hidden, hidden),
         put('cls.bias', `${dense}.bias`, hidden),
-        put('cls.output.weight', `${score}.weight`, hidden, 1),
-        put('cls.output.bias', `${score}.bias`, 1),
+        put('cls.output.weight', `${score}.weight`, hidden, labels?.length ?? 1),
+        put('cls.output.bias', `${score}.bias`, labels?.length ?? 1),
       ]
     },
   }
@@ -188,6 +195,35 @@ export const bertScores: CrossCase = {
 }
 export const robertaScores: CrossCase = { ...robertaCross, pairs: pairsOf(robertaCross, [SEP, SEP], 0) }
 export const modernScores: CrossCase = { ...modernCross, pairs: pairsOf(modernCross, [SEP], 0) }
+
+const FEELINGS = ['joy', 'anger', 'fear']
+const bertFeels: EncoderCase = {
+  ...bertCross,
+  name: 'bert that classifies',
+  config: {
+    ...bertCross.config,
+    id2label: Object.fromEntries(FEELINGS.entries()),
+    label2id: Object.fromEntries(FEELINGS.map((name, i) => [name, i])),
+  },
+  tensors: [...bertTensors(SHAPE, 'bert.'), ...dense('classifier', FEELINGS.length, SHAPE.hidden, 2)],
+  gguf: gguf(SHAPE, {
+    ...{ prefix: 'bert.', dense: 'bert.pooler.dense', score: 'classifier', unused: 0 },
+    labels: FEELINGS,
+  }),
+}
+const modernTags: EncoderCase = {
+  ...modernCross,
+  name: 'modernbert that tags',
+  config: { ...modernCross.config, id2label: undefined, num_labels: 5, problem_type: 'multi_label_classification' },
+  tensors: [
+    ...modernCross.tensors.filter(({ name }) => !name.startsWith('classifier.')),
+    ...dense('classifier', 5, MODERN.hidden, 1),
+  ],
+}
+/** Models that say of a text to which of their classes it belongs. */
+export const bertClasses: CrossCase = { ...bertFeels, pairs: inputsOf(bertFeels) }
+export const modernClasses: CrossCase = { ...modernTags, pairs: inputsOf(modernTags) }
+
 export const CROSS_ENCODERS: readonly CrossCase[] = [bertScores, robertaScores, modernScores]
 
 /** Qwen3-Reranker is no cross-encoder by its files, but scores as one does. */

@@ -104,6 +104,7 @@ export class RemoteEngine implements Engine {
 
   readonly embed = this.#asks('embed')
   readonly rank = this.#asks('rank')
+  readonly classify = this.#asks('classify')
   readonly decide = this.#asks('decide')
   readonly tokenize = this.#asks('tokenize')
   readonly detokenize = this.#asks('detokenize')

@@ -1,5 +1,7 @@
 import type {
   ChatCall,
+  Classified,
+  ClassifyCall,
   ConstrainCall,
   Constrained,
   DecideCall,
@@ -105,6 +107,10 @@ class Fallback implements Engine {
     return this.#ask(call, 'rank', (engine) => engine.rank!(call))
   }
 
+  async classify(call: ClassifyCall): Promise<Classified> {
+    return this.#ask(call, 'classify', (engine) => engine.classify!(call))
+  }
+
   async decide(call: DecideCall): Promise<Decided> {
     return this.#ask(call, 'decide', (engine) => engine.decide!(call))
   }
@@ -183,10 +189,11 @@ class Fallback implements Engine {
 }
 
 /** What is answered at once, and the capability that says so of a model, where one does. */
-type Single = 'embed' | 'rank' | 'decide' | 'extract' | 'tokenize' | 'detokenize' | 'tokenizerInfo'
-const SAID: Readonly<Partial<Record<Single, 'embeddings' | 'rerank' | 'decisions' | 'extractions'>>> = {
+type Single = 'embed' | 'rank' | 'classify' | 'decide' | 'extract' | 'tokenize' | 'detokenize' | 'tokenizerInfo'
+const SAID: Readonly<Partial<Record<Single, 'embeddings' | 'rerank' | 'classify' | 'decisions' | 'extractions'>>> = {
   embed: 'embeddings',
   rank: 'rerank',
+  classify: 'classify',
   decide: 'decisions',
   extract: 'extractions',
 }
@@ -202,7 +209,9 @@ function eitherOf(
   { capabilities: other }: ModelInfo,
 ): Pick<ModelInfo, 'capabilities'> {
   // Fields are no such thing: who does not extract may write them.
-  const more = (['embeddings', 'rerank', 'decisions'] as const).filter((name) => !own?.[name] && other?.[name])
+  const more = (['embeddings', 'rerank', 'classify', 'decisions'] as const).filter(
+    (name) => !own?.[name] && other?.[name],
+  )
   if (more.length === 0) return {}
   // Who decides says whether it calibrates.
   const calibrated = more.includes('decisions') ? { calibrated: other?.calibrated } : {}

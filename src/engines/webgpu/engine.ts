@@ -1,10 +1,12 @@
 import { DECIDES } from '../../decode/decide/capabilities.js'
 import { calibrated } from '../../decode/decide/temperature.js'
 import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
-import { EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
+import { CLASSIFIES, EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
 import type {
   Capabilities,
   ChatCall,
+  Classified,
+  ClassifyCall,
   DecideCall,
   Decided,
   DetokenizeCall,
@@ -38,6 +40,7 @@ const CAPABILITIES: Readonly<Record<Purpose, Capabilities>> = {
   chat: DECODES,
   embed: EMBEDS,
   rank: RANKS,
+  classify: CLASSIFIES,
   decide: DECIDES,
 }
 const GIB = 2 ** 30
@@ -169,6 +172,10 @@ export class WebGpuEngine implements WebGpu {
     return this.#ask(call, 'rerank', 'ranks no documents', (encoder) => encoder.rank(call))
   }
 
+  async classify(call: ClassifyCall): Promise<Classified> {
+    return this.#ask(call, 'classify', 'classifies no texts', (encoder) => encoder.classify(call))
+  }
+
   async decide(call: DecideCall): Promise<Decided> {
     const model = this.#model(call.model)
     const temperature = call.calibrated ? model.calibration?.[call.order] : undefined
@@ -182,8 +189,8 @@ export class WebGpuEngine implements WebGpu {
 
   /** Asks a model that can, whether or not it had said so before it was loaded. */
   async #ask<T>(
-    { model: id, signal }: EmbedCall | RankCall,
-    capability: 'embeddings' | 'rerank',
+    { model: id, signal }: EmbedCall | RankCall | ClassifyCall,
+    capability: 'embeddings' | 'rerank' | 'classify',
     not: string,
     action: (encoder: Encoder) => Promise<T>,
   ): Promise<T> {

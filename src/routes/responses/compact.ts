@@ -31,9 +31,10 @@ export const compactResponse: Route = (service, exchange) =>
       ignored: request.ignored,
       reply,
       async context() {
-        const { messages, own } = await contextOf(service, exchange, run, request)
-        reply.said = own.filter((item) => item.type === 'message' && item.role === 'user')
-        return [...messages, ASKED]
+        const { messages, own, bringing } = await contextOf(service, exchange, run, request)
+        // A sum has no tools.
+        reply.kept = [...bringing, ...own.filter((item) => item.type === 'message' && item.role === 'user')]
+        return { messages: [...messages, ASKED] }
       },
       spec: {
         model: request.model,
@@ -55,8 +56,8 @@ export const compactResponse: Route = (service, exchange) =>
 
 class Compaction implements WholeReply {
   readonly stream = false
-  /** What users said. */
-  said: readonly StoredItem[] = []
+  /** What users said, and the tools that became known on the way. */
+  kept: readonly StoredItem[] = []
   #head: AnswerHead | undefined
   #answer: Answer | undefined
 
@@ -71,7 +72,7 @@ class Compaction implements WholeReply {
     const { id, created } = this.#head!
     const { choices, usage } = this.#answer!
     const sum = { type: 'compaction', id: itemId('cmp'), encrypted_content: sealed(choices[0]!.text.trim()) }
-    const output = [...this.said, sum]
+    const output = [...this.kept, sum]
     return { id, object: 'response.compaction', created_at: created, output, usage: wireResponseUsage(usage) }
   }
 }

@@ -7,7 +7,8 @@ import { itemId } from '../../wire/ids.js'
 import type { InputItem } from '../../wire/responses/items.js'
 import { messagesOf } from '../../wire/responses/items.js'
 import { isOwnCall, isOwnOutput } from '../../wire/responses/own-tools.js'
-import type { StoredItem } from '../../wire/responses/resource.js'
+import type { AdditionalToolsItem, StoredItem } from '../../wire/responses/resource.js'
+import type { EarlierTools } from '../../wire/responses/tools.js'
 import type { Run } from '../run.js'
 import { type Exchange, ownerOf, type Service } from '../service.js'
 
@@ -16,6 +17,10 @@ export interface Conversation {
   readonly messages: readonly ChatMessage[]
   /** What the request itself brought, references replaced by what they name. */
   readonly own: readonly StoredItem[]
+  /** Tools that became known on the way, but for those that stand in the request. */
+  readonly tools: readonly EarlierTools[]
+  /** All items that brought some. */
+  readonly bringing: readonly AdditionalToolsItem[]
 }
 
 interface Asking {
@@ -55,7 +60,10 @@ export async function contextOf(
   const before = conversationId === undefined ? 'previous_response_id' : 'conversation'
   const place = (at: number) => (at < earlier.length ? before : `input[${at - earlier.length}]`)
   const messages = await inTurns(messagesOf(instructions, [...earlier, ...own], place), run.signal, exchange.caller.id)
-  return { own, messages }
+  const bringing = [...earlier, ...own].filter((item) => item.type === 'additional_tools')
+  const said = new Set<InputItem>(input)
+  const tools = bringing.flatMap((item) => (said.has(item) ? [] : [{ tools: item.tools, param: before }]))
+  return { own, messages, tools, bringing }
 }
 
 /** The items of a response and of all that it went on from, its own answer included, the latest first. */
@@ -161,7 +169,7 @@ function lengthOf(item: StoredItem): number {
   if (item.type === 'function_call') return item.arguments.length
   if (item.type === 'custom_tool_call') return item.input.length
   if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') return item.output.length
-  if (isOwnCall(item) || isOwnOutput(item)) return JSON.stringify(item).length
+  if (isOwnCall(item) || isOwnOutput(item) || item.type === 'additional_tools') return JSON.stringify(item).length
   const parts = item.type === 'message' ? item.content : item.summary
   return parts.reduce((sum, { text }) => sum + text.length, 0)
 }

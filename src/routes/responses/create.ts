@@ -1,15 +1,13 @@
-import type { ChatMessage } from '../../engine.js'
 import type { KeptConversation } from '../../responses/store.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
-import { customNames } from '../../wire/custom-tool.js'
 import { withNames } from '../../wire/guidance.js'
 import { responseId } from '../../wire/ids.js'
 import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
-import { ownTools } from '../../wire/responses/own-tools.js'
 import { ResponseProgress, seconds } from '../../wire/responses/progress.js'
 import { type KeepResponse, ResponseEvents, WholeResponse } from '../../wire/responses/reply.js'
 import { type ResponseRequest, readResponseRequest } from '../../wire/responses/request.js'
 import type { ResponseResource, StoredItem } from '../../wire/responses/resource.js'
+import type { ResponseTools } from '../../wire/responses/tools.js'
 import { type Answering, answering } from '../answering.js'
 import { readRequest } from '../body.js'
 import { findModel, lookedAround } from '../models.js'
@@ -57,6 +55,9 @@ class Making {
   #own: readonly StoredItem[] = []
   readonly #id = responseId()
   readonly #stores: boolean
+  /** Filled until the first part has come. */
+  readonly #headers: Record<string, string> = {}
+  #made: ResponseProgress | undefined
 
   constructor(service: Service, exchange: Exchange, run: Run, request: ResponseRequest) {
     this.#service = service
@@ -64,6 +65,7 @@ class Making {
     this.#run = run
     this.#request = request
     this.#stores = request.store ?? service.responses.always
+    this.#nameSkipped(request.tools)
   }
 
   asked(): Answering {
@@ -85,8 +87,8 @@ class Making {
     background.set(this.#id, running)
     progress.queued()
     const early: Answered = this.#request.stream
-      ? { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers() } }
-      : jsonAnswer(progress.resource, this.#headers())
+      ? { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers } }
+      : jsonAnswer(progress.resource, this.#headers)
     return {
       ...this.#answering(new WholeResponse(progress, over)),
       early,
@@ -118,19 +120,10 @@ class Making {
   }
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
-    const { model, echo, sealThoughts, tools, spaces } = this.#request
-    const custom = customNames(tools)
-    const head = {
-      id: this.#id,
-      createdAt: seconds(),
-      model,
-      echo: { ...echo, store: this.#stores },
-      sealThoughts,
-      custom,
-      own: ownTools(tools),
-      spaces,
-    }
-    return new ResponseProgress(head, hear)
+    const { model, echo, sealThoughts, tools } = this.#request
+    const said = { model, echo: { ...echo, store: this.#stores }, sealThoughts, tools }
+    this.#made = new ResponseProgress({ id: this.#id, createdAt: seconds(), ...said }, hear)
+    return this.#made
   }
 
   #answering(reply: Reply): Answering {
@@ -140,36 +133,39 @@ class Making {
       reply,
       id: this.#id,
       ignored: this.#request.ignored,
-      headers: this.#headers(),
+      headers: this.#headers,
     }
   }
 
-  readonly #context = async (): Promise<readonly ChatMessage[]> => {
-    const { own, messages } = await contextOf(this.#service, this.#exchange, this.#run, this.#request)
+  readonly #context = async (): Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>> => {
+    const { own, messages, tools: earlier } = await contextOf(this.#service, this.#exchange, this.#run, this.#request)
     this.#own = own
+    const tools = this.#request.toolsAfter(earlier)
+    this.#made?.knows(tools)
+    this.#nameSkipped(tools)
+    return { ...this.#calling(tools), messages: this.#fitting(messages) }
+  }
+
+  #fitting(messages: CallSpec['messages']): CallSpec['messages'] {
     if (this.#request.truncation !== 'auto') return messages
     // Here, and not once it has been sent to the model as a whole.
     const model = this.#service.engine.models.find(({ id }) => id === this.#request.model)
     return cut(messages, model?.contextLength)
   }
 
-  #headers(): Record<string, string> {
-    const { skipped } = this.#request
-    return skipped.length > 0 ? { 'x-skipped-tools': skipped.join(', ') } : {}
+  #nameSkipped({ skipped }: ResponseTools): void {
+    if (skipped.length > 0) this.#headers['x-skipped-tools'] = skipped.join(', ')
+  }
+
+  #calling({ tools, toolChoice, parallelToolCalls, parametersOf: parameters }: ResponseTools) {
+    const { form, thinkingField } = this.#request
+    const fields = { ...withNames(RESPONSE_FIELDS, form.outputField, thinkingField), parameters }
+    return { tools, toolChoice, parallelToolCalls, fields }
   }
 
   #spec(): CallSpec {
     const { model, maxTokens, ending, sampling, topLogprobs, form, truncation } = this.#request
-    const {
-      tools,
-      toolChoice,
-      parallelToolCalls,
-      parametersOf,
-      templateOptions,
-      thinkingBudget,
-      thinkingField,
-      evidence,
-    } = this.#request
+    const { tools, templateOptions, thinkingBudget, evidence } = this.#request
     return {
       model,
       messages: [],
@@ -179,13 +175,10 @@ class Making {
       sampling,
       topLogprobs,
       output: form.output,
-      tools,
-      toolChoice,
-      parallelToolCalls,
+      ...this.#calling(tools),
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       ...(evidence && { evidence }),
-      fields: { ...withNames(RESPONSE_FIELDS, form.outputField, thinkingField), parameters: parametersOf },
       ...(truncation === 'auto' && {
         shortened: shortener(() => findModel(this.#service.engine, model).contextLength),
       }),

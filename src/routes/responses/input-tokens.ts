@@ -9,7 +9,7 @@ import { contextOf } from './conversation.js'
 export const countInputTokens: Route = (service, exchange) =>
   once(service, exchange, async (run) => {
     const request = await readRequest(service, exchange, run.signal, readResponseRequest)
-    const { model, tools, toolChoice, templateOptions, ignored } = request
+    const { model, templateOptions, ignored } = request
     return {
       model,
       ignored,
@@ -21,7 +21,8 @@ export const countInputTokens: Route = (service, exchange) =>
         })
       },
       async act(signal) {
-        const { messages } = await contextOf(service, exchange, run, request)
+        const { messages, tools: earlier } = await contextOf(service, exchange, run, request)
+        const { tools, toolChoice } = request.toolsAfter(earlier)
         const whose = { model, signal, caller: exchange.caller.id }
         const asked = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
         const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })

@@ -325,6 +325,37 @@ describe('a response', () => {
     expect(await place({ input: [{ type: 'additional_tools' }] })).toBe('input[0].tools')
   })
 
+  test('tools that became known on the way are there for whoever goes on from there', async () => {
+    const find = { ...look, name: 'find', parameters: { type: 'object', properties: { x: { type: 'string' } } } }
+    const patch = { type: 'custom', name: 'patch', description: 'Changes files.' }
+    const added = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools })
+    const { ask, create, post, calls } = service()
+    const named = () => calls.at(-1)!.tools.map(({ name }) => name)
+    const first = await create({
+      input: [{ role: 'user', content: 'Hi' }, added(find, { type: 'web_search' })],
+      store: true,
+    })
+    const second = await create({ input: 'On', previous_response_id: first.id, store: true })
+    expect(named()).toEqual(['find'])
+    const listed = jsonOf(await ask(`/responses/${second.id}/input_items?order=asc`)).data
+    expect(listed[1]).toEqual({ ...added(find, { type: 'web_search' }), id: expect.stringMatching(/^at_/) })
+    // What comes later is said again, in other words; a request's own word stands over all.
+    const again = { ...find, description: 'Finds it.' }
+    const asked = { previous_response_id: second.id, input: [added(again, patch), { role: 'user', content: 'On' }] }
+    const choice = { type: 'function', name: 'find' }
+    const { headers } = await post({ ...asked, tools: [look], tool_choice: choice, store: true })
+    expect(headers.get('x-skipped-tools')).toBe('web_search')
+    expect(named()).toEqual(['look', 'find', 'patch'])
+    expect(calls.at(-1)).toMatchObject({ toolChoice: { name: 'find' }, tools: [{}, { description: 'Finds it.' }, {}] })
+    await create({ input: 'On', previous_response_id: second.id, tools: [{ ...find, description: 'Mine.' }] })
+    expect(calls.at(-1)!.tools).toMatchObject([{ name: 'find', description: 'Mine.' }])
+    const wrong = { type: 'function', name: 'patch' }
+    expect(errorOf(await post({ input: 'On', previous_response_id: second.id, tool_choice: wrong }))).toMatchObject({
+      ...{ status: 400, param: 'tool_choice.name' },
+    })
+    expect(calls.at(-1)!.tools).toMatchObject([{ description: 'Mine.' }])
+  })
+
   test('goes on from what other services did, and names what nobody can read', async () => {
     const { post, calls } = service()
     const { status, headers } = await post({

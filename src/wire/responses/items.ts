@@ -19,6 +19,7 @@ import {
 import { itemId } from '../ids.js'
 import { isOwnCall, isOwnOutput, madeCall, type OwnTool, ownByType, toldOutput } from './own-tools.js'
 import type {
+  AdditionalToolsItem,
   CustomCallItem,
   CustomOutputItem,
   FunctionCallItem,
@@ -30,7 +31,7 @@ import type {
   StoredItem,
 } from './resource.js'
 import { openSealed } from './sealed.js'
-import { nameWithin } from './tools.js'
+import { checkTools, nameWithin } from './tools.js'
 
 const ROLES = ['user', 'assistant', 'system', 'developer'] as const
 const MEDIA = new Map([
@@ -133,10 +134,10 @@ function nothingSaid(item: JsonObject, path: string): ReasoningItem {
   return { type: 'reasoning', id: idOf(item, path, 'rs'), summary: [], status: 'completed' }
 }
 
-/** Its tools are read with those of the request that brings it (`tools.ts`), and kept nowhere. */
-function readAdditionalTools(item: JsonObject, path: string, ignored: string[]): ReasoningItem {
-  if (!path.startsWith('input')) ignored.push(path)
-  return nothingSaid(item, path)
+/** Kept as it came: its tools are read anew by each request that has it in its history. */
+function readAdditionalTools(item: JsonObject, path: string, ignored: string[]): AdditionalToolsItem {
+  const tools = required(item, 'tools', path, (value, param) => checkTools(value, param, ignored))
+  return { type: 'additional_tools', id: idOf(item, path, 'at'), role: 'developer', tools }
 }
 
 function readMessage(item: JsonObject, path: string, ignored: string[]): MessageItem {
@@ -360,7 +361,7 @@ class AssistantTurn {
     } else if (isOwnCall(item)) this.#calls.push(madeCall(item))
     else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
     else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
-    else return false
+    else return item.type === 'additional_tools'
     return true
   }
 

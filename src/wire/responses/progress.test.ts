@@ -3,9 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { atOnce } from '../../platform/slices.js'
-import { customNames } from '../custom-tool.js'
 import { judges, judgesAreHere } from './judges.test-helper.js'
-import { ownTools } from './own-tools.js'
 import { type ResponseEvent, ResponseProgress } from './progress.js'
 import { readResponseRequest } from './request.js'
 import type { FunctionCallItem, MessageItem, ResponseResource } from './resource.js'
@@ -124,7 +122,7 @@ interface Told {
 }
 
 function told(request: object, steps: readonly Step[], end: string, queued: boolean): Told {
-  const { echo, sealThoughts, tools, spaces } = atOnce(readResponseRequest({ model: 'a/b', ...request }))
+  const { echo, sealThoughts, tools } = atOnce(readResponseRequest({ model: 'a/b', ...request }))
   const events: ResponseEvent[] = []
   const head = {
     id: 'resp_1',
@@ -132,9 +130,7 @@ function told(request: object, steps: readonly Step[], end: string, queued: bool
     model: 'a/b',
     echo: { ...echo, store: false },
     sealThoughts,
-    custom: customNames(tools),
-    own: ownTools(tools),
-    spaces,
+    tools,
   }
   // What a stream sends is written at once: later changes must not be seen in it.
   const progress = new ResponseProgress(head, (event) => events.push(JSON.parse(JSON.stringify(event))))

@@ -1,12 +1,12 @@
 import type { Part, TokenLogprob, Usage } from '../../engine.js'
 import type { V1Error } from '../../errors.js'
 import { objectOf } from '../../platform/json.js'
-import { CallInput } from '../custom-tool.js'
+import { CallInput, customNames } from '../custom-tool.js'
 import { EvidenceSoFar } from '../evidence.js'
 import { itemId, toolCallId } from '../ids.js'
 import { wireLogprob } from '../logprobs.js'
 import { NO_USAGE } from '../usage.js'
-import type { OwnTool } from './own-tools.js'
+import { type OwnTool, ownTools } from './own-tools.js'
 import type {
   CustomCallItem,
   FunctionCallItem,
@@ -21,7 +21,7 @@ import type {
   ResponseUsage,
 } from './resource.js'
 import { sealed } from './sealed.js'
-import type { Namespaces } from './tools.js'
+import type { ResponseTools } from './tools.js'
 
 /** One event of a stream, numbered. */
 export type ResponseEvent = { readonly type: string; readonly sequence_number: number } & Readonly<
@@ -46,12 +46,13 @@ export interface ResponseHead {
   readonly model: string
   readonly echo: ResponseEcho
   readonly sealThoughts: boolean
-  /** The tools whose calls are told as texts. */
-  readonly custom: ReadonlySet<string>
-  /** Those whose calls have a form of their own. */
-  readonly own: ReadonlyMap<string, OwnTool>
-  readonly spaces: Namespaces
+  readonly tools: CalledTools
 }
+
+type CalledTools = Pick<ResponseTools, 'tools' | 'spaces'>
+
+/** In which form calls of tools are told: as texts, in one of their own, under the name of a namespace. */
+const formsOf = ({ tools, spaces }: CalledTools) => ({ custom: customNames(tools), own: ownTools(tools), spaces })
 
 /**
  * A response as it comes into being: takes the parts of the engine's answer, keeps the items they make up, and tells
@@ -60,6 +61,7 @@ export interface ResponseHead {
 export class ResponseProgress {
   status: ResponseStatus = 'in_progress'
   readonly #head: ResponseHead
+  #forms: ReturnType<typeof formsOf>
   readonly #output: Draft[] = []
   #own: (OwnDraft & { readonly call: number }) | undefined
   readonly #tell: (event: ResponseEvent) => void
@@ -76,7 +78,13 @@ export class ResponseProgress {
 
   constructor(head: ResponseHead, tell: (event: ResponseEvent) => void = () => {}) {
     this.#head = head
+    this.#forms = formsOf(head.tools)
     this.#tell = tell
+  }
+
+  /** Before it begins: what it goes on from brought more tools. */
+  knows(tools: CalledTools): void {
+    this.#forms = formsOf(tools)
   }
 
   get resource(): ResponseResource {
@@ -210,16 +218,16 @@ export class ResponseProgress {
     let item = this.#open?.call === index ? (this.#open.item as CallDraft) : undefined
     if (!item) {
       this.#close('completed')
-      const tool = name === undefined ? undefined : this.#head.own.get(name)
+      const tool = name === undefined ? undefined : this.#forms.own.get(name)
       if (tool) {
         const ids = { id: itemId(tool.prefix), call_id: id ?? toolCallId() }
         this.#own = { tool, ...ids, arguments: text, call: index }
         return
       }
       this.#input = new CallInput()
-      const within = this.#head.spaces.get(name ?? '') ?? { name: name ?? '' }
+      const within = this.#forms.spaces.get(name ?? '') ?? { name: name ?? '' }
       const about = { call_id: id ?? toolCallId(), ...within, status: 'in_progress' as const }
-      item = this.#head.custom.has(name ?? '')
+      item = this.#forms.custom.has(name ?? '')
         ? { type: 'custom_tool_call', id: itemId('ctc'), ...about, input: '' }
         : { type: 'function_call', id: itemId('fc'), ...about, arguments: '' }
       this.#add(item, index)

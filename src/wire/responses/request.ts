@@ -30,11 +30,10 @@ import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit }
 import { heldToWords } from '../worded-forms.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
-import { type ResponseTools, readResponseTools } from './tools.js'
+import { type EarlierTools, type ResponseTools, readResponseTools } from './tools.js'
 
 /** A request for a response that has been read and found in order; what it refers to has not been looked up yet. */
-export interface ResponseRequest
-  extends Pick<ResponseTools, 'tools' | 'toolChoice' | 'parallelToolCalls' | 'skipped' | 'spaces' | 'parametersOf'> {
+export interface ResponseRequest {
   readonly model: string
   readonly input: readonly InputItem[]
   readonly instructions?: string
@@ -59,6 +58,10 @@ export interface ResponseRequest
   readonly thinkingField?: string
   /** Thoughts are also given in the packed form that clients which keep their own state send back. */
   readonly sealThoughts: boolean
+  /** As far as the request itself says. */
+  readonly tools: ResponseTools
+  /** With what it goes on from. */
+  readonly toolsAfter: (earlier: readonly EarlierTools[]) => ResponseTools
   /** Fields that were given and that nothing here reads. */
   readonly ignored: readonly string[]
   readonly echo: Omit<ResponseEcho, 'store'>
@@ -160,7 +163,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const truncation = optional(body, 'truncation', '', aTruncation) ?? 'disabled'
   const maxTokens = optional(body, 'max_output_tokens', '', aTokenLimit)
   const sampling = readSampling(body)
-  const { echo, ...tools } = readResponseTools(body, ignored)
+  const tools = readResponseTools(body, ignored, refersBack(body) ? null : [])
   const { output, text } = readText(body, ignored)
   const form = readForm(body, output, 'text.format', ignored)
   const { templateOptions, reasoning } = readReasoning(body, ignored)
@@ -185,7 +188,8 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
     topLogprobs: includes.includes('message.output_text.logprobs') ? (top ?? 0) : undefined,
     form,
     ...readEvidence(body, form.output, 'text.format'),
-    ...tools,
+    tools,
+    toolsAfter: refersBack(body) ? toolsAfter(body) : () => tools,
     templateOptions,
     ...readThinking(body),
     sealThoughts: includes.includes('reasoning.encrypted_content'),
@@ -194,7 +198,7 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
       previous_response_id: previousId ?? null,
       ...(conversationId !== undefined && { conversation: { id: conversationId } }),
       instructions: instructions ?? null,
-      ...echo,
+      ...tools.echo,
       text,
       temperature: sampling.temperature ?? 1,
       top_p: sampling.topP ?? 1,
@@ -213,6 +217,23 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
       ...(user !== undefined && { user }),
     },
   }
+}
+
+/** Whether something that was kept belongs to it, which may have brought tools. */
+const refersBack = ({ previous_response_id: previous, conversation, input }: JsonObject): boolean =>
+  previous != null ||
+  conversation != null ||
+  (Array.isArray(input) && input.some((item) => isRecord(item) && !('role' in item) && isReference(item)))
+
+const isReference = ({ type }: JsonObject): boolean => type == null || type === 'item_reference'
+
+/** Holds of a request no more than its tools for as long as it runs. */
+function toolsAfter({ tools, tool_choice, parallel_tool_calls, input }: JsonObject): ResponseRequest['toolsAfter'] {
+  const bringing = Array.isArray(input)
+    ? input.map((item) => (isRecord(item) && item.type === 'additional_tools' ? item : null))
+    : undefined
+  const said = { tools, tool_choice, parallel_tool_calls, input: bringing }
+  return (earlier) => readResponseTools(said, [], earlier)
 }
 
 /** Its id, or an object that has it. */

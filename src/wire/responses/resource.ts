@@ -92,8 +92,16 @@ export interface ReasoningItem {
   readonly status: ItemStatus
 }
 
+/** Tools that became known on the way, as they were given: who goes on from here has them too. */
+export interface AdditionalToolsItem {
+  readonly type: 'additional_tools'
+  readonly id: string
+  readonly role: 'developer'
+  readonly tools: readonly unknown[]
+}
+
 /** An item of a conversation as it is kept and sent. */
-export type StoredItem = OutputItem | FunctionOutputItem | CustomOutputItem | OwnOutputItem
+export type StoredItem = OutputItem | FunctionOutputItem | CustomOutputItem | OwnOutputItem | AdditionalToolsItem
 
 export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | OwnCallItem | ReasoningItem
 

@@ -74,31 +74,37 @@ export interface ResponseTools {
   }
 }
 
-export function readResponseTools(body: JsonObject, ignored: string[]): ResponseTools {
-  const spaces = new Map<string, { readonly namespace: string; readonly name: string }>()
-  const places = new Map<ToolSpec, string>()
-  const read = (tool: JsonObject, path: string) => {
-    if (tool.type === 'namespace') return readNamespace(tool, path, spaces, places, ignored)
-    const spec = readSpec(tool, path, ignored)
-    if (!('hosted' in spec)) places.set(spec, path)
-    return spec
-  }
-  const given = (value: unknown, param: string) => readBesideHosted(someTools(value, param), param, read)
-  const { tools, skipped } = [optional(body, 'tools', '', given), ...additional(body.input, given)].reduce<Given>(
-    (all, more) => ({
-      // A history says again what the request says.
-      tools: [...all.tools, ...(more?.tools ?? []).filter((one) => !all.tools.some(({ name }) => name === one.name))],
-      skipped: [...all.skipped, ...(more?.skipped ?? [])],
-    }),
-    { tools: [], skipped: [] },
-  )
+/** What `additional_tools` brought before, and what tells where that is. */
+export interface EarlierTools {
+  readonly tools: readonly unknown[]
+  readonly param: string
+}
+
+/**
+ * `earlier`: of what the request goes on from, the oldest first; null: that is not known yet, and may have the tool that is
+ * chosen.
+ */
+export function readResponseTools(
+  body: JsonObject,
+  ignored: string[],
+  earlier: readonly EarlierTools[] | null,
+): ResponseTools {
+  const reader = new ToolReader()
+  const { spaces, places } = reader
+  const own = optional(body, 'tools', '', (value, param) => reader.read(value, param, ignored))
+  // What is odd about those on the way is noted where they are read as items.
+  const before = (earlier ?? []).map(({ tools, param }) => reader.read(tools, param, []))
+  const onTheWay = [...before, ...additional(body.input, (value, param) => reader.read(value, param, []))]
+  const tools = [...(own?.tools ?? []), ...newTo(own?.tools ?? [], onTheWay)]
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
-  const chosen = choose(body.tool_choice ?? undefined, tools, spaces)
+  const choice = body.tool_choice ?? undefined
+  const awaits = earlier === null && (isRecord(choice) || choice === 'required')
+  const chosen = awaits ? { tools, toolChoice: 'auto' as const, echo: choice } : choose(choice, tools, spaces)
   return {
     tools: chosen.tools,
     toolChoice: chosen.toolChoice,
     parallelToolCalls: parallel && typeof chosen.toolChoice === 'string',
-    skipped,
+    skipped: [...(own ? [own] : []), ...onTheWay].flatMap(({ skipped }) => skipped),
     spaces,
     parametersOf: (tool) => at(places.get(chosen.tools[tool]!) ?? 'tools', 'parameters'),
     echo: { tools: tools.map(echoed), tool_choice: chosen.echo, parallel_tool_calls: parallel },
@@ -106,6 +112,34 @@ export function readResponseTools(body: JsonObject, ignored: string[]): Response
 }
 
 type Given = Pick<ResponseTools, 'tools' | 'skipped'>
+
+/** Lists of tools of one request, wherever in it they stand. */
+class ToolReader {
+  readonly spaces = new Map<string, { readonly namespace: string; readonly name: string }>()
+  readonly places = new Map<ToolSpec, string>()
+
+  read(value: unknown, param: string, ignored: string[]): Given {
+    return readBesideHosted(someTools(value, param), param, (tool, path) => {
+      if (tool.type === 'namespace') return readNamespace(tool, path, this.spaces, this.places, ignored)
+      const spec = readSpec(tool, path, ignored)
+      if (!('hosted' in spec)) this.places.set(spec, path)
+      return spec
+    })
+  }
+}
+
+/** Tools as an item gives them, once they have been found to be some. */
+export function checkTools(value: unknown, param: string, ignored: string[]): readonly unknown[] {
+  new ToolReader().read(value, param, ignored)
+  return value as readonly unknown[]
+}
+
+/** A history says again what the request says; of what it says twice the last holds, where it stood first. */
+function newTo(own: readonly ToolSpec[], more: readonly Given[]): ToolSpec[] {
+  const said = new Set(own.map(({ name }) => name))
+  const all = more.flatMap(({ tools }) => tools.filter(({ name }) => !said.has(name)))
+  return [...new Map(all.map((tool) => [tool.name, tool])).values()]
+}
 
 /** Tools that become known on the way, in items of the input: to a model that reads all of it first, they are tools. */
 function additional<T>(input: unknown, given: (value: unknown, param: string) => T): T[] {

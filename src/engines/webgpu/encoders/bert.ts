@@ -2,7 +2,7 @@ import { isRecord, type JsonObject } from '../../../platform/json.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import { Fields } from '../architectures/fields.js'
 import { refuse } from '../model/refuse.js'
-import { assertOneLabel } from './read-vectors.js'
+import { classCount } from './read-vectors.js'
 import type { DensePlan, EncoderPlan, VectorPlan } from './vector-plan.js'
 
 /** BERT, and RoBERTa in the form that XLM-R has. */
@@ -66,19 +66,19 @@ function plainOf(config: JsonObject): JsonObject {
   return { max_position_embeddings, ...own }
 }
 
-/** The head of a cross-encoder: the first row through one layer more, then one score. */
+/** The head of a cross-encoder or a classifier: the first row through one layer more, then a number for each class. */
 export function readScores(config: WeightOutline['chatConfig'], plan: EncoderPlan, name: string): VectorPlan {
   const { prefix, roberta } = ENCODERS.get(plan.architecture)!
-  assertOneLabel(config, name)
+  const classes = classCount(config, name)
   const dense = (tensors: string, rows: number, tanh: boolean): DensePlan => {
     return { name: tensors, rows, columns: plan.hidden, bias: true, tanh }
   }
   return {
     pool: 'first',
     dense: roberta
-      ? [dense('classifier.dense', plan.hidden, true), dense('classifier.out_proj', 1, false)]
-      : [dense(`${prefix}pooler.dense`, plan.hidden, true), dense('classifier', 1, false)],
-    size: 1,
+      ? [dense('classifier.dense', plan.hidden, true), dense('classifier.out_proj', classes, false)]
+      : [dense(`${prefix}pooler.dense`, plan.hidden, true), dense('classifier', classes, false)],
+    size: classes,
     most: plan.positions - plan.firstPosition,
   }
 }

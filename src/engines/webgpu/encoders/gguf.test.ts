@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bge, minilm } from '../../../../scripts/models/encoders/bert.js'
-import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
+import { bertClasses, CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
 import { type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
 import { mmBert, modernBert } from '../../../../scripts/models/encoders/modern-bert.js'
 import { encoderWeights, tensorsOf } from '../../../../scripts/models/encoders/source.js'
@@ -61,6 +61,17 @@ describe('encoders from GGUF files on the CPU', () => {
     of.pairs.forEach((pair, i) => {
       expect(Math.abs(scores[i]![0]! - of.reference(encoderWeights(of), pair)[0]!)).toBeLessThan(SCORES)
     })
+    await model.close()
+  })
+
+  it('classes are called what the file calls them', async () => {
+    const source = await opened(bertClasses)
+    const plan = planEncoderLoad(source, device)
+    expect(plan).toMatchObject({ task: 'classify', classes: { labels: ['joy', 'anger', 'fear'], several: false } })
+    const model = await loadEncoderPlanned(device, source, plan)
+    const [told] = await model.vectors(bertClasses.pairs)
+    const truth = bertClasses.reference(encoderWeights(bertClasses), bertClasses.pairs[0]!)
+    for (const [k, score] of truth.entries()) expect(Math.abs(told![k]! - score)).toBeLessThan(SCORES)
     await model.close()
   })
 

@@ -1,5 +1,5 @@
 /** A repository of a model that makes vectors, on a device and ready to make them. */
-import type { DecisionForm } from '../../../encode/vector-model.js'
+import type { ClassForm, DecisionForm } from '../../../encode/vector-model.js'
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline, WeightSource } from '../../../repository/source.js'
 import { type Device, type KeyValueCache, type Matrix, PAGE } from '../contract.js'
@@ -24,17 +24,19 @@ import { modernBody } from './modern-body.js'
 import { loadModern, ModernEncoder } from './modern-encoder.js'
 import type { PlannedNorm } from './plan-encoder.js'
 import { DecoderTrunk, JointDecoder, PooledDecoder } from './pooled-decoder.js'
-import { defaultPrompt, purposeOf } from './read-vectors.js'
+import { classesOf, defaultPrompt, purposeOf } from './read-vectors.js'
 import { type RowEncoder, VectorCore } from './vector-core.js'
 import { VectorHead } from './vector-head.js'
 
 /** Everything about such a model on a device that is known from the heads of its files. */
 export interface EncoderLoadPlan {
-  readonly task: 'embed' | 'rank' | 'decide'
+  readonly task: 'embed' | 'rank' | 'classify' | 'decide'
   /** Stands before every text. */
   readonly prompt: string
   /** Pairs are put to it as a question, and `words` of `EncoderOptions` are its answers. */
   readonly judges: boolean
+  /** What its head tells apart, where it has one. */
+  readonly classes?: ClassForm
   /** How it is asked, where it decides. */
   readonly decision?: DecisionForm
   readonly body: EncoderBody
@@ -91,7 +93,9 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
   const wanted = Math.min(options.contextLength ?? Math.min(most, CONTEXT), positions, device.limits.rows)
   const asks = body.kind === 'decoder' && body.judges
   const decision = decisionOf(body)
-  const own = { task, prompt, judges: asks, ...(decision && { decision }) }
+  const tells = (task === 'rank' || task === 'classify') && !asks
+  const classes = tells ? { classes: classesOf(outline.chatConfig) } : {}
+  const own = { task, prompt, judges: asks, ...classes, ...(decision && { decision }) }
   return { ...own, body, size: sizeOf(device, body, wanted, name) }
 }
 

@@ -6,7 +6,7 @@ import type { PlannedMatrix } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
 import type { PlannedDecision } from './decision-plan.js'
 import type { PlannedDense, PlannedNorm } from './plan-encoder.js'
-import { assertOneLabel } from './read-vectors.js'
+import { classCount } from './read-vectors.js'
 import type { DensePlan, VectorPlan } from './vector-plan.js'
 
 export interface PlannedModernLayer {
@@ -115,9 +115,9 @@ function readSights(fields: Fields, alike: boolean): ModernSight[] {
   })
 }
 
-/** The head of a cross-encoder: one row through a layer more, a norm, then one score. */
+/** The head of a cross-encoder or a classifier: one row through a layer more, a norm, then a number for each class. */
 export function readModernScores(config: WeightOutline['chatConfig'], plan: ModernPlan, name: string): VectorPlan {
-  assertOneLabel(config, name)
+  const rows = classCount(config, name)
   const fields = new Fields(name, config)
   const { hidden, epsilon, positions } = plan
   const pool = fields.word('classifier_pooling', ['cls', 'mean'], 'cls')
@@ -126,7 +126,7 @@ export function readModernScores(config: WeightOutline['chatConfig'], plan: Mode
   const shape = { columns: hidden, tanh: false }
   const dense: DensePlan[] = [
     { ...shape, name: 'head.dense', rows: hidden, bias, gate, norm: { name: 'head.norm', epsilon } },
-    { ...shape, name: 'classifier', rows: 1, bias: true },
+    { ...shape, name: 'classifier', rows, bias: true },
   ]
-  return { pool: pool === 'cls' ? 'first' : 'mean', dense, size: 1, most: positions }
+  return { pool: pool === 'cls' ? 'first' : 'mean', dense, size: rows, most: positions }
 }

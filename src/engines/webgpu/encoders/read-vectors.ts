@@ -1,4 +1,5 @@
 /** How sentence-transformers' files, or a head for scores, say what becomes of a model's rows. */
+import type { ClassForm } from '../../../encode/vector-model.js'
 import { isRecord, type JsonObject } from '../../../platform/json.js'
 import type { SentenceFiles, SentenceModule } from '../../../repository/sentence.js'
 import type { WeightOutline } from '../../../repository/source.js'
@@ -6,7 +7,7 @@ import { refuse } from '../model/refuse.js'
 import type { DensePlan, Purpose, VectorPlan } from './vector-plan.js'
 
 /**
- * What a model is for: one with modules makes vectors, one with a head for classes scores. `name`: Qwen3-Reranker's files
+ * What a model is for: one with modules makes vectors, one with a head for classes scores or classifies. `name`: Qwen3-Reranker's files
  * are those of a model for chat.
  */
 export function purposeOf(
@@ -23,7 +24,8 @@ export function purposeOf(
   if (judges(chatConfig, name)) return 'rank'
   const { architectures } = chatConfig
   const named = Array.isArray(architectures) ? architectures.map(String) : []
-  return named.some((name) => name.endsWith('ForSequenceClassification')) ? 'rank' : 'chat'
+  if (!named.some((name) => name.endsWith('ForSequenceClassification'))) return 'chat'
+  return labelsOf(chatConfig).length === 1 ? 'rank' : 'classify'
 }
 
 /** MLC has encoders for vectors alone, and keeps what transformers says of them in an object of its own. */
@@ -114,17 +116,39 @@ export function defaultPrompt({ settings, modules }: SentenceFiles, name: string
   return prompt
 }
 
-/** The head of a decoder that scores: its last row, one product. */
+/** The head of a decoder that scores or classifies: its last row, one product. */
 export function scoreOf({ chatConfig }: WeightOutline, hidden: number, positions: number, name: string): VectorPlan {
   // By how much the one word is likelier than the other.
   const verdict = { name: '', rows: 1, columns: hidden, bias: false, tanh: false }
   if (judges(chatConfig, name)) return { pool: 'last', dense: [verdict], size: 1, most: positions }
-  assertOneLabel(chatConfig, name)
-  const dense = { name: 'score', rows: 1, columns: hidden, bias: false, tanh: false }
-  return { pool: 'last', dense: [dense], size: 1, most: positions }
+  const rows = classCount(chatConfig, name)
+  const dense = { name: 'score', rows, columns: hidden, bias: false, tanh: false }
+  return { pool: 'last', dense: [dense], size: rows, most: positions }
 }
 
-export function assertOneLabel({ num_labels: count, id2label }: JsonObject, name: string): void {
-  const labels = typeof count === 'number' ? count : isRecord(id2label) ? Object.keys(id2label).length : 2
-  if (labels !== 1) throw refuse(name, `${labels} labels: only a head with one score can rank`)
+/** More than any published head has. */
+const MOST_CLASSES = 65_536
+
+/** What classes are called, as transformers reads it: by their numbers where nothing names them, two where nothing counts them. */
+function labelsOf({ num_labels: count, id2label }: JsonObject): string[] {
+  const names = isRecord(id2label) ? id2label : {}
+  const said = typeof count === 'number' ? count : Object.keys(names).length || 2
+  const some = Number.isSafeInteger(said) && said > 0 && said <= MOST_CLASSES ? said : 0
+  return Array.from({ length: some }, (_, i) => (typeof names[i] === 'string' ? names[i] : `LABEL_${i}`))
 }
+
+/** Rows of a head, of which each tells of one class. */
+export function classCount(config: JsonObject, name: string): number {
+  const { length } = labelsOf(config)
+  if (length === 0) throw refuse(name, `num_labels = ${JSON.stringify(config.num_labels)}`)
+  // With one label it is how scores were learned, and nothing else.
+  if (length > 1 && config.problem_type === 'regression')
+    throw refuse(name, 'several numbers that are no classes (regression)')
+  return length
+}
+
+/** What is told apart by a model that scores or classifies. */
+export const classesOf = (config: JsonObject): ClassForm => ({
+  labels: labelsOf(config),
+  several: config.problem_type === 'multi_label_classification',
+})

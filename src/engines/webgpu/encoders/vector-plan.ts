@@ -51,4 +51,4 @@ export interface NormPlan {
 }
 
 /** What a model is for, as its files say. */
-export type Purpose = 'chat' | 'embed' | 'rank' | 'decide'
+export type Purpose = 'chat' | 'embed' | 'rank' | 'classify' | 'decide'

@@ -136,6 +136,7 @@ export function vectorForm(place: string, config: JsonObject, template?: unknown
     const labels = config['classifier.output_labels']
     plain.architectures = [`${classes}ForSequenceClassification`]
     plain.num_labels = Array.isArray(labels) ? labels.length : 1
+    if (Array.isArray(labels)) plain.id2label = Object.fromEntries(labels.entries())
   }
   const pool = ranks ? undefined : POOLS[Number(type ?? 0)]
   if (!ranks && (pool === undefined || pool === 'none')) {
