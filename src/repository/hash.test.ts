@@ -22,3 +22,11 @@ test.each([
   // What it can take at once, its own instructions do.
   expect(native).toHaveBeenCalledTimes(kind === 'sha256' && size !== undefined ? 1 : 0)
 })
+
+test('a file in one piece is hashed as it is', async () => {
+  async function* whole() {
+    yield pieces[0]!
+  }
+  const found = await hashInBrowser('sha256', whole(), pieces[0]!.length)
+  expect(found).toBe(createHash('sha256').update(pieces[0]!).digest('hex'))
+})

@@ -28,12 +28,18 @@ export async function hashInBrowser(
 ): Promise<string> {
   const { subtle } = globalThis.crypto ?? {}
   if (kind === 'sha256' && subtle && bytes !== undefined && bytes <= MOST_AT_ONCE) {
-    const whole = new Uint8Array(bytes)
+    let whole: Uint8Array<ArrayBuffer> | undefined
     let at = 0
     for await (const chunk of contents) {
-      whole.set(chunk, at)
-      at += chunk.length
+      // In one piece already, it is taken as it is.
+      if (chunk.length === bytes) whole = chunk as Uint8Array<ArrayBuffer>
+      else {
+        whole ??= new Uint8Array(bytes)
+        whole.set(chunk, at)
+        at += chunk.length
+      }
     }
+    whole ??= new Uint8Array(bytes)
     return bytesToHex(new Uint8Array(await subtle.digest('SHA-256', whole)))
   }
   const state = KINDS[kind].create()

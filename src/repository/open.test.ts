@@ -73,6 +73,18 @@ async function refusal(promise: Promise<unknown>): Promise<V1Error> {
   return error
 }
 
+it('asks for the files that describe a model side by side', async () => {
+  const waiting: (() => void)[] = []
+  // Neither is answered before both were asked for.
+  server.intercept = (file, request, response) => {
+    if (file !== 'tokenizer.json' && file !== 'tensor-cache.json') return false
+    waiting.push(() => send(withHash().get(file)!, request, response))
+    if (waiting.length === 2) for (const answer of waiting) answer()
+    return true
+  }
+  await expectWhole((await open()).weights)
+})
+
 describe('a repository at an address', () => {
   it('can be refused for what its weights are before any of them is downloaded', async () => {
     const check = ({ names, describe }: WeightOutline) => {

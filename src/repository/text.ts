@@ -16,13 +16,19 @@ export async function readText(
     const text = await optional(name)
     return text === undefined ? undefined : parseJson(files.place, name, text)
   }
-  const tokenizer = await files.text('tokenizer.json', signal)
+  // Side by side: who waits for a model waits for the longest of them alone.
+  const [tokenizer, tokenizerConfig, chatTemplate, generationConfig] = await Promise.all([
+    files.text('tokenizer.json', signal),
+    json('tokenizer_config.json'),
+    optional('chat_template.jinja'),
+    json('generation_config.json'),
+  ])
   if (tokenizer === undefined) throw broken(files.place, 'it has no tokenizer.json.')
   return {
     tokenizer: parseJson(files.place, 'tokenizer.json', tokenizer),
-    tokenizerConfig: await json('tokenizer_config.json'),
-    chatTemplate: await optional('chat_template.jinja'),
-    generationConfig: await json('generation_config.json'),
+    tokenizerConfig,
+    chatTemplate,
+    generationConfig,
     chatConfig,
   }
 }

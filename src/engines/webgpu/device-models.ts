@@ -43,20 +43,24 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
 
   async #load(model: OfferedModel, { report, signal, makeRoom }: LoadContext): Promise<LoadedModel> {
     const { surroundings, maxBatch, drafts, budget } = this.#own
-    const device = this.#shared ?? (await this.#openDevice())
-    const alone = device !== this.#shared
+    // It opens while what describes the model is fetched.
+    const opening = this.#shared ? Promise.resolve(this.#shared) : this.#openDevice()
+    // Whether models share it is known once it is there.
+    const opened = opening.then((device) => ({ device, alone: device !== this.#shared }))
     let seen: WeightOutline | undefined
     try {
       let plan: ReturnType<typeof planLoad> | undefined
       let draft: Draft | undefined
       const check = async (weights: WeightOutline, text: TextFiles) => {
         seen = weights
+        const { device } = await opened
         const needs = { surroundings, device, maxBatch, report, signal }
         draft = drafts === 'never' ? undefined : await openDraft(model, { weights, text }, needs)
         const beside = draft?.plan.size.bytes.total
         plan = at('files', model.id, () => planLoad(model, weights, device, maxBatch, beside))
       }
-      const repository = await surroundings.openRepository(model, report, signal, check)
+      const repositories = surroundings.openRepository(model, report, signal, check)
+      const [{ device, alone }, repository] = await Promise.all([opened, repositories])
       seen = repository.weights
       if (!plan) await check(repository.weights, repository.text)
       const total = plan!.size.bytes.total + (draft?.plan.size.bytes.total ?? 0)
@@ -66,6 +70,8 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
       }
       return await loadModel(model, repository, device, { plan: plan!, report, signal, drafts, draft, onReleased })
     } catch (error) {
+      // Where there is none, that is what is told.
+      const { device, alone } = await opened
       const told = seen ? await this.#advised(error, model, seen, device, signal) : error
       if (alone) this.#giveUp(device)
       throw told

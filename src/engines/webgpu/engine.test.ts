@@ -77,6 +77,32 @@ test('models are loaded when they are first asked for, once', async () => {
   await engine.close()
 })
 
+test('a device opens while the model is asked for: one that none needs is closed, one that is missing is told', async () => {
+  let fetch = () => {}
+  const fetched = new Promise<void>((resolve) => {
+    fetch = resolve
+  })
+  const device = await openCpuDevice({ threads: 1 })
+  const closed = vi.spyOn(device, 'destroy')
+  const engineOf = (surroundings: Surroundings) =>
+    new WebGpuEngine({ models: ['test/one'], log: () => {} }, surroundings)
+  const broken = engineOf({
+    // Who first waited for the device would wait for ever.
+    openDevice: () => fetched.then(() => device),
+    async openRepository() {
+      fetch()
+      throw new Error('404')
+    },
+  })
+  await expect(broken.load('test/one', () => {}, signal)).rejects.toThrow('404')
+  expect(closed).toHaveBeenCalledOnce()
+  const without = engineOf({
+    openDevice: () => Promise.reject(new Error('There is no device.')),
+    openRepository: () => new Promise(() => {}),
+  })
+  await expect(without.load('test/one', () => {}, signal)).rejects.toThrow('There is no device.')
+})
+
 test('models say what they take, and what of it is here', async () => {
   const models = [{ id: 'test/one', downloadBytes: 500, memoryBytes: 600 }]
   const { engine } = setUp({ models })

@@ -41,10 +41,10 @@ export const mlc: RepositoryFormat = {
   name: 'an MLC repository',
   mark: MLC_CONFIG,
   async detect(files, signal) {
-    const text = await textOfMlc(files, signal)
-    if (!text) return undefined
-    const { chatConfig = {} } = text
-    const { name, text: manifest } = await readManifest(files, signal)
+    const chatConfig = await configOfMlc(files, signal)
+    if (!chatConfig) return undefined
+    const texts = readText(files, chatConfig, listed(chatConfig), signal)
+    const [text, { name, text: manifest }] = await Promise.all([texts, readManifest(files, signal)])
     const entries = recordsOf(parseJson(files.place, name, manifest))
     const shards = new Map<string, Shard>()
     for (const entry of entries) {
@@ -91,10 +91,13 @@ export const mlc: RepositoryFormat = {
 
 /** What it says about text, for an engine that takes its weights elsewhere; undefined where it is none. */
 export async function textOfMlc(files: RepositoryFiles, signal: AbortSignal): Promise<TextFiles | undefined> {
+  const config = await configOfMlc(files, signal)
+  return config && readText(files, config, listed(config), signal)
+}
+
+async function configOfMlc(files: RepositoryFiles, signal: AbortSignal): Promise<JsonObject | undefined> {
   const given = await files.text(MLC_CONFIG, signal)
-  if (given === undefined) return undefined
-  const config = parseJson(files.place, MLC_CONFIG, given)
-  return readText(files, config, listed(config), signal)
+  return given === undefined ? undefined : parseJson(files.place, MLC_CONFIG, given)
 }
 
 /** The files about text that the repository says it has. */

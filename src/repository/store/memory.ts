@@ -1,7 +1,10 @@
+import { joined } from '../../platform/bytes.js'
 import type { FileStore, FileWriter, StoredFile } from './store.js'
 
 /** A file as large as that is read at one go: a browser takes as long over a small piece of a blob. */
 const MOST_AT_ONCE = 32 * 2 ** 20
+/** Up to that a file that was just downloaded stays here until it is read; a large model has many larger ones. */
+const MOST_HELD = 16 * 2 ** 20
 
 export function blobFile(blob: Blob): StoredFile {
   let whole: Promise<ArrayBuffer> | undefined
@@ -15,6 +18,11 @@ export function blobFile(blob: Blob): StoredFile {
   }
 }
 
+const heldFile = (bytes: Uint8Array): StoredFile => ({
+  bytes: bytes.length,
+  slice: async (from, to) => bytes.slice(from, to),
+})
+
 /**
  * Collects a file in memory; `keep` is given the whole, and says whether it could. With `ahead` the file is read before
  * that: who waits for a model does not wait for a disk.
@@ -22,6 +30,11 @@ export function blobFile(blob: Blob): StoredFile {
 export function memoryWriter(keep: (blob: Blob) => Promise<boolean>, { ahead = false } = {}): FileWriter {
   let chunks: Uint8Array<ArrayBuffer>[] = []
   let written = 0
+  /** Once it is all there: in one piece, as it is hashed, kept and read, where that is not too much. */
+  const collected = () => {
+    if (chunks.length > 1 && written <= MOST_HELD) chunks = [joined(chunks)]
+    return chunks
+  }
   return {
     get written() {
       return written
@@ -31,18 +44,20 @@ export function memoryWriter(keep: (blob: Blob) => Promise<boolean>, { ahead = f
       written += chunk.length
     },
     async *contents() {
-      yield* chunks
+      yield* collected()
     },
     async restart() {
       chunks = []
       written = 0
     },
     async commit() {
+      const [whole] = collected()
       const blob = new Blob(chunks)
       chunks = []
       const fleeting = keep(blob).then((kept) => !kept)
       if (!ahead) await fleeting
-      return { ...blobFile(blob), fleeting }
+      // What a browser has as a blob comes back by another process.
+      return { ...(whole?.length === written && written <= MOST_HELD ? heldFile(whole) : blobFile(blob)), fleeting }
     },
     async close() {},
   }

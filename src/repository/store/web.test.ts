@@ -54,3 +54,19 @@ test('what has no room is used all the same, and said to be fleeting', async () 
   expect(await store.kept(base)).toBe(0)
   expect(await store.read(url)).toBeUndefined()
 })
+
+test('what has just come is read where it is, and a large file from the browser', async () => {
+  slowCaches()
+  const asked = vi.spyOn(Blob.prototype, 'arrayBuffer')
+  const read = async (...sizes: number[]) => {
+    const writer = await webStore().write(url)
+    for (const [i, size] of sizes.entries()) await writer.append(new Uint8Array(size).fill(i + 1))
+    const file = await writer.commit()
+    return file.slice(sizes[0]! - 1, sizes[0]! + 1)
+  }
+  expect(await read(2, 2)).toEqual(new Uint8Array([1, 2]))
+  expect(asked).not.toHaveBeenCalled()
+  expect(await read(9 * 2 ** 20, 9 * 2 ** 20)).toEqual(new Uint8Array([1, 2]))
+  expect(asked).toHaveBeenCalledOnce()
+  asked.mockRestore()
+})
