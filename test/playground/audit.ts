@@ -32,6 +32,18 @@ export function lowOrSmall(): string[] {
   return [...low.map((each) => `low: ${each.outerHTML.slice(0, 90)}`), ...small.map((each) => `small: ${each.id}`)]
 }
 
+export const sidewaysIn = (page: Page): Promise<string[]> => page.evaluate(sideways)
+
+/** In the page: what has to be scrolled sideways to be seen; rows of data have a right to it, and the tabs of a phone. */
+export function sideways(): string[] {
+  const scrolls = (element: Element) =>
+    element.scrollWidth > element.clientWidth + 1 &&
+    element.checkVisibility() &&
+    /auto|scroll/.test(getComputedStyle(element).overflowX) &&
+    !element.matches('.grid-scroll, .tabs')
+  return [...document.querySelectorAll('body *')].filter(scrolls).map((each) => (each.cloneNode() as Element).outerHTML)
+}
+
 export const cutIn = (page: Page): Promise<string[]> => page.evaluate(cutOff)
 
 /** In the page: what reaches out of the window, or out of a box that neither scrolls nor grows. */

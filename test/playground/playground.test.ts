@@ -13,7 +13,7 @@ import { compile } from '../../src/structured/index.js'
 import { launchChromium } from '../support/chromium.js'
 import { startNode } from '../support/node.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers, cutIn, smallTargets } from './audit.js'
+import { barriers, cutIn, sidewaysIn, smallTargets } from './audit.js'
 import { holdStreams, letThrough } from './held-stream.js'
 import { type SlowHub, slowHub } from './hub.js'
 
@@ -567,9 +567,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     'has every tab without a barrier, light, dark and on the smallest phone, with nothing cut',
     async () => {
       for (const [theme, width] of [
+        ['dark', 1280],
         ['dark', 1024],
         ['dark', 360],
         ['light', 360],
+        ['light', 1024],
         ['light', 1280],
       ] as const) {
         await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
@@ -580,6 +582,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
           const name = `${theme} ${width} ${tab}`
           await picture(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
           expect(await cutIn(page), name).toEqual([])
+          expect(await sidewaysIn(page), name).toEqual([])
           expect(await barriers(page), name).toEqual([])
           if (width === 360) expect(await smallTargets(page), name).toEqual([])
         }

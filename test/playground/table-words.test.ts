@@ -5,8 +5,16 @@ import { schemaOf } from '../../apps/playground/page/schema-fields.js'
 import { csvOf, harmless, parseCsv } from '../../apps/playground/page/table/csv.js'
 import { draftRequest, fieldsFromAnswer, fieldsFromWords } from '../../apps/playground/page/table/draft-schema.js'
 import { tableAsCsv, tableAsJsonLines } from '../../apps/playground/page/table/export.js'
-import { leastSure, type Row, readByHand, surenessOf, valueIn } from '../../apps/playground/page/table/rows.js'
-import { textsIn, textsInCsv } from '../../apps/playground/page/table/texts.js'
+import {
+  editsFor,
+  leastSure,
+  type Row,
+  readByHand,
+  stateOf,
+  surenessOf,
+  valueIn,
+} from '../../apps/playground/page/table/rows.js'
+import { isTextFile, textsIn, textsInCsv, textsInFiles } from '../../apps/playground/page/table/texts.js'
 import { compile } from '../../src/structured/index.js'
 
 const drafted = (sentence: string) =>
@@ -131,6 +139,38 @@ describe('texts of a table', () => {
     expect(texts('It is good.\nIt is bad.')).toEqual(['It is good.', 'It is bad.'])
   })
 
+  it('of a spreadsheet that is pasted are its rows, and lines with tabs are lines', () => {
+    const texts = (pasted: string) => textsIn(pasted).map(({ text }) => text)
+    expect(texts('who\tsaid, here\r\nAda\t"Two\nlines"\r\nBen\tno\r\n')).toEqual([
+      'who: Ada\nsaid, here: Two\nlines',
+      'who: Ben\nsaid, here: no',
+    ])
+    expect(texts('12:00\tERROR\tfull\n12:01\tstarted')).toEqual(['12:00\tERROR\tfull', '12:01\tstarted'])
+  })
+
+  it('of files are one each, or one for each row or line, whatever wrote their letters', async () => {
+    const bytes = (...text: string[]) => Uint8Array.from(text.join(''), (letter) => letter.charCodeAt(0))
+    const files = [
+      new File(['Grüße,\nAda\n'], 'a.txt'),
+      // As German spreadsheets save it.
+      new File([bytes('Name;Ort\r\nM\xfcller;K\xf6ln\r\n')], 'b.csv'),
+      new File([bytes('\xff\xfe', 'a\0\xe4\0')], 'c.txt'),
+      new File(['12:00 full\n\n12:01 started\n'], 'd.log'),
+      new File(['{"a":1}\n{"a":2}\n'], 'e.jsonl'),
+      new File([' \n'], 'empty.txt'),
+    ]
+    expect(files.every(isTextFile)).toBe(true)
+    expect((await textsInFiles(files)).map(({ text, from }) => `${from}: ${text}`)).toEqual([
+      'a.txt: Grüße,\nAda',
+      'b.csv: Name: Müller\nOrt: Köln',
+      'c.txt: aä',
+      'd.log: 12:00 full',
+      'd.log: 12:01 started',
+      'e.jsonl: {"a":1}',
+      'e.jsonl: {"a":2}',
+    ])
+  })
+
   it('are written as CSV so that they are read back', () => {
     const cell = fc.string({ unit: fc.constantFrom('a', 'ä', ' ', ',', ';', '"', '\n', '\r\n', '\t', '=') })
     fc.assert(
@@ -180,11 +220,30 @@ describe('a row', () => {
     expect(valueIn(part, 'constructor')).toBeUndefined()
   })
 
+  it('keeps what a person wrote, where there is still a field for it', () => {
+    const edited = { stars: 'many', tags: ['red'], 'a/b': 'y', gone: 1 }
+    expect(editsFor(fields, { ...row, edited })).toEqual({ tags: ['red'], 'a/b': 'y' })
+    expect(editsFor(fields, { ...row, edited: { stars: 5 } })).toEqual({ stars: 5 })
+    expect(editsFor(fields, row)).toBeUndefined()
+  })
+
+  it('that answers something else is shown, and is told apart', () => {
+    const none = new Set<number>()
+    expect(stateOf({ ...row, asked: 'a' }, 'a', none)).toBe('done')
+    expect(stateOf({ ...row, asked: 'a' }, 'b', none)).toBe('stale')
+    expect(stateOf({ ...row, asked: 'a', fault: 'x' }, 'b', none)).toBe('waiting')
+    expect(stateOf({ ...row, asked: '' }, 'b', none)).toBe('waiting')
+    expect(stateOf(row, 'b', none)).toBe('waiting')
+    expect(stateOf(row, 'b', new Set([0]))).toBe('writing')
+  })
+
   it('is exported as CSV and as lines of JSON', () => {
     expect(parseCsv(tableAsCsv([row], fields))).toEqual([
       ['stars', 'tags', 'a/b', 'text', 'least_sure'],
       ['4', 'small, red', 'x', "'=4 of 5, small, red", '0.300'],
     ])
+    const files = [{ ...row, from: 'a.txt' }, row]
+    expect(parseCsv(tableAsCsv(files, fields)).map((cells) => cells.at(-2))).toEqual(['file', 'a.txt', ''])
     expect(JSON.parse(tableAsJsonLines([{ ...row, edited: { stars: 5 } }], fields))).toEqual({
       document: { stars: 5, tags: ['small', 'red'], 'a/b': 'x' },
       text: row.text,

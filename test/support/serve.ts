@@ -30,6 +30,8 @@ const TYPES: Record<string, string> = {
   css: 'text/css; charset=utf-8',
   json: 'application/json',
   wasm: 'application/wasm',
+  svg: 'image/svg+xml',
+  png: 'image/png',
 }
 
 /**

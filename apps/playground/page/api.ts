@@ -127,6 +127,10 @@ export class ApiError extends Error {
   }
 }
 
+/** The connection ended, and what was asked for did not: the worker of another tab is there for it. */
+export const isBroken = (error: unknown): boolean =>
+  error instanceof TypeError || (error instanceof ApiError && ['cut_off', 'host_lost'].includes(error.code ?? ''))
+
 export async function listModels(): Promise<readonly Model[]> {
   const { data } = (await (await ask('/models')).json()) as { data: Model[] }
   return data

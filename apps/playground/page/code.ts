@@ -126,4 +126,5 @@ export function curl(path: string, body: { readonly model: string }, { project, 
 }
 
 /** Quoted, as a program has it. */
-export const javaScriptText = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+export const javaScriptText = (text: string) =>
+  `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

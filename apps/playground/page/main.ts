@@ -93,9 +93,11 @@ async function start(): Promise<void> {
 }
 
 /** Browsers say how much they store, and then store less: what counts is what was kept. */
-async function isWholeOffline({ limits }: Connection, { list }: Models): Promise<boolean> {
-  const { loaded, kept } = list.find(({ id }) => id === NANO)?.metadata ?? {}
-  return limits === undefined && (await keptOffline()) && !(loaded && kept === false)
+async function isWholeOffline({ limits }: Connection, models: Models): Promise<boolean> {
+  if (limits !== undefined || !(await keptOffline())) return false
+  await models.refresh()
+  const { loaded, kept } = models.list.find(({ id }) => id === NANO)?.metadata ?? {}
+  return !(loaded && kept === false)
 }
 
 /** A link that is opened in this tab changes its fragment alone: only a load reads it. */

@@ -1,6 +1,15 @@
 import { addedModels, keepAdded } from '../worker/added-models.js'
 import { wordsOf } from '../worker/words.js'
-import { ApiError, type LoadProgress, listModels, loadModel, type Model, removeModel, unloadModel } from './api.js'
+import {
+  ApiError,
+  isBroken,
+  type LoadProgress,
+  listModels,
+  loadModel,
+  type Model,
+  removeModel,
+  unloadModel,
+} from './api.js'
 
 export interface Load extends LoadProgress {
   /** Bytes a second over the last moments of a download. */
@@ -10,6 +19,8 @@ export interface Load extends LoadProgress {
 const WINDOW_MS = 3000
 /** How often news may break off without a word. */
 const MOST_SILENT = 3
+/** A load is told of so often, and where another part of it begins. */
+const TOLD_MS = 200
 /** After so long without news, a load in another tab is over. */
 const GONE_MS = 5000
 
@@ -35,6 +46,8 @@ export class Models {
   readonly #running = new Map<string, Promise<void>>()
   readonly #adding = new Map<string, AbortController>()
   readonly #listeners = new Set<() => void>()
+  /** When listeners heard of a load last. */
+  #toldAt = 0
   #heard: ReturnType<typeof setTimeout> | undefined
 
   get current(): Model | undefined {
@@ -135,9 +148,14 @@ export class Models {
     this.errors.delete(id)
     this.#tell(id, { phase: 'download', bytes_loaded: 0, bytes_total: 0 })
     const adding = this.list.find((model) => model.id === id)?.offered && new AbortController()
+    let isLoaded = false
     try {
       if (adding) await this.#add(id, adding)
-      else await this.#follow(id)
+      else {
+        await this.#follow(id)
+        isLoaded = true
+        this.list = this.list.map((model) => (model.id === id ? asLoaded(model) : model))
+      }
     } catch (error) {
       // Somebody pressed Stop, in this tab or another.
       const stopped = adding?.signal.aborted || (error instanceof ApiError && error.code === 'model_unloaded')
@@ -149,7 +167,10 @@ export class Models {
       if (adding?.signal.aborted) await this.#offList(id).catch(() => {})
       this.#adding.delete(id)
       this.loads.delete(id)
-      await this.refresh().catch(() => this.#changed())
+      const refreshed = this.refresh().catch(() => this.#changed())
+      // Who waits for a model that is loaded need not wait for the list of all.
+      if (isLoaded) this.#changed()
+      else await refreshed
     }
   }
 
@@ -179,8 +200,13 @@ export class Models {
     }
   }
 
+  /** Nobody reads faster, and who draws each of them takes the time of who loads. */
   #tell(id: string, load: Load): void {
+    const before = this.loads.get(id)
     this.loads.set(id, load)
+    const now = performance.now()
+    if (before?.phase === load.phase && now - this.#toldAt < TOLD_MS) return
+    this.#toldAt = now
     this.#changed()
   }
 
@@ -189,6 +215,8 @@ export class Models {
   }
 }
 
+const asLoaded = (model: Model): Model => ({ ...model, metadata: { ...model.metadata, loaded: true } })
+
 function speedOf(seen: { time: number; bytes: number }[], { bytes_loaded }: LoadProgress): number | undefined {
   const time = performance.now()
   seen.push({ time, bytes: bytes_loaded })
@@ -196,11 +224,4 @@ function speedOf(seen: { time: number; bytes: number }[], { bytes_loaded }: Load
   const [first] = seen
   const elapsed = time - first!.time
   return elapsed < 200 ? undefined : ((bytes_loaded - first!.bytes) * 1000) / elapsed
-}
-
-/** The connection ended, not the load: another tab or the service worker itself goes on with it. */
-function isBroken(error: unknown): boolean {
-  return (
-    error instanceof TypeError || (error instanceof ApiError && ['cut_off', 'host_lost'].includes(error.code ?? ''))
-  )
 }

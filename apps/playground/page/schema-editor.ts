@@ -3,12 +3,11 @@ import { jsonTokens } from './json-tokens.js'
 import type { SchemaFault } from './schema-fault.js'
 import { syntaxFault } from './schema-fault.js'
 
-/** A text area over a coloured copy of its text, with line numbers and a place for errors. */
+/** A text area over a coloured copy of its text, whose lines are numbered, and a place for errors. */
 export class SchemaEditor {
   readonly element: HTMLElement
   readonly #area: HTMLTextAreaElement
   readonly #colours = el('pre', { class: 'editor-colours', 'aria-hidden': 'true' })
-  readonly #lines = el('div', { class: 'editor-lines', 'aria-hidden': 'true' })
   readonly #error = el('p', { class: 'field-error', id: 'schema-error', role: 'alert', hidden: true })
   readonly #scroller = el('div', { class: 'editor' })
   #fault: SchemaFault | undefined
@@ -20,7 +19,6 @@ export class SchemaEditor {
       spellcheck: 'false',
       autocapitalize: 'off',
       autocomplete: 'off',
-      wrap: 'off',
       'aria-labelledby': labelId,
       'aria-describedby': 'schema-error',
     })
@@ -28,7 +26,7 @@ export class SchemaEditor {
       this.show(syntaxFault(this.text))
       onInput()
     })
-    this.#scroller.append(this.#lines, el('div', { class: 'editor-body' }, this.#colours, this.#area))
+    this.#scroller.append(this.#colours, this.#area)
     this.element = el('div', { class: 'schema-field' }, this.#error, this.#scroller)
   }
 
@@ -83,10 +81,6 @@ export class SchemaEditor {
       })
     }
     this.#colours.replaceChildren(rows)
-    const numbers = Array.from({ length: count }, (_, i) =>
-      el('span', { class: i + 1 === wrong ? 'wrong' : '' }, `${i + 1}`),
-    )
-    this.#lines.replaceChildren(...numbers)
   }
 }
 

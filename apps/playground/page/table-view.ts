@@ -45,6 +45,10 @@ export class TableView {
   #rows: Row[] = []
   /** Read from files; what is pasted stands in its field. */
   #fromFiles: SourceText[] = []
+  /** When this page began, another tab was at it. */
+  #isElsewhere = false
+  /** Texts that there is no room for. */
+  #left = 0
   /** A table was put aside for an example. */
   #hasAside = false
   #filling: Filling | undefined
@@ -107,9 +111,10 @@ export class TableView {
     this.#hasAside = await this.#store.hasAside()
     if (!head) return
     this.#showKept({ head, rows })
-    const { filling } = head
+    this.#isElsewhere = head.filling && (await this.#store.isFilledElsewhere())
+    this.#drawSoon()
     const { loaded, kept } = this.#models.current?.metadata ?? {}
-    if (filling && (loaded || kept || isNano(this.#models.selected))) await this.#fill()
+    if (head.filling && !this.#isElsewhere && (loaded || kept || isNano(this.#models.selected))) await this.#fill()
   }
 
   #showKept({ head: { sentence, fields, pasted }, rows }: Kept): void {
@@ -193,8 +198,9 @@ export class TableView {
     this.#unread = false
     const known = new Map<string, Row[]>()
     for (const row of this.#rows) known.set(row.text, [...(known.get(row.text) ?? []), row])
-    const texts = [...textsIn(this.#pasted.value), ...this.#fromFiles].slice(0, MOST_ROWS)
-    this.#rows = texts.map(({ text, from }, id) => {
+    const texts = [...textsIn(this.#pasted.value), ...this.#fromFiles]
+    this.#left = Math.max(0, texts.length - MOST_ROWS)
+    this.#rows = texts.slice(0, MOST_ROWS).map(({ text, from }, id) => {
       const before = known.get(text)?.shift()
       return { ...before, id, text, ...(from !== undefined && { from }) }
     })
@@ -273,11 +279,14 @@ export class TableView {
       },
     })
     this.#filling = filling
+    this.#isElsewhere = false
     this.#keepHead()
     this.#setBusy(true)
     try {
-      await this.#models.loadForRequest()
-      if (!filling.stopped) await filling.run(rows)
+      await this.#store.whileFilling(async () => {
+        await this.#models.loadForRequest()
+        if (!filling.stopped) await filling.run(rows)
+      })
       if (!filling.stopped) announce(`All ${whole(rows.length)} rows are filled.`)
     } catch (error) {
       if (!filling.stopped || filling.failed) this.#error = error
@@ -357,6 +366,7 @@ export class TableView {
     const files = this.#fromFiles.length
     this.#count.replaceChildren(
       `${whole(this.#rows.length)} ${this.#rows.length === 1 ? 'text' : 'texts'}`,
+      ...(this.#left === 0 ? [] : [`, the most at once: ${whole(this.#left)} more are left out`]),
       ...(files === 0
         ? []
         : [
@@ -383,10 +393,15 @@ export class TableView {
     const left = this.#filling?.secondsFor(waiting.length)
     const doubtful = filled.filter((row) => isDoubtful(row, this.#fields)).length
     const failed = waiting.filter(({ fault, asked }) => fault !== undefined && asked !== '').length
+    const stale = waiting.filter(
+      ({ asked, fault }) => fault === undefined && asked !== undefined && asked !== '',
+    ).length
     const facts = [
       this.#rows.length > 0 && `${whole(filled.length)} of ${whole(this.#rows.length)} rows`,
       doubtful > 0 && `${whole(doubtful)} doubtful`,
       failed > 0 && `${whole(failed)} failed`,
+      stale > 0 && `${whole(stale)} from before the change`,
+      this.#isElsewhere && 'being filled in another tab',
       left !== undefined && waiting.length > 0 && `about ${seconds(left)} left`,
     ].filter((fact) => fact !== false)
     const bar = el('progress', {

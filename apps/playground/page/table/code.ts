@@ -2,7 +2,7 @@
 import { BASE } from '../api.js'
 import { COMMAND, type CodeSample, curl, javaScriptText, type Place, pythonClient, pythonValue } from '../code.js'
 import { schemaOf } from '../schema-fields.js'
-import { bodyFor } from './filling.js'
+import { AT_ONCE, bodyFor } from './filling.js'
 import type { Wanted } from './rows.js'
 
 export interface Asked {
@@ -30,7 +30,7 @@ const schemaText = ({ wanted }: Asked, indent: string) =>
   JSON.stringify(schemaOf(wanted.fields), null, 2).replaceAll('\n', `\n${indent}`)
 
 function asReact(asked: Asked, { origin, served }: Place): string {
-  const names = asked.wanted.fields.map(({ name }) => name)
+  const names = asked.wanted.fields.map(({ name }) => javaScriptText(name))
   const from = served
     ? [
         "import { extract } from 'local-v1/extract'",
@@ -53,22 +53,28 @@ function asReact(asked: Asked, { origin, served }: Place): string {
     '  const [rows, setRows] = useState<Record<number, Record<string, unknown>>>({})',
     '  useEffect(() => {',
     '    const aborter = new AbortController()',
-    '    const fill = async (text: string, i: number) => {',
-    '      const row = await extract(schema, text, { ...options, signal: aborter.signal })',
-    '      setRows((rows) => ({ ...rows, [i]: { ...row } }))',
+    '    const { signal } = aborter',
+    '    // Each takes the next text that nobody has taken.',
+    '    const waiting = texts.entries()',
+    '    const fill = async () => {',
+    '      for (const [i, text] of waiting) {',
+    '        const row = await extract(schema, text, { ...options, signal })',
+    '        setRows((rows) => ({ ...rows, [i]: row }))',
+    '      }',
     '    }',
-    '    Promise.all(texts.map(fill)).catch(console.error)',
+    '    setRows({})',
+    `    Promise.all(Array.from({ length: ${AT_ONCE} }, fill)).catch((error) => signal.aborted || console.error(error))`,
     '    return () => aborter.abort()',
     '  }, [texts])',
     '  return (',
     '    <table>',
     '      <thead>',
-    `        <tr>${names.map((name) => `<th>${name}</th>`).join('')}</tr>`,
+    `        <tr>${names.map((name) => `<th>{${name}}</th>`).join('')}</tr>`,
     '      </thead>',
     '      <tbody>',
-    '        {texts.map((text, i) => (',
-    '          <tr key={text}>',
-    ...names.map((name) => `            <td>{String(rows[i]?.[${javaScriptText(name)}] ?? '')}</td>`),
+    '        {texts.map((_, i) => (',
+    '          <tr key={i}>',
+    ...names.map((name) => `            <td>{String(rows[i]?.[${name}] ?? '')}</td>`),
     '          </tr>',
     '        ))}',
     '      </tbody>',
@@ -90,7 +96,7 @@ function asPython(asked: Asked, place: Place): string {
     '        temperature=0,',
     '        messages=[',
     `            {"role": "system", "content": ${JSON.stringify(instructionsOf(asked))}},`,
-    '            {"role": "user", "content": pathlib.Path(path).read_text()},',
+    '            {"role": "user", "content": pathlib.Path(path).read_text("utf-8")},',
     '        ],',
     '        response_format={"type": "json_schema", "json_schema": {"name": "row", "strict": True, "schema": schema}},',
     '    )',
@@ -99,14 +105,15 @@ function asPython(asked: Asked, place: Place): string {
   ].join('\n')
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+/** A word of the shell. */
+const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
 function asCommand(asked: Asked): string {
   return [
     "cat > schema.json <<'END'",
     schemaText(asked, ''),
     'END',
-    `${COMMAND} extract schema.json *.txt --model ${asked.model} \\`,
+    `${COMMAND} extract schema.json *.txt --model ${quoted(asked.model)} \\`,
     `  --instructions ${quoted(instructionsOf(asked))} > rows.jsonl`,
     '',
   ].join('\n')

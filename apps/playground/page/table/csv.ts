@@ -1,8 +1,8 @@
 /** Comma-separated values, as RFC 4180 has them and as spreadsheets write them: commas, semicolons or tabs. */
 
-export function parseCsv(text: string): string[][] {
+export function parseCsv(text: string, separator?: string): string[][] {
   const source = text.replace(/^\uFEFF/, '')
-  const mark = separatorOf(source)
+  const mark = separator ?? separatorOf(source)
   const rows: string[][] = []
   let row: string[] = []
   let cell = ''

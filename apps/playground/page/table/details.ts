@@ -75,10 +75,21 @@ export class Details {
     input.id = id
     const sure = el('span', { class: 'detail-sure' })
     const fault = el('p', { class: 'field-error', role: 'alert', hidden: true })
+    const back = () => {
+      const { [name]: _, ...others } = row.edited ?? {}
+      row.edited = Object.keys(others).length === 0 ? undefined : others
+      input.value = textOf(valueIn(row, name))
+      fault.hidden = true
+      draw()
+      input.focus()
+      this.#ways.onEdit(row)
+    }
+    const undo = button('Undo', back, { class: 'quiet small', 'aria-label': `Undo the change of ${name}` })
     const draw = () => {
       const isEdited = row.edited !== undefined && Object.hasOwn(row.edited, name)
       const share = surenessOf(row, name)
-      sure.textContent = isEdited ? 'by hand' : share === undefined ? '' : `${likelihood(share)} sure`
+      const told = isEdited ? 'by hand' : share === undefined ? '' : `${likelihood(share)} sure`
+      sure.replaceChildren(told, ...(isEdited ? [undo] : []))
       sure.className = `detail-sure ${isEdited ? 'edited' : share === undefined ? '' : stepOf(share)}`
     }
     input.addEventListener('change', () => {

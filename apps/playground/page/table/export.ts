@@ -5,13 +5,15 @@ import { leastSure, type Row, textOf, valueIn } from './rows.js'
 
 /** One row for each that is filled; the last column says how sure the least sure cell is. */
 export function tableAsCsv(rows: readonly Row[], fields: readonly FormField[]): string {
-  const head = [...fields.map(({ name }) => name), 'text', 'least_sure']
+  const hasFiles = rows.some(({ from }) => from !== undefined)
+  const head = [...fields.map(({ name }) => name), 'text', ...(hasFiles ? ['file'] : []), 'least_sure']
   const lines = rows.map((row) => {
     const values = fields.map(({ name }) => {
       const value = valueIn(row, name)
       return typeof value === 'number' ? String(value) : harmless(textOf(value))
     })
-    return [...values, harmless(row.text), leastSure(row, fields)?.toFixed(3) ?? '']
+    const file = hasFiles ? [harmless(row.from ?? '')] : []
+    return [...values, harmless(row.text), ...file, leastSure(row, fields)?.toFixed(3) ?? '']
   })
   return csvOf([head, ...lines])
 }

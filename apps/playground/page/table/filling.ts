@@ -1,12 +1,15 @@
 /** Fills the rows of a table: several at a time, in their order, each kept as soon as it is whole. */
 
 import { wordsOf } from '../../worker/words.js'
-import { ApiError, type ChatBody, chat, type Evidence } from '../api.js'
+import { ApiError, type ChatBody, chat, type Evidence, isBroken } from '../api.js'
 import { schemaOf } from '../schema-fields.js'
-import { askedOf, type Row, type Wanted } from './rows.js'
+import { askedOf, editsFor, type Row, type Wanted } from './rows.js'
 
 /** What one device answers side by side: more would only wait in its queue. */
-const AT_ONCE = 4
+export const AT_ONCE = 4
+
+/** How often an answer to one text may break off. */
+const MOST_TRIES = 3
 
 export interface FillingParts {
   readonly model: string
@@ -70,6 +73,18 @@ export class Filling {
     await Promise.all(Array.from({ length: AT_ONCE }, work))
   }
 
+  async #write(row: Row, answer: ReturnType<typeof chat>, onChange: () => void): Promise<void> {
+    const told: Record<string, Evidence> = {}
+    row.json = ''
+    for await (const { choices } of answer) {
+      const [choice] = choices
+      row.json += choice?.delta.content ?? ''
+      Object.assign(told, choice?.evidence)
+      row.evidence = told
+      onChange()
+    }
+  }
+
   async #fill(row: Row): Promise<void> {
     const { model, project, evidence, onRow } = this.#parts
     this.writing.add(row.id)
@@ -77,19 +92,17 @@ export class Filling {
     row.asked = ''
     delete row.fault
     delete row.evidence
-    delete row.edited
-    const told: Record<string, Evidence> = {}
+    row.edited = editsFor(this.#wanted.fields, row)
+    const body = bodyFor(row.text, this.#wanted, model, evidence)
     try {
-      for await (const { choices } of chat(
-        bodyFor(row.text, this.#wanted, model, evidence),
-        project,
-        this.#aborter.signal,
-      )) {
-        const [choice] = choices
-        row.json += choice?.delta.content ?? ''
-        Object.assign(told, choice?.evidence)
-        row.evidence = told
-        onRow(row, false)
+      // The tab that ran the model may be closed in the middle: another one runs it then.
+      for (let tried = 1; ; tried++) {
+        try {
+          await this.#write(row, chat(body, project, this.#aborter.signal), () => onRow(row, false))
+          break
+        } catch (error) {
+          if (this.stopped || !isBroken(error) || tried === MOST_TRIES) throw error
+        }
       }
       row.asked = this.#asked
     } catch (error) {

@@ -100,6 +100,8 @@ export class TableGrid {
   }
 }
 
+const STALE = ', from before the change'
+
 const spacer = () => el('tr', { class: 'spacer', 'aria-hidden': 'true' })
 
 class RowView {
@@ -145,7 +147,13 @@ class RowView {
     button.textContent = words
     button.className = `cell ${isEdited ? 'edited' : sure === undefined ? '' : stepOf(sure)}`
     const said = words === '' ? (state === 'done' ? 'empty' : 'not written yet') : words
-    const how = isEdited ? ', by hand' : sure === undefined ? '' : `, ${likelihood(sure)} sure`
+    const how = isEdited
+      ? ', by hand'
+      : state === 'stale'
+        ? STALE
+        : sure === undefined
+          ? ''
+          : `, ${likelihood(sure)} sure`
     button.setAttribute('aria-label', `${name} of row ${row.id + 1}: ${said}${how}`)
   }
 }

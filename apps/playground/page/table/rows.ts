@@ -24,15 +24,15 @@ export interface Wanted {
   readonly fields: readonly FormField[]
 }
 
-export type State = 'waiting' | 'writing' | 'done' | 'failed'
+/** `stale`: an answer to what is asked no more. */
+export type State = 'waiting' | 'writing' | 'done' | 'failed' | 'stale'
 
 /** Two requests for the same have the same name. */
 export const askedOf = ({ sentence, fields }: Wanted): string => JSON.stringify([sentence.trim(), schemaOf(fields)])
 
-/** An answer to what is asked no more is no answer. */
 export function stateOf(row: Row, asked: string, writing: ReadonlySet<number>): State {
   if (writing.has(row.id)) return 'writing'
-  if (row.asked !== asked) return 'waiting'
+  if (row.asked !== asked) return row.asked && row.fault === undefined ? 'stale' : 'waiting'
   return row.fault === undefined ? 'done' : 'failed'
 }
 
@@ -94,6 +94,15 @@ export function leastSure(row: Row, fields: readonly FormField[]): number | unde
 function leastOf(row: Row, fields: readonly FormField[]): number | undefined {
   const all = fields.flatMap(({ name }) => surenessOf(row, name) ?? [])
   return all.length === 0 ? undefined : Math.min(...all)
+}
+
+/** What a person wrote, as far as there are fields for it. */
+export function editsFor(fields: readonly FormField[], { edited = {} }: Row): Row['edited'] {
+  const entries = fields.flatMap((field): [string, unknown][] => {
+    const value = Object.hasOwn(edited, field.name) ? readByHand(field, textOf(edited[field.name])) : undefined
+    return value === undefined ? [] : [[field.name, value]]
+  })
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
 /** What somebody wrote into a cell, as the field's kind has it; undefined where it is none of that kind. */

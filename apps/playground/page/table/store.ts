@@ -21,6 +21,9 @@ interface Schema extends DBSchema {
   aside: { key: 'aside'; value: Kept }
 }
 
+/** The name of the lock that a tab holds which fills the table. */
+const FILLING = 'local-v1 playground table'
+
 export class TableStore {
   readonly #database: IDBPDatabase<Schema> | undefined
   /** Where nothing is kept. */
@@ -43,6 +46,24 @@ export class TableStore {
       return new TableStore(database)
     } catch {
       return new TableStore(undefined)
+    }
+  }
+
+  /** Other tabs know that it is filled in this one. */
+  whileFilling(fill: () => Promise<void>): Promise<void> {
+    const done = fill()
+    // A tab that holds it already has it until it is done.
+    const held = async () => navigator.locks.request(FILLING, () => done)
+    held().catch(() => {})
+    return done
+  }
+
+  async isFilledElsewhere(): Promise<boolean> {
+    try {
+      const { held = [] } = await navigator.locks.query()
+      return held.some(({ name }) => name === FILLING)
+    } catch {
+      return false
     }
   }
 

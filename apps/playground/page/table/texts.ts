@@ -10,44 +10,69 @@ export interface SourceText {
 /** A page keeps this many rows at most. */
 export const MOST_ROWS = 20_000
 
-/** A line each; where most of what stands between blank lines has several, a paragraph each. */
+/** A line each; where most of what stands between blank lines has several, a paragraph each; a row of a spreadsheet. */
 export function textsIn(pasted: string): SourceText[] {
+  const cells = pasted.includes('\t') ? parseCsv(pasted, '\t').filter(isFilled) : []
+  // As a spreadsheet gives it away: as many cells in each row.
+  if (cells.length > 1 && cells.every((row) => row.length === cells[0]!.length)) return textsInRows(cells)
   const blocks = pasted.split(/\r?\n[ \t]*(?:\r?\n[ \t]*)+/).filter((block) => block.trim() !== '')
   const several = blocks.filter((block) => /\S\r?\n[ \t]*\S/.test(block.trim()))
   const paragraphs = blocks.length > 1 && several.length > blocks.length / 2
-  const parts = paragraphs ? blocks : pasted.split(/\r?\n/)
+  const parts = paragraphs ? blocks : linesOf(pasted)
   return parts.flatMap((part) => (part.trim() === '' ? [] : [{ text: part.trim() }]))
 }
 
+const linesOf = (text: string): string[] => text.split(/\r?\n/).filter((line) => line.trim() !== '')
+
+const isFilled = (row: readonly string[]): boolean => row.some((cell) => cell.trim() !== '')
+
+export const textsInCsv = (csv: string, from: string): SourceText[] =>
+  textsInRows(parseCsv(csv).filter(isFilled)).map((text) => ({ ...text, from }))
+
 /** A row of a table of several columns is read as `name: value` lines; of one column, as its text. */
-export function textsInCsv(csv: string, from: string): SourceText[] {
-  const rows = parseCsv(csv).filter((row) => row.some((cell) => cell.trim() !== ''))
+function textsInRows(rows: readonly (readonly string[])[]): SourceText[] {
   const [head = [], ...rest] = rows
   const isHead =
     rest.length > 0 && head.every((cell) => cell.trim() !== '' && cell.length < 60 && !/\d{3}|[.!?]$/.test(cell))
-  const texts = (isHead ? rest : rows).map((row) => {
+  return (isHead ? rest : rows).map((row) => {
     const told = row.flatMap((cell, i) =>
       cell.trim() === '' ? [] : [{ name: head[i]?.trim() ?? '', cell: cell.trim() }],
     )
-    if (!isHead || head.length === 1) return told.map(({ cell }) => cell).join(', ')
-    return told.map(({ name, cell }) => `${name}: ${cell}`).join('\n')
+    const isText = !isHead || head.length === 1
+    const parts = told.map(({ name, cell }) => (isText ? cell : `${name}: ${cell}`))
+    return { text: parts.join(isText ? ', ' : '\n') }
   })
-  return texts.map((text) => ({ text, from }))
 }
 
 const isCsv = ({ name, type }: File): boolean => /\.(csv|tsv)$/i.test(name) || /csv|tab-separated/.test(type)
+/** A text each. */
+const hasLines = ({ name }: File): boolean => /\.(log|jsonl|ndjson)$/i.test(name)
 
 export const isTextFile = (file: File): boolean =>
-  isCsv(file) || /^text\//.test(file.type) || /\.(txt|md|text|log|eml|jsonl?)$/i.test(file.name)
+  isCsv(file) || hasLines(file) || /^text\//.test(file.type) || /\.(txt|md|text|eml|json)$/i.test(file.name)
 
-/** Each file a row; a CSV file has many. */
+/** Each file a row; a CSV file, and one of lines, has many. */
 export async function textsInFiles(files: readonly File[]): Promise<SourceText[]> {
   const found: SourceText[] = []
   for (const file of files) {
-    const text = await file.text()
-    if (isCsv(file)) found.push(...textsInCsv(text, file.name))
-    else if (text.trim() !== '') found.push({ text: text.trim(), from: file.name })
-    if (found.length >= MOST_ROWS) break
+    const { name } = file
+    const text = decoded(new Uint8Array(await file.arrayBuffer()))
+    if (isCsv(file)) found.push(...textsInCsv(text, name))
+    else if (hasLines(file)) found.push(...linesOf(text).map((line) => ({ text: line.trim(), from: name })))
+    else if (text.trim() !== '') found.push({ text: text.trim(), from: name })
+    if (found.length > MOST_ROWS) break
   }
-  return found.slice(0, MOST_ROWS)
+  return found
+}
+
+/** What is no UTF-8 is what spreadsheets and mail programs write: Windows-1252, or UTF-16 with its mark. */
+function decoded(bytes: Uint8Array): string {
+  const [first, second] = bytes
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return new TextDecoder('windows-1252').decode(bytes)
+  }
 }
