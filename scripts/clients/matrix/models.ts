@@ -27,9 +27,14 @@ const ENDS = [
 /** Writes a model for each of the templates (`*.jinja`) under `into`; their ids. */
 export async function modelsOf(templates: string, names: readonly RegExp[], into: string): Promise<string[]> {
   const files = (await readdir(templates)).filter((name) => name.endsWith('.jinja')).sort()
-  const wanted = names.flatMap((name) => files.find((file) => name.test(file)) ?? [])
+  // A name may stand in another's, as Llama 3.1's in Hermes 3's: a template is taken by the first that asks for it.
+  const wanted = new Set<string>()
+  for (const name of names) {
+    const file = files.find((each) => name.test(each) && !wanted.has(each))
+    if (file !== undefined) wanted.add(file)
+  }
   const ids: string[] = []
-  for (const [seed, file] of wanted.entries()) {
+  for (const [seed, file] of [...wanted].entries()) {
     const template = await readFile(join(templates, file), 'utf8')
     const id = `made-up/${basename(file, '.jinja')}`
     const text = textOf(template)
