@@ -16,6 +16,11 @@ export interface TokenModel {
   /** Positions that one step may sample, over all its sequences. Absent: the last of each, and no `drafts`. */
   readonly maxSamples?: number
   /**
+   * Positions of tokens that are there already, of which one step may tell what comes after each, over all its sequences;
+   * nothing is drawn there that anybody goes on from. Absent: `maxSamples`.
+   */
+  readonly maxScored?: number
+  /**
    * Up to so many tokens that one step appends to a sequence are computed in one way, more of them in another that rounds
    * differently. Absent: what comes of a token does not depend on how many are appended with it.
    */

@@ -85,6 +85,8 @@ const SHAPES: readonly [string, Partial<RandomModelOptions>][] = [
   ['several positions', { maxSamples: 8 }],
   ['small steps', { maxSamples: 2, maxBatch: 2, maxChunk: 8 }],
   ['little room', { maxSamples: 8, pages: 40 }],
+  ['as many positions as a pass has rows', { maxSamples: 8, maxScored: 72 }],
+  ['the same in pieces', { maxSamples: 8, maxScored: 264, maxChunk: 256, fewTokens: 16 }],
 ]
 
 describe('a decision', () => {
@@ -207,6 +209,31 @@ describe('a decision', () => {
     expect(usage.completionTokens).toBe(0)
   })
 
+  it.each([
+    ['', {}],
+    [' in pieces', { fewTokens: 16 }],
+  ])('between long options costs as many passes as a prompt of as many tokens%s', async (_, more) => {
+    const shape = { maxSamples: 8, maxChunk: 256, maxScored: 264, contextLength: 32_768, pages: 8192, ...more }
+    // The first two have much in common, and part in the middle of a word.
+    const words = (count: number, word: string) => Array.from({ length: count }, (_, i) => `${word} ${i % 7}`).join(' ')
+    const long = words(600, 'the sea')
+    const options = [`${long} a`, `${long} bc ${words(400, 'fox')}`, words(40, 'dog'), 'no']
+    const asked = asking([choice('Which text?', ...options)])
+    const { answers, usage, model } = await answersOf(asked, shape)
+    const fed = model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)
+    expect(usage.promptTokens).toBeGreaterThan(5000)
+    expect(fed).toBe(usage.promptTokens)
+    // What is asked before an option, each way that options go on, and the ends of their pieces.
+    expect(model.steps.length).toBeLessThan(1.2 * (fed / shape.maxChunk) + 8)
+    const few = await answersOf(asked, { contextLength: 32_768, pages: 8192 })
+    expect(answers).toEqual(few.answers)
+    // What is written beside it waits for no more than a part of a pass.
+    const { decoder } = setUp(shape)
+    const talk = collect(decoder.generate(chat({ maxTokens: 40 })))
+    expect((await decoder.decide(asked)).answers).toEqual(answers)
+    expect((await talk).texts[0]).not.toBe('')
+  })
+
   it('that is left stops within a step and frees all it held', async () => {
     const leaving = new AbortController()
     let steps = 0
@@ -240,7 +267,7 @@ describe('a decision', () => {
     expect(model.steps).toEqual([])
     // However long an option is.
     const trie = new OptionTrie([[1], Array.from({ length: 100_000 }, (_, i) => i)], [])
-    expect(trie.walks()).toMatchObject([{ from: 0, path: { length: 99_999 } }])
+    expect(trie.walks()).toMatchObject([{ from: 0, path: { length: 99_999 }, stops: [99_999] }])
     expect(trie.scores()).toEqual([0, 0])
   })
 
@@ -283,10 +310,11 @@ describe('a decision', () => {
     // In the question, and in the list of its options.
     expect(count(stem)).toBe(4)
     expect(text.tokenizer.decode(stem)).toContain('Is <h1> one?')
-    const paths = trie.walks().map(({ path }) => path)
-    const options = [...paths.flat(), ...[[], ...paths].flatMap((path) => trie.asked(path))]
-    expect(trie.asked([])).toContain(id)
-    expect(count(paths.flat())).toBeGreaterThan(0)
+    const paths = trie.walks().flatMap(({ path }) => path)
+    const behind = trie.walks().flatMap((walk) => walk.path.flatMap((_, at) => walk.asked(at)))
+    const options = [...paths, ...trie.asked(), ...behind]
+    expect(trie.asked()).toContain(id)
+    expect(count(paths)).toBeGreaterThan(0)
     const control = text.tokenizer.idOf('<|im_end|>')!
     const without = atOnce(DecidePrompt.of(asking([choice('Is it?', 'a', 'b')]), text, '', 4096))
     const plain = atOnce(without.asked(asking([choice('Is it?', 'a', 'b')]).questions[0]!, 0, 'given'))[0]!

@@ -45,11 +45,8 @@ function answered(
   expect(reads.of.stem).toEqual([1, 2, 3])
   // Behind the question, and nowhere else.
   expect(trie.walks()).toEqual([])
-  const tokens = trie.asked([])
-  trie.take(
-    [],
-    tokens.map((token) => Math.log(likely(token))),
-  )
+  const tokens = trie.asked()
+  trie.take(tokens.map((token) => Math.log(likely(token))))
   return { tokens, ...reads.told(temperature) }
 }
 

@@ -78,7 +78,7 @@ export class StateLane extends ReadingLane {
 
 /** A question behind the state. */
 export abstract class AskingLane extends ReadingLane {
-  readonly pieces: LanePieces | undefined
+  pieces: LanePieces | undefined
   #kept = Number.POSITIVE_INFINITY
   tokens: readonly number[]
 
@@ -178,17 +178,18 @@ export class QuestionLane extends AskingLane {
   }
 
   override settings(): SampleSettings {
-    return askedOf(this.#trie.asked([]))
+    return askedOf(this.#trie.asked())
   }
 
-  /** Goes on with what options have in common from their second token on. */
-  go(walk: Walk): void {
+  /** Goes on with what options have in common from their second token on, in these pieces. */
+  go(walk: Walk, pieces: LanePieces | undefined): void {
     this.tokens = [...this.#stem, ...walk.path]
-    this.#walk = new WalkScores(this.#stem.length, walk, this.#trie, () => this.next(this))
+    this.pieces = pieces
+    this.#walk = new WalkScores(this.#stem.length, walk, () => this.next(this))
   }
 
   take({ among }: Sampled): void {
-    this.#trie.take([], among!)
+    this.#trie.take(among!)
     this.next(this)
   }
 }
@@ -196,14 +197,12 @@ export class QuestionLane extends AskingLane {
 class WalkScores implements LaneScores {
   readonly #stem: number
   readonly #walk: Walk
-  readonly #trie: OptionTrie
   readonly #whole: () => void
   #told = 0
 
-  constructor(stem: number, walk: Walk, trie: OptionTrie, whole: () => void) {
+  constructor(stem: number, walk: Walk, whole: () => void) {
     this.#stem = stem
     this.#walk = walk
-    this.#trie = trie
     this.#whole = whole
   }
 
@@ -216,14 +215,11 @@ class WalkScores implements LaneScores {
   }
 
   settings(position: number): SampleSettings {
-    return askedOf(this.#trie.asked(this.#walk.path.slice(0, position - this.#stem + 1)))
+    return askedOf(this.#walk.asked(position - this.#stem))
   }
 
   take(sampled: readonly Sampled[]): void {
-    for (const { among } of sampled) {
-      this.#told++
-      this.#trie.take(this.#walk.path.slice(0, this.#walk.from + this.#told), among!)
-    }
+    for (const { among } of sampled) this.#walk.take(this.#walk.from + this.#told++, among!)
     if (this.open === 0) this.#whole()
   }
 }

@@ -56,6 +56,10 @@ export class CutAtStops implements LanePieces {
   }
 }
 
+/** Whether a stretch between these stops has so many tokens that a few at a time would take long. */
+export const isLong = (stops: readonly number[]): boolean =>
+  stops.some((stop, i) => stop - (stops[i - 1] ?? 0) > 2 * GRAIN)
+
 /** Undefined where a token's values depend on nothing beside it, or where steps are too short for pieces. */
 export function piecesOf(
   stops: readonly number[],

@@ -1,9 +1,10 @@
 import type { DecideCall } from '../../engine.js'
+import type { LanePieces } from '../answer/lane.js'
 import type { Scheduler } from '../run/scheduler.js'
 import type { Slot } from '../run/slot.js'
 import type { TokenModel } from '../token-model.js'
 import { type AskingLane, QuestionLane, RowsLane, StateLane } from './lanes.js'
-import { piecesOf } from './pieces.js'
+import { isLong, piecesOf } from './pieces.js'
 import type { Rows } from './rows.js'
 import type { OptionTrie, Walk } from './trie.js'
 
@@ -119,15 +120,24 @@ class Reading {
       else if (one === lane) this.#hold(lane)
     }
     lane.next = done
-    lane.go(first)
+    const pieces = this.#piecesOf(asked.stem, [first, ...others])
+    lane.go(first, pieces(first))
     for (const walk of others) {
       this.#walks.push(() => {
         const other = this.#lane(asked, done)
-        other.go(walk)
+        other.go(walk, pieces(walk))
         return other
       })
     }
     this.#fill()
+  }
+
+  /** Of long options from one place to the next where some part, whichever walk comes there first; else a few tokens. */
+  #piecesOf(stem: readonly number[], walks: readonly Walk[]): (walk: Walk) => LanePieces | undefined {
+    const behind = [this.#state.reads, stem.length]
+    const long = walks.some(({ stops }) => isLong(stops))
+    return ({ stops }) =>
+      piecesOf(long ? [...behind, ...stops.map((stop) => stem.length + stop)] : behind, this.#parts.model)
   }
 
   #hold(lane: QuestionLane): void {

@@ -19,18 +19,15 @@ function alone(option: readonly number[], ends: readonly number[]): number {
 /** Asks a model whatever is to be asked; gives back after which tokens it did. */
 function ask(trie: OptionTrie): string[] {
   const places: string[] = []
-  const askAt = (path: readonly number[]) => {
+  const toldAt = (path: readonly number[], asked: readonly number[]) => {
     places.push(path.join())
-    const asked = trie.asked(path)
     if (new Set(asked).size < asked.length) throw new Error(`${asked} are asked twice`)
-    trie.take(
-      path,
-      asked.map((token) => logprob(path, token)),
-    )
+    return asked.map((token) => logprob(path, token))
   }
-  if (trie.open) askAt([])
-  for (const { path, from } of trie.walks()) {
-    for (let length = from + 1; length <= path.length; length++) askAt(path.slice(0, length))
+  if (trie.open) trie.take(toldAt([], trie.asked()))
+  for (const walk of trie.walks()) {
+    for (let at = walk.from; at < walk.path.length; at++)
+      walk.take(at, toldAt(walk.path.slice(0, at + 1), walk.asked(at)))
   }
   return places
 }
@@ -58,16 +55,18 @@ describe('options that share their beginnings', () => {
   it('are asked for after what they share, together with what ends one of them', () => {
     const all = [[1, 2], [1, 3], [4], [1]]
     const trie = new OptionTrie(all, ENDS)
-    expect(trie.asked([])).toEqual([1, 4])
-    expect(trie.asked([1])).toEqual([2, 3, ...ENDS])
-    expect(trie.asked([4])).toEqual(ENDS)
-    expect(new OptionTrie(all, []).asked([1])).toEqual([2, 3])
+    expect(trie.asked()).toEqual([1, 4])
+    const [first, second, third] = trie.walks()
+    expect([first?.path, first?.asked(0), first?.asked(1)]).toEqual([[1, 2], [2, 3, ...ENDS], ENDS])
+    expect([second?.path, second?.asked(0), second?.asked(1)]).toEqual([[1, 3], [2, 3, ...ENDS], ENDS])
+    expect([third?.path, third?.asked(0)]).toEqual([[4], ENDS])
+    expect(new OptionTrie(all, []).walks().map((walk) => [walk.path, walk.asked(0)])).toEqual([[[1], [2, 3]]])
   })
 
   it('are read in as few walks as they branch, each from where the one before left it', () => {
     const walks = (all: number[][], ends: number[] = []) => new OptionTrie(all, ends).walks()
     expect(walks([[1], [2]])).toEqual([])
-    expect(walks([[1], [2]], ENDS)).toEqual([
+    expect(walks([[1], [2]], ENDS)).toMatchObject([
       { path: [1], from: 0 },
       { path: [2], from: 0 },
     ])
@@ -78,10 +77,10 @@ describe('options that share their beginnings', () => {
         [1, 2, 5, 6],
         [7, 8],
       ]),
-    ).toEqual([
-      { path: [1, 2, 3], from: 0 },
-      { path: [1, 2, 5], from: 2 },
-      { path: [7], from: 0 },
+    ).toMatchObject([
+      { path: [1, 2, 3], from: 0, stops: [2, 3] },
+      { path: [1, 2, 5], from: 2, stops: [2, 3] },
+      { path: [7], from: 0, stops: [1] },
     ])
   })
 
@@ -89,7 +88,7 @@ describe('options that share their beginnings', () => {
     expect(new OptionTrie([[], []], []).open).toBe(false)
     expect(new OptionTrie([[]], ENDS).open).toBe(true)
     expect(new OptionTrie([[], [5]], []).open).toBe(true)
-    expect(new OptionTrie([[]], ENDS).asked([])).toEqual(ENDS)
+    expect(new OptionTrie([[]], ENDS).asked()).toEqual(ENDS)
   })
 })
 

@@ -14,11 +14,36 @@ interface Node {
   ended: number
 }
 
-/** A walk from the root: `path` is fed, and the places in it from `from` on are asked what may come next. */
-export interface Walk {
+/** A way down from the root: its tokens are fed, and after each from `from` on it is asked what may come next. */
+export class Walk {
   readonly path: readonly number[]
   /** The first place that no other walk asks. */
   readonly from: number
+  /** So long is it where options part, and at its end: the same of all walks that go that way. */
+  readonly stops: readonly number[]
+  /** Where each of its tokens leads to. */
+  readonly #nodes: readonly Node[]
+  readonly #ends: readonly number[]
+
+  constructor(last: Node, from: number, parting: ReadonlySet<Node>, ends: readonly number[]) {
+    const nodes = new Array<Node>(last.depth)
+    for (let at: Node = last; at.before !== undefined; at = at.before) nodes[at.depth - 1] = at
+    this.path = nodes.map(({ token }) => token)
+    this.from = from
+    this.stops = nodes.filter((node) => node === last || parting.has(node)).map(({ depth }) => depth)
+    this.#nodes = nodes
+    this.#ends = ends
+  }
+
+  /** What is to be known after its token at `at`: those that options go on with, and what closes one that ends there. */
+  asked(at: number): readonly number[] {
+    return askedAfter(this.#nodes[at]!, this.#ends)
+  }
+
+  /** Log probabilities of what was asked there. */
+  take(at: number, logprobs: readonly number[]): void {
+    tell(this.#nodes[at]!, logprobs, this.#ends)
+  }
 }
 
 export class OptionTrie {
@@ -60,18 +85,14 @@ export class OptionTrie {
     return scores
   }
 
-  /** What is to be known after the tokens of `path`: those that options go on with, and what closes one that ends there. */
-  asked(path: readonly number[]): readonly number[] {
-    const node = this.#at(path)
-    return [...node.children.keys(), ...(node.ends.length > 0 ? this.#ends : [])]
+  /** What is to be known before any token of an option. */
+  asked(): readonly number[] {
+    return askedAfter(this.#root, this.#ends)
   }
 
   /** Log probabilities of what was asked there. */
-  take(path: readonly number[], logprobs: readonly number[]): void {
-    const node = this.#at(path)
-    let i = 0
-    for (const child of node.children.values()) child.logprob = logprobs[i++]!
-    if (node.ends.length > 0 && this.#ends.length > 0) node.ended = logSum(logprobs.slice(i))
+  take(logprobs: readonly number[]): void {
+    tell(this.#root, logprobs, this.#ends)
   }
 
   /** Whether anything is to be asked at all. */
@@ -82,11 +103,13 @@ export class OptionTrie {
   /** All that is to be asked beyond the root: each walk goes down as far as there is something to ask. */
   walks(): Walk[] {
     const found: Walk[] = []
+    const parting = new Set<Node>()
     const open: [Node, number][] = [[this.#root, 0]]
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       const [node, from] = at
       const asking = [...node.children.values()].filter((child) => this.#asks(child))
-      if (asking.length === 0 && node.depth > from) found.push({ path: pathTo(node), from })
+      if (asking.length > 1) parting.add(node)
+      if (asking.length === 0 && node.depth > from) found.push(new Walk(node, from, parting, this.#ends))
       for (let i = asking.length - 1; i >= 0; i--) open.push([asking[i]!, i === 0 ? from : node.depth])
     }
     return found
@@ -95,23 +118,21 @@ export class OptionTrie {
   #asks(node: Node): boolean {
     return node.children.size > 0 || (node.ends.length > 0 && this.#ends.length > 0)
   }
+}
 
-  #at(path: readonly number[]): Node {
-    let node = this.#root
-    for (const token of path) node = node.children.get(token)!
-    return node
-  }
+function askedAfter({ children, ends: options }: Node, ends: readonly number[]): readonly number[] {
+  return [...children.keys(), ...(options.length > 0 ? ends : [])]
+}
+
+function tell(node: Node, logprobs: readonly number[], ends: readonly number[]): void {
+  let i = 0
+  for (const child of node.children.values()) child.logprob = logprobs[i++]!
+  if (node.ends.length > 0 && ends.length > 0) node.ended = logSum(logprobs.slice(i))
 }
 
 function leaf(before: Node | undefined, token: number): Node {
   const depth = before === undefined ? 0 : before.depth + 1
   return { before, token, depth, children: new Map(), ends: [], logprob: 0, ended: 0 }
-}
-
-function pathTo(node: Node): number[] {
-  const path = new Array<number>(node.depth)
-  for (let at: Node = node; at.before !== undefined; at = at.before) path[at.depth - 1] = at.token
-  return path
 }
 
 /** log of the sum of what these are the logs of. */

@@ -33,7 +33,8 @@ const OLDEST_SHARE = 4
  * answers under way and another has one alone, a crowd and a guest, the crowd's prompts get little of the steps that the
  * guest waits for, and the guest's own is read as fast as if nobody wrote.
  */
-export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSamples }: TokenModel): Row[] {
+export function compose(running: readonly Slot[], model: TokenModel): Row[] {
+  const { maxBatch, maxChunk, maxSamples = 0, maxScored = maxSamples, fewTokens } = model
   const ready = shared(
     running.filter((slot) => !slot.lane.paused),
     maxBatch,
@@ -44,7 +45,9 @@ export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSampl
     return count > 0 ? [{ slot, count }] : []
   })
   // Each has one position to itself, whatever others do.
-  let spare = maxSamples === undefined ? 0 : maxSamples - ready.length
+  let spare = Math.max(0, maxScored - ready.length)
+  // What is not read in pieces is read a few at a time, that it is always read in the same way.
+  const fewSpare = () => Math.max(0, spare - (maxScored - maxSamples))
   const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
   if (oldest === undefined) return rows
   const isGuest = guestsAmong(ready)
@@ -59,7 +62,8 @@ export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSampl
   // It may have what others leave, too.
   for (const slot of [...younger.sort((a, b) => pending(a) - pending(b)), oldest]) {
     const most = roomFor(slot) - (slot === oldest ? 0 : its)
-    const count = inPieces(slot, Math.min(scoredNext(slot, 1 + spare) ?? pending(slot), most))
+    const open = fewTokens === undefined || slot.lane.pieces ? spare : fewSpare()
+    const count = inPieces(slot, Math.min(scoredNext(slot, 1 + open) ?? pending(slot), most))
     if (count <= 0) continue
     rows.push({ slot, count })
     left -= count

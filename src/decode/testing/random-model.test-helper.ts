@@ -9,6 +9,8 @@ export interface RandomModelOptions {
   readonly maxChunk?: number
   /** As in `TokenModel`. */
   readonly maxSamples?: number
+  readonly maxScored?: number
+  readonly fewTokens?: number
   readonly pages?: number
   /** Makes some tokens likelier, so that answers end or go the way a test wants. */
   readonly bias?: (tokens: readonly number[]) => ReadonlyMap<number, number>
@@ -40,6 +42,8 @@ export class RandomModel implements TokenModel {
   readonly maxBatch: number
   readonly maxChunk: number
   readonly maxSamples?: number
+  readonly maxScored?: number
+  readonly fewTokens?: number
   readonly pageTokens = PAGE
   readonly fingerprint = 'fp_random'
   readonly steps: { readonly tokens: number; readonly sampled: boolean }[][] = []
@@ -60,6 +64,8 @@ export class RandomModel implements TokenModel {
     this.maxBatch = options.maxBatch ?? 8
     this.maxChunk = options.maxChunk ?? 64
     if (options.maxSamples !== undefined) this.maxSamples = options.maxSamples
+    if (options.maxScored !== undefined) this.maxScored = options.maxScored
+    if (options.fewTokens !== undefined) this.fewTokens = options.fewTokens
     this.freePages = options.pages ?? 512
     if (options.ahead) this.run = (batch, steps) => this.#run(batch, steps)
     if (options.follows) this.follow = (batch) => this.#follow(batch)
@@ -86,7 +92,8 @@ export class RandomModel implements TokenModel {
         (sum, { sample, drafts = [] }) => sum + (sample ? 1 : 0) + drafts.filter(Boolean).length,
         0,
       )
-      if (samples > (this.maxSamples ?? this.maxBatch)) throw new Error(`${samples} samples in a step`)
+      if (samples > (this.maxScored ?? this.maxSamples ?? this.maxBatch))
+        throw new Error(`${samples} samples in a step`)
       return batch.map(({ sequence, tokens, sample, drafts }) => {
         if (tokens.length === 0 || tokens.length > this.maxChunk) throw new Error(`${tokens.length} tokens in a step`)
         const own = sequence as RandomSequence

@@ -181,15 +181,50 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
     // Two guesses were right; from there on it goes as it went.
     one.sequence.truncate(prompt.length + 2)
     expect(await sampleAfter(one.sequence, [guesses[2]!], settings(3))).toEqual(alone[3])
-    const most = Array.from({ length: core.maxSamples }, (_, i) => settings(i))
+    const most = Array.from({ length: core.maxScored }, (_, i) => settings(i))
     await expect(
       core.step([{ sequence: one.sequence, tokens: [1, ...most.keys()], drafts: most, sample: DRAWN }]),
-    ).rejects.toThrow(/at most 8 positions/)
+    ).rejects.toThrow(/at most 48 positions/)
     await expect(core.step([{ sequence: one.sequence, tokens: [1], drafts: [DRAWN], sample: DRAWN }])).rejects.toThrow(
       /drafts go with more tokens/,
     )
     one.sequence.close()
     two.sequence.close()
+  })
+
+  it('tells what comes after each token of a chunk as after one by one, and the same beside others', async () => {
+    const settings = { ...DRAWN, temperature: 0, topLogprobs: undefined, among: [3, 50, 84] }
+    const scored = async (asked: readonly (readonly number[])[], beside: readonly (readonly number[])[] = []) => {
+      const sequences = [...asked, ...beside].map(() => core.open())
+      const drawn = await core.step([
+        ...asked.map((tokens, i) => {
+          return { sequence: sequences[i]!, tokens, drafts: tokens.slice(1).map(() => settings), sample: settings }
+        }),
+        ...beside.map((tokens, i) => ({ sequence: sequences[asked.length + i]!, tokens, sample: DRAWN })),
+      ])
+      for (const sequence of sequences) sequence.close()
+      const told = drawn.slice(0, asked.length).map((last) => [...last!.drafts!, last!].map(({ among }) => among!))
+      return { told, drawn: drawn.slice(asked.length) }
+    }
+    const [prompt, other, short] = [text(12, 24), text(13, 12), text(14, 6)]
+    const alone = await scored([prompt])
+    const sequence = core.open()
+    for (const [i, token] of prompt.entries()) {
+      const { among } = await sampleAfter(sequence, [token], settings)
+      for (const [k, logprob] of among!.entries()) expect(Math.abs(alone.told[0]![i]![k]! - logprob)).toBeLessThan(0.02)
+    }
+    sequence.close()
+    const [own, plain] = [text(15, 25), text(16, 3)]
+    const company = await scored([other, prompt, short], [own, plain])
+    expect(company.told[1]).toEqual(alone.told[0])
+    expect(company.told[0]).toEqual((await scored([other])).told[0])
+    expect(company.told[2]).toEqual((await scored([short])).told[0])
+    for (const [i, tokens] of [own, plain].entries()) {
+      const { sequence, drawn } = await fresh(tokens)
+      expect(company.drawn[i]).toEqual(drawn)
+      sequence.close()
+    }
+    expect(core.freeTokens).toBe(core.cacheTokens)
   })
 
   it('takes a prompt in chunks of any length', async () => {

@@ -81,6 +81,11 @@ export class Core implements TokenModel {
     return this.#parts.wanted
   }
 
+  /** Their logits are made in passes of their own, as many at a time as there is room for. */
+  get maxScored(): number {
+    return this.rowLength === undefined ? this.#parts.rows : this.maxSamples
+  }
+
   get fewTokens(): number | undefined {
     return this.device.limits.fewRows
   }
@@ -122,7 +127,7 @@ export class Core implements TokenModel {
     const needed = this.#check(batch, 0)
     if (this.#lacks(needed)) await this.#grow(needed)
     // Where nothing is drawn nothing is kept.
-    const drawn = this.rowLength === undefined ? batch.length + draftsOf(batch) : 0
+    const drawn = this.rowLength === undefined ? batch.length + Math.min(draftsOf(batch), this.maxSamples) : 0
     const slots = this.#slots.take(drawn)
     try {
       const passes = this.#plan(batch)
@@ -253,7 +258,7 @@ export class Core implements TokenModel {
   #plan(batch: readonly StepInput[]) {
     const { rows, kept, decoder } = this.#parts
     const marks = kept.states !== undefined || decoder.skipsLayers
-    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks })
+    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks, samples: this.maxSamples })
   }
 
   /** What the next passes begin with stays: states, and pages of windows. */
@@ -272,10 +277,10 @@ export class Core implements TokenModel {
       throw new RangeError(`A step advances at most ${this.maxBatch} sequences, not ${batch.length}.`)
     }
     const samples = batch.filter(({ sample }) => sample).length + draftsOf(batch)
-    if (samples > this.maxSamples) {
-      throw new RangeError(`A step samples at most ${this.maxSamples} positions.`)
+    if (samples > this.maxScored) {
+      throw new RangeError(`A step samples at most ${this.maxScored} positions.`)
     }
-    const longest = this.rowLength === undefined ? PAGE : this.#parts.rows
+    const longest = this.#parts.rows
     const seen = new Set<Sequence>()
     let pages = 0
     for (const { sequence, tokens, sample, drafts } of batch) {

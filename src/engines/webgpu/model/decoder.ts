@@ -2,6 +2,7 @@
 import type { Activations, Batch, Device, Pass, SampleRow, Sampler } from '../contract.js'
 import { embed } from '../operations/embed/index.js'
 import { join } from '../operations/join/index.js'
+import { pick } from '../operations/pick/index.js'
 import { joinsApart, normsApart } from './blocks/arrangement/index.js'
 import type { FeedForwardRoom } from './blocks/feed-forward/feed-forward.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
@@ -26,10 +27,12 @@ export class Decoder {
   readonly #perLayer: PerLayerEmbedding | undefined
   /** Of the last norm. */
   readonly #epsilon: number
+  /** Rows of logits that there is room for. */
+  readonly wanted: number
   /** Layers after it keep nothing of a sequence: no row needs them of which no logits are made. */
   readonly #keeping: number
 
-  /** `rows`: tokens of the largest pass. `wanted`: rows of logits of the largest pass. */
+  /** `rows`: tokens of the largest pass. `wanted`: rows of logits that there is room for. */
   constructor(
     device: Device,
     model: ModelPlan,
@@ -40,6 +43,7 @@ export class Decoder {
   ) {
     this.#model = model
     this.#weights = weights
+    this.wanted = wanted
     const { hidden, vocabulary, rowLength, epsilon, embeddingScale = 1, residualScale = 1 } = model
     const folded = model.perLayer ? 1 : embeddingScale
     this.#epsilon = epsilon / folded ** 2
@@ -96,7 +100,7 @@ export class Decoder {
    * texts beyond the border.
    */
   forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long = false): Activations {
-    const { layers, norm, head } = this.#weights
+    const { layers } = this.#weights
     const room = this.#room
     this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
@@ -104,11 +108,28 @@ export class Decoder {
     const end = wanted.length === 0 ? this.#keeping : layers.length - 1
     for (let i = 0; i <= end; i++) this.layer(pass, i, i === end && !all ? wanted : undefined, long)
     if (wanted.length === 0) return room.logits
-    const from = all ? room.hidden : room.last
+    return this.#head(pass, all ? room.hidden : room.last, wanted.length)
+  }
+
+  /** Runs the batch through all layers, for `logitsOf`. */
+  body(pass: Pass, spans: Batch['spans'], long: boolean): void {
+    this.embed(pass, spans)
+    for (const index of this.#weights.layers.keys()) this.layer(pass, index, undefined, long)
+  }
+
+  /** Logits of these rows of the last `body`, in a later pass that has a row for each, at most `wanted` of them. */
+  logitsOf(pass: Pass, rows: Int32Array): void {
+    const { hidden, last } = this.#room
+    pass.run(pick, hidden, rows, last)
+    this.#head(pass, last, rows.length)
+  }
+
+  #head(pass: Pass, from: Activations, rows: number): Activations {
+    const room = this.#room
+    const { norm, head } = this.#weights
     const { matrix, bias } = head
     const last = { weight: norm, epsilon: this.#epsilon }
     const { logitCap: cap, centred } = this.#model
-    const rows = wanted.length
     if (centred) {
       pass.run(join, from, room.lastNormed!, { rows, norm: { ...last, centred } })
       pass.project(matrix, room.lastNormed!, room.logits, { rows, bias })

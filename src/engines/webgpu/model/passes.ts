@@ -26,6 +26,8 @@ export interface PassLimits {
    * of which no logits are made are less work.
    */
   readonly marks?: boolean
+  /** The most that a pass samples; those who ask for more beyond others are put beside none of these. @default any number */
+  readonly samples?: number
 }
 
 /**
@@ -41,7 +43,7 @@ const isMarked = ({ tokens, sample, drafts }: StepInput) => sample !== undefined
  */
 export function planPasses(
   batch: readonly StepInput[],
-  { rows, few = rows, marks = false }: PassLimits,
+  { rows, few = rows, marks = false, samples = Number.POSITIVE_INFINITY }: PassLimits,
 ): PlannedSpan[][] {
   if (marks) {
     const bodies = batch.flatMap((input, index) => (isMarked(input) ? [index] : []))
@@ -52,17 +54,22 @@ export function planPasses(
       const last = batch.map((input, i): StepInput => {
         return bodies.includes(i) ? { ...input, tokens: input.tokens.slice(-1) } : input
       })
-      return [...planPasses(body, { rows, few }), ...cutApart(last, bodies, few)]
+      return [...planPasses(body, { rows, few, samples }), ...cutApart(last, bodies, few)]
     }
   }
-  const short: number[] = []
-  const long: number[] = []
-  batch.forEach(({ tokens }, index) => {
-    if (tokens.length <= few && few < rows) short.push(index)
-    else long.push(index)
+  const all = [...batch.keys()]
+  const crowded = batch.reduce((sum, input) => sum + samplesOf(input), 0) > samples
+  const scored = (input: number) => crowded && batch[input]!.drafts !== undefined
+  const isShort = (input: number) => few < rows && batch[input]!.tokens.length <= few
+  return [false, true].flatMap((apart) => {
+    const these = all.filter((input) => scored(input) === apart)
+    const [short, long] = [these.filter(isShort), these.filter((input) => !isShort(input))]
+    return [...cutApart(batch, short, few), ...cutApart(batch, long, rows)]
   })
-  return [...cutApart(batch, short, few), ...cutApart(batch, long, rows)]
 }
+
+const samplesOf = ({ sample, drafts = [] }: StepInput): number =>
+  (sample ? 1 : 0) + drafts.filter((draft) => draft !== undefined).length
 
 function cutApart(batch: readonly StepInput[], inputs: readonly number[], rows: number): PlannedSpan[][] {
   const isLong = (input: number) => (batch[input]!.sequence as PagedSequence).long

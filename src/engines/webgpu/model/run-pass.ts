@@ -1,6 +1,6 @@
 /** Records and submits one pass over parts of sequences. */
 import { type Sampled, type SampleSettings, UNDRAWN } from '../../../decode/token-model.js'
-import { type Device, type SampleRow, type Sampler, type Span, slotToken } from '../contract.js'
+import { type Device, type Pass, type SampleRow, type Sampler, type Span, slotToken } from '../contract.js'
 import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
 import type { Appended } from './page-list.js'
@@ -45,7 +45,7 @@ export function submitSpans(
   parts: PassParts,
   planned: readonly PlannedSpan[],
   slots: readonly number[],
-  /** For what drafts draw: a slot for each, none of which a later pass begins with. */
+  /** For what drafts draw: a slot for each, or for as many as are drawn at once; no later pass begins with any. */
   spare: readonly number[] = [],
 ): Promise<PassResult[]> {
   const { device, decoder, sampler, kept } = parts
@@ -69,7 +69,7 @@ export function submitSpans(
     for (const [i, draft] of drafts.entries()) {
       if (!draft) continue
       wanted.push(row - 1 - drafts.length + i)
-      if (draws) samples.push(sampleRow(draft, spare[drafted++]!))
+      if (draws) samples.push(sampleRow(draft, spare[drafted++ % spare.length]!))
     }
     wanted.push(row - 1)
     if (draws) samples.push(sampleRow(sample, slots[input]!))
@@ -80,12 +80,10 @@ export function submitSpans(
     if (cleared.length > 0) pass.clearPages(cache, cleared)
     if (copies.length > 0) pass.copyPages(cache, copies)
   }
-  decoder.forward(pass, spans, new Int32Array(wanted), planned[0]!.sequence.long)
-  decoder.sample(pass, sampler, samples)
-  const made = decoder.read(pass, wanted.length)
+  const { long } = planned[0]!.sequence
+  const drawing = wanted.length > decoder.wanted ? drawApart : drawWithin
   const sampling = planned.filter(({ sample }) => sample)
-  return pass.submit().then(async (drawn) => {
-    const rows = made ? rowsOf(await made, wanted.length) : drawn
+  return drawing(parts, pass, { spans, wanted, samples, long }).then((rows) => {
     let next = 0
     return sampling.map(({ sequence, input, drafts }) => {
       const before = drafts && rows.slice(next, next + drafts.filter((draft) => draft).length)
@@ -95,6 +93,47 @@ export function submitSpans(
       return { input, sampled: before ? { ...last, drafts: before } : last }
     })
   })
+}
+
+interface Drawing {
+  readonly spans: readonly Span[]
+  /** Rows of which logits are made. */
+  readonly wanted: readonly number[]
+  readonly samples: readonly SampleRow[]
+  readonly long: boolean
+}
+
+async function drawWithin(
+  { decoder, sampler }: PassParts,
+  pass: Pass,
+  { spans, wanted, samples, long }: Drawing,
+): Promise<readonly Sampled[]> {
+  decoder.forward(pass, spans, new Int32Array(wanted), long)
+  decoder.sample(pass, sampler, samples)
+  const made = decoder.read(pass, wanted.length)
+  const drawn = await pass.submit()
+  return made ? rowsOf(await made, wanted.length) : drawn
+}
+
+/** There is no room for the logits of all rows at once: they are made after the pass, a few at a time. */
+async function drawApart(
+  { device, decoder, sampler }: PassParts,
+  pass: Pass,
+  { spans, wanted, samples, long }: Drawing,
+): Promise<readonly Sampled[]> {
+  decoder.body(pass, spans, long)
+  const submitted: Promise<readonly Sampled[]>[] = [pass.submit()]
+  const { pages } = spans[0]!
+  for (let from = 0; from < wanted.length; from += decoder.wanted) {
+    const rows = Int32Array.from(wanted.slice(from, from + decoder.wanted))
+    // No row reads its token, nor what lies on a page.
+    const row = { tokens: Int32Array.of(0), position: 0, pages }
+    const head = device.begin({ spans: Array.from(rows, () => row), sampler })
+    decoder.logitsOf(head, rows)
+    decoder.sample(head, sampler, samples.slice(from, from + rows.length))
+    submitted.push(head.submit())
+  }
+  return (await Promise.all(submitted)).flat()
 }
 
 /** Draws from the logits of the pass before, of each of these sequences one row, in their order. */
