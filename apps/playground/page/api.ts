@@ -39,6 +39,10 @@ export interface Model {
   }
 }
 
+/** Whether it says how sure it is of each value. Before anything of a model is here nobody knows what it can: most do. */
+export const tellsEvidence = ({ capabilities, metadata }: Pick<Model, 'capabilities' | 'metadata'> = {}): boolean =>
+  capabilities ? capabilities.evidence === true : metadata?.loaded === false
+
 export interface LoadProgress {
   readonly phase: 'download' | 'read' | 'upload' | 'compile' | 'ready'
   readonly bytes_loaded: number

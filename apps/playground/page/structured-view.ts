@@ -1,6 +1,6 @@
 import { type PartialJson, readPartial } from '../../../src/structured/partial-json.js'
 import { onExample, showsExample, slugOf, wantedExample } from './address.js'
-import { ApiError, type ChatBody } from './api.js'
+import { ApiError, type ChatBody, tellsEvidence } from './api.js'
 import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
@@ -172,7 +172,7 @@ export class StructuredView {
         { role: 'user', content: this.#text.value },
       ],
       ...samplingFields(),
-      ...(this.#models.current?.capabilities?.evidence && { evidence: true }),
+      ...(tellsEvidence(this.#models.current) && { evidence: true }),
       response_format: { type: 'json_schema', json_schema: { name: this.#name, strict: true, schema } },
     }
   }

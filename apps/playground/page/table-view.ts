@@ -1,3 +1,4 @@
+import { tellsEvidence } from './api.js'
 import { showCode } from './code-dialog.js'
 import { announce, button, byId, el, framed } from './dom.js'
 import { takeDrops } from './drops.js'
@@ -272,7 +273,7 @@ export class TableView {
     const filling = new Filling(this.#wanted, {
       model: this.#models.selected,
       project: settings().project,
-      evidence: this.#models.current?.capabilities?.evidence === true,
+      evidence: tellsEvidence(this.#models.current),
       onRow: (row, isWhole) => {
         if (isWhole) this.#store.keepRow(row)
         this.#drawNowAndThen()
@@ -463,7 +464,7 @@ export class TableView {
     const asked = {
       wanted: this.#wanted,
       model: selected,
-      evidence: current?.capabilities?.evidence === true,
+      evidence: tellsEvidence(current),
       text: this.#rows[0]?.text ?? '',
     }
     showCode((place) => tableCode(asked, place))

@@ -140,6 +140,16 @@ describe('what a model can', () => {
     expect(of(chat).capabilities).toMatchObject({ embeddings: false, chat: true })
   })
 
+  test('of which nothing is known is listed without capabilities', async () => {
+    const nowhere = { id: 'test/far', from: 'http://127.0.0.1:9/far/model.gguf' }
+    const engine = webgpu({ models: [nowhere], device: 'cpu', cache: false, log: () => {} })
+    const far = createV1({ engine, keys: 'none' })
+    const list = await (await far.fetch(new Request('http://127.0.0.1/v1/models'))).json()
+    expect(list).toMatchObject({ data: [{ id: 'test/far', metadata: { loaded: false } }], models: [] })
+    expect(list.data[0]).not.toHaveProperty('capabilities')
+    await far.close()
+  })
+
   test('a chat with an encoder is a 400, and so are the embeddings of a chat model', async () => {
     const asked = client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] })
     await expect(asked).rejects.toMatchObject({ status: 400, param: 'model' })

@@ -122,19 +122,22 @@ export class WebGpuEngine implements WebGpu {
     const { id } = model
     const loaded = this.#set.find(id)
     const context = loaded?.contextLength ?? model.contextLength
+    const capabilities = this.#capabilities(model, loaded)
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
-      capabilities: this.#capabilities(model, loaded),
+      ...(capabilities && { capabilities }),
       ...(context !== undefined && { contextLength: context }),
       ...(loaded && { fingerprint: loaded.fingerprint }),
       metadata: this.#metadata(model, loaded),
     }
   }
 
-  #capabilities({ id, calibration }: OfferedModel, loaded: LoadedModel | undefined): Capabilities {
-    const own = loaded?.runner.capabilities ?? CAPABILITIES[this.#purposes.get(id) ?? 'chat']
-    return own.decisions && calibration ? { ...own, calibrated: true } : own
+  /** Undefined: of a model that was never looked into nothing is known. */
+  #capabilities({ id, calibration }: OfferedModel, loaded: LoadedModel | undefined): Capabilities | undefined {
+    const purpose = this.#purposes.get(id) ?? (this.#surroundings.describe ? undefined : 'chat')
+    const own = loaded?.runner.capabilities ?? (purpose && CAPABILITIES[purpose])
+    return own?.decisions && calibration ? { ...own, calibrated: true } : own
   }
 
   #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel, loaded: LoadedModel | undefined): Metadata {

@@ -236,6 +236,14 @@ describe.each([
     near(sharesOf(body, 'team'), shares(promptOf('Who?', ['billing: money', 'sales', 'other'], lines)))
   })
 
+  it('says so before it is loaded, however much stands in its file before what asks it', async () => {
+    const vast = made((out) => out.text('general.description', 'x'.repeat(1 << 17)))
+    const { v1 } = await opened(`vast-${prefix}`, vast)
+    const { data } = await (await v1.fetch(new Request('http://127.0.0.1/v1/models'))).json()
+    expect(data[0]).toMatchObject({ capabilities: { decisions: true, chat: false }, metadata: { loaded: false } })
+    await v1.close()
+  })
+
   it('decides and does nothing else', async () => {
     const post = (path: string, body: object) =>
       v1.fetch(

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CLEF_KINDS, type ClefInput, clef } from '../../../../scripts/models/encoders/clef.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import type { Tokenizer } from '../../../decode/tokenizer/tokenizer.js'
-import type { V1 } from '../../../index.js'
-import { asking, serveMade, softmax } from '../made.test-helper.js'
+import { createV1, type V1 } from '../../../index.js'
+import { webgpu } from '../index.js'
+import { asking, serveMade, softmax, writeMade } from '../made.test-helper.js'
 import { made, STATE } from './clef.test-helper.js'
 
 const weights = weightsOf(clef)
@@ -133,6 +134,17 @@ describe('clef in the service', () => {
     const marked = await ask({ odd })
     expect([marked.status, marked.body.error]).toEqual([200, undefined])
     expect(Object.keys(marked.body.answers.odd.probabilities)).toEqual(Object.keys(odd.criteria))
+  })
+
+  it('says so before it is loaded, however much stands in its file before what asks it', async () => {
+    const path = join(folder, 'vast.gguf')
+    await writeMade(path, made({ metadata: (out) => out.text('general.description', 'x'.repeat(1 << 17)) }))
+    const engine = webgpu({ models: [{ id: 'test/vast', from: path }], device: 'cpu', worker: false, log: () => {} })
+    const vast = createV1({ engine, keys: 'none' })
+    const { data, models } = await (await vast.fetch(new Request('http://127.0.0.1/v1/models'))).json()
+    expect(data[0]).toMatchObject({ capabilities: { decisions: true, chat: false }, metadata: { loaded: false } })
+    expect(models).toMatchObject([{ name: 'test/vast' }])
+    await vast.close()
   })
 
   it('says among the models that it decides', async () => {

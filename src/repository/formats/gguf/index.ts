@@ -32,8 +32,9 @@ export const gguf: RepositoryFormat = {
       await readFloats(files, tensor, signal),
     ])
     const all = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
-    const { said, made, rowLength } = madeIn(files.place, all, metadata)
-    const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
+    const template = metadata.get(SYSTEMONE)
+    const { said, made, rowLength } = madeIn(files.place, all, template)
+    const form = vectorForm(files.place, said, template)
     const { naming = 'gguf', config = said, sentence, decision } = form ?? {}
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata, form !== undefined)
     const used = stored
@@ -73,8 +74,10 @@ export async function describeGguf(
 ): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision' | 'rowLength'>> {
   const metadata = await readBeginning(files, name, signal)
   const all = readConfig(files.place, metadata, {})
-  const { said, rowLength } = madeIn(files.place, all, metadata)
-  const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
+  // How it is asked stands behind the vocabulary, beyond what was read.
+  const template = metadata.get(SYSTEMONE) ?? ''
+  const { said, rowLength } = madeIn(files.place, all, template)
+  const form = vectorForm(files.place, said, template)
   if (!form) return { chatConfig: said, ...(rowLength !== undefined && { rowLength }) }
   const { config: chatConfig, sentence, decision } = form
   return { chatConfig, sentence, ...(decision && { decision }) }
@@ -86,8 +89,7 @@ interface Made {
   readonly rowLength?: number
 }
 
-const madeIn = (place: string, said: JsonObject, metadata: GgufHead['metadata']): Made =>
-  takeMade(place, said, metadata.get(SYSTEMONE)) ?? { said }
+const madeIn = (place: string, said: JsonObject, template: unknown): Made => takeMade(place, said, template) ?? { said }
 
 /** How the model's makers would have it asked, in the words of transformers. */
 function recommended(metadata: GgufHead['metadata']): JsonObject {
