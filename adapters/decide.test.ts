@@ -81,7 +81,7 @@ describe('decide', () => {
     expect(kind.choice).toBe('b')
     // @ts-expect-error: a choice names its choices
     const wrong = decide({ kind: { type: 'choice', instructions: 'Which?' } }, 'x', { from: v1 })
-    await expect(wrong).rejects.toMatchObject({ status: 400, param: 'questions[0].choices' })
+    await expect(wrong).rejects.toMatchObject({ status: 400, param: 'questions.kind.choices' })
   })
 
   test('takes objects and messages as a state, and passes on order and effort', async () => {

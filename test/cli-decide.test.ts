@@ -84,6 +84,11 @@ describe('local-v1 decide', () => {
   it.each([
     [[], /one question in words, or several by --questions/],
     [['Spam?', '--choice', 'a', '--level', 'b'], /two kinds of question/],
+    [['Spam?', '--choice', 'a'], /--choice "a" stands alone: give --choice once for each option, 2 to 255/],
+    [['Spam?', '--level', 'low'], /--level "low" stands alone/],
+    [['Spam?', ...Array.from({ length: 256 }, (_, i) => ['--choice', `n${i}`]).flat()], /given 256 times/],
+    [['Spam?', '--choice', 'a', '--choice', ''], /--choice is empty: give each option a name/],
+    [['Which?', '--choice', 'a', '--choice', 'b', '--choice', 'a'], /--choice "a" is given twice/],
     [['Spam?', '--questions', '/nowhere.json'], /one question in words, or several/],
     [['--questions', '/nowhere.json'], /questions file \/nowhere\.json cannot be read/],
   ])('says what is asked wrongly, before a model is opened: %j', async (args, message) => {
@@ -93,8 +98,9 @@ describe('local-v1 decide', () => {
   })
 
   it('says what is wrong with a question', async () => {
-    const alike = await decide('Which?', '--choice', 'a', '--choice', 'a')
-    expect(alike.output).toMatch(/error: .*questions\[0\]\.choices\[1\]\.value.*the same/)
+    const twice = { type: 'choice', instructions: 'Which?', choices: ['a', 'a'] }
+    const alike = await decide('--questions', await questionsFile({ team: twice }))
+    expect(alike.output).toMatch(/error: .*questions\.team\.choices\[1\]\.value.*the same/)
     expect(alike.code).toBe(1)
     const none = await decide('--questions', await questionsFile(['It is spam.']))
     expect(none.output).toMatch(/must hold an object of questions/)

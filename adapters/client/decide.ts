@@ -117,10 +117,25 @@ export async function decide<const Q extends Questions>(
     ...(effort && { reasoning: { effort } }),
     ...(calibrated !== undefined && { calibrated }),
   }
-  const { answers } = (await (await ask(endpoint, '/decisions', { body, signal })).json()) as { answers?: WireAnswer[] }
+  const response = await ask(endpoint, '/decisions', { body, signal }).catch((error: unknown) => {
+    throw byName(error, names)
+  })
+  const { answers } = (await response.json()) as { answers?: WireAnswer[] }
   return Object.fromEntries(
     names.map((name, i) => [name, answerOf(name, questions[name]!.type, answers?.[i])]),
   ) as Answers<Q>
+}
+
+/** What is said of a question by its number, by its name. */
+function byName(error: unknown, names: readonly string[]): unknown {
+  if (!V1Error.is(error)) return error
+  const named = (text: string) =>
+    text.replace(/\bquestions\[(\d+)\]/g, (place, index) => {
+      const name = names[Number(index)]
+      return name === undefined ? place : `questions.${name}`
+    })
+  const { status, type, code, param, headers, cause, message } = error
+  return new V1Error(status, named(message), { type, code, param: param && named(param), headers, cause })
 }
 
 const inputOf = (state: string | object): unknown =>

@@ -22,6 +22,9 @@ export interface DecideCommandOptions extends EngineOptions {
 /** The name of a question that came in words. */
 const ASKED = 'answer'
 
+/** Options of a question. */
+const MOST = 255
+
 /** Below it the model would rather have said something that is no option. */
 const HALF = 0.5
 
@@ -66,8 +69,8 @@ async function questionsOf(
   }
   if (choice && level) throw new Fault('--choice and --level are two kinds of question: give one of them.')
   if (file === undefined) {
-    if (choice) return { [ASKED]: { type: 'choice', instructions: words, choices: choice } }
-    if (level) return { [ASKED]: { type: 'score', instructions: words, levels: level } }
+    if (choice) return { [ASKED]: { type: 'choice', instructions: words, choices: several('--choice', choice) } }
+    if (level) return { [ASKED]: { type: 'score', instructions: words, levels: several('--level', level) } }
     return { [ASKED]: { type: 'predicate', instructions: words } }
   }
   if (choice ?? level) throw new Fault('--choice and --level belong to a question in words, not to --questions.')
@@ -76,6 +79,21 @@ async function questionsOf(
   throw new Fault(
     `The questions file ${file} must hold an object of questions: { "spam": { "type": "predicate", ... } }`,
   )
+}
+
+/** Options as a question may have them. */
+function several(flag: string, options: readonly string[]): readonly string[] {
+  if (options.length < 2) {
+    throw new Fault(
+      `${flag} ${JSON.stringify(options[0])} stands alone: give ${flag} once for each option, 2 to ${MOST}; without it the question is whether it is so.`,
+    )
+  }
+  if (options.length > MOST)
+    throw new Fault(`${flag} is given ${options.length} times: a question has 2 to ${MOST} options.`)
+  if (options.includes('')) throw new Fault(`${flag} is empty: give each option a name.`)
+  const twice = options.find((option, i) => options.indexOf(option) < i)
+  if (twice !== undefined) throw new Fault(`${flag} ${JSON.stringify(twice)} is given twice: give each option once.`)
+  return options
 }
 
 /** Each answer, and under it how likely every option is; what was asked in words has no name. */

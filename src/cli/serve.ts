@@ -191,7 +191,9 @@ function curl(url: string, keys: readonly string[], { id: model, capabilities }:
     ? ['embeddings', { input: 'Hello!' }]
     : capabilities?.rerank
       ? ['rerank', { query: 'Hello?', documents: ['Hello!', 'Goodbye.'] }]
-      : ['chat/completions', { messages: [{ role: 'user', content: 'Hello!' }] }]
+      : capabilities?.decisions && capabilities.chat === false
+        ? ['decisions', { input: 'Hello!', questions: [{ type: 'predicate', instructions: 'It is a greeting.' }] }]
+        : ['chat/completions', { messages: [{ role: 'user', content: 'Hello!' }] }]
   const body = JSON.stringify({ model, ...asked })
   return `curl ${url}/${path}${auth} -H 'content-type: application/json' -d '${body}'`
 }
