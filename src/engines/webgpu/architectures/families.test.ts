@@ -191,6 +191,29 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
     expect(() => planModel(weights, device)).toThrow(message)
   })
 
+  it.each([
+    ['in no order', [1, 0, 0, 1, 1], [false, true, true, false, false]],
+    ['as booleans', [false, true, true, true, false], [true, false, false, false, true]],
+    ['all of them', [true, true, true, true, true], [false, false, false, false, false]],
+    ['none of them', [0, 0, 0, 0, 0], [true, true, true, true, true]],
+    ['by their interval', undefined, [false, true, false, true, false]],
+  ])('which layers of Qwen3.5 keep a state is said of each, or by an interval: %s', (_, listed, attend) => {
+    const { metadata, architecture } = qwen35.gguf!
+    const said: Record<string, unknown> = {}
+    const note = (key: string, value: unknown) => {
+      said[key.replace(`${architecture}.`, '')] = value
+    }
+    metadata(new Proxy({}, { get: () => note }) as Metadata)
+    const given = {
+      ...{ ...said, model_type: architecture, vocab_size: 64, full_attention_interval: 2 },
+      ...(listed && { 'attention.recurrent_layers': listed }),
+    }
+    const { layers } = readModel(given, 'qwen', 'gguf').model
+    expect(layers.map(({ kind }) => kind === 'attention')).toEqual(attend)
+    const short = { ...given, 'attention.recurrent_layers': [1, 0] }
+    expect(() => readModel(short, 'qwen', 'gguf')).toThrow('layer_types')
+  })
+
   it('what the largest Gemma scales its scores by is not in the file', () => {
     const read = (layers: number) =>
       readModel(

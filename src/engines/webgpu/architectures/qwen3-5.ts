@@ -46,9 +46,12 @@ export function ownOfQwen35(take: TakeKey, config: JsonObject): JsonObject {
   // Of text all sections have the same positions.
   take('rope.dimension_sections')
   const linear = take('attention.recurrent_layers')
+  // A list of the same throughout is told as one of them.
+  const listed =
+    Array.isArray(linear) || linear === undefined ? linear : Array(Number(config.num_hidden_layers)).fill(linear)
   return {
     full_attention_interval: interval,
-    ...(Array.isArray(linear) && { layer_types: linear.map((each) => (each ? 'linear_attention' : 'full_attention')) }),
+    ...(Array.isArray(listed) && { layer_types: listed.map((each) => (each ? 'linear_attention' : 'full_attention')) }),
     linear_conv_kernel_dim: take('ssm.conv_kernel'),
     linear_key_head_dim: take('ssm.state_size'),
     linear_num_key_heads: take('ssm.group_count'),
