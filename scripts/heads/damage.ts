@@ -7,7 +7,8 @@ import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-help
 
 export interface DamagedModel {
   readonly what: string
-  readonly files: ReadonlyMap<string, Blob>
+  /** By their names; or in a folder, until the next one is made. */
+  readonly files: ReadonlyMap<string, Blob> | string
   /** Tensors share bytes or names: it must not be accepted. */
   readonly overlaps: boolean
 }
@@ -25,15 +26,17 @@ export function randomOf(seed: number): Random {
   }
 }
 
-type Make = (random: Random) => DamagedModel
+export type Make = (random: Random) => DamagedModel
+
+export const FORMATS = ['GGUF', 'safetensors', 'MLC'] as const
 
 /** So many of each format; what the n-th is hangs on the seed alone. */
-export async function damagedModels(): Promise<Readonly<Record<'GGUF' | 'safetensors' | 'MLC', Make>>> {
+export async function damagedModels(): Promise<Readonly<Record<(typeof FORMATS)[number], Make>>> {
   return { GGUF: await damagedGguf(), safetensors: damagedSafetensors(), MLC: damagedMlc() }
 }
 
-const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!
-const below = (random: Random, most: number) => Math.floor(random() * most)
+export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+export const below = (random: Random, most: number) => Math.floor(random() * most)
 
 const LARGE = [
   0n,
@@ -75,12 +78,12 @@ async function damagedGguf(): Promise<Make> {
   }
   const matrices = [0, 1].flatMap((i) => ['attn_q', 'attn_k', 'ffn_up', 'ffn_down'].map((name) => `blk.${i}.${name}`))
   return (random) => {
-    let bytes: Uint8Array<ArrayBuffer> = Uint8Array.from(whole.subarray(0, head))
+    const bytes = Uint8Array.from(whole.subarray(0, head))
     const view = new DataView(bytes.buffer)
-    const model = (what: string, overlaps = false): DamagedModel => ({
+    const model = (what: string, overlaps = false, found = bytes): DamagedModel => ({
       what,
       overlaps,
-      files: new Map([['model.gguf', new Blob(what.startsWith('cut') ? [bytes] : [bytes, rest])]]),
+      files: new Map([['model.gguf', new Blob(what.startsWith('cut') ? [found] : [found, rest])]]),
     })
     if (random() < 0.1) {
       const [one, other] = [pick(random, matrices), pick(random, matrices)]
@@ -92,25 +95,36 @@ async function damagedGguf(): Promise<Make> {
       bytes[at + 4] = bytes[at + 4] === 48 ? 49 : 48
       return model(`${one} named as in the other layer`, true)
     }
-    const kind = pick(random, ['bit', 'byte', 'u32', 'u64', 'cut', 'insert', 'delete', 'repeat'] as const)
-    const done: string[] = []
-    for (let times = 1 + below(random, 3); times > 0; times--) {
-      const at = Math.min(place(random), bytes.length - 9)
-      const value = pick(random, LARGE)
-      if (kind === 'bit') bytes[at] = bytes[at]! ^ (1 << below(random, 8))
-      if (kind === 'byte') bytes[at] = below(random, 256)
-      if (kind === 'u32') new DataView(bytes.buffer).setUint32(at, Number(BigInt.asUintN(32, value)), true)
-      if (kind === 'u64') new DataView(bytes.buffer).setBigUint64(at, value, true)
-      if (kind === 'cut') bytes = bytes.slice(0, at)
-      if (kind === 'delete') bytes = joined(bytes.subarray(0, at), bytes.subarray(at + 1 + below(random, 8)))
-      if (kind === 'insert')
-        bytes = joined(bytes.subarray(0, at), new Uint8Array(1 + below(random, 8)), bytes.subarray(at))
-      if (kind === 'repeat') bytes = joined(bytes.subarray(0, at), bytes.subarray(Math.max(0, at - 64)))
-      done.push(`${kind} at ${at}${kind.startsWith('u') ? ` = ${value}` : ''}`)
-      if (kind === 'cut') break
-    }
-    return model(done.join(', '))
+    const { damaged, what } = damagedBytes(bytes, random, place)
+    return model(what, false, damaged)
   }
+}
+
+/** Some of its bytes are others, more or fewer, at these places; what was done begins with `cut` where the rest is lost. */
+export function damagedBytes(
+  whole: Uint8Array<ArrayBuffer>,
+  random: Random,
+  place: (random: Random) => number,
+): { readonly damaged: Uint8Array<ArrayBuffer>; readonly what: string } {
+  let bytes = whole
+  const kind = pick(random, ['bit', 'byte', 'u32', 'u64', 'cut', 'insert', 'delete', 'repeat'] as const)
+  const done: string[] = []
+  for (let times = 1 + below(random, 3); times > 0; times--) {
+    const at = Math.min(place(random), bytes.length - 9)
+    const value = pick(random, LARGE)
+    if (kind === 'bit') bytes[at] = bytes[at]! ^ (1 << below(random, 8))
+    if (kind === 'byte') bytes[at] = below(random, 256)
+    if (kind === 'u32') new DataView(bytes.buffer).setUint32(at, Number(BigInt.asUintN(32, value)), true)
+    if (kind === 'u64') new DataView(bytes.buffer).setBigUint64(at, value, true)
+    if (kind === 'cut') bytes = bytes.slice(0, at)
+    if (kind === 'delete') bytes = joined(bytes.subarray(0, at), bytes.subarray(at + 1 + below(random, 8)))
+    if (kind === 'insert')
+      bytes = joined(bytes.subarray(0, at), new Uint8Array(1 + below(random, 8)), bytes.subarray(at))
+    if (kind === 'repeat') bytes = joined(bytes.subarray(0, at), bytes.subarray(Math.max(0, at - 64)))
+    done.push(`${kind} at ${at}${kind.startsWith('u') ? ` = ${value}` : ''}`)
+    if (kind === 'cut') break
+  }
+  return { damaged: bytes, what: done.join(', ') }
 }
 
 function joined(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
@@ -124,7 +138,7 @@ const ODD: readonly unknown[] = [
 ]
 
 /** Some value within it is another, is there twice or is gone; where, is said. */
-function otherwise(json: unknown, random: Random): { value: unknown; where: string } {
+export function otherwise(json: unknown, random: Random): { value: unknown; where: string } {
   const copy = structuredClone(json) as Record<string, unknown>
   let at = copy
   const path: string[] = []
@@ -143,7 +157,7 @@ function otherwise(json: unknown, random: Random): { value: unknown; where: stri
 }
 
 /** A text with some of its signs changed. */
-function scratched(text: string, random: Random): string {
+export function scratched(text: string, random: Random): string {
   const signs = [...text]
   for (let times = 1 + below(random, 3); times > 0; times--) {
     signs[below(random, signs.length)] = pick(random, [

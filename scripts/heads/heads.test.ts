@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
-import { damagedModels, randomOf } from './damage.js'
+import { damagedModels, FORMATS, randomOf } from './damage.js'
+import { DECIDING, damagedDeciders } from './decisions.js'
 import { type Device, type Outcome, tryModel } from './try.js'
 
 let device: Device
@@ -11,21 +12,32 @@ beforeAll(async () => {
 afterAll(() => device.destroy())
 
 describe('damaged heads', () => {
-  it.each(['GGUF', 'safetensors', 'MLC'] as const)(
-    'of %s are read or refused by name, none that overlaps',
-    async (format) => {
-      const make = (await damagedModels())[format]
-      const outcomes: Outcome[] = []
-      for (let seed = 0; seed < 150; seed++) {
-        const outcome = await tryModel(make(randomOf(seed)), device)
-        expect(outcome.fault, `${format} ${seed}`).toBeUndefined()
-        outcomes.push(outcome)
-      }
-      // Else nothing was damaged, or everything beyond recognition.
-      expect(outcomes.some(({ refusal }) => refusal === undefined)).toBe(true)
-      expect(outcomes.some(({ refusal }) => refusal?.includes('share bytes'))).toBe(true)
-    },
-  )
+  it.each(FORMATS)('of %s are read or refused by name, none that overlaps', async (format) => {
+    const make = (await damagedModels())[format]
+    const outcomes: Outcome[] = []
+    for (let seed = 0; seed < 150; seed++) {
+      const outcome = await tryModel(make(randomOf(seed)), device)
+      expect(outcome.fault, `${format} ${seed}`).toBeUndefined()
+      outcomes.push(outcome)
+    }
+    // Else nothing was damaged, or everything beyond recognition.
+    expect(outcomes.some(({ refusal }) => refusal === undefined)).toBe(true)
+    expect(outcomes.some(({ refusal }) => refusal?.includes('share bytes'))).toBe(true)
+  })
+})
+
+describe('damaged heads of models that decide', () => {
+  it.each(DECIDING)('are read, and asked up to where they would compute, or refused by name: %s', async (format) => {
+    const make = (await damagedDeciders())[format]
+    const refusals: (string | undefined)[] = []
+    for (let seed = 0; seed < 120; seed++) {
+      const { refusal, fault } = await tryModel(make(randomOf(seed)), device)
+      expect(fault, `${format} ${seed}`).toBeUndefined()
+      refusals.push(refusal)
+    }
+    expect(refusals).toContain(undefined)
+    expect(new Set(refusals).size).toBeGreaterThan(20)
+  })
 })
 
 describe('a number that nothing bears out is refused before it is walked', () => {

@@ -3,6 +3,7 @@ import process from 'node:process'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { damagedModels, randomOf } from './damage.js'
+import { damagedDeciders } from './decisions.js'
 import { tryModel } from './try.js'
 
 const { count, seed } = workerData as { count: number; seed: number }
@@ -11,7 +12,7 @@ const SECOND = 1000
 const say = (line: string) => parentPort!.postMessage({ line })
 const device = await openCpuDevice({ threads: 1 })
 let faults = 0
-for (const [format, make] of Object.entries(await damagedModels())) {
+for (const [format, make] of Object.entries({ ...(await damagedModels()), ...(await damagedDeciders()) })) {
   let [accepted, longest, named] = [0, 0, 0]
   for (let i = 0; i < count; i++) {
     const model = make(randomOf(seed * 1_000_003 + i))

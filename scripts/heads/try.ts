@@ -1,7 +1,10 @@
 /** What becomes of a damaged model: it is read as far as it is before its weights are downloaded. */
 import type { ChatText } from '../../src/decode/chat-text.js'
+import { DecodeLoop } from '../../src/decode/decode-loop.js'
+import { RandomModel } from '../../src/decode/testing/random-model.test-helper.js'
+import type { DecideCall, DecideQuestion } from '../../src/engine.js'
 import type { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { chatTextOf, planLoad } from '../../src/engines/webgpu/loaded-model.js'
+import { chatTextOf, encoderWith, planLoad, tokenizerOf } from '../../src/engines/webgpu/loaded-model.js'
 import { V1Error } from '../../src/errors.js'
 import { openRepository } from '../../src/repository/open.js'
 import type { DamagedModel } from './damage.js'
@@ -28,13 +31,26 @@ export async function tryModel(model: DamagedModel, device: Device): Promise<Out
 }
 
 async function read({ files }: DamagedModel, device: Device): Promise<void> {
-  const named = [...files].map(([name, blob]) => Object.assign(blob, { name }))
   const { weights, text } = await openRepository(
-    { kind: 'files', files: named },
+    typeof files === 'string'
+      ? { kind: 'folder', path: files }
+      : { kind: 'files', files: [...files].map(([name, blob]) => Object.assign(blob, { name })) },
     { report: () => {}, signal: new AbortController().signal },
   )
-  planLoad({ id: 'org/damaged' } as Parameters<typeof planLoad>[0], weights, device, undefined)
+  const plan = planLoad({ id: 'org/damaged' } as Parameters<typeof planLoad>[0], weights, device, undefined)
+  if ('task' in plan) {
+    const { contextLength, batchTokens, batchTexts } = plan.size
+    const vectors = async () => computed()
+    const model = { contextLength, batchTokens, batchTexts, size: 1, fingerprint: '', vectors, close: async () => {} }
+    const encoder = encoderWith('org/damaged', model, tokenizerOf('org/damaged', text), plan)
+    if (plan.decision) await asked(encoder)
+    return
+  }
   const chat: ChatText = chatTextOf('org/damaged', text)
+  if (text.made) {
+    await asked(new DecodeLoop(new RandomModel({ vocabSize: chat.tokenizer.size, before: computed }), chat))
+    return
+  }
   void chat.vocabulary
   chat.prompt({
     messages: [{ role: 'user', content: 'Hello, is it me? 12345' }],
@@ -43,6 +59,34 @@ async function read({ files }: DamagedModel, device: Device): Promise<void> {
     output: { type: 'text' },
     describeSchema: false,
   } as unknown as Parameters<typeof chat.prompt>[0])
+}
+
+/** It was read, and all that was asked of it: nothing is computed. */
+const READ = 'It was read.'
+function computed(): never {
+  throw new Error(READ)
+}
+
+const QUESTIONS: readonly DecideQuestion[] = [
+  { type: 'predicate', instructions: 'Paid twice?', options: [{ text: 'Yes' }, { text: 'No' }] },
+  {
+    type: 'choice',
+    name: 'who',
+    instructions: 'Who helps?',
+    options: [{ text: 'a', description: 'first' }, { text: 'b' }],
+  },
+  { type: 'score', instructions: 'How bad?', options: ['0', '1', '2'].map((text) => ({ text, description: text })) },
+]
+
+/** All kinds of questions, up to where they would be computed. */
+async function asked(decider: { decide(call: DecideCall): Promise<unknown> }): Promise<void> {
+  const call: DecideCall = {
+    ...{ id: 'dec-damaged', model: 'org/damaged', signal: new AbortController().signal },
+    ...{ state: 'I paid twice.', questions: QUESTIONS, order: 'given', calibrated: false },
+  }
+  await decider.decide(call).catch((error: unknown) => {
+    if (!(error instanceof Error && error.cause instanceof Error && error.cause.message === READ)) throw error
+  })
 }
 
 function faultOf({ overlaps }: DamagedModel, refused: unknown): string | undefined {

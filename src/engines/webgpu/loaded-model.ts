@@ -127,6 +127,10 @@ export async function loadModel(
 /** What its files say about text. */
 export const chatTextOf = (id: string, files: TextFiles): ChatText => understood(id, () => new ChatText(files))
 
+/** The same of a model that says no words. */
+export const tokenizerOf = (id: string, { tokenizer, tokenizerConfig }: TextFiles): Tokenizer =>
+  understood(id, () => new Tokenizer(tokenizer, tokenizerConfig))
+
 async function chatOf(
   id: string,
   { text: files, weights }: OpenedRepository,
@@ -168,6 +172,9 @@ async function smallOf(
   }
 }
 
+export const encoderWith = (id: string, ...parts: ConstructorParameters<typeof Encoder>): Encoder =>
+  understood(id, () => new Encoder(...parts))
+
 async function encoderOf(
   id: string,
   { text, weights }: OpenedRepository,
@@ -175,12 +182,18 @@ async function encoderOf(
   plan: EncoderLoadPlan,
   options: LoadOptions,
 ) {
-  const tokenizer = understood(id, () => new Tokenizer(text.tokenizer, text.tokenizerConfig))
+  const tokenizer = tokenizerOf(id, text)
   const [yes, no] = VERDICTS.map((word) => tokenizer.idOf(word))
   const words = yes !== undefined && no !== undefined ? ([yes, no] as const) : undefined
   if (plan.judges && !words) throw new V1Error(500, 'The model has no tokens for yes and no.', { code: 'model_files' })
   const model = await loadEncoderPlanned(device, weights, plan, { ...options, ...(words && { words }) })
-  return { model, small: undefined, runner: () => new Encoder(model, tokenizer, plan) }
+  try {
+    const encoder = encoderWith(id, model, tokenizer, plan)
+    return { model, small: undefined, runner: () => encoder }
+  } catch (error) {
+    await model.close()
+    throw error
+  }
 }
 
 /** The first answer should not wait for its kernels. */
