@@ -2,6 +2,7 @@ import type { ChatMessage, ContentPart } from '../engine.js'
 import { textOf } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
 import { mapped, type Slices } from '../platform/slices.js'
+import { unreadable } from '../wire/chat/messages.js'
 import {
   aBoolean,
   anArray,
@@ -24,6 +25,8 @@ const KNOWN_BLOCK: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['text', new Set(['type', 'text', 'cache_control', 'citations'])],
   ['image', new Set(['type', 'source', 'cache_control'])],
   ['document', new Set(['type', 'source', 'title', 'context', 'cache_control', 'citations'])],
+  ['search_result', new Set(['type', 'source', 'title', 'content', 'cache_control', 'citations'])],
+  ['compaction', new Set(['type', 'content', 'cache_control'])],
   ['thinking', new Set(['type', 'thinking', 'signature'])],
   ['redacted_thinking', new Set(['type'])],
   ['tool_use', new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller'])],
@@ -95,13 +98,15 @@ class ConversationReader implements Turns {
     blocksOf(content, path).forEach(([block, type, place]) => {
       this.#note(block, type, place)
       if (type === 'tool_result') this.#readResult(block, place)
+      else if (HOSTED.test(type)) this.#ignored.push(place)
       else {
-        parts.push(readPart(block, type, place))
+        parts.push(readPart(block, type, place, this.#ignored))
         places.push(place)
       }
     })
-    if (this.#open.size > 0) this.#refuseOpen()
+    // Messages of a user behind each other are one turn: other results may come in the next.
     if (parts.length === 0) return
+    if (this.#open.size > 0) this.#refuseOpen()
     const isText = parts.every(({ type }) => type === 'text')
     if (!isText) this.images.set(this.messages.length, places)
     this.messages.push({ role: 'user', content: isText ? textOf(parts) : parts })
@@ -130,6 +135,7 @@ class ConversationReader implements Turns {
     blocksOf(content, path).forEach(([block, type, place]) => {
       this.#note(block, type, place)
       if (type === 'text') texts.push(required(block, 'text', place, aString))
+      else if (type === 'compaction') texts.push(optional(block, 'content', place, aString) ?? '')
       else if (type === 'thinking') thoughts.push(readThought(block, place))
       else if (type === 'tool_use') {
         const call = readCall(block, place)
@@ -160,7 +166,7 @@ class ConversationReader implements Turns {
 }
 
 const SAID = ['text', 'thinking', 'redacted_thinking', 'tool_use']
-const ASKED = ['text', 'image', 'document', 'tool_result']
+const ASKED = ['text', 'image', 'document', 'search_result', 'tool_result']
 
 function refuseEmpty(param: string): never {
   throw wrongType(param, 'a string or an array of blocks', null)
@@ -192,29 +198,41 @@ function readResult(value: unknown, param: string, ignored: string[]): string {
     const known = KNOWN_BLOCK.get(type)
     if (known) noteUnknown(block, known, path, ignored)
     if (type === 'text') return required(block, type, path, aString)
+    if (type === 'search_result' && block.content !== undefined) return readFound(block, path, ignored)
     if (type !== 'document' || block.source === undefined) return unreadable(type)
-    const source = required(block, 'source', path, anObject)
-    return source.type === 'text' ? required(source, 'data', at(path, 'source'), aString) : unreadable(type)
+    return readDocument(required(block, 'source', path, anObject), at(path, 'source'), ignored) ?? unreadable(type)
   })
   return texts.join('\n')
 }
 
-/** In a line of a prompt: the word is the request's. */
-const unreadable = (type: string): string =>
-  `[Something of the type ${type.slice(0, 40).replace(/\W/g, '_')}, which cannot be read here.]`
+/** What was found, and where. */
+function readFound(block: JsonObject, path: string, ignored: string[]): string {
+  const [title, source] = ['title', 'source'].map((name) => optional(block, name, path, aString) ?? '')
+  const texts = required(block, 'content', path, (value, param) => readTexts(value, param, ignored))
+  return [title, source, texts].filter(Boolean).join('\n')
+}
+
+/** Undefined: it is no text. */
+function readDocument(source: JsonObject, path: string, ignored: string[]): string | undefined {
+  if (source.type === 'text') return required(source, 'data', path, aString)
+  if (source.type !== 'content') return undefined
+  return required(source, 'content', path, (value, param) => readResult(value, param, ignored))
+}
 
 /** What a server did by itself in an earlier turn, elsewhere. */
-const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_use$|^container_upload$/
+const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_use$|^container_upload$|^fallback$/
 
-function readPart(block: JsonObject, type: string, path: string): ContentPart {
+function readPart(block: JsonObject, type: string, path: string, ignored: string[]): ContentPart {
+  if (type === 'search_result') return { type: 'text', text: readFound(block, path, ignored) }
   if (type === 'text') return { type, text: required(block, type, path, aString) }
   if (type !== 'image' && type !== 'document') throw wrongValue(at(path, 'type'), type, ASKED)
   const source = required(block, 'source', path, anObject)
   const place = at(path, 'source')
   const kind = required(source, 'type', place, aString)
   if (type === 'document') {
-    if (kind !== 'text') throw wrongValue(at(place, 'type'), kind, ['text'])
-    return { type: 'text', text: required(source, 'data', place, aString) }
+    const text = readDocument(source, place, ignored)
+    if (text === undefined) throw wrongValue(at(place, 'type'), kind, ['text', 'content'])
+    return { type: 'text', text }
   }
   if (kind === 'url') return { type, url: required(source, 'url', place, aString) }
   if (kind !== 'base64') throw wrongValue(at(place, 'type'), kind, ['base64', 'url'])

@@ -288,6 +288,31 @@ describe('a message', () => {
     })
   })
 
+  test('reads what was found and summed up, and takes results in several messages', async () => {
+    const { post, calls } = service()
+    const found = { type: 'search_result', source: 'x.md', title: 'X', content: [{ type: 'text', text: 'A page.' }] }
+    const document = { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'A part.' }] } }
+    const call = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} })
+    const result = (tool_use_id: string, content: unknown) => ({ type: 'tool_result', tool_use_id, content })
+    const { status, headers } = await post({
+      messages: [
+        { role: 'user', content: [found, document, { type: 'container_upload', file_id: 'f' }] },
+        { role: 'assistant', content: [{ type: 'compaction', content: 'All is well.' }, call('t1'), call('t2')] },
+        { role: 'user', content: [result('t2', [found])] },
+        { role: 'user', content: [result('t1', null), { type: 'text', text: 'And?' }] },
+      ],
+      tools: [look],
+    })
+    expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'messages[0].content[2]'])
+    expect(calls[0]!.messages.map(({ role, content }) => [role, content])).toEqual([
+      ['user', 'X\nx.md\nA page.\nA part.'],
+      ['assistant', 'All is well.'],
+      ['tool', 'X\nx.md\nA page.'],
+      ['tool', ''],
+      ['user', 'And?'],
+    ])
+  })
+
   test('fields that nobody reads are named, those that cannot be honoured refused', async () => {
     const { post } = service()
     const ignored = await post({ context_management: { edits: [] }, mcp_servers: [] })

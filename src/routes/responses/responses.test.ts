@@ -356,6 +356,39 @@ describe('a response', () => {
     expect(calls.at(-1)!.tools).toMatchObject([{ description: 'Mine.' }])
   })
 
+  test('goes on from calls as other services wrote them', async () => {
+    const { post, calls } = service()
+    const call_id = `call_${'x'.repeat(200)}`
+    const called = { type: 'function_call', call_id, name: 'files.read', arguments: { at: 'x' } }
+    const output = [
+      { type: 'text', text: 'Here.' },
+      { type: 'encrypted_content', encrypted_content: 'x' },
+    ]
+    const { status, headers } = await post({
+      input: [
+        { type: 'context_compaction', encrypted_content: 'gAAA' },
+        { role: 'user', content: [{ type: 'text', text: 'Read it.' }] },
+        { type: 'ghost_snapshot', ghost_commit: {} },
+        called,
+        { type: 'function_call_output', call_id, output },
+        { ...called, call_id: 'c' },
+        { type: 'function_call_output', call_id: 'c', output: null },
+      ],
+    })
+    expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'input[0].encrypted_content, input[2]'])
+    expect(calls[0]!.messages.map(({ role, content }) => [role, content])).toEqual([
+      ['system', expect.stringContaining('summed up by another service')],
+      ['user', 'Read it.'],
+      ['assistant', ''],
+      ['tool', 'Here.\n[Something of the type encrypted_content, which cannot be read here.]'],
+      ['assistant', ''],
+      ['tool', ''],
+    ])
+    expect(calls[0]!.messages[2]).toMatchObject({
+      toolCalls: [{ id: call_id, name: 'files.read', arguments: '{"at":"x"}' }],
+    })
+  })
+
   test('goes on from what other services did, and names what nobody can read', async () => {
     const { post, calls } = service()
     const { status, headers } = await post({

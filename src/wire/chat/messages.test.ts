@@ -50,6 +50,47 @@ describe('messages', () => {
     expect(result!.content).toBe('[Images cannot be read here.]\nA map.\n[Files cannot be read here.]')
   })
 
+  it('are taken as other servers and frameworks keep them', () => {
+    const empty = { role: 'assistant', content: '' }
+    // vLLM tells every field, `exclude_none` none.
+    const told = { ...{ refusal: null, annotations: null, audio: null, function_call: null }, tool_calls: [] }
+    for (const said of [{}, { content: null }, { content: [] }, { content: null, ...told }])
+      expect(messages(user, { role: 'assistant', ...said }, user)[1]).toEqual(empty)
+    const bare = { id: 'call_1', function: { name: 'weather', arguments: { city: 'Bern' } } }
+    const results = [
+      null,
+      [],
+      [
+        { type: 'resource', uri: 'x' },
+        { type: 'text', text: 'Sun.' },
+      ],
+    ].map(
+      (content) =>
+        messages(
+          user,
+          { ...asked, tool_calls: [bare] },
+          { role: 'tool', tool_call_id: 'call_1', name: 'a/b', content },
+        )[2],
+    )
+    const cannot = '[Something of the type resource, which cannot be read here.]'
+    expect(results.map((result) => result!.content)).toEqual(['', '', `${cannot}\nSun.`])
+    const [, call] = messages(
+      user,
+      { ...asked, tool_calls: [bare] },
+      { role: 'tool', tool_call_id: 'call_1', content: '' },
+    )
+    expect(call).toMatchObject({ toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}' }] })
+    const parts = [
+      { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },
+      { type: 'reasoning', text: 'So.' },
+      { type: 'text', text: 'Yes.' },
+    ]
+    expect(messages(user, { role: 'assistant', content: parts })[1]).toMatchObject({
+      content: 'Yes.',
+      reasoning: 'Hm.\nSo.',
+    })
+  })
+
   it.each<[string, unknown]>([
     ['messages[0].role', { content: 'x' }],
     ['messages[0].role', { role: 'function', content: 'x', name: 'f' }],
@@ -57,7 +98,6 @@ describe('messages', () => {
     ['messages[0].content', { role: 'user', content: null }],
     ['messages[0].content', { role: 'user', content: [] }],
     ['messages[0].content', { role: 'user', content: 'half \ud800' }],
-    ['messages[0].content', { role: 'assistant', content: null }],
     ['messages[0].content[0]', { role: 'user', content: ['x'] }],
     ['messages[0].content[0].type', { role: 'user', content: [{ text: 'x' }] }],
     ['messages[0].content[0].type', { role: 'system', content: [{ type: 'image_url', image_url: { url: 'x' } }] }],
@@ -75,7 +115,9 @@ describe('messages', () => {
     ['messages[0].name', { role: 'user', content: 'x', name: 'two words' }],
     ['messages[0].audio', { role: 'assistant', content: 'x', audio: { id: 'a' } }],
     ['messages[0].function_call', { role: 'assistant', function_call: { name: 'f', arguments: '' } }],
-    ['messages[0].tool_calls', { role: 'assistant', tool_calls: [] }],
+    ['messages[0].tool_calls', { role: 'assistant', tool_calls: {} }],
+    ['messages[0].tool_calls[0].type', { role: 'assistant', tool_calls: [{ id: 'x' }] }],
+    ['messages[0].content[0]', { role: 'assistant', content: [{ type: 'thinking', thinking: 5 }] }],
     ['messages[0].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...call, type: 'hosted' }] }],
     ['messages[0].tool_calls[0].id', { role: 'assistant', tool_calls: [{ ...call, id: undefined }] }],
     ['messages[0].tool_calls[0].function.name', { role: 'assistant', tool_calls: [{ ...call, function: {} }] }],

@@ -25,9 +25,8 @@ const KNOWN = new Set([
 ])
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'image_url', 'input_audio', 'prompt_cache_breakpoint'])
 const SAID = ['text']
+const ANSWERED = ['text', 'refusal']
 const SHOWN = ['text', 'image_url', 'input_audio']
-/** Of what a tool gives the model is told what cannot be read: the conversation goes on. */
-const RESULT = [...SAID]
 const MEDIA = new Map([
   ['image_url', 'Images'],
   ['input_audio', 'Audio'],
@@ -36,7 +35,9 @@ const MEDIA = new Map([
 const aRole = oneOf(ROLES)
 const someMessages = anArray(1, Number.POSITIVE_INFINITY)
 const someParts = anArray(1, Number.POSITIVE_INFINITY)
-const someCalls = anArray(1, 128)
+/** Nothing said by who answers may be no part at all, and no call an empty list: other servers write both. */
+const anyParts = anArray(0, Number.POSITIVE_INFINITY)
+const someCalls = anArray(0, 128)
 const aSpeaker = aName(/^[^\s<|\\/>]+$/, 64)
 
 type ToolCalls = readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
@@ -53,14 +54,12 @@ export function* readMessages(body: JsonObject, ignored: string[]): Slices<ChatM
 function readMessage(message: JsonObject, path: string, ignored: string[]): ChatMessage {
   noteUnknown(message, KNOWN, path, ignored)
   const role = required(message, 'role', path, aRole)
+  if (role === 'tool') return readResult(message, path)
   const name = optional(message, 'name', path, aSpeaker)
   if (role === 'assistant') return readAssistant(message, name, path, ignored)
-  const types = role === 'user' ? SHOWN : role === 'tool' ? RESULT : SAID
+  const types = role === 'user' ? SHOWN : SAID
   const read = required(message, 'content', path, (value, param) => readContent(value, param, types, ignored))
   const { content, ...joined } = joinedOf(read)
-  if (role === 'tool') {
-    return { role, content: textOf(content), toolCallId: required(message, 'tool_call_id', path, aString), ...joined }
-  }
   // To a model of today the developer is the system: their templates know no other name for it.
   return { role: role === 'developer' ? 'system' : role, content, ...(name !== undefined && { name }), ...joined }
 }
@@ -69,27 +68,66 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
   for (const field of ['audio', 'function_call']) {
     if (message[field] != null) throw unsupported(at(path, field), 'Use text and tool calls instead.')
   }
-  const toolCalls = optional(message, 'tool_calls', path, readToolCalls)
-  const said = optional(message, 'content', path, (value, param) =>
-    readContent(value, param, ['text', 'refusal'], ignored),
-  )
+  const toolCalls = optional(message, 'tool_calls', path, readToolCalls) ?? []
+  const thoughts: string[] = []
+  const said = optional(message, 'content', path, (value, param) => readAnswer(value, param, thoughts, ignored))
   const { content: told, ...joined } = said === undefined ? {} : joinedOf(said)
   const content = told === undefined ? optional(message, 'refusal', path, aString) : textOf(told)
   const reasoning =
-    optional(message, 'reasoning_content', path, aString) ?? optional(message, 'reasoning', path, aString)
-  // A turn may have come to nothing but thoughts.
-  if (content === undefined && !toolCalls && reasoning === undefined) {
-    const expected = 'expected a string or an array of parts, unless there are tool calls.'
-    throw refuse(at(path, 'content'), `Invalid '${at(path, 'content')}': ${expected}`, 'missing_required_parameter')
-  }
+    optional(message, 'reasoning_content', path, aString) ??
+    optional(message, 'reasoning', path, aString) ??
+    (thoughts.length > 0 ? thoughts.join('\n') : undefined)
   return {
     role: 'assistant',
+    // A turn may have come to nothing, or to nothing but thoughts.
     content: content ?? '',
     ...(reasoning !== undefined && { reasoning }),
     ...(name !== undefined && { name }),
-    ...(toolCalls && { toolCalls }),
+    ...(toolCalls.length > 0 && { toolCalls }),
     ...joined,
   }
+}
+
+/** Of what a tool gives the model is told what cannot be read: the conversation goes on. Its `name` says nothing more. */
+function readResult(message: JsonObject, path: string): ChatMessage {
+  const content = optional(message, 'content', path, (value, param) => {
+    if (typeof value === 'string') return aString(value, param)
+    if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
+    return anyParts(value, param).map((part, i) => ({ type: 'text' as const, text: toldPart(part, at(param, i)) }))
+  })
+  const toolCallId = required(message, 'tool_call_id', path, aString)
+  return { role: 'tool', toolCallId, ...textJoined(joinedOf(content ?? '')) }
+}
+
+const textJoined = ({ content, ...joined }: ReturnType<typeof joinedOf>) => ({ content: textOf(content), ...joined })
+
+function toldPart(value: unknown, path: string): string {
+  if (!isRecord(value)) throw wrongType(path, 'an object', value)
+  const type = required(value, 'type', path, aString)
+  return type === 'text' ? required(value, type, path, aString) : unreadable(type)
+}
+
+/** In a line of a prompt: the word is the request's. */
+export const unreadable = (type: string): string => {
+  const media = MEDIA.get(type)
+  return media === undefined
+    ? `[Something of the type ${type.slice(0, 40).replace(/\W/g, '_')}, which cannot be read here.]`
+    : `[${media} cannot be read here.]`
+}
+
+/** What was said, and beside it what was thought, as some servers and frameworks keep it. */
+function readAnswer(value: unknown, param: string, thoughts: string[], ignored: string[]): Content {
+  if (!Array.isArray(value)) return readContent(value, param, ANSWERED, ignored)
+  return anyParts(value, param).flatMap((part, i): ContentPart[] => {
+    const path = at(param, i)
+    if (!isRecord(part) || (part.type !== 'thinking' && part.type !== 'reasoning')) {
+      return [readPart(part, path, ANSWERED, ignored)]
+    }
+    const told = part.thinking ?? part.reasoning ?? part.text ?? ''
+    const texts = Array.isArray(told) ? told.map((each) => (isRecord(each) ? each.text : each)) : [told]
+    for (const text of texts) thoughts.push(aString(text, path))
+    return []
+  })
 }
 
 function readContent(value: unknown, param: string, types: readonly string[], ignored: string[]): Content {
@@ -109,8 +147,6 @@ function joinedOf(content: Content): { content: Content; joined?: readonly numbe
 function readPart(value: unknown, path: string, types: readonly string[], ignored: string[]): ContentPart {
   if (!isRecord(value)) throw wrongType(path, 'an object', value)
   const type = required(value, 'type', path, aString)
-  const media = types === RESULT ? MEDIA.get(type) : undefined
-  if (media !== undefined) return { type: 'text', text: `[${media} cannot be read here.]` }
   if (type === 'file') throw notTaken(at(path, 'type'), type, 'Files')
   if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
   noteUnknown(value, KNOWN_PART, path, ignored)
@@ -145,7 +181,7 @@ function readToolCalls(value: unknown, param: string): ToolCalls {
   return someCalls(value, param).map((item, i) => {
     const path = at(param, i)
     const call = anObject(item, path)
-    const type = required(call, 'type', path, aString)
+    const type = 'function' in call && call.type == null ? 'function' : required(call, 'type', path, aString)
     if (type === 'custom') {
       const place = at(path, type)
       const said = required(call, type, path, anObject)
@@ -160,10 +196,14 @@ function readToolCalls(value: unknown, param: string): ToolCalls {
     return {
       id: required(call, 'id', path, aString),
       name: required(called, 'name', at(path, 'function'), aString),
-      arguments: required(called, 'arguments', at(path, 'function'), aString),
+      arguments: required(called, 'arguments', at(path, 'function'), readArguments),
     }
   })
 }
+
+/** As a text, or as the object that some servers keep. */
+export const readArguments = (value: unknown, param: string): string =>
+  isRecord(value) ? JSON.stringify(value) : aString(value, param)
 
 /** Every tool message answers a call of the assistant's message before it, and every call is answered. */
 function checkToolTurns(messages: readonly ChatMessage[]): void {

@@ -1,6 +1,7 @@
 import type { ChatMessage } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import { mapped, type Slices } from '../../platform/slices.js'
+import { readArguments, unreadable } from '../chat/messages.js'
 import { argumentsOf } from '../custom-tool.js'
 import {
   aName,
@@ -44,8 +45,9 @@ const MEDIA = new Map([
 const someItems = anArray(1, Number.POSITIVE_INFINITY)
 const someParts = anArray(0, Number.POSITIVE_INFINITY)
 const aRole = oneOf(ROLES)
-const aCallId = aName(/^[\s\S]+$/, 64)
-const aFunctionName = aName(/^[a-zA-Z0-9_-]+$/, 128)
+/** Of calls in a history, which another server may have made: ids of some are longer than ours, and names have dots. */
+const aCallId = aName(/^[\s\S]+$/, 1024)
+const aCalledName = aName(/^[\s\S]+$/, 256)
 
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'annotations', 'logprobs', 'prompt_cache_breakpoint'])
 
@@ -83,12 +85,16 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
   ['item_reference', { known: new Set(['type', 'id']), read: readReference }],
   ...(['shell', 'local_shell', 'apply_patch'] as const).flatMap((type) => [ownCallReader(type), ownOutputReader(type)]),
   ['additional_tools', { known: new Set(['type', 'id', 'role', 'tools']), read: readAdditionalTools }],
-  ['compaction', { known: new Set(['type', 'id', 'encrypted_content', 'created_by']), read: readCompaction }],
+  // Codex knows it by other names as well.
+  ...['compaction', 'compaction_summary', 'context_compaction'].map((type): [string, ItemReader] => [
+    type,
+    { known: new Set(['type', 'id', 'encrypted_content', 'created_by']), read: readCompaction },
+  ]),
 ])
 
 /** What a server did by itself in an earlier turn, elsewhere: nobody here can read it. */
 const HOSTED =
-  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|configuration_update|compaction_trigger)(_|$)/
+  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|configuration_update|compaction_trigger|agent_message|ghost_snapshot)(_|$)/
 
 /** An item of a request: whole, or the name of one that an earlier response holds. */
 export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
@@ -163,11 +169,14 @@ function readMessage(item: JsonObject, path: string, ignored: string[]): Message
 }
 
 type Speaker = (typeof ROLES)[number] | 'result'
+const SAID = ['input_text', 'text']
+const ANSWERED = ['output_text', 'refusal']
 
 function readTexts(value: unknown, param: string, role: Speaker, ignored: string[]): string[] {
   if (typeof value === 'string') return [aString(value, param)]
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
-  const types = role === 'assistant' ? ['output_text', 'refusal', 'input_text'] : ['input_text', 'output_text']
+  // `text` as chats have it: a history may come from one.
+  const types = role === 'assistant' ? [...ANSWERED, ...SAID] : [...SAID, 'output_text']
   return someParts(value, param).map((part, i) => readText(part, at(param, i), role, types, ignored))
 }
 
@@ -181,7 +190,10 @@ function readText(value: unknown, path: string, role: Speaker, types: readonly s
     const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
     throw refuse(at(path, 'type'), message, 'unsupported_value')
   }
-  if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
+  if (!types.includes(type)) {
+    if (role === 'result') return unreadable(type)
+    throw wrongValue(at(path, 'type'), type, types)
+  }
   noteUnknown(value, KNOWN_PART, path, ignored)
   return required(value, type === 'refusal' ? 'refusal' : 'text', path, aString)
 }
@@ -192,14 +204,14 @@ function readCall(item: JsonObject, path: string): FunctionCallItem {
     id: idOf(item, path, 'fc'),
     call_id: required(item, 'call_id', path, aCallId),
     ...readName(item, path),
-    arguments: required(item, 'arguments', path, aString),
+    arguments: required(item, 'arguments', path, readArguments),
     status: 'completed',
   }
 }
 
 function readName(item: JsonObject, path: string): Pick<FunctionCallItem, 'name' | 'namespace'> {
-  const namespace = optional(item, 'namespace', path, aFunctionName)
-  return { name: required(item, 'name', path, aFunctionName), ...(namespace !== undefined && { namespace }) }
+  const namespace = optional(item, 'namespace', path, aCalledName)
+  return { name: required(item, 'name', path, aCalledName), ...(namespace !== undefined && { namespace }) }
 }
 
 function readOutput(item: JsonObject, path: string, ignored: string[]): FunctionOutputItem {
@@ -212,7 +224,7 @@ function readCustomOutput(item: JsonObject, path: string, ignored: string[]): Cu
 
 const readResult = (item: JsonObject, path: string, ignored: string[]) => ({
   call_id: required(item, 'call_id', path, aCallId),
-  output: required(item, 'output', path, (value, param) => readTexts(value, param, 'result', ignored)).join('\n'),
+  output: required(item, 'output', path, (value, param) => readTexts(value ?? '', param, 'result', ignored)).join('\n'),
   status: 'completed' as const,
 })
 
@@ -296,7 +308,7 @@ function readReference(item: JsonObject, path: string): InputItem {
 
 /** What `/responses/compact` made of a conversation: its sum, as a message that the system gives. */
 function readCompaction(item: JsonObject, path: string, ignored: string[]): MessageItem {
-  const packed = required(item, 'encrypted_content', path, aString)
+  const packed = optional(item, 'encrypted_content', path, aString) ?? ''
   const text = openedOr(packed, LOST, at(path, 'encrypted_content'), ignored)
   const content = [{ type: 'input_text' as const, text }]
   return { type: 'message', id: idOf(item, path, 'cmp'), status: 'completed', role: 'system', content }
