@@ -199,6 +199,7 @@ describe('lines that take the place of others', () => {
     most = Number.POSITIVE_INFINITY
     file.append('two')
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
+    expect(notes()).toEqual(['lines'])
     expect(open.size).toBe(1)
   })
 
@@ -212,6 +213,7 @@ describe('lines that take the place of others', () => {
     expect(() => file.replace(FRESH, () => true)).toThrow('EPERM')
     file.append('two')
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\n')
+    expect(notes()).toEqual(['lines'])
     expect(open.size).toBe(1)
   })
 })

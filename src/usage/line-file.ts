@@ -62,29 +62,35 @@ export class LineFile {
     const fresh = `${this.#path}.new`
     const file = this.#fs.openSync(fresh, 'w')
     try {
+      this.#fill(file, lines)
+      // One who leaves no note may have added to it.
+      if (!allowed() || this.#fs.fstatSync(this.#file).size !== this.#seen) return
+      // Windows renames over no file that is open.
+      this.close()
+      try {
+        this.#fs.renameSync(fresh, this.#path)
+        this.#torn = false
+      } finally {
+        this.#file = this.#fs.openSync(this.#path, 'a+')
+      }
+      this.#read = this.#fs.fstatSync(this.#file).size
+    } finally {
+      // It is gone where it has taken the other's place; a full disk has need of what it holds.
+      this.#fs.rmSync(fresh, { force: true })
+    }
+  }
+
+  close(): void {
+    this.#fs.closeSync(this.#file)
+  }
+
+  #fill(file: number, lines: readonly string[]): void {
+    try {
       for (const line of lines) this.#write(file, new TextEncoder().encode(`${line}\n`))
       this.#fs.fsyncSync(file)
     } finally {
       this.#fs.closeSync(file)
     }
-    // One who leaves no note may have added to it.
-    if (!allowed() || this.#fs.fstatSync(this.#file).size !== this.#seen) {
-      this.#fs.rmSync(fresh, { force: true })
-      return
-    }
-    // Windows renames over no file that is open.
-    this.close()
-    try {
-      this.#fs.renameSync(fresh, this.#path)
-      this.#torn = false
-    } finally {
-      this.#file = this.#fs.openSync(this.#path, 'a+')
-    }
-    this.#read = this.#fs.fstatSync(this.#file).size
-  }
-
-  close(): void {
-    this.#fs.closeSync(this.#file)
   }
 
   #write(file: number, bytes: Uint8Array): void {

@@ -1,0 +1,359 @@
+import { spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest'
+import { fileUsage, fileUsageOn } from './file.js'
+import type { UsageEvent, UsageLedger } from './ledger.js'
+import { nodeSystem, type System } from './system.js'
+
+const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
+  time: 1_000_000,
+  requestId: 'req_1',
+  caller: 'me',
+  project: null,
+  model: 'a/b',
+  outcome: 'ok',
+  promptTokens: 10,
+  cachedTokens: 4,
+  completionTokens: 3,
+  ...over,
+})
+
+let folder: string
+let files = 0
+const newFile = () => {
+  const path = join(folder, `usage-${files++}`)
+  mkdirSync(path)
+  return join(path, 'usage.jsonl')
+}
+const linesOf = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n')
+const notesOf = (path: string) => readdirSync(join(path, '..')).filter((name) => /\.(busy|open|new)$/.test(name))
+const everything = (ledger: UsageLedger) => ledger.rows(0, Number.POSITIVE_INFINITY)
+async function requestsOf(ledger: UsageLedger): Promise<number> {
+  return (await everything(ledger)).reduce((sum, { requests }) => sum + requests, 0)
+}
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'usage-file-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('a ledger in a file', () => {
+  it('is there after a restart', async () => {
+    const path = newFile()
+    const first = fileUsage(path)
+    await first.record(event())
+    await first.close?.()
+    const second = fileUsage(path)
+    await second.record(event())
+    expect(await everything(second)).toMatchObject([{ requests: 2, promptTokens: 20 }])
+    await second.close?.()
+  })
+
+  it('passes over a torn last line, wherever it was torn, and goes on after it', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path)
+    await ledger.record(event())
+    const whole = readFileSync(path).length
+    await ledger.record(event())
+    await ledger.close?.()
+    const both = readFileSync(path)
+    for (let length = whole; length < both.length; length++) {
+      writeFileSync(path, both)
+      truncateSync(path, length)
+      const again = fileUsage(path)
+      // A line that lacks only its end is whole.
+      const kept = length === both.length - 1 ? 2 : 1
+      expect(await everything(again)).toMatchObject([{ requests: kept }])
+      await again.record(event())
+      await again.close?.()
+      expect(await everything(fileUsage(path))).toMatchObject([{ requests: kept + 1 }])
+    }
+  })
+
+  it('passes over lines that are no usage', async () => {
+    const path = newFile()
+    appendFileSync(path, 'null\n5\n{}\n{"time":"now"}\n\u0000\u0000\n')
+    const ledger = fileUsage(path)
+    await ledger.record(event())
+    expect(await everything(ledger)).toMatchObject([{ requests: 1 }])
+  })
+
+  it('sums up a file that has grown long, and loses nothing', async () => {
+    const path = newFile()
+    const first = fileUsage(path)
+    for (let i = 0; i < 40; i++)
+      await first.record(event({ time: 1_000_000 + (i % 2) * 60, project: i < 20 ? null : 'a/ä' }))
+    const before = await everything(first)
+    await first.close?.()
+    const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n')
+    const whole = fileUsage(path, { maxLines: 40 })
+    expect(await everything(whole)).toEqual(before)
+    expect(lines()).toHaveLength(40)
+    await whole.close?.()
+    const second = fileUsage(path, { maxLines: 39 })
+    expect(await everything(second)).toEqual(before)
+    expect(lines()).toHaveLength(4)
+    await second.record(event({ project: 'b/c' }))
+    await second.close?.()
+    const again = await everything(fileUsage(path))
+    expect(again).toHaveLength(5)
+    expect(again.slice(0, 4)).toEqual(before)
+  })
+
+  it('is as good when it cannot be shortened', async () => {
+    const warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const path = newFile()
+    const first = fileUsage(path)
+    for (let i = 0; i < 4; i++) await first.record(event())
+    await first.close?.()
+    // Where the shorter one would be written.
+    mkdirSync(`${path}.new`)
+    const second = fileUsage(path, { maxLines: 1 })
+    await second.record(event())
+    expect(await everything(second)).toMatchObject([{ requests: 5 }])
+    expect(warning).toHaveBeenCalledOnce()
+    warning.mockRestore()
+  })
+
+  it('is read in pieces, wherever they end', async () => {
+    const path = newFile()
+    const lines = Array.from({ length: 1500 }, (_, i) =>
+      JSON.stringify(event({ project: `tëam/${'ü'.repeat(i % 50)}` })),
+    )
+    writeFileSync(path, `${lines.join('\n')}\n`)
+    const rows = await everything(fileUsage(path))
+    expect(rows).toHaveLength(50)
+    expect(rows.reduce((sum, { requests }) => sum + requests, 0)).toBe(1500)
+    expect(rows.every(({ project }) => /^tëam\/ü*$/.test(project!))).toBe(true)
+  })
+
+  it('says so when it cannot write, and tries again', async () => {
+    const directory = newFile()
+    const ledger = fileUsage(join(directory, 'usage.jsonl'))
+    await expect(ledger.record(event())).rejects.toThrow('ENOENT')
+    await expect(ledger.record(event())).rejects.toThrow('ENOENT')
+  })
+})
+
+describe('a ledger that several keep', () => {
+  it('is summed up once its last keeper has left, and not beside one', async () => {
+    const path = newFile()
+    const one = fileUsage(path)
+    for (let i = 0; i < 4; i++) await one.record(event())
+    const other = fileUsage(path, { maxLines: 1 })
+    expect(await requestsOf(other)).toBe(4)
+    expect(linesOf(path)).toHaveLength(4)
+    for (const ledger of [one, other]) await ledger.close?.()
+    const alone = fileUsage(path, { maxLines: 1 })
+    expect(await requestsOf(alone)).toBe(4)
+    expect(linesOf(path)).toHaveLength(1)
+    await alone.close?.()
+    expect(notesOf(path)).toEqual([])
+  })
+
+  it('is not summed up where one who leaves no note has added to it meanwhile', async () => {
+    const path = newFile()
+    const before = fileUsage(path)
+    for (let i = 0; i < 4; i++) await before.record(event())
+    await before.close?.()
+    const system = await nodeSystem()
+    /** Between the sums and their taking the file's place. */
+    const fsyncSync = (file: number) => {
+      appendFileSync(path, `${JSON.stringify(event())}\n`)
+      fs.fsyncSync(file)
+    }
+    const ledger = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, fsyncSync } }), path, { maxLines: 1 })
+    expect(await requestsOf(ledger)).toBe(5)
+    await ledger.close?.()
+    expect(linesOf(path)).toHaveLength(5)
+    expect(readdirSync(join(path, '..')).filter((name) => name.endsWith('.new'))).toEqual([])
+  })
+
+  it('waits for one who sums up, and is not waited for by one who was killed', async () => {
+    const path = newFile()
+    const system = await nodeSystem()
+    const gone = spawnSync(process.execPath, ['-e', '']).pid
+    const busy = `${path}.${process.pid}-abc.busy`
+    writeFileSync(`${path}.${gone}-abc.busy`, system.host)
+    writeFileSync(busy, system.host)
+    let open = false
+    const ledger = fileUsage(path)
+    const opening = Promise.resolve(ledger.open?.()).then(() => {
+      open = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(open).toBe(false)
+    rmSync(busy)
+    await opening
+    await ledger.close?.()
+    expect(notesOf(path)).toEqual([])
+  })
+
+  it.each([
+    ['is believed while it is fresh', 0, 4],
+    ['is not believed for ever', 3600, 1],
+  ])('a note of another machine %s', async (_, age, lines) => {
+    const path = newFile()
+    const first = fileUsage(path)
+    for (let i = 0; i < 4; i++) await first.record(event())
+    await first.close?.()
+    const note = `${path}.1-abc.open`
+    writeFileSync(note, 'another machine')
+    const then = Date.now() / 1000 - age
+    fs.utimesSync(note, then, then)
+    const second = fileUsage(path, { maxLines: 1 })
+    expect(await requestsOf(second)).toBe(4)
+    await second.close?.()
+    expect(linesOf(path)).toHaveLength(lines)
+  })
+
+  it('goes on in the file that somebody has put in its place', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path)
+    for (let i = 0; i < 3; i++) await ledger.record(event())
+    renameSync(path, `${path}.old`)
+    await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(1)
+    expect(linesOf(path)).toHaveLength(1)
+    writeFileSync(path, '')
+    await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(1)
+    await ledger.close?.()
+  })
+
+  it('takes a line that follows one whose end was never written', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path)
+    await ledger.record(event())
+    const line = JSON.stringify(event())
+    // What two others wrote: one was cut off by a full disk, or by its end alone.
+    appendFileSync(path, `${line.slice(0, 40)}${line}\n${line}`)
+    expect(await requestsOf(ledger)).toBe(3)
+    appendFileSync(path, `${line}\n`)
+    await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(5)
+    await ledger.close?.()
+    expect(await requestsOf(fileUsage(path))).toBe(5)
+  })
+})
+
+describe('a disk that is full', () => {
+  let warning: MockInstance
+  beforeEach(() => {
+    warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  })
+  afterEach(() => warning.mockRestore())
+  const said = () => warning.mock.calls.map(([text]) => String(text))
+
+  /** A file system whose disk takes `room` bytes more. */
+  async function smallDisk(): Promise<{ system: () => Promise<System>; room: number }> {
+    const system = await nodeSystem()
+    const disk = {
+      room: Number.POSITIVE_INFINITY,
+      system: async () => ({ ...system, fs: { ...system.fs, writeSync } }),
+    }
+    function writeSync(file: number, bytes: Uint8Array): number {
+      const fitting = Math.min(bytes.length, disk.room)
+      if (fitting === 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+      disk.room -= fitting
+      return fs.writeSync(file, bytes.subarray(0, fitting))
+    }
+    return disk
+  }
+
+  it('is said once; usage is counted in memory, and written as soon as there is room', async () => {
+    const path = newFile()
+    const disk = await smallDisk()
+    const ledger = fileUsageOn(disk.system, path, {})
+    await ledger.record(event())
+    disk.room = 0
+    for (let i = 0; i < 5; i++) await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(6)
+    expect(linesOf(path)).toHaveLength(1)
+    expect(said()).toEqual([expect.stringMatching(/usage\.jsonl cannot be written, .*in memory.*ENOSPC/)])
+    disk.room = Number.POSITIVE_INFINITY
+    await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(7)
+    expect(said()).toHaveLength(2)
+    await ledger.close?.()
+    expect(await requestsOf(fileUsage(path))).toBe(7)
+  })
+
+  it('counts every request once, wherever it cuts a line', async () => {
+    const length = JSON.stringify(event()).length + 1
+    const disk = await smallDisk()
+    for (let room = 0; room <= 2 * length; room++) {
+      const path = newFile()
+      disk.room = Number.POSITIVE_INFINITY
+      const ledger = fileUsageOn(disk.system, path, {})
+      await ledger.open?.()
+      disk.room = room
+      for (let i = 0; i < 3; i++) await ledger.record(event())
+      expect(await requestsOf(ledger), `with room for ${room} bytes`).toBe(3)
+      disk.room = Number.POSITIVE_INFINITY
+      await ledger.close?.()
+      const again = fileUsage(path)
+      expect(await requestsOf(again), `with room for ${room} bytes`).toBe(3)
+      await again.close?.()
+    }
+  })
+
+  it('says what is lost where it is still full at the end', async () => {
+    const disk = await smallDisk()
+    const ledger = fileUsageOn(disk.system, newFile(), {})
+    await ledger.record(event())
+    disk.room = 0
+    for (let i = 0; i < 3; i++) await ledger.record(event())
+    await ledger.close?.()
+    expect(said().at(-1)).toMatch(/usage of 3 requests is lost/)
+  })
+
+  const mounted = process.platform === 'linux' && process.getuid?.() === 0
+  it.skipIf(!mounted)('is a real one too', async (context) => {
+    const disk = join(folder, 'disk')
+    fs.mkdirSync(disk)
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk])
+    if (mount.status !== 0) return context.skip('no file system may be mounted here')
+    try {
+      const path = join(disk, 'usage.jsonl')
+      const ledger = fileUsage(path)
+      await ledger.record(event())
+      expect(() => writeFileSync(join(disk, 'ballast'), 'x'.repeat(2 ** 17))).toThrow('ENOSPC')
+      const many = 100
+      for (let i = 0; i < many; i++) await ledger.record(event())
+      expect(await requestsOf(ledger)).toBe(many + 1)
+      expect(said()).toHaveLength(1)
+      // Another process that would begin now is told so at its start.
+      await expect(Promise.resolve(fileUsage(join(disk, 'other.jsonl')).open?.())).rejects.toThrow('ENOSPC')
+      rmSync(join(disk, 'ballast'))
+      await ledger.record(event())
+      await ledger.close?.()
+      expect(await requestsOf(fileUsage(path))).toBe(many + 2)
+    } finally {
+      spawnSync('umount', ['-l', disk])
+    }
+  })
+})
+
+describe('a ledger that cannot be written', () => {
+  it.each([
+    ['in a folder that is not there', (path: string) => join(path, 'nowhere', 'usage.jsonl'), 'ENOENT'],
+    ['that is a folder', (path: string) => join(path, '..'), 'EISDIR'],
+  ])('%s is found when it is opened', async (_, at, code) => {
+    const path = at(newFile())
+    await expect(Promise.resolve(fileUsage(path).open?.())).rejects.toThrow(code)
+  })
+})
