@@ -44,6 +44,14 @@ describe('a state', () => {
         'assistant: ',
       ].join('\n\n'),
     ],
+    [
+      'a conversation that a user begins, with who says what',
+      [
+        { role: 'user', content: 'It rains.' },
+        { role: 'user', content: 'Much.' },
+      ],
+      'user: It rains.\n\nuser: Much.',
+    ],
     ['nothing', [], ''],
   ])('is %s', (_, state, text) => {
     expect(stateText(state)).toBe(text)

@@ -16,7 +16,6 @@ export function stateText(state: string | readonly ChatMessage[]): string {
 }
 
 function turnOf(message: ChatMessage): string {
-  if (message.role === 'tool') return `tool: ${message.content}`
   const said = textOf(message.content)
   if (message.role !== 'assistant') return `${message.role}: ${said}`
   const calls = (message.toolCalls ?? []).map(({ name, arguments: text }) => `assistant calls ${name}: ${text}`)
