@@ -49,7 +49,7 @@ export async function respond(
     }
     if (line.dialect) sent[line.dialect.requestIdHeader] = id
     if (typeof body === 'string') sent['content-length'] = String(byteLength(body))
-    if (door.origins.cors.length > 0) Object.assign(sent, corsHeaders(request, door.origins.cors))
+    Object.assign(sent, corsHeaders(request, door.origins.cors))
     for (const name in headers) sent[name] = headers[name]!
     return new Response(request.method === 'HEAD' ? null : body, { status, headers: sent })
   }
