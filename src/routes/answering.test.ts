@@ -83,7 +83,9 @@ function ask(part: Setup = {}) {
         return loading
       },
     },
-    ledger: { record: ({ outcome, model }: { outcome: string; model: string }) => void steps.push(`${outcome} ${model}`) },
+    ledger: {
+      record: ({ outcome, model }: { outcome: string; model: string }) => void steps.push(`${outcome} ${model}`),
+    },
     log: (event: object) => logged.push(event),
     ...part.service,
   } as unknown as Service
@@ -313,7 +315,10 @@ describe('a conversation that is too long', () => {
   })
 
   it('is the only reason to ask again', async () => {
-    for (const error of [new V1Error(400, 'Else.'), Object.assign(new Error('x'), { code: 'context_length_exceeded' })]) {
+    for (const error of [
+      new V1Error(400, 'Else.'),
+      Object.assign(new Error('x'), { code: 'context_length_exceeded' }),
+    ]) {
       const { answer, calls } = ask({
         spec: { messages, shortened },
         says: () => {
@@ -330,7 +335,7 @@ describe('an answer that is sent as it is made', () => {
   const reply = (headers?: Readonly<Record<string, string>>): Reply => ({
     ...{ stream: true, ...(headers && { headers }) },
     begin: ({ id }) => `<${id}>`,
-    part: (part) => ('text' in part ? part.text : `[${part.type}]`),
+    part: (part) => (part.type === 'text-delta' ? part.text : `[${part.type}]`),
     end: () => '</end>',
     failed: (error) => `!${error.status}`,
   })

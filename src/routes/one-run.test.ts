@@ -13,7 +13,10 @@ const finish: Part = { type: 'finish', choice: 0, reason: 'stop' }
 const usage = (fingerprint?: string): Part => ({ type: 'usage', usage: USAGE, ...(fingerprint && { fingerprint }) })
 
 /** A run, and all that is seen of it in the order in which it happens. */
-function runOf(parts: Iterable<Part> | (() => AsyncIterable<Part>) = [text('Hi'), usage('fp'), finish], part: object = {}) {
+function runOf(
+  parts: Iterable<Part> | (() => AsyncIterable<Part>) = [text('Hi'), usage('fp'), finish],
+  part: object = {},
+) {
   const steps: string[] = []
   const events: UsageEvent[] = []
   const ends: [number, object | undefined][] = []

@@ -27,7 +27,13 @@ describe('a request for decisions', () => {
     const request = readDecisions({
       ...decisions(
         { ...SO, name: 'rain' },
-        { ...choice('a', 'b'), choices: [{ value: 'a', description: 'first' }, { value: 'b', description: '' }] },
+        {
+          ...choice('a', 'b'),
+          choices: [
+            { value: 'a', description: 'first' },
+            { value: 'b', description: '' },
+          ],
+        },
         { ...levels('low', 'high'), levels: [{ label: 'low', description: 'little' }, { label: 'high' }] },
       ),
       ...{ prompt_cache_key: 'k', prompt_cache_options: {}, safety_identifier: 's', user: 'u' },
@@ -63,7 +69,13 @@ describe('a request for decisions', () => {
     const odd = {
       ...decisions(
         { ...SO, odd: 1 },
-        { ...choice('a', 'b'), choices: [{ value: 'a', odd: 1 }, { value: 'b', label: 'x' }] },
+        {
+          ...choice('a', 'b'),
+          choices: [
+            { value: 'a', odd: 1 },
+            { value: 'b', label: 'x' },
+          ],
+        },
         { ...levels('a', 'b'), levels: [{ label: 'a', value: 1 }, { label: 'b' }] },
       ),
       temperature: 1,
@@ -171,7 +183,11 @@ describe('the same by name', () => {
 
   it('takes any state, and images beside it as a user shows them', () => {
     const state = (part: object) => readSystemOne(systemOne({ so: NOUL }, part)).state
-    expect([state({ state: null }), state({ state: { a: 1 } }), state({ images: [] })]).toEqual(['', '{"a": 1}', 'Clouds.'])
+    expect([state({ state: null }), state({ state: { a: 1 } }), state({ images: [] })]).toEqual([
+      '',
+      '{"a": 1}',
+      'Clouds.',
+    ])
     const shown = readSystemOne(systemOne({ so: NOUL }, { images: ['AA==', 'BB=='] }))
     expect(shown.images).toEqual(['images[0]', 'images[1]'])
     expect(shown.state).toEqual([
@@ -195,7 +211,11 @@ describe('the same by name', () => {
 
   it('may ask as many questions as may be, of as many options', () => {
     const most = readSystemOne(
-      systemOne({ ...many(398, NOUL), all: { type: 'choice', criteria: many(255, null) }, one: { type: 'score', criteria: Array(10).fill('a') } }),
+      systemOne({
+        ...many(398, NOUL),
+        all: { type: 'choice', criteria: many(255, null) },
+        one: { type: 'score', criteria: Array(10).fill('a') },
+      }),
     )
     expect(most.questions).toHaveLength(400)
     expect(most.questions.at(-2)!.options).toHaveLength(255)
@@ -270,7 +290,9 @@ describe('answers', () => {
   const REFUSED = { refused: true } as const
 
   it('to questions in a list stand in their order', () => {
-    const request = readDecisions(decisions({ ...SO, name: 'rain' }, choice('a', true), levels('low', 'high', 'top'), SO))
+    const request = readDecisions(
+      decisions({ ...SO, name: 'rain' }, choice('a', true), levels('low', 'high', 'top'), SO),
+    )
     const told = wireDecisions(
       request,
       decided([
@@ -309,7 +331,10 @@ describe('answers', () => {
     const usage = { promptTokens: 1, completionTokens: 0, cachedTokens: 0 }
     const one = readDecisions(decisions(SO))
     const fitted = wireDecisions(one, decided([{ probabilities: [1, 0] }], { usage, temperature: 2 }))
-    expect(fitted).toMatchObject({ usage: { output_tokens_details: { reasoning_tokens: 0 } }, calibration: { temperature: 2 } })
+    expect(fitted).toMatchObject({
+      usage: { output_tokens_details: { reasoning_tokens: 0 } },
+      calibration: { temperature: 2 },
+    })
   })
 
   it('by name stand under theirs', () => {

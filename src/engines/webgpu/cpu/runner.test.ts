@@ -13,8 +13,15 @@ const CONTROL = 7
 const PROGRAM = TOGETHER_BYTES + OPERATION_BYTES
 const MOST = 4000
 
+interface Setup {
+  readonly threads?: number
+  readonly settled?: () => boolean
+  readonly together?: () => number
+  readonly alone?: () => void
+}
+
 /** A device whose kernels write down which operations they were given, each by its place in the program. */
-function setUp({ threads = 4, settled = () => true, together = () => 1, alone = () => {} } = {}) {
+function setUp({ threads = 4, settled = () => true, together = () => 1, alone = () => {} }: Setup = {}) {
   const buffer = new ArrayBuffer(PROGRAM + MOST * OPERATION_BYTES)
   const memory = { i32: new Int32Array(buffer), u8: new Uint8Array(buffer) }
   for (let i = 0; i < MOST; i++) memory.i32[PROGRAM / 4 + i * OPERATION_WORDS] = i
