@@ -276,15 +276,16 @@ describe('a conversation that is put together', () => {
     const steps: string[] = []
     const context = async () => {
       steps.push('context')
-      return [...SPEC.messages, ...SPEC.messages]
+      return { messages: [...SPEC.messages, ...SPEC.messages], templateOptions: { kept: true } }
     }
     const { answer, calls, steps: all } = ask({ asked: { context } })
     await answer
     expect([calls[0]!.messages.length, all[0], steps]).toEqual([2, 'enter 1', ['context']])
+    expect(calls[0]!.templateOptions).toEqual({ kept: true })
   })
 
   it('is held to what the model can', async () => {
-    const { answer, calls } = ask({ asked: { context: async () => [IMAGE] } })
+    const { answer, calls } = ask({ asked: { context: async () => ({ messages: [IMAGE] }) } })
     await expect(answer).rejects.toMatchObject({ status: 400, param: 'messages[0].content[0].type' })
     expect(calls).toEqual([])
   })
