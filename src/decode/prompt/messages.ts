@@ -98,7 +98,9 @@ export function foldSystem(messages: readonly TemplateMessage[]): TemplateMessag
   const system = messages.filter((message) => message.role === 'system').map((message) => message.content)
   const rest = messages.filter((message) => message.role !== 'system')
   const first = rest.findIndex((message) => message.role === 'user')
-  if (system.length === 0 || first < 0) return rest
+  if (system.length === 0) return rest
+  // Where nobody else speaks it is what is asked.
+  if (first < 0) return [{ role: 'user', content: system.join('\n\n') }, ...rest]
   return rest.map((message, i) =>
     i === first ? { ...message, content: [...system, message.content].join('\n\n') } : message,
   )

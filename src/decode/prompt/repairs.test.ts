@@ -62,6 +62,16 @@ describe('what a template passes over', () => {
     const source = `{% for m in messages %}{% if m.role != 'system' %}${TURN}{% endif %}{% endfor %}`
     expect(written(source, [{ role: 'system', content: 's' }, user('a')])).toBe('<user>s\n\na')
   })
+
+  it('is what the user says, where nobody but the system speaks', () => {
+    const system = { role: 'system', content: 's' }
+    const passes = `{% for m in messages %}{% if m.role != 'system' %}${TURN}{% endif %}{% endfor %}`
+    const refuses = `{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}${ALTERNATES}`
+    for (const source of [passes, refuses]) {
+      expect(written(source, [system])).toBe('<user>s')
+      expect(written(source, [system, { ...system, content: 't' }, assistant('a')])).toBe('<user>s\n\nt<assistant>a')
+    }
+  })
 })
 
 describe('what stands in a place that a template does not look at', () => {
