@@ -4,6 +4,7 @@
  */
 import type { DecideQuestion } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { exp } from '../../platform/exact.js'
 import { isRecord } from '../../platform/json.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { barred, type TypedQuestion } from './asked.js'
@@ -61,7 +62,7 @@ export class PointerReadout implements Readout {
 
 function softmax(scores: readonly number[]): number[] {
   const most = Math.max(...scores)
-  const weights = scores.map((score) => Math.exp(score - most))
+  const weights = scores.map((score) => exp(score - most))
   const sum = weights.reduce((total, weight) => total + weight, 0)
   return weights.map((weight) => weight / sum)
 }

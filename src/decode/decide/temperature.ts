@@ -1,14 +1,15 @@
 import type { Decided, Decision } from '../../engine.js'
+import { exp, log } from '../../platform/exact.js'
 
 /** Logarithms, of what is as good as impossible too. */
 export const logsOf = (probabilities: readonly number[]): number[] =>
-  probabilities.map((one) => Math.log(Math.max(one, Number.MIN_VALUE)))
+  probabilities.map((one) => log(Math.max(one, Number.MIN_VALUE)))
 
 /** The distribution that `softmax(logits / temperature)` is, from the one that `softmax(logits)` was. */
 export function tempered(probabilities: readonly number[], temperature: number): number[] {
   const scores = logsOf(probabilities).map((score) => score / temperature)
   const most = Math.max(...scores)
-  const weights = scores.map((score) => Math.exp(score - most))
+  const weights = scores.map((score) => exp(score - most))
   const sum = weights.reduce((total, weight) => total + weight, 0)
   return weights.map((weight) => weight / sum)
 }

@@ -1,3 +1,5 @@
+import { exp, log } from '../../platform/exact.js'
+
 /** The options of a question as tokens: what they share is scored once. */
 
 interface Node {
@@ -139,12 +141,12 @@ function leaf(before: Node | undefined, token: number): Node {
 export function logSum(values: readonly number[]): number {
   const most = Math.max(...values)
   if (most === Number.NEGATIVE_INFINITY) return most
-  return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0))
+  return most + log(values.reduce((sum, value) => sum + exp(value - most), 0))
 }
 
 /** Of options that have been scored: their probabilities among themselves, and how much fell on them at all. */
 export function sharesOf(trie: OptionTrie): { readonly probabilities: number[]; readonly mass: number } {
   const scores = trie.scores()
   const all = logSum(scores)
-  return { mass: Math.exp(all), probabilities: scores.map((score) => Math.exp(score - all)) }
+  return { mass: exp(all), probabilities: scores.map((score) => exp(score - all)) }
 }

@@ -1,4 +1,5 @@
 import type { TokenConstraint } from '../../engine.js'
+import { exp } from '../../platform/exact.js'
 import type { Sampled } from '../token-model.js'
 import type { Named } from './named.js'
 
@@ -65,7 +66,7 @@ export class TokensBefore {
 
 /** The shares of what was asked for, and of what was drawn where that is told. */
 export function sharesOf({ token, logprob, among = [], admitted }: Sampled, { tokens }: Named): Map<number, number> {
-  const share = (own: number) => Math.exp(own - admitted!)
+  const share = (own: number) => exp(own - admitted!)
   const shares = new Map(tokens.map((named, i) => [named, share(among[i]!)]))
   if (logprob !== undefined) shares.set(token, share(logprob))
   return shares

@@ -13,6 +13,7 @@
  * not a number nothing is drawn: `UNDRAWN`.
  */
 import { UNDRAWN } from '../../decode/token-model.js'
+import { exp, log } from '../../platform/exact.js'
 import { MAX_TOP, type SampledRow, type SampleRow } from './contract.js'
 
 /** One 32-bit word of chance from (seed, index): the start of every token's own word. */
@@ -33,11 +34,11 @@ export function mix(x: number): number {
 /** g(token). Odd 24-bit fractions: never 0, never 1, exact in f32. */
 export function gumbel(key: number, token: number): number {
   const word = mix(key ^ Math.imul(token + 1, 0x85ebca6b)) >>> 9
-  return -Math.log(-Math.log((word * 2 + 1) / 16777216))
+  return -log(-log((word * 2 + 1) / 16777216))
 }
 
 /** No g is greater: that of the greatest fraction. */
-export const GUMBEL_MAX = -Math.log(-Math.log(1 - 1 / 16777216))
+export const GUMBEL_MAX = -log(-log(1 - 1 / 16777216))
 
 /** The numbers of a draw as devices are told them, in f32; -1 is no reach. */
 export function drawNumbers(row: SampleRow) {
@@ -48,7 +49,7 @@ export function drawNumbers(row: SampleRow) {
 
 /** How far below the greatest l' minP lets a token lie. In f32, as both devices subtract it. */
 function reachOf({ temperature, minP = 0 }: SampleRow): number {
-  return minP > 0 ? Math.fround(-temperature * Math.log(minP)) : Number.POSITIVE_INFINITY
+  return minP > 0 ? Math.fround(-temperature * log(minP)) : Number.POSITIVE_INFINITY
 }
 
 /** The same draw from all tokens that the mask allows; the row itself where nothing else is kept from it. */
@@ -147,7 +148,7 @@ export function rangeOf(row: SampleRow, greatest: number, from: From): readonly 
  */
 function typical(share: number, greatest: number, floor: number, from: From): readonly [least: number, most: number] {
   const values = from(Math.max(floor, LEAST))
-  const weight = (value: number) => Math.exp(value - greatest)
+  const weight = (value: number) => exp(value - greatest)
   let [total, sum] = [0, 0]
   for (const value of values) {
     total += weight(value)
@@ -219,7 +220,7 @@ function nucleus(values: Float32Array, tokens: number, row: SampleRow, greatest:
   const inverse = 1 / row.temperature
   let total = 0
   for (let t = 0; t < tokens; t++) {
-    if (values[t]! > Number.NEGATIVE_INFINITY) total += Math.exp((values[t]! - greatest) * inverse)
+    if (values[t]! > Number.NEGATIVE_INFINITY) total += exp((values[t]! - greatest) * inverse)
   }
   const wanted = row.topP * total
   for (let reach = 4; ; reach *= 2) {
@@ -229,7 +230,7 @@ function nucleus(values: Float32Array, tokens: number, row: SampleRow, greatest:
     candidates.sort()
     let mass = 0
     for (let i = candidates.length - 1; i >= 0; i--) {
-      mass += Math.exp((candidates[i]! - greatest) * inverse)
+      mass += exp((candidates[i]! - greatest) * inverse)
       if (mass >= wanted) return candidates[i]!
     }
     if (all) return candidates[0] ?? Number.NEGATIVE_INFINITY
@@ -242,8 +243,8 @@ export function logSumExp(logits: Float32Array, tokens: number, mask?: Uint32Arr
   for (let t = 0; t < tokens; t++) if (logits[t]! > most && allows(mask, t)) most = logits[t]!
   if (most === Number.NEGATIVE_INFINITY) return most
   let sum = 0
-  for (let t = 0; t < tokens; t++) if (allows(mask, t)) sum += Math.exp(logits[t]! - most)
-  return most + Math.log(sum)
+  for (let t = 0; t < tokens; t++) if (allows(mask, t)) sum += exp(logits[t]! - most)
+  return most + log(sum)
 }
 
 const allows = (mask: Uint32Array | undefined, token: number): boolean =>
