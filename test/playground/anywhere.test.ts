@@ -181,6 +181,16 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await other.locator('body.ready').waitFor()
     expect(await other.getByLabel('Text to decide about').inputValue()).toMatch(/^Win a free phone/)
 
+    await other.goto(`${url}#/table/tickets`)
+    await other.reload()
+    await other.locator('body.ready').waitFor()
+    const texts = other.getByLabel('Texts, one per line')
+    await expect.poll(() => texts.inputValue()).toMatch(/^Ticket #3310/)
+    await other.getByRole('button', { name: 'Reviews', exact: true }).click()
+    expect(new URL(other.url()).hash).toBe('#/table/reviews')
+    await other.goBack()
+    await expect.poll(() => texts.inputValue()).toMatch(/^Ticket #3310/)
+
     await other.goto('about:blank')
     await other.goto(`${url}?embed#/structured/invoice`)
     await other.locator('body.ready').waitFor()

@@ -79,6 +79,10 @@ describe('columns from a sentence', () => {
       'is it urgent, what was ordered, quantity, when it is due, all attendees',
       'urgent boolean; ordered text; quantity integer; due_date date; attendees texts',
     ],
+    [
+      "Who sent it? When is it due? How much does it cost? The customer's name",
+      'sent_by text; due_date date; cost number; customer_name text',
+    ],
     ['name, tags, is_customer (yes/no), stars (1-5)', 'name text; tags texts; is_customer boolean; stars integer'],
     ['Name; Straße; Größe', 'name text; straße text; große text'],
     ['author, author, author', 'author text'],

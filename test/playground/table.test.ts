@@ -154,6 +154,43 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     expect(await state()).toMatch(/^6 of 6 rows/)
   })
 
+  test(
+    'is filled by one tab at a time, and goes on where the tab that ran the model is closed',
+    async () => {
+      const other = await browser.newContext({ reducedMotion: 'reduce' })
+      const open = async () => {
+        const tab = await other.newPage()
+        tab.setDefaultTimeout(SLOW.timeout)
+        await tab.goto(`${url}#/table`)
+        await tab.locator('body.ready').waitFor()
+        return tab
+      }
+      const done = async (tab: Page) =>
+        Number(/^\d+/.exec((await tab.locator('#table-facts').textContent()) ?? '')?.[0])
+      // The first runs the model for both.
+      const first = await open()
+      await first.locator('.model.selected .state.ready').waitFor()
+      const texts = Array.from({ length: 60 }, (_, i) => `Ana gives the chair ${(i % 5) + 1} of 5 stars, number ${i}.`)
+      await first.getByLabel('Texts, one per line').fill(texts.join('\n'))
+      await first.locator('#table-fill').click()
+      await expect.poll(() => done(first), SLOW).toBeGreaterThan(3)
+      const second = await open()
+      const told = () => second.locator('#table-facts').textContent()
+      await expect.poll(told, SLOW).toContain('being filled in another tab')
+      expect(await second.locator('#table-stop').isVisible()).toBe(false)
+      await first.locator('#table-stop').click()
+      await first.locator('#table-fill:visible').waitFor()
+      await second.locator('#table-fill').click()
+      const before = await done(second)
+      await expect.poll(() => done(second), SLOW).toBeGreaterThan(before + 3)
+      await first.close()
+      await expect.poll(() => done(second), { timeout: LONG }).toBe(60)
+      expect(await second.locator('#table-state [role="alert"]').count()).toBe(0)
+      await other.close()
+    },
+    LONG,
+  )
+
   test('has of a thousand rows those as elements that are seen', async () => {
     const field = page.getByLabel('Texts, one per line')
     await field.fill(Array.from({ length: 1000 }, (_, i) => `Text ${i}: Ana gives the chair 3 of 5 stars.`).join('\n'))

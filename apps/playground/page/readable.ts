@@ -1,4 +1,5 @@
-const WIDTH = 50
+/** As much as the editor shows in a line, in a window of 1,280 px. */
+const WIDTH = 45
 
 /** JSON as people write it: what fits into a line stays in one. `taken` is what stands before it in its line. */
 export function readable(value: unknown, indent = '', taken = 0): string {

@@ -1,3 +1,4 @@
+import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { tellsEvidence } from './api.js'
 import { showCode } from './code-dialog.js'
 import { announce, button, byId, el, framed } from './dom.js'
@@ -20,7 +21,7 @@ import { tableAsCsv, tableAsJsonLines } from './table/export.js'
 import { Filling } from './table/filling.js'
 import { TableGrid } from './table/grid.js'
 import { askedOf, leastSure, type Row, stateOf, type Wanted } from './table/rows.js'
-import type { Kept, TableStore } from './table/store.js'
+import type { Head, Kept, TableStore } from './table/store.js'
 import { isTextFile, MOST_ROWS, type SourceText, textsIn, textsInFiles } from './table/texts.js'
 
 /** Less sure than this, a person looks first. */
@@ -50,6 +51,8 @@ export class TableView {
   #isElsewhere = false
   /** Texts that there is no room for. */
   #left = 0
+  /** The name of the one that it began as. */
+  #example: string | undefined
   /** A table was put aside for an example. */
   #hasAside = false
   #filling: Filling | undefined
@@ -103,6 +106,10 @@ export class TableView {
     byId('table', HTMLElement).addEventListener('shown', () => this.#draw())
     this.#takeFiles()
     models.onChange(this.#drawSoon)
+    onExample('table', (wanted) => {
+      const example = exampleOf(wanted)
+      if (example) this.#choose(example)
+    })
     this.#show(tableExamples[0]!)
   }
 
@@ -110,15 +117,23 @@ export class TableView {
   async begin(): Promise<void> {
     const { head, rows } = await this.#store.read()
     this.#hasAside = await this.#store.hasAside()
-    if (!head) return
+    const wanted = exampleOf(wantedExample('table'))
+    if (!head) {
+      if (wanted) this.#show(wanted)
+      return
+    }
     this.#showKept({ head, rows })
+    // What somebody made of an example is kept under its address.
+    if (wanted && wanted.name !== head.example) return this.#choose(wanted)
     this.#isElsewhere = head.filling && (await this.#store.isFilledElsewhere())
     this.#drawSoon()
     const { loaded, kept } = this.#models.current?.metadata ?? {}
     if (head.filling && !this.#isElsewhere && (loaded || kept || isNano(this.#models.selected))) await this.#fill()
   }
 
-  #showKept({ head: { sentence, fields, pasted }, rows }: Kept): void {
+  #showKept({ head: { sentence, fields, pasted, example }, rows }: Kept): void {
+    this.#example = example
+    if (example !== undefined) showsExample('table', example, false)
     this.#fromFiles = rows.flatMap(({ text, from }) => (from === undefined ? [] : [{ text, from }]))
     this.#set({ sentence, fields }, pasted, rows)
   }
@@ -133,16 +148,20 @@ export class TableView {
 
   #chip(example: TableExample): HTMLElement {
     const choose = () => {
-      if (this.#filling) this.#leave()
-      if (!this.#isExample()) {
-        const head = { ...this.#wanted, pasted: this.#pasted.value, filling: false }
-        void this.#store.putAside({ head, rows: this.#rows })
-        this.#hasAside = true
-      }
-      this.#show(example)
-      this.#keepAll()
+      this.#choose(example)
+      showsExample('table', example.name, true)
     }
     return button(example.name, choose, { class: 'chip', 'aria-pressed': 'false' })
+  }
+
+  #choose(example: TableExample): void {
+    if (this.#filling) this.#leave()
+    if (!this.#isExample()) {
+      void this.#store.putAside({ head: this.#head(false), rows: this.#rows })
+      this.#hasAside = true
+    }
+    this.#show(example)
+    this.#keepAll()
   }
 
   /** Nobody has written anything, and nothing is filled. */
@@ -151,8 +170,10 @@ export class TableView {
     return this.#filled().length === 0 && tableExamples.some(({ texts }) => texts.join('\n') === pasted)
   }
 
-  #show({ sentence, fields, texts }: TableExample): void {
+  #show({ name, sentence, fields, texts }: TableExample): void {
     this.#fromFiles = []
+    this.#example = name
+    showsExample('table', name, false)
     this.#set({ sentence, fields }, texts.join('\n'), [])
     this.#textsChanged(false)
   }
@@ -173,8 +194,13 @@ export class TableView {
     this.#drawSoon()
   }
 
+  #head(filling: boolean): Head {
+    const example = this.#example
+    return { ...this.#wanted, pasted: this.#pasted.value, filling, ...(example !== undefined && { example }) }
+  }
+
   #keepHead(): void {
-    this.#store.keepHead({ ...this.#wanted, pasted: this.#pasted.value, filling: this.#filling !== undefined })
+    this.#store.keepHead(this.#head(this.#filling !== undefined))
   }
 
   #keepAll(): void {
@@ -470,6 +496,9 @@ export class TableView {
     showCode((place) => tableCode(asked, place))
   }
 }
+
+const exampleOf = (slug: string | undefined): TableExample | undefined =>
+  tableExamples.find(({ name }) => slugOf(name) === slug)
 
 const sure = (row: Row, { name }: FormField): number => leastSure(row, [{ name, kind: 'text', options: '' }]) ?? 1
 

@@ -1,6 +1,7 @@
 /** The same table, made by an application of one's own. */
 import { BASE } from '../api.js'
 import { COMMAND, type CodeSample, curl, javaScriptText, type Place, pythonClient, pythonValue } from '../code.js'
+import { readable } from '../readable.js'
 import { schemaOf } from '../schema-fields.js'
 import { AT_ONCE, bodyFor } from './filling.js'
 import type { Wanted } from './rows.js'
@@ -26,8 +27,7 @@ export function tableCode(asked: Asked, place: Place): CodeSample[] {
 }
 
 const instructionsOf = ({ wanted }: Asked) => wanted.sentence.trim()
-const schemaText = ({ wanted }: Asked, indent: string) =>
-  JSON.stringify(schemaOf(wanted.fields), null, 2).replaceAll('\n', `\n${indent}`)
+const schemaText = ({ wanted }: Asked) => readable(schemaOf(wanted.fields))
 
 function asReact(asked: Asked, { origin, served }: Place): string {
   const names = asked.wanted.fields.map(({ name }) => javaScriptText(name))
@@ -46,7 +46,7 @@ function asReact(asked: Asked, { origin, served }: Place): string {
   return [
     "import { useEffect, useState } from 'react'",
     ...from,
-    `const schema = ${schemaText(asked, '')} as const`,
+    `const schema = ${schemaText(asked)} as const`,
     `const options = { from, model: ${javaScriptText(asked.model)}, instructions: ${javaScriptText(instructionsOf(asked))} }`,
     '',
     'export function Table({ texts }: { texts: readonly string[] }) {',
@@ -111,7 +111,7 @@ const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.rep
 function asCommand(asked: Asked): string {
   return [
     "cat > schema.json <<'END'",
-    schemaText(asked, ''),
+    schemaText(asked),
     'END',
     `${COMMAND} extract schema.json *.txt --model ${quoted(asked.model)} \\`,
     `  --instructions ${quoted(instructionsOf(asked))} > rows.jsonl`,

@@ -51,7 +51,7 @@ function bare(sentence: string): string {
   return text.replace(TRAILING_SUBJECT, '')
 }
 
-/** Cut at commas, semicolons, lines and `and`, but not within brackets, nor between what may be chosen. */
+/** Cut at commas, semicolons, the ends of sentences and `and`, but not within brackets, nor between what may be chosen. */
 function partsOf(text: string): string[] {
   const parts: string[] = []
   let depth = 0
@@ -65,7 +65,7 @@ function partsOf(text: string): string[] {
     if (/[([{]/.test(letter)) depth++
     else if (/[)\]}]/.test(letter)) depth = Math.max(0, depth - 1)
     if (depth > 0) continue
-    const joint = /^(?:[,;]|\s+(?:and|plus|as well as)(?=\s))/.exec(text.slice(i))
+    const joint = /^(?:[,;]|[.?!](?=\s)|\s+(?:and|plus|as well as)(?=\s))/.exec(text.slice(i))
     // `low, medium or high`: the last of a choice is behind an `or`.
     if (joint) end(i, joint[0].length)
   }
@@ -97,7 +97,13 @@ function fieldOf(part: string): FormField | undefined {
   if (asks || (options.length > 1 && isYesNo(options))) return named(statementOf(plain), 'boolean')
   if (HOW_MANY.test(plain)) return named(plain.replace(HOW_MANY, ''), 'integer')
   if (HOW_MUCH.test(plain))
-    return named(plain.replace(HOW_MUCH, '').replace(/^(?:it|they)\s+/i, '') || 'amount', 'number')
+    return named(
+      plain
+        .replace(HOW_MUCH, '')
+        .replace(AUXILIARY, '')
+        .replace(/^(?:it|they)\s+/i, '') || 'amount',
+      'number',
+    )
   if (/^when\b/i.test(plain)) return named(questionName(plain, 'date'), 'date')
   if (/^where\b/i.test(plain)) return named(questionName(plain, 'place'), 'text')
   if (/^who\b/i.test(plain)) return named(questionName(plain, 'person'), 'text')
@@ -148,12 +154,12 @@ function statementOf(words: string): string {
 
 /** `who reported it`: reported by; `when it is due`: due date. */
 function questionName(words: string, what: string): string {
-  const rest = words
-    .replace(/^(?:who|when|where)\s+/i, '')
-    .replace(PRONOUN, '')
-    .replace(AUXILIARY, '')
-    .replace(/\s+(?:it|them|this|that)$/i, '')
-    .trim()
+  let rest = words.replace(/^(?:who|when|where)\s+/i, '')
+  for (let before = ''; before !== rest; ) {
+    before = rest
+    rest = rest.replace(PRONOUN, '').replace(AUXILIARY, '')
+  }
+  rest = rest.replace(/\s+(?:it|them|this|that)$/i, '').trim()
   if (rest === '') return what
   return what === 'person' ? `${rest} by` : `${rest} ${what}`
 }
@@ -172,6 +178,7 @@ const LONGEST = 4
 function named(words: string, kind: Kind, options = ''): FormField | undefined {
   const name = stripped(words)
     .toLowerCase()
+    .replace(/['’]s\b/g, '')
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .match(/[\p{L}\p{N}]+/gu)

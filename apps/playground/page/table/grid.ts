@@ -57,7 +57,7 @@ export class TableGrid {
       for (const view of this.#views.values()) view.element.remove()
       this.#views.clear()
       const names = ['Row', 'Text', ...shown.fields.map(({ name }) => name)]
-      const head = el('tr', {}, ...names.map((name) => el('th', { scope: 'col' }, name)))
+      const head = el('tr', {}, ...names.map((name) => el('th', { scope: 'col', title: name }, name)))
       this.#table.replaceChildren(el('thead', {}, head), this.#body)
       this.#body.replaceChildren(this.#above, this.#below)
       this.#table.style.minWidth = `${LEAST_PX + shown.fields.length * FIELD_PX}px`
@@ -154,6 +154,7 @@ class RowView {
         : sure === undefined
           ? ''
           : `, ${likelihood(sure)} sure`
+    button.title = how.slice(2)
     button.setAttribute('aria-label', `${name} of row ${row.id + 1}: ${said}${how}`)
   }
 }

@@ -5,6 +5,8 @@ import type { Row, Wanted } from './rows.js'
 /** What stands beside the rows. */
 export interface Head extends Wanted {
   readonly pasted: string
+  /** The name of the example that it began as. */
+  readonly example?: string
   /** It was being filled when this was kept. */
   readonly filling: boolean
 }
