@@ -33,6 +33,10 @@ export abstract class CharacterFrame extends ScalarFrame implements ContentFrame
   /** Whether all code points lead to one and the same place. */
   abstract readonly uniform: boolean
 
+  get ways(): ContentFrame['ways'] {
+    return undefined
+  }
+
   get endsAnywhere(): boolean {
     return false
   }
@@ -89,6 +93,7 @@ const ESCAPE_PREFIXES = ['', 'u', 'u0', 'u00', 'u000', 'u001']
 class EscapeFrame extends WithinFrame {
   declare protected readonly base: CharacterFrame
   readonly #read: string
+  #found: { text: Bytes; next: CharacterFrame } | undefined
 
   constructor(base: CharacterFrame, read: string) {
     super(base)
@@ -130,6 +135,11 @@ class EscapeFrame extends WithinFrame {
   }
 
   #way(): { text: Bytes; next: CharacterFrame } {
+    this.#found ??= this.#best()
+    return this.#found
+  }
+
+  #best(): { text: Bytes; next: CharacterFrame } {
     let best: { text: Bytes; next: CharacterFrame } | undefined
     for (const [whole, codePoint] of ESCAPES) {
       const next = whole.startsWith(this.#read) ? this.base.after(codePoint) : undefined

@@ -1,3 +1,4 @@
+import type { TextAutomaton } from '../automata/types.js'
 import type { Bytes, Frame } from './frame.js'
 
 /** A place in text where characters of some kinds (see `automata/kinds.ts`) may come in any order. */
@@ -20,6 +21,15 @@ export interface FewWays {
   at(state: number): ContentFrame
 }
 
+/** A place between two characters of a text, as an automaton has it whose states can be followed one by one. */
+export interface Ways {
+  readonly text: TextAutomaton
+  readonly state: number
+  /** Bytes of the shortest way to the end of the string. */
+  length(state: number): number
+  at(state: number): ContentFrame
+}
+
 /** A place inside a string, as masks are kept by it: what may come before the closing quote, and how long the way to the end then is. */
 export interface ContentFrame extends Frame, Passing {
   /** Whether one character more than there is room for may never come. */
@@ -30,6 +40,8 @@ export interface ContentFrame extends Frame, Passing {
   readonly endsAnywhere: boolean
   /** Of a place from which few characters lead on: where. */
   readonly few: FewWays | undefined
+  /** Of any other between two characters of a text. */
+  readonly ways: Ways | undefined
   /** The same place in a text of any length, if for so many characters more only its own room tells it from that. */
   unlimited(characters: number): { readonly frame: ContentFrame; readonly room: number } | undefined
   /** Whether all kinds pass, escapes among them. */

@@ -137,6 +137,10 @@ export abstract class WithinFrame extends Frame implements ContentFrame {
     return undefined
   }
 
+  get ways(): undefined {
+    return undefined
+  }
+
   get endsAnywhere(): boolean {
     return false
   }

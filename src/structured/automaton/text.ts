@@ -1,9 +1,10 @@
+import { NEVER } from '../automata/classes.js'
 import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
-import type { TextAutomaton } from '../automata/types.js'
+import { DEAD, type TextAutomaton } from '../automata/types.js'
 import { Kept, made } from '../kept.js'
 import { encoded, IN_JSON, longestText } from '../values/text-length.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
-import type { FewWays, Passing } from './content.js'
+import type { FewWays, Passing, Ways } from './content.js'
 import type { Bytes, Cell, Cells } from './frame.js'
 
 /** Places kept of one language; a counter of lengths may have a million. */
@@ -68,6 +69,8 @@ class TextFrame extends CharacterFrame {
   /** Passing characters lead back here, but for how many have come: what must still come only becomes less. */
   readonly #shrinking: boolean
   #roaming: Passing | undefined
+  /** Whether every character leads on. */
+  #open: boolean | undefined
 
   constructor(home: TextFrames, state: number) {
     super()
@@ -128,6 +131,14 @@ class TextFrame extends CharacterFrame {
     }
   }
 
+  override get ways(): Ways | undefined {
+    const home = this.#home
+    const { text } = home
+    if (text.sparse) return undefined
+    const length = (state: number) => IN_JSON.length(text, state) + 1
+    return { text, state: this.#state, length, at: (state) => home.at(state) }
+  }
+
   override get endsAnywhere(): boolean {
     return this.#home.text.endsAnywhere(this.#state)
   }
@@ -155,7 +166,9 @@ class TextFrame extends CharacterFrame {
   }
 
   override alive(low: number, high: number): boolean {
-    return this.#home.text.alive(this.#state, low, high)
+    const { text } = this.#home
+    this.#open ??= !text.sparse && isOpen(text, this.#state)
+    return this.#open || text.alive(this.#state, low, high)
   }
 
   override close(below: Cell, out: Cells): void {
@@ -196,13 +209,19 @@ class TextFrame extends CharacterFrame {
   }
 }
 
-/** One code point of each stretch between two that are alike. */
+function isOpen(text: TextAutomaton, state: number): boolean {
+  for (let cls = NEVER + 1; cls < text.classes.count; cls++) if (text.step(state, cls) === DEAD) return false
+  return true
+}
+
+/** Of each class the first code point between two. */
 export function samplesOf({ classes }: TextAutomaton, low: number, high: number): number[] {
-  const found: number[] = []
+  const found = new Map<number, number>()
   for (let i = classes.interval(low); i < classes.ids.length && classes.starts[i]! <= high; i++) {
-    if (classes.ids[i] !== 0) found.push(Math.max(low, classes.starts[i]!))
+    const cls = classes.ids[i]!
+    if (cls !== NEVER && !found.has(cls)) found.set(cls, Math.max(low, classes.starts[i]!))
   }
-  return found
+  return [...found.values()]
 }
 
 /** More bytes than this are not listed: trying them all is as cheap. */

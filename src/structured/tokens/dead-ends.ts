@@ -27,15 +27,23 @@ export class DeadEnds {
   #room: number[] = []
   #dead: number[] = []
   #most = 0
+  /** Nodes that may still be followed. */
+  #left = 0
 
   constructor(found: Found) {
     this.#found = found
   }
 
-  /** Those of `among`; undefined where they are more than `most`. */
-  from(tries: readonly Trie[], frame: ContentFrame, among: Uint32Array, most: number): Int32Array | undefined {
+  /** Those of `among`; undefined where they are more than `most`, or take more than so many nodes to be found. */
+  from(
+    tries: readonly Trie[],
+    frame: ContentFrame,
+    among: Uint32Array,
+    most: { readonly tokens: number; readonly nodes: number },
+  ): Int32Array | undefined {
     this.#dead = []
-    this.#most = most
+    this.#most = most.tokens
+    this.#left = most.nodes
     const start = this.#at(frame)
     const few = tries.every((trie) => this.#visit(trie, 0, trie.tokens.length, start, among))
     const dead = few ? Int32Array.from(this.#dead) : undefined
@@ -66,6 +74,7 @@ export class DeadEnds {
       const height = heights[child]!
       if (height <= free || (((KIND[byte]! | kinds[child]!) & leaving) === 0 && height <= room)) continue
       this.#found.followed++
+      if (--this.#left < 0) return false
       const known = this.#rows[(place << 8) | byte]!
       const next = known === UNKNOWN ? this.#step(place, byte) : known
       if (next === CLOSES) continue

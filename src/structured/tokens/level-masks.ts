@@ -5,7 +5,7 @@ import { TextFrames } from '../automaton/text.js'
 import { ENTRY_BYTES, Kept } from '../kept.js'
 import { type CloserList, closerList } from './closers.js'
 import { setWords } from './found.js'
-import { Trie } from './trie.js'
+import { type Trie, trieOf } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
 const QUOTE = 0x22
@@ -164,13 +164,4 @@ export class LevelMasks {
 
 function bytesOfOwnTries({ closers }: CloserList): number {
   return closers.reduce((sum, { trie }) => sum + trie.byteLength, ENTRY_BYTES)
-}
-
-function trieOf(tokens: readonly number[], texts: readonly string[]): Trie {
-  const order = tokens.map((_, i) => i)
-  order.sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0))
-  return Trie.build(
-    order.map((i) => texts[i]!),
-    order.map((i) => tokens[i]!),
-  )
 }

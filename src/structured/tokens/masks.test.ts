@@ -177,46 +177,59 @@ describe('what a mask costs inside keys that patterns tell apart', () => {
 describe('the last masks of a budget', () => {
   const nodes = gpt2.tries.reduce((sum, trie) => sum + trie.bytes.length, 0)
   const inside = { properties: { u: {}, n: { type: 'integer' } }, required: ['u', 'n'], additionalProperties: false }
-  /** What is followed for each of a document's masks, with so many tokens more than it takes. */
-  const followedFor = (text: object, document: string, spare: number) => {
+  /** What each of a document's masks costs, with so many tokens more than it takes: nodes one by one, and walks over all. */
+  const costsOf = (text: object, document: string, spare: number) => {
     const schema = object({ ...inside, properties: { ...inside.properties, u: { type: 'string', ...text } } })
     const constraint = compile(schema).start(gpt2)
-    const { inStrings } = Learned.of(gpt2)
+    const { inStrings, characters } = Learned.of(gpt2)
     const mask = new Uint32Array(gpt2.words)
-    const followed: number[] = []
+    const costs: { followed: number; walks: number }[] = []
     for (const byte of new TextEncoder().encode(document)) {
-      const before = inStrings.followed
+      const before = { followed: inStrings.followed, walks: characters.walks }
       constraint.closing(constraint.shortest + spare)
       constraint.mask(mask)
-      followed.push(inStrings.followed - before)
-      if (followed.length % 7 === 0) expect(allowed(mask, gpt2.size)).toEqual(tried(constraint, gpt2))
+      costs.push({ followed: inStrings.followed - before.followed, walks: characters.walks - before.walks })
+      if (costs.length % 7 === 0) expect(allowed(mask, gpt2.size)).toEqual(tried(constraint, gpt2))
       // On its way it needs more.
       constraint.closing(1000)
       const token = gpt2.tries.map((trie) => trie.token(trie.child(0, byte))).find((found) => found >= 0)!
       expect(constraint.accept(token)).toBe(true)
     }
-    return followed
+    return costs
   }
-  const learned = (followed: readonly number[]) => followed.filter((count) => count > nodes / 50).length
+  const learned = (costs: ReturnType<typeof costsOf>) =>
+    costs.filter(({ followed, walks }) => walks > 0 || followed > nodes / 50).length
   const words = 'of words and of letters and no more'
 
   // With nothing to spare the place behind a character may be the end of the budget, with some it may not.
   it.each([0, 1, 2, 5])('walk no text anew that may end anywhere, whatever its length: %d to spare', (spare) => {
     // Learned are the places before it may end, and those behind them.
-    expect(learned(followedFor({ pattern: '^[\\p{L} ]{3,40}$' }, `{"u":"${words}`, spare))).toBeLessThanOrEqual(4)
-    expect(learned(followedFor({ pattern: '^(?!.*admin)[\\w ]+$' }, `{"u":"${words}`, spare))).toBeLessThanOrEqual(3)
+    expect(learned(costsOf({ pattern: '^[\\p{L} ]{3,40}$' }, `{"u":"${words}`, spare))).toBeLessThanOrEqual(4)
+    expect(learned(costsOf({ pattern: '^(?!.*admin)[\\w ]+$' }, `{"u":"${words}`, spare))).toBeLessThanOrEqual(3)
   })
 
   it('know a place far from the limit of its length from one before', () => {
     const pairs = 'abz'.repeat(12)
-    const followed = followedFor({ pattern: '^(?:[a-y]+z)+$', maxLength: 250 }, `{"u":"${pairs}`, 0)
+    const costs = costsOf({ pattern: '^(?:[a-y]+z)+$', maxLength: 250 }, `{"u":"${pairs}`, 0)
     // Two places, and where they lead.
-    expect(learned(followed)).toBeLessThanOrEqual(6)
+    expect(learned(costs)).toBeLessThanOrEqual(6)
   })
 
-  it('follow of the vocabulary what leads on', () => {
-    const followed = followedFor({ format: 'email' }, '{"u":"someone.else@example.org', 0)
-    expect(Math.max(...followed)).toBeLessThan(nodes / 2)
+  it.each([
+    [{ pattern: 'https?://' }, 'see https://a'],
+    [{ pattern: '^https?://' }, 'https://a.b/c'],
+    [{ format: 'email' }, 'someone.else@example.org'],
+    [{ format: 'uri' }, 'https://example.org/a?b=c'],
+    [{ pattern: '^(?=.*\\d)(?=.*[a-z]).{8,}$' }, 'Words, 12 of 99'],
+    [{ pattern: '^(?!.*admin)[\\w ]+$' }, 'an adm but no more'],
+    [{ pattern: '^[\\p{L} ]{3,40}$' }, 'of letters and no more'],
+  ])('look at few nodes one by one, and walk over all of them once at most: %j', (text, value) => {
+    for (const spare of [0, 1, 3, 8]) {
+      for (const { followed, walks } of costsOf(text, `{"u":"${value}`, spare)) {
+        expect(followed).toBeLessThan(nodes / 10)
+        expect(walks).toBeLessThanOrEqual(1)
+      }
+    }
   })
 })
 

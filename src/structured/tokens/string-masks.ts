@@ -1,6 +1,6 @@
 import { NONE_PASS } from '../automata/kinds.js'
 import type { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame, FewWays } from '../automaton/content.js'
+import type { ContentFrame, FewWays, Ways } from '../automaton/content.js'
 import { ENTRY_BYTES, Kept, made } from '../kept.js'
 import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
 import type { DeadEnds } from './dead-ends.js'
@@ -17,11 +17,15 @@ import {
   StringWalk,
   type StringWalkOptions,
 } from './string-walk.js'
+import { NOWHERE, type TextWalk } from './text-walk.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
 /** Of up to 19 KB each for a vocabulary of 152,000. */
 const INSIDES = 150
+
+/** Nodes that are followed one by one, most of them about a place for the first time, before all are walked by their characters. */
+const FEW_NODES = 4000
 
 /** What may come before the closing quote: these tokens beside those of plain content, or all but those that lead nowhere. */
 type Inside = Tokens | { readonly dead: Int32Array }
@@ -40,6 +44,17 @@ function bytesOfPlaces(places: ReadonlySet<ContentFrame>): number {
   return ENTRY_BYTES + 20 * places.size
 }
 
+/** A question that hangs on a budget. */
+type Asking = Omit<StringWalkOptions, 'cut'> & Required<Pick<StringWalkOptions, 'rest' | 'reached'>>
+
+interface WhatIsLearned {
+  readonly levels: LevelMasks
+  readonly inStrings: Found
+  readonly deadEnds: DeadEnds
+  readonly characters: TextWalk
+  readonly escaped: Trie
+}
+
 /**
  * What may come at a place inside a string: the tokens that end before its closing quote, which do not depend on what
  * stands behind it, and those that close it. Where any text may come both are known for the whole vocabulary; elsewhere
@@ -54,23 +69,20 @@ export class StringMasks {
   readonly #fewWalk: FewWalk
   readonly #fews = new Kept<ContentFrame, Few>(INSIDES, ({ tokens }) => bytesOfTokens(tokens))
   readonly #deadEnds: DeadEnds
+  readonly #characters: TextWalk
+  readonly #escaped: Trie
   readonly #insides = new Kept<ContentFrame, Inside>(INSIDES, bytesOfInside)
   /** No way to the end of the string is longer after any token, as such walks have found. */
   readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
   /** All places that tokens lead to, as walks with a budget that restricts have met them. */
   readonly #reached = new Kept<ContentFrame, ReadonlySet<ContentFrame>>(INSIDES, bytesOfPlaces)
+  /** Texts in which it takes long to look at tokens one by one. */
+  readonly #long = new WeakSet<Ways['text']>()
   readonly #closers = new Kept<ContentFrame, CloserList>(10 * INSIDES, bytesOfClosers)
   readonly #closersFound = new ClosersFound()
   readonly #scratch: Uint32Array
 
-  constructor(
-    vocabulary: Vocabulary,
-    {
-      levels,
-      inStrings,
-      deadEnds,
-    }: { readonly levels: LevelMasks; readonly inStrings: Found; readonly deadEnds: DeadEnds },
-  ) {
+  constructor(vocabulary: Vocabulary, { levels, inStrings, deadEnds, characters, escaped }: WhatIsLearned) {
     this.#vocabulary = vocabulary
     this.#levels = levels
     this.#found = inStrings
@@ -78,6 +90,8 @@ export class StringMasks {
     this.#places = new PlaceWalk(this.#found)
     this.#fewWalk = new FewWalk(this.#found)
     this.#deadEnds = deadEnds
+    this.#characters = characters
+    this.#escaped = escaped
     this.#scratch = new Uint32Array(vocabulary.words)
   }
 
@@ -161,19 +175,25 @@ export class StringMasks {
 
   #inside(frame: ContentFrame): Inside {
     return made(this.#insides, frame.like, () => {
-      const { tries, words } = this.#vocabulary
-      const dead = mostLead(frame) ? this.#deadEnds.from(tries, frame, this.#levels.mask(Infinity), words) : undefined
+      const { ways } = frame
+      const { tries, words, whole, cut, quoted } = this.#vocabulary
+      const nodes = ways === undefined ? Infinity : FEW_NODES
+      const most = mostLead(frame)
+      const lead = this.#levels.mask(Infinity)
+      const dead = most ? this.#deadEnds.from(tries, frame, lead, { tokens: words, nodes }) : undefined
       if (dead !== undefined) return { dead }
       const { roaming } = frame
       const room = roaming === frame ? skipRoom(frame) : roaming.room
-      this.#all(frame, { skip: roaming.leaving, skipRoom: room, cut: true })
+      const options = { skip: roaming.leaving, skipRoom: room, cut: true }
+      this.#found.clear()
+      const few = !(most && ways) && this.#walk.run(whole, frame, { ...options, ...(ways && { most: nodes }) })
+      if (!few) this.#found.clear()
+      const characters = !few && this.#characters.all(ways!)
+      for (const trie of [cut, quoted, ...(characters ? [this.#escaped] : few ? [] : [whole])]) {
+        this.#walk.run(trie, frame, options)
+      }
       return this.#found.tokens()
     })
-  }
-
-  #all(frame: ContentFrame, options: StringWalkOptions): void {
-    this.#found.clear()
-    for (const trie of this.#vocabulary.tries) this.#walk.run(trie, frame, options)
   }
 
   /** The tokens that close the string. */
@@ -247,7 +267,9 @@ export class StringMasks {
     }
     this.#walk.run(quoted, frame, { ...all, cut: true })
     if (leaving === NONE_PASS) {
-      if (!this.#addLeading(into, frame, whole, rest, reached)) this.#walk.run(whole, frame, { ...all, cut: false })
+      if (frame.ways !== undefined) this.#askWhole(into, frame, frame.ways, all, true)
+      else if (frame.text || !this.#addLeading(into, frame, whole, rest, reached))
+        this.#walk.run(whole, frame, { ...all, cut: false })
       this.#walk.run(cut, frame, { ...all, cut: true })
       return
     }
@@ -258,10 +280,43 @@ export class StringMasks {
     // Where the way to the end differs from token to token, none of their subtrees can be taken or left out as a whole;
     // and a place that is asked about again is worth knowing where each leads.
     const each = (skip === NONE_PASS && !frame.settled) || this.#longests.get(frame) !== undefined
-    if (!each || !this.#addLeading(into, frame, whole, rest, reached)) {
+    if (frame.ways !== undefined) this.#askWhole(into, frame, frame.ways, { ...all, skip }, each)
+    else if (!each || !this.#addLeading(into, frame, whole, rest, reached)) {
       this.#walk.run(whole, frame, { ...all, skip, cut: false })
     }
     this.#walk.run(cut, frame, { ...all, skip: admitsCut ? leaving : NONE_PASS, cut: true })
+  }
+
+  /**
+   * Of a text: one by one where that is soon done, else by their characters. It is not where most lead on and `each` must be
+   * looked at, nor likely where it was not at another place of the text.
+   */
+  #askWhole(into: Uint32Array, frame: ContentFrame, ways: Ways, { reached, ...all }: Asking, each: boolean): void {
+    const { whole } = this.#vocabulary
+    const long = (each || this.#long.has(ways.text)) && mostLead(frame)
+    if (this.#characters.known(ways) === undefined && !long) {
+      const few = { places: new Set<ContentFrame>(), all: true, longest: 0 }
+      if (this.#walk.run(whole, frame, { ...all, cut: false, reached: few, most: FEW_NODES })) {
+        for (const place of few.places) reached.places.add(place)
+        reached.all &&= few.all
+        reached.longest = Math.max(reached.longest, few.longest)
+        return
+      }
+      this.#long.add(ways.text)
+    }
+    const leading = this.#characters.from(ways)
+    if (leading === undefined) {
+      this.#walk.run(whole, frame, { ...all, cut: false, reached })
+      return
+    }
+    const admitted = Uint8Array.from(leading.states, (state) => {
+      if (state === NOWHERE) return 0
+      const place = ways.at(state)
+      reach(reached, place)
+      return isAffordable(place, all.rest) ? 1 : 0
+    })
+    this.#characters.add(into, leading, admitted)
+    this.#walk.run(this.#escaped, frame, { ...all, cut: false, reached })
   }
 
   /** Those that end between two characters, whatever the budget. */

@@ -32,7 +32,14 @@ export interface StringWalkOptions {
   readonly closers?: ClosersFound
   /** Takes the places that are asked about. */
   readonly reached?: Reached
+  /**
+   * Nodes after which it is given up: then only some of the tokens were looked at.
+   * @default there is no end to it
+   */
+  readonly most?: number
 }
+
+const NO_END = 2 ** 30
 
 /**
  * Where the tokens lead: between them these places cost what any of them costs, but where some were taken by a bound; and
@@ -52,6 +59,8 @@ export class StringWalk {
   #spots = this.#own
   #options!: StringWalkOptions
   #walks = 0
+  /** Nodes that may still be followed. */
+  #left = NO_END
   /** What suffices behind the string, in tokens. */
   #behind = 0
 
@@ -64,11 +73,14 @@ export class StringWalk {
     return this.#shared.bytes + this.#own.bytes
   }
 
-  run(trie: Trie, frame: ContentFrame, options: StringWalkOptions): void {
+  /** False where it was given up. */
+  run(trie: Trie, frame: ContentFrame, options: StringWalkOptions): boolean {
     this.#begin(options)
+    this.#left = options.most ?? NO_END
     const shared = options.rest === undefined && options.closers === undefined
     this.#spots = shared ? this.#shared : this.#own
     this.#visit(trie, 0, trie.tokens.length, this.#spots.start(frame), 0)
+    return this.#left >= 0
   }
 
   /** `depth`: how many bytes have come while all were of kinds that are left out; else -1. */
@@ -85,6 +97,7 @@ export class StringWalk {
       const end = child + 1 < last ? from[child + 1]! : to
       if ((all & spot.leaving) === 0 && heights[child]! <= spot.room && this.#takeAll(spot, tokens, own, end)) continue
       this.#found.followed++
+      if (--this.#left < 0) return
       if (byte === QUOTE && spot.frame instanceof CharacterFrame) {
         if (spot.frame.closes) closers?.add(spot.frame, trie, child, end)
         continue

@@ -100,6 +100,16 @@ export class Trie {
   }
 }
 
+/** Of tokens in any order. */
+export function trieOf(tokens: readonly number[], texts: readonly string[]): Trie {
+  const order = tokens.map((_, i) => i)
+  order.sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : 0))
+  return Trie.build(
+    order.map((i) => texts[i]!),
+    order.map((i) => tokens[i]!),
+  )
+}
+
 /** What lies below each node. */
 function contents({ bytes, first }: Pick<Trie, 'bytes' | 'first'>): Pick<Trie, 'kinds' | 'heights'> {
   const kinds = new Int32Array(bytes.length)

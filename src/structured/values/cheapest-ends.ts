@@ -26,9 +26,10 @@ export function sizesOf(classes: Classes, bytesOf: (codePoint: number) => string
     bytes[cls] = size
   }
   for (let codePoint = 0; codePoint < 0x80; codePoint++) offer(codePoint, classes.of(codePoint))
-  // Beyond ASCII a character takes no fewer bytes than those before it.
+  // Beyond ASCII a character takes no fewer bytes than those before it, and two at least.
   classes.starts.forEach((start, i) => {
-    if (classes.end(i) >= 0x80 && classes.ids[i] !== 0) offer(Math.max(start, 0x80), classes.ids[i]!)
+    const cls = classes.ids[i]!
+    if (classes.end(i) >= 0x80 && cls !== 0 && bytes[cls]! > 2) offer(Math.max(start, 0x80), cls)
   })
   return { samples, bytes, even: bytes.every((size, cls) => cls === 0 || size === bytes[1]) }
 }
