@@ -1,9 +1,10 @@
 import fs from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { diskStore } from './disk.js'
-import { type FileStore, USED } from './store.js'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { joined } from '../../platform/bytes.js'
+import { defaultFolder, diskStore } from './disk.js'
+import { type FileStore, type FileWriter, USED } from './store.js'
 
 let folder: string
 let store: FileStore
@@ -95,5 +96,170 @@ describe('on a disk', () => {
     const writer = await store.write(`${HOST}/a`)
     await writer.close()
     expect(await fs.readdir(folder)).toEqual([])
+  })
+})
+
+describe('a file that is being written', () => {
+  const URL = `${HOST}/r/model.bin`
+  const begun = async (...texts: string[]) => {
+    const writer = await store.write(URL)
+    for (const text of texts) await writer.append(utf8.encode(text))
+    return writer
+  }
+  const held = async (writer: FileWriter) => {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of writer.contents()) chunks.push(chunk)
+    return { bytes: joined(chunks), lengths: chunks.map(({ length }) => length) }
+  }
+  const text = async (writer: FileWriter) => new TextDecoder().decode((await held(writer)).bytes)
+
+  it('goes on where an earlier one broke off, and is there once it is whole', async () => {
+    const first = await begun('one', 'two')
+    expect([first.written, await text(first)]).toEqual([6, 'onetwo'])
+    await first.close()
+    expect(await textOf(URL)).toBeUndefined()
+    const second = await begun()
+    expect([second.written, await text(second)]).toEqual([6, 'onetwo'])
+    await second.append(utf8.encode('three'))
+    const stored = await second.commit()
+    expect([stored.bytes, new TextDecoder().decode(await stored.slice(3, 8))]).toEqual([11, 'twoth'])
+    await second.close()
+    expect(await textOf(URL)).toBe('onetwothree')
+    expect(await fs.readdir(join(folder, 'models.test/r'))).toEqual(['model.bin'])
+    expect(await fs.readFile(store.pathOf!(URL), 'utf8')).toBe('onetwothree')
+    // Another takes its place once that is whole.
+    const third = await begun('new')
+    expect([third.written, await textOf(URL)]).toEqual([3, 'onetwothree'])
+    await third.commit()
+    expect(await textOf(URL)).toBe('new')
+  })
+
+  it('is told piece by piece, however large it is', async () => {
+    const writer = await store.write(URL)
+    expect(await held(writer)).toEqual({ bytes: new Uint8Array(), lengths: [] })
+    const bytes = Uint8Array.from({ length: 2_500_000 }, (_, i) => i % 251)
+    await writer.append(bytes)
+    const told = await held(writer)
+    expect(Buffer.from(told.bytes).equals(bytes)).toBe(true)
+    expect(told.lengths).toEqual([2 ** 20, 2 ** 20, 2_500_000 - 2 ** 21])
+    await writer.close()
+  })
+
+  it('begins anew where what is held is of no use', async () => {
+    const writer = await begun('old')
+    await writer.restart()
+    expect([writer.written, await text(writer)]).toEqual([0, ''])
+    await writer.append(utf8.encode('new one'))
+    await writer.commit()
+    expect(await textOf(URL)).toBe('new one')
+    const untouched = await store.write(`${HOST}/other`)
+    await untouched.restart()
+    await untouched.close()
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual(['r'])
+  })
+
+  it('may be empty, and is one all the same', async () => {
+    await (await store.write(URL)).commit()
+    expect(await textOf(URL)).toBe('')
+  })
+
+  it('leaves nothing behind that holds nothing, and folders only where there is more in them', async () => {
+    const writer = await begun('x')
+    await writer.restart()
+    await writer.close()
+    expect(await fs.readdir(folder)).toEqual(['.apart'])
+    await keep(`${HOST}/kept`, 'x')
+    const other = await begun('x')
+    await other.restart()
+    await other.close()
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual(['kept'])
+    const some = await begun('x')
+    await some.close()
+    expect(await fs.readdir(join(folder, 'models.test/r'))).toEqual(['model.bin.part'])
+  })
+
+  it('is no folder of that name', async () => {
+    await keep(`${HOST}/r/inside`, 'x')
+    expect(await store.read(`${HOST}/r`)).toBeUndefined()
+  })
+})
+
+describe('what is kept', () => {
+  const HUB = 'https://huggingface.co/me/small/resolve/main/'
+  const note = (base: string, usedAt: number | string) => keep(`${base}${USED}`, JSON.stringify({ base, usedAt }))
+
+  it('is counted without what is not whole, and without notes', async () => {
+    await keep(`${HOST}/r/a`, '1234')
+    await keep(`${HOST}/r/sub/b`, '12')
+    await note(`${HOST}/r/`, 1000)
+    const begun = await store.write(`${HOST}/r/c`)
+    await begun.append(utf8.encode('123'))
+    await begun.close()
+    expect([await store.kept(`${HOST}/r/`), await store.kept(`${HOST}/none/`)]).toEqual([6, 0])
+    // All of it takes room.
+    expect(await store.repositories()).toEqual([{ base: `${HOST}/r/`, bytes: 9, usedAt: new Date(1000) }])
+    await store.forget(`${HOST}/r/`)
+    expect(await store.repositories()).toEqual([])
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual([])
+  })
+
+  it('of the hub is known without a note, by its newest file, and once with one', async () => {
+    await keep(`${HUB}a.bin`, '1234')
+    await keep(`${HUB}sub/b.bin`, '12')
+    await keep(`${HOST}/r/a`, 'not noted')
+    const old = join(folder, 'huggingface.co/me/small/resolve/main/a.bin')
+    const newer = join(folder, 'huggingface.co/me/small/resolve/main/sub/b.bin')
+    await fs.utimes(old, 1000, 1000)
+    await fs.utimes(newer, 2000, 2000)
+    expect(await store.repositories()).toEqual([{ base: HUB, bytes: 6, usedAt: new Date(2_000_000) }])
+    await note(HUB, '2026-01-02T03:04:05.000Z')
+    expect(await store.repositories()).toEqual([{ base: HUB, bytes: 6, usedAt: new Date('2026-01-02T03:04:05.000Z') }])
+  })
+
+  it('is not what a note says that says nothing', async () => {
+    await keep(`${HOST}/r/${USED}`, 'no JSON')
+    await keep(`${HOST}/s/${USED}`, '{"usedAt":1}')
+    await keep(`${HOST}/t/${USED}`, 'null')
+    expect(await store.repositories()).toEqual([])
+  })
+
+  it('is nothing where there is no folder yet, and there is as much room as above it', async () => {
+    const other = diskStore(join(folder, 'not', 'there'))!
+    expect([await other.repositories(), await other.kept(`${HOST}/`), await other.read(`${HOST}/a`)]).toEqual([
+      ...[[], 0, undefined],
+    ])
+    await other.forget(`${HOST}/`)
+    const { bavail, bsize } = await fs.statfs(folder)
+    // Others write to the same disk.
+    expect(Math.abs((await other.room())! / (bavail * bsize) - 1)).toBeLessThan(0.5)
+  })
+})
+
+describe('where models are kept, if nobody says', () => {
+  const { platform } = process
+  afterEach(() => {
+    Object.defineProperty(process, 'platform', { value: platform })
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+
+  it.each([
+    ['linux', {}, `${homedir()}/.cache/local-v1`],
+    ['linux', { XDG_CACHE_HOME: '/caches' }, '/caches/local-v1'],
+    ['linux', { LOCALAPPDATA: '/data' }, `${homedir()}/.cache/local-v1`],
+    ['darwin', {}, `${homedir()}/Library/Caches/local-v1`],
+    ['win32', { LOCALAPPDATA: 'C:\\data' }, 'C:\\data/local-v1'],
+    ['win32', {}, `${homedir()}/.cache/local-v1`],
+  ])('is as each system has it: %s %j', (name, env, expected) => {
+    vi.stubEnv('XDG_CACHE_HOME', undefined)
+    vi.stubEnv('LOCALAPPDATA', undefined)
+    for (const [key, value] of Object.entries(env)) vi.stubEnv(key, value)
+    Object.defineProperty(process, 'platform', { value: name })
+    expect(defaultFolder()).toBe(expected)
+  })
+
+  it('is nowhere in a browser', () => {
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+    expect([defaultFolder(), diskStore('/x')]).toEqual([undefined, undefined])
   })
 })

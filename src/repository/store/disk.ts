@@ -118,7 +118,7 @@ async function repositoriesBelow(fs: Fs, folder: string): Promise<KeptRepository
     if (!entry.isFile()) continue
     const path = `${entry.parentPath}/${entry.name}`
     if (entry.name === USED) {
-      const note = await fs.readFile(path, 'utf8').then(JSON.parse, () => undefined)
+      const note = await fs.readFile(path, 'utf8').then(JSON.parse).catch(() => undefined)
       if (typeof note?.base !== 'string') continue
       const bytes = await sizeBelow(fs, entry.parentPath, { begun: true })
       const usedAt = new Date(note.usedAt)
@@ -282,7 +282,8 @@ async function* contentsOf(file: FileHandle | undefined, bytes: number): AsyncGe
 
 async function sizeOf(fs: Fs, path: string): Promise<number | undefined> {
   return fs.stat(path).then(
-    (stat) => stat.size,
+    // A folder of this name holds other addresses.
+    (stat) => (stat.isFile() ? stat.size : undefined),
     () => undefined,
   )
 }
