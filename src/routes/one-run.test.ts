@@ -215,22 +215,31 @@ describe('parts of a run', () => {
     expect(await none.run.next()).toBeUndefined()
   })
 
-  it('of several prompts are those of one answer', async () => {
+  it('of several prompts are those of one answer, and its usage is all of theirs', async () => {
     const asked: unknown[] = []
+    const thought = { ...USAGE, reasoningTokens: 2 }
     const engine = {
-      generate: async function* (call: ChatCall) {
+      generate: async function* (call: ChatCall): AsyncIterable<Part> {
         asked.push(call.prompt)
-        yield { ...text(`${call.prompt}`), choice: 0 }
+        yield text(`${call.prompt}`)
         yield finish
+        yield { type: 'usage', usage: call.prompt === 'two' ? thought : USAGE, fingerprint: 'fp' }
       },
     }
     const { run } = runOf([], { engine })
-    run.begin({ ...CALL, n: 2 }, () => {}, ['one', 'two'])
+    run.begin({ ...CALL, n: 3 }, () => {}, ['one', 'two', 'three'])
     await whole(run)
-    expect([asked, run.answer!.choices.map(({ text: said }) => said)]).toEqual([
-      ['one', 'two'],
-      ['one', 'two'],
+    const said = run.answer!.choices.map(({ text: said }) => said)
+    expect([asked, said]).toEqual([
+      ['one', 'two', 'three'],
+      ['one', 'two', 'three'],
     ])
+    const all = { promptTokens: 15, completionTokens: 9, cachedTokens: 6, reasoningTokens: 2 }
+    expect([run.answer!.usage, run.answer!.fingerprint]).toEqual([all, 'fp'])
+    const plain = runOf([], { engine })
+    plain.run.begin({ ...CALL, n: 2 }, () => {}, ['one', 'three'])
+    await whole(plain.run)
+    expect(plain.run.answer!.usage).toEqual({ promptTokens: 10, completionTokens: 6, cachedTokens: 4 })
   })
 
   it('are none for a run that is over', async () => {

@@ -54,8 +54,12 @@ export async function* generateEach(
   }
 }
 
-const added = (a: Usage, b: Usage): Usage => ({
-  promptTokens: a.promptTokens + b.promptTokens,
-  completionTokens: a.completionTokens + b.completionTokens,
-  cachedTokens: a.cachedTokens + b.cachedTokens,
-})
+function added(a: Usage, b: Usage): Usage {
+  const reasoningTokens = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    ...(reasoningTokens > 0 && { reasoningTokens }),
+  }
+}
