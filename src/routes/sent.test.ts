@@ -124,14 +124,17 @@ describe('a body', () => {
 })
 
 describe('a string in a body', () => {
-  it.each([0, 1, 2, 3, 4])('ends at the first quote that an even number of backslashes stands before: %i', async (many) => {
-    const before = '\\'.repeat(many)
-    const brackets = '['.repeat(300)
-    // Behind an odd number it goes on, and what follows is in it.
-    const reading = read(`["a${before}",${brackets}${many % 2 ? '"]' : ''}`)
-    if (many % 2) expect(await reading).toHaveLength(1)
-    else await expect(reading).rejects.toMatchObject({ code: 'json_too_deep' })
-  })
+  it.each([0, 1, 2, 3, 4])(
+    'ends at the first quote that an even number of backslashes stands before: %i',
+    async (many) => {
+      const before = '\\'.repeat(many)
+      const brackets = '['.repeat(300)
+      // Behind an odd number it goes on, and what follows is in it.
+      const reading = read(`["a${before}",${brackets}${many % 2 ? '"]' : ''}`)
+      if (many % 2) expect(await reading).toHaveLength(1)
+      else await expect(reading).rejects.toMatchObject({ code: 'json_too_deep' })
+    },
+  )
 })
 
 describe('the type of a body', () => {

@@ -118,7 +118,10 @@ async function repositoriesBelow(fs: Fs, folder: string): Promise<KeptRepository
     if (!entry.isFile()) continue
     const path = `${entry.parentPath}/${entry.name}`
     if (entry.name === USED) {
-      const note = await fs.readFile(path, 'utf8').then(JSON.parse).catch(() => undefined)
+      const note = await fs
+        .readFile(path, 'utf8')
+        .then(JSON.parse)
+        .catch(() => undefined)
       if (typeof note?.base !== 'string') continue
       const bytes = await sizeBelow(fs, entry.parentPath, { begun: true })
       const usedAt = new Date(note.usedAt)

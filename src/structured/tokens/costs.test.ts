@@ -95,7 +95,8 @@ describe('the fewest tokens to the end', () => {
 
   it('are found through rules that refer to each other', () => {
     // By the text of the fewest bytes.
-    const grammar = 'root ::= "[" item ("," item)* "]"\nitem ::= "name" | "(" root ")" | "aa" tail\ntail ::= "b" | tail "c"'
+    const grammar =
+      'root ::= "[" item ("," item)* "]"\nitem ::= "name" | "(" root ")" | "aa" tail\ntail ::= "b" | tail "c"'
     const constraint = fromSource({ gbnf: grammar }).start(vocabulary)
     expect(constraint.shortest).toBe(fewest('[aab]')[0])
     for (const byte of utf8.encode('[(')) constraint.accept(tokenOf(vocabulary, byte))

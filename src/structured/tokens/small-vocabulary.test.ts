@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { compile, Vocabulary } from '../index.js'
 import { allowed } from '../testing.test-helper.js'
 import type { Trie } from './trie.js'
+import type { VocabularyOptions } from './vocabulary.js'
 
 const utf8 = new TextEncoder()
 const bytesOf = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0))
-const built = (texts: readonly string[], options: Partial<ConstructorParameters<typeof Vocabulary>[1]> = {}) =>
-  new Vocabulary(texts.map(bytesOf), { eos: texts.length, ...options } as never)
+const built = (texts: readonly string[], options: Partial<VocabularyOptions> = {}) =>
+  new Vocabulary(texts.map(bytesOf), { eos: texts.length, ...options })
 
 /** Tokens by where they are kept. */
 function placesOf(vocabulary: Vocabulary) {
@@ -52,7 +53,12 @@ describe('the tokens of a vocabulary', () => {
     ['what is no UTF-8', '\xff', 'whole'],
     ['what is no UTF-8, behind letters', 'ab\xffab', 'whole'],
   ])('are kept by whether they close a string or end inside a character: %s', (_, text, place) => {
-    expect(placesOf(built(['x', text]))).toEqual({ whole: [0], cut: [], quoted: [], [place]: place === 'whole' ? [0, 1] : [1] })
+    expect(placesOf(built(['x', text]))).toEqual({
+      whole: [0],
+      cut: [],
+      quoted: [],
+      [place]: place === 'whole' ? [0, 1] : [1],
+    })
   })
 
   it('of the same text stand beside each other, the first of them first', () => {
@@ -86,7 +92,11 @@ describe('a mask of plain content', () => {
 
   it('is made once', () => {
     expect(vocabulary.plainMask(1, 2, true)).toBe(vocabulary.plainMask(1, 2, true))
-    const others = [vocabulary.plainMask(1, 2, false), vocabulary.plainMask(1, 3, true), vocabulary.plainMask(3, 2, true)]
+    const others = [
+      vocabulary.plainMask(1, 2, false),
+      vocabulary.plainMask(1, 3, true),
+      vocabulary.plainMask(3, 2, true),
+    ]
     for (const other of others) expect(other).not.toBe(vocabulary.plainMask(1, 2, true))
   })
 })
@@ -141,7 +151,10 @@ describe('a vocabulary of a file', () => {
   it.each<[number | string | (number | string)[], number[]]>([
     [2, [2]],
     ['<end>', [2]],
-    [['<end>', 3], [2, 3]],
+    [
+      ['<end>', 3],
+      [2, 3],
+    ],
     [[3], [3]],
   ])('ends texts by what is said: %j', (eos, ends) => {
     const vocabulary = Vocabulary.fromTokenizer(file, { eos })

@@ -31,7 +31,11 @@ function madeBy(matrix: GpuMatrix, count: number, traits: Partial<GpuTraits> = {
       buffers.push(used.filter((name) => name !== 'meta' && !/^(values|scales)/.test(name)).join(' '))
     },
   } as unknown as Recorder
-  const from = { buffer: 'x', normed: 'normed', halved: { halves: 'halves', steps: 'steps' } } as unknown as GpuActivations
+  const from = {
+    buffer: 'x',
+    normed: 'normed',
+    halved: { halves: 'halves', steps: 'steps' },
+  } as unknown as GpuActivations
   const scratch: number[] = []
   const to = {
     buffer: 'out',
