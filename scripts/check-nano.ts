@@ -1,6 +1,7 @@
 /**
  * How good local-v1/nano is on what it has never seen, through the real `/v1` on the CPU device:
- * `tsx scripts/check-nano.ts [--cases a.jsonl,b.jsonl] [--model folder] [--limit n] [--show n] [--no-chat]`.
+ * `tsx scripts/check-nano.ts [--cases a.jsonl,b.jsonl] [-m folder] [--limit n] [--show n] [--no-chat]`. `-m` names another
+ * model, by its folder or as `serve` takes it (`hf:owner/repo`), and `--cases` texts of your own.
  * `--answers file` judges the answers in it, one JSON a line, instead of the model's; `--save file` keeps the model's.
  * `--layout spaced`, `--layout '{"indent":2}'`, `--layout '{"whitespace":20}'`: answers laid out so; `--layout` alone asks
  * under each, and prints what is right under which. `--extractions`: what the fields that are texts and numbers come to
@@ -9,7 +10,7 @@
  * then the questions of `eval/decisions.txt`, each as a strict enum and by `/decisions`; then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
  * Exits with 1 when a bar is missed.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -52,7 +53,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const LAYOUTS = ['compact', 'spaced', '{"indent":2}', '{"whitespace":20}']
 /** An option without a value where one may stand. */
 const args = process.argv.slice(2).flatMap((arg, i, all) => {
-  const isAlone = arg === '--layout' && (all[i + 1] ?? '--').startsWith('--')
+  const isAlone = arg === '--layout' && (all[i + 1] ?? '-').startsWith('-')
   return isAlone ? ['--layout', LAYOUTS.join('|')] : [arg]
 })
 
@@ -63,7 +64,7 @@ const { values: options } = parseArgs({
       type: 'string',
       default: ['held-out', 'natural', 'apart'].map((name) => `${root}/models/nano/eval/${name}.jsonl`).join(','),
     },
-    model: { type: 'string', default: `${root}/models/nano` },
+    model: { type: 'string', short: 'm', default: `${root}/models/nano` },
     limit: { type: 'string', default: '1000' },
     show: { type: 'string', default: '0' },
     answers: { type: 'string' },
@@ -114,7 +115,7 @@ class Tally {
 
 const cases = options.cases.split(',').flatMap((path) => readLines(path).slice(0, Number(options.limit)).map(parseCase))
 const engine = webgpu({
-  models: [{ id: 'local-v1/nano', from: resolve(options.model) }],
+  models: [{ id: 'local-v1/nano', from: existsSync(options.model) ? resolve(options.model) : options.model }],
   device: 'cpu',
   log: () => {},
 })
