@@ -4,6 +4,7 @@ import { meanShares, ordersOf, stateText } from '../decode/decide/questions.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
 import type { DecideCall, Decided } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { exp } from '../platform/exact.js'
 import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
@@ -115,7 +116,7 @@ function temperatureOf(temperatures: DecisionForm['temperatures'], kind: Kind, o
 function softmax(scores: ArrayLike<number>, temperature: number): number[] {
   const all = Array.from(scores)
   const most = Math.max(...all)
-  const shares = all.map((score) => Math.exp((score - most) / temperature))
+  const shares = all.map((score) => exp((score - most) / temperature))
   const sum = shares.reduce((total, share) => total + share, 0)
   return shares.map((share) => share / sum)
 }

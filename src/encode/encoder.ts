@@ -15,6 +15,7 @@ import type {
   TokenizedText,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { exp } from '../platform/exact.js'
 import type { JsonObject } from '../platform/json.js'
 import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
@@ -232,13 +233,13 @@ export class Encoder {
 
 const tokensOf = (texts: readonly TextTokens[]): number => texts.reduce((sum, { tokens }) => sum + tokens.length, 0)
 
-const sigmoid = (logit: number): number => 1 / (1 + Math.exp(-logit))
+const sigmoid = (logit: number): number => 1 / (1 + exp(-logit))
 const eachByItself = (logits: Float32Array): number[] => Array.from(logits, sigmoid)
 
 /** Of logits, such that their sum is one. */
 function sharesOf(logits: Float32Array): number[] {
   const most = Math.max(...logits)
-  const powers = Array.from(logits, (logit) => Math.exp(logit - most))
+  const powers = Array.from(logits, (logit) => exp(logit - most))
   const sum = powers.reduce((all, one) => all + one, 0)
   return powers.map((one) => one / sum)
 }

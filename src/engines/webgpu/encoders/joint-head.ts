@@ -3,6 +3,7 @@
  * All rows are on the device; what is summed over a question's options, and compared with it, is done here.
  */
 import type { TextField, TextTokens } from '../../../encode/vector-model.js'
+import { exp } from '../../../platform/exact.js'
 import {
   type Activations,
   type Batch,
@@ -466,7 +467,7 @@ function bordersOf(fields: readonly TextField[], length: number): number[] {
 function summaryOf(question: Float32Array, options: readonly Float32Array[]): Float32Array {
   const near = options.map((option) => dot(option, question) / Math.sqrt(question.length))
   const most = Math.max(...near)
-  const shares = near.map((one) => Math.exp(one - most))
+  const shares = near.map((one) => exp(one - most))
   const sum = shares.reduce((total, one) => total + one, 0)
   return question.map((_, i) => options.reduce((total, option, k) => total + option[i]! * (shares[k]! / sum), 0))
 }
