@@ -34,6 +34,11 @@ export function calls({ nano, key }) {
     'LiteLLM, POST /v1/extraction': () => answered('/extraction', { ...asked, images: [], stream: false }),
     'all types of fields': () =>
       answered('/extractions', { model: told.NANO, state: INVOICE, fields: FIELDS, reference_date: '2026-11-26' }),
+    'again, and several at once': () =>
+      told.sameAgain(async () => {
+        const body = { model: told.NANO, state: INVOICE, fields: FIELDS, reference_date: '2026-11-26' }
+        return (await posted('/extractions', body)).answers
+      }),
     'an estimate is refused by its name': async () => {
       const error = await posted('/extractions', { ...asked, fields: { days_to_pay: FORETOLD } }).catch(
         (thrown) => thrown,

@@ -187,6 +187,10 @@ export function calls({ nano, scripted, key }) {
       const { answers } = await small.decisions.create({ model: told.NANO, input, questions, ...more })
       return aDecision(answers)
     },
+    'decisions.create: again, and several at once': () =>
+      told.sameAgain(
+        async () => (await small.decisions.create({ model: told.NANO, input: MAIL, questions: QUESTIONS })).answers,
+      ),
     'decisions.create: a refused request': async () => {
       const questions = [{ type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'a' }] }]
       const asked = { model: told.NANO, input: MAIL, questions }

@@ -21,6 +21,14 @@ export function same(value, expected) {
   throw new Error(`Expected ${JSON.stringify(expected)}, but got ${JSON.stringify(value)}.`)
 }
 
+/** Asked again, and several times at once: to the last bit the same. */
+export async function sameAgain(ask, times = 5) {
+  const first = await ask()
+  same(await ask(), first)
+  for (const each of await Promise.all(Array.from({ length: times }, ask))) same(each, first)
+  return `the same ${times + 2} times`
+}
+
 export const HELLO = 'Hello there, you.'
 export const TOLD = 'I was told: sunny in Bern'
 export const weather = ({ city }) => `sunny in ${city}`

@@ -80,6 +80,8 @@ export function decidingBy(model, form = 'experimental_decide') {
       ]
       return decided((await decide({ model, state, questions })).answers, 'probability')
     },
+    [`${form}: again, and several at once`]: () =>
+      told.sameAgain(async () => (await decide({ model, state: MAIL, questions })).answers),
   }
 }
 
@@ -99,5 +101,7 @@ export function extractingBy(model, fields = FIELDS, what = 'all types of fields
       }
       return JSON.stringify(Object.values(answers).map(({ value }) => value))
     },
+    [`experimental_extract: ${what}, again, and several at once`]: () =>
+      told.sameAgain(async () => (await extract({ model, state: INVOICE, fields })).answers),
   }
 }

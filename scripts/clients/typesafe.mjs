@@ -38,6 +38,8 @@ export function calls({ nano, key }) {
       told.same([answers.kind.choice, answers.kind.confidence], ['mail', 1])
       return Object.keys(answers.grade.probabilities).join(', ')
     },
+    'systemOne: again, and several at once': () =>
+      told.sameAgain(async () => (await client.systemOne({ state: MAIL, questions: QUESTIONS })).answers),
     'systemOne: a refused request': async () => {
       const questions = { kind: { type: 'choice', criteria: {} } }
       const error = await client.systemOne({ state: MAIL, questions }).catch((thrown) => thrown)
@@ -65,6 +67,10 @@ export function calls({ nano, key }) {
       const questions = { ...QUESTIONS, refund: { type: 'noul', instructions: { ask: ['Is it a refund?'] } } }
       return decided((await posted({ model: told.NANO, state: [MAIL], questions })).answers, 'noul')
     },
+    "wllama's and Ollama's form: again, and several at once": () =>
+      told.sameAgain(
+        async () => (await posted({ model: told.NANO, state: MAIL, questions: QUESTIONS, keep_alive: '5m' })).answers,
+      ),
     "Ollama's form, its images and keep_alive": async () => {
       const body = { model: told.NANO, state: MAIL, questions: QUESTIONS, images: [], keep_alive: '5m' }
       const first = decided((await posted(body)).answers, 'noul')
