@@ -15,21 +15,16 @@ import { filesIn } from '../test/support/folder.js'
 import { listen } from '../test/support/serve.js'
 import { type Driven, type DrivenTab, launchFirefox, launchWebKit } from '../test/support/webdriver.js'
 import { endpoints } from './browsers/contract.js'
+import { frame } from './browsers/frame.js'
 import { screens } from './browsers/playground.js'
-import { scenarios as library, type Scenario } from './browsers/scenarios.js'
+import { type Limit, scenarios as library, type Scenario } from './browsers/scenarios.js'
+import { encoderFiles, typed } from './browsers/typed.js'
 
 const root = new URL('../', import.meta.url)
-const scenarios: readonly Scenario[] = [...library, endpoints, ...screens]
+const scenarios: readonly Scenario[] = [...library, endpoints, typed, ...screens]
 const HTML = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
 const DROPPED =
   '<!doctype html><meta charset="utf-8"><title>dropped</title><script type="module" src="/dropped.js"></script>'
-const PHONE = `<!doctype html><meta charset="utf-8"><title>phone</title>
-<iframe width="360" height="740" src="/playground/index.html" title="phone"></iframe>`
-/** Another site to a browser: the same server by another name. */
-const ELSEWHERE = `<!doctype html><meta charset="utf-8"><title>elsewhere</title>
-<iframe width="1100" height="800" title="playground"></iframe><script>
-document.querySelector('iframe').src = location.origin.replace('127.0.0.1', 'localhost') + '/playground/index.html'
-</script>`
 /** Of the playground's screens, for people to look at. */
 const pictures = fileURLToPath(new URL('test-output/browsers/', root))
 const FOREIGN = `
@@ -40,11 +35,25 @@ const FOREIGN = `
 /** Debian's releases have the ESR alone. */
 const newest = process.env.LOCAL_V1_FIREFOX
 
-const browsers: Readonly<Record<string, (() => Promise<Driven>) | undefined>> = {
-  Chromium: launchDrivenChromium,
-  Firefox: newest === undefined ? undefined : () => launchFirefox(newest),
-  'Firefox ESR': () => launchFirefox('firefox-esr'),
-  WebKitGTK: launchWebKit,
+/** Undefined: there is no way to have it allow so little. */
+type Launch = (limit?: Limit) => Promise<Driven> | undefined
+
+const firefox =
+  (program: string): Launch =>
+  (limit) =>
+    launchFirefox(program, {
+      ...(limit === 'private' && { 'browser.privatebrowsing.autostart': true }),
+      // In kilobytes, of all sites together.
+      ...(typeof limit === 'number' && { 'dom.quotaManager.temporaryStorage.fixedLimit': Math.round(limit / 1024) }),
+    })
+
+const browsers: Readonly<Record<string, Launch | undefined>> = {
+  // A window of a driver's is a private one.
+  Chromium: (limit) => launchDrivenChromium(typeof limit === 'number' ? { quota: limit } : {}),
+  Firefox: newest === undefined ? undefined : firefox(newest),
+  'Firefox ESR': firefox('firefox-esr'),
+  // The same here; what a site may store is a share of the disk, and no option.
+  WebKitGTK: (limit) => (typeof limit === 'number' ? undefined : launchWebKit()),
 }
 
 async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
@@ -60,10 +69,11 @@ async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
   Object.assign(files, { '/nano-classic.js': nano, '/cpu-worker.js': worker })
   for (const [path, bytes] of Object.entries(await filesIn(fileURLToPath(new URL('models/nano/', root)))))
     if (/^\/[\w-]+\.(json|bin)$/.test(path)) files[`/nano${path}`] = bytes
+  for (const [path, bytes] of Object.entries(await encoderFiles())) files[`/encoder${path}`] = bytes
   const playground = await buildPlayground({ out: `${pictures}site` })
   for (const [path, bytes] of Object.entries(await filesIn(playground))) files[`/playground${path}`] = bytes
-  files['/phone.html'] = PHONE
-  files['/elsewhere.html'] = ELSEWHERE
+  files['/frame.html'] = frame()
+  files['/elsewhere.html'] = frame({ elsewhere: true })
   files['/dropped.html'] = DROPPED
   files['/dropped.js'] = await bundle('test/browser/dropped.ts')
   files['/small.gguf'] = await smallGguf()
@@ -133,11 +143,18 @@ for (const [name, launch] of Object.entries(browsers).filter(([name]) => isChose
     console.log(`${name}: LOCAL_V1_FIREFOX names none, so its column stays as it was`)
     continue
   }
-  const browser = await launch()
+  const browser = (await launch())!
   versions.set(name, `${name} ${browser.version}`)
   console.log(versions.get(name))
   for (const scenario of scenarios.filter((each) => isChosen(each.name, parts))) {
-    const fault = await attempt(name, browser, files, scenario)
+    const limited = scenario.limit === undefined ? browser : await launch(scenario.limit)
+    if (!limited) {
+      seen.get(scenario.name)?.set(name, 'cannot be asked')
+      console.log(`  --   ${scenario.name}: ${name} has no setting for it`)
+      continue
+    }
+    const fault = await attempt(name, limited, files, scenario)
+    if (limited !== browser) await limited.close()
     seen.get(scenario.name)?.set(name, fault === undefined ? 'yes' : 'no')
     console.log(
       `  ${fault === undefined ? 'yes' : 'NO '}  ${scenario.name}${fault === undefined ? '' : `\n       ${fault}`}`,
@@ -153,14 +170,22 @@ const kept = table.split('\n').map((line) => line.split('|').map((cell) => cell.
 const heads = kept.find((cells) => cells.length > 2) ?? []
 const keptCell = (row: string, browser: string) =>
   kept.find((cells) => cells[1] === row)?.[heads.findIndex((head) => head.replace(/ \d\S*$/, '') === browser)]
+/** Where only some rows were asked now, the column stays that of the version which all were asked of. */
+const isWhole = (name: string) => [...seen.values()].every((cells) => cells.has(name))
+const headOf = (name: string) =>
+  (isWhole(name) ? versions.get(name) : (keptCell('What holds', name) ?? versions.get(name))) ?? name
+const cellOf = (name: string, cells: ReadonlyMap<string, string>, scenario: string) => {
+  const cell = cells.get(name)
+  if (cell === undefined) return keptCell(scenario, name) ?? 'not run'
+  const version = versions.get(name)!
+  return headOf(name) === version ? cell : `${cell} (${version.slice(name.length + 1)})`
+}
 const row = (words: readonly string[]) => `| ${words.join(' | ')} |`
 const names = Object.keys(browsers)
 const lines = [
-  row(['What holds', ...names.map((name) => versions.get(name) ?? keptCell('What holds', name) ?? name)]),
+  row(['What holds', ...names.map(headOf)]),
   row(['---', ...names.map(() => '---')]),
-  ...[...seen].map(([scenario, cells]) =>
-    row([scenario, ...names.map((name) => cells.get(name) ?? keptCell(scenario, name) ?? 'not run')]),
-  ),
+  ...[...seen].map(([scenario, cells]) => row([scenario, ...names.map((name) => cellOf(name, cells, scenario))])),
 ]
 console.log(`\n${lines.join('\n')}`)
 const text = [`${before}<!-- check:browsers -->`, '', ...lines, ...(notes.length ? ['', ...notes] : [])]

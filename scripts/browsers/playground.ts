@@ -8,8 +8,9 @@ import { BARRIERS, cutOff, lowOrSmall } from '../../test/playground/audit.js'
 import { PROGRAM } from '../../test/support/cli.js'
 import { withOllama } from '../../test/support/ollama-machine.js'
 import { printed, start } from '../../test/support/spawn.js'
-import type { DrivenPage } from '../../test/support/webdriver.js'
-import { ISOLATED, type Scenario } from './scenarios.js'
+import type { DrivenPage, DrivenTab } from '../../test/support/webdriver.js'
+import { framedServer, framing } from './frame.js'
+import { type Here, ISOLATED, type Limit, type Scenario } from './scenarios.js'
 
 const TABS = ['structured', 'table', 'decisions', 'chat', 'requests', 'device'] as const
 
@@ -41,34 +42,76 @@ async function shown(page: DrivenPage, selector: string, fits = /\S/): Promise<s
 
 const started = (page: DrivenPage) => shown(page, 'body.ready .model.selected .state.ready')
 
+const PAGE = '/playground/index.html'
+const WIDTHS = [360, 1024, 1280] as const
+
+/** A page of the playground in a frame, whose width can be that of a phone. */
+async function opened({ browser, origin }: Pick<Here, 'browser' | 'origin'>, path = PAGE) {
+  const tab = await browser.open(origin + framing(path))
+  return { tab, page: tab.frame }
+}
+
+/** Keeps what is seen at every width, light and dark, and gives what is cut there. */
+async function looks(tab: DrivenTab, name: string, { picture }: Pick<Here, 'picture'>, audit = noFaults) {
+  const page = tab.frame
+  const found: string[] = []
+  for (const width of WIDTHS) {
+    await tab.evaluate((width) => {
+      document.querySelector('iframe')!.width = String(width)
+    }, width)
+    for (const look of ['light', 'dark'] as const) {
+      await wear(page, look)
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      await page.evaluate(atRest)
+      await picture(tab, `${name}-${width}-${look}`)
+      const faults = [...(await page.evaluate(cutOff)), ...(await audit(page, width))]
+      found.push(...faults.map((fault) => `${look}, ${width} px: ${fault}`))
+    }
+  }
+  await wear(page, 'light')
+  return found
+}
+
+const noFaults = async (_page: DrivenPage, _width: number): Promise<string[]> => []
+
+async function wear(page: DrivenPage, look: 'light' | 'dark'): Promise<void> {
+  const is = await page.evaluate(() => document.documentElement.dataset.theme ?? 'light')
+  if (is !== look) await click(page, '#theme')
+}
+
+async function looksWell(...of: Parameters<typeof looks>): Promise<void> {
+  const found = await looks(...of)
+  assert.ok(found.length === 0, found.join('; '))
+}
+
 export const screens: readonly Scenario[] = [
   {
     name: 'the playground answers its first example, chats, sends requests, measures and starts again',
     headers: ISOLATED,
-    async run({ browser, origin, picture }) {
-      const tab = await browser.open(`${origin}/playground/index.html`)
-      await started(tab)
-      await shown(tab, '#answer[aria-busy="false"] .tokens .forced')
-      await shown(tab, '#answer .tokens .sampled')
-      await picture(tab, 'first-sight')
+    async run(here) {
+      const { tab, page } = await opened(here)
+      await started(page)
+      await shown(page, '#answer[aria-busy="false"] .tokens .forced')
+      await shown(page, '#answer .tokens .sampled')
+      await looksWell(tab, 'first-sight', here)
 
-      await click(tab, '#chat-tab')
-      await fill(tab, '#message', 'Who are you?')
-      await click(tab, '#send')
-      await shown(tab, '.message.assistant .metrics-line', /tokens/)
-      await picture(tab, 'chat')
+      await click(page, '#chat-tab')
+      await fill(page, '#message', 'Who are you?')
+      await click(page, '#send')
+      await shown(page, '.message.assistant .metrics-line', /tokens/)
+      await looksWell(tab, 'chat', here)
 
-      await click(tab, '#requests-tab')
-      await click(tab, '#request-send')
-      await shown(tab, '#request-answer', /event: response\.(completed|incomplete)/)
-      await picture(tab, 'requests')
+      await click(page, '#requests-tab')
+      await click(page, '#request-send')
+      await shown(page, '#request-answer', /event: response\.(completed|incomplete)/)
+      await looksWell(tab, 'requests', here)
 
-      await click(tab, '#device-tab')
-      await click(tab, '#bench-run')
-      await shown(tab, '.bench-chart:nth-of-type(3), .bench-chart + .bench-chart + .bench-chart')
-      await picture(tab, 'device')
+      await click(page, '#device-tab')
+      await click(page, '#bench-run')
+      await shown(page, '.bench-chart:nth-of-type(3), .bench-chart + .bench-chart + .bench-chart')
+      await looksWell(tab, 'device', here)
 
-      await tab.goto(`${origin}/playground/index.html`)
+      await tab.goto(`${here.origin}${PAGE}`)
       await started(tab)
       assert.equal(await shown(tab, '.message.user .said'), 'Who are you?')
       await tab.close()
@@ -77,21 +120,25 @@ export const screens: readonly Scenario[] = [
   {
     name: 'the playground in a frame of another site answers its first example',
     async run({ browser, origin, picture }) {
-      const tab = await browser.open(`${origin.replace('localhost', '127.0.0.1')}/elsewhere.html`)
+      const elsewhere = origin.replace('localhost', '127.0.0.1')
+      const tab = await browser.open(elsewhere + framing(PAGE).replace('frame', 'elsewhere'))
       await started(tab.frame)
       await shown(tab.frame, '#answer[aria-busy="false"] .tokens .sampled')
-      await picture(tab, 'elsewhere')
+      await looksWell(tab, 'elsewhere', { picture })
       await tab.close()
     },
   },
+  limited(300_000, 'with 300,000 bytes of storage'),
+  limited(3_000_000, 'with 3,000,000 bytes of storage'),
+  limited('private', 'in a private window'),
   {
     name: 'a damaged link to the playground is said to be one, and an example has an address',
-    async run({ browser, origin, picture }) {
-      const tab = await browser.open(`${origin}/playground/index.html#share=q1YqLU4tUrJSSlSqBQA.00000000`)
-      await started(tab)
-      assert.match(await shown(tab, '#link-fault'), /^This link is damaged/)
-      await picture(tab, 'damaged-link')
-      const other = await browser.open(`${origin}/playground/index.html#/decisions/spam`)
+    async run(here) {
+      const { tab, page } = await opened(here, `${PAGE}#share=q1YqLU4tUrJSSlSqBQA.00000000`)
+      await started(page)
+      assert.match(await shown(page, '#link-fault'), /^This link is damaged/)
+      await looksWell(tab, 'damaged-link', here)
+      const other = await here.browser.open(`${here.origin}${PAGE}#/decisions/spam`)
       await started(other)
       assert.equal(await other.evaluate(() => document.querySelector('#decisions')!.checkVisibility()), true)
       await shown(other, '#decision-examples [aria-pressed="true"]', /Spam/)
@@ -102,18 +149,22 @@ export const screens: readonly Scenario[] = [
   {
     name: 'a table in the playground: columns from a sentence, a row for each text, and all of it after a reload',
     headers: ISOLATED,
-    async run({ browser, origin, picture }) {
-      const tab = await browser.open(`${origin}/playground/index.html#/table`)
-      await started(tab)
-      await fill(tab, '#table-sentence', 'From each review: the author, how many stars, and whether it is recommended.')
-      await click(tab, '#table-draft')
-      await shown(tab, '.grid thead', /author.*stars.*recommended/)
-      await click(tab, '#table-fill')
-      await shown(tab, '#table-facts', /^6 of 6 rows/)
-      await click(tab, '.grid tbody .cell:is(.sure, .fair, .unsure)')
-      await shown(tab, '.details mark')
-      await picture(tab, 'table')
-      await tab.goto(`${origin}/playground/index.html#/table`)
+    async run(here) {
+      const { tab, page } = await opened(here, `${PAGE}#/table`)
+      await started(page)
+      await fill(
+        page,
+        '#table-sentence',
+        'From each review: the author, how many stars, and whether it is recommended.',
+      )
+      await click(page, '#table-draft')
+      await shown(page, '.grid thead', /author.*stars.*recommended/)
+      await click(page, '#table-fill')
+      await shown(page, '#table-facts', /^6 of 6 rows/)
+      await click(page, '.grid tbody .cell:is(.sure, .fair, .unsure)')
+      await shown(page, '.details mark')
+      await looksWell(tab, 'table', here)
+      await tab.goto(`${here.origin}${PAGE}#/table`)
       await started(tab)
       await shown(tab, '#table-facts', /^6 of 6 rows/)
       await tab.close()
@@ -126,18 +177,25 @@ export const screens: readonly Scenario[] = [
       const command = [PROGRAM, 'serve', '--device', 'cpu', '--port', '0']
       const serving = start(process.execPath, command, { NO_COLOR: '1', ...env })
       try {
-        const tab = await browser.open(`${await printed(serving, /url\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/)}/`)
-        await shown(tab, 'body.ready .model.selected .model-name', /nano/)
-        await shown(tab, '.models', /SmolLM2 135M.*269 MB.*needs.*Fits/)
-        await shown(tab, '#add-model-here summary', /^On this machine already: 1$/)
-        await click(tab, '#add-model-here li button')
-        await shown(tab, '#add-model-found .verdict', /^Fits/)
-        await picture(tab, 'served')
-        await click(tab, '#add-model-found .actions button')
-        await shown(tab, '.model.selected .model-id', /^ollama\/small-1b$/)
-        await click(tab, '#run')
-        await shown(tab, '#answer[aria-busy="false"] .tokens .sampled')
+        const port = Number(await printed(serving, /url\s+http:\/\/127\.0\.0\.1:(\d+)\/v1/))
+        const framed = await framedServer(port)
+        const { tab, page } = await opened({ browser, origin: framed.origin }, '/')
+        await shown(page, 'body.ready .model.selected .model-name', /nano/)
+        await shown(page, '.models', /SmolLM2 135M.*269 MB.*needs.*Fits/)
+        await shown(page, '#add-model-here summary', /^On this machine already: 1$/)
+        await click(page, '#add-model-here li button')
+        await shown(page, '#add-model-found .verdict', /^Fits/)
+        await looksWell(tab, 'served', { picture })
+        await click(page, '#add-model-found .actions button')
+        await shown(page, '.model.selected .model-id', /^ollama\/small-1b$/)
+        await click(page, '#run')
+        await shown(page, '#answer[aria-busy="false"] .tokens .sampled')
         await tab.close()
+        // By itself, too, as it stands there for everybody.
+        const whole = await browser.open(`http://127.0.0.1:${port}/`)
+        await shown(whole, 'body.ready .model.selected .model-id', /^ollama\/small-1b$/)
+        await whole.close()
+        await framed.close()
       } finally {
         await serving.stop()
         await rm(folder, { recursive: true, force: true })
@@ -147,52 +205,52 @@ export const screens: readonly Scenario[] = [
   {
     name: 'decisions in the playground: bars stand there unasked and move as one types',
     headers: ISOLATED,
-    async run({ browser, origin, picture }) {
-      const tab = await browser.open(`${origin}/playground/index.html`)
-      await started(tab)
-      await click(tab, '#decisions-tab')
-      await shown(tab, '#decision-state', /Decided in/)
+    async run(here) {
+      const { tab, page } = await opened(here)
+      await started(page)
+      await click(page, '#decisions-tab')
+      await shown(page, '#decision-state', /Decided in/)
       const shares = () =>
-        tab.evaluate(() => [...document.querySelectorAll('.option-share')].map(({ textContent }) => textContent ?? ''))
+        page.evaluate(() => [...document.querySelectorAll('.option-share')].map(({ textContent }) => textContent ?? ''))
       const filled = () =>
-        tab.evaluate(() => {
+        page.evaluate(() => {
           const bars = [...document.querySelectorAll<HTMLElement>('.question:first-child .option-bar')]
           return bars.reduce((sum, { style }) => sum + Number.parseFloat(style.width), 0)
         })
       const before = await shares()
       assert.ok(before.length > 0 && before.every((share) => /^[<>]?[\d.]+ %$/.test(share)), before.join(', '))
       assert.ok(Math.abs((await filled()) - 100) < 0.1, 'the options of a question share all')
-      await picture(tab, 'decisions')
-      await fill(tab, '#decision-text', 'All is well. It can wait.')
+      await looksWell(tab, 'decisions', here)
+      await fill(page, '#decision-text', 'All is well. It can wait.')
       const end = Date.now() + 90_000
       while (Date.now() < end && (await shares()).join() === before.join())
         await new Promise((go) => setTimeout(go, 100))
       assert.notDeepEqual(await shares(), before)
-      await fill(tab, '.question:first-child .option:last-child textarea', '')
-      await shown(tab, '.question:first-child .option:last-child .option-share', /^–$/)
-      await fill(tab, '#decision-text', '')
-      await shown(tab, '#decision-text-fault', /Write a text/)
+      await fill(page, '.question:first-child .option:last-child textarea', '')
+      await shown(page, '.question:first-child .option:last-child .option-share', /^–$/)
+      await fill(page, '#decision-text', '')
+      await shown(page, '#decision-text-fault', /Write a text/)
       await tab.close()
     },
   },
   {
     name: 'sources in the playground: each value with its place in the text, and what would go to a person',
     headers: ISOLATED,
-    async run({ browser, origin, picture }) {
-      const tab = await browser.open(`${origin}/playground/index.html`)
-      await started(tab)
-      await shown(tab, '#answer[aria-busy="false"] .tokens .forced')
-      await click(tab, 'input[name="answer-view"][value="sources"]')
-      await shown(tab, '.source-share', /%/)
-      const [places, values] = await tab.evaluate(() =>
+    async run(here) {
+      const { tab, page } = await opened(here)
+      await started(page)
+      await shown(page, '#answer[aria-busy="false"] .tokens .forced')
+      await click(page, 'input[name="answer-view"][value="sources"]')
+      await shown(page, '.source-share', /%/)
+      const [places, values] = await page.evaluate(() =>
         ['.sources-text mark', 'a.source-value'].map((which) =>
           [...document.querySelectorAll(which)].map(({ textContent }) => textContent ?? '').sort(),
         ),
       )
       assert.ok(places!.length > 3)
       assert.deepEqual(places, values)
-      await picture(tab, 'sources')
-      const [from, to, back] = await tab.evaluate(() => {
+      await looksWell(tab, 'sources', here)
+      const [from, to, back] = await page.evaluate(() => {
         const focused = () => document.activeElement?.textContent ?? ''
         const value = document.querySelector<HTMLElement>('a.source-value')!
         value.focus()
@@ -203,42 +261,28 @@ export const screens: readonly Scenario[] = [
         return [lit, there, document.activeElement === value ? focused() : '']
       })
       assert.ok(from !== '' && from === to && to === back, `${from}, ${to}, ${back}`)
-      await fill(tab, '#review-below', '100')
-      assert.match(await shown(tab, '.review'), /^Less sure than 100 %: [1-9]/)
+      await fill(page, '#review-below', '100')
+      assert.match(await shown(page, '.review'), /^Less sure than 100 %: [1-9]/)
       await tab.close()
     },
   },
   {
-    name: 'every tab of the playground, light, dark and at 360 px: nothing cut, no barrier, no small target',
+    name: 'every tab of the playground at 360, 1,024 and 1,280 px, light and dark: nothing cut, no barrier, no small target',
     headers: ISOLATED,
-    async run({ browser, origin, picture }) {
-      const wide = await browser.open(`${origin}/playground/index.html`)
-      await started(wide)
-      const narrow = await browser.open(`${origin}/phone.html`)
-      await started(narrow.frame)
+    async run(here) {
+      const { tab, page } = await opened(here)
+      await started(page)
+      const audit = async (page: DrivenPage, width: number) => [
+        ...(await page.evaluate<[], string[]>(BARRIERS)),
+        ...(width === 360 ? await page.evaluate(lowOrSmall) : []),
+      ]
       const found: string[] = []
-      for (const look of ['light', 'dark'] as const) {
-        for (const [size, tab, page] of [
-          ['wide', wide, wide],
-          ['phone', narrow, narrow.frame],
-        ] as const) {
-          const is = await page.evaluate(() => document.documentElement.dataset.theme ?? 'light')
-          if (is !== look) await click(page, '#theme')
-          for (const name of TABS) {
-            await click(page, `#${name}-tab`)
-            await new Promise((resolve) => setTimeout(resolve, 300))
-            await page.evaluate(atRest)
-            await picture(tab, `${look}-${size}-${name}`)
-            const cut = await page.evaluate(cutOff)
-            const low = size === 'phone' ? await page.evaluate(lowOrSmall) : []
-            const faults = [...(await page.evaluate<[], string[]>(BARRIERS)), ...cut, ...low]
-            found.push(...faults.map((fault) => `${look} ${size} ${name}: ${fault}`))
-          }
-        }
+      for (const name of TABS) {
+        await click(page, `#${name}-tab`)
+        found.push(...(await looks(tab, `tab-${name}`, here, audit)).map((fault) => `${name}, ${fault}`))
       }
       assert.ok(found.length === 0, found.join('; '))
-      await wide.close()
-      await narrow.close()
+      await tab.close()
     },
   },
   {
@@ -265,6 +309,31 @@ export const screens: readonly Scenario[] = [
     },
   },
 ]
+
+/** It answers, says what is lost where something is, and the next visit is no worse. */
+function limited(limit: Limit, where: string): Scenario {
+  return {
+    name: `the playground ${where} answers its first example, and again at the next visit`,
+    limit,
+    async run(here) {
+      const { tab, page } = await opened(here)
+      for (let visit = 0; visit < 2; visit++) {
+        await started(page)
+        await shown(page, '#answer[aria-busy="false"] .tokens .sampled')
+        if (typeof limit === 'number') await shown(page, '#limits', /too little for this page to work offline/)
+        assert.doesNotMatch(await page.evaluate(() => document.body.textContent), RAW)
+        if (visit === 0) {
+          await looksWell(tab, `limited-${limit}`, here)
+          await tab.goto(here.origin + framing(PAGE))
+        }
+      }
+      await tab.close()
+    },
+  }
+}
+
+/** What a browser's own errors look like. */
+const RAW = /SecurityError|QuotaExceeded|DOMException|NotSupported|InvalidState|TypeError|is not a function|undefined/
 
 /** Colours fade into each other, in WebKit only as far as it paints: what is looked at is where they end. */
 function atRest(): void {

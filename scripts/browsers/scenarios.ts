@@ -18,8 +18,13 @@ export interface Here {
   picture(tab: DrivenTab, name: string): Promise<void>
 }
 
+/** What a browser may allow less of: bytes that a site may store, or anything that outlives the window. */
+export type Limit = number | 'private'
+
 export interface Scenario {
   readonly name: string
+  /** It has a browser of its own, which allows less. */
+  readonly limit?: Limit
   readonly headers?: Readonly<Record<string, string>>
   run(here: Here): Promise<void>
 }
@@ -79,7 +84,7 @@ async function ready(tab: DrivenTab): Promise<void> {
   })
 }
 
-async function open({ browser, origin }: Here, options = CLASSIC, path = '/'): Promise<DrivenTab> {
+export async function open({ browser, origin }: Here, options = CLASSIC, path = '/'): Promise<DrivenTab> {
   const tab = await browser.open(origin + path)
   const outcome = await install(tab, options)
   assert.equal(outcome, 'installed')

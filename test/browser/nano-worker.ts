@@ -8,7 +8,8 @@ const { searchParams } = new URL(location.href)
 const device = searchParams.get('device') as DevicePreference
 const threads = Number(searchParams.get('threads') ?? 0) || undefined
 const from = `${location.origin}/${searchParams.get('from') ?? 'nano'}/`
-const models = [{ id: 'local-v1/nano', from }]
+const encoder = { id: 'test/encoder', from: `${location.origin}/encoder/` }
+const models = [{ id: 'local-v1/nano', from }, ...(searchParams.has('encoder') ? [encoder] : [])]
 const v1 = createV1({
   engine: webgpu({ models, device, threads, log: () => {} }),
   keys: 'none',

@@ -2,6 +2,7 @@
 import OpenAI, { type APIError } from 'openai'
 import { type Address, type Installed, type InstallOptions, install } from '../../adapters/service-worker/index.js'
 import type { LoadProgress } from '../../src/index.js'
+import { type TypedModels, typedAnswers } from '../contract/typed.js'
 
 export interface Said {
   text: string
@@ -26,6 +27,8 @@ export interface Tab {
    * `device.fetch`, or by a plain fetch, which the service worker answers.
    */
   chat(body: object, by?: 'device' | 'service worker'): number
+  /** What came of typed questions and fields, as JSON. */
+  typed(by: 'device' | 'service worker', models: TypedModels): Promise<string>
   /** Leaves the chat of that number. */
   leave(at: number): void
   readonly said: Said[]
@@ -79,6 +82,10 @@ const tab: Tab = {
     const asked = { model: 'test/hello', messages, ...body } as OpenAI.ChatCompletionCreateParams
     void talk(clients[by](), asked, said, leaving[at].signal)
     return at
+  },
+  async typed(by, models) {
+    const ask = by === 'device' ? installed!.fetch : fetch
+    return JSON.stringify(await typedAnswers((path, init) => ask(path, init), models))
   },
   leave: (at) => leaving[at]!.abort(),
 }

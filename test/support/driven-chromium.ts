@@ -1,8 +1,8 @@
 import { launchChromium } from './chromium.js'
 import type { Driven } from './webdriver.js'
 
-/** Chromium by the same handles as Firefox and WebKitGTK. */
-export async function launchDrivenChromium(): Promise<Driven> {
+/** Chromium by the same handles as Firefox and WebKitGTK. `quota`: bytes that a site may store. */
+export async function launchDrivenChromium({ quota }: { readonly quota?: number } = {}): Promise<Driven> {
   const browser = await launchChromium({ webgpu: false })
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
   return {
@@ -11,6 +11,10 @@ export async function launchDrivenChromium(): Promise<Driven> {
     version: browser.version(),
     async open(url) {
       const page = await context.newPage()
+      if (quota !== undefined) {
+        const devtools = await context.newCDPSession(page)
+        await devtools.send('Storage.overrideQuotaForOrigin', { origin: new URL(url).origin, quotaSize: quota })
+      }
       await page.goto(url)
       const text = (run: unknown, args: readonly unknown[]) =>
         `((__name) => (${String(run)})(...${JSON.stringify(args)}))((it) => it)`

@@ -44,6 +44,7 @@ const ROUTES = {
   'WebDriver:GetWindowHandle': ['GET', '/ID/window'],
   'WebDriver:NewWindow': ['POST', '/ID/window/new'],
   'WebDriver:SwitchToWindow': ['POST', '/ID/window'],
+  'WebDriver:SetWindowRect': ['POST', '/ID/window/rect'],
   'WebDriver:CloseWindow': ['DELETE', '/ID/window'],
   'WebDriver:Navigate': ['POST', '/ID/url'],
   'WebDriver:ExecuteAsyncScript': ['POST', '/ID/execute/async'],
@@ -92,6 +93,8 @@ async function driven(
           await send('WebDriver:SwitchToWindow', { handle })
           return act()
         })
+      // A new window of WebKitGTK's has a size of its own.
+      if (name === 'webkit') await here(() => send('WebDriver:SetWindowRect', { width: 1400, height: 1000 }))
       const evaluating = (enter: () => Promise<unknown>) =>
         async function evaluate<Result>(run: unknown, ...args: readonly unknown[]): Promise<Result> {
           const script = scriptFor(String(run))
