@@ -10,7 +10,7 @@ import { asDecisionDraft, type DecisionBody, optionOf, questionOf } from '../../
 import { decisionExamples } from '../../apps/playground/page/decision-examples.js'
 import { asResult } from '../../apps/playground/page/device-bench.js'
 import { examples } from '../../apps/playground/page/examples.js'
-import { likelihood } from '../../apps/playground/page/format.js'
+import { likelihood, whole } from '../../apps/playground/page/format.js'
 import { jsonTokens, placeOf } from '../../apps/playground/page/json-tokens.js'
 import { readable } from '../../apps/playground/page/readable.js'
 import { faultOf, syntaxFault } from '../../apps/playground/page/schema-fault.js'
@@ -408,6 +408,10 @@ describe('what failed', () => {
     expect(wordsOf(new Error('Write it as owner/name.'))).toBe('Write it as owner/name.')
     expect(wordsOf(new TypeError('x is not a function'))).not.toContain('function')
   })
+})
+
+test('a whole number is written as English has it', () => {
+  fc.assert(fc.property(fc.integer(), (count) => void expect(whole(count)).toBe(count.toLocaleString('en'))))
 })
 
 describe('a schema from an example', () => {

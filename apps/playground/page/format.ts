@@ -23,7 +23,8 @@ export function milliseconds(count: number): string {
   return count < 1000 ? `${Math.round(count)} ms` : `${(count / 1000).toFixed(2)} s`
 }
 
-export const whole = (count: number): string => count.toLocaleString('en')
+/** 12,345; without `Intl`, which a browser takes 10 ms to wake. */
+export const whole = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ',')
 
 export const rate = (perSecond: number): string =>
   perSecond < 10 ? perSecond.toFixed(1) : whole(Math.round(perSecond))

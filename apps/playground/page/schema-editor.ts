@@ -35,8 +35,9 @@ export class SchemaEditor {
   }
 
   set text(value: string) {
+    // The first text stands at its top by itself, and to say so has the half-made page laid out.
+    if (this.#area.value !== '') this.#scroller.scrollTo({ top: 0 })
     this.#area.value = value
-    this.#scroller.scrollTo({ top: 0 })
     this.show(syntaxFault(value))
   }
 

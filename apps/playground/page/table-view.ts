@@ -384,6 +384,8 @@ export class TableView {
   }
 
   #draw(): void {
+    // It is drawn once it is shown.
+    if (byId('table', HTMLElement).hidden) return
     const wanted = this.#wanted
     const asked = askedOf(wanted)
     const writing = this.#filling?.writing ?? new Set<number>()

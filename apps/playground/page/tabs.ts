@@ -31,7 +31,10 @@ export function show(mode: Mode): void {
     tabOf(each).setAttribute('aria-selected', String(chosen))
     tabOf(each).tabIndex = chosen ? 0 : -1
     panelOf(each).hidden = !chosen
-    if (chosen) tabOf(each).scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    // Only there they scroll; to ask whether has all of the page laid out.
+    if (chosen && matchMedia('(max-width: 480px)').matches) {
+      tabOf(each).scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    }
   }
   panelOf(mode).dispatchEvent(new Event('shown'))
 }
