@@ -75,7 +75,7 @@ export async function extract<const S extends AnySchema>(
   }
   const content = choices[0]?.message.content
   if (typeof content !== 'string') {
-    throw new V1Error(502, choices[0]?.message.refusal ?? 'The answer holds no document.', { code: 'invalid_output' })
+    throw new V1Error(502, choices[0]?.message.refusal ?? 'The answer has no document.', { code: 'invalid_output' })
   }
   const document: unknown = JSON.parse(content)
   if (!options.evidence) return outputOf(schema, document)

@@ -113,7 +113,7 @@ describe('a request without a good key', () => {
   it('learns how to send one, and that what came is no key', async () => {
     expect(await refusal({ authorization: `Basic ${KEY}` })).toMatchObject({
       code: 'invalid_api_key',
-      message: expect.stringMatching(/'Authorization' header holds no bearer key\. .*'Authorization: Bearer YOUR_KEY'/),
+      message: expect.stringMatching(/'Authorization' header has no bearer key\. .*'Authorization: Bearer YOUR_KEY'/),
       challenge: 'Bearer realm="local-v1", error="invalid_token"',
     })
   })

@@ -49,13 +49,13 @@ export function authenticator(keys: Keys): Authenticate {
   }
   if (!Array.isArray(keys) || keys.length === 0) {
     const none =
-      "'none' lets everyone in, which is right where only your own page can ask (in a page or a service worker)"
+      "'none' lets everyone in, which is right if only your own page can send requests (in a page or a service worker)"
     throw new TypeError(`keys: give at least one key, or a function; ${none}.`)
   }
   const list = keys.map((key) => (typeof key === 'string' ? { key } : key))
   if (list.some(({ key }) => typeof key !== 'string' || key === '')) throw new TypeError('keys: a key is empty.')
   if (!list.every(({ key }) => isKey(key))) {
-    throw new TypeError('keys: a key holds what no header can carry: only visible ASCII, without spaces.')
+    throw new TypeError('keys: a key has characters that no header can carry: use visible ASCII only, without spaces.')
   }
   const ring = new KeyRing(list)
   let known: Caller[] | undefined
@@ -101,7 +101,7 @@ function bearerKey(request: Request): string {
   const header = request.headers.get('authorization')
   const how = "Send the header 'Authorization: Bearer YOUR_KEY'."
   if (header === null) throw unauthorized(`You didn't provide an API key. ${how}`, 'missing_api_key', CHALLENGE)
-  throw unauthorized(`The 'Authorization' header holds no bearer key. ${how}`, 'invalid_api_key', INVALID)
+  throw unauthorized(`The 'Authorization' header has no bearer key. ${how}`, 'invalid_api_key', INVALID)
 }
 
 const CHALLENGE = 'Bearer realm="local-v1"'

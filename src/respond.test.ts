@@ -208,7 +208,7 @@ describe('a request that is refused', () => {
       void Object.defineProperty(request, 'url', { value: 'http://127.0.0.1:99999/v1/thing/one' })
     const refused = await error(undefined, {}, url)
     expect(refused).toMatchObject({ status: 400, code: 'invalid_host' })
-    expect(refused.message).toMatch(/'Host' header .* no host/)
+    expect(refused.message).toMatch(/'Host' header .* not a host name/)
     expect([seen.log[0]!.path, seen.asked]).toEqual(['/v1/thing/one', []])
     const none = (request: Request) => void Object.defineProperty(request, 'url', { value: 'no address' })
     expect(await error(undefined, {}, none)).toMatchObject({ status: 400, code: 'invalid_host' })

@@ -128,7 +128,7 @@ function options(request: Request, allow: string, cors: readonly string[]): Answ
 }
 
 function invalidHost(): V1Error {
-  return new V1Error(400, "The 'Host' header of your request names no host.", { code: 'invalid_host' })
+  return new V1Error(400, "The 'Host' header of your request is not a host name.", { code: 'invalid_host' })
 }
 
 function unknownPath(method: string, path: string, { base, router }: Door): V1Error {

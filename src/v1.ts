@@ -299,7 +299,9 @@ function expectEngine(options: V1Options): V1Options {
   const { engine } = (options ?? {}) as Partial<V1Options>
   if (Array.isArray(engine?.models) && typeof engine.generate === 'function') {
     if ((engine.version ?? 1) <= 2) return options
-    throw new TypeError(`createV1: 'engine' is made for version ${engine.version} of the contract; this knows up to 2.`)
+    throw new TypeError(
+      `createV1: 'engine' needs version ${engine.version} of the engine contract; this version of local-v1 supports up to 2. Update local-v1.`,
+    )
   }
   throw new TypeError(
     "createV1: 'engine' must be an engine, as in createV1({ engine: webgpu({ models: ['local-v1/nano'] }) }).",

@@ -126,7 +126,7 @@ describe('local-v1 calibrate', () => {
     expect(output).toMatch(/, 5 values of 3 texts$/m)
     expect(output).toMatch(/^Values: accuracy \d+ %, ECE 0\.\d+, log loss/m)
     expect(output).toMatch(/^AUROC of confidence, right against wrong: /m)
-    expect(output).toMatch(/^Whoever looks at the least certain fifth .* of what is wrong/m)
+    expect(output).toMatch(/^Reviewing the least certain fifth .* of the wrong values/m)
     expect(await readFile(svg, 'utf8')).toContain('Values: ECE')
   })
 
@@ -149,7 +149,7 @@ Again!
     ['{"input":"x"}', /examples\.jsonl:1 must have 'input' and 'questions'/],
     ['{"input":"x","questions":[{"type":"predicate","instructions":"y"}]}', /:1: questions\[0\] has no 'answer'/],
     ['\n{', /:2 is not JSON/],
-    ['', /holds no questions/],
+    ['', /has no questions/],
     ['{"fields":{"a":{"type":"text","answer":null}}}', /:1 must have 'input', the text/],
     ['{"input":"x","fields":{"a":{"type":"text"}}}', /:1: fields\.a has no 'answer'/],
     ['{"input":"x","schema":{}}', /:1 has no 'answer'/],

@@ -82,7 +82,7 @@ describe('local-v1 decide', () => {
   })
 
   it.each([
-    [[], /one question in words, or several by --questions/],
+    [[], /one question in words, or several with --questions/],
     [['Spam?', '--choice', 'a', '--level', 'b'], /two kinds of question/],
     [['Spam?', '--choice', 'a'], /--choice "a" stands alone: give --choice once for each option, 2 to 255/],
     [['Spam?', '--level', 'low'], /--level "low" stands alone/],
@@ -103,7 +103,7 @@ describe('local-v1 decide', () => {
     expect(alike.output).toMatch(/error: .*questions\.team\.choices\[1\]\.value.*the same/)
     expect(alike.code).toBe(1)
     const none = await decide('--questions', await questionsFile(['It is spam.']))
-    expect(none.output).toMatch(/must hold an object of questions/)
+    expect(none.output).toMatch(/must contain an object of questions/)
     expect(none.code).toBe(2)
   })
 })

@@ -60,10 +60,10 @@ describe('local-v1 doctor', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const good = await ended('doctor', '--url', `${origin}/`)
-    expect(good.output).toMatch(/ok {2}page +is isolated/)
+    expect(good.output).toMatch(/ok {2}page +is cross-origin isolated/)
     const strict = await ended('doctor', '--url', `${origin}/strict`)
-    expect(strict.output).toMatch(/page +is not isolated: one thread/)
-    expect(strict.output).toMatch(/BAD page +may compile no WebAssembly: add 'wasm-unsafe-eval'/)
+    expect(strict.output).toMatch(/page +is not cross-origin isolated: the CPU device has one thread/)
+    expect(strict.output).toMatch(/BAD page +does not allow WebAssembly: add 'wasm-unsafe-eval'/)
     expect(strict.code).toBe(1)
     server.close()
     expect((await ended('doctor', '--url', `${origin}/`)).output).toMatch(/cannot be reached: .*ECONNREFUSED/)
@@ -82,17 +82,17 @@ describe('the configuration file', () => {
   })
 
   it.each([
-    [{ serve: { prot: 1 } }, /serve\.prot is no option/],
+    [{ serve: { prot: 1 } }, /serve\.prot is not an option/],
     [{ serve: { port: 70000 } }, /serve\.port: It must be a whole number/],
     [{ serve: { port: [1, 2] } }, /serve\.port takes one value/],
     [{ serve: { device: 'tpu' } }, /serve\.device: It must be one of auto, webgpu, cpu/],
     [{ serve: { responses: true } }, /serve\.responses must be a text/],
     [{ serve: { playground: 'no' } }, /serve\.playground must be true or false/],
     [{ serve: { cors: ['https://app.example/'] } }, /serve\.cors: It must be an origin/],
-    [{ sevre: {} }, /'sevre' is no command/],
+    [{ sevre: {} }, /'sevre' is not a command/],
     [{ serve: [] }, /'serve' must be an object/],
     ['{', /cannot be read/],
-    ['[]', /must hold an object/],
+    ['[]', /must contain an object/],
   ])('is refused by name: %j', async (value, message) => {
     const { code, output } = await ended('--config', await file('bad.json', value), 'serve')
     expect(output).toMatch(message)
@@ -251,7 +251,7 @@ describe('a conversation in the terminal', () => {
     await says('/temperature 0', /(Temperature 0\.)/)
     await says('/system Be brief.', /(Understood\.)/)
     await says('Hello', /(\d+ tokens.*the first after \d+ ms)/)
-    await says(`/schema ${await file('schema.json', SCHEMA)}`, /(Answers are JSON by)/)
+    await says(`/schema ${await file('schema.json', SCHEMA)}`, /(Answers are JSON that satisfies)/)
     await says('Say something.', /(\{"word":".*"\})/)
     await says(`/schema ${join(folder, 'none.json')}`, /(cannot be read)/)
     const talk = join(folder, 'talk.json')
@@ -259,7 +259,7 @@ describe('a conversation in the terminal', () => {
     const roles = (JSON.parse(await readFile(talk, 'utf8')) as { role: string }[]).map(({ role }) => role)
     expect(roles).toEqual(['system', 'user', 'assistant', 'user', 'assistant'])
     await says('/undo', /(are removed)/)
-    await says('/clear', /(Forgotten)/)
+    await says('/clear', /(A new conversation begins)/)
     each.write('/exit')
     expect((await each.exit).code).toBe(0)
   })

@@ -91,8 +91,8 @@ describe('local-v1 extract', () => {
     [['nowhere.json'], /schema file nowhere\.json cannot be read/],
     [['text.txt'], /schema file text\.txt is not JSON/],
     [['schema.json', 'nowhere.txt'], /text nowhere\.txt cannot be read/],
-    [['schema.json', '--locale', 'de'], /--reference-date and --locale are for fields/],
-    [['fields.json', '--instructions', 'x'], /--instructions is for a schema/],
+    [['schema.json', '--locale', 'de'], /--reference-date and --locale only work with fields/],
+    [['fields.json', '--instructions', 'x'], /--instructions only works with a schema/],
   ])('says what is asked wrongly, before a model is opened: %j', async (args, message) => {
     const { code, output } = await extract(...args)
     expect(output).toMatch(message)

@@ -69,5 +69,5 @@ it('local-v1 serve refuses an 8-bit cache of WebLLM by its name', async () => {
   ]
   const program = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
   expect((await program.exit).code).toBe(2)
-  expect(program.output()).toMatch(/--cache-type belongs to --engine webgpu/)
+  expect(program.output()).toMatch(/--cache-type only works with --engine webgpu/)
 }, 120_000)

@@ -35,10 +35,10 @@ function cli(command: string, args: readonly string[], cwd = process.env.LOCAL_V
 describe('local-v1 --engine llama-cpp', () => {
   it.each([
     [[], /name one with --model/],
-    [['--model', './x.gguf', '--device', 'webgpu'], /back ends of its own/],
-    [['--model', './x.gguf', '--cache-type', 'q8_0'], /--cache-type belongs to --engine webgpu/],
-    [['--model', './x.gguf', '--draft', './y.gguf'], /--draft belongs to --engine webgpu/],
-    [['--model', './x.gguf', '--lib', 'x.wasm'], /belong to --engine webllm/],
+    [['--model', './x.gguf', '--device', 'webgpu'], /its own back ends/],
+    [['--model', './x.gguf', '--cache-type', 'q8_0'], /--cache-type only works with --engine webgpu/],
+    [['--model', './x.gguf', '--draft', './y.gguf'], /--draft only works with --engine webgpu/],
+    [['--model', './x.gguf', '--lib', 'x.wasm'], /only work with --engine webllm/],
     [['--model', 'what?'], /is no model/],
   ])('is asked the wrong way: %j', async (args, said) => {
     const one = cli('chat', [...args, 'Hello'])

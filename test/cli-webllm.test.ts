@@ -39,10 +39,10 @@ const own = () => ['--model', folder, '--lib', at('schema.json'), '--webllm', at
 
 describe('local-v1 --engine webllm', () => {
   it.each([
-    [[], /name one with --model/],
+    [[], /Name a WebLLM model with --model/],
     [['--model', 'a/b', '--device', 'cpu'], /runs on a GPU/],
-    [['--model', 'a/b', '--model', 'c/d', '--lib', 'x.wasm'], /belongs to one --model/],
-    [['--model', 'a/b', '--lib', '/nowhere.wasm'], /\/nowhere.wasm is not there/],
+    [['--model', 'a/b', '--model', 'c/d', '--lib', 'x.wasm'], /needs exactly one --model/],
+    [['--model', 'a/b', '--lib', '/nowhere.wasm'], /\/nowhere.wasm does not exist/],
   ])('is asked the wrong way: %j', async (args, said) => {
     const process_ = await cli('chat', ...args, 'Hello')
     expect((await process_.exit).code).toBe(2)

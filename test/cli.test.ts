@@ -65,7 +65,7 @@ describe('local-v1', () => {
     [['servr'], /Did you mean serve/],
     [['serve', '--port', 'x'], /whole number from 0 to 65535/],
     [['serve', '--device', 'tpu'], /auto, webgpu, cpu/],
-    [['serve', '--host', '0.0.0.0'], /Without a key only this machine may ask/],
+    [['serve', '--host', '0.0.0.0'], /Without a key only this machine may send requests/],
     [['serve', '--model', 'no model'], /is no model/],
     [['serve', '--key', ''], /is empty: is the variable set/],
     [['serve', '--key', 'two words'], /--key has a key that no header can carry/],

@@ -88,7 +88,7 @@ export function textOfPart(part: DecisionPart, place: number, done: string): str
   if (part.type === 'json') return JSON.stringify(part.value)
   if (part.data.type === 'text' && part.data.text !== undefined) return part.data.text
   const param = `state[${place}]`
-  throw new V1Error(400, `Invalid '${param}': of files only those of text can be ${done}.`, { param })
+  throw new V1Error(400, `Invalid '${param}': only text files can be ${done}.`, { param })
 }
 
 function wireQuestion(name: string, question: DecisionQuestion): object {

@@ -84,7 +84,7 @@ export async function* events<T>(response: Response): AsyncGenerator<T> {
   } finally {
     await reader.cancel().catch(() => {})
   }
-  if (!ended) throw new V1Error(502, 'The answer ended before it was whole.', { code: 'cut_off' })
+  if (!ended) throw new V1Error(502, 'The answer ended before it was complete.', { code: 'cut_off' })
 }
 
 function eventOf<T>(data: string): T {
@@ -95,7 +95,12 @@ function eventOf<T>(data: string): T {
 
 function errorOf(status: number, body: unknown): V1Error {
   const { error } = (body ?? {}) as { error?: { message?: string; type?: V1ErrorType; code?: string; param?: string } }
-  const { message = `The answer was ${status}, and not from a /v1.`, type, code, param } = error ?? {}
+  const {
+    message = `The answer was status ${status}, and not from a /v1: check the base URL.`,
+    type,
+    code,
+    param,
+  } = error ?? {}
   return new V1Error(status, message, { ...(type && { type }), ...(code && { code }), ...(param && { param }) })
 }
 

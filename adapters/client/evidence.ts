@@ -73,7 +73,7 @@ export function evidenceOf(told: ToldEvidence, text: number): Readonly<Record<st
 /** A service that does not know `evidence` answers without a word of it. */
 export function checkTold(told: ToldEvidence | undefined, document: unknown): void {
   if (told !== undefined || !hasValues(document)) return
-  const message = "The answer says nothing of what its values rest on: this /v1 does not know 'evidence'."
+  const message = "The answer has no evidence: this /v1 does not support 'evidence'."
   throw new V1Error(502, message, { code: 'invalid_output', param: 'evidence' })
 }
 

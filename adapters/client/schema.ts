@@ -44,7 +44,7 @@ export function jsonSchemaOf(schema: AnySchema): JsonSchema {
   if (!isStandard(schema)) return schema
   const { vendor, jsonSchema } = schema['~standard']
   if (!jsonSchema) {
-    const message = `This ${vendor} schema does not say its JSON Schema ('~standard'.jsonSchema): give that of the document instead.`
+    const message = `This ${vendor} schema has no JSON Schema ('~standard'.jsonSchema): pass a JSON Schema instead.`
     throw new V1Error(400, message, { code: 'invalid_value', param: 'schema' })
   }
   return closed(jsonSchema.input({ target: 'draft-2020-12' })) as JsonSchema

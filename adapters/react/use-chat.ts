@@ -57,7 +57,7 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
       setBusy(true)
       let content = ''
       try {
-        if (!target) throw new Error('useChat: the target is not there yet.')
+        if (!target) throw new Error('useChat: the service is not ready yet.')
         const endpoint = endpointOf(target)
         const { system, temperature, maxTokens } = options
         const body = {

@@ -75,7 +75,7 @@ export function useObject<const S extends AnySchema>(
       setError(undefined)
       setBusy(true)
       try {
-        if (!target) throw new Error('useObject: the target is not there yet.')
+        if (!target) throw new Error('useObject: the service is not ready yet.')
         const endpoint = endpointOf(target)
         const model = options.model ?? (await firstModel(endpoint, signal))
         const body = { ...documentRequest(model, options.schema, text, options), stream: true }

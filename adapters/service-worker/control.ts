@@ -60,12 +60,12 @@ async function activated(worker: ServiceWorker, signal: AbortSignal): Promise<vo
 }
 
 function givenUp(): V1Error {
-  const message = 'The service worker was given up while it was being installed: its install handler failed.'
+  const message = 'The service worker could not be installed: its install handler failed.'
   return new V1Error(500, message, { code: 'service_worker_script' })
 }
 
 function silent(url: string): V1Error {
-  const message = `The service worker ${url} runs and says nothing: does it call serviceWorker(v1), of this version of local-v1?`
+  const message = `The service worker ${url} runs but does not answer: does it call serviceWorker(v1) of this version of local-v1?`
   return new V1Error(500, message, { code: 'service_worker_script' })
 }
 

@@ -113,7 +113,7 @@ export class DeviceFetch {
 }
 
 function elsewhere(url: string): V1Error {
-  const message = `'${url}' is not on this device: this fetch asks ${location.origin} alone, and never the network.`
+  const message = `'${url}' is not on this device: this fetch only reaches ${location.origin}, and never the network.`
   return new V1Error(400, message, { code: 'not_on_device' })
 }
 

@@ -36,7 +36,7 @@ export class Exchange {
     } else if (message.type === 'end') {
       this.#end()
       this.#body?.close()
-    } else this.#fail(new V1Error(500, 'The answer broke off.', { code: 'answer_broken' }))
+    } else this.#fail(new V1Error(500, 'The answer was cut off.', { code: 'answer_broken' }))
   }
 
   /** The client has left. */
@@ -93,7 +93,11 @@ export class Exchange {
 
 /** What a client hears whose answer was computed in a tab that is no more. */
 export function lost(): V1Error {
-  return new V1Error(503, 'The tab that computed this answer is gone. Ask again: another one takes over.', {
-    code: 'host_lost',
-  })
+  return new V1Error(
+    503,
+    'The tab that computed this answer is gone. Send the request again: another tab takes over.',
+    {
+      code: 'host_lost',
+    },
+  )
 }

@@ -101,7 +101,7 @@ function isStream({ headers, body }: Response): boolean {
 
 /** A service worker asks only for what is served here; a page may ask for anything. */
 function notServed({ url }: Request): Response {
-  const message = `'${new URL(url).pathname}' is none of this device's paths.`
+  const message = `'${new URL(url).pathname}' is not a path of this device.`
   return Response.json(new V1Error(404, message, { code: 'unknown_url' }), { status: 404 })
 }
 

@@ -8,7 +8,7 @@ import type { Address } from './registration.js'
 const READY_MS = 30_000
 /** A script that is asked of a service worker which is just being replaced may never come: it is asked for once more. */
 const AGAIN_MS = 8000
-const SILENT = 'it said nothing: does it call serviceWorker(v1)?'
+const SILENT = 'it did not answer: does it call serviceWorker(v1)?'
 
 export interface WorkerScript {
   readonly address: Address

@@ -60,7 +60,7 @@ export function checkHost(): void {
     throw new V1Error(503, message, { code: 'insecure_origin' })
   }
   if (typeof Worker === 'undefined') {
-    throw new V1Error(503, 'This browser has no workers, which models run in.', { code: 'service_worker_unsupported' })
+    throw new V1Error(503, 'This browser has no workers, and models need one.', { code: 'service_worker_unsupported' })
   }
 }
 
@@ -73,7 +73,7 @@ export function checkScope(url: string, scope: string | undefined): string {
   const reach = new URL(scope ?? './', scope === undefined ? script : document.baseURI)
   if (location.href.startsWith(reach.href)) return reach.href
   throw scopeError(
-    `This page, ${location.pathname}, lies outside of the scope ${reach.pathname} of ${script.pathname}. ` +
+    `This page, ${location.pathname}, is outside the scope ${reach.pathname} of ${script.pathname}. ` +
       "Serve the script from the site's root, or with the header 'Service-Worker-Allowed: /' and scope: '/'.",
   )
 }
@@ -140,7 +140,7 @@ async function explain(
     const widest = new URL(header ?? './', new URL(url, document.baseURI))
     if (reach.startsWith(widest.href)) return refused(cause)
     return scopeError(
-      `The scope ${scope ?? ''} is wider than where ${url} lies. Serve it with the header ` +
+      `The scope ${scope ?? ''} is wider than the folder of ${url}. Serve it with the header ` +
         `'Service-Worker-Allowed: /' (it has ${header ?? 'none'}), or from the site's root. The browser says: ${said}`,
     )
   }

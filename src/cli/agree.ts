@@ -47,12 +47,12 @@ export async function agree(file: string, contents: Buffer, settings: readonly S
   if (effects.length === 0) return
   const hash = createHash('sha256').update(contents).digest('hex')
   if (agreed()[file] === hash) return
-  note(`${file} was found in this folder, and asks for more than settings:`)
+  note(`${file} was found in this folder. It does more than change settings:`)
   for (const each of effects) note(`  ${each}`)
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw new Fault(`This cannot be confirmed without a terminal. To use it, name the file: --config ${shown(file)}`)
   }
-  if (!(await saysYes(paint('bold', 'Go on, now and whenever the file is as it is? (y/N) ')))) {
+  if (!(await saysYes(paint('bold', 'Continue, now and as long as the file does not change? (y/N) ')))) {
     throw new Fault('Not confirmed. Nothing was done.')
   }
   remember(file, hash)

@@ -19,15 +19,15 @@ export function withBench(command: Command): Command {
     )
     .option('--threads <number>', 'threads of the CPU device', count(1, 64))
     .option('--only <list>', `what to measure, of ${PARTS.join(',')}`, parts)
-    .option('--rounds <number>', 'measured rounds, after one that warms up (5)', count(1, 1000))
+    .option('--rounds <number>', 'measured rounds, after a warm-up round (5)', count(1, 1000))
     .option('--prompt-lengths <list>', 'tokens of the prompts (32,128,512)', counts(1, 1_000_000))
-    .option('--batch <list>', 'answers side by side (1,4,8)', counts(1, 64))
+    .option('--batch <list>', 'answers in parallel (1,4,8)', counts(1, 64))
     .option('--tokens <number>', 'tokens of each answer (64)', count(2, 100_000))
-    .option('--no-documents', 'decisions without the strict document of the same answers beside them')
+    .option('--no-documents', 'measure decisions without strict JSON for the same answers')
     .addOption(
       new Option(
         '--clock <name>',
-        'processor: what this process computed, where other programs are busy (use --threads 1)',
+        'processor: count the processor time of this process, if other programs are busy (use --threads 1)',
       )
         .choices(['wall', 'processor'])
         .default('wall'),
@@ -35,13 +35,13 @@ export function withBench(command: Command): Command {
     .option('--quick', 'one prompt length, short answers, two rounds')
     .option('--json <file>', 'write every value that was measured')
     .option('--svg <file>', 'write a chart')
-    .option('--cache <folder>', 'where downloaded models are kept')
+    .option('--cache <folder>', 'the folder of downloaded models')
 }
 
 /** Another service beside our own core: only where this process measures itself. */
 export function withUpstream(command: Command): Command {
   return command
-    .option('--upstream <url>', 'another /v1 to measure beside it: its first model (its key: UPSTREAM_API_KEY)')
+    .option('--upstream <url>', 'another /v1 to compare with: its first model (its key: UPSTREAM_API_KEY)')
     .option('--upstream-model <id>', 'the model of --upstream')
 }
 

@@ -66,7 +66,7 @@ async function upstreamCandidate(url: string, wanted?: string): Promise<Candidat
   const ids = engine.models.map(({ id }) => id)
   const model = wanted === undefined ? ids[0] : ids.find((id) => id === wanted || id === `upstream/${wanted}`)
   if (model === undefined) throw new Fault(`${url} lists ${ids.join(', ') || 'no model'}.`, 1)
-  const notes = ['asked over HTTP: weights, device and quantisation are its own']
+  const notes = ['over HTTP, with its own weights, device and quantisation']
   const about = { name: 'upstream', notes, skips: ['v1'], deviceName: new URL(url).host } as const
   return { name: 'upstream', open: () => openEngineSubject(engine, model, about) }
 }

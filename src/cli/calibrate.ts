@@ -27,15 +27,15 @@ const FEW = 50
 
 /** Why examples may determine no temperature. */
 const UNDETERMINED = {
-  none: 'How sure the model is has nothing to do with whether it is right, and no temperature changes that. Choose another model.',
-  more: 'All answers are right, however sure they are: harder examples are needed to fit a temperature.',
+  none: 'How sure the model is says nothing about whether it is right, and no temperature changes that. Choose another model.',
+  more: 'All answers are right: harder examples are needed to fit a temperature.',
 } as const
 
 /** Fits a temperature on examples, shows what it changes, and keeps it for requests that ask for it. */
 export async function calibrate(options: CalibrateOptions): Promise<void> {
   const { examples: path, order, svg, cache, dryRun } = options
   if (options.engine === 'webllm')
-    throw new Fault('A temperature is fitted for models of our own core: leave --engine out.')
+    throw new Fault('Temperatures can only be fitted for --engine webgpu: leave --engine out.')
   const { decisions, extractions } = await readExamples(path)
   const { engine, models } = await openEngine(options)
   const v1 = createV1({ engine, keys: 'none' })
@@ -61,7 +61,7 @@ export async function calibrate(options: CalibrateOptions): Promise<void> {
     const { accuracy, ece } = before.reliability
     const fitted = { temperature, answers: answers.length, accuracy, eceBefore: ece, eceAfter: after.reliability.ece }
     note(
-      `Kept in ${keep(model, cache, order, fitted)}; used where a request says calibrated: true, or serve --calibrated.`,
+      `Kept in ${keep(model, cache, order, fitted)}; used if a request says calibrated: true, or with serve --calibrated.`,
     )
   } finally {
     await v1.close()
@@ -78,7 +78,7 @@ async function measureExtractions(
   if (examples.length === 0) return
   const values: SureValue[] = []
   for (const example of examples) values.push(...(await sureValues(v1, model, example)))
-  if (values.length === 0) throw new Fault('The model did not say of any value how sure it is.', 1)
+  if (values.length === 0) throw new Fault('The model reported no confidence for any value.', 1)
   const sureness = surenessOf(values)
   process.stdout.write(`${model}, ${values.length} values of ${examples.length} texts\n${spelledSureness(sureness)}`)
   if (svg) await writeFile(svg, drawn(model, [{ title: 'Values', reliability: sureness.reliability }]))

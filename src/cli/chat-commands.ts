@@ -23,10 +23,10 @@ const COMMANDS = new Map<string, ChatCommand>([
     'clear',
     {
       takes: '',
-      about: 'forget what was said',
+      about: 'start a new conversation',
       run(talk) {
         talk.history = talk.history.filter(({ role }) => role === 'system')
-        return 'Forgotten.'
+        return 'A new conversation begins.'
       },
     },
   ],
@@ -34,7 +34,7 @@ const COMMANDS = new Map<string, ChatCommand>([
     'system',
     {
       takes: '[text]',
-      about: 'instructions for the model; without a text, none',
+      about: 'instructions for the model; without a text: no instructions',
       run(talk, text) {
         const rest = talk.history.filter(({ role }) => role !== 'system')
         talk.history = text === '' ? rest : [{ role: 'system', content: text }, ...rest]
@@ -46,17 +46,17 @@ const COMMANDS = new Map<string, ChatCommand>([
     'schema',
     {
       takes: '[file]',
-      about: 'a JSON Schema that answers must satisfy; without a file, none',
+      about: 'a JSON Schema that answers must satisfy; without a file: no schema',
       async run(talk, file) {
         talk.schema = file === '' ? undefined : await talk.readSchema(file)
-        return file === '' ? 'Answers are text.' : `Answers are JSON by ${file}.`
+        return file === '' ? 'Answers are text.' : `Answers are JSON that satisfies ${file}.`
       },
     },
   ],
   ['temperature', { takes: '<number>', about: 'from 0 to 2', run: (to, text) => number(to, 'temperature', text, 2) }],
   [
     'max-tokens',
-    { takes: '<number>', about: 'the most of an answer', run: (to, text) => number(to, 'maxTokens', text, 1e6) },
+    { takes: '<number>', about: 'the most tokens of an answer', run: (to, text) => number(to, 'maxTokens', text, 1e6) },
   ],
   [
     'undo',
@@ -65,7 +65,7 @@ const COMMANDS = new Map<string, ChatCommand>([
       about: 'remove the last question and its answer',
       run(talk) {
         const last = talk.history.findLastIndex(({ role }) => role === 'user')
-        if (last < 0) return 'Nothing was said.'
+        if (last < 0) return 'There is no question to remove.'
         talk.history = talk.history.slice(0, last)
         return 'The last question and its answer are removed.'
       },
@@ -75,9 +75,9 @@ const COMMANDS = new Map<string, ChatCommand>([
     'save',
     {
       takes: '<file>',
-      about: 'write the talk as JSON',
+      about: 'save the conversation as JSON',
       async run({ history }, file) {
-        if (file === '') return 'Name a file: /save talk.json'
+        if (file === '') return 'Name a file: /save chat.json'
         await writeFile(file, `${JSON.stringify(history, null, 2)}\n`)
         return `Saved to ${file}.`
       },

@@ -12,7 +12,7 @@ const NAME = 'local-v1.json'
  * only found may do beyond this program is asked first.
  */
 export function withConfiguration(root: Command): void {
-  root.option('--config <file>', `options by command, as JSON (without it, ${NAME} of this folder if it is there)`)
+  root.option('--config <file>', `options by command, as JSON (default: ${NAME} in this folder, if it exists)`)
   root.hook('preAction', async (_, command) => {
     const given = root.opts<{ config?: string }>().config
     const file = given ?? (existsSync(NAME) ? NAME : undefined)
@@ -31,14 +31,15 @@ function read(file: string): { contents: Buffer; value: Record<string, unknown> 
   } catch (error) {
     throw new Fault(`${file} cannot be read: ${(error as Error).message}`)
   }
-  throw new Fault(`${file} must hold an object, like { "serve": { "port": 9000 } }.`)
+  throw new Fault(`${file} must contain an object, like { "serve": { "port": 9000 } }.`)
 }
 
 /** Returns what it has set. */
 function apply(file: string, all: Record<string, unknown>, root: Command, command: Command): Setting[] {
   const known = root.commands.map((each) => each.name())
   const unknown = Object.keys(all).find((name) => !known.includes(name))
-  if (unknown !== undefined) throw new Fault(`${file}: '${unknown}' is no command; there are ${known.join(', ')}.`)
+  if (unknown !== undefined)
+    throw new Fault(`${file}: '${unknown}' is not a command; the commands are ${known.join(', ')}.`)
   return pathTo(command, root).flatMap((each) => {
     const values = Object.hasOwn(all, each.name()) ? all[each.name()] : {}
     if (!isObject(values)) throw new Fault(`${file}: '${each.name()}' must be an object of options.`)
@@ -59,7 +60,7 @@ function set(file: string, command: Command, name: string, value: unknown): bool
   // One that takes a value may have a form without: `false` means that.
   const option = (value === false && named(`--no-${name}`)) || (named(`--${name}`) ?? named(`--no-${name}`))
   const place = `${file}: ${command.name()}.${name}`
-  if (!option) throw new Fault(`${place} is no option; local-v1 ${command.name()} --help lists them.`)
+  if (!option) throw new Fault(`${place} is not an option; local-v1 ${command.name()} --help lists them.`)
   const key = option.attributeName()
   if (command.getOptionValueSource(key) === 'cli') return false
   command.setOptionValueWithSource(key, parsed(place, option, value), 'config')

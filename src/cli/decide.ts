@@ -32,7 +32,7 @@ const HALF = 0.5
 export async function decide(words: string, options: DecideCommandOptions): Promise<void> {
   const questions = await questionsOf(words, options)
   if (process.stdin.isTTY) {
-    throw new Fault('What is judged comes on standard input: local-v1 decide "Is it spam?" < mail.txt')
+    throw new Fault('Send the text on standard input: local-v1 decide "Is it spam?" < mail.txt')
   }
   const state = await readAll(process.stdin)
   const { engine, models } = await openEngine(options)
@@ -51,7 +51,7 @@ export async function decide(words: string, options: DecideCommandOptions): Prom
       note(
         paint(
           'dim',
-          `A guess: ${model} would rather have said what is no option (option_mass below ${HALF}): ${names}`,
+          `Only a guess, because ${model} would rather give an answer that is not an option (option_mass below ${HALF}): ${names}`,
         ),
       )
     }
@@ -65,7 +65,7 @@ async function questionsOf(
   { questions: file, choice, level }: DecideCommandOptions,
 ): Promise<Questions> {
   if ((words === '') === (file === undefined)) {
-    throw new Fault('Ask one question in words, or several by --questions FILE.')
+    throw new Fault('Ask one question in words, or several with --questions FILE.')
   }
   if (choice && level) throw new Fault('--choice and --level are two kinds of question: give one of them.')
   if (file === undefined) {
@@ -77,7 +77,7 @@ async function questionsOf(
   const questions = await readJsonFile('questions', file)
   if (isRecord(questions) && Object.values(questions).every(isRecord)) return questions as Questions
   throw new Fault(
-    `The questions file ${file} must hold an object of questions: { "spam": { "type": "predicate", ... } }`,
+    `The questions file ${file} must contain an object of questions: { "spam": { "type": "predicate", ... } }`,
   )
 }
 

@@ -107,7 +107,7 @@ async function gpuPackage(): Promise<Pick<Finding, 'state' | 'says'>> {
     if ((await lookForAdapter()) === undefined) await importWebgpu()
     return { state: 'ok', says: 'the package webgpu is installed' }
   } catch {
-    return { state: 'so', says: 'not installed: npm install webgpu, if there is a graphics processor' }
+    return { state: 'so', says: 'not installed: npm install webgpu, if this machine has a GPU' }
   }
 }
 
@@ -130,18 +130,18 @@ async function headers(url: string): Promise<Finding[]> {
   const wasm = script === undefined || /'(wasm-)?unsafe-eval'/.test(script)
   return [
     secure
-      ? { what, state: 'ok', says: 'is of a secure origin: service workers and WebGPU are there' }
-      : { what, state: 'bad', says: 'is not of a secure origin: serve it by https, or from localhost' },
+      ? { what, state: 'ok', says: 'has a secure origin: service workers and WebGPU work' }
+      : { what, state: 'bad', says: 'has no secure origin: serve it over https, or from localhost' },
     isolated
-      ? { what, state: 'ok', says: 'is isolated: the CPU device has its threads' }
+      ? { what, state: 'ok', says: 'is cross-origin isolated: the CPU device can use threads' }
       : {
           what,
           state: 'so',
-          says: 'is not isolated: one thread. Send COOP same-origin and COEP require-corp for more',
+          says: 'is not cross-origin isolated: the CPU device has one thread. Send COOP same-origin and COEP require-corp for more',
         },
     wasm
-      ? { what, state: 'ok', says: 'may compile WebAssembly' }
-      : { what, state: 'bad', says: "may compile no WebAssembly: add 'wasm-unsafe-eval' to script-src" },
+      ? { what, state: 'ok', says: 'allows WebAssembly' }
+      : { what, state: 'bad', says: "does not allow WebAssembly: add 'wasm-unsafe-eval' to script-src" },
   ]
 }
 

@@ -32,7 +32,7 @@ export async function openEngine(options: EngineOptions): Promise<OpenedEngine> 
 
 async function localEngine(options: EngineOptions): Promise<WebGpu> {
   const { model = [NANO], device, cache, cacheType, draft, lib, webllm } = options
-  if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
+  if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm only work with --engine webllm.')
   try {
     return webgpu({
       models: model.map((name, i) => {

@@ -27,16 +27,16 @@ const FIELD_TYPES = new Set(['text', 'number', 'date', 'time', 'datetime', 'dura
 /** What files, or standard input, say of a schema or of typed fields. */
 export async function extract(form: string, files: readonly string[], options: ExtractCommandOptions): Promise<void> {
   const wanted = await readJsonFile('schema', form)
-  if (!isRecord(wanted)) throw new Fault(`The schema file ${form} must hold a JSON Schema, or fields by name.`)
+  if (!isRecord(wanted)) throw new Fault(`The schema file ${form} must contain a JSON Schema, or fields by name.`)
   const fields = fieldsIn(wanted)
   const { instructions, quote, referenceDate, locale, json } = options
   if (!fields && (referenceDate ?? locale) !== undefined) {
-    throw new Fault('--reference-date and --locale are for fields; a schema has no dates to tell from them.')
+    throw new Fault('--reference-date and --locale only work with fields, not with a schema.')
   }
   if (fields && instructions !== undefined) {
-    throw new Fault('--instructions is for a schema: each field has instructions of its own.')
+    throw new Fault('--instructions only works with a schema: each field has its own instructions.')
   }
-  if (fields && quote) throw new Fault('--quote is for a schema: fields are read from their place in the text.')
+  if (fields && quote) throw new Fault('--quote only works with a schema: fields are always read from the text.')
   const texts: string[] = []
   for (const file of files.length > 0 ? files : ['-']) texts.push(await textOf(file))
   const { engine, models } = await openEngine(options)
@@ -135,7 +135,7 @@ async function textOf(file: string): Promise<string> {
     })
   }
   if (process.stdin.isTTY) {
-    throw new Fault('The text is a file, or comes on standard input: local-v1 extract schema.json < mail.txt')
+    throw new Fault('Name a file with the text, or send it on standard input: local-v1 extract schema.json < mail.txt')
   }
   return await readAll(process.stdin)
 }
@@ -162,7 +162,7 @@ async function fieldsOf(v1: V1, body: object): Promise<Readonly<Record<string, F
     answers?: Readonly<Record<string, FieldRow>>
     error?: { message: string }
   }
-  if (!answers) throw new Fault(error?.message ?? `The answer was ${response.status}.`, 1)
+  if (!answers) throw new Fault(error?.message ?? `The server answered with status ${response.status}.`, 1)
   return answers
 }
 

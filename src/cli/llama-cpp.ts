@@ -11,18 +11,18 @@ import { note, paint } from './terminal.js'
 /** Llama.cpp's own code, for models in GGUF files. */
 export function llamaCppEngine({ model, device, cache, cacheType, draft, lib, webllm, log }: EngineOptions): Engine {
   if (model === undefined) {
-    throw new Fault('llama.cpp reads GGUF files: name one with --model, such as ./model.gguf or hf:owner/repo:Q4_K_M.')
+    throw new Fault('llama.cpp needs a GGUF file: name one with --model, such as ./model.gguf or hf:owner/repo:Q4_K_M.')
   }
   if (device === 'webgpu') {
     throw new Fault(
-      'llama.cpp has back ends of its own: leave --device webgpu to --engine webgpu, or take auto or cpu.',
+      'llama.cpp has its own back ends: --device webgpu only works with --engine webgpu. Use auto or cpu.',
     )
   }
-  if (draft !== undefined) throw new Fault('llama.cpp is asked alone here: --draft belongs to --engine webgpu.')
+  if (draft !== undefined) throw new Fault('--draft only works with --engine webgpu.')
   if (cacheType !== undefined) {
-    throw new Fault('llama.cpp keeps keys and values in f16: --cache-type belongs to --engine webgpu.')
+    throw new Fault('llama.cpp keeps keys and values in f16: --cache-type only works with --engine webgpu.')
   }
-  if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
+  if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm only work with --engine webllm.')
   try {
     return llamaCpp({
       models: model,

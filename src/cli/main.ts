@@ -24,7 +24,7 @@ process.stderr.on('error', () => {})
 
 /** The same for every command that runs or plans a model of our own core. */
 const cacheTypeOption = () =>
-  new Option('--cache-type <type>', 'how keys and values are kept, where not in f16: q8_0, an 8-bit cache').choices([
+  new Option('--cache-type <type>', 'how to store keys and values: q8_0 is an 8-bit cache (default: f16)').choices([
     'q8_0',
   ])
 
@@ -42,15 +42,15 @@ function withEngine(command: Command): Command {
         .default('webgpu'),
     )
     .addOption(
-      new Option('--device <name>', 'where they run; auto takes a real GPU, else the CPU')
+      new Option('--device <name>', 'where they run; auto uses a real GPU, else the CPU')
         .choices(['auto', 'webgpu', 'cpu'])
         .default('auto'),
     )
-    .option('--cache <folder>', 'where downloaded models are kept')
+    .option('--cache <folder>', 'the folder of downloaded models')
     .addOption(cacheTypeOption())
-    .option('--draft <id>', 'a smaller model of the same vocabulary that guesses what the first --model says')
+    .option('--draft <id>', 'a smaller model with the same vocabulary that guesses what the first --model will write')
     .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
-    .option('--webllm <module>', 'webllm: its module, where another version than the installed one is meant')
+    .option('--webllm <module>', 'webllm: the module of another version than the installed one')
 }
 
 function program(): Command {
@@ -60,7 +60,7 @@ function program(): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(paint('red', text)) })
-    .option('--verbose', 'show what drivers and other native code write while they look for a GPU')
+    .option('--verbose', 'show the output of GPU drivers and other native code')
   root.hook('preAction', () => {
     // Workers and whatever else is started here are told by it too.
     if (root.opts<{ verbose?: true }>().verbose) process.env[VERBOSE] = '1'
@@ -68,39 +68,42 @@ function program(): Command {
 
   withEngine(root.command('serve'))
     .description('serve /v1 over HTTP')
-    .option('-p, --port <number>', 'the port, 8080 (with --ollama: 11434); 0 takes a free one', count(0, 65535))
+    .option('-p, --port <number>', 'the port (8080, with --ollama 11434); 0 takes a free one', count(0, 65535))
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('-k, --key <key>', 'a key that clients must send, where other users may see it; repeatable', keys)
-    .option('--key-file <file>', 'keys that clients must send, one a line; or set LOCAL_V1_KEY or LOCAL_V1_KEYS')
-    .option('--cors <origin>', 'a web origin that may call; repeatable', origins)
+    .option('-k, --key <key>', 'a key that clients must send; other users of this machine can see it; repeatable', keys)
+    .option('--key-file <file>', 'keys that clients must send, one per line; or set LOCAL_V1_KEY or LOCAL_V1_KEYS')
+    .option('--cors <origin>', 'a web origin whose pages may send requests; repeatable', origins)
     .option(
       '--allow-host <name>',
-      'a host name that clients reach it by, through a proxy or tunnel; repeatable',
+      'a host name under which clients reach it through a proxy or tunnel; repeatable',
       collect,
     )
     .option('--alias <name=id>', 'another name for a model: gpt-4o-mini=local-v1/nano; repeatable', aliases)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
     .option(
       '--responses <folder>',
-      'keep responses in this folder, beyond the end of the server (else: in memory)',
+      'keep responses in this folder, also after the server ends (default: in memory)',
       true,
     )
-    .option('--no-responses', 'keep responses only where a request says store: true')
-    .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
+    .option('--no-responses', 'keep responses only if a request says store: true')
+    .option('--upstream <url>', 'another /v1 for requests that this machine cannot answer (its key: UPSTREAM_API_KEY)')
     .option('--max-in-flight <number>', 'how many requests a model works on at once', count(1, 1000), 8)
     .option('--queue <number>', 'how many more requests may wait', count(0, 100_000), 100)
-    .option('--timeout <seconds>', 'the longest that a request may take; 0: no limit', count(0, 86_400), 600)
+    .option('--timeout <seconds>', 'the longest time for a request; 0: no limit', count(0, 86_400), 600)
     .option('--stall <seconds>', 'how long a client may stop reading a stream; 0: no limit', count(0, 86_400), 30)
-    .option('--grace <seconds>', 'how long running answers may still take after a signal', decimal(0, 3600), 4)
-    .option('--calibrated', 'decisions by fitted temperatures, where a request does not say (local-v1 calibrate)')
-    .option('--ollama', "Ollama's interface beside OpenAI's, for its clients as they come")
+    .option('--grace <seconds>', 'how long running answers may take to finish after a signal', decimal(0, 3600), 4)
+    .option(
+      '--calibrated',
+      'use fitted temperatures for decisions, unless a request says otherwise (local-v1 calibrate)',
+    )
+    .option('--ollama', "also serve Ollama's interface, for its clients")
     .option('--no-playground', 'do not show the playground at /')
     .addHelpText('after', EXAMPLES.serve)
     .action(async (options) => (await import('./serve.js')).serve(options))
 
   withEngine(root.command('chat'))
     .description('talk to a model in the terminal')
-    .argument('[text...]', 'what to say; without it, a conversation (or what comes on standard input)')
+    .argument('[text...]', 'the message; without it: a conversation (or the text on standard input)')
     .option('-s, --system <text>', 'instructions for the model')
     .option('--schema <file>', 'a JSON Schema that the answer must satisfy')
     .option('--max-tokens <number>', 'the most tokens in an answer', count(1, 1_000_000))
@@ -109,31 +112,31 @@ function program(): Command {
     .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
 
   withEngine(root.command('decide'))
-    .description('answer typed questions about what comes on standard input, with how likely each answer is')
-    .argument('[question...]', 'a question or statement; without --choice or --level: is it so?')
+    .description('answer typed questions about the text on standard input, with the probability of each answer')
+    .argument('[question...]', 'a question or statement; without --choice or --level the answer is yes or no')
     .option('--choice <text>', 'an option of the question; repeatable', collect)
     .option('--level <text>', 'a level of the question, the lowest first; repeatable', collect)
     .option('-q, --questions <file>', 'questions by name as JSON: { "spam": { "type": "predicate", ... }, ... }')
     .addOption(
-      new Option('--order <which>', 'average asks under several orders of the options').choices(['given', 'average']),
+      new Option('--order <which>', 'average reads the options in several orders').choices(['given', 'average']),
     )
-    .option('--calibrated', 'by the temperature that local-v1 calibrate has fitted for the model')
+    .option('--calibrated', 'use the temperature that local-v1 calibrate fitted for the model')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES.decide)
     .action(async (words: string[], options) => (await import('./decide.js')).decide(words.join(' '), options))
 
   withEngine(root.command('extract'))
-    .description('a document from a text, as a JSON Schema or typed fields describe it')
+    .description('extract a JSON document from a text, by a JSON Schema or typed fields')
     .argument('<schema>', 'a JSON Schema, or fields by name: { "total": { "type": "number" }, ... }')
     .argument(
       '[files...]',
-      'the text; without it, or as -, what comes on standard input; of several files, a line of JSON each',
+      'the text; without it, or as -, standard input; for several files, prints one line of JSON for each',
     )
-    .option('--evidence', 'say how sure the model is of each value, and where the text says it; fields always do')
-    .option('--quote', 'strings stand in the text, word for word')
+    .option('--evidence', 'print how sure the model is of each value, and where the text says it; always on for fields')
+    .option('--quote', 'every string is a word-for-word quote from the text')
     .option('--instructions <text>', 'what to do with the text')
-    .option('--reference-date <date>', 'fields: what "tomorrow" is told from, YYYY-MM-DD')
-    .option('--locale <tag>', 'fields: of the text, which settles 03/04/2026 and 1.250')
+    .option('--reference-date <date>', 'for fields: the day from which "tomorrow" is counted, YYYY-MM-DD')
+    .option('--locale <tag>', 'for fields: the language of the text, which decides 03/04/2026 and 1.250')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES.extract)
     .action(async (form: string, files: string[], options) =>
@@ -141,13 +144,11 @@ function program(): Command {
     )
 
   withEngine(root.command('calibrate'))
-    .description('fit a temperature on questions whose answers are known, and keep it for decisions that ask for it')
+    .description('fit a temperature on questions with known answers, for decisions with --calibrated')
     .requiredOption('--examples <path>', 'a .jsonl or .txt file of them, or a folder of such files')
-    .addOption(
-      new Option('--order <which>', 'under which the options are asked').choices(['given', 'average']).default('given'),
-    )
-    .option('--svg <file>', 'a picture of how likely answers were said to be and how often they were right')
-    .option('--dry-run', 'keep nothing')
+    .addOption(new Option('--order <which>', 'the order of the options').choices(['given', 'average']).default('given'))
+    .option('--svg <file>', 'write a diagram of how sure the model was and how often it was right')
+    .option('--dry-run', 'do not save the temperature')
     .addHelpText('after', EXAMPLES.calibrate)
     .action(async (options) => (await import('./calibrate.js')).calibrate(options))
 
@@ -166,24 +167,24 @@ function program(): Command {
     .command('check')
     .argument('<file>', 'a JSON Schema; - reads standard input')
     .description(
-      'whether it is enforced exactly, which parts are not and why, and what it costs; exit code 1 if refused',
+      'check whether a schema is enforced exactly, which parts are not and why, and its cost; exit code 1 if refused',
     )
     .option('-n, --examples <number>', 'how many random documents to print', count(0, 1000), 0)
-    .option('--seed <number>', 'a number that brings the same documents again', count(0, 2 ** 32 - 1), 0)
+    .option('--seed <number>', 'the same number prints the same documents again', count(0, 2 ** 32 - 1), 0)
     .option('--json', 'as JSON')
     .action(async (file: string, options) => (await import('./schema.js')).checkSchema(file, options))
 
   root
     .command('doctor')
-    .description('check what decides whether models run here, and how')
-    .option('--cache <folder>', 'where downloaded models are kept')
-    .option('--url <page>', 'a page of yours, whose headers are checked too')
+    .description('check whether and how models can run on this machine')
+    .option('--cache <folder>', 'the folder of downloaded models')
+    .option('--url <page>', 'also check the headers of this page of yours')
     .option('--json', 'as JSON')
     .action(async (options) => (await import('./doctor.js')).doctor(options, __VERSION__))
 
   root
     .command('completion')
-    .description('a script that completes what you type: eval "$(local-v1 completion bash)"')
+    .description('print a script for tab completion: eval "$(local-v1 completion bash)"')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
     .action((shell: Shell) => void process.stdout.write(completion(root, shell)))
 
@@ -192,27 +193,27 @@ function program(): Command {
 }
 
 function withModels(models: Command): void {
-  models.description('list, fetch, verify and remove models').addHelpText('after', EXAMPLES.models)
-  const kept = (command: Command) => command.option('--cache <folder>', 'where downloaded models are kept')
+  models.description('list, download, verify and remove models').addHelpText('after', EXAMPLES.models)
+  const kept = (command: Command) => command.option('--cache <folder>', 'the folder of downloaded models')
   kept(models.command('list', { isDefault: true }))
-    .description('the models on this machine, those of Ollama, LM Studio and Hugging Face too')
+    .description('list the models on this machine, also those of Ollama, LM Studio and Hugging Face')
     .option('--json', 'as JSON')
     .action(async (options) => (await import('./models.js')).list(options))
   models
     .command('catalog')
-    .description('models to begin with, one of each family: what they take and what they are good for')
+    .description('list models to start with, one of each family: their memory and what they are good for')
     .option('--json', 'as JSON')
     .action(async (options) => (await import('./catalog.js')).showCatalog(options))
-  kept(models.command('pull').argument('<name>', 'a model of Hugging Face, as serve takes it'))
+  kept(models.command('pull').argument('<name>', 'a Hugging Face model, as in serve'))
     .description('download a model')
     .action(async (id: string, options) => (await import('./models.js')).pull(id, options))
-  kept(models.command('fits').argument('[names...]', 'models as serve takes them; none: all on this machine'))
-    .description('whether they would run here and how fast, without a download')
+  kept(models.command('fits').argument('[names...]', 'models, as in serve; without names: all on this machine'))
+    .description('check whether models would run here and how fast, without a download')
     .addOption(new Option('--device <name>', 'where').choices(['auto', 'webgpu', 'cpu']).default('auto'))
     .option('--context <tokens>', 'the longest context, in tokens', count(1, 10_000_000))
     .addOption(cacheTypeOption())
     .action(async (names: string[], options) => (await import('./models.js')).fits(names, options))
-  kept(models.command('verify').argument('[names...]', 'models as serve takes them; none: all on this machine'))
+  kept(models.command('verify').argument('[names...]', 'models, as in serve; without names: all on this machine'))
     .description('compare files with the sizes and hashes that their sources publish')
     .action(async (names: string[], options) => (await import('./models.js')).verifyModels(names, options))
   kept(models.command('remove').argument('[id]', 'a Hugging Face id'))
@@ -232,13 +233,13 @@ const EXAMPLES = {
 Examples:
   local-v1 serve                                     local-v1/nano on http://127.0.0.1:8080/v1, no key
   local-v1 serve -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC    another model, downloaded on first use
-  local-v1 serve -m ollama:qwen3:0.6b                a model of Ollama's (lmstudio:...), where it lies
+  local-v1 serve -m ollama:qwen3:0.6b                a model from Ollama's folder (or lmstudio:...)
   local-v1 serve --engine webllm -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC
-                                                     the same by WebLLM (npm install @mlc-ai/web-llm webgpu)
-  local-v1 serve --engine llama-cpp -m ./model.gguf  by llama.cpp's own code (npm install node-llama-cpp)
-  local-v1 serve --ollama                            for Ollama's clients, at their port
+                                                     with WebLLM (npm install @mlc-ai/web-llm webgpu)
+  local-v1 serve --engine llama-cpp -m ./model.gguf  with llama.cpp (npm install node-llama-cpp)
+  local-v1 serve --ollama                            for Ollama's clients, on Ollama's port
   LOCAL_V1_KEY=... local-v1 serve --host 0.0.0.0     for the network, with a key
-  local-v1 serve --upstream https://cluster/v1       with a cluster behind it`,
+  local-v1 serve --upstream https://cluster/v1       what this machine cannot answer goes to a cluster`,
   chat: `
 Examples:
   local-v1 chat                                      a conversation
@@ -258,11 +259,11 @@ Examples:
 Examples:
   local-v1 calibrate -m ollama:qwen3:0.6b --examples tickets.jsonl --svg before-after.svg
   local-v1 decide -m ollama:qwen3:0.6b --calibrated "Is it spam?" < mail.txt
-  local-v1 serve -m ollama:qwen3:0.6b --calibrated   where a request does not say`,
+  local-v1 serve -m ollama:qwen3:0.6b --calibrated   for all requests`,
   bench: `
 Examples:
   local-v1 bench                                     local-v1/nano here, in a minute or two
-  local-v1 bench --device cpu --device webgpu        both devices side by side
+  local-v1 bench --device cpu --device webgpu        compare both devices
   local-v1 bench -m made-up/Llama-3.2-1B-like        how fast a model of that shape would be, without a download
   local-v1 bench --json bench.json --svg bench.svg   every value, and a chart`,
   models: `
@@ -273,7 +274,7 @@ Examples:
   local-v1 models fits hf:owner/repo:Q4_K_M --context 4096
   local-v1 models verify ollama:qwen3:0.6b
   local-v1 models remove mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC
-  local-v1 models remove --least-used 2GB            what was not used for longest, until 2 GB are free again`,
+  local-v1 models remove --least-used 2GB            the least recently used ones, until 2 GB are free`,
 }
 
 /** 0: done; 1: it failed; 2: it was asked the wrong way. */

@@ -124,7 +124,7 @@ export async function verifyModels(names: readonly string[], { cache }: CacheOpt
   for (const name of wanted) {
     try {
       for await (const { name: file, by, fault } of verify(placeOf(name), cache, new AbortController().signal)) {
-        const verdict = fault ?? (by === 'size' ? 'whole by its size; no hash is known' : `as its ${HASH[by]} says`)
+        const verdict = fault ?? (by === 'size' ? 'complete by its size; no hash is known' : `as its ${HASH[by]} says`)
         process.stdout.write(`${fault ? 'BAD ' : 'ok  '}${name}  ${file}  ${verdict}\n`)
         if (fault) bad++
       }
@@ -178,7 +178,7 @@ export async function pull(id: string, { cache }: CacheOptions): Promise<void> {
   const place = placeOf(id)
   if (place.kind !== 'hub') throw new Fault(`"${id}" is not a model of Hugging Face. Only those can be pulled.`)
   const interrupt = new AbortController()
-  process.once('SIGINT', () => interrupt.abort(new Fault('Stopped; the next pull goes on from here.', 130)))
+  process.once('SIGINT', () => interrupt.abort(new Fault('Stopped; the next pull continues from here.', 130)))
   const { report, stop } = progressReporter()
   note(paint('dim', `Looking for ${id} at ${HUB}.`))
   try {
@@ -187,14 +187,14 @@ export async function pull(id: string, { cache }: CacheOptions): Promise<void> {
   } finally {
     stop()
   }
-  note(`${id} is here. Serve it with: local-v1 serve --model ${id}`)
+  note(`${id} is downloaded. Serve it with: local-v1 serve --model ${id}`)
 }
 
 export async function remove(id: string, options: CacheOptions): Promise<void> {
   checkId(id)
   const folder = join(hubFolder(options), id)
   const size = await sizeOf(folder).catch(() => undefined)
-  if (!size) throw new Fault(`${id} is not on this machine; local-v1 models list shows what is.`, 1)
+  if (!size) throw new Fault(`${id} is not on this machine; local-v1 models list shows the models that are.`, 1)
   await rm(folder, { recursive: true })
   note(`${id} is removed: ${megabytes(size.bytes)} are free again.`)
 }

@@ -108,7 +108,10 @@ async function wantedIn(request: Request): Promise<Wanted> {
   if (quantize !== undefined && quantize !== 'q4f16_1') throw invalid("'quantize' can be 'q4f16_1'.", 'quantize')
   const { kind } = placeOf(model)
   if (kind !== 'hub' && kind !== 'foreign')
-    throw invalid(`"${model}" is no name: give a Hugging Face id, ollama:name:tag or lmstudio:owner/name.`, 'model')
+    throw invalid(
+      `"${model}" is not a model name: give a Hugging Face id, ollama:name:tag or lmstudio:owner/name.`,
+      'model',
+    )
   return {
     model,
     ...(contextLength !== undefined && { contextLength }),

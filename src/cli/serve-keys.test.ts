@@ -47,8 +47,8 @@ describe('the keys of a server', () => {
 
   it.each<[string, () => unknown]>([
     ['LOCAL_V1_KEY is empty', () => serveKeys({}, { LOCAL_V1_KEY: '' })],
-    ['LOCAL_V1_KEYS holds no key', () => serveKeys({}, { LOCAL_V1_KEYS: ' ,' })],
-    ['holds no key', () => serveKeys({ keyFile: fileOf('# none\n\n') }, {})],
+    ['LOCAL_V1_KEYS has no key', () => serveKeys({}, { LOCAL_V1_KEYS: ' ,' })],
+    ['has no key', () => serveKeys({ keyFile: fileOf('# none\n\n') }, {})],
     ['cannot be read', () => serveKeys({ keyFile: '/no/such/file' }, {})],
   ])('that were meant and are not there leave no server open: %s', (message, read) => {
     expect(read).toThrow(message)

@@ -39,13 +39,14 @@ function linesOf(file: string): string[] {
 
 function some(keys: readonly string[], from: string): string[] {
   const found = keys.filter((key) => key.trim() !== '')
-  if (found.length === 0) throw new Fault(`${from} holds no key.`)
+  if (found.length === 0) throw new Fault(`${from} has no key.`)
   return found.map((key) => checked(key, from))
 }
 
 function checked(key: string, from: string): string {
   if (key === '') throw new Fault(`${from} is empty: is the variable set?`)
   // Without the key: terminals are watched, and their output kept.
-  if (!isKey(key)) throw new Fault(`${from} has a key that no header can carry: only visible ASCII, without spaces.`)
+  if (!isKey(key))
+    throw new Fault(`${from} has a key that no header can carry: use visible ASCII only, without spaces.`)
   return key
 }

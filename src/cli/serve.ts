@@ -58,7 +58,7 @@ export async function serve(options: ServerOptions): Promise<void> {
   const keys = serveKeys(options)
   if (keys.length === 0 && !isLoopback(options.host)) {
     throw new Fault(
-      `Without a key only this machine may ask: set LOCAL_V1_KEY or --key-file, or take --host ${options.host} away.`,
+      `Without a key only this machine may send requests: set LOCAL_V1_KEY or --key-file, or remove --host ${options.host}.`,
     )
   }
   const pageKey = pageKeyFor(options, keys)
@@ -160,7 +160,8 @@ function listenFault(error: NodeJS.ErrnoException, port: number, host: string): 
     return new Fault(`Port ${port} is taken; choose another with --port (0 takes a free one).`, 1)
   if (error.code === 'EACCES')
     return new Fault(`Port ${port} needs more rights than this user has; try --port 8080.`, 1)
-  if (error.code === 'EADDRNOTAVAIL') return new Fault(`${host} is not an address of this machine.`)
+  if (error.code === 'EADDRNOTAVAIL')
+    return new Fault(`${host} is not an address of this machine: choose another with --host.`)
   return error
 }
 

@@ -44,7 +44,7 @@ export function stopOnSignal(server: Server, v1: V1, graceMs: number): Ending {
   process.on('SIGTERM', signalled)
   watchLauncher(() => {
     if (begun !== undefined) return
-    note(paint('dim', 'What started local-v1 has ended, and so does local-v1.'))
+    note(paint('dim', 'The process that started local-v1 has ended, so local-v1 ends too.'))
     stop()
   })
   void done.then(() => process.exit(0))

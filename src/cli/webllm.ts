@@ -18,13 +18,12 @@ export async function webllmEngine({
   webllm: module,
 }: EngineOptions): Promise<WebLlm> {
   if (model === undefined) {
-    throw new Fault('WebLLM has many models: name one with --model, such as mlc-ai/Qwen3-0.6B-q4f16_1-MLC.')
+    throw new Fault('Name a WebLLM model with --model, such as mlc-ai/Qwen3-0.6B-q4f16_1-MLC.')
   }
-  if (device === 'cpu') throw new Fault('WebLLM runs on a GPU: leave --device cpu to --engine webgpu.')
-  if (cacheType !== undefined)
-    throw new Fault('WebLLM keeps keys and values its own way: --cache-type belongs to --engine webgpu.')
-  if (draft !== undefined) throw new Fault('WebLLM asks no second model: --draft belongs to --engine webgpu.')
-  if (lib !== undefined && model.length > 1) throw new Fault('A compiled library (--lib) belongs to one --model.')
+  if (device === 'cpu') throw new Fault('WebLLM runs on a GPU: --device cpu only works with --engine webgpu.')
+  if (cacheType !== undefined) throw new Fault('--cache-type only works with --engine webgpu.')
+  if (draft !== undefined) throw new Fault('--draft only works with --engine webgpu.')
+  if (lib !== undefined && model.length > 1) throw new Fault('A compiled library (--lib) needs exactly one --model.')
   const engine = webllm({
     models: lib === undefined ? model : [await ownRecord(model[0]!, lib)],
     ...(cache !== undefined && { cache }),
@@ -49,7 +48,7 @@ const address = async (place: string) => (/^https?:\/\//i.test(place) ? place : 
 
 async function fileAddress(path: string): Promise<string> {
   await stat(path).catch(() => {
-    throw new Fault(`${path} is not there.`)
+    throw new Fault(`${path} does not exist.`)
   })
   return pathToFileURL(resolve(path)).href
 }

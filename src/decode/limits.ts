@@ -39,8 +39,7 @@ export function checkCall(
     if (token >= 0 && token < tokens) continue
     throw new V1Error(400, `Invalid 'prompt': ${token} is not a token of this model.`, { param: 'prompt' })
   }
-  if (promptTokens === 0)
-    throw new V1Error(400, "Invalid 'prompt': there is nothing to go on from.", { param: 'prompt' })
+  if (promptTokens === 0) throw new V1Error(400, "Invalid 'prompt': the prompt is empty.", { param: 'prompt' })
   // The last token of an answer is never fed, so a context may be filled to one more.
   const room = capacity - promptTokens + 1
   if (room < 1 || (room === 1 && call.maxTokens !== 0)) throw tooLong(capacity, promptTokens)

@@ -83,7 +83,7 @@ class ConversationReader implements Turns {
     if (this.#open.size > 0) this.#refuseOpen()
     if (this.messages.at(-1)?.role !== 'assistant') return
     const param = at(this.#last, 'role')
-    const message = `Invalid value for '${param}': 'assistant'. An answer is not gone on with: the last message must be the user's.`
+    const message = `Invalid value for '${param}': 'assistant'. A partial answer cannot be continued: the last message must be the user's.`
     throw refuse(param, message, 'unsupported_value')
   }
 

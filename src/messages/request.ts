@@ -35,7 +35,7 @@ export interface MessageRequest {
 
 /** Fields that would change the answer and cannot be honoured. */
 const WHY: ReadonlyMap<string, string> = new Map([
-  ['container', 'There are no containers here.'],
+  ['container', 'Containers are not supported: leave it out.'],
   ['mcp_servers', 'No server is asked from here: no text leaves the device.'],
 ])
 /** What Anthropic's has of how tokens are drawn. */

@@ -59,6 +59,6 @@ export const unmade: Route = async (service, exchange) => {
   const { request, path } = exchange
   // A connection is kept for the next request only where this one was read.
   await bodyOf(service, exchange)
-  const message = `There is no ${request.method} ${path} here: which models are offered, and under which names, is said where the server is started. Offered models are pulled by /api/pull.`
+  const message = `There is no ${request.method} ${path} here: models and their names are set when the server starts. Use /api/pull to download one of them.`
   throw new V1Error(404, message, { code: 'unknown_url' })
 }

@@ -53,7 +53,7 @@ export function* readGenerate(body: JsonObject, model: string): Slices<OllamaReq
   noteUnknown(body, KNOWN_IN_GENERATE, '', ignored)
   optional(body, 'truncate', '', aBoolean)
   if (optional(body, 'template', '', aString)) {
-    throw unsupported('template', "The model's own chat template is used: send a prompt as it stands with 'raw'.")
+    throw unsupported('template', "The model's own chat template is used: to send a prompt unchanged, set 'raw'.")
   }
   if ((optional(body, 'context', '', someTokens)?.length ?? 0) > 0) {
     throw unsupported('context', 'Send the conversation to /api/chat.')
@@ -69,7 +69,7 @@ export function* readGenerate(body: JsonObject, model: string): Slices<OllamaReq
     messages.push({ role: 'user', content: shown(prompt, images) })
     return requestOf(body, ignored, { ...inConversation(model, { messages, images: places }), ...NO_TOOLS })
   }
-  const reason = `A prompt with '${raw ? 'raw' : 'suffix'}' is taken as it stands: leave it out.`
+  const reason = `A prompt with '${raw ? 'raw' : 'suffix'}' is used unchanged: leave it out.`
   if (system) throw unsupported('system', reason)
   if (images.length > 0) throw unsupported('images', reason)
   return requestOf(body, ignored, {

@@ -255,7 +255,7 @@ describe('a download that fails', () => {
     ])
     const twice = await failed([wrong], file)
     expect(twice.error).toMatchObject({ status: 500, code: 'model_files' })
-    const told = `m.bin has the ${name} hash ${hash(kind, other)}, and the repository names ${hash(kind)}. Nothing of it was kept.`
+    const told = `m.bin has the ${name} hash ${hash(kind, other)}, and the repository names ${hash(kind)}. Nothing was stored.`
     expect((twice.error as Error).message).toContain(told)
     expect([twice.asked.length, twice.writer.written, twice.told(), twice.said]).toEqual([2, 0, 0, []])
   })
@@ -293,7 +293,7 @@ describe('a download that fails', () => {
     expect((await failed([of(most)], file, counting)).error).toBe(true)
     const { error, asked } = await failed([of(most + 1)], file, counting)
     expect(error).toMatchObject({ status: 500, code: 'model_files' })
-    const told = `m.bin has more than the ${most} bytes that such a file may have. Nothing of it was kept.`
+    const told = `m.bin has more than the ${most} bytes that such a file may have. Nothing was stored.`
     expect((error as Error).message).toContain(told)
     expect([asked.length, written]).toEqual([1, 0])
   })

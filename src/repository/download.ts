@@ -45,7 +45,7 @@ export async function download(job: Download): Promise<boolean> {
       if (fault === undefined) return true
       await restart(job)
       // Once may be an old part of a file that has changed since, twice is the server's.
-      if (corrupt) throw broken(url, `${fault} Nothing of it was kept.`)
+      if (corrupt) throw broken(url, `${fault} Nothing was stored.`)
       corrupt = true
     } catch (error) {
       signal.throwIfAborted()
@@ -101,10 +101,7 @@ async function pour({ url, file, writer, onBytes }: Download, response: Response
       if (writer.written <= most) continue
       if (file.bytes !== undefined) return
       await writer.restart()
-      throw broken(
-        url,
-        `${file.name} has more than the ${most} bytes that such a file may have. Nothing of it was kept.`,
-      )
+      throw broken(url, `${file.name} has more than the ${most} bytes that such a file may have. Nothing was stored.`)
     }
   } finally {
     reader.cancel().catch(() => {})

@@ -160,7 +160,7 @@ describe('a server that does not answer as it should', () => {
       })
     expect(await attempts(short)).toContain('broke at byte 30')
     // What lies between would be made up.
-    expect(await attempts((from, to) => part(from + 1, to))).toContain('begins at byte 101 where 100 was asked for')
+    expect(await attempts((from, to) => part(from + 1, to))).toContain('sent bytes from 101, but 100 was requested')
   })
 
   it('is believed as soon as it does', async () => {

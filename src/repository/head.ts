@@ -60,7 +60,7 @@ async function attemptHead(
   const start = status === 206 ? Number(range?.[1] ?? from) : 0
   if (start > from) {
     await body.cancel()
-    throw unreachable(url, `the server sent what begins at byte ${start} where ${from} was asked for.`)
+    throw unreachable(url, `the server sent bytes from ${start}, but ${from} was requested.`)
   }
   const named =
     status === 206

@@ -49,5 +49,5 @@ function filesIn(place: string, text: string): { readonly name: string; readonly
       }))
     }
   } catch {}
-  throw broken(place, 'its list of files is no JSON list.')
+  throw broken(place, 'its list of files is not a JSON list.')
 }

@@ -77,7 +77,7 @@ describe('a file whose hash its source names', () => {
     named('0'.repeat(64))
     const message = await refusal(open())
     expect(message).toContain(`model.gguf has the SHA-256 hash ${sha256}`)
-    expect(message).toContain('Nothing of it was kept')
+    expect(message).toContain('Nothing was stored')
     await expect(readFile(stored())).rejects.toThrow('ENOENT')
   })
 

@@ -401,6 +401,6 @@ describe('a GGUF file for who reads its weights himself', () => {
   })
 
   it('is asked for where there is none', async () => {
-    await expect(onDisk(server.url)).rejects.toThrow(/a GGUF file is asked for/)
+    await expect(onDisk(server.url)).rejects.toThrow(/a GGUF file is needed/)
   })
 })

@@ -62,11 +62,11 @@ export async function openOnDisk(
   const { report, onRetry } = withRetries(told)
   const store = storeFor(cache)
   const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry, warn })
-  if (files.file === undefined) throw broken(files.place, 'a GGUF file is asked for here: name one (*.gguf).')
+  if (files.file === undefined) throw broken(files.place, 'a GGUF file is needed here: name one (*.gguf).')
   const found = await detect(files, signal)
   const [first] = found.wanted
   const path = files.pathOf?.(first!.name)
-  if (path === undefined) throw broken(files.place, 'its file has to lie on a disk of this machine.')
+  if (path === undefined) throw broken(files.place, 'its file must be on a disk of this machine.')
   const about = await describeGguf(files, files.file, signal)
   await fetchWanted(files, store, found, { report, signal, warn })
   return {

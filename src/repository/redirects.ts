@@ -20,7 +20,7 @@ export function carefully(fetch: Fetch): Fetch {
       at = new URL(to, at)
       assertPublic(named, at)
     }
-    throw broken(named.href, 'its server sends on without end.')
+    throw broken(named.href, 'its server redirects without end.')
   }
 }
 
@@ -38,7 +38,10 @@ async function afterwards(named: URL, response: Response): Promise<Response> {
 function assertPublic(named: URL, at: URL): void {
   if (at.hostname === named.hostname && (at.protocol === 'https:' || at.protocol === named.protocol)) return
   if (at.protocol === 'https:' && !isPrivate(at.hostname)) return
-  throw broken(named.href, `its server sends on to ${at.origin}: only public hosts over https are followed.`)
+  throw broken(
+    named.href,
+    `its server redirects to ${at.origin}: only redirects to public hosts over https are followed.`,
+  )
 }
 
 /** Names and addresses that mean something else on each machine or network. */

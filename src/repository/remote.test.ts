@@ -191,8 +191,8 @@ describe('a large file of a repository', () => {
 
   it('lies in its repository', async () => {
     const { files, asked } = repository({ passwd: 'x' })
-    await expect(files.text('../../etc/passwd', never)).rejects.toThrow('does not lie in it')
-    await expect(files.fetch({ name: '../passwd' }, () => {}, never)).rejects.toThrow('does not lie in it')
+    await expect(files.text('../../etc/passwd', never)).rejects.toThrow('is not inside it')
+    await expect(files.fetch({ name: '../passwd' }, () => {}, never)).rejects.toThrow('is not inside it')
     expect(asked).toEqual([])
   })
 
@@ -203,9 +203,9 @@ describe('a large file of a repository', () => {
     store.full = full
     const ask = (file: object) => files.fetch({ name: 'm.bin', ...file }, () => {}, never)
     await expect(ask({ bytes: 6_000_000 })).rejects.toMatchObject({ status: 507, code: 'storage_full' })
-    await expect(ask({ bytes: 6_000_000 })).rejects.toThrow('6 MB are to be kept')
-    await expect(ask({ least: 4_000_000 })).rejects.toThrow('4 MB are to be kept')
-    await expect(ask({})).rejects.toThrow('1 MB are to be kept')
+    await expect(ask({ bytes: 6_000_000 })).rejects.toThrow('it needs 6 MB')
+    await expect(ask({ least: 4_000_000 })).rejects.toThrow('it needs 4 MB')
+    await expect(ask({})).rejects.toThrow('it needs 1 MB')
     const other = new Error('EIO')
     store.full = other
     await expect(ask({})).rejects.toBe(other)
@@ -222,7 +222,7 @@ describe('a large file of a repository', () => {
       await files.fetch({ name: 'm.bin' }, () => {}, never)
       await Promise.resolve()
     }
-    expect(warned).toEqual([`There was no room to keep ${BASE}m.bin: it is downloaded again next time.`])
+    expect(warned).toEqual([`There was no room to store ${BASE}m.bin: it is downloaded again next time.`])
     const store = new Shelf()
     store.fleeting = true
     await repository({ 'm.bin': 'abcdef' }, store).files.fetch({ name: 'm.bin' }, () => {}, never)

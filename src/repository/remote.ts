@@ -115,7 +115,7 @@ export class RemoteFiles implements RepositoryFiles {
       if (found) {
         const held = await writer.commit()
         void held.fleeting?.then((is) => {
-          if (is) this.#warn?.(`There was no room to keep ${url}: it is downloaded again next time.`)
+          if (is) this.#warn?.(`There was no room to store ${url}: it is downloaded again next time.`)
         })
         return held
       }

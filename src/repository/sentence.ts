@@ -57,5 +57,5 @@ function listIn(place: string, text: string): JsonObject[] {
     const list: unknown = JSON.parse(text)
     if (Array.isArray(list) && list.every(isRecord)) return list
   } catch {}
-  throw broken(place, `${MODULES} is no list of modules.`)
+  throw broken(place, `${MODULES} is not a list of modules.`)
 }

@@ -81,7 +81,7 @@ describe('downloads on a disk', () => {
     const error = await open(servers[2]!.url).catch((error: unknown) => error)
     expect(error).toMatchObject({ status: 507, code: 'storage_full' })
     const message = String(error)
-    expect(message).toContain(`Without ${servers[0]!.url} (`)
+    expect(message).toContain(`Removing ${servers[0]!.url} (`)
     expect(message).not.toContain(`${servers[1]!.url} (`)
     // Asked as it says, there is room.
     const [, lacking] = message.match(/local-v1 models remove --least-used \d+MB, or freeStorage\((\d+)\)/)!
@@ -177,7 +177,7 @@ describe('downloads in a page', () => {
     // By what the browser says of its room, and by what became of it: some browsers do not tell.
     expect(told).toEqual([
       { message: expect.stringMatching(/^There is no room for the model at .*It runs, and is down/), begun: false },
-      { message: expect.stringContaining(`There was no room to keep ${servers[0]!.url}${SHARD}`), begun: true },
+      { message: expect.stringContaining(`There was no room to store ${servers[0]!.url}${SHARD}`), begun: true },
     ])
     for (const name of weights.names) await weights.read(name)
     const [kept] = await storedModels()
@@ -197,7 +197,7 @@ describe('downloads in a page', () => {
     const keeping = keepFile(file)
     await expect(keeping).rejects.toMatchObject({ status: 507, code: 'storage_full' })
     await expect(keeping).rejects.toThrow(
-      `this site may keep 0 MB more. All other models that were downloaded here, ${servers[0]!.url}`,
+      `this site may store 0 MB more. Removing all other models that were downloaded here (${servers[0]!.url}`,
     )
   })
 })

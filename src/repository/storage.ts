@@ -84,7 +84,7 @@ export async function storageFull(
   place: string,
   { bytes, room = 0 }: { readonly bytes: number; readonly room?: number | undefined },
 ): Promise<V1Error> {
-  const told = `There is no room for the model at ${place}: ${amount(bytes)} are to be kept, ${amount(room)} are free.`
+  const told = `There is no room for the model at ${place}: it needs ${amount(bytes)}, and ${amount(room)} are free.`
   return full(told, await adviceFor(store, bytes - room, place))
 }
 
@@ -100,12 +100,12 @@ export async function adviceFor(store: FileStore, bytes: number, place?: string)
   if (chosen.length === 0) return 'No other model was downloaded here that could be removed.'
   const list = chosen.map((one) => `${modelOf(one).name} (${amount(one.bytes)})`).join(', ')
   if (chosen.reduce((sum, one) => sum + one.bytes, 0) < lacking) {
-    return `All other models that were downloaded here, ${list}, take too little.`
+    return `Removing all other models that were downloaded here (${list}) would not free enough.`
   }
   // A page has no command line.
   const command = defaultFolder() ? `local-v1 models remove --least-used ${amount(lacking).replace(' ', '')}, or ` : ''
   const ways = `${command}freeStorage(${lacking})`
-  return `Without ${list}, least recently used, there would be enough: ${ways}.`
+  return `Removing ${list} (least recently used) would free enough: ${ways}.`
 }
 
 async function byUse(store: FileStore): Promise<KeptRepository[]> {

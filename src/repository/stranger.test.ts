@@ -39,12 +39,12 @@ describe('a repository that lies', () => {
       return bytes ? new Response(new Uint8Array(bytes)) : new Response(null, { status: 404 })
     }
     const place = { kind: 'url', url: 'https://models.example/org/model/' } as const
-    await expect(openRepository(place, { ...options, fetch })).rejects.toThrow(/which does not lie in it/)
+    await expect(openRepository(place, { ...options, fetch })).rejects.toThrow(/which is not inside it/)
     for (const url of asked) expect(url).toMatch(/^https:\/\/models\.example\/org\/model\/[\w.-]+$/)
 
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-lies-'))
     await writeRepository({ files: renamed(path), source }, folder)
-    await expect(openRepository({ kind: 'folder', path: folder }, options)).rejects.toThrow(/which does not lie in it/)
+    await expect(openRepository({ kind: 'folder', path: folder }, options)).rejects.toThrow(/which is not inside it/)
     await rm(folder, { recursive: true })
   })
 

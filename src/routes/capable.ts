@@ -12,12 +12,14 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   const { fields } = spec
   if (cannot('chat')) throw unsupported('model', `The model '${id}' generates no text.`)
   if (cannot('logprobs') && spec.topLogprobs !== undefined)
-    throw lacks(id, fields.logprobs ?? 'logprobs', 'tells no log probabilities')
+    throw lacks(id, fields.logprobs ?? 'logprobs', 'returns no log probabilities')
   if (cannot('seed') && spec.sampling.seed !== undefined)
-    throw lacks(id, fields.sampling?.('seed') ?? 'seed', 'cannot repeat an answer')
-  if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'calls no tools')
-  if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot keep to a format')
-  if (cannot('otherGrammars') && spec.output.type === 'grammar') throw lacks(id, fields.format, 'keeps to JSON alone')
+    throw lacks(id, fields.sampling?.('seed') ?? 'seed', 'does not support a seed')
+  if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none')
+    throw lacks(id, 'tools', 'cannot call tools')
+  if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot enforce a format')
+  if (cannot('otherGrammars') && spec.output.type === 'grammar')
+    throw lacks(id, fields.format, 'supports only JSON formats')
   if (!capabilities.quotes) checkQuotes(id, spec)
   checkLocal(id, capabilities, spec)
   checkMedia(capabilities, spec)
@@ -44,7 +46,7 @@ const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boole
 
 /** Who keeps to no grammar of ours would only be told that its answer is none. */
 function checkQuotes(id: string, { output, tools, toolChoice, fields }: CallSpec): void {
-  const why = 'cannot keep to what the conversation says'
+  const why = 'cannot quote the conversation'
   const asked = quotesOf(output)
   if (asked === 'all') throw lacks(id, fields.quote ?? 'quote', why)
   if (asked === 'some') throw unsupported(fields.format, `The model '${id}' ${why}: leave 'x-quote' out.`)
@@ -63,23 +65,29 @@ function checkLocal(
   if (spec.minTokens) asked.push('min_tokens')
   if (spec.ignoreEnds) asked.push('ignore_eos')
   for (const field of asked) {
-    if (!sampling) throw lacks(id, spec.fields.sampling?.(field) ?? field, 'does not take it')
+    if (!sampling) throw lacks(id, spec.fields.sampling?.(field) ?? field, 'does not support it')
     if ((field === 'min_tokens' || field === 'ignore_eos') && endsByItself(spec)) {
-      throw unsupported(field, 'An answer that must have a form ends where the form does: leave it out.')
+      throw unsupported(
+        field,
+        'An answer with a schema, a grammar or a required tool ends where that ends: leave it out.',
+      )
     }
   }
-  if (spec.evidence && !evidence) throw lacks(id, 'evidence', 'does not tell what its values rest on')
-  if (spec.suffix !== undefined && !infill) throw lacks(id, 'suffix', 'fills no gaps')
+  if (spec.evidence && !evidence) throw lacks(id, 'evidence', 'does not report evidence')
+  if (spec.suffix !== undefined && !infill) throw lacks(id, 'suffix', 'cannot fill gaps')
   if (spec.promptLogprobs && !promptLogprobs) {
-    throw unsupported('echo', `The model '${id}' tells no log probabilities of a prompt: leave it or 'logprobs' out.`)
+    throw unsupported(
+      'echo',
+      `The model '${id}' returns no log probabilities of a prompt: leave 'echo' or 'logprobs' out.`,
+    )
   }
   if (spec.maxTokens === 0 && !promptLogprobs) {
-    throw unsupported('max_tokens', `The model '${id}' says one token at least: ask for 1.`)
+    throw unsupported('max_tokens', `The model '${id}' generates at least one token: use 1.`)
   }
   if (spec.returnTokens && !tokens) {
-    throw lacks(id, spec.fields.tokens ?? 'return_token_ids', 'does not tell its tokens')
+    throw lacks(id, spec.fields.tokens ?? 'return_token_ids', 'does not return token ids')
   }
-  if (spec.tokensAsIds && !tokens) throw lacks(id, 'return_tokens_as_token_ids', 'does not tell its tokens')
+  if (spec.tokensAsIds && !tokens) throw lacks(id, 'return_tokens_as_token_ids', 'does not return token ids')
 }
 
 const endsByItself = ({ output, toolChoice }: CallSpec): boolean =>

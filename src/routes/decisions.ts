@@ -28,8 +28,8 @@ const deciding =
         ignored,
         check(info) {
           if (!service.engine.decide || !info.capabilities?.decisions) {
-            const why = info.capabilities?.logprobs === false ? ', as it tells no log probabilities' : ''
-            const message = `The model '${info.id}' decides nothing${why}: ask one whose 'capabilities' say 'decisions'.`
+            const why = info.capabilities?.logprobs === false ? ', because it returns no log probabilities' : ''
+            const message = `The model '${info.id}' cannot decide${why}: use one whose 'capabilities' include 'decisions'.`
             throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
           }
           if (request.images.length > 0 && !info.capabilities.images) {

@@ -20,7 +20,7 @@ export const extractions: Route = (service, exchange) =>
       check({ id, capabilities = {} }) {
         itself = capabilities.extractions === true && service.engine.extract !== undefined
         if (itself || (capabilities.chat !== false && capabilities.grammar !== false)) return
-        const message = `The model '${id}' extracts nothing: ask one that keeps to a schema.`
+        const message = `The model '${id}' cannot extract: use one that supports JSON schemas.`
         throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
       },
       async act(signal) {

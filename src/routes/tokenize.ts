@@ -105,7 +105,7 @@ function* readConversation(body: JsonObject, surrounded: boolean | undefined, ig
 
 /** A conversation is told as the model is given it: up to where it answers, with nothing around it but the template's own. */
 function refuseOtherwise(body: JsonObject, surrounded: boolean | undefined): void {
-  const asIs = 'A conversation is told as the model is given it to answer: leave it out.'
+  const asIs = 'Messages are tokenized exactly as a chat request would be: leave it out.'
   if (surrounded) throw unsupported('add_special_tokens', asIs)
   if (optional(body, 'add_generation_prompt', '', aBoolean) === false) throw unsupported('add_generation_prompt', asIs)
   if (optional(body, 'continue_final_message', '', aBoolean)) throw unsupported('continue_final_message', asIs)
@@ -116,7 +116,7 @@ const options = (given: JsonObject | undefined) => (given === undefined ? {} : {
 const LACKS = {
   tokenize: 'cannot tokenize',
   detokenize: 'cannot detokenize',
-  tokenizerInfo: 'tells nothing of its tokenizer',
+  tokenizerInfo: 'does not describe its tokenizer',
 } as const
 
 function checkOffered({ engine }: Service, what: keyof typeof LACKS, model: string): void {

@@ -137,7 +137,7 @@ class FileLedger {
         throw error
       }
     }
-    console.warn(`local-v1: ${this.#path} is written again, and has all usage.`)
+    console.warn(`local-v1: ${this.#path} can be written again and has all usage.`)
   }
 
   #reopen(): void {

@@ -19,7 +19,7 @@ const FIELD = 'evidence'
 export function readEvidence(body: JsonObject, output: OutputFormat, format: string): { readonly evidence?: true } {
   if (!optional(body, FIELD, '', aBoolean)) return {}
   if (output.type === 'json_schema' || output.type === 'json_object') return { evidence: true }
-  throw unsupported(FIELD, `It is told of the values of a JSON document: ask for one by '${format}'.`)
+  throw unsupported(FIELD, `Evidence needs a JSON answer: request one with '${format}'.`)
 }
 
 export function wireEvidence({ confidence, runnerUp, pNull, source }: Evidence): WireEvidence {

@@ -77,7 +77,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 export function aString(value: unknown, param: string): string {
   if (typeof value !== 'string') throw wrongType(param, 'a string', value)
   if (LONE_SURROGATE.test(value)) {
-    throw refuse(param, `Invalid '${param}': the string holds half a surrogate pair.`, 'invalid_unicode')
+    throw refuse(param, `Invalid '${param}': the string contains half of a surrogate pair.`, 'invalid_unicode')
   }
   return value
 }

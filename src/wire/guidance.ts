@@ -104,7 +104,7 @@ export function readGuidance(body: JsonObject, ignored: string[]): Guidance | un
   const [first, second] = asked
   if (first === undefined) {
     if (together === undefined) return undefined
-    throw refuse(TOGETHER, `Invalid '${TOGETHER}': it says nothing that is known.`, 'invalid_value')
+    throw refuse(TOGETHER, `Invalid '${TOGETHER}': it has none of the supported keys.`, 'invalid_value')
   }
   if (second !== undefined) throw atOnce(second.field, first.field)
   const { name, field, read } = first
@@ -130,7 +130,11 @@ function laidOut(form: Form, body: JsonObject): Form {
   if (asked === undefined) return form
   const { output } = form
   if (output.type !== 'json_object' && output.type !== 'json_schema') {
-    throw refuse(asked.field, `Invalid '${asked.field}': nothing asks for JSON here.`, 'invalid_parameter_combination')
+    throw refuse(
+      asked.field,
+      `Invalid '${asked.field}': it needs a JSON 'response_format' or another field that requests JSON.`,
+      'invalid_parameter_combination',
+    )
   }
   return { ...form, output: { ...output, layout: asked.layout } }
 }

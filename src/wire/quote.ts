@@ -11,5 +11,5 @@ const FIELD = 'quote'
 export function withQuote(output: OutputFormat, holder: JsonObject, path: string, format: string): OutputFormat {
   if (!optional(holder, FIELD, path, aBoolean)) return output
   if (output.type === 'json_schema' || output.type === 'json_object') return { ...output, quote: true }
-  throw unsupported(at(path, FIELD), `Strings of a JSON document are quotes: ask for one by '${format}'.`)
+  throw unsupported(at(path, FIELD), `Quotes need a JSON answer: request one with '${format}'.`)
 }

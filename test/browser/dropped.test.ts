@@ -123,7 +123,7 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
   test('for which the browser has no room is refused, and nothing of it stays', async () => {
     const page = await opened()
     await narrow(page, 100_000)
-    expect(await drop(page, 'small.gguf')).toMatch(/^The file has \d+ MB, and this site may keep 0 MB more\./)
+    expect(await drop(page, 'small.gguf')).toMatch(/^The file has \d+ MB, and this site may store 0 MB more\./)
     expect(await page.evaluate(() => window.page.keptFiles())).toEqual([])
   })
 
@@ -136,7 +136,7 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
     expect(answer).toBe(wanted)
     // This browser has no Cross-Origin Storage, which was asked for.
     expect(told[0]).toBe('There is no Cross-Origin Storage here: models are kept for this site alone.')
-    expect(told).toContain(`There was no room to keep ${from}: it is downloaded again next time.`)
+    expect(told).toContain(`There was no room to store ${from}: it is downloaded again next time.`)
     const kept = await page.evaluate(async (url) => (await caches.match(url)) !== undefined, from)
     expect(kept).toBe(false)
   })

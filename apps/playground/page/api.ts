@@ -238,7 +238,7 @@ async function send(path: string, init?: RequestInit): Promise<Response> {
   if (response.ok) return response
   const body = (await response.json().catch(() => undefined)) as { error?: ErrorBody } | undefined
   const unknown = {
-    message: `What answered is not /v1 (status ${response.status}).`,
+    message: `The server's answer is not from a /v1 (status ${response.status}).`,
     code: null,
     param: null,
   }

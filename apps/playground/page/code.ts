@@ -43,7 +43,7 @@ export function openAiClient(
 ): string {
   const options = [
     `  baseURL: ${javaScriptText(origin + BASE)},`,
-    `  apiKey: ${javaScriptText(served ? 'your key, if the server asks for one' : 'none')},`,
+    `  apiKey: ${javaScriptText(served ? 'your key, if the server needs one' : 'none')},`,
     ...(project === '' ? [] : [`  project: ${javaScriptText(project)},`]),
     ...(served ? [] : ['  dangerouslyAllowBrowser: true,']),
   ]
@@ -84,7 +84,7 @@ function python({ model, messages, evidence, chat_template_kwargs, ...rest }: Ch
 /** The lines that every program in Python begins with. */
 export function pythonClient(model: string, { project, origin, served }: Place, ...imports: string[]): string[] {
   const base = (served ? origin : 'http://127.0.0.1:8080') + BASE
-  const key = served ? 'your key, if the server asks for one' : 'none'
+  const key = served ? 'your key, if the server needs one' : 'none'
   const named = project === '' ? '' : `, project=${JSON.stringify(project)}`
   return [
     '# pip install openai',
@@ -112,7 +112,7 @@ export function curl(path: string, body: { readonly model: string }, { project, 
   const data = JSON.stringify(body, null, 2).replaceAll("'", "'\\''")
   return [
     ...(served
-      ? ["# With a key, where the server asks for one: -H 'authorization: Bearer ...'"]
+      ? ["# With a key, if the server needs one: -H 'authorization: Bearer ...'"]
       : [
           '# A service worker answers only its own pages. The same /v1 for the terminal:',
           `#   ${COMMAND} serve --model ${body.model}`,

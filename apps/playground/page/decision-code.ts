@@ -17,7 +17,7 @@ export function decisionCode(body: DecisionBody, place: Place): CodeSample[] {
 function asAiSdk({ model, input, order, questions }: DecisionBody, { origin, served }: Place): string {
   const names = namesOf(questions)
   const asked = Object.fromEntries(questions.map((question, i) => [names[i], asSdkQuestion(question)]))
-  const key = served ? ", apiKey: 'your key, if the server asks for one'" : ''
+  const key = served ? ", apiKey: 'your key, if the server needs one'" : ''
   return [
     '// AI SDK 7',
     "import { experimental_decide } from 'ai'",

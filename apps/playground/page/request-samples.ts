@@ -1,6 +1,6 @@
 import type { Model } from './api.js'
 
-/** Requests to begin with, one for each thing that `/v1` can do beside chat and schemas. */
+/** Example requests, one for each thing that `/v1` can do beside chat and schemas. */
 export interface RequestSample {
   readonly name: string
   readonly path: string
@@ -85,7 +85,7 @@ export const requestSamples: readonly RequestSample[] = [
     name: 'Embeddings',
     path: '/embeddings',
     needs: 'embeddings',
-    about: 'Turns texts into vectors.',
+    about: 'Turns texts into embeddings (vectors).',
     body: (model) => ({ model, input: ['a kettle', 'a teapot'] }),
   },
   {
@@ -117,7 +117,7 @@ export const requestSamples: readonly RequestSample[] = [
   {
     name: 'Tokens',
     path: '/tokenize',
-    about: 'The tokens that the model reads a text as.',
+    about: 'The tokens of a text, as the model reads them.',
     body: (model) => ({ model, prompt: 'Nothing leaves this device.', return_token_strs: true }),
   },
 ]

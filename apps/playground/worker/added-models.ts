@@ -31,7 +31,7 @@ export async function keepAdded(models: readonly AddedModel[]): Promise<void> {
     channel.postMessage('changed')
     channel.close()
   } catch {
-    throw new Error('This browser stores nothing for this page here. Open it in its own tab to add models.')
+    throw new Error('This browser does not let this page store data here. Open it in its own tab to add models.')
   }
 }
 

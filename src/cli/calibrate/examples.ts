@@ -30,7 +30,7 @@ export async function readExamples(path: string): Promise<Examples> {
   const decisions = all.flatMap((each) => each.decisions)
   const extractions = all.flatMap((each) => each.extractions)
   if (decisions.length + extractions.length === 0) {
-    throw new Fault(`${path} holds no questions with their answers, nor extractions.`)
+    throw new Fault(`${path} has no questions with answers, and no extractions.`)
   }
   return { decisions, extractions }
 }
@@ -41,7 +41,7 @@ async function filesAt(path: string): Promise<string[]> {
   })
   if (!found.isDirectory()) return [path]
   const names = (await readdir(path)).filter((name) => /\.(jsonl|txt)$/.test(name)).sort()
-  if (names.length === 0) throw new Fault(`The folder ${path} holds neither .jsonl nor .txt files.`)
+  if (names.length === 0) throw new Fault(`The folder ${path} has no .jsonl or .txt files.`)
   return names.map((name) => join(path, name))
 }
 
@@ -70,7 +70,7 @@ function exampleOf(line: string, place: string): Example | ExtractionExample {
 }
 
 function extractionOf({ input, ...value }: JsonObject, place: string): ExtractionExample {
-  if (typeof input !== 'string') throw new Fault(`${place} must have 'input', the text that is read.`)
+  if (typeof input !== 'string') throw new Fault(`${place} must have 'input', the text to read.`)
   const { schema, answer, instructions, fields, ...more } = value
   if (!isRecord(fields)) {
     if (answer === undefined) throw new Fault(`${place} has no 'answer', the right document.`)

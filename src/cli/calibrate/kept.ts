@@ -32,7 +32,7 @@ export function keptCalibration(model: string, cache: string | undefined): Calib
     if (fitted === undefined) return []
     const temperature = isRecord(fitted) ? fitted.temperature : undefined
     if (typeof temperature === 'number' && temperature > 0) return [[order, temperature] as const]
-    throw new Fault(`${file} has no temperature for the order '${order}'. Fit it anew, or delete the file.`, 1)
+    throw new Fault(`${file} has no temperature for the order '${order}'. Fit it again, or delete the file.`, 1)
   })
   return found.length > 0 ? Object.fromEntries(found) : undefined
 }
@@ -61,5 +61,5 @@ function read(file: string): Record<string, unknown> {
   } catch {
     // Said below.
   }
-  throw new Fault(`${file} is no file of fitted temperatures. Delete it, or fit them anew.`, 1)
+  throw new Fault(`${file} is not a file of fitted temperatures. Delete it, or fit them again.`, 1)
 }

@@ -37,7 +37,7 @@ export function drawn(model: string, sides: readonly Side[]): string {
   const width = sides.length * (SIZE + MARGIN) + MARGIN
   const height = SIZE + 3 * MARGIN
   const panels = sides.map((side, i) => panel(side, MARGIN + i * (SIZE + MARGIN)))
-  const label = inXml(`How likely answers of ${model} were said to be, and how often they were right`)
+  const label = inXml(`How sure ${model} was of its answers, and how often they were right`)
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${label}">
 <style>text{font:13px system-ui,sans-serif;fill:#777}.title{font-weight:600}line,path{stroke:#777;fill:none}
 @media (prefers-color-scheme:dark){text{fill:#aaa}line,path{stroke:#aaa}}</style>

@@ -35,8 +35,8 @@ export function spelledSureness({ reliability, auroc, caught, catchable, thresho
   const told = (share: number) => (Number.isNaN(share) ? 'nothing' : `${(100 * share).toFixed(1)} %`)
   return (
     printed({ title: 'Values', reliability }) +
-    `AUROC of confidence, right against wrong: ${Number.isNaN(auroc) ? 'none, all are alike' : auroc.toFixed(3)}\n` +
-    `Whoever looks at the least certain fifth (confidence up to ${threshold.toFixed(3)}) finds ${told(caught)} of what is wrong${
+    `AUROC of confidence, right against wrong: ${Number.isNaN(auroc) ? 'none, because all are right or all are wrong' : auroc.toFixed(3)}\n` +
+    `Reviewing the least certain fifth (confidence up to ${threshold.toFixed(3)}) finds ${told(caught)} of the wrong values${
       catchable < 1 ? `; no fifth could find more than ${told(catchable)}` : ''
     }\n`
   )

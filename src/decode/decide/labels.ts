@@ -186,7 +186,7 @@ function letterOf(tokenizer: Tokenizer, letter: string): number {
 }
 
 const noLabel = (what: string): V1Error =>
-  new V1Error(500, `This model answers by labels, of which its tokenizer has no token for ${what}.`, {
+  new V1Error(500, `This model answers with labels, but its tokenizer has no token for ${what}.`, {
     code: 'model_files',
     headers: { 'x-should-retry': 'false' },
   })

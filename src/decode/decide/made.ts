@@ -76,9 +76,9 @@ export class MadeDecider {
   #assertOptions({ options }: DecideQuestion, question: number): void {
     const { most } = this.#readout
     if (options.length <= most) return
-    const message = `This model tells ${most} options apart, not ${options.length}.`
+    const message = `This model supports at most ${most} options, not ${options.length}.`
     const param = `questions[${question}]`
-    throw new V1Error(400, `Invalid '${param}': ${message} Ask about fewer, in several questions.`, {
+    throw new V1Error(400, `Invalid '${param}': ${message} Split them into several questions.`, {
       param,
       code: 'unsupported_value',
     })

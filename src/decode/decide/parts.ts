@@ -35,10 +35,11 @@ export function partsAround(text: ChatText, system: string, state: string, asked
   const rendered = (thinking: boolean) =>
     text.template.render({ messages, tools: [], options: { enable_thinking: thinking, thinking } })
   const [head, tail, ...more] = closed(text, rendered(false), () => rendered(true)).split(PLACE)
-  if (tail === undefined || more.length > 0) throw new Error('The chat template does not write a message once.')
+  if (tail === undefined || more.length > 0)
+    throw new Error('The chat template does not write each message exactly once.')
   const before = tokenizer.sections(head!)
   const section = before.pop()
-  if (typeof section !== 'string') throw new Error('The chat template does not write a message as it is.')
+  if (typeof section !== 'string') throw new Error('The chat template changes the text of messages.')
   const after = tokenizer.sections(tail)
   const first = typeof after[0] === 'string' ? (after.shift() as string) : ''
   return {

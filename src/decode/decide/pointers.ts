@@ -99,7 +99,7 @@ function lines(value: unknown, indent: number): string {
 }
 
 const unreadable = (what: string): V1Error =>
-  new V1Error(500, `This model points at its options, but ${what}.`, {
+  new V1Error(500, `This model cannot mark its options: ${what}.`, {
     code: 'model_files',
     headers: { 'x-should-retry': 'false' },
   })

@@ -12,7 +12,7 @@ export function quietly(action: () => void): void {
 /** What a caller is told whose answer cannot go on because the model computes no numbers. */
 export function notNumbers(): V1Error {
   const message =
-    "The model's output is not a number: its weights are damaged, or this text drives its values beyond what its format holds. Download the weights again, or take the model in another format."
+    "The model's output is not a number: its weights are damaged, or this text drives its values beyond the range of its format. Download the weights again, or use the model in another format."
   return new V1Error(500, message, { code: 'model_output_invalid', headers: { 'x-should-retry': 'false' } })
 }
 

@@ -28,7 +28,7 @@ export class Precompiled {
     const view = new DataView(bytes.buffer)
     const size = bytes.length < 4 ? 0 : view.getUint32(0, true)
     if (size % 4 !== 0 || size === 0 || size + 4 > bytes.length) {
-      throw new TypeError('precompiled_charsmap in tokenizer.json is no table of characters.')
+      throw new TypeError('precompiled_charsmap in tokenizer.json is not a table of characters.')
     }
     this.#units = Uint32Array.from({ length: size / 4 }, (_, i) => view.getUint32(4 + 4 * i, true))
     this.#texts = bytes.subarray(4 + size)

@@ -23,7 +23,7 @@ function compiled(tools: readonly ToolSpec[], spell: SpellCall): OutputGrammar {
     return fromSource({ choice: tools.map((tool) => spell(tool.name, new Parameters(tool))) }, { cache: kept })
   } catch (error) {
     if (!(error instanceof SchemaError || error instanceof GrammarError)) throw error
-    throw refused(`${error.message} This model's form of tool calls cannot keep to it.`)
+    throw refused(`${error.message} This model's tool call format cannot enforce it.`)
   }
 }
 
@@ -61,7 +61,7 @@ export class Parameters {
     const open = isRecord(parameters.additionalProperties) || parameters.additionalProperties === true
     const what = beyond ?? (lost === undefined ? undefined : 'required') ?? (open ? 'additionalProperties' : undefined)
     if (what === undefined) return
-    throw refused(`'${what}' of the parameters of '${name}' cannot be kept to in this model's form of tool calls.`)
+    throw refused(`'${what}' of the parameters of '${name}' cannot be enforced in this model's tool call format.`)
   }
 
   /** All of them, as one object. */

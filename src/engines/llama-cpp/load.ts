@@ -53,7 +53,7 @@ export async function loadModel(model: LlamaCppModelOptions, context: LlamaCppLo
   const { llama, file } = context
   const purpose = purposeOf(file.about, model.id)
   if (purpose !== 'chat' && purpose !== 'embed') {
-    const message = `The model '${model.id}' makes scores, which local-v1/llama-cpp does not ask llama.cpp for: serve it by local-v1/webgpu.`
+    const message = `The model '${model.id}' is a reranking model, which local-v1/llama-cpp does not run: serve it with local-v1/core.`
     throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
   }
   const fingerprint = `fp_${digestOf(file.digest, llama.llamaCppRelease.release, String(llama.gpu))}`
@@ -200,7 +200,7 @@ export const lacksMemory = (error: unknown): boolean =>
   (error.name === 'InsufficientMemoryError' || error.constructor.name === 'InsufficientMemoryError')
 
 function tooSmall(id: string, cause: unknown): V1Error {
-  const message = `The model '${id}' does not fit this device: ${messageOf(cause).replace(/\.$/, '')}. Take a smaller quantisation, a shorter contextLength or fewer answers side by side (maxBatch).`
+  const message = `The model '${id}' does not fit this device: ${messageOf(cause).replace(/\.$/, '')}. Use a smaller quantisation, a shorter contextLength or fewer answers in parallel (maxBatch).`
   const headers = { 'x-should-retry': 'false' }
   return new V1Error(503, message, { code: 'device_too_small', headers, cause })
 }

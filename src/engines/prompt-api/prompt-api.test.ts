@@ -77,7 +77,7 @@ describe("the browser's built-in model", () => {
       await send('/systemone', { state: 'x', questions: { rain: { type: 'noul' } } }),
     ]) {
       expect(answer).toMatchObject({ status: 400, body: { error: { param: 'model', code: 'unsupported_model' } } })
-      expect(answer.body.error.message).toContain(`'${ID}' decides nothing, as it tells no log probabilities`)
+      expect(answer.body.error.message).toContain(`'${ID}' cannot decide, because it returns no log probabilities`)
     }
     const { body } = await send('/models')
     expect(body.data[0].capabilities).toMatchObject({ decisions: false })

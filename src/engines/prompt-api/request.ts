@@ -16,7 +16,7 @@ export function requestFor(call: ChatCall, mayBeWarm: boolean): BuiltInRequest {
     if (asked) throw new V1Error(400, `The browser's built-in model ${why}.`, { param, code: 'unsupported_value' })
   }
   cannot('n', n > 1, 'gives one answer at a time: leave it out')
-  cannot('prompt', call.prompt !== undefined, 'takes messages alone')
+  cannot('prompt', call.prompt !== undefined, 'takes only messages')
   cannot('top_p', (sampling.topP ?? 1) !== 1, 'has no top_p: leave it out')
   cannot('presence_penalty', (sampling.presencePenalty ?? 0) !== 0, 'has no penalties: leave it out')
   cannot('frequency_penalty', (sampling.frequencyPenalty ?? 0) !== 0, 'has no penalties: leave it out')
@@ -26,7 +26,7 @@ export function requestFor(call: ChatCall, mayBeWarm: boolean): BuiltInRequest {
   cannot('stop', call.stop.length > 0 && isForm(call), 'cannot end a document early: leave it out')
   // The two that an effort becomes are the service's to refuse.
   const variables = Object.keys(call.templateOptions ?? {}).filter((name) => !EFFORT.has(name))
-  cannot('chat_template_kwargs', variables.length > 0, 'has no template of its own to be told: leave it out')
+  cannot('chat_template_kwargs', variables.length > 0, 'has no chat template arguments: leave it out')
   const messages = call.messages.map(builtIn)
   const last = messages.at(-1)
   if (last?.role !== 'user') {
@@ -41,13 +41,13 @@ export const isForm = ({ output }: ChatCall): boolean => output.type !== 'text'
 function builtIn(message: ChatMessage, i: number): BuiltInMessage {
   const refuse = (param: string, why: string) =>
     new V1Error(400, `The browser's built-in model takes ${why}.`, { param, code: 'unsupported_value' })
-  if (message.role === 'tool') throw refuse(`messages[${i}].role`, 'no results of tools')
+  if (message.role === 'tool') throw refuse(`messages[${i}].role`, 'no tool results')
   if (message.role === 'system') {
     if (i > 0) throw refuse(`messages[${i}].role`, 'a system message only as the first')
     return { role: 'system', content: textOf(message.content) }
   }
   if (message.role === 'assistant') {
-    if (message.toolCalls?.length) throw refuse(`messages[${i}].tool_calls`, 'no calls of tools')
+    if (message.toolCalls?.length) throw refuse(`messages[${i}].tool_calls`, 'no tool calls')
     return { role: 'assistant', content: message.content }
   }
   return { role: 'user', content: textOf(message.content) }
@@ -66,11 +66,11 @@ export function failureOf(error: unknown, signal: AbortSignal): unknown {
     return new V1Error(400, text, { param: 'response_format', code: 'unsupported_value', cause: error })
   }
   if (name === 'NotReadableError') {
-    const text = `The browser keeps the answer of its built-in model back: ${message}`
+    const text = `The browser withholds the answer of its built-in model: ${message}`
     return new V1Error(400, text, { code: 'content_filter', cause: error })
   }
   if (name === 'NotAllowedError') {
-    const text = `The browser does not let this page use its model yet (a first load wants a click): ${message}`
+    const text = `The browser does not let this page use its model yet (the first load needs a click): ${message}`
     return new V1Error(503, text, { code: 'device_unavailable', cause: error })
   }
   return new V1Error(503, `The browser's built-in model failed: ${message}`, { code: 'engine_failed', cause: error })

@@ -111,7 +111,7 @@ function labelled(
   order: readonly number[],
 ): { readonly labels: readonly string[]; readonly options: readonly DecideOption[] } {
   if (options.length > MOST_TOLD) {
-    const message = `The service behind this one tells at most ${MOST_TOLD} tokens: of ${options.length} options it cannot say how likely each is.`
+    const message = `The service behind this one returns at most ${MOST_TOLD} tokens, too few for ${options.length} options.`
     throw new V1Error(400, message, { param: `questions[${index}]`, code: 'too_many_choices' })
   }
   const encoder = new TextEncoder()
@@ -162,8 +162,8 @@ function readToken(text: string, labels: readonly string[]): Told {
   if (choice === undefined) throw broken('sent no choice')
   const first = choice.logprobs?.content?.[0]
   const thought = choice.message?.reasoning_content ?? choice.message?.reasoning
-  if (typeof thought === 'string' && thought !== '') throw unreadable('its answer begins with a thought')
-  if (first === undefined) throw unreadable('it tells no log probabilities of its first token')
+  if (typeof thought === 'string' && thought !== '') throw unreadable('its answer begins with thinking')
+  if (first === undefined) throw unreadable('it returns no log probabilities of its first token')
   const told = [first, ...(first.top_logprobs ?? [])].filter(
     ({ token, logprob }) => typeof token === 'string' && typeof logprob === 'number',
   )
@@ -182,7 +182,7 @@ function sharesOf(told: readonly WireToken[], labels: readonly string[]): Told['
   // What is not told is no likelier than the least of what is.
   const least = Math.min(...told.map(({ logprob }) => Math.exp(logprob)))
   if (mass === 0 || missing * least > NEGLIGIBLE * mass) {
-    throw unreadable('its likeliest first tokens are not those of the options')
+    throw unreadable('its most likely first tokens are not those of the options')
   }
   return decisionFrom(likely, Math.min(1, mass)) as Told['decision']
 }
@@ -204,7 +204,7 @@ function firstTokenOf(
 }
 
 const unreadable = (why: string): V1Error =>
-  new V1Error(400, `The service behind this one has no decisions, and none can be read from its chat: ${why}.`, {
+  new V1Error(400, `The service behind this one has no decisions, and its chat cannot replace them: ${why}.`, {
     param: 'model',
     code: 'unsupported_model',
   })

@@ -229,7 +229,7 @@ describe('decisions read from chat', () => {
     for (const [{ ask }, question, why] of [
       [saying({ a: 1 }), many, 'at most 20 tokens'],
       [saying({}), predicate, 'no log probabilities'],
-      [saying({ Yes: 1 }, { reasoning_content: 'Hm' }), predicate, 'begins with a thought'],
+      [saying({ Yes: 1 }, { reasoning_content: 'Hm' }), predicate, 'begins with thinking'],
       [saying({ Maybe: 0.9 }), predicate, 'not those of the options'],
       // "No" may be as likely as what is told last.
       [saying({ Yes: 0.5, Hm: 0.3 }), predicate, 'not those of the options'],

@@ -17,7 +17,7 @@ export type SentEvidence = Readonly<
   >
 >
 
-const UNTOLD = 'told what values rest on in a form that is not known'
+const UNTOLD = 'sent evidence in an unknown form'
 
 export function evidenceParts(sent: SentEvidence): Evidence[] {
   return Object.entries(sent).map(([pointer, told]) => {
@@ -50,7 +50,7 @@ export const isShare = (value: unknown): value is number => typeof value === 'nu
 /** A service that does not know `evidence` leaves it out of its answer without a word. */
 export function checkEvidence(told: boolean, text: string): void {
   if (told || !hasValues(parsedOr(text))) return
-  const message = 'The service behind this one does not tell what values rest on: leave evidence out.'
+  const message = 'The service behind this one does not report evidence: leave evidence out.'
   throw new V1Error(400, message, { param: 'evidence', code: 'unsupported_parameter' })
 }
 

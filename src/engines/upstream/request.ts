@@ -93,7 +93,7 @@ function wireForm(output: OutputFormat): Record<string, unknown> {
   if ('gbnf' in source) return { structured_outputs: { grammar: source.gbnf } }
   if ('lark' in source) return { structured_outputs: { grammar: source.lark } }
   if ('structuralTag' in source) return { structured_outputs: { structural_tag: JSON.stringify(source.structuralTag) } }
-  throw new V1Error(400, 'Another server cannot be asked for this grammar.', { param: 'response_format' })
+  throw new V1Error(400, 'This grammar cannot be sent to another server.', { param: 'response_format' })
 }
 
 function wireFormat(output: Exclude<OutputFormat, { readonly type: 'grammar' }>): unknown {

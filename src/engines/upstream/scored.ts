@@ -15,7 +15,7 @@ interface Scored {
   readonly system_fingerprint?: string | null
 }
 
-const UNSCORED = 'did not tell how likely the prompt is'
+const UNSCORED = 'returned no log probabilities of the prompt'
 
 /** The one form in which servers tell how likely a prompt is: whole, and before the answer as if that went on from it. */
 export function* scoredParts(body: string, call: ChatCall): Generator<Part> {

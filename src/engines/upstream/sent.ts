@@ -8,7 +8,7 @@ export const broken = (why: string): V1Error =>
   new V1Error(500, `The service behind this one ${why}.`, { code: 'upstream_error' })
 
 /** What another service sent, whole; any field of it may be missing. */
-export function parsed(text: string, otherwise = 'sent what is no JSON'): object {
+export function parsed(text: string, otherwise = 'did not send JSON'): object {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value

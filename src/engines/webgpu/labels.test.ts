@@ -151,7 +151,7 @@ describe.each(['lev', 'openjev'] as const)('a decoder of the type %s', (type: Ty
     expect(Object.values(asked.body.answers.q.probabilities)).not.toEqual(truth)
     const refused = await ask({ q: { ...choice, criteria: criteria(255) } })
     expect(refused.status).toBe(400)
-    expect(refused.body.error.message).toMatch(/tells \d+ options apart, not 255/)
+    expect(refused.body.error.message).toMatch(/supports at most \d+ options, not 255/)
   })
 })
 

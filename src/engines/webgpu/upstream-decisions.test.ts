@@ -103,7 +103,7 @@ test('are the same numbers by chat where every option is one token', async () =>
       }
       expect(one.option_mass).toBeCloseTo(other.option_mass, 5)
       read++
-    } else expect(passed.body.error.message).toContain('likeliest first tokens')
+    } else expect(passed.body.error.message).toContain('most likely first tokens')
     if (words.length >= 2) labels = words
   }
 })

@@ -157,7 +157,7 @@ export class WebLlmEngine implements Engine {
     const log = this.#options.log ?? ((message: string) => console.warn(message))
     await Promise.all([
       this.#catalog.open().catch((error) => log(`local-v1: WebLLM's models cannot be listed. ${String(error)}`)),
-      this.#lookAtGpu().catch((error) => log(`local-v1: the GPU cannot be looked at. ${String(error)}`)),
+      this.#lookAtGpu().catch((error) => log(`local-v1: the GPU cannot be examined. ${String(error)}`)),
     ])
   }
 

@@ -134,7 +134,7 @@ describe('a file whose SHA-256 is named', () => {
 
   it('is not shared where it is not what was named', async () => {
     naming('0'.repeat(64))
-    await expect(site('https://one.example').read()).rejects.toThrow('Nothing of it was kept')
+    await expect(site('https://one.example').read()).rejects.toThrow('Nothing was stored')
     expect(files.entries.size).toBe(0)
   })
 })

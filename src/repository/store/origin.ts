@@ -120,7 +120,7 @@ async function assertRoom(bytes: number, files: readonly NamedBlob[]): Promise<v
 
 async function noRoom(bytes: number, free: number): Promise<V1Error> {
   const megabytes = (of: number) => `${Math.floor(of / 1e6)} MB`
-  const told = `The file has ${megabytes(bytes)}, and this site may keep ${megabytes(free)} more.`
+  const told = `The file has ${megabytes(bytes)}, and this site may store ${megabytes(free)} more.`
   return full(told, await adviceFor(storeFor(undefined), bytes - free))
 }
 

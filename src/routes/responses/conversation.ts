@@ -147,7 +147,7 @@ export async function resolved(
     if (item.type !== 'item_reference') return item
     const found = known.get(item.id) ?? kept.get(item.id)
     if (found) return found
-    const message = `Item with id '${item.id.slice(0, 100)}' not found. Items are kept where a response is stored: set 'store' to true, or send the item itself.`
+    const message = `Item with id '${item.id.slice(0, 100)}' not found. Items are stored only with their response: set 'store' to true, or send the item itself.`
     throw notFound(item.param, message)
   })
 }

@@ -82,6 +82,6 @@ function lastEvent(response: ResponseResource): Answered {
 }
 
 function unknown(id: string): V1Error {
-  const message = `Response with id '${id.slice(0, 100)}' not found. Responses are kept where 'store' is true.`
+  const message = `Response with id '${id.slice(0, 100)}' not found. Responses are stored only if 'store' is true.`
   return new V1Error(404, message, { code: 'response_not_found' })
 }

@@ -11,7 +11,7 @@ import { truth } from './shapes.js'
 const NAME = 'x-quote'
 /** Of more states the contrary would be a table too large. */
 const MOST_DENIED = 10_000
-const NO_TEXTS = `'${NAME}' says that a string stands in the texts of the conversation, of which nothing is known here.`
+const NO_TEXTS = `'${NAME}' needs texts to quote from, and there are none here.`
 
 /** Ours: a string is a stretch of the texts that the schema is compiled with. */
 const quote = keyword<Quotes>({

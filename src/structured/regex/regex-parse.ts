@@ -60,7 +60,7 @@ export function parseRegex(
   if (unknown !== null) throw new TextError(`the flag '${unknown[0]}' is not supported`)
   const sets = flags.includes('v')
   const source = sets ? written : inEcmaScript(written)
-  if (sets && flags.includes('u')) throw new TextError("the flags 'u' and 'v' shut each other out")
+  if (sets && flags.includes('u')) throw new TextError("the flags 'u' and 'v' cannot be combined")
   return new Parser(
     source,
     sets ? !takes(source, 'v') : !isStrict(source),

@@ -42,7 +42,7 @@ class Gbnf {
       const at = this.#from.at
       const name = this.#word()
       this.#space(false)
-      if (!this.#from.take('::=')) throw this.#from.wrong("'::=' is missing behind the name of a rule.")
+      if (!this.#from.take('::=')) throw this.#from.wrong("'::=' is missing after the name of a rule.")
       this.#space(true)
       const rule = this.#choice()
       if (!this.#from.ended && !/[\r\n]/.test(this.#from.next!)) throw this.#from.unexpected()

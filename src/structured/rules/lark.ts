@@ -59,7 +59,7 @@ class Lark {
       if (this.#from.next === '[') throw this.#from.wrong('attributes of a rule, name[...], are not supported.')
       this.#from.match(PRIORITY)
       this.#space(false)
-      if (!this.#from.take(':')) throw this.#from.wrong(`':' is missing behind '${name}'.`)
+      if (!this.#from.take(':')) throw this.#from.wrong(`':' is missing after '${name}'.`)
       this.#inTerminal = isTerminal(name)
       this.#names.define(name, this.#choice(), at)
     }
@@ -133,7 +133,7 @@ class Lark {
     const rule = this.#from.match(RULE)?.[1]
     if (rule === undefined) return c === '"' || c === '/' ? this.#spaced(this.#literal()) : undefined
     if (this.#from.next === '{') throw this.#from.wrong('templates, name{...}, are not supported.')
-    if (this.#inTerminal) throw this.#from.wrong(`a terminal cannot hold the rule '${rule}'.`)
+    if (this.#inTerminal) throw this.#from.wrong(`a terminal cannot contain the rule '${rule}'.`)
     return this.#names.mention(rule, at)
   }
 
@@ -173,7 +173,7 @@ class Lark {
 
   /** `%json { ... }`: a schema in its place. */
   #document(): Rule {
-    if (!this.#from.take('%json')) throw this.#from.wrong('of these only %json { ... } may stand in a rule.')
+    if (!this.#from.take('%json')) throw this.#from.wrong('only %json { ... } is allowed in a rule.')
     this.#space(true)
     const from = this.#from.at
     let open = 0

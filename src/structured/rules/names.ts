@@ -29,7 +29,7 @@ export class RuleNames {
       throw new GrammarError(`the rule '${missing[0]}' is not defined.`, { text: this.#text, at: missing[1].at })
     }
     const start = this.#known.get(first)
-    if (start === undefined) throw new GrammarError(`there is no rule '${first}', with which a text begins.`)
+    if (start === undefined) throw new GrammarError(`there is no rule '${first}'; texts begin with it.`)
     return start.name
   }
 

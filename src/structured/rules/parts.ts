@@ -56,13 +56,13 @@ export abstract class RuleParts {
   abstract rule(part: TextPart): Rule
 
   literal(text: string): Rule {
-    if (/\p{Surrogate}/u.test(text)) throw new GrammarError('a text holds half a character (a lone surrogate).')
+    if (/\p{Surrogate}/u.test(text)) throw new GrammarError('a text contains half of a character (a lone surrogate).')
     this.fuel.spend(text.length >> 2)
     return fixed(toBytes(this.#quoted ? JSON.stringify(text).slice(1, -1) : text))
   }
 
   protected string(part: TextPart): Rule {
-    if (this.#quoted) throw new GrammarError("a 'quoted' stands within another.")
+    if (this.#quoted) throw new GrammarError("a 'quoted' is inside another.")
     const quote = this.literal('"')
     this.#quoted = true
     const inside = this.rule(part)
@@ -71,11 +71,11 @@ export abstract class RuleParts {
   }
 
   #notQuoted(what: string): void {
-    if (this.#quoted) throw new GrammarError(`${what} cannot stand within 'quoted'.`)
+    if (this.#quoted) throw new GrammarError(`${what} cannot be inside 'quoted'.`)
   }
 
   protected choice(options: readonly TextPart[]): Rule {
-    if (listed(options, 'choice').length === 0) throw new GrammarError("'choice' is empty: nothing could be said.")
+    if (listed(options, 'choice').length === 0) throw new GrammarError("'choice' is empty: it allows no text.")
     const texts = options.filter((option): option is string => typeof option === 'string')
     const others = options.filter((option) => typeof option !== 'string').map((option) => this.rule(option))
     const letters = texts.reduce((sum, { length }) => sum + length, 0)
@@ -101,7 +101,8 @@ export abstract class RuleParts {
   }
 
   free(words: readonly string[]): Rule {
-    if (listed(words, 'without').some((word) => word === '')) throw new GrammarError("'without' holds an empty text.")
+    if (listed(words, 'without').some((word) => word === ''))
+      throw new GrammarError("'without' contains an empty text.")
     return this.text(
       without(
         words.map((word) => worded(word, 'without')),

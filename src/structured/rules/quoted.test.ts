@@ -46,9 +46,9 @@ describe('a quoted grammar', () => {
 
   it('holds neither JSON nor tokens nor another', () => {
     for (const [part, why] of [
-      [{ schema: {} }, /JSON cannot stand within 'quoted'/],
-      [{ token: '<x>' }, /a token cannot stand within 'quoted'/],
-      [{ quoted: 'a' }, /'quoted' stands within another/],
+      [{ schema: {} }, /JSON cannot be inside 'quoted'/],
+      [{ token: '<x>' }, /a token cannot be inside 'quoted'/],
+      [{ quoted: 'a' }, /'quoted' is inside another/],
     ] as const)
       expect(() => fromSource({ quoted: { sequence: ['a', part] } })).toThrow(why)
     expect(quoted(lark('start: "a"')).accepts('"a"')).toBe(true)

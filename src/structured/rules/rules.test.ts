@@ -108,7 +108,7 @@ describe('parts', () => {
       [{ choice: [] }, /'choice' is empty/],
       [{ sequence: ['a', 5] }, /not number/],
       [{ repeat: 'a', min: 3, max: 2 }, /from 3 to 2/],
-      [{ choice: ['\ud800', { regex: '[]' }] }, /no text|half a character/],
+      [{ choice: ['\ud800', { regex: '[]' }] }, /no text|half of a character/],
       [{ regex: '[]' }, /no text satisfies/],
       [{ without: [''] }, /empty text/],
       [{ sequence: ['a', { schema: { type: 'nothing' } }] }, /nothing/],

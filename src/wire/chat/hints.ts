@@ -21,7 +21,7 @@ const WHY = new Map([
   ['functions', "It is deprecated: use 'tools' instead."],
   ['function_call', "It is deprecated: use 'tool_choice' instead."],
   ['audio', 'Audio is not supported: ask for text.'],
-  ['moderation', 'There is no moderation here.'],
+  ['moderation', 'Moderation is not supported: leave it out.'],
 ])
 
 export const REFUSED = [...WHY.keys()]

@@ -69,19 +69,19 @@ export function readTextRequest(json: unknown): TextRequest {
   optional(body, 'user', '', aString)
   const n = optional(body, 'n', '', aChoiceCount) ?? 1
   if ((optional(body, 'best_of', '', aChoiceCount) ?? n) !== n) {
-    throw unsupported('best_of', "All answers are sent: use 'n' instead.")
+    throw unsupported('best_of', "All answers are returned: use 'n' instead.")
   }
   const model = required(body, 'model', '', aString)
   const prompts = required(body, 'prompt', '', readPrompts)
   if (n * prompts.length > MOST_ANSWERS) throw tooManyAnswers(prompts.length, n)
   const suffix = optional(body, 'suffix', '', aString)
   if (suffix && prompts.some((prompt) => typeof prompt !== 'string')) {
-    throw unsupported('suffix', 'It goes with a prompt that is a text.')
+    throw unsupported('suffix', 'It needs a prompt that is a text, not tokens.')
   }
   const topLogprobs = optional(body, 'logprobs', '', aTopCount)
   const echo = optional(body, 'echo', '', aBoolean) ?? false
   if (echo && suffix && topLogprobs !== undefined) {
-    throw unsupported('echo', "A prompt with 'suffix' is written otherwise: leave one of them or 'logprobs' out.")
+    throw unsupported('echo', "'echo', 'suffix' and 'logprobs' cannot be combined: leave one of them out.")
   }
   // What the official description says of this endpoint.
   const maxTokens = body.max_tokens == null ? 16 : aTokenLimit(body.max_tokens, 'max_tokens')
@@ -143,6 +143,6 @@ const someTokens = (items: readonly unknown[], param: string) => items.map((item
 
 function aText(value: unknown, param: string): string {
   const text = aString(value, param)
-  if (text === '') throw refuse(param, `Invalid '${param}': there is nothing to go on from.`, 'empty_string')
+  if (text === '') throw refuse(param, `Invalid '${param}': the prompt is empty.`, 'empty_string')
   return text
 }

@@ -228,7 +228,7 @@ describe('the same by name', () => {
     ['state', systemOne({ so: NOUL }, { state: 7 }), '', /a string, an object, a list or null/],
     ['model', { state: 'x', questions: { so: NOUL } }, '', /model/],
     ['questions', systemOne([]), '', /object/],
-    ['questions', systemOne({}), 'empty_object', /ask one at least/],
+    ['questions', systemOne({}), 'empty_object', /at least one is required/],
     ['questions', systemOne(many(401, NOUL)), 'too_many_questions', /401 are more than 400, the most/],
     ['questions.so', systemOne({ so: 'noul' }), '', /object/],
     ['questions', systemOne({ '': NOUL }), '', /questions/],
@@ -237,7 +237,12 @@ describe('the same by name', () => {
     ['questions.so.criteria', systemOne({ so: { ...NOUL, criteria: [] } }), '', /object/],
     ['questions.so.criteria.true', systemOne({ so: { ...NOUL, criteria: { true: 7 } } }), '', /a string/],
     ['questions.so.criteria', systemOne({ so: { type: 'choice' } }), '', /criteria/],
-    ['questions.so.criteria', systemOne({ so: { type: 'choice', criteria: {} } }), 'empty_object', /name one option/],
+    [
+      'questions.so.criteria',
+      systemOne({ so: { type: 'choice', criteria: {} } }),
+      'empty_object',
+      /at least one option is required/,
+    ],
     ['questions.so.criteria', systemOne({ so: { type: 'choice', criteria: { '': null } } }), '', /criteria/],
     [
       'questions.so.criteria',

@@ -43,7 +43,7 @@ export function readSystemOne(json: unknown): SystemOneRequest {
   const images = (optional(body, 'images', '', someImages) ?? []).map((image, i) => aString(image, at('images', i)))
   const asked = required(body, 'questions', '', anObject)
   const names = Object.keys(asked)
-  if (names.length === 0) throw refuse('questions', "Invalid 'questions': ask one at least.", 'empty_object')
+  if (names.length === 0) throw refuse('questions', "Invalid 'questions': at least one is required.", 'empty_object')
   if (names.length > MAX_QUESTIONS) {
     const message = `Invalid 'questions': ${names.length} are more than ${MAX_QUESTIONS}, the most that one request may ask.`
     throw refuse('questions', message, 'too_many_questions')
@@ -81,7 +81,8 @@ function readQuestion(name: string, question: JsonObject, ignored: string[]): Na
   if (type === 'choice') {
     const criteria = required(question, 'criteria', path, anObject)
     const options = Object.keys(criteria).map((text) => described(aWord(text, place), criteria, text, place))
-    if (options.length === 0) throw refuse(place, `Invalid '${place}': name one option at least.`, 'empty_object')
+    if (options.length === 0)
+      throw refuse(place, `Invalid '${place}': at least one option is required.`, 'empty_object')
     if (options.length > 255) {
       const message = `Invalid '${place}': ${options.length} are more than 255, the most that one choice may have.`
       throw refuse(place, message, 'too_many_choices')

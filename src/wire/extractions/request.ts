@@ -59,18 +59,19 @@ export function readExtraction(json: unknown): ExtractionRequest {
   const body = aBody(json)
   const ignored: string[] = []
   noteUnknown(body, KNOWN, '', ignored)
-  if (optional(body, 'stream', '', aBoolean)) throw unsupported('stream', 'Extractions come as one answer.')
+  if (optional(body, 'stream', '', aBoolean))
+    throw unsupported('stream', 'Extractions cannot be streamed: leave it out.')
   if (body.questions !== undefined) {
-    throw unsupported('questions', "Here are 'fields'; questions are asked by POST /decisions.")
+    throw unsupported('questions', "Send 'fields' here; send questions to POST /decisions.")
   }
   refuseImages(body)
   optional(body, 'user', '', aString)
   const model = required(body, 'model', '', aString)
   const state = required(body, 'state', '', aString)
-  if (state.trim() === '') throw refuse('state', "Invalid 'state': there is nothing to read.", 'empty_string')
+  if (state.trim() === '') throw refuse('state', "Invalid 'state': the text is empty.", 'empty_string')
   const fields = required(body, 'fields', '', anObject)
   const names = Object.keys(fields)
-  if (names.length === 0) throw refuse('fields', "Invalid 'fields': name one at least.", 'empty_object')
+  if (names.length === 0) throw refuse('fields', "Invalid 'fields': at least one is required.", 'empty_object')
   if (names.length > MOST_FIELDS) {
     const message = `Invalid 'fields': ${names.length} are more than ${MOST_FIELDS}, the most that one request may ask.`
     throw refuse('fields', message, 'too_many_fields')
@@ -105,7 +106,7 @@ function readField(name: string, fields: JsonObject, ignored: string[]): Extract
     const place = at(path, 'type')
     throw refuse(
       place,
-      `Invalid '${place}': '${said}' is not read from a text, and only that is done here.`,
+      `Invalid '${place}': '${said}' is not supported: only values that the text says can be extracted.`,
       'unsupported_value',
     )
   }

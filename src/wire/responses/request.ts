@@ -69,11 +69,11 @@ export interface ResponseRequest {
 
 /** Fields that would change the answer and cannot be honoured. */
 const WHY: ReadonlyMap<string, string> = new Map([
-  ['prompt', "Prompt templates are not kept here: send 'input' and 'instructions'."],
-  ['moderation', 'There is no moderation here.'],
+  ['prompt', "Prompt templates are not supported: send 'input' and 'instructions'."],
+  ['moderation', 'Moderation is not supported: leave it out.'],
 ])
 /** Where vLLM has it, it tells tokens beside choices; a response has items, and vLLM's tells none. */
-const NO_TOKENS = "A response does not tell its tokens: ask 'chat/completions', or 'tokenize' for those of a prompt."
+const NO_TOKENS = "A response does not return token ids: use 'chat/completions', or 'tokenize' for those of a prompt."
 
 const HINTS = ['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options']
 const KNOWN: ReadonlySet<string> = new Set([
@@ -134,7 +134,7 @@ const aFormatName = aName(/^[a-zA-Z0-9_-]+$/, 64)
 /** A conversation is made shorter by `POST /responses/compact`, or by `truncation`. */
 const noEdits = (value: unknown, param: string): void => {
   const edits = someEdits(value, param).map((edit, i) => anObject(edit, at(param, i)))
-  if (edits.length > 0) throw unsupported(param, 'Nothing is made shorter before it must be.')
+  if (edits.length > 0) throw unsupported(param, "Use 'truncation', or POST /responses/compact.")
 }
 
 export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {

@@ -19,5 +19,9 @@ export function openSealed(content: string, param: string): string {
   } catch {
     // Not even base64 of text: as foreign as what another service packed.
   }
-  throw refuse(param, `Invalid '${param}': it was not made by this service, which cannot read it.`, 'invalid_value')
+  throw refuse(
+    param,
+    `Invalid '${param}': it was made by another service and cannot be read here. Leave it out.`,
+    'invalid_value',
+  )
 }

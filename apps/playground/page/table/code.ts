@@ -35,7 +35,7 @@ function asReact(asked: Asked, { origin, served }: Place): string {
     ? [
         "import { extract } from 'local-v1/extract'",
         '',
-        `const from = { baseURL: ${javaScriptText(origin + BASE)}, apiKey: 'your key, if the server asks for one' }`,
+        `const from = { baseURL: ${javaScriptText(origin + BASE)}, apiKey: 'your key, if the server needs one' }`,
       ]
     : [
         "import { extract } from 'local-v1/extract'",

@@ -53,7 +53,7 @@ function weightsIn(name: string, manifest: string) {
   if (of('adapter').length > 0) throw broken(name, 'it has an adapter, which cannot be added to its weights here.')
   const [layer, ...others] = of('model')
   if (of('tensor').length > 0 || others.length > 0)
-    throw broken(name, 'its weights are in several files of a form of Ollama’s own; GGUF can be read.')
+    throw broken(name, 'its weights are in several files of Ollama’s own format; only GGUF can be read.')
   const [, sha256] = String(layer?.digest).match(/^sha256[:-]([0-9a-f]{64})$/) ?? []
   if (!layer || sha256 === undefined) throw broken(name, 'its manifest names no weights: does it run in the cloud?')
   return { file: `sha256-${sha256}`, known: { sha256, ...(typeof layer.size === 'number' && { bytes: layer.size }) } }
