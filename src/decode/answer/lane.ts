@@ -7,6 +7,8 @@ export interface LaneScores {
   readonly scored: number
   /** Scores that are to come. */
   readonly open: number
+  /** They are so many that a step finds as many as `TokenModel.maxScored`. @default as others draw */
+  readonly many?: boolean
   /** What is asked after the token at `position`. */
   settings(position: number): SampleSettings
   /** The next ones. */

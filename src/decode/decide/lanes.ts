@@ -181,11 +181,11 @@ export class QuestionLane extends AskingLane {
     return askedOf(this.#trie.asked())
   }
 
-  /** Goes on with what options have in common from their second token on, in these pieces. */
-  go(walk: Walk, pieces: LanePieces | undefined): void {
+  /** Goes on with what options have in common from their second token on, in these pieces; `many`: they are long. */
+  go(walk: Walk, pieces: LanePieces | undefined, many: boolean): void {
     this.tokens = [...this.#stem, ...walk.path]
     this.pieces = pieces
-    this.#walk = new WalkScores(this.#stem.length, walk, () => this.next(this))
+    this.#walk = new WalkScores(this.#stem.length, walk, many, () => this.next(this))
   }
 
   take({ among }: Sampled): void {
@@ -196,11 +196,13 @@ export class QuestionLane extends AskingLane {
 
 class WalkScores implements LaneScores {
   readonly #stem: number
+  readonly many: boolean
   readonly #walk: Walk
   readonly #whole: () => void
   #told = 0
 
-  constructor(stem: number, walk: Walk, whole: () => void) {
+  constructor(stem: number, walk: Walk, many: boolean, whole: () => void) {
+    this.many = many
     this.#stem = stem
     this.#walk = walk
     this.#whole = whole

@@ -120,12 +120,13 @@ class Reading {
       else if (one === lane) this.#hold(lane)
     }
     lane.next = done
-    const pieces = this.#piecesOf(asked.stem, [first, ...others])
-    lane.go(first, pieces(first))
+    const long = [first, ...others].some(({ stops }) => isLong(stops))
+    const pieces = ({ stops }: Walk) => this.#piecesOf(asked.stem, long ? stops : [])
+    lane.go(first, pieces(first), long)
     for (const walk of others) {
       this.#walks.push(() => {
         const other = this.#lane(asked, done)
-        other.go(walk, pieces(walk))
+        other.go(walk, pieces(walk), long)
         return other
       })
     }
@@ -133,11 +134,9 @@ class Reading {
   }
 
   /** Of long options from one place to the next where some part, whichever walk comes there first; else a few tokens. */
-  #piecesOf(stem: readonly number[], walks: readonly Walk[]): (walk: Walk) => LanePieces | undefined {
-    const behind = [this.#state.reads, stem.length]
-    const long = walks.some(({ stops }) => isLong(stops))
-    return ({ stops }) =>
-      piecesOf(long ? [...behind, ...stops.map((stop) => stem.length + stop)] : behind, this.#parts.model)
+  #piecesOf(stem: readonly number[], stops: readonly number[]): LanePieces | undefined {
+    const behind = stops.map((stop) => stem.length + stop)
+    return piecesOf([this.#state.reads, stem.length, ...behind], this.#parts.model)
   }
 
   #hold(lane: QuestionLane): void {

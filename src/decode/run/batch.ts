@@ -46,7 +46,7 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
   })
   // Each has one position to itself, whatever others do.
   let spare = Math.max(0, maxScored - ready.length)
-  // What is not read in pieces is read a few at a time, that it is always read in the same way.
+  // Others share a pass with whoever draws, and what is read in no pieces is always read in the same way.
   const fewSpare = () => Math.max(0, spare - (maxScored - maxSamples))
   const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
   if (oldest === undefined) return rows
@@ -62,7 +62,8 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
   // It may have what others leave, too.
   for (const slot of [...younger.sort((a, b) => pending(a) - pending(b)), oldest]) {
     const most = roomFor(slot) - (slot === oldest ? 0 : its)
-    const open = fewTokens === undefined || slot.lane.pieces ? spare : fewSpare()
+    const { scores, pieces } = slot.lane
+    const open = scores?.many && (pieces || fewTokens === undefined) ? spare : fewSpare()
     const count = inPieces(slot, Math.min(scoredNext(slot, 1 + open) ?? pending(slot), most))
     if (count <= 0) continue
     rows.push({ slot, count })
