@@ -53,6 +53,8 @@ export interface AttentionShape {
   readonly cap?: number | undefined
   /** For each head of queries a score that takes its share of the softmax, and gives nothing. @default there are none */
   readonly sinks?: Vector | undefined
+  /** Nobody reads what comes of other rows: it may be anything. @default all are read */
+  readonly rows?: Int32Array | undefined
 }
 
 export interface Growth {

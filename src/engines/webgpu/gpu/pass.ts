@@ -250,6 +250,9 @@ export class GpuPass implements Pass, GpuRecorder {
     const { heads, headSize, type, sliding } = cache.shape
     const { heads: queries, scale, window, cap, causal = true, sinks } = options
     const few = this.rows <= FEW
+    // Others take several rows at once.
+    const picked = this.traits.serial ? options.rows : undefined
+    if (picked) this.pick(picked)
     const record = () => {
       const layout = { queries, columns: qkv.columns, heads, headSize, type, ...slides(sliding) }
       const shape = {
@@ -259,6 +262,7 @@ export class GpuPass implements Pass, GpuRecorder {
         ...(cap && { cap }),
         ...(!causal && { causal }),
         ...(sinks && { sinks: true }),
+        ...(picked && { picked: true }),
       }
       const target = out as GpuActivations
       const buffers = {
@@ -272,7 +276,7 @@ export class GpuPass implements Pass, GpuRecorder {
       const own = waiting?.qkv === qkv && waiting.cache === cache && waiting.layer === layer
       const within = own && few && !this.traits.serial && this.#batch.single && placesWithin(shape, this.traits)
       if (within) this.#toPlace = undefined
-      attend(this, shape, buffers, few, within ? placingOf(waiting) : undefined)
+      attend(this, shape, buffers, few, picked?.length ?? this.rows, within ? placingOf(waiting) : undefined)
     }
     // Of many rows, what is recorded depends on all their sequences.
     if (!few) {
@@ -281,7 +285,20 @@ export class GpuPass implements Pass, GpuRecorder {
     }
     const splits = splitsOf(this)
     for (const large of [false, true]) this.tiles(1, splits, large)
-    const facts = [qkv, out, queries, scale, window, cap, causal, sinks, this.rows, splits, this.#batch.single]
+    const facts = [
+      qkv,
+      out,
+      queries,
+      scale,
+      window,
+      cap,
+      causal,
+      sinks,
+      this.rows,
+      picked?.length,
+      splits,
+      this.#batch.single,
+    ]
     const { qkv: placed, cache: into, layer: of, options: how } = this.#toPlace ?? {}
     const placing = [placed, into, of, how?.heads, how?.angles, how?.growth, how?.queriesOnly]
     const norm = [how?.headNorm?.query, how?.headNorm?.key, how?.headNorm?.epsilon]

@@ -27,6 +27,8 @@ interface Case {
   readonly sliding?: boolean
   /** Per sequence: positions held before, and rows of the pass under test. */
   readonly spans: readonly (readonly [before: number, rows: number])[]
+  /** Of the pass under test, those that are read. */
+  readonly read?: readonly number[]
   readonly few?: boolean
   /** SwiftShader compiles it for seconds: without `LOCAL_V1_FULL` where workgroups share least, and in the usual cuts. */
   readonly heavy?: boolean
@@ -399,6 +401,19 @@ const CASES: readonly Case[] = [
     ],
     few: true,
   },
+  {
+    name: 'some of many rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 24,
+    type: 'f16',
+    spans: [
+      [50, 21],
+      [0, 3],
+    ],
+    read: [20, 23, 4],
+    few: true,
+  },
   // What hardware takes at a time ends at 64 positions, and at 64 queries of a head of keys.
   {
     name: 'single rows at the border of 64',
@@ -683,12 +698,18 @@ async function run(device: Device, test: Case) {
     ...(test.both && { causal: false }),
     ...(test.cap && { cap: test.cap }),
     ...(test.sinks && { sinks }),
+    ...(test.read && { rows: Int32Array.from(test.read) }),
   })
   const reading = tested.read(out, tested.rows)
   await tested.submit()
   const got = await reading
   for (const resource of Object.values(resources)) resource.destroy()
-  return { got, expected }
+  const { read } = test
+  if (!read) return { got, expected }
+  const columns = heads * headSize
+  const rowsOf = (values: ArrayLike<number>) =>
+    read.flatMap((row) => Array.from({ length: columns }, (_, i) => values[row * columns + i]!))
+  return { got: rowsOf(got), expected: rowsOf(expected) }
 }
 
 function bytesOf(texts: readonly Float32Array[][]): Uint8Array {

@@ -14,7 +14,7 @@ import { sinkBinding, sunk } from './sinks.js'
 const QUADS = PAGE / 4
 
 export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
-  const { queries, columns, heads, headSize, type, scale, cap } = shape
+  const { queries, columns, heads, headSize, type, scale, cap, picked } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
@@ -32,8 +32,9 @@ ${cacheFunctions(shape)}
 ${sight(shape)}
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let row = id.x / ${queries}u;
-  if (row >= rowCount()) { return; }
+  let item = id.x / ${queries}u;
+  if (item >= ${picked ? 'headRows' : 'rowCount'}()) { return; }
+  let row = ${picked ? 'pickOf(item)' : 'item'};
   let query = id.x % ${queries}u;
   let head = query / ${queries / heads}u;
   let begin = row * ${columns}u + query * ${headSize}u;
@@ -66,7 +67,7 @@ ${type === 'q8_0' ? weights() : ''}${repeat(PAGE, (slot) => `      sum += ${type
   }
 ${shape.sinks ? `  total = total${sunk(shape, 'query', 'greatest')};\n` : ''}  for (var i = 0u; i < ${headSize / 4}u; i++) {
     let value = sums[i] / total;
-    let to = id.x * ${headSize}u + i * 4u;
+    let to = (row * ${queries}u + query) * ${headSize}u + i * 4u;
     out[to] = value.x;
     out[to + 1u] = value.y;
     out[to + 2u] = value.z;

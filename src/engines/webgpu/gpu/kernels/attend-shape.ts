@@ -12,4 +12,6 @@ export interface AttendShape extends CacheLayout {
   readonly cap?: number | undefined
   /** The last buffer has a score for each head that takes its share of the softmax. */
   readonly sinks?: boolean
+  /** Of the rows that were picked alone. */
+  readonly picked?: boolean
 }

@@ -36,19 +36,20 @@ export function splitsOf(pass: Recorder): number {
   return Math.ceil((pass.lastPosition + 1) / cutsOf(pass.traits).pieces.positions)
 }
 
-/** `few`: the pass is one of few rows, whose contexts are split when they are long. */
+/** `few`: the pass is one of few rows, whose contexts are split when they are long. `rows`: that are needed, as far as it matters. */
 export function attend(
   pass: Recorder,
   shape: AttendShape,
   buffers: AttendBuffers,
   few: boolean,
+  rows: number,
   placing?: Placing,
 ): void {
   const { qkv, cache, out, sinks } = buffers
   const bound = [pass.meta, qkv, cache, out, ...(sinks ? [sinks] : [])]
   const { queries } = shape
   if (pass.traits.serial) {
-    const groups = Math.ceil((pass.rows * queries) / 64)
+    const groups = Math.ceil((rows * queries) / 64)
     pass.dispatch(attendSerialKernel(shape), bound, groups)
     return
   }

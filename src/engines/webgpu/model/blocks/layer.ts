@@ -56,7 +56,7 @@ export class Layer implements LayerSteps {
   readonly #by: LayersScale
   readonly #perLayer: PerLayerEmbedding | undefined
   readonly #mixer: Mixer<LayerPlan>
-  readonly #mixing: Omit<MixerRun<LayerPlan>, 'pass' | 'needed' | 'hidden' | 'norm'>
+  readonly #mixing: Omit<MixerRun<LayerPlan>, 'pass' | 'wanted' | 'hidden' | 'norm'>
   readonly #lastMixed: Activations
   readonly #feedForward: FeedForward<FeedForwardPlan, FeedForwardRoom>
   readonly #inner: FeedForwardRoom
@@ -132,11 +132,10 @@ export class Layer implements LayerSteps {
   mix(before?: VectorRole): void {
     const [pass, wanted, read] = [this.#pass, this.#wanted, this.#read]
     const { layer, weights, epsilon, room, cache, state } = this.#mixing
-    const needed = wanted?.length !== 0
     const norm = this.#before(before)
-    this.#mixer.run({ pass, needed, layer, weights, hidden: read, norm, epsilon, room, cache, state })
+    this.#mixer.run({ pass, wanted, layer, weights, hidden: read, norm, epsilon, room, cache, state })
     this.#mixed = room.mixed
-    if (!wanted || !needed) return
+    if (!wanted || wanted.length === 0) return
     const { hidden, last, lastNormed } = this.#room
     this.#mixed = this.#lastMixed
     this.#hidden = last

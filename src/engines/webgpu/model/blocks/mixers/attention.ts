@@ -44,7 +44,7 @@ export const attention: Mixer<AttentionLayer> = {
 
   states: () => [],
 
-  run({ pass, layer, weights, hidden, norm, epsilon, room: { input: qkv, mixed }, cache, needed }) {
+  run({ pass, layer, weights, hidden, norm, epsilon, room: { input: qkv, mixed }, cache, wanted }) {
     const { heads, keyHeads, headSize, queryKeyNorm, scale, scoreCap: cap, window, causal, outputGate, growth } = layer
     const { matrix, bias } = weights.matrices.qkv!
     const { queryNorm, keyNorm = queryNorm, valueNorm, sinks } = weights.vectors
@@ -63,8 +63,8 @@ export const attention: Mixer<AttentionLayer> = {
       pass.run(join, qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
     }
     pass.place(qkv, of, index, { heads, angles, growth, queriesOnly, ...(headNorm && { headNorm }) })
-    if (!needed) return
-    pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal, sinks })
+    if (wanted?.length === 0) return
+    pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal, sinks, rows: wanted })
     if (outputGate) pass.run(gateRows, qkv, mixed, mixed, { gate: 'sigmoid', gatesFrom: queries + 2 * keys })
   },
 }

@@ -23,8 +23,8 @@ export interface MixerRun<Layer extends LayerPlan> {
   readonly hidden: Activations
   /** Of the rows that it reads. */
   readonly norm: ProjectOptions['norm']
-  /** `room.mixed` is read; else only later rows need anything. */
-  readonly needed: boolean
+  /** Of `room.mixed` these rows alone are read; where there are none, only later rows need anything. @default all */
+  readonly wanted: Int32Array | undefined
   /** Of other norms. */
   readonly epsilon: number
   readonly room: { readonly input: Activations; readonly between: readonly Activations[]; readonly mixed: Activations }
