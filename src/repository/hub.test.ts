@@ -26,6 +26,6 @@ describe('the quantisations of a repository at the hub', () => {
 
   it('are none where there is no list, and refused where it is none', async () => {
     expect((await quantisationsOnHub('org/m', async () => undefined)).size).toBe(0)
-    await expect(quantisationsOnHub('org/m', async () => '{}')).rejects.toThrow('no JSON list')
+    await expect(quantisationsOnHub('org/m', async () => '{}')).rejects.toThrow('not a JSON list')
   })
 })
