@@ -60,6 +60,21 @@ function setUp(
 const ask = (engine: WebGpuEngine, model: string, part = {}) =>
   collect(engine.generate(call({ model, maxTokens: 12, ...part })))
 
+test('who hears that a model is ready finds it kept, too', async () => {
+  const { engine } = setUp()
+  await engine.survey()
+  const seen: unknown[] = []
+  const looks: Promise<void>[] = []
+  const hear = ({ phase }: { readonly phase: string }) => {
+    if (phase !== 'ready') return
+    seen.push(engine.models[0]!.metadata!.kept)
+    looks.push(engine.survey().then(() => void seen.push(engine.models[0]!.metadata!.kept)))
+  }
+  await engine.load('test/one', hear, new AbortController().signal)
+  await Promise.all(looks)
+  expect(seen).toEqual([undefined, true])
+})
+
 test('models are loaded when they are first asked for, once', async () => {
   const { engine, opened, logs } = setUp()
   expect(engine.models.map((model) => model.metadata?.loaded)).toEqual([false, false, false])

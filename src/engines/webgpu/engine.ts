@@ -227,7 +227,11 @@ export class WebGpuEngine implements WebGpu {
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
     const model = this.#model(id)
     try {
-      await this.#set.ready(model, signal, onProgress)
+      await this.#set.ready(model, signal, (progress) => {
+        // What was seen of the disk before is no longer so: whoever lists it now looks anew.
+        if (progress.phase === 'ready') this.#kept.delete(id)
+        onProgress(progress)
+      })
       this.#refused.delete(id)
     } catch (error) {
       if (V1Error.is(error) && error.code === 'device_too_small') this.#refused.set(id, error.message)
