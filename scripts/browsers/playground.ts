@@ -193,7 +193,7 @@ export const screens: readonly Scenario[] = [
         await tab.close()
         // By itself, too, as it stands there for everybody.
         const whole = await browser.open(`http://127.0.0.1:${port}/`)
-        await shown(whole, 'body.ready .model.selected .model-id', /^ollama\/small-1b$/)
+        await shown(whole, 'body.ready .models', /small-1b/)
         await whole.close()
         await framed.close()
       } finally {
