@@ -75,7 +75,8 @@ async function questionsOf(
   }
   if (choice ?? level) throw new Fault('--choice and --level belong to a question in words, not to --questions.')
   const questions = await readJsonFile('questions', file)
-  if (isRecord(questions) && Object.values(questions).every(isRecord)) return questions as Questions
+  const asked = isRecord(questions) ? Object.values(questions) : []
+  if (asked.length > 0 && asked.every(isRecord)) return questions as Questions
   throw new Fault(
     `The questions file ${file} must contain an object of questions: { "spam": { "type": "predicate", ... } }`,
   )

@@ -90,6 +90,10 @@ export function anObject(value: unknown, param: string): JsonObject {
 export function anArray(min: number, max: number): (value: unknown, param: string) => readonly unknown[] {
   return (value, param) => {
     if (!Array.isArray(value)) throw wrongType(param, 'an array', value)
+    if (value.length > 0 && value.length < min) {
+      const expected = `Expected an array with minimum length ${min}, but got an array with length ${value.length} instead.`
+      throw refuse(param, `Invalid '${param}': array too short. ${expected}`, 'array_below_min_length')
+    }
     if (value.length < min) {
       const expected = `Expected an array with minimum length ${min}, but got an empty array instead.`
       throw refuse(param, `Invalid '${param}': empty array. ${expected}`, 'empty_array')

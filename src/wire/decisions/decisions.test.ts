@@ -118,11 +118,16 @@ describe('a request for decisions', () => {
     ['questions[0].instructions', decisions({ type: 'predicate' }), 'missing_required_parameter', /instructions/],
     ['questions[0].choices', decisions({ ...SO, type: 'choice' }), 'missing_required_parameter', /choices/],
     ['questions[0].levels', decisions({ ...SO, type: 'score' }), 'missing_required_parameter', /levels/],
-    ['questions[0].choices', decisions(choice('a')), '', /2/],
+    [
+      'questions[0].choices',
+      decisions(choice('a')),
+      'array_below_min_length',
+      /length 2, but got an array with length 1/,
+    ],
     ['questions[0].levels', decisions(levels('a')), '', /2/],
     ['questions[0].choices[0]', decisions({ ...choice(), choices: ['a', 'b'] }), 'invalid_type', /object/],
     ['questions[0].choices[1].value', decisions(choice('a', 7)), 'invalid_type', /a string or a boolean/],
-    ['questions[0].choices[1].value', decisions(choice('a', '')), 'invalid_value', /value/],
+    ['questions[0].choices[1].value', decisions(choice('a', '')), 'empty_string', /an empty name/],
     ['questions[0].levels[0].label', decisions(levels(true, 'a')), 'invalid_type', /string/],
     ['questions[0].name', decisions({ ...SO, name: 'x'.repeat(257) }), '', /256/],
     [
