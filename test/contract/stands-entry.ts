@@ -1,6 +1,6 @@
 /**
- * Run by itself: an application of its own with `/v1` mounted, whose worker is made to stand, twice, while it answers
- * others; what became of everybody is told in lines of JSON.
+ * Run by itself: an application of its own with `/v1` mounted, whose worker is made to stand as `says` says, so many times,
+ * while it answers others; what became of everybody is told in lines of JSON.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -12,7 +12,7 @@ import type { DevicePreference } from '../../src/engines/webgpu/index.js'
 import { webgpuInWorker } from '../../src/engines/webgpu/worker/in-worker.js'
 import { createV1 } from '../../src/index.js'
 
-const [from, device, stands] = process.argv.slice(2) as [string, DevicePreference, string]
+const [from, device, stands, says, rounds] = process.argv.slice(2) as [string, DevicePreference, ...string[]]
 const MODEL = 'local-v1/nano'
 const said: string[] = []
 const options = { models: [{ id: MODEL, from }], device, log: (message: string) => void said.push(message) }
@@ -63,10 +63,10 @@ async function beside<T>(work: Promise<T>): Promise<{ done: T; statuses: [path: 
 
 const tell = (told: object) => console.log(JSON.stringify(told))
 const first = await chat('Hello', 4)
-for (let round = 0; round < 2; round++) {
+for (let round = 0; round < Number(rounds); round++) {
   const other = chat('Tell me about the sea.', 3000)
   await new Promise((resolve) => setTimeout(resolve, 200))
-  const { done: stood, statuses } = await beside(chat('stand', 4))
+  const { done: stood, statuses } = await beside(chat(says!, 4))
   const [left, again] = [await other, await chat('Hello', 4)]
   tell({ first, stood, left, again, statuses })
 }

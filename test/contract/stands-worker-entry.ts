@@ -1,7 +1,9 @@
 /**
- * Run in a worker: the engine as it is, of which a request that says `stand` never comes to an end. Beside it other
- * requests run on the device.
+ * Run in a worker: the engine as it is, of which a request that says `stand` never comes to an end, and one that says
+ * `call` makes a native call that never returns: a pipe is opened to which nobody writes. Beside it other requests run on
+ * the device.
  */
+import { openSync } from 'node:fs'
 import type { ChatCall } from '../../src/engine.js'
 import { webgpuHere } from '../../src/engines/webgpu/here.js'
 import { serveWebGpu } from '../../src/engines/webgpu/worker/serve.js'
@@ -11,7 +13,9 @@ serveWebGpu((options) => {
   const engine = webgpuHere(options)
   const generate = engine.generate.bind(engine)
   engine.generate = (call: ChatCall) => {
-    if (call.messages.at(-1)?.content === 'stand') at('prompt', call.id, forEver)
+    const said = call.messages.at(-1)?.content
+    if (said === 'stand') at('prompt', call.id, forEver)
+    if (said === 'call') at('prompt', call.id, () => openSync(process.env.PIPE!, 'r'))
     return generate(call)
   }
   return engine

@@ -1,7 +1,8 @@
 /**
- * A worker that computes without end, with and without a GPU under it: Dawn ends the whole process where a thread is torn
+ * A worker that computes without end, or in native code that never returns, with and without a GPU under it: Dawn ends the whole process where a thread is torn
  * down while a promise of its own is open, and this needs a process to show.
  */
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +26,7 @@ beforeAll(async () => {
   }
   for (const [file, entry] of Object.entries(entries)) await writeFile(join(folder, file), await bundle(entry))
   await symlink(MODULES, join(folder, 'node_modules'))
+  execFileSync('mkfifo', [join(folder, 'pipe')])
 })
 afterAll(() => rm(folder, { recursive: true }))
 
@@ -44,32 +46,41 @@ interface Round {
   readonly statuses: readonly (readonly [path: string, statuses: readonly number[]])[]
 }
 
-// Beside each other: both wait most of the time.
+// Beside each other: they wait most of the time. Nothing brings a native call to its end, nor the process that waits for it.
 test.concurrent.each([
-  ['cpu', {}],
-  ['webgpu', swiftshaderEnv()],
-] as const)('the service outlives a worker that stands, twice: %s', { timeout: 300_000 }, async (device, env) => {
-  const running = start(process.execPath, [join(folder, 'stands.mjs'), NANO, device, `${STANDS_MS[device]}`], await env)
-  const { code, signal } = await running.exit
-  expect({ code, signal }, running.output()).toEqual({ code: 0, signal: null })
-  const lines = running
-    .output()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-  const [one, other, end] = lines.map((line) => JSON.parse(line))
-  for (const { first, stood, left, again, statuses } of [one, other] as Round[]) {
-    expect(first.status).toBe(200)
-    expect(stood).toMatchObject({ status: 500, error: { code: 'engine_stood' } })
-    expect(stood.error!.message).toMatch(/over its prompt .*request chatcmpl-/)
-    expect(left).toMatchObject({ status: 503, error: { code: 'engine_lost' } })
-    expect(left.error!.message).not.toContain('chatcmpl-')
-    expect(again).toEqual(first)
-    for (const [path, all] of statuses) {
-      expect(all.length, path).toBeGreaterThan(1)
-      expect(new Set(all), path).toEqual(new Set([200]))
+  { device: 'cpu', says: 'stand', rounds: 2, end: { code: 0, signal: null } },
+  { device: 'webgpu', says: 'stand', rounds: 2, end: { code: 0, signal: null } },
+  { device: 'cpu', says: 'call', rounds: 1, end: { code: null, signal: 'SIGKILL' } },
+  { device: 'webgpu', says: 'call', rounds: 1, end: { code: null, signal: 'SIGKILL' } },
+] as const)(
+  'the service outlives a worker that stands, as often as it does: $device, $says',
+  { timeout: 300_000 },
+  async ({ device, says, rounds, end }) => {
+    const env = device === 'webgpu' ? await swiftshaderEnv() : {}
+    const args = [join(folder, 'stands.mjs'), NANO, device, `${STANDS_MS[device]}`, says, `${rounds}`]
+    const running = start(process.execPath, args, { ...env, PIPE: join(folder, 'pipe') })
+    expect(await running.exit, running.output()).toEqual(end)
+    const lines = running
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    expect(lines, running.output()).toHaveLength(rounds + 1)
+    const told = lines.map((line) => JSON.parse(line))
+    for (const { first, stood, left, again, statuses } of told.slice(0, -1) as Round[]) {
+      expect(first.status).toBe(200)
+      expect(stood).toMatchObject({ status: 500, error: { code: 'engine_stood' } })
+      expect(stood.error!.message).toMatch(/over its prompt .*request chatcmpl-/)
+      expect(left).toMatchObject({ status: 503, error: { code: 'engine_lost' } })
+      expect(left.error!.message).not.toContain('chatcmpl-')
+      expect(again).toEqual(first)
+      for (const [path, all] of statuses) {
+        expect(all.length, path).toBeGreaterThan(1)
+        expect(new Set(all), path).toEqual(new Set([200]))
+      }
     }
-  }
-  // Each time in a worker, on the device that was asked for.
-  expect(end.metadata).toMatchObject({ device, worker: true })
-  expect(end.said.filter((line: string) => line.includes('ended its worker'))).toHaveLength(2)
-})
+    // Each time in a worker, on the device that was asked for.
+    const { metadata, said } = told.at(-1)
+    expect(metadata).toMatchObject({ device, worker: true })
+    expect(said.filter((line: string) => line.includes('ended its worker'))).toHaveLength(rounds)
+  },
+)

@@ -1,4 +1,4 @@
-/** How a thread ends by itself, whatever it is at: for one that must not be ended from outside (platform/native.ts). */
+/** How a thread comes to its end: from outside, or by itself, for one that must not be ended so (platform/native.ts). */
 import { builtin } from '../../platform/builtin.js'
 import { atMost } from '../../platform/wait.js'
 import type { WorkerThread } from './port.js'
@@ -25,6 +25,16 @@ interface Inspector {
 interface Attached {
   readonly sessionId: string
   readonly workerInfo: { readonly title: string }
+}
+
+/** Ends it from outside. Settles once it has gone; false: it is in native code that does not return. */
+export async function terminated(thread: WorkerThread, gone: Promise<unknown>): Promise<boolean> {
+  void thread.terminate()
+  // Elsewhere than in Node nobody is told, nor does anybody wait for it.
+  if (!thread.once || (await atMost(LEAVES_MS, gone)) === 'ended') return true
+  // Node keeps the process alive for a thread that is to end.
+  thread.unref?.()
+  return false
 }
 
 /** Settles once it has gone; false: nothing brings it to an end. */

@@ -26,8 +26,8 @@ export interface Far {
   readonly pulse?: Pulse
   /** Whether it must keep the process alive. */
   hold?(hold: boolean): void
-  /** Ends it for good. */
-  end(): void
+  /** Ends it for good; `silent`: it shows no life. */
+  end(silent: boolean): void
 }
 
 export interface RemoteOptions {
@@ -163,11 +163,9 @@ export class RemoteEngine implements Engine {
     this.#closed = true
     const running = this.#running
     if (running === undefined) return
-    await atMost(
-      CLOSE_MS,
-      running.session.question('close', '').catch(() => {}),
-    )
-    this.#end(running, () => closed())
+    const closes = running.session.question('close', '').catch(() => {})
+    const silent = (await atMost(CLOSE_MS, closes)) !== 'ended'
+    this.#end(running, () => closed(), silent)
   }
 
   async #settled(question: Errand): Promise<void> {
@@ -263,18 +261,18 @@ export class RemoteEngine implements Engine {
     this.#options.log?.(
       `local-v1 ended its worker, which stood for ${seconds} s: ${overDoing(doing)}${culprit ? ` (${culprit.words})` : ''}.`,
     )
-    this.#end(running, (job) => stood(seconds, doing, culprit, job))
+    this.#end(running, (job) => stood(seconds, doing, culprit, job), true)
     // Who asks next finds it on its way.
     if (!this.#closed && !this.#running) void this.#session().catch(() => {})
   }
 
   /** What ran fails with its error; the next request starts anew. */
-  #end(running: Running, errorOf: Parameters<Session['die']>[0]): void {
+  #end(running: Running, errorOf: Parameters<Session['die']>[0], silent = false): void {
     if (this.#running !== running) return
     this.#running = undefined
     running.watch?.end()
     running.session.die(errorOf)
-    running.far.end()
+    running.far.end(silent)
     this.#models = this.#models.map(unloaded)
     this.#markReady()
   }

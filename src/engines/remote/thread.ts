@@ -1,6 +1,7 @@
 /** A worker of a browser, of Node or of Deno as the other side. */
 import { Pulse } from '../../platform/pulse.js'
-import { leaves } from './leaving.js'
+import { livesUntil } from './at-end.js'
+import { leaves, terminated } from './leaving.js'
 import { type Port, portOf, type WorkerThread } from './port.js'
 import type { Far } from './remote-engine.js'
 
@@ -41,6 +42,7 @@ export function farThread<Options>(
   const port = portOf(thread)
   let native = false
   const pulse = watched ? new Pulse() : undefined
+  const living = pulse && livesUntil(gone, pulse)
   thread.postMessage({ type: 'open', options, ...(pulse && { pulse: pulse.memory }) } satisfies Open<Options>)
   return {
     gone,
@@ -58,11 +60,15 @@ export function farThread<Options>(
       // The thread itself is ended below.
       close: () => {},
     },
-    hold: (hold) => (hold ? thread.ref?.() : thread.unref?.()),
-    end() {
-      if (!native) return void thread.terminate()
-      void leaves(thread, gone).then((left) => {
-        if (!left) log('A worker that computes without end is left as it is: to end it would end this process.')
+    hold(hold) {
+      if (living) living.due = hold
+      if (hold) thread.ref?.()
+      else thread.unref?.()
+    },
+    end(silent) {
+      if (living) living.due = silent
+      void (native ? leaves(thread, gone) : terminated(thread, gone)).then((left) => {
+        if (!left) log('A worker that computes without end is left as it is: nothing brings it to an end.')
       })
     },
   }
