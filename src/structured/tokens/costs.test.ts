@@ -105,6 +105,32 @@ describe('the fewest tokens to the end', () => {
     expect(constraint.shortest).toBe(fewest('b])]')[0])
   })
 
+  const SUM = 'root ::= e\ne ::= e "+" e | "a" | "(" e ")" | e "name"'
+  const TWO = 'root ::= x "name" | x "bcd" | "(" root ")"\nx ::= "a" | x x'
+  it.each([
+    [SUM, 'a+', ['a']],
+    [SUM, 'a+a', ['']],
+    [SUM, '(a+(', ['a))']],
+    [SUM, '(a+(a+anam', ['e))']],
+    [SUM, '(a)+(a)+(', ['a)']],
+    [SUM, `${'('.repeat(150)}a+`, [`a${')'.repeat(150)}`]],
+    [SUM, `${'(a+'.repeat(120)}a`, [')'.repeat(120)]],
+    [TWO, 'a', ['bcd']],
+    [TWO, 'aaa', ['bcd']],
+    [TWO, '((aa', ['bcd))']],
+    [TWO, '((aab', ['cd))']],
+    [TWO, `${'('.repeat(130)}aa`, [`bcd${')'.repeat(130)}`]],
+  ])('are the least of all ways, where a text may be read in several: %#', (gbnf, before, ways) => {
+    const grammar = fromSource({ gbnf })
+    const least = Math.min(...ways.map((rest) => fewest(rest)[0]!))
+    // Twice: what is known of it from before is the same.
+    for (let round = 0; round < 2; round++) {
+      const constraint = grammar.start(vocabulary)
+      for (const byte of utf8.encode(before)) expect(constraint.accept(tokenOf(vocabulary, byte))).toBe(true)
+      expect(constraint.shortest).toBe(least)
+    }
+  })
+
   it('hold whatever number of them was counted: what is kept is bounded', () => {
     // Each of them is far from the others: more than is kept.
     const values = Array.from({ length: 260 }, (_, i) => `${String(i).padStart(4, '0')}${'the name '.repeat(200)}`)
