@@ -205,6 +205,23 @@ describe('a model that is not loaded yet', () => {
     expect((await embed('test/other')).status).toBe(200)
   })
 
+  it('keeps no place back from a request whose model is there', async () => {
+    const asked: unknown[] = []
+    const engine: Engine = {
+      models: [{ id: MODEL, ownedBy: 'me', capabilities }],
+      async *generate() {},
+      async embed({ inputs }) {
+        asked.push(...inputs)
+        return { vectors: inputs.map(() => [1]), promptTokens: 1 }
+      },
+    }
+    const { ask } = serviceOf(engine, { maxInFlight: 1, maxQueue: 5 })
+    const inputs = ['first', 'second', 'third']
+    const answers = await Promise.all(inputs.map((input) => ask('/embeddings', json({ input }))))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(asked).toEqual(inputs)
+  })
+
   it('may be loaded for nothing else, which counts no tokens', async () => {
     const loaded: string[] = []
     const counted: UsageEvent[] = []
@@ -214,7 +231,8 @@ describe('a model that is not loaded yet', () => {
     }
     const { ask } = serviceOf(engine, { endpoints: [ollama()], onUsage: (event) => counted.push(event) })
     const answer = await ask('/api/generate', json({}))
-    expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, null])
+    const notices = ['x-ignored-fields', 'x-not-enforced'].map((name) => answer.headers.get(name))
+    expect([answer.status, ...notices]).toEqual([200, null, null])
     expect([loaded, counted]).toEqual([[MODEL], []])
   })
 })
