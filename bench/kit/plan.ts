@@ -25,6 +25,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/encoders/d1-omni.test.ts',
   'src/engines/webgpu/core.test.ts',
   'src/engines/webgpu/row-head.test.ts',
+  'src/engines/webgpu/decide-properties.test.ts',
   'src/engines/webgpu/gpu/device.test.ts',
   'src/engines/webgpu/gpu/tapes.test.ts',
 ] as const
