@@ -236,10 +236,10 @@ describe('what is kept', () => {
 })
 
 describe('where models are kept, if nobody says', () => {
-  const { platform } = process
+  const { platform, env: real } = process
   afterEach(() => {
+    process.env = real
     Object.defineProperty(process, 'platform', { value: platform })
-    vi.unstubAllEnvs()
     vi.restoreAllMocks()
   })
 
@@ -251,9 +251,7 @@ describe('where models are kept, if nobody says', () => {
     ['win32', { LOCALAPPDATA: 'C:\\data' }, 'C:\\data/local-v1'],
     ['win32', {}, `${homedir()}/.cache/local-v1`],
   ])('is as each system has it: %s %j', (name, env, expected) => {
-    vi.stubEnv('XDG_CACHE_HOME', undefined)
-    vi.stubEnv('LOCALAPPDATA', undefined)
-    for (const [key, value] of Object.entries(env)) vi.stubEnv(key, value)
+    process.env = { ...env }
     Object.defineProperty(process, 'platform', { value: name })
     expect(defaultFolder()).toBe(expected)
   })
