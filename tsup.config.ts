@@ -6,9 +6,9 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { versio
 /** One flat folder: a chunk that says `new URL('./worker.js', import.meta.url)` finds its worker beside itself. */
 const library = {
   index: 'src/index.ts',
-  structured: 'src/structured/index.ts',
-  messages: 'src/messages/index.ts',
-  ollama: 'src/ollama/index.ts',
+  structured: 'src/grammar/structured.ts',
+  messages: 'src/service/messages/index.ts',
+  ollama: 'src/service/ollama/index.ts',
   testing: 'src/engines/scripted.ts',
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',
@@ -42,11 +42,11 @@ const modules = defineConfig({
   entry: {
     ...library,
     // Files of their own, so that who takes one name of the index does not get the validator with it.
-    service: 'src/v1.ts',
+    service: 'src/service/v1.ts',
     usage: 'src/usage/memory.ts',
-    partial: 'src/structured/partial.ts',
+    partial: 'src/grammar/partial.ts',
     cli: 'src/cli/main.ts',
-    'cpu-worker': 'src/engines/webgpu/cpu/cpu-worker.ts',
+    'cpu-worker': 'src/device/cpu/cpu-worker.ts',
     'webgpu-worker': 'src/engines/webgpu/worker/webgpu-worker.ts',
     'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',
   },

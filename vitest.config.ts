@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 /** What takes long, by what it needs. Everything else is `unit`: under a minute on two cores. */
 const SLOW = {
-  structured: ['src/structured/**'],
+  structured: ['src/grammar/**'],
   gpu: ['src/engines/webgpu/**', 'bench/**'],
   runtimes: [
     ...[
@@ -23,7 +23,7 @@ const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
 export default defineConfig({
   // Examples import the package by its name.
   resolve: {
-    alias: { 'local-v1/structured': fileURLToPath(new URL('src/structured/index.ts', import.meta.url)) },
+    alias: { 'local-v1/structured': fileURLToPath(new URL('src/grammar/structured.ts', import.meta.url)) },
   },
   test: {
     testTimeout: 60_000,

@@ -1,6 +1,6 @@
 import { nano } from 'local-v1-nano'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
-import type { DecideCall } from '../src/engine.js'
+import type { DecideCall } from '../src/contract/engine.js'
 import { scripted } from '../src/engines/scripted.js'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { createV1 } from '../src/index.js'

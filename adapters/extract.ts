@@ -1,4 +1,4 @@
-import { V1Error } from '../src/errors.js'
+import { V1Error } from '../src/contract/errors.js'
 import { type DocumentOptions, documentRequest, textMessage } from './client/document.js'
 import { ask, endpointOf, firstModel, type Target } from './client/endpoint.js'
 import { checkTold, type EvidenceOf, evidenceOf, type ToldEvidence } from './client/evidence.js'

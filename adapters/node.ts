@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { NodeRequest, sendNodeResponse } from 'srvx/node'
-import { V1Error } from '../src/errors.js'
+import { V1Error } from '../src/contract/errors.js'
 import type { V1 } from '../src/index.js'
 
 /** What frameworks on top of `node:http` add to a request. */

@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
-import { assemblyModule, CONSTANTS, definedModule, writersModule } from '../src/engines/webgpu/cpu/abi.js'
-import { DEFINED } from '../src/engines/webgpu/operations/index.js'
+import { assemblyModule, CONSTANTS, definedModule, writersModule } from '../src/device/cpu/abi.js'
+import { DEFINED } from '../src/device/operations/index.js'
 
-const folder = fileURLToPath(new URL('../src/engines/webgpu/', import.meta.url))
+const folder = fileURLToPath(new URL('../src/device/', import.meta.url))
 const sources = 'cpu/assembly/'
 /** What both sides agree on; these modules of `assembly/` have no files of their own. */
 const WRITTEN: ReadonlyMap<string, () => string> = new Map([

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildPlayground } from '../apps/playground/build/build.js'
-import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
+import { writeMadeUp } from '../src/models/files/formats/gguf/made-up.test-helper.js'
 import { bundle } from '../test/support/bundle.js'
 import { launchDrivenChromium } from '../test/support/driven-chromium.js'
 import { filesIn } from '../test/support/folder.js'
@@ -63,7 +63,7 @@ async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
     bundle('test/browser/hosts-worker.ts'),
     bundle('test/browser/hosts-worker.ts', { format: 'iife' }),
     bundle('test/browser/nano-worker.ts', { format: 'iife' }),
-    bundle('src/engines/webgpu/cpu/cpu-worker.ts'),
+    bundle('src/device/cpu/cpu-worker.ts'),
   ])
   Object.assign(files, { '/tab.js': tab, '/scripted.js': scripted, '/scripted-classic.js': classic })
   Object.assign(files, { '/nano-classic.js': nano, '/cpu-worker.js': worker })

@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
-import { regex } from '../src/structured/index.js'
+import { regex } from '../src/grammar/structured.js'
 
 /** By what they are for. `text`: one that matches, from which others are made. */
 const PATTERNS: readonly (readonly [pattern: string, text: string])[] = [

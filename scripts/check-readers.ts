@@ -7,8 +7,8 @@
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { CASES, REFERENCE, type ReaderCase } from '../src/readers/cases.test-helper.js'
-import { readValue } from '../src/readers/index.js'
+import { CASES, REFERENCE, type ReaderCase } from '../src/platform/readers/cases.test-helper.js'
+import { readValue } from '../src/platform/readers/index.js'
 import { type Peer, peersIn } from './readers/peers.js'
 
 const { values } = parseArgs({ options: { peers: { type: 'string' }, show: { type: 'boolean' } } })

@@ -2,13 +2,14 @@
  * Real weights through the whole core: `npx tsx scripts/check-real.ts [cpu|webgpu]...`. stories15M in three forms goes
  * on from "Once upon a time"; every token must be the one that plain loops over the same weights find most likely.
  */
-import { GREEDY } from '../src/decode/answer/sampling.js'
-import type { Device } from '../src/engines/webgpu/contract.js'
-import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
-import { openWebGpuDevice } from '../src/engines/webgpu/gpu/index.js'
-import { loadCore } from '../src/engines/webgpu/model/load.js'
-import { ReferenceDecoder } from '../src/engines/webgpu/model/reference.test-helper.js'
-import type { WeightSource } from '../src/repository/source.js'
+
+import type { Device } from '../src/device/contract.js'
+import { openCpuDevice } from '../src/device/cpu/index.js'
+import { openWebGpuDevice } from '../src/device/gpu/index.js'
+import { GREEDY } from '../src/generate/answer/sampling.js'
+import type { WeightSource } from '../src/models/files/source.js'
+import { loadCore } from '../src/models/load.js'
+import { ReferenceDecoder } from '../src/models/reference.test-helper.js'
 import { softwareGpu } from '../test/support/swiftshader.js'
 import { convert, MODEL_CONFIG, readStories, type StoryForm } from './stories.js'
 

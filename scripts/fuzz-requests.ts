@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { ENDPOINTS, type Endpoint } from '../src/endpoints.js'
-import { messages } from '../src/messages/index.js'
-import { ollama } from '../src/ollama/index.js'
-import { SAMPLING } from '../src/sampling.js'
+import { SAMPLING } from '../src/contract/sampling.js'
+import { ENDPOINTS, type Endpoint } from '../src/service/endpoints.js'
+import { messages } from '../src/service/messages/index.js'
+import { ollama } from '../src/service/ollama/index.js'
 
 export const MODEL = 'test/hello'
 export const KEY = 'sk-fuzz'

@@ -1,7 +1,7 @@
 /** A model repository in MLC's form with made-up weights, in the shapes that a compiled library names. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { smallTokenizer } from '../src/decode/testing/small-tokenizer.test-helper.js'
+import { smallTokenizer } from '../src/generate/testing/small-tokenizer.test-helper.js'
 import { floatToHalf } from '../src/platform/half.js'
 
 interface Param {

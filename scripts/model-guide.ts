@@ -1,7 +1,7 @@
 /** The catalog as the table of docs/guides/models.md: `npx tsx scripts/model-guide.ts` prints it. */
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { CATALOG, type CatalogModel } from '../src/catalog.js'
+import { CATALOG, type CatalogModel } from '../src/models/catalog.js'
 
 const size = (bytes: number) => (bytes < 995e6 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`)
 

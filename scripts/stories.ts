@@ -5,9 +5,9 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { quantize } from '../src/engines/webgpu/model/quantize.js'
+import type { RawTensor, WeightSource } from '../src/models/files/source.js'
+import { quantize } from '../src/models/quantize.js'
 import { floatToHalf, halfToFloat } from '../src/platform/half.js'
-import type { RawTensor, WeightSource } from '../src/repository/source.js'
 
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('../node_modules/.cache/local-v1/stories15M/', import.meta.url))

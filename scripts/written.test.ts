@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compile } from '../src/structured/index.js'
+import { compile } from '../src/grammar/structured.js'
 import { ajvOf, isMultiple } from './schemas/oracle.js'
 import { WRITTEN } from './schemas/written/index.js'
 import { checkWritten } from './schemas/written-documents.js'

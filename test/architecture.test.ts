@@ -7,241 +7,124 @@ import { describe, expect, it } from 'vitest'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /**
- * Who may import whom, types included. A room is a folder or some files; a path belongs to the room that names the
- * longest part of it, so a folder may have a room of its own within another's. From the ground up: a room imports only
- * what stands above its own line, so there are no circles.
+ * The rooms of `src`, from the ground up, and who may import whom, types included: a room imports only what stands above
+ * its own line, so there are no circles. A path belongs to the room that names the longest part of it.
  */
 const ROOMS: Readonly<Record<string, Room>> = {
-  // What everybody may know: the contract with engines, the one error class, what runtimes do differently.
-  contract: { holds: ['src/engine.ts', 'src/errors.ts', 'src/sampling.ts'] },
+  // What everybody may know: the contract with engines and models, the one error class.
+  contract: { holds: ['src/contract'] },
+  // What runtimes do differently, and small tools for all.
   platform: { holds: ['src/platform'] },
-  // Models to begin with: for the command line and the playground, which import it from here.
-  catalog: { holds: ['src/catalog.ts'] },
-  // Dates, numbers and durations as people write them.
-  readers: { holds: ['src/readers'], imports: ['platform'] },
 
-  // JSON Schema to token masks.
-  'structured ground': {
-    holds: [
-      ...[
-        'src/structured/fuel.ts',
-        'src/structured/kept.ts',
-        'src/structured/schema-error.ts',
-        'src/structured/spelling.ts',
-      ],
-      'src/structured/grammar-error.ts',
-    ],
-  },
-  // Languages of strings, and what comes to one: numbers, regular expressions, formats.
-  'structured automata': { holds: ['src/structured/automata'], imports: ['platform', 'structured ground'] },
-  'structured numbers': {
-    holds: ['src/structured/numbers'],
-    imports: ['platform', 'structured ground', 'structured automata'],
-  },
-  'structured regex': {
-    holds: ['src/structured/regex'],
-    imports: ['platform', 'structured ground', 'structured automata'],
-  },
-  'structured formats': {
-    holds: ['src/structured/formats'],
-    imports: ['structured ground', 'structured automata', 'structured regex'],
-  },
-  // What an automaton reads: sets of JSON values, and how they are written.
-  'structured values': {
-    holds: ['src/structured/values'],
-    imports: ['platform', 'structured ground', 'structured automata'],
-  },
-  // What each keyword says, and the loops that ask them all.
-  'structured schema': {
-    holds: ['src/structured/schema', 'src/structured/keywords'],
-    imports: [
-      ...['platform', 'structured ground', 'structured automata', 'structured numbers', 'structured regex'],
-      ...['structured formats', 'structured values'],
-    ],
-  },
-  'structured automaton': {
-    holds: ['src/structured/automaton', 'src/structured/walk.ts'],
-    imports: ['structured ground', 'structured automata', 'structured values'],
-  },
-  'structured tokens': {
-    holds: ['src/structured/tokens'],
-    imports: ['contract', 'platform', 'structured ground', 'structured automata', 'structured automaton'],
-  },
-  'structured rules': {
-    holds: ['src/structured/rules'],
-    imports: [
-      ...['contract', 'platform', 'structured ground', 'structured automata', 'structured regex'],
-      ...['structured values', 'structured schema', 'structured automaton'],
-    ],
-  },
-  structured: {
-    holds: ['src/structured'],
-    imports: [
-      ...['contract', 'platform', 'structured ground', 'structured schema', 'structured automaton'],
-      ...['structured values', 'structured tokens', 'structured rules'],
-    ],
-  },
-
-  // What requests demand of answers: schemas and tools, compiled, and the judge of what was written.
-  constraints: { holds: ['src/constraints'], imports: ['contract', 'platform', 'structured'] },
-
-  // Patterns of strangers, run without going back.
-  patterns: {
-    holds: ['src/decode/pattern'],
-    imports: ['structured ground', 'structured automata', 'structured regex'],
-  },
-
-  // Where the values of a document stand, in it and in the conversation.
-  evidence: { holds: ['src/evidence'], imports: ['contract', 'platform', 'readers'] },
-
-  // The decode loop, and the files of models.
-  'token model': { holds: ['src/decode/token-model.ts'], imports: ['contract'] },
-  // A question in words, which models elsewhere are asked in too.
-  asking: { holds: ['src/decode/decide/questions.ts'], imports: ['contract'] },
-  decode: {
-    holds: ['src/decode'],
-    imports: [
-      ...['contract', 'platform', 'structured', 'structured tokens', 'evidence', 'patterns', 'token model', 'asking'],
-    ],
-  },
-  // From texts to vectors and scores: what the decode loop is for text.
-  'vector model': { holds: ['src/encode/vector-model.ts'] },
-  encode: { holds: ['src/encode'], imports: ['contract', 'platform', 'decode', 'asking', 'vector model'] },
-  repository: { holds: ['src/repository'], imports: ['contract', 'platform', 'patterns', 'decode'] },
-
-  // Engines. The half of `webgpu` that computes knows tensors, and neither requests nor schemas.
-  scripted: { holds: ['src/engines/scripted.ts'], imports: ['contract', 'platform'] },
-  upstream: { holds: ['src/engines/upstream', 'src/engines/upstream.ts'], imports: ['contract', 'asking'] },
-  'prompt api': { holds: ['src/engines/prompt-api'], imports: ['contract', 'decode'] },
-  remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured', 'constraints'] },
-  'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
-  // What a device can compute, on the ground; below it side by side the GPU, whose kernels operations are made of too, and
-  // its twin, the CPU.
-  device: {
-    holds: ['contract.ts', 'contract', 'operations', 'gpu/kernels', 'sampling.ts'].map(
-      (name) => `src/engines/webgpu/${name}`,
-    ),
-    imports: ['token model', 'platform'],
-  },
-  gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'device'] },
-  cpu: { holds: ['src/engines/webgpu/cpu'], imports: ['contract', 'platform', 'token model', 'device'] },
-  sampling: { holds: ['src/engines/webgpu/model/settings.ts'], imports: ['token model', 'device'] },
-  plan: {
-    holds: ['model-plan.ts', 'angles.ts', 'refuse.ts'].map((name) => `src/engines/webgpu/model/${name}`),
-    imports: ['contract', 'device'],
-  },
-  architectures: { holds: ['src/engines/webgpu/architectures'], imports: ['device', 'platform', 'repository', 'plan'] },
-  model: {
-    holds: ['src/engines/webgpu/model', 'src/engines/webgpu/core.ts'],
-    imports: [
-      ...['contract', 'platform', 'decode', 'token model', 'repository', 'device', 'sampling', 'plan'],
-      'architectures',
-    ],
-  },
-  encoders: {
-    holds: ['src/engines/webgpu/encoders'],
-    imports: [...['contract', 'platform', 'vector model', 'repository', 'device', 'plan', 'architectures', 'model']],
-  },
-  webgpu: {
-    holds: ['src/engines/webgpu'],
-    imports: [
-      ...['contract', 'platform', 'decode', 'encode', 'encoders', 'repository', 'remote', 'model set', 'device', 'gpu'],
-      ...['cpu', 'model'],
-    ],
-  },
-  'llama cpp': {
-    holds: ['src/engines/llama-cpp'],
-    imports: [
-      ...[
-        'contract',
-        'decode',
-        'encode',
-        'structured tokens',
-        'token model',
-        'vector model',
-        'repository',
-        'model set',
-      ],
-      ...['device', 'sampling', 'encoders'],
-    ],
-  },
-  webllm: {
-    holds: ['src/engines/webllm'],
-    imports: [
-      ...['contract', 'platform', 'decode', 'token model', 'repository', 'remote', 'model set', 'device', 'sampling'],
-    ],
-  },
-
-  // The service: a request in, a response out. It knows engines by their contract alone.
-  stream: { holds: ['src/stream'], imports: ['platform'] },
-  usage: { holds: ['src/usage'], imports: ['contract', 'platform'] },
-  wire: { holds: ['src/wire'], imports: ['contract', 'platform', 'readers', 'stream'] },
-  responses: { holds: ['src/responses'], imports: ['platform', 'wire'] },
-  door: {
-    holds: ['auth', 'base-path', 'entrance', 'log', 'origin', 'project', 'queue', 'request-url'].map(
-      (name) => `src/${name}.ts`,
-    ),
+  // From JSON Schema, grammars and regular expressions to token masks.
+  grammar: {
+    holds: ['src/grammar'],
     imports: ['contract', 'platform'],
-  },
-  routes: {
-    holds: ['src/routes', 'src/endpoints.ts'],
-    imports: [
-      ...['contract', 'platform', 'readers', 'structured', 'constraints', 'stream', 'usage', 'wire', 'responses'],
-      'door',
+    inside: [
+      [['fuel', 'grammar-error', 'kept', 'schema-error', 'spelling'].map((name) => `src/grammar/${name}.ts`).join('+')],
+      // Languages of strings, and what comes to one.
+      ['src/grammar/automata'],
+      ['src/grammar/numbers', 'src/grammar/regex'],
+      ['src/grammar/formats', 'src/grammar/pattern'],
+      // What an automaton reads: sets of JSON values, and how they are written. It knows no schema, and no schema knows it.
+      ['src/grammar/values'],
+      ['src/grammar/automaton+src/grammar/walk.ts', 'src/grammar/schema+src/grammar/keywords'],
+      ['src/grammar/tokens', 'src/grammar/rules'],
+      ['src/grammar'],
+      // What requests demand of answers: schemas and tools, compiled, and the judge of what was written.
+      ['src/grammar/constraints'],
     ],
   },
-  // Interfaces beside OpenAI's, each an entry point of its own.
-  messages: { holds: ['src/messages'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },
-  ollama: { holds: ['src/ollama'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },
-  service: {
-    holds: ['src/v1.ts', 'src/respond.ts', 'src/index.ts'],
-    imports: [
-      ...[
-        'contract',
-        'platform',
-        'structured',
-        'constraints',
-        'stream',
-        'usage',
-        'wire',
-        'responses',
-        'door',
-        'routes',
+
+  // The decode loop, all that is text about a model, and from texts to vectors and scores.
+  generate: {
+    holds: ['src/generate'],
+    imports: ['contract', 'platform', 'grammar'],
+    inside: [
+      // Where the values of a document stand; a question in words, which models elsewhere are asked in too.
+      ['src/generate/sources', 'src/generate/decide/questions.ts'],
+      ['src/generate'],
+      ['src/generate/encode'],
+    ],
+  },
+
+  // What a device can compute; above it side by side the GPU, whose kernels operations are made of too, and its twin,
+  // the CPU. It knows tensors, and neither requests nor schemas.
+  device: {
+    holds: ['src/device'],
+    imports: ['contract', 'platform'],
+    inside: [['src/device+src/device/gpu/kernels'], ['src/device/gpu', 'src/device/cpu']],
+  },
+
+  // Files of models, architectures and their layers, and how they run on a device.
+  models: {
+    holds: ['src/models'],
+    imports: ['contract', 'platform', 'grammar', 'generate', 'device'],
+    inside: [
+      [
+        'src/models/files',
+        'src/models/model-plan.ts+src/models/angles.ts+src/models/refuse.ts',
+        'src/models/catalog.ts',
       ],
+      ['src/models/architectures'],
+      ['src/models'],
+      ['src/models/encoders'],
+    ],
+  },
+
+  // Implementations of the contract.
+  engines: {
+    holds: ['src/engines'],
+    imports: ['contract', 'platform', 'grammar', 'generate', 'device', 'models'],
+    inside: [
+      [
+        ...['scripted.ts', 'prompt-api', 'remote', 'model-set.ts'].map((name) => `src/engines/${name}`),
+        'src/engines/upstream+src/engines/upstream.ts',
+      ],
+      ['src/engines/webgpu', 'src/engines/llama-cpp', 'src/engines/webllm'],
+    ],
+  },
+
+  usage: { holds: ['src/usage'], imports: ['contract', 'platform'] },
+
+  // A request in, a response out. It knows engines by their contract alone.
+  service: {
+    holds: ['src/service', 'src/index.ts'],
+    imports: ['contract', 'platform', 'grammar', 'usage'],
+    inside: [
+      // The door, and streams.
+      [
+        ['auth', 'base-path', 'entrance', 'log', 'origin', 'project', 'queue', 'request-url']
+          .map((name) => `src/service/${name}.ts`)
+          .join('+'),
+        'src/service/stream',
+      ],
+      ['src/service/wire'],
+      ['src/service/responses'],
+      ['src/service/routes+src/service/endpoints.ts'],
+      // Interfaces beside OpenAI's, each an entry point of its own.
+      ['src/service/messages', 'src/service/ollama', 'src/service+src/index.ts'],
     ],
   },
 
   // What stands around it.
   // The error class by its own file: a bundle keeps all that the barrel names for whoever takes a value from it.
-  adapters: { holds: ['adapters'], only: ['src/index.ts', 'src/errors.ts', 'src/structured/partial.ts'], node: true },
-  'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts', 'src/errors.ts'] },
-  'browser file': { holds: ['adapters/browser.ts'], imports: ['webgpu', 'service', 'service worker'] },
+  adapters: {
+    holds: ['adapters'],
+    only: ['src/index.ts', 'src/contract/errors.ts', 'src/grammar/partial.ts'],
+    node: true,
+  },
+  'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts', 'src/contract/errors.ts'] },
+  'browser file': { holds: ['adapters/browser.ts'], imports: ['engines', 'service', 'service worker'] },
   bench: {
     holds: ['src/bench'],
-    imports: [
-      ...['contract', 'platform', 'structured', 'constraints', 'decode', 'asking', 'repository', 'device', 'webgpu'],
-      'service',
-    ],
+    imports: ['contract', 'platform', 'grammar', 'generate', 'device', 'models', 'engines', 'service'],
   },
   cli: {
     holds: ['src/cli'],
     node: true,
     imports: [
-      ...[
-        'contract',
-        'platform',
-        'catalog',
-        'repository',
-        'upstream',
-        'webgpu',
-        'webllm',
-        'llama cpp',
-        'usage',
-        'door',
-      ],
-      // What its page follows a load by is a stream of events, as those of the service are.
-      'stream',
-      ...['service', 'responses', 'adapters', 'bench', 'messages', 'ollama', 'structured', 'decode'],
+      ...['contract', 'platform', 'grammar', 'generate', 'models', 'engines', 'usage', 'service', 'adapters', 'bench'],
     ],
   },
 }
@@ -254,6 +137,11 @@ interface Room {
   readonly only?: readonly string[]
   /** It may import `node:*`: it runs in no browser. */
   readonly node?: boolean
+  /**
+   * Lines of parts, from the ground up: a part knows those of the lines before its own, and none of its own line. Places
+   * of one part are joined by `+`.
+   */
+  readonly inside?: readonly (readonly string[])[]
 }
 type Rooms = typeof ROOMS
 
@@ -264,6 +152,20 @@ function roomOf(path: string, rooms: Rooms): string | undefined {
   let length = 0
   for (const [name, { holds }] of Object.entries(rooms)) {
     for (const place of holds) if (under(path, place) && place.length > length) [found, length] = [name, place.length]
+  }
+  return found
+}
+
+/** Which part of its room a path belongs to: that which names the longest part of it. */
+function partOf(path: string, { inside = [] }: Room): { line: number; part: string } | undefined {
+  let found: { line: number; part: string } | undefined
+  let length = 0
+  for (const [line, parts] of inside.entries()) {
+    for (const part of parts) {
+      for (const place of part.split('+')) {
+        if (under(path, place) && place.length > length) [found, length] = [{ line, part }, place.length]
+      }
+    }
   }
   return found
 }
@@ -300,7 +202,12 @@ function breaksOf(path: string, text: string, rooms: Rooms): string[] {
     if (!imported.name.startsWith('.')) return []
     const target = normalize(join(dirname(path), imported.name)).replace(/\.js$/, '.ts')
     const to = roomOf(target, rooms)
-    if (to === name || to === undefined) return []
+    if (to === undefined) return []
+    if (to === name) {
+      const [from, other] = [partOf(path, room), partOf(target, room)]
+      if (from === undefined || other === undefined || from.part === other.part || other.line < from.line) return []
+      return [`${path} imports ${target}: ${from.part} may not import ${other.part}.`]
+    }
     if (room.only ? room.only.includes(target) : room.imports?.includes(to)) return []
     return [`${path} imports ${target}: ${name} may not import ${to}.`]
   })
@@ -417,8 +324,18 @@ describe('the test of the rooms', () => {
     expect(breaksOf('src/usage/right.ts', `let fs: typeof import('node:fs')`, ROOMS)).toEqual([])
   })
 
+  it('sees a part of a room that looks up or beside itself', () => {
+    const breaks = (path: string, to: string) => breaksOf(path, `import { x } from '${to}'`, ROOMS).length
+    expect(breaks('src/grammar/automata/wrong.ts', '../schema/x.js')).toBe(1)
+    expect(breaks('src/grammar/schema/right.ts', '../automata/x.js')).toBe(0)
+    expect(breaks('src/device/cpu/wrong.ts', '../gpu/x.js')).toBe(1)
+    expect(breaks('src/device/cpu/right.ts', '../gpu/kernels/x.js')).toBe(0)
+  })
+
   it('sees a folder without a room, and a circle', () => {
     expect(breaksOf('src/new/file.ts', '', ROOMS)).toHaveLength(1)
-    expect(circlesOf({ ...ROOMS, contract: { holds: ['src/engine.ts'], imports: ['decode'] } })).toHaveLength(1)
+    expect(circlesOf({ ...ROOMS, contract: { holds: ['src/contract/engine.ts'], imports: ['decode'] } })).toHaveLength(
+      1,
+    )
   })
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
-import { createV1 } from '../src/v1.js'
+import { createV1 } from '../src/service/v1.js'
 import { PROGRAM } from './support/cli.js'
 import { type Running, start } from './support/spawn.js'
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CATALOG } from '../src/catalog.js'
+import { CATALOG } from '../src/models/catalog.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
 import { printed, type Running, start } from './support/spawn.js'
 

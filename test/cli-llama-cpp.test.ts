@@ -5,7 +5,7 @@ import process from 'node:process'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasPeer, lack } from '../src/engines/llama-cpp/peer.test-helper.js'
-import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
+import { writeMadeUp } from '../src/models/files/formats/gguf/made-up.test-helper.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
 import { printed, type Running, start } from './support/spawn.js'
 

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bge, MARKS } from '../scripts/models/encoders/bert.js'
 import { wordsTokenizer, writeEncoder } from '../scripts/models/encoders/repository.js'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
-import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
+import { writeMadeUp } from '../src/models/files/formats/gguf/made-up.test-helper.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
 import { printed, type Running, start } from './support/spawn.js'
 

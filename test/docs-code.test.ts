@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { bge } from '../scripts/models/encoders/bert.js'
 import { writeEncoder } from '../scripts/models/encoders/repository.js'
 import { referencePages } from '../scripts/reference.js'
-import { wordPieces } from '../src/decode/testing/word-pieces.test-helper.js'
+import { wordPieces } from '../src/generate/testing/word-pieces.test-helper.js'
 import { type CodeBlock, codeBlocks, pagesIn } from './support/code-blocks.js'
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { compile, type Grammar, Vocabulary } from '../src/structured/index.js'
+import { compile, type Grammar, Vocabulary } from '../src/grammar/structured.js'
 
 interface Processor {
   processLogits(logits: Float32Array): Float32Array

@@ -8,13 +8,13 @@ describe('the size of the house', () => {
 
   it('is counted by rooms, tests apart', () => {
     const paths = [
-      'src/queue.ts',
-      'src/decode/run/slot.ts',
-      'src/decode/run/line.test.ts',
+      'src/service/queue.ts',
+      'src/generate/run/slot.ts',
+      'src/generate/run/line.test.ts',
       'test/cli.test.ts',
       'apps/playground/main.tsx',
     ]
-    expect(paths.map(roomOf)).toEqual(['src', 'src/decode', 'tests', 'tests', 'apps'])
+    expect(paths.map(roomOf)).toEqual(['src', 'src/generate', 'tests', 'tests', 'apps'])
   })
 
   it('names a room that is above its ceiling, in lines or in files, and one that has none', () => {

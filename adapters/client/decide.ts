@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import { ask, endpointOf, firstModel, type Target } from './endpoint.js'
 
 /** How likely a statement is true. */

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import type { DecideCall } from '../../src/engine.js'
+import type { DecideCall } from '../../src/contract/engine.js'
 import { scripted } from '../../src/engines/scripted.js'
 import { createV1 } from '../../src/index.js'
 import { localV1 } from '../ai-sdk.js'

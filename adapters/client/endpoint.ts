@@ -1,4 +1,4 @@
-import { V1Error, type V1ErrorType } from '../../src/errors.js'
+import { V1Error, type V1ErrorType } from '../../src/contract/errors.js'
 
 /** Any `/v1`: its address, and how it is reached where that is not over the network. */
 export interface Endpoint {

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 
 /** What a value rests on. */
 export interface ValueEvidence {

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import { type DecisionPart, textOfPart } from './decision-model.js'
 import { ask, type OpenEndpoint } from './endpoint.js'
 

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import type { FromSchema } from './json-schema-type.js'
 
 /** Standard Schema (standardschema.dev) with its JSON Schema, as zod 4.2 has it, and others will. */

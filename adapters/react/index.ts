@@ -1,4 +1,4 @@
-export type { DeepPartial } from '../../src/structured/partial.js'
+export type { DeepPartial } from '../../src/grammar/partial.js'
 export type {
   Answers,
   ChoiceAnswer,

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react'
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import { ask, endpointOf, events, type Target } from '../client/endpoint.js'
 import { useLatest, useOneAtATime } from './latest.js'
 

@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'react'
-import { type DeepPartial, partial as partialOf } from '../../src/structured/partial.js'
+import { type DeepPartial, partial as partialOf } from '../../src/grammar/partial.js'
 import { type DocumentOptions, documentRequest, textMessage } from '../client/document.js'
 import { ask, endpointOf, events, firstModel, type Target } from '../client/endpoint.js'
 import { checkTold, type EvidenceOf, evidenceOf, type ToldEvidence } from '../client/evidence.js'

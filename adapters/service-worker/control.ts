@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import { isOfOurs } from './identity.js'
 import { type FromPage, wrap } from './messages.js'
 import type { Script } from './registration.js'

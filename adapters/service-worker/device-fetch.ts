@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import { askedOf, askHost } from './asking.js'
 import { HostLink } from './host-link.js'
 import type { HostWorker, Way } from './host-worker.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import type { V1 } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type Asked, type FromHost, linkLock, type ToHost } from './messages.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import type { LoadProgress } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type FromPage, type FromWorker, type Host, hostLock, type ToWorker, unwrap, wrap } from './messages.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import type { LoadProgress } from '../../src/index.js'
 import { controlled } from './control.js'
 import { KeptData } from './kept-data.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 
 /**
  * A page's plain `fetch` of `/v1` goes through the service worker, which browsers end when they like. What had not begun

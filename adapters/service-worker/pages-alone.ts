@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import type { V1 } from '../../src/index.js'
 
 /** What a service worker does with a service: requests that are its own, and those that no page's worker answers. */

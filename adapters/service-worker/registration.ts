@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/errors.js'
+import { V1Error } from '../../src/contract/errors.js'
 import { isOfOurs } from './identity.js'
 
 /** A text or a `URL`; where a page's policy requires trusted types, a `TrustedScriptURL`. */

@@ -5,10 +5,10 @@
  *     npm run bench:attention
  */
 import process from 'node:process'
-import { type CacheType, cacheBytes, PAGE } from '../../src/engines/webgpu/contract.js'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { angleTable } from '../../src/engines/webgpu/model/angles.js'
-import { embed } from '../../src/engines/webgpu/operations/embed/index.js'
+import { type CacheType, cacheBytes, PAGE } from '../../src/device/contract.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
+import { embed } from '../../src/device/operations/embed/index.js'
+import { angleTable } from '../../src/models/angles.js'
 
 /** Query heads, key heads, values of a head: a Llama of 1B, a Qwen of 0.5B and one of 0.6B. */
 const SHAPES = [

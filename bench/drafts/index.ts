@@ -14,8 +14,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { callOf, timed } from '../../src/bench/clock.js'
-import type { DraftMode } from '../../src/decode/drafts/mode.js'
-import { compile } from '../../src/structured/index.js'
+import type { DraftMode } from '../../src/generate/drafts/mode.js'
+import { compile } from '../../src/grammar/structured.js'
 import { type DraftSubject, openSubject } from './subject.js'
 
 interface Case {

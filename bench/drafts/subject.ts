@@ -1,13 +1,14 @@
 /** One model on one device, under a decode loop that guesses more or less. */
-import { ChatText } from '../../src/decode/chat-text.js'
-import { DecodeLoop } from '../../src/decode/decode-loop.js'
-import { DraftModel } from '../../src/decode/drafts/draft-model.js'
-import type { DraftMode } from '../../src/decode/drafts/mode.js'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { openWebGpuDevice } from '../../src/engines/webgpu/gpu/index.js'
-import { loadCore } from '../../src/engines/webgpu/model/load.js'
-import { locationOf } from '../../src/repository/location.js'
-import { openRepository } from '../../src/repository/open.js'
+
+import { openCpuDevice } from '../../src/device/cpu/index.js'
+import { openWebGpuDevice } from '../../src/device/gpu/index.js'
+import { ChatText } from '../../src/generate/chat-text.js'
+import { DecodeLoop } from '../../src/generate/decode-loop.js'
+import { DraftModel } from '../../src/generate/drafts/draft-model.js'
+import type { DraftMode } from '../../src/generate/drafts/mode.js'
+import { locationOf } from '../../src/models/files/location.js'
+import { openRepository } from '../../src/models/files/open.js'
+import { loadCore } from '../../src/models/load.js'
 import { findGpu } from '../profile/find-gpu.js'
 
 export interface DraftSubject {

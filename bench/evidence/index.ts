@@ -11,8 +11,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { callOf, timed } from '../../src/bench/clock.js'
-import type { ChatCall, Part } from '../../src/engine.js'
-import { compile } from '../../src/structured/index.js'
+import type { ChatCall, Part } from '../../src/contract/engine.js'
+import { compile } from '../../src/grammar/structured.js'
 import { openSubject } from '../drafts/subject.js'
 
 interface Case {

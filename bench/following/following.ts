@@ -1,7 +1,7 @@
 import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
-import type { SampleSettings } from '../../src/decode/token-model.js'
-import { GpuDevice } from '../../src/engines/webgpu/gpu/gpu-device.js'
-import { loadCore } from '../../src/engines/webgpu/model/load.js'
+import type { SampleSettings } from '../../src/contract/token-model.js'
+import { GpuDevice } from '../../src/device/gpu/gpu-device.js'
+import { loadCore } from '../../src/models/load.js'
 import { GPUS, ofZeros } from '../guard/steps.js'
 import { StillGpu } from '../guard/still-gpu.js'
 

@@ -2,11 +2,12 @@
  * Passes that an answer takes, through the whole service and on the CPU device. The model is small and random, and so
  * stays what it is when others are trained anew.
  */
-import { smallTokenizer } from '../../src/decode/testing/small-tokenizer.test-helper.js'
-import type { Batch, Device } from '../../src/engines/webgpu/contract.js'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+
+import type { Batch, Device } from '../../src/device/contract.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { WebGpuEngine } from '../../src/engines/webgpu/engine.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
+import { smallTokenizer } from '../../src/generate/testing/small-tokenizer.test-helper.js'
 import { createV1 } from '../../src/index.js'
 import type { Counts } from './compare.js'
 

@@ -1,7 +1,7 @@
 /** Whether every thread of the CPU device works: how many of them have done anything. */
 import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { loadCore } from '../../src/engines/webgpu/model/load.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
+import { loadCore } from '../../src/models/load.js'
 import type { Counts } from './compare.js'
 
 const THREADS = [1, 2, 3, 4]

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
-import type { ChatCall, Engine, Part } from '../../src/engine.js'
+import type { ChatCall, Engine, Part } from '../../src/contract/engine.js'
 import { createV1 } from '../../src/index.js'
 
 export const MODEL = 'bench/instant'

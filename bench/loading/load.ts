@@ -1,8 +1,8 @@
 /** One load of a model to the CPU device, in parts: what both hosts measure. */
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { loadCore } from '../../src/engines/webgpu/model/load.js'
-import type { ModelLocation } from '../../src/repository/location.js'
-import { openRepository } from '../../src/repository/open.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
+import type { ModelLocation } from '../../src/models/files/location.js'
+import { openRepository } from '../../src/models/files/open.js'
+import { loadCore } from '../../src/models/load.js'
 
 export interface Load {
   /** Milliseconds: the kernels compiled and started; head and vocabulary read; weights on the device. */

@@ -2,7 +2,7 @@
 
 import type { BenchOrder } from '../../src/bench/elsewhere.js'
 import type { Candidate } from '../../src/bench/subject.js'
-import { usefulThreads } from '../../src/engines/webgpu/cpu/team.js'
+import { usefulThreads } from '../../src/device/cpu/team.js'
 import { llamaCandidate } from './llama.js'
 import { llamaEngineCandidate } from './llama-engine.js'
 import { sameWeights } from './same-weights.js'

@@ -10,9 +10,9 @@ import { pathToFileURL } from 'node:url'
 import { madeUpModel } from '../../scripts/made-up-weights.js'
 import { openEngineSubject } from '../../src/bench/engine-subject.js'
 import type { Candidate } from '../../src/bench/subject.js'
-import { ChatText } from '../../src/decode/chat-text.js'
 import type { ModelOptions } from '../../src/engines/webgpu/options.js'
 import type { WebLlmOptions as EngineOptions, WebLlm } from '../../src/engines/webllm/index.js'
+import { ChatText } from '../../src/generate/chat-text.js'
 
 export interface WebLlmOptions {
   /** The compiled library. */

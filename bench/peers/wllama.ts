@@ -5,7 +5,7 @@
 
 import type { Candidate, Question, Subject, SubjectAnswer } from '../../src/bench/subject.js'
 import { now } from '../../src/bench/time.js'
-import { usefulThreads } from '../../src/engines/webgpu/cpu/team.js'
+import { usefulThreads } from '../../src/device/cpu/team.js'
 import { idsOf, wordOf } from './token-ids.js'
 
 /** Addresses, and what the file at `gguf` is: plain JSON, for it crosses over to the page. */

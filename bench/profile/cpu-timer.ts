@@ -1,6 +1,6 @@
 /** Times of the CPU device's operations, which run one by one while it is on. */
-import type { OperationName } from '../../src/engines/webgpu/cpu/abi.js'
-import type { OperationProfiler } from '../../src/engines/webgpu/cpu/pass-host.js'
+import type { OperationName } from '../../src/device/cpu/abi.js'
+import type { OperationProfiler } from '../../src/device/cpu/pass-host.js'
 import type { Current, Operation, Timed, Timer } from './operation.js'
 
 /** Those that are not told by their own names. */

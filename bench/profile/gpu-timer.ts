@@ -1,6 +1,6 @@
 /** Times of a GPU's dispatches, by timestamps at the edges of compute passes: each dispatch has its own while it is on. */
-import type { DispatchProfiler } from '../../src/engines/webgpu/gpu/dispatch-profiler.js'
-import type { Kernel } from '../../src/engines/webgpu/gpu/kernels/kernel.js'
+import type { DispatchProfiler } from '../../src/device/gpu/dispatch-profiler.js'
+import type { Kernel } from '../../src/device/gpu/kernels/kernel.js'
 import type { Current, Timed, Timer } from './operation.js'
 
 /** As many as a query set may hold; each dispatch takes two. */

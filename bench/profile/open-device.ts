@@ -1,6 +1,6 @@
 /** The device to be profiled, with what takes its times. */
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { openWebGpuDevice } from '../../src/engines/webgpu/gpu/index.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
+import { openWebGpuDevice } from '../../src/device/gpu/index.js'
 import { CpuTimer } from './cpu-timer.js'
 import { GpuTimer } from './gpu-timer.js'
 import type { OpenedDevice } from './measure.js'

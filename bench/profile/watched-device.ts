@@ -1,7 +1,7 @@
 /** A device that tells which operation is being recorded, and how long recording and waiting take. */
-import type { Batch, Device, Matrix, Pass, ProjectOptions } from '../../src/engines/webgpu/contract.js'
-import type { ArgumentKinds, Operation as DeviceOperation } from '../../src/engines/webgpu/operations/define.js'
-import type { PassOperation } from '../../src/engines/webgpu/operations/index.js'
+import type { Batch, Device, Matrix, Pass, ProjectOptions } from '../../src/device/contract.js'
+import type { ArgumentKinds, Operation as DeviceOperation } from '../../src/device/operations/define.js'
+import type { PassOperation } from '../../src/device/operations/index.js'
 import type { Current, Operation, Timer } from './operation.js'
 
 /** Milliseconds of one pass, as the caller sees it. */

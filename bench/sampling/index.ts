@@ -3,10 +3,10 @@
  * `npm run bench:sampling`. Flat logits are those of a random model; trained ones are peaked.
  */
 
-import type { Device, SampleRow } from '../../src/engines/webgpu/contract.js'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { embed } from '../../src/engines/webgpu/operations/embed/index.js'
-import { mix, sampleRow } from '../../src/engines/webgpu/sampling.js'
+import type { Device, SampleRow } from '../../src/device/contract.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
+import { embed } from '../../src/device/operations/embed/index.js'
+import { mix, sampleRow } from '../../src/device/sampling.js'
 
 const MILLISECONDS = 300
 

@@ -3,8 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { textsOf } from '../../scripts/schemas/serialise.js'
-import type { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
-import { compile, type Grammar } from '../../src/structured/index.js'
+import type { Tokenizer } from '../../src/generate/tokenizer/tokenizer.js'
+import { compile, type Grammar } from '../../src/grammar/structured.js'
 
 export interface Entry {
   readonly id: string

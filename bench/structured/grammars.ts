@@ -1,7 +1,7 @@
 /** Context-free grammars that are hard to follow, each along one text: this package beside llguidance. */
 
-import type { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
-import { gbnf, lark, structuralTag, type Vocabulary } from '../../src/structured/index.js'
+import type { Tokenizer } from '../../src/generate/tokenizer/tokenizer.js'
+import { gbnf, lark, structuralTag, type Vocabulary } from '../../src/grammar/structured.js'
 import type { Entry } from './corpus.js'
 import { type Measured, now, quantile } from './measure.js'
 import { measureOurs } from './ours.js'

@@ -1,5 +1,5 @@
 /** Masks of the last tokens of a budget, in which only what can still be finished may come. */
-import { compile, type Vocabulary } from '../../src/structured/index.js'
+import { compile, type Vocabulary } from '../../src/grammar/structured.js'
 import { now, quantile } from './measure.js'
 
 const TEXTS: Readonly<Record<string, object>> = {

@@ -1,7 +1,7 @@
 /** This package's engine along documents. */
 
-import type { TokenConstraint } from '../../src/engine.js'
-import { compile, type Grammar, GrammarError, lark, type Vocabulary } from '../../src/structured/index.js'
+import type { TokenConstraint } from '../../src/contract/engine.js'
+import { compile, type Grammar, GrammarError, lark, type Vocabulary } from '../../src/grammar/structured.js'
 import type { Entry } from './corpus.js'
 import { failed, type Measured, now } from './measure.js'
 

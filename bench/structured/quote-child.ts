@@ -4,7 +4,7 @@
  * other, and the first mask of each.
  */
 import { readFileSync } from 'node:fs'
-import { compile, type Grammar, Vocabulary } from '../../src/structured/index.js'
+import { compile, type Grammar, Vocabulary } from '../../src/grammar/structured.js'
 import { QUOTES } from './quote-schema.js'
 
 const TIMES = 6

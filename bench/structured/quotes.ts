@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
-import { compile, type Vocabulary } from '../../src/structured/index.js'
+import type { Tokenizer } from '../../src/generate/tokenizer/tokenizer.js'
+import { compile, type Vocabulary } from '../../src/grammar/structured.js'
 import { now, quantile } from './measure.js'
 import { QUOTES } from './quote-schema.js'
 

@@ -1,8 +1,8 @@
 /** What it takes to go on with tools of which most are known, and what is kept of them. */
 
-import { Constraints } from '../../src/constraints/constraints.js'
+import { Constraints } from '../../src/grammar/constraints/constraints.js'
+import { compile, type Vocabulary } from '../../src/grammar/structured.js'
 import { atOnce } from '../../src/platform/slices.js'
-import { compile, type Vocabulary } from '../../src/structured/index.js'
 import { now, quantile } from './measure.js'
 
 const TOOLS = 500

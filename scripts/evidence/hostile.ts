@@ -1,8 +1,8 @@
 /** Texts that are hard to look through: what is found in them must be right, and found in a time that their length bounds. */
-import { Grounds } from '../../src/evidence/grounds.js'
-import { SourceFinder } from '../../src/evidence/source-finder.js'
+import { Grounds } from '../../src/generate/sources/grounds.js'
+import { SourceFinder } from '../../src/generate/sources/source-finder.js'
+import { compile, type Grammar, SchemaError } from '../../src/grammar/structured.js'
 import { hasStretch, isStretch } from '../../src/platform/borders.js'
-import { compile, type Grammar, SchemaError } from '../../src/structured/index.js'
 import { whyNot } from './judge.js'
 
 const filled = (unit: string, length: number): string => unit.repeat(Math.ceil(length / unit.length)).slice(0, length)

@@ -3,9 +3,9 @@
  * must be of every value, in order, the same both times; every source must say its value, and what plainly stands in a
  * text must have one.
  */
-import { setUp, smallText } from '../../src/decode/testing/call.test-helper.js'
+import { setUp, smallText } from '../../src/generate/testing/call.test-helper.js'
 import { createV1, type Engine, type V1 } from '../../src/index.js'
-import type { WireEvidence } from '../../src/wire/evidence.js'
+import type { WireEvidence } from '../../src/service/wire/evidence.js'
 import type { EvidenceCase, Leaf } from './cases.js'
 import { whyNot } from './judge.js'
 

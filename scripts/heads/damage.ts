@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
-import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
+import { writeMadeUp } from '../../src/models/files/formats/gguf/made-up.test-helper.js'
 
 export interface DamagedModel {
   readonly what: string

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
 import { damagedModels, FORMATS, randomOf } from './damage.js'
 import { DECIDING, damagedDeciders } from './decisions.js'

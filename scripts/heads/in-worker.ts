@@ -1,7 +1,7 @@
 /** The trial itself: in a worker, whose memory has a limit that ends it. */
 import process from 'node:process'
 import { parentPort, workerData } from 'node:worker_threads'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { damagedModels, randomOf } from './damage.js'
 import { damagedDeciders } from './decisions.js'
 import { tryModel } from './try.js'

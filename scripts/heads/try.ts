@@ -1,12 +1,13 @@
 /** What becomes of a damaged model: it is read as far as it is before its weights are downloaded. */
-import type { ChatText } from '../../src/decode/chat-text.js'
-import { DecodeLoop } from '../../src/decode/decode-loop.js'
-import { RandomModel } from '../../src/decode/testing/random-model.test-helper.js'
-import type { DecideCall, DecideQuestion } from '../../src/engine.js'
-import type { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+
+import type { DecideCall, DecideQuestion } from '../../src/contract/engine.js'
+import { V1Error } from '../../src/contract/errors.js'
+import type { openCpuDevice } from '../../src/device/cpu/index.js'
 import { chatTextOf, encoderWith, planLoad, tokenizerOf } from '../../src/engines/webgpu/loaded-model.js'
-import { V1Error } from '../../src/errors.js'
-import { openRepository } from '../../src/repository/open.js'
+import type { ChatText } from '../../src/generate/chat-text.js'
+import { DecodeLoop } from '../../src/generate/decode-loop.js'
+import { RandomModel } from '../../src/generate/testing/random-model.test-helper.js'
+import { openRepository } from '../../src/models/files/open.js'
 import type { DamagedModel } from './damage.js'
 
 export interface Outcome {

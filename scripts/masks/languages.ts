@@ -3,8 +3,8 @@
  * candidates one by one. Nothing of the engine is used to find them.
  */
 
-import type { GrammarSource } from '../../src/engine.js'
-import { derives, type Plain, textsOf } from '../../src/structured/rules/rules.test-helper.js'
+import type { GrammarSource } from '../../src/contract/engine.js'
+import { derives, type Plain, textsOf } from '../../src/grammar/rules/rules.test-helper.js'
 
 export interface Language {
   readonly name: string

@@ -1,8 +1,8 @@
 /** What a mask must hold at one place, decided by something else: see check-masks.ts. */
 
-import type { TokenConstraint } from '../../src/engine.js'
-import type { Vocabulary } from '../../src/structured/index.js'
-import { fromSource, type Grammar } from '../../src/structured/index.js'
+import type { TokenConstraint } from '../../src/contract/engine.js'
+import type { Vocabulary } from '../../src/grammar/structured.js'
+import { fromSource, type Grammar } from '../../src/grammar/structured.js'
 import { type Begun, beginnings, type Language, type Random } from './languages.js'
 import { wordsOf } from './vocabularies.js'
 

@@ -1,6 +1,6 @@
 /** Vocabularies for the proof: small ones for languages that are known whole, made-up large ones of every spelling. */
 
-import { Vocabulary } from '../../src/structured/index.js'
+import { Vocabulary } from '../../src/grammar/structured.js'
 import type { Random } from './languages.js'
 
 const encoder = new TextEncoder()

@@ -1,7 +1,7 @@
 /** Encoders and rerankers: their definitions against llama.cpp and against mistakes, and our core against them. */
-import type { Device } from '../../src/engines/webgpu/contract.js'
-import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { loadEncoderPlanned, planEncoderLoad } from '../../src/engines/webgpu/encoders/load-encoder.js'
+import type { Device } from '../../src/device/contract.js'
+import { openCpuDevice } from '../../src/device/cpu/index.js'
+import { loadEncoderPlanned, planEncoderLoad } from '../../src/models/encoders/load-encoder.js'
 import type { CrossCase } from './encoders/cross.js'
 import { NO, YES } from './encoders/decoders.js'
 import { distance, type EncoderCase, type Input, inputsOf } from './encoders/encoder-case.js'

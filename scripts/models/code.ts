@@ -13,7 +13,7 @@ const DECODERS = [...BOTH, ...judges('check-definition.ts', 'families', 'judge.t
 const ENCODERS = [...BOTH, ...judges('check-marked.ts', 'check-vectors.ts', 'encoders', 'rounded.ts')]
 const CORE = core('contract', 'contract.ts', 'core.ts', 'model', 'sampling.ts')
 const OURS = [...DECODERS, ...CORE, ...judges('feeds.ts', 'mlx.ts', 'our-core.ts', 'safetensors.ts')]
-const DECISIONS = [...OURS, ...judges('check-decisions.ts'), 'src/decode/decide', 'src/decode/run']
+const DECISIONS = [...OURS, ...judges('check-decisions.ts'), 'src/generate/decide', 'src/generate/run']
 const VECTORS = [...ENCODERS, ...CORE, ...core('encoders')]
 
 /**

@@ -1,7 +1,7 @@
 /** The ways in which a sequence may be fed; each gives, of every wanted step, the likeliest tokens. */
-import type { Sequence, StepInput } from '../../src/decode/token-model.js'
-import { GREEDY } from '../../src/engines/webgpu/architectures/cases.test-helper.js'
-import type { Core } from '../../src/engines/webgpu/core.js'
+import type { Sequence, StepInput } from '../../src/contract/token-model.js'
+import { GREEDY } from '../../src/models/architectures/cases.test-helper.js'
+import type { Core } from '../../src/models/core.js'
 
 /** The log probability of a token. */
 export type Told = (token: number) => number

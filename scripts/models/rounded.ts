@@ -1,5 +1,5 @@
 /** Four bits: ggml's simplest, as its library defines them (32 values, a scale in f16, codes from which 8 is taken), MLC's, and MXFP4. */
-import { quantize } from '../../src/engines/webgpu/model/quantize.js'
+import { quantize } from '../../src/models/quantize.js'
 import { floatToHalf, halfToFloat } from '../../src/platform/half.js'
 import type { Vector } from './float64.js'
 

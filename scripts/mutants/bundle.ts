@@ -25,7 +25,7 @@ export async function bundle(
     target: 'node20',
     packages: 'external',
     keepNames: true,
-    alias: { 'local-v1/structured': join(root, 'src/structured/index.ts') },
+    alias: { 'local-v1/structured': join(root, 'src/grammar/structured.ts') },
     plugins: [inTheirPlace(root, changed)],
     logLevel: 'error',
   })

@@ -124,19 +124,19 @@ describe('the files that are judged', () => {
   })
 
   it('otherwise have the test of their name, or those of their folder', () => {
-    expect(testsOf(root, 'src/auth.ts')).toEqual(['src/auth.test.ts'])
-    const folders = testsOf(root, 'src/stream/sse.ts')
-    expect(folders).toContain('src/stream/paced.test.ts')
+    expect(testsOf(root, 'src/service/auth.ts')).toEqual(['src/service/auth.test.ts'])
+    const folders = testsOf(root, 'src/service/stream/sse.ts')
+    expect(folders).toContain('src/service/stream/paced.test.ts')
     expect(folders.filter((name) => !/^src\/stream\/[\w-]+\.test\.ts$/.test(name))).toEqual([])
   })
 
   it.each([
-    ['src/auth.ts', true],
+    ['src/service/auth.ts', true],
     ['adapters/express.ts', true],
-    ['src/auth.test.ts', false],
-    ['src/v1.test-helper.ts', false],
-    ['src/engines/webgpu/cpu/kernels.generated.ts', false],
-    ['src/engines/webgpu/cpu/assembly/team.ts', false],
+    ['src/service/auth.test.ts', false],
+    ['src/service/v1.test-helper.ts', false],
+    ['src/device/cpu/kernels.generated.ts', false],
+    ['src/device/cpu/assembly/team.ts', false],
     ['scripts/test.ts', false],
   ])('%s: %s', (file, expected) => expect(isJudged(file)).toBe(expected))
 })

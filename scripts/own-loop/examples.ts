@@ -1,4 +1,4 @@
-import type { Grammar, Vocabulary } from '../../src/structured/index.js'
+import type { Grammar, Vocabulary } from '../../src/grammar/structured.js'
 
 type Place = readonly [grammar: Grammar, vocabulary: Vocabulary]
 

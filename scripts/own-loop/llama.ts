@@ -3,7 +3,7 @@
 import { pathToFileURL } from 'node:url'
 import { F32, Metadata, type Tensor, writeGgufFile } from '../../bench/peers/gguf-file.js'
 import { installed } from '../../bench/peers/installed.js'
-import { type Grammar, Vocabulary } from '../../src/structured/index.js'
+import { type Grammar, Vocabulary } from '../../src/grammar/structured.js'
 import { exampleOf } from './examples.js'
 
 interface Sequence {

@@ -2,7 +2,7 @@
 
 import { pathToFileURL } from 'node:url'
 import { installed } from '../../bench/peers/installed.js'
-import { type Grammar, Vocabulary } from '../../src/structured/index.js'
+import { type Grammar, Vocabulary } from '../../src/grammar/structured.js'
 import { exampleOf } from './examples.js'
 import { type TokenizerFiles, writeTinyModel } from './tiny-onnx.js'
 

@@ -1,7 +1,7 @@
 /** Libraries that read dates, times, numbers and durations, each asked as its own documentation asks it. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { CaseKind, CaseLanguage, ReaderCase } from '../../src/readers/cases.test-helper.js'
+import type { CaseKind, CaseLanguage, ReaderCase } from '../../src/platform/readers/cases.test-helper.js'
 
 export interface Peer {
   readonly name: string

@@ -1,6 +1,6 @@
 /** A generator that looks for slow schemas: hostile pieces, put together and repeated at random. */
 
-import { randomness } from '../../src/structured/testing.test-helper.js'
+import { randomness } from '../../src/grammar/testing.test-helper.js'
 
 type Random = () => number
 type Json = Record<string, unknown>

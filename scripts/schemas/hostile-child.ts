@@ -2,7 +2,7 @@
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { compile, SchemaError } from '../../src/structured/index.js'
+import { compile, SchemaError } from '../../src/grammar/structured.js'
 import { watchForSpins } from '../hangs.js'
 import { costly } from './costly.js'
 import { COSTLY, HOSTILE, WALKS } from './hostile.js'

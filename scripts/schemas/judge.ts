@@ -1,7 +1,7 @@
 /** One schema with its labelled instances against the grammar. */
 
-import { compile, type Formats, SchemaError } from '../../src/structured/index.js'
-import { judge as judgeValue } from '../../src/structured/judge.js'
+import { judge as judgeValue } from '../../src/grammar/judge.js'
+import { compile, type Formats, SchemaError } from '../../src/grammar/structured.js'
 import { textsOf } from './serialise.js'
 
 export interface Case {

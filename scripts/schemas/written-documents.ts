@@ -1,8 +1,8 @@
 /** Random documents over schemas as libraries write them: each must satisfy its schema, as ajv and the exact judge see it. */
 
-import { compile } from '../../src/structured/index.js'
-import { judge } from '../../src/structured/judge.js'
-import { randomDocument, randomness, smallWords, vocabularyOf } from '../../src/structured/testing.test-helper.js'
+import { judge } from '../../src/grammar/judge.js'
+import { compile } from '../../src/grammar/structured.js'
+import { randomDocument, randomness, smallWords, vocabularyOf } from '../../src/grammar/testing.test-helper.js'
 import { ajvOf } from './oracle.js'
 import { WRITTEN } from './written/index.js'
 

@@ -1,8 +1,8 @@
 /** What a template makes of conversations, by Python's Jinja2 and by ours. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { FueledTemplate } from '../../src/decode/prompt/fueled.js'
-import { variablesOf } from '../../src/decode/prompt/template.js'
+import { FueledTemplate } from '../../src/generate/prompt/fueled.js'
+import { variablesOf } from '../../src/generate/prompt/template.js'
 import { CONVERSATIONS } from './conversations.js'
 
 const VECTORS = 'takes one message: it is for vectors'

@@ -1,6 +1,6 @@
 /** Eleven conversations as clients have them, in the form in which the library hands them to a template. */
-import type { TemplateMessage, TemplateTool } from '../../src/decode/prompt/messages.js'
-import type { TemplateInput } from '../../src/decode/prompt/template.js'
+import type { TemplateMessage, TemplateTool } from '../../src/generate/prompt/messages.js'
+import type { TemplateInput } from '../../src/generate/prompt/template.js'
 import type { JsonObject } from '../../src/platform/json.js'
 
 const TOOLS: TemplateTool[] = [

@@ -1,5 +1,5 @@
 """What Hugging Face's tokenizers (pip install tokenizers) make of texts, for bert.fixture.json:
-npx tsx scripts/tokenizers/bert.ts | python3 scripts/tokenizers/bert.py > src/decode/tokenizer/bert.fixture.json"""
+npx tsx scripts/tokenizers/bert.ts | python3 scripts/tokenizers/bert.py > src/generate/tokenizer/bert.fixture.json"""
 import json
 import random
 import sys

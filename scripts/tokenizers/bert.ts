@@ -1,5 +1,5 @@
 /** Prints the tokenizers of our tests for `bert.py`, which asks Hugging Face's own library about them. */
-import { wordPieces } from '../../src/decode/testing/word-pieces.test-helper.js'
+import { wordPieces } from '../../src/generate/testing/word-pieces.test-helper.js'
 
 const FORMS = {
   plain: {},

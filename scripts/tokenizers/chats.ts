@@ -5,8 +5,8 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ChatText } from '../../src/decode/chat-text.js'
-import type { ChatMessage } from '../../src/engine.js'
+import type { ChatMessage } from '../../src/contract/engine.js'
+import { ChatText } from '../../src/generate/chat-text.js'
 import { isRecord, type JsonObject } from '../../src/platform/json.js'
 import { inPython } from '../templates/against-python.js'
 import { asked } from './hugging-face.js'

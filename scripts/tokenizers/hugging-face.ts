@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { wordPieces } from '../../src/decode/testing/word-pieces.test-helper.js'
+import { wordPieces } from '../../src/generate/testing/word-pieces.test-helper.js'
 
 const SCRIPT = fileURLToPath(new URL('reference.py', import.meta.url))
 

@@ -1,6 +1,6 @@
 /**
  * Writes what Hugging Face's tokenizers make of texts with a small vocabulary of XLM-RoBERTa's kind, for `precompiled.test.ts`:
- * npx tsx scripts/tokenizers/unigram-fixture.ts FOLDER > src/decode/tokenizer/unigram.fixture.json
+ * npx tsx scripts/tokenizers/unigram-fixture.ts FOLDER > src/generate/tokenizer/unigram.fixture.json
  */
 import process from 'node:process'
 import { corpus } from './corpus.js'

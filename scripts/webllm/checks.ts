@@ -1,6 +1,6 @@
 /** Bundled, with WebLLM itself, and run in each runtime: the checks, then the speed beside WebLLM's own chat. */
 
-import type { Engine } from '../../src/engine.js'
+import type { Engine } from '../../src/contract/engine.js'
 import { createV1 } from '../../src/index.js'
 import { type Check, engineChecks, type Served } from '../../test/contract/engine.js'
 

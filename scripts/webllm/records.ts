@@ -1,6 +1,6 @@
 /** Which of the models that WebLLM lists our own core runs from the same files, by their architecture and quantisation. */
-import { ARCHITECTURES } from '../../src/engines/webgpu/architectures/index.js'
-import { ENCODERS } from '../../src/engines/webgpu/encoders/bert.js'
+import { ARCHITECTURES } from '../../src/models/architectures/index.js'
+import { ENCODERS } from '../../src/models/encoders/bert.js'
 
 export interface PrebuiltRecord {
   /** Where its files are. */

@@ -2,7 +2,7 @@
 import { parentPort } from 'node:worker_threads'
 import { becomePage } from '../../src/engines/webllm/host/become-page.js'
 import { seenStore } from '../../src/engines/webllm/host/seen-store.js'
-import { noStore } from '../../src/repository/store/memory.js'
+import { noStore } from '../../src/models/files/store/memory.js'
 import { bothPaces } from './speed.js'
 
 parentPort!.once('message', async (origin: string) => {

@@ -1,6 +1,7 @@
 /** Tokens per second of WebLLM's chat and of ours over it, on the same weights, where WebLLM runs in this thread. */
-import { call } from '../../src/decode/testing/call.test-helper.js'
+
 import { webllmHere } from '../../src/engines/webllm/here.js'
+import { call } from '../../src/generate/testing/call.test-helper.js'
 import { MODEL, recordAt } from './checks.js'
 
 /** Decoded tokens per second, from the first one on: prompts and compiling are left out. */

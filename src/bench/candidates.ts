@@ -1,12 +1,13 @@
 /** What local-v1 itself can be asked to measure: its own core, on any device, over any model. */
-import { ChatText } from '../decode/chat-text.js'
+
+import type { Device } from '../device/contract.js'
 import { chooseDevice } from '../engines/webgpu/choose-device.js'
-import type { Device } from '../engines/webgpu/contract.js'
 import { WebGpuEngine } from '../engines/webgpu/engine.js'
 import { offeredModel } from '../engines/webgpu/location.js'
 import type { DevicePreference, ModelOptions } from '../engines/webgpu/options.js'
 import type { OpenedRepository } from '../engines/webgpu/surroundings.js'
-import { openRepository } from '../repository/open.js'
+import { ChatText } from '../generate/chat-text.js'
+import { openRepository } from '../models/files/open.js'
 import { openEngineSubject } from './engine-subject.js'
 import { assertMadeUp, isMadeUp, openMadeUp } from './made-up.js'
 import type { Candidate, Subject } from './subject.js'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Device } from '../engines/webgpu/contract.js'
-import { openCpuDevice } from '../engines/webgpu/cpu/index.js'
-import { planModel } from '../engines/webgpu/model/plan-model.js'
+import type { Device } from '../device/contract.js'
+import { openCpuDevice } from '../device/cpu/index.js'
+import { planModel } from '../models/plan-model.js'
 import { FAMILIES } from './families.js'
 import { syntheticWeights } from './synthetic.js'
 

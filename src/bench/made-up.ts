@@ -2,9 +2,10 @@
  * A model that is nothing but its shape: weights and vocabulary are made up, the work is that of the real one. It needs
  * no download and says how fast a model of this size would be here; what it writes means nothing.
  */
-import type { TextFiles } from '../decode/chat-text.js'
-import { INSTRUCTIONS, QUESTION } from '../decode/decide/questions.js'
+
 import type { OpenedRepository } from '../engines/webgpu/surroundings.js'
+import type { TextFiles } from '../generate/chat-text.js'
+import { INSTRUCTIONS, QUESTION } from '../generate/decide/questions.js'
 import { FAMILIES } from './families.js'
 import { WORDS } from './prompts.js'
 import { SHAPES, syntheticSource } from './shapes.js'

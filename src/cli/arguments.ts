@@ -1,6 +1,6 @@
 /** How values of options are read. */
 import { InvalidArgumentError } from 'commander'
-import { isOrigin } from '../origin.js'
+import { isOrigin } from '../service/origin.js'
 
 /** A repeatable option. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value]

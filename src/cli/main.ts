@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
-import { V1Error } from '../errors.js'
+import { V1Error } from '../contract/errors.js'
 import { VERBOSE } from '../platform/dawn.js'
 import { aliases, collect, count, decimal, keys, origins, size } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'

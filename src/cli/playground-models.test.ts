@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import type { LoadProgress, ModelInfo } from '../engine.js'
+import type { LoadProgress, ModelInfo } from '../contract/engine.js'
 import type { WebGpu } from '../engines/webgpu/engine.js'
-import { createV1 } from '../v1.js'
+import { createV1 } from '../service/v1.js'
 import { pageModels } from './playground-models.js'
 
 const NAME = 'an/offer'

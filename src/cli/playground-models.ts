@@ -1,13 +1,13 @@
 import { freemem } from 'node:os'
+import { V1Error } from '../contract/errors.js'
 import type { WebGpu } from '../engines/webgpu/engine.js'
 import { openFitter } from '../engines/webgpu/fit.js'
 import type { DevicePreference, ModelOptions } from '../engines/webgpu/index.js'
-import { V1Error } from '../errors.js'
+import { idOf, locationOf } from '../models/files/location.js'
 import { isRecord } from '../platform/json.js'
-import { idOf, locationOf } from '../repository/location.js'
-import { News, newsStream } from '../stream/news.js'
-import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
-import type { V1 } from '../v1.js'
+import { News, newsStream } from '../service/stream/news.js'
+import { SSE_DONE, SSE_HEADERS, sseEvent } from '../service/stream/sse.js'
+import type { V1 } from '../service/v1.js'
 import { type HereModel, modelsHere } from './models.js'
 
 export interface PageModelOptions {

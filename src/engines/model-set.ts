@@ -1,6 +1,6 @@
-import type { LoadProgress } from '../engine.js'
-import { V1Error } from '../errors.js'
-import type { LoadReport } from '../repository/progress.js'
+import type { LoadProgress } from '../contract/engine.js'
+import { V1Error } from '../contract/errors.js'
+import type { LoadReport } from '../models/files/progress.js'
 
 /** What a set asks of a loaded model. */
 export interface Loaded {

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { chatRequest, chunksOf, errorOf, finish, jsonOf, MODEL, serviceOf, text, until } from '../v1.test-helper.js'
+import {
+  chatRequest,
+  chunksOf,
+  errorOf,
+  finish,
+  jsonOf,
+  MODEL,
+  serviceOf,
+  text,
+  until,
+} from '../service/v1.test-helper.js'
 import { scripted } from './scripted.js'
 
 describe('scripted', () => {

@@ -10,7 +10,7 @@ import {
   type Part,
   type TokenizeCall,
   textOf,
-} from '../engine.js'
+} from '../contract/engine.js'
 import { wait } from '../platform/wait.js'
 
 /** What happens next: a part, an error, a wait of so many milliseconds. */

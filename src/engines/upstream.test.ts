@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { express } from '../../adapters/express.js'
-import type { ChatCall, Engine, Part } from '../engine.js'
-import { V1Error } from '../errors.js'
-import { chatRequest, chunksOf, errorOf, finish, jsonOf, serviceOf, text, until } from '../v1.test-helper.js'
+import type { ChatCall, Engine, Part } from '../contract/engine.js'
+import { V1Error } from '../contract/errors.js'
+import { chatRequest, chunksOf, errorOf, finish, jsonOf, serviceOf, text, until } from '../service/v1.test-helper.js'
 import { type Script, scripted } from './scripted.js'
 import { fallback, upstream } from './upstream.js'
 

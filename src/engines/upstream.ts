@@ -11,8 +11,8 @@ import type {
   Part,
   RankCall,
   Ranking,
-} from '../engine.js'
-import { V1Error } from '../errors.js'
+} from '../contract/engine.js'
+import { V1Error } from '../contract/errors.js'
 import { type DecisionsForm, deciding } from './upstream/deciding.js'
 import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
-import { eventsOf } from '../../src/v1.test-helper.js'
+import { eventsOf } from '../../src/service/v1.test-helper.js'
 import { bundle } from '../support/bundle.js'
 import { launchChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'

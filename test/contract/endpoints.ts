@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { ENDPOINTS, type Endpoint } from '../../src/endpoints.js'
-import { messages } from '../../src/messages/index.js'
-import { ollama } from '../../src/ollama/index.js'
-import { judges, judgesAreHere } from '../../src/wire/responses/judges.test-helper.js'
+import { ENDPOINTS, type Endpoint } from '../../src/service/endpoints.js'
+import { messages } from '../../src/service/messages/index.js'
+import { ollama } from '../../src/service/ollama/index.js'
+import { judges, judgesAreHere } from '../../src/service/wire/responses/judges.test-helper.js'
 import type { Answer, Init, Reach } from './reach.js'
 import { authorized, expectCommonHeaders, expectError, valid } from './speak.js'
 

@@ -1,5 +1,5 @@
-import { type Capabilities, type ChatCall, type Engine, type Part, textOf } from '../../src/engine.js'
-import { V1Error } from '../../src/errors.js'
+import { type Capabilities, type ChatCall, type Engine, type Part, textOf } from '../../src/contract/engine.js'
+import { V1Error } from '../../src/contract/errors.js'
 
 /** What each model does when it is asked. JSON, so that it reaches runtimes in other processes. */
 export type Scenario = Readonly<Record<string, Script>>

@@ -1,4 +1,4 @@
-import type { Part } from '../../src/engine.js'
+import type { Part } from '../../src/contract/engine.js'
 import type { Scenario } from './scenario.js'
 
 const say = (...texts: string[]): Part[] => texts.map((text) => ({ type: 'text-delta', choice: 0, text }))

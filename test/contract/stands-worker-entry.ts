@@ -4,7 +4,7 @@
  * the device.
  */
 import { openSync } from 'node:fs'
-import type { ChatCall } from '../../src/engine.js'
+import type { ChatCall } from '../../src/contract/engine.js'
 import { webgpuHere } from '../../src/engines/webgpu/here.js'
 import { serveWebGpu } from '../../src/engines/webgpu/worker/serve.js'
 import { at } from '../../src/platform/pulse.js'

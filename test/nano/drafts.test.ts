@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DraftSubject, openSubject } from '../../bench/drafts/subject.js'
 import { callOf } from '../../src/bench/clock.js'
-import type { ChatCall, Part } from '../../src/engine.js'
-import { compile } from '../../src/structured/index.js'
+import type { ChatCall, Part } from '../../src/contract/engine.js'
+import { compile } from '../../src/grammar/structured.js'
 
 interface Case {
   readonly user: string

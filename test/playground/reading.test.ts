@@ -20,11 +20,11 @@ import { asShared, asSharedDecisions, packed, unpacked } from '../../apps/playgr
 import { tableCode } from '../../apps/playground/page/table/code.js'
 import { wordsOf } from '../../apps/playground/worker/words.js'
 import { packages } from '../../scripts/install-lines.js'
-import type { DecideCall } from '../../src/engine.js'
+import type { DecideCall } from '../../src/contract/engine.js'
 import { scripted } from '../../src/engines/scripted.js'
+import { type PartialJson, readPartial } from '../../src/grammar/partial-json.js'
+import { compile, type SchemaError, schemaErrorMessage } from '../../src/grammar/structured.js'
 import { createV1 } from '../../src/index.js'
-import { compile, type SchemaError, schemaErrorMessage } from '../../src/structured/index.js'
-import { type PartialJson, readPartial } from '../../src/structured/partial-json.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 type Told = { state: string; questions: Deciding['questions'] }

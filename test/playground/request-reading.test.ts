@@ -2,7 +2,7 @@ import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { readingOf } from '../../apps/playground/page/request-reading.js'
 import { streamEvent } from '../../apps/playground/page/stream-events.js'
-import type { ChatCall } from '../../src/engine.js'
+import type { ChatCall } from '../../src/contract/engine.js'
 import { type Script, type Step, scripted } from '../../src/engines/scripted.js'
 import { createV1 } from '../../src/index.js'
 

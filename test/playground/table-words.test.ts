@@ -15,7 +15,7 @@ import {
   valueIn,
 } from '../../apps/playground/page/table/rows.js'
 import { isTextFile, textsIn, textsInCsv, textsInFiles } from '../../apps/playground/page/table/texts.js'
-import { compile } from '../../src/structured/index.js'
+import { compile } from '../../src/grammar/structured.js'
 
 const drafted = (sentence: string) =>
   fieldsFromWords(sentence)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
+import { writeMadeUp } from '../../src/models/files/formats/gguf/made-up.test-helper.js'
 
 /** A machine on which Ollama has pulled one small model, and nothing else was downloaded. The folder is to be removed. */
 export async function withOllama(): Promise<{ env: Record<string, string>; folder: string }> {

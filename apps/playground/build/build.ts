@@ -47,7 +47,7 @@ export async function buildPlayground({
   await writePage(out, { place: 'page', policy: policyFor(hub), hub, site: site.replace(/[^/]$/, '$&/'), links })
   await cp(join(here, PICTURE), join(out, PICTURE))
   // The CPU device's threads: a file beside the script that starts them.
-  const team = join(root, 'src/engines/webgpu/cpu/cpu-worker.ts')
+  const team = join(root, 'src/device/cpu/cpu-worker.ts')
   await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
   const worker = {
     ...common,

@@ -1,6 +1,6 @@
 /** A file of its own, which is fetched when it is first wanted: most visits need none of it. */
-import { compile } from '../../../src/structured/compile.js'
-import { SchemaError, schemaErrorMessage } from '../../../src/structured/schema-error.js'
+import { compile } from '../../../src/grammar/compile.js'
+import { SchemaError, schemaErrorMessage } from '../../../src/grammar/schema-error.js'
 
 /** Why `/v1` would refuse a schema over a text, in its own words; undefined where it takes it. */
 export function refusalOf(schema: unknown, text: string): string | undefined {

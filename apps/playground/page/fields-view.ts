@@ -1,4 +1,4 @@
-import type { PartialJson } from '../../../src/structured/partial-json.js'
+import type { PartialJson } from '../../../src/grammar/partial-json.js'
 import { el } from './dom.js'
 
 /** What of a schema says which fields an answer will have. */

@@ -1,4 +1,4 @@
-import { NANO } from '../../../src/catalog.js'
+import { NANO } from '../../../src/models/catalog.js'
 import { keptOffline } from '../worker/offline.js'
 import { connectAddModel } from './add-model.js'
 import { placeIn } from './address.js'

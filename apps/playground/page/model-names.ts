@@ -1,4 +1,4 @@
-import { CATALOG, type CatalogModel, NANO } from '../../../src/catalog.js'
+import { CATALOG, type CatalogModel, NANO } from '../../../src/models/catalog.js'
 import { bytes } from './format.js'
 import type { Models } from './models.js'
 

@@ -1,4 +1,4 @@
-import { NANO } from '../../../src/catalog.js'
+import { NANO } from '../../../src/models/catalog.js'
 import type { Model } from './api.js'
 import { announce, button, el } from './dom.js'
 import { bytes } from './format.js'

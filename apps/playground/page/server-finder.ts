@@ -1,4 +1,4 @@
-import { CATALOG, NANO } from '../../../src/catalog.js'
+import { CATALOG, NANO } from '../../../src/models/catalog.js'
 import type { Found, How, Wanted } from '../worker/look-messages.js'
 import { askAt, events, type Model } from './api.js'
 import type { Finder } from './finder.js'

@@ -1,4 +1,4 @@
-import type { PartialJson } from '../../../src/structured/partial-json.js'
+import type { PartialJson } from '../../../src/grammar/partial-json.js'
 import type { Evidence } from './api.js'
 import { el } from './dom.js'
 import { likelihood } from './format.js'

@@ -1,5 +1,5 @@
 /** Which stretch of a text each value of a document stands for. */
-import type { PartialJson } from '../../../src/structured/partial-json.js'
+import type { PartialJson } from '../../../src/grammar/partial-json.js'
 import type { Evidence } from './api.js'
 
 /** A value of the document that is no object and no list. */

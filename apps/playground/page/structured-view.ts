@@ -1,4 +1,4 @@
-import { type PartialJson, readPartial } from '../../../src/structured/partial-json.js'
+import { type PartialJson, readPartial } from '../../../src/grammar/partial-json.js'
 import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { ApiError, type ChatBody, tellsEvidence } from './api.js'
 import { chatCode } from './code.js'

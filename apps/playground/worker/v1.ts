@@ -3,7 +3,7 @@
 import { createV1, indexedDbUsage } from 'local-v1'
 import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
-import { CATALOG, NANO } from '../../../src/catalog.js'
+import { CATALOG, NANO } from '../../../src/models/catalog.js'
 import { addedModels, onAdded } from './added-models.js'
 import { answerLooks } from './look.js'
 import { LOOK } from './look-messages.js'

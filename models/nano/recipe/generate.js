@@ -3,8 +3,8 @@
  * In the answer, \u0001 and \u0002 stand around what the model has to decide; the grammar writes the rest.
  */
 
-import { INSTRUCTIONS, QUESTION, questionText, stateBlock } from '../../../src/decode/decide/questions.ts'
-import { describeSchema } from '../../../src/decode/schema-prompt.ts'
+import { INSTRUCTIONS, QUESTION, questionText, stateBlock } from '../../../src/generate/decide/questions.ts'
+import { describeSchema } from '../../../src/generate/schema-prompt.ts'
 import { chatExample } from './chat.js'
 import { decidedQuestions, readDecided } from './decided.js'
 import { decides, naturalDecisions } from './decisions.js'

@@ -1,5 +1,5 @@
 /** Examples from the texts of `natural/`: each time with other values, another schema, other names for its fields. */
-import { describeSchema } from '../../../src/decode/schema-prompt.ts'
+import { describeSchema } from '../../../src/generate/schema-prompt.ts'
 import { INSTRUCTIONS, styled } from './fields.js'
 import { clockOf, exchange, numberIn } from './natural-values.js'
 import { rng } from './random.js'

@@ -1,5 +1,5 @@
 /** Schemas with depth: fields gathered in an object, and several records of one kind in a list. */
-import { describeSchema } from '../../../src/decode/schema-prompt.ts'
+import { describeSchema } from '../../../src/generate/schema-prompt.ts'
 import { answerOf, makeField, styled } from './fields.js'
 import { rng } from './random.js'
 import { fill, render, shuffle } from './text.js'

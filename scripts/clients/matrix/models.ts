@@ -1,12 +1,12 @@
 /** Chat templates as their makers publish them, over made-up weights: a folder for each, and what it is called. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { smallTokenizer } from '../../../src/decode/testing/small-tokenizer.test-helper.js'
 import {
   type TinyRepository,
   tinyRepository,
   writeRepository,
 } from '../../../src/engines/webgpu/tiny-repository.test-helper.js'
+import { smallTokenizer } from '../../../src/generate/testing/small-tokenizer.test-helper.js'
 
 type ModelText = ReturnType<typeof smallTokenizer>
 

@@ -1,6 +1,6 @@
+import type { SentenceFiles } from '../../../src/models/files/sentence.js'
+import type { RawTensor, WeightSource } from '../../../src/models/files/source.js'
 import { floatToHalf } from '../../../src/platform/half.js'
-import type { SentenceFiles } from '../../../src/repository/sentence.js'
-import type { RawTensor, WeightSource } from '../../../src/repository/source.js'
 import type { TensorSpec, Weights } from '../family.js'
 import { weightsOf } from '../weights.js'
 import type { EncoderCase } from './encoder-case.js'

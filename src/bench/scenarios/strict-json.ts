@@ -1,7 +1,7 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
 
-import { documentCheck } from '../../constraints/document-check.js'
-import { compile, type Grammar } from '../../structured/index.js'
+import { documentCheck } from '../../grammar/constraints/document-check.js'
+import { compile, type Grammar } from '../../grammar/structured.js'
 import { callOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { GrammarClock } from '../grammar-clock.js'

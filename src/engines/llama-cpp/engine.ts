@@ -1,6 +1,3 @@
-import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
-import { assertDraftMode } from '../../decode/drafts/mode.js'
-import { EMBEDS, Encoder } from '../../encode/encoder.js'
 import type {
   ChatCall,
   DecideCall,
@@ -15,13 +12,16 @@ import type {
   TokenizeCall,
   TokenizedText,
   TokenizerInfoCall,
-} from '../../engine.js'
-import { modelNotFound, V1Error } from '../../errors.js'
-import { isCopy } from '../../repository/address.js'
-import { idOf, locationOf, type ModelLocation, REPOSITORY_ID } from '../../repository/location.js'
-import type { LoadReport } from '../../repository/progress.js'
+} from '../../contract/engine.js'
+import { modelNotFound, V1Error } from '../../contract/errors.js'
+import { DECODES, DecodeLoop } from '../../generate/decode-loop.js'
+import { assertDraftMode } from '../../generate/drafts/mode.js'
+import { EMBEDS, Encoder } from '../../generate/encode/encoder.js'
+import { purposeOf } from '../../models/encoders/read-vectors.js'
+import { isCopy } from '../../models/files/address.js'
+import { idOf, locationOf, type ModelLocation, REPOSITORY_ID } from '../../models/files/location.js'
+import type { LoadReport } from '../../models/files/progress.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
-import { purposeOf } from '../webgpu/encoders/read-vectors.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
 import { type LoadedLlamaCpp, loadModel, type OpenedFile } from './load.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'

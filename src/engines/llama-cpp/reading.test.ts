@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type SampleSettings, UNDRAWN } from '../../decode/token-model.js'
-import { randomness } from '../../structured/testing.test-helper.js'
-import { sampleRow as rowOf } from '../webgpu/model/settings.js'
-import { sampleRow } from '../webgpu/sampling.js'
+import { type SampleSettings, UNDRAWN } from '../../contract/token-model.js'
+import { sampleRow } from '../../device/sampling.js'
+import { randomness } from '../../grammar/testing.test-helper.js'
+import { sampleRow as rowOf } from '../../models/settings.js'
 import { Drawer, firstReading, type LogitsWanted, secondReading } from './reading.js'
 
 const TOKENS = 20_000

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { engineChecks, type Served } from '../../../test/contract/engine.js'
 import { valid } from '../../../test/contract/speak.js'
 import { createV1, type V1 } from '../../index.js'
-import { writeMadeUp } from '../../repository/formats/gguf/made-up.test-helper.js'
+import { writeMadeUp } from '../../models/files/formats/gguf/made-up.test-helper.js'
 import { llamaCpp } from './index.js'
 import { hasPeer, lack, loadPeer } from './peer.test-helper.js'
 

@@ -1,5 +1,5 @@
 /** Node-llama-cpp as it behaves, with logits that are a function of all tokens before them. */
-import { commonLength } from '../../structured/tokens/forced.js'
+import { commonLength } from '../../grammar/tokens/forced.js'
 import type { EvaluatedToken, LogitsAsked, NativeSequence, ToldAfter } from './library.js'
 
 export interface Seen {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { SampleSettings, Sequence, StepInput } from '../../decode/token-model.js'
-import { randomness } from '../../structured/testing.test-helper.js'
-import { sampleRow as rowOf } from '../webgpu/model/settings.js'
-import { sampleRow } from '../webgpu/sampling.js'
+import type { SampleSettings, Sequence, StepInput } from '../../contract/token-model.js'
+import { sampleRow } from '../../device/sampling.js'
+import { randomness } from '../../grammar/testing.test-helper.js'
+import { sampleRow as rowOf } from '../../models/settings.js'
 import { logitsAfter, type Seen, type StandInOptions, standInSequence } from './stand-in.test-helper.js'
 import { LlamaCppModel } from './token-model.js'
 

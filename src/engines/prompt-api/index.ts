@@ -1,6 +1,14 @@
-import { Needles } from '../../decode/answer/needles.js'
-import type { ChatCall, Engine, LoadProgress, ModelInfo, OutputGrammar, Part, SchemaSource } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import type {
+  ChatCall,
+  Engine,
+  LoadProgress,
+  ModelInfo,
+  OutputGrammar,
+  Part,
+  SchemaSource,
+} from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import { Needles } from '../../generate/answer/needles.js'
 import {
   type Availability,
   type LanguageModelApi,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createV1 } from '../../v1.js'
+import { createV1 } from '../../service/v1.js'
 import { scripted } from '../scripted.js'
 import { fallback } from '../upstream.js'
 import { promptApi } from './index.js'

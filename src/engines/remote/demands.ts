@@ -1,4 +1,3 @@
-import { Constraints } from '../../constraints/constraints.js'
 import type {
   ConstrainCall,
   Constrained,
@@ -6,11 +5,12 @@ import type {
   Engine,
   GrammarSource,
   OutputGrammar,
-} from '../../engine.js'
+} from '../../contract/engine.js'
+import { Constraints } from '../../grammar/constraints/constraints.js'
+import { fromSourceInSlices, Grammar, GrammarCache } from '../../grammar/structured.js'
 import { LruMap } from '../../platform/lru-map.js'
 import { at, inStage } from '../../platform/pulse.js'
 import { inTurns } from '../../platform/turns.js'
-import { fromSourceInSlices, Grammar, GrammarCache } from '../../structured/index.js'
 import type { WireConstraint } from './protocol.js'
 
 /** Of grammars that are kept with what was learned about them: clients send the same schema again and again. */

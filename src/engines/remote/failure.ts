@@ -1,4 +1,4 @@
-import { V1Error, type V1ErrorType } from '../../errors.js'
+import { V1Error, type V1ErrorType } from '../../contract/errors.js'
 import { type Doing, STAGES } from '../../platform/pulse.js'
 
 /** An error as plain data: of a clone only name and message would be left. */

@@ -1,5 +1,5 @@
 /** The inside of a worker. */
-import type { Engine } from '../../engine.js'
+import type { Engine } from '../../contract/engine.js'
 import { goBehind } from '../../platform/behind.js'
 import { builtin } from '../../platform/builtin.js'
 import { leaveNative, whenNativeIsHere } from '../../platform/native.js'

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
-import { call, collect, setUp } from '../../decode/testing/call.test-helper.js'
-import type { ChatCall, Engine, Part } from '../../engine.js'
+import type { ChatCall, Engine, Part } from '../../contract/engine.js'
+import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
 import { type MessageTarget, type Port, portOf, RemoteEngine, serveEngine } from './index.js'
 import type { Told } from './protocol.js'
 

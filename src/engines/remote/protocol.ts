@@ -1,6 +1,6 @@
 /** What goes over the port. Plain data: whatever cannot be cloned is named here by what it was made from. */
-import type { GrammarSource, LoadProgress, ModelInfo, OutputGrammar, Part } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import type { GrammarSource, LoadProgress, ModelInfo, OutputGrammar, Part } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
 import type { WireFailure } from './failure.js'
 
 /**

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { bundle } from '../../../test/support/bundle.js'
-import { call, collect, setUp } from '../../decode/testing/call.test-helper.js'
-import type { ChatCall, Engine, LoadProgress } from '../../engine.js'
-import { compile } from '../../structured/index.js'
+import type { ChatCall, Engine, LoadProgress } from '../../contract/engine.js'
+import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
+import { compile } from '../../grammar/structured.js'
 import { scripted } from '../scripted.js'
 import {
   farThread,

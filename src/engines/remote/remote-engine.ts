@@ -7,7 +7,7 @@ import type {
   LoadProgress,
   ModelInfo,
   Part,
-} from '../../engine.js'
+} from '../../contract/engine.js'
 import type { Doing, Pulse } from '../../platform/pulse.js'
 import { atMost } from '../../platform/wait.js'
 import { closed, lost, overDoing, stood } from './failure.js'

@@ -1,5 +1,5 @@
-import type { ChatCall, Engine, OutputGrammar } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import type { ChatCall, Engine, OutputGrammar } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
 import { whenTurnEnds } from '../../platform/turns.js'
 import { Demands } from './demands.js'
 import { wireFailure } from './failure.js'

@@ -1,4 +1,4 @@
-import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../contract/engine.js'
 import { PartQueue } from '../../platform/part-queue.js'
 import type { Doing } from '../../platform/pulse.js'
 import { breathe } from '../../platform/turns.js'

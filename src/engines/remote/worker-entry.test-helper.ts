@@ -1,8 +1,8 @@
 /** Run in a worker: a small model with random weights, and calls that end the thread or never end themselves. */
 import { pbkdf2Sync } from 'node:crypto'
-import { setUp } from '../../decode/testing/call.test-helper.js'
-import type { ChatCall, Engine, Part } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import type { ChatCall, Engine, Part } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import { setUp } from '../../generate/testing/call.test-helper.js'
 import { at, beat } from '../../platform/pulse.js'
 import { serveInside } from './index.js'
 

@@ -2,6 +2,17 @@
  * Decisions of a service that has chat alone: each question is a request for one token, and how likely the options are is
  * read from the log probabilities of that token. What is told there are the first tokens of answers, and few of them.
  */
+
+import type {
+  ContentPart,
+  DecideCall,
+  Decided,
+  DecideOption,
+  DecideQuestion,
+  Decision,
+  Usage,
+} from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
 import {
   INSTRUCTIONS,
   meanOf,
@@ -10,9 +21,7 @@ import {
   questionText,
   stateBlock,
   stateText,
-} from '../../decode/decide/questions.js'
-import type { ContentPart, DecideCall, Decided, DecideOption, DecideQuestion, Decision, Usage } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+} from '../../generate/decide/questions.js'
 import { decisionFrom } from './decisions.js'
 import { type ChunkUsage, usageOfChunk, type WireToken } from './parts.js'
 import { wireContent } from './request.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createV1 } from '../../v1.js'
-import { errorOf, jsonOf, serviceOf } from '../../v1.test-helper.js'
+import { createV1 } from '../../service/v1.js'
+import { errorOf, jsonOf, serviceOf } from '../../service/v1.test-helper.js'
 import { promptApi } from '../prompt-api/index.js'
 import { standIn } from '../prompt-api/stand-in.test-helper.js'
 import { scripted } from '../scripted.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatCall, Evidence, Part } from '../../engine.js'
-import { createV1 } from '../../v1.js'
-import { chunksOf, errorOf, jsonOf, serviceOf } from '../../v1.test-helper.js'
+import type { ChatCall, Evidence, Part } from '../../contract/engine.js'
+import { createV1 } from '../../service/v1.js'
+import { chunksOf, errorOf, jsonOf, serviceOf } from '../../service/v1.test-helper.js'
 import { scripted } from '../scripted.js'
 import { upstream } from '../upstream.js'
 

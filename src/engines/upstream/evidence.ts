@@ -1,5 +1,5 @@
-import type { Evidence } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import type { Evidence } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
 import { broken } from './sent.js'
 
 /** What another service of ours tells of values; anything may be missing from it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ExtractCall } from '../../engine.js'
-import { createV1 } from '../../v1.js'
-import { errorOf, jsonOf, serviceOf } from '../../v1.test-helper.js'
+import type { ExtractCall } from '../../contract/engine.js'
+import { createV1 } from '../../service/v1.js'
+import { errorOf, jsonOf, serviceOf } from '../../service/v1.test-helper.js'
 import { scripted } from '../scripted.js'
 import { fallback, upstream } from '../upstream.js'
 

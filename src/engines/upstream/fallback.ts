@@ -20,8 +20,8 @@ import type {
   TokenizeCall,
   TokenizedText,
   TokenizerInfoCall,
-} from '../../engine.js'
-import { V1Error } from '../../errors.js'
+} from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
 
 export interface FallbackOptions {
   /**

@@ -1,5 +1,5 @@
-import type { Part, PromptLogprob, TokenLogprob, Usage } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import type { Part, PromptLogprob, TokenLogprob, Usage } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
 import { checkEvidence, evidenceParts, type SentEvidence } from './evidence.js'
 import { parsed } from './sent.js'
 

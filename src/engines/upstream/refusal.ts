@@ -1,4 +1,4 @@
-import { V1Error } from '../../errors.js'
+import { V1Error } from '../../contract/errors.js'
 
 const MAX_MESSAGE = 2000
 

@@ -5,9 +5,9 @@ import {
   type OutputFormat,
   type ToolSpec,
   textsJoined,
-} from '../../engine.js'
-import { V1Error } from '../../errors.js'
-import { onTheWire } from '../../sampling.js'
+} from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import { onTheWire } from '../../contract/sampling.js'
 
 /** A call in the words of the wire. */
 export function requestBody(call: ChatCall, model: string, maxTokensField: string): Record<string, unknown> {

@@ -1,5 +1,5 @@
 /** Decisions in TypeSafe's form, which Ollama, vLLM and llama.cpp have. */
-import { stateText } from '../../decode/decide/questions.js'
+
 import {
   type Content,
   type DecideCall,
@@ -8,8 +8,9 @@ import {
   type DecideQuestion,
   type Decision,
   textOf,
-} from '../../engine.js'
-import { V1Error } from '../../errors.js'
+} from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import { stateText } from '../../generate/decide/questions.js'
 import { decisionFrom, temperatureOf, thoughtOf, usageOf } from './decisions.js'
 import { broken, parsed } from './sent.js'
 

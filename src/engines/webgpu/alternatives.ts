@@ -1,10 +1,10 @@
 /** What a model takes on a device, and what would fit where it does not. Names nothing that does not exist. */
-import { V1Error } from '../../errors.js'
-import type { WeightOutline } from '../../repository/source.js'
-import { type Device, keepsHeads } from './contract.js'
+import { V1Error } from '../../contract/errors.js'
+import { type Device, keepsHeads } from '../../device/contract.js'
+import type { WeightOutline } from '../../models/files/source.js'
+import { canShrink } from '../../models/planned.js'
 import { planLoad } from './loaded-model.js'
 import { type MemoryParts, memoryParts, sumOf } from './memory-parts.js'
-import { canShrink } from './model/planned.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
 /** `model`: another quantisation in the same repository. */

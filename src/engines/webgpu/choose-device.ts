@@ -1,7 +1,7 @@
-import { V1Error } from '../../errors.js'
-import type { Device } from './contract.js'
-import { openCpuDevice } from './cpu/index.js'
-import { openWebGpuDevice } from './gpu/index.js'
+import { V1Error } from '../../contract/errors.js'
+import type { Device } from '../../device/contract.js'
+import { openCpuDevice } from '../../device/cpu/index.js'
+import { openWebGpuDevice } from '../../device/gpu/index.js'
 import type { DevicePreference } from './options.js'
 
 /**

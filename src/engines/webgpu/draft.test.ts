@@ -1,9 +1,9 @@
 /** A draft model beside a model on the CPU device, asked as an application asks: over the service, with a real client. */
 import OpenAI from 'openai'
 import { afterAll, describe, expect, test } from 'vitest'
-import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper.js'
+import { openCpuDevice } from '../../device/cpu/index.js'
+import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
 import { createV1, type V1 } from '../../index.js'
-import { openCpuDevice } from './cpu/index.js'
 import { WebGpuEngine } from './engine.js'
 import type { ModelOptions, WebGpuOptions } from './options.js'
 import { tinyRepository } from './tiny-repository.test-helper.js'

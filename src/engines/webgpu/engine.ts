@@ -1,7 +1,3 @@
-import { DECIDES } from '../../decode/decide/capabilities.js'
-import { calibrated } from '../../decode/decide/temperature.js'
-import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
-import { CLASSIFIES, EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
 import type {
   Capabilities,
   ChatCall,
@@ -21,14 +17,18 @@ import type {
   TokenizeCall,
   TokenizedText,
   TokenizerInfoCall,
-} from '../../engine.js'
-import { modelNotFound, V1Error } from '../../errors.js'
-import { isCopy, isRemote } from '../../repository/address.js'
-import type { ModelLocation } from '../../repository/location.js'
-import type { DeviceInfo } from './contract.js'
+} from '../../contract/engine.js'
+import { modelNotFound, V1Error } from '../../contract/errors.js'
+import type { DeviceInfo } from '../../device/contract.js'
+import { DECIDES } from '../../generate/decide/capabilities.js'
+import { calibrated } from '../../generate/decide/temperature.js'
+import { DECODES, DecodeLoop } from '../../generate/decode-loop.js'
+import { CLASSIFIES, EMBEDS, Encoder, RANKS } from '../../generate/encode/encoder.js'
+import { purposeOf } from '../../models/encoders/read-vectors.js'
+import type { Purpose } from '../../models/encoders/vector-plan.js'
+import { isCopy, isRemote } from '../../models/files/address.js'
+import type { ModelLocation } from '../../models/files/location.js'
 import { DeviceModels } from './device-models.js'
-import { purposeOf } from './encoders/read-vectors.js'
-import type { Purpose } from './encoders/vector-plan.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
 import type { ModelOptions, OfferedModel, WebGpuOptions } from './options.js'

@@ -1,13 +1,14 @@
 /** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
-import { GREEDY } from '../../decode/answer/sampling.js'
-import { siblingsOf, surveyRepository } from '../../repository/open.js'
-import type { RawTensor, WeightSource } from '../../repository/source.js'
+
+import type { Device } from '../../device/contract.js'
+import { GREEDY } from '../../generate/answer/sampling.js'
+import { siblingsOf, surveyRepository } from '../../models/files/open.js'
+import type { RawTensor, WeightSource } from '../../models/files/source.js'
+import { loadCore } from '../../models/load.js'
 import { alternatives, type Remedy, sizeWithin } from './alternatives.js'
 import { chooseDevice } from './choose-device.js'
-import type { Device } from './contract.js'
 import { offeredModel } from './location.js'
 import type { MemoryParts } from './memory-parts.js'
-import { loadCore } from './model/load.js'
 import type { DevicePreference, ModelOptions, OfferedModel } from './options.js'
 
 export interface Fit {

@@ -4,9 +4,9 @@ import type { Case, GgufTensor } from '../../../scripts/models/family.js'
 import { writeGguf } from '../../../scripts/models/llama-cpp.js'
 import { weightsOf } from '../../../scripts/models/weights.js'
 import { byteLevelOf, write } from '../../../scripts/tokenizers/vocabulary.js'
-import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
+import { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import { createV1, type V1 } from '../../index.js'
-import { openRepository } from '../../repository/open.js'
+import { openRepository } from '../../models/files/open.js'
 import { webgpu } from './index.js'
 
 export interface MadeUp {

@@ -7,7 +7,7 @@ import { llama } from '../../../scripts/models/families/llama.js'
 import { qwen35 } from '../../../scripts/models/families/qwen3-5.js'
 import { Random } from '../../../scripts/models/random.js'
 import { weightsOf } from '../../../scripts/models/weights.js'
-import type { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
+import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import type { V1 } from '../../index.js'
 import { asking, type MadeUp, serveMade, softmax } from './made.test-helper.js'
 

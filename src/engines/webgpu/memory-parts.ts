@@ -1,6 +1,6 @@
 /** What the memory of a model is for. */
-import type { EncoderLoadPlan } from './encoders/load-encoder.js'
-import type { LoadPlan } from './model/plan-model.js'
+import type { EncoderLoadPlan } from '../../models/encoders/load-encoder.js'
+import type { LoadPlan } from '../../models/plan-model.js'
 
 /** Bytes; what a model has none of is absent. */
 export interface MemoryParts {

@@ -1,5 +1,5 @@
-import type { NamedBlob } from '../../repository/blobs.js'
-import type { ModelLocation } from '../../repository/location.js'
+import type { NamedBlob } from '../../models/files/blobs.js'
+import type { ModelLocation } from '../../models/files/location.js'
 
 export interface WebGpuOptions {
   /**

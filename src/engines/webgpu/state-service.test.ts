@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { writeEncoder } from '../../../scripts/models/encoders/repository.js'
 import { lfm2 } from '../../../scripts/models/families/lfm2.js'
 import { qwen35 } from '../../../scripts/models/families/qwen3-5.js'
-import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper.js'
+import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 

@@ -1,8 +1,8 @@
-import type { TextFiles } from '../../decode/chat-text.js'
-import type { ModelInfo } from '../../engine.js'
-import type { LoadReport } from '../../repository/progress.js'
-import type { WeightCheck, WeightOutline, WeightSource } from '../../repository/source.js'
-import type { Device } from './contract.js'
+import type { ModelInfo } from '../../contract/engine.js'
+import type { Device } from '../../device/contract.js'
+import type { TextFiles } from '../../generate/chat-text.js'
+import type { LoadReport } from '../../models/files/progress.js'
+import type { WeightCheck, WeightOutline, WeightSource } from '../../models/files/source.js'
 import type { OfferedModel } from './options.js'
 
 /** A model repository, opened: weights can be read, the files about text have been. */

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper.js'
-import type { RawTensor, WeightSource } from '../../repository/source.js'
+import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
+import type { RawTensor, WeightSource } from '../../models/files/source.js'
 
 /** A decoder of two layers with seeded random weights, as a model repository in MLC's form (q0f32). */
 const HIDDEN = 64

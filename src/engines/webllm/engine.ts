@@ -1,5 +1,3 @@
-import type { TextFiles } from '../../decode/chat-text.js'
-import { DECODES } from '../../decode/decode-loop.js'
 import type {
   ChatCall,
   DecideCall,
@@ -12,9 +10,11 @@ import type {
   TokenizeCall,
   TokenizedText,
   TokenizerInfoCall,
-} from '../../engine.js'
-import { modelNotFound, V1Error } from '../../errors.js'
-import type { LoadReport } from '../../repository/progress.js'
+} from '../../contract/engine.js'
+import { modelNotFound, V1Error } from '../../contract/errors.js'
+import type { TextFiles } from '../../generate/chat-text.js'
+import { DECODES } from '../../generate/decode-loop.js'
+import type { LoadReport } from '../../models/files/progress.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import { Catalog } from './catalog.js'
 import { deviceLost } from './forward-model.js'

@@ -1,6 +1,6 @@
-import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../../decode/token-model.js'
-import { tooLong } from '../../decode/too-long.js'
-import { V1Error } from '../../errors.js'
+import { V1Error } from '../../contract/errors.js'
+import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../../contract/token-model.js'
+import { tooLong } from '../../generate/too-long.js'
 import type { ForwardEngine } from './library.js'
 import type { LogitPicker } from './logit-picker.js'
 

@@ -1,10 +1,10 @@
-import { ChatText } from '../../decode/chat-text.js'
-import { DecodeLoop } from '../../decode/decode-loop.js'
-import { call, collect } from '../../decode/testing/call.test-helper.js'
-import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
-import type { ChatCall } from '../../engine.js'
-import { sampleRow as rowOf } from '../webgpu/model/settings.js'
-import { sampleRow } from '../webgpu/sampling.js'
+import type { ChatCall } from '../../contract/engine.js'
+import type { Sampled, Sequence, StepInput, TokenModel } from '../../contract/token-model.js'
+import { sampleRow } from '../../device/sampling.js'
+import { ChatText } from '../../generate/chat-text.js'
+import { DecodeLoop } from '../../generate/decode-loop.js'
+import { call, collect } from '../../generate/testing/call.test-helper.js'
+import { sampleRow as rowOf } from '../../models/settings.js'
 import { chatConfig, files, logitsAfter, TOKENS, WINDOW } from './stand-in.test-helper.js'
 
 /** The same model in the plainest way: every sequence keeps its tokens, every step reads them all. */

@@ -1,6 +1,6 @@
 import type { InitProgressCallback, LogitProcessor, MLCEngineConfig } from '@mlc-ai/web-llm'
-import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper.js'
-import { drawKey, gumbel, mix } from '../webgpu/sampling.js'
+import { drawKey, gumbel, mix } from '../../device/sampling.js'
+import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
 import type { ForwardEngine, ModelRecord, WebLlmLibrary } from './library.js'
 
 export const files = smallTokenizer()

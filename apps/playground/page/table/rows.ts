@@ -1,5 +1,5 @@
 /** What a table holds: texts, and the document that was made of each. */
-import { readPartial } from '../../../../src/structured/partial-json.js'
+import { readPartial } from '../../../../src/grammar/partial-json.js'
 import type { Evidence } from '../api.js'
 import { type FormField, schemaOf } from '../schema-fields.js'
 

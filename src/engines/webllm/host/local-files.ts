@@ -1,6 +1,6 @@
+import { sliceOfFile } from '../../../models/files/slice-of-file.js'
+import type { StoredFile } from '../../../models/files/store/store.js'
 import { builtin } from '../../../platform/builtin.js'
-import { sliceOfFile } from '../../../repository/slice-of-file.js'
-import type { StoredFile } from '../../../repository/store/store.js'
 
 /** Files of this machine by `file:` addresses, which Node's `fetch` does not read. */
 export async function localFile(url: string): Promise<StoredFile | undefined> {

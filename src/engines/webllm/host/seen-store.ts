@@ -1,5 +1,5 @@
-import { noStore } from '../../../repository/store/memory.js'
-import type { FileStore } from '../../../repository/store/store.js'
+import { noStore } from '../../../models/files/store/memory.js'
+import type { FileStore } from '../../../models/files/store/store.js'
 
 export interface SeenStore extends FileStore {
   /** Addresses of the whole files that were found or written through it. */

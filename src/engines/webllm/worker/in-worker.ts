@@ -1,5 +1,5 @@
-import type { ModelInfo } from '../../../engine.js'
-import { V1Error } from '../../../errors.js'
+import type { ModelInfo } from '../../../contract/engine.js'
+import { V1Error } from '../../../contract/errors.js'
 import { builtin } from '../../../platform/builtin.js'
 import { farThread, RemoteEngine, type WorkerThread } from '../../remote/index.js'
 import { Catalog } from '../catalog.js'

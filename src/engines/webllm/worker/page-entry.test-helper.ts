@@ -1,6 +1,7 @@
 /** Run in a page: an answer from the worker, and one over a second line to it. */
-import { call, collect } from '../../../decode/testing/call.test-helper.js'
-import type { Engine } from '../../../engine.js'
+
+import type { Engine } from '../../../contract/engine.js'
+import { call, collect } from '../../../generate/testing/call.test-helper.js'
 import { record } from '../stand-in.test-helper.js'
 import { overPort, webllm } from './index.js'
 

@@ -1,0 +1,113 @@
+/** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
+import { V1Error } from '../../contract/errors.js'
+import { lookForAdapter, openDawn, type SeenAdapter } from '../../platform/dawn.js'
+import { heldByNative, ofNative } from '../../platform/native.js'
+import type { Device } from '../contract.js'
+import type { DispatchProfiler } from './dispatch-profiler.js'
+import { GpuDevice } from './gpu-device.js'
+import { type Cuts, ROOMY } from './kernels/cuts.js'
+import { computesInHalf, lanesTogether } from './probe.js'
+
+export interface OpenGpuOptions {
+  /** @default navigator.gpu, else the npm package `webgpu` */
+  gpu?: GPU
+  /** Refuses an adapter in software. @default false */
+  hardwareOnly?: boolean
+  /** Which way of cutting the work: chosen by the adapter unless a test names one. */
+  serial?: boolean
+  /** `false`: kernels do without subgroups where there are some. @default true */
+  subgroups?: boolean
+  /** `false`: kernels compute in f32 also where shaders may in f16. @default true */
+  half?: boolean
+  /** Other ways of cutting kernels, for tests and to find the best. @default `CUTS` */
+  cuts?: Partial<Cuts>
+  /** Bytes that one binding may have, for tests: matrices of more are kept in parts. @default the adapter's limit */
+  bindingBytes?: number
+  /** Bytes that a workgroup may share, for tests: what every GPU has is 16384. @default the adapter's limit */
+  workgroupBytes?: number
+  /** Multiplications after which a pass hands over what it has recorded. @default by how quick the GPU is */
+  submitWork?: number
+  /** Makes what takes the times of dispatches: the adapter must have `timestamp-query`. @default none */
+  profiler?: (device: GPUDevice) => DispatchProfiler
+  /** @default 'WebGPU was asked for.' */
+  reason?: string
+}
+
+/** Fails with a `V1Error` 503 that says what is missing. */
+export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<Device> {
+  const gpu = options.gpu ?? (await findGpu(options))
+  if (!gpu) throw unavailable('this runtime has no WebGPU')
+  const adapter = await ofNative(gpu.requestAdapter({ powerPreference: 'high-performance' }))
+  if (!adapter) throw unavailable('there is no WebGPU adapter')
+  holdToHardware(adapter, options)
+  const software = isSoftware(adapter)
+  if (options.profiler && !adapter.features.has('timestamp-query')) {
+    throw unavailable(`${nameOf(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
+  }
+  const serial = options.serial ?? software
+  const asked = adapter.requestDevice({
+    requiredLimits: wantedLimits(adapter.limits, options),
+    requiredFeatures: [
+      ...(serial ? [] : wantedFeatures(adapter, options)),
+      ...(options.profiler ? (['timestamp-query'] as const) : []),
+    ],
+  })
+  const device = await ofNative(asked)
+  const forget = heldByNative(() => device.destroy())
+  void device.lost.then(forget)
+  return new GpuDevice(device, {
+    name: nameOf(adapter),
+    reason: options.reason ?? 'WebGPU was asked for.',
+    traits: {
+      ...{ serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
+      ...(device.limits.maxComputeWorkgroupStorageSize < ROOMY && { tight: true }),
+      ...(options.cuts && { cuts: options.cuts }),
+    },
+    ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
+    ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),
+    ...(options.profiler && { profiler: options.profiler(device) }),
+  })
+}
+
+/** Those that kernels cut for hardware make use of. */
+function wantedFeatures({ features }: GPUAdapter, { subgroups = true, half = true }: OpenGpuOptions): GPUFeatureName[] {
+  const wanted = [...(subgroups ? ['subgroups'] : []), ...(half ? ['shader-f16'] : [])] as GPUFeatureName[]
+  return wanted.filter((feature) => features.has(feature))
+}
+
+/** Whether an adapter computes on the processor: a CPU device of our own is many times faster. */
+export function isSoftware(adapter: SeenAdapter): boolean {
+  const info = adapter.info as GPUAdapterInfo & { readonly isFallbackAdapter?: boolean }
+  return info.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(nameOf(adapter))
+}
+
+function holdToHardware(adapter: SeenAdapter, { hardwareOnly }: OpenGpuOptions): void {
+  if (hardwareOnly && isSoftware(adapter)) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
+}
+
+async function findGpu(options: OpenGpuOptions): Promise<GPU | undefined> {
+  const own = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu
+  if (own) return own
+  if (typeof process === 'undefined' || !process.versions?.node) return undefined
+  const look = await lookForAdapter()
+  if (look && !look.adapter) throw unavailable(look.why)
+  if (look?.adapter) holdToHardware(look.adapter, options)
+  return (await openDawn())?.gpu
+}
+
+function wantedLimits(limits: GPUSupportedLimits, { workgroupBytes }: OpenGpuOptions): Record<string, number> {
+  return {
+    maxBufferSize: limits.maxBufferSize,
+    maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
+    maxComputeWorkgroupStorageSize: workgroupBytes ?? limits.maxComputeWorkgroupStorageSize,
+  }
+}
+
+function nameOf(adapter: SeenAdapter): string {
+  const { vendor, architecture, device, description } = adapter.info
+  return description || [vendor, architecture, device].filter(Boolean).join(' ') || 'unnamed adapter'
+}
+
+function unavailable(why: string): V1Error {
+  return new V1Error(503, `WebGPU cannot be used: ${why}.`, { code: 'device_unavailable' })
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { softwareGpu } from '../../../test/support/swiftshader.js'
+import type { Device } from '../contract.js'
+import { openWebGpuDevice } from '../gpu/index.js'
+import { CUTS } from '../gpu/kernels/cuts.js'
+import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { embed } from './embed/index.js'
+import { Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
+import { check } from './project.test-helper.js'
+
+describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations }) => {
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  describe.each(FORMATS)('%s', (format) => {
+    const q4 = format.startsWith('q4')
+    // Rows that no tile divides, columns that no workgroup divides; one count of tokens for each way of computing.
+    const shapes: [rows: number, columns: number, tokens: number[]][] =
+      format === 'q4f16'
+        ? [
+            [1, 32, [2]],
+            [70, 96, [1, 3]],
+            [129, 1088, [1, 7, 70]],
+            // So many that a row has fewer lanes.
+            [8201, 96, [1]],
+            [8201, 192, [3]],
+          ]
+        : q4
+          ? [[70, 544, [1, 70]]]
+          : format === 'f32'
+            ? [
+                [1, 8, [1]],
+                [70, 72, [2, 13]],
+                [129, 1000, [1, 70]],
+              ]
+            : [[70, 1000, [1, 70]]]
+    for (const [rows, columns, counts] of shapes) {
+      for (const tokens of counts) {
+        it(`${rows} x ${columns} by ${tokens}`, async () => {
+          const chance = new Chance(rows * 31 + tokens)
+          const known = knownMatrix(chance, format, rows, columns)
+          const x = chance.floats(tokens * columns)
+          await check(device, known, x, tokens, {}, bound(format, roundsActivations))
+        })
+      }
+    }
+
+    for (const tokens of format === 'q4f16' || format === 'f16' ? [1, 40] : []) {
+      it(`with norm, bias and addition, ${tokens} rows`, async () => {
+        const chance = new Chance(tokens)
+        const known = knownMatrix(chance, format, 46, 160)
+        const x = chance.floats(tokens * 160, 3)
+        const options = { gain: chance.floats(160), bias: chance.floats(46), start: chance.floats(tokens * 46) }
+        await check(device, known, x, tokens, options, bound(format, roundsActivations))
+      })
+
+      it(`gated, ${tokens} rows`, async () => {
+        const chance = new Chance(tokens)
+        const known = knownMatrix(chance, format, 2 * 37, 96, 0.2)
+        const x = chance.floats(tokens * 96)
+        const options = { gain: chance.floats(96), gated: true }
+        await check(device, known, x, tokens, options, bound(format, roundsActivations))
+      })
+    }
+
+    for (const tokens of format === 'f16' ? [1, 40] : []) {
+      it(`gated and clamped, ${tokens} rows`, async () => {
+        const chance = new Chance(tokens)
+        // Some of what is multiplied goes beyond the bounds.
+        const known = knownMatrix(chance, format, 2 * 40, 96, 0.5)
+        const options = { bias: chance.floats(80, 6), gated: true, clamped: true }
+        await check(device, known, chance.floats(tokens * 96), tokens, options, bound(format, roundsActivations))
+      })
+    }
+  })
+})
+
+// Which tile a product is cut by depends on how many rows there are: a row must not notice.
+it.each<[string, Format, rows: number, columns: number, tokens: number, { gated?: boolean; bias?: boolean }]>([
+  ['rows and columns that no tile divides', 'q4f16', 150, 544, 140, {}],
+  ['columns that no step divides, a bias and an addition', 'f16', 70, 1000, 33, { bias: true }],
+  ['gated', 'q4f32', 2 * 73, 96, 130, { gated: true }],
+])('products in tiles of each size are the same to the bit: %s', async (_, format, rows, columns, tokens, how) => {
+  const { gated = false, bias = false } = how
+  const chance = new Chance(rows)
+  const known = knownMatrix(chance, format, rows, columns, 0.2)
+  const x = chance.floats(tokens * columns)
+  const options = bias ? { bias: chance.floats(rows), start: chance.floats(tokens * rows) } : { gated }
+  const answers: Float32Array[] = []
+  for (const cut of CUTS.matmul) {
+    const cuts = { matmul: [{ ...cut, least: 1 }] }
+    const device = await openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false, cuts })
+    answers.push(await check(device, known, x, tokens, options, bound(format, false)))
+    device.destroy()
+  }
+  expect(answers.length).toBeGreaterThan(1)
+  for (const answer of answers) expect(answer).toEqual(answers[0])
+})
+
+describe.each([true, false])('a matrix too large for one binding, cut for software: %s', (serial) => {
+  // Eleven rows of 544 columns in 4 bits fit, two of these in f32, and four gates with their values.
+  const bindingBytes = 11 * 272
+  let device: Device
+  beforeAll(async () => {
+    device = await openWebGpuDevice({ gpu: await softwareGpu(), serial, bindingBytes })
+  })
+  afterAll(() => device.destroy())
+
+  const product =
+    (format: Format, rows: number, tokens: number, gated = false) =>
+    async () => {
+      const chance = new Chance(rows + tokens)
+      const known = knownMatrix(chance, format, rows, 544, 0.2)
+      expect(known.data.rows * 544 * (format === 'f32' ? 4 : 0.5)).toBeGreaterThan(device.limits.tensorBytes)
+      const options = gated ? { gain: chance.floats(544), gated } : { bias: chance.floats(rows) }
+      await check(device, known, chance.floats(tokens * 544), tokens, options, 4e-6)
+    }
+  it('in 4 bits, odd rows', product('q4f16', 71, 1))
+  it('in f32', product('f32', 7, 2))
+  it('gated', product('q4f16', 2 * 15, 3, true))
+  it('gated, many rows', product('q4f32', 2 * 9, 20, true))
+
+  it('is read as a table', async () => {
+    const { data, values } = knownMatrix(new Chance(1), 'q4f16', 30, 544)
+    const table = device.matrix(data)
+    const out = device.activations(4, 544)
+    const tokens = Int32Array.of(29, 0, 11, 10)
+    const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
+    pass.run(embed, table, out)
+    const reading = pass.read(out, 4)
+    await pass.submit()
+    expect(await reading).toEqual(
+      Float32Array.from([...tokens].flatMap((token) => [...values.subarray(token * 544, (token + 1) * 544)])),
+    )
+    table.destroy()
+    out.destroy()
+  })
+})
+
+/**
+ * Relative to sum |w x|: f32 sums of up to 1,088 products lose some 2^-20 in any order; rounding activations to 8 bits
+ * loses half a step, 1/254 of a block's greatest, for each.
+ */
+function bound(format: Format, roundsActivations: boolean): number {
+  return format.startsWith('q4') && roundsActivations ? 0.012 : 4e-6
+}

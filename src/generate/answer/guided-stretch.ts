@@ -1,0 +1,101 @@
+import type { OutputGrammar } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import type { Sampled } from '../../contract/token-model.js'
+import { foresee } from '../drafts/foresee.js'
+import { OpenValue } from '../drafts/open-value.js'
+import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'
+import { Guided, type GuidedRun } from './guided.js'
+import type { Mask } from './mask.js'
+import type { Stretch, Writing } from './stretch.js'
+
+/** What a grammar guides: it ends where the grammar does. */
+export abstract class GuidedStretch implements Stretch {
+  protected readonly answer: Writing
+  protected readonly guided: Guided
+  /** Undefined where nothing is guessed from it. */
+  readonly #value: OpenValue | undefined
+
+  constructor(answer: Writing, grammar: OutputGrammar) {
+    const { vocabulary, tokenizer } = answer.plan.text
+    this.answer = answer
+    this.guided = new Guided(grammar.start(vocabulary), tokenizer)
+    this.#value = answer.plan.source && new OpenValue()
+  }
+
+  abstract begin(): void
+
+  /** The model has ended it where the grammar might have gone on. */
+  protected ended(_sampled?: Sampled): void {}
+
+  /** The grammar is at its end. */
+  protected abstract completed(): void
+  protected abstract bytesOf(token: number): Uint8Array
+  /** Shows bytes, of the token that was sampled or of none. */
+  protected abstract show(bytes: Uint8Array, sampled?: Sampled): void
+
+  mask(mask: Mask): Uint32Array {
+    return mask.allowed(this.guided, this.answer.remaining)
+  }
+
+  advance(): boolean {
+    if (this.guided.done) this.completed()
+    else if (this.answer.remaining <= 0) this.answer.end(this.guided.shortest === 0 ? 'stop' : 'length')
+    else return this.force()
+    return true
+  }
+
+  take(sampled: Sampled): void {
+    const { token } = sampled
+    if (this.answer.plan.text.ends.has(token)) {
+      this.ended(sampled)
+      this.answer.end('stop', token)
+      return
+    }
+    if (!this.guided.accept(token)) throw new V1Error(500, 'The model gave a token that the grammar forbids.')
+    this.answer.log.append([token])
+    this.#show(this.bytesOf(token), sampled)
+  }
+
+  foresee(room: DraftRoom): Path | undefined {
+    const { plan } = this.answer
+    const value = this.#value
+    if (!plan.source || !value) return undefined
+    return foresee({ ...this.#place(), value, source: plan.source(), tokenizer: plan.text.tokenizer }, room)
+  }
+
+  openPath(room: DraftRoom): OpenPath | undefined {
+    return GuidedPath.at(this.#place(), room)
+  }
+
+  #place() {
+    const { plan, remaining } = this.answer
+    return {
+      guided: this.guided,
+      value: undefined,
+      bytesOf: (token: number) => this.bytesOf(token),
+      remaining,
+      maskLength: Math.ceil(plan.vocabSize / 32),
+    }
+  }
+
+  /** Writes what is certain, if anything is. */
+  protected force(): boolean {
+    const run = this.guided.plan(this.answer.remaining, true)
+    if (run !== undefined) this.#write(run)
+    return run !== undefined
+  }
+
+  #write(run: GuidedRun): void {
+    const { log, out } = this.answer
+    this.guided.commit(run)
+    log.drop(run.replace)
+    log.append(run.tokens)
+    out.countForced(Math.max(0, run.tokens.length - run.replace))
+    this.#show(run.bytes)
+  }
+
+  #show(bytes: Uint8Array, sampled?: Sampled): void {
+    this.#value?.push(bytes)
+    this.show(bytes, sampled)
+  }
+}

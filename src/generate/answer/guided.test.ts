@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { V1Error } from '../../contract/errors.js'
+import { gbnf, Vocabulary } from '../../grammar/structured.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import { Guided } from './guided.js'
+
+it("a grammar that is read in too many ways is its author's fault, by the name of its rule", () => {
+  const letter = new TextEncoder().encode('a')
+  const vocabulary = new Vocabulary([undefined, letter, new Uint8Array(1000).fill(letter[0]!)], { eos: [0] })
+  const grammar = gbnf('root ::= r\nr ::= ((r | "a") root+)*')
+  const tokenizer = { bytes: (token: number) => vocabulary.bytes(token), encodeContinuation: () => [] }
+  const guided = new Guided(grammar.start(vocabulary), tokenizer as unknown as Tokenizer)
+  expect(guided.accept(1)).toBe(true)
+  for (const ask of [() => guided.mask(new Uint32Array(1), 10), () => guided.accept(2)]) {
+    expect(ask).toThrow(V1Error)
+    expect(ask).toThrow(/the rule '(r|root)'/)
+    expect(ask).toThrow(expect.objectContaining({ status: 400, code: 'grammar_too_complex' }))
+  }
+})

@@ -1,0 +1,135 @@
+import type { TokenConstraint } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import { GrammarError } from '../../grammar/structured.js'
+import { bytesOf, type ForcedRun, forcedTokens, narrow } from '../../grammar/tokens/forced.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+export interface GuidedRun extends ForcedRun {
+  /** The text of the run that is new. */
+  readonly bytes: Uint8Array
+}
+
+/** How many tokens before a text are read with it. */
+const CONTEXT = 6
+/** More than any run of certain tokens looks back. */
+const READ_AGAIN = 32
+
+/** One stretch of an answer under a grammar: what may come next, and what must. */
+export class Guided {
+  readonly #tokenizer: Tokenizer
+  #constraint: TokenConstraint
+  /** Tokens accepted so far: those that a forced run may replace. */
+  #accepted: number[]
+  /** Tokens that forced bytes may begin with, from the last plan. */
+  #next: readonly number[] = []
+
+  /** `written`: tokens before it that it may replace. */
+  constructor(constraint: TokenConstraint, tokenizer: Tokenizer, written: readonly number[] = []) {
+    this.#accepted = [...written]
+    this.#constraint = constraint
+    this.#tokenizer = tokenizer
+  }
+
+  get done(): boolean {
+    return this.#constraint.done
+  }
+
+  /** The same, to be gone on with apart. */
+  clone(): Guided {
+    const copy = new Guided(this.#constraint.clone(), this.#tokenizer)
+    copy.#accepted = this.#accepted.slice(-READ_AGAIN)
+    copy.#next = this.#next
+    return copy
+  }
+
+  /** The bytes that are certain to come next. */
+  get forced(): Uint8Array {
+    return bounded(() => this.#constraint.forced())
+  }
+
+  /** The tokens of a text that goes on from what was accepted, as the tokenizer would have spelled them in the whole. */
+  spell(text: string): readonly number[] {
+    const before = this.#accepted.slice(-CONTEXT)
+    const said = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(this.#tokenizer, before))
+    const whole = this.#tokenizer.encodeContinuation(said + text)
+    const goesOn = before.every((token, i) => whole[i] === token)
+    return goesOn ? whole.slice(before.length) : this.#tokenizer.encodeContinuation(text)
+  }
+
+  /** The fewest tokens with which this stretch can end; 0 where it may end here. */
+  get shortest(): number {
+    return this.#constraint.shortest
+  }
+
+  /** False if no token may come next within `budget`, which only a wrong grammar or budget can bring about. */
+  mask(into: Uint32Array, budget: number): boolean {
+    into.fill(0)
+    const constraint = this.#constraint
+    if (!bounded(() => constraint.closing(budget))) return false
+    bounded(() => constraint.mask(into))
+    narrow(
+      into,
+      bounded(() => constraint.forced()),
+      this.#next,
+      this.#tokenizer,
+    )
+    for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
+    return false
+  }
+
+  /** The grammar as it stands. */
+  fork(): TokenConstraint {
+    return this.#constraint.clone()
+  }
+
+  /** How many tokens it has accepted: those that it may replace. */
+  get accepted(): number {
+    return this.#accepted.length
+  }
+
+  accept(token: number): boolean {
+    if (!bounded(() => this.#constraint.accept(token))) return false
+    this.#accepted.push(token)
+    this.#next = []
+    return true
+  }
+
+  /** Tokens that are certain to come next, if there are any and the text can still end within `budget` after them. */
+  plan(budget: number, mayReplace: boolean): GuidedRun | undefined {
+    const written = mayReplace ? this.#accepted : []
+    const run = bounded(() => forcedTokens(this.#constraint, this.#tokenizer, written, budget))
+    if (run === undefined) return undefined
+    if (run.covered > 0) return { ...run, bytes: this.#constraint.forced().subarray(0, run.covered) }
+    if (run.replace === 0) this.#next = run.next
+    return undefined
+  }
+
+  /** Makes a planned run part of the stretch. */
+  commit(run: GuidedRun): void {
+    this.#constraint = advanced(this.#constraint, run)!
+    this.#accepted.length -= run.replace
+    this.#accepted.push(...run.tokens)
+    this.#next = run.next
+  }
+}
+
+/** What a grammar asks of us is bounded: one that is read in too many ways is its author's to mend. */
+function bounded<T>(ask: () => T): T {
+  try {
+    return ask()
+  } catch (error) {
+    // The engine's own limit on recursion is one on nesting.
+    if (error instanceof RangeError) throw refused('the text is nested too deeply.', error)
+    throw error instanceof GrammarError ? refused(error.message, error) : error
+  }
+}
+
+function refused(message: string, cause: Error): V1Error {
+  return new V1Error(400, `The answer cannot go on: ${message}`, { code: 'grammar_too_complex', cause })
+}
+
+function advanced(constraint: TokenConstraint, run: ForcedRun): TokenConstraint | undefined {
+  const after = constraint.clone()
+  after.rollback(run.replace)
+  return run.tokens.every((token) => after.accept(token)) ? after : undefined
+}

@@ -1,0 +1,64 @@
+import type { ChatCall, TokenLogprob } from '../../contract/engine.js'
+import { type DrawSettings, SAMPLING, SAMPLING_NAMES } from '../../contract/sampling.js'
+import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { SettledSampling } from '../recommended.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+/** The likeliest token, as the model has it. */
+export const GREEDY: SampleSettings = {
+  temperature: 0,
+  topP: 1,
+  seed: 0,
+  index: 0,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+}
+
+/** What is drawn from hangs on these; those that are as usual may be absent, but for two. */
+export type Drawn = DrawSettings & Pick<SampleSettings, 'temperature' | 'topP'>
+
+export function drawnBy(sampling: SettledSampling): Drawn {
+  const { temperature, topP } = sampling
+  const asked = SAMPLING_NAMES.filter((name) => {
+    const { acts, usual } = SAMPLING[name]
+    return acts === 'draw' && sampling[name] !== usual
+  })
+  return { temperature, topP, ...Object.fromEntries(asked.map((name) => [name, sampling[name]])) }
+}
+
+/** A seed of its own for each choice, so that equal requests give equal choices and the choices differ. */
+export function seedOfChoice(seed: number | undefined, choice: number): number {
+  if (seed === undefined) return crypto.getRandomValues(new Uint32Array(1))[0]!
+  let mixed = (seed ^ Math.floor(seed / 0x1_0000_0000)) >>> 0
+  if (choice === 0) return mixed
+  mixed = Math.imul(mixed ^ Math.imul(choice, 0x9e3779b9), 0x85ebca6b)
+  return (mixed ^ (mixed >>> 13)) >>> 0
+}
+
+type Showing = Pick<ChatCall, 'tokensAsIds'>
+
+/** Log probabilities in the form of the contract. */
+export function logprobOf(sampled: Sampled, tokenizer: Tokenizer, call: Showing): TokenLogprob | undefined {
+  if (sampled.logprob === undefined) return undefined
+  const top = (sampled.top ?? []).map(({ token, logprob }) => ({ ...shownToken(token, tokenizer, call), logprob }))
+  return { ...shownToken(sampled.token, tokenizer, call), logprob: sampled.logprob, top }
+}
+
+export function shownToken(
+  token: number,
+  tokenizer: Tokenizer,
+  { tokensAsIds }: Showing,
+): { token: string; bytes: number[] } {
+  const shown = namedToken(token, tokenizer)
+  return tokensAsIds ? { ...shown, token: `token_id:${token}` } : shown
+}
+
+function namedToken(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] } {
+  const bytes = tokenizer.bytes(token)
+  if (bytes.length === 0) {
+    // A control token says nothing, but it has a name, and clients read its bytes as those of every other.
+    const name = tokenizer.name(token)
+    return { token: name, bytes: [...new TextEncoder().encode(name)] }
+  }
+  return { token: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), bytes: [...bytes] }
+}

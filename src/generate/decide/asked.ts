@@ -1,0 +1,101 @@
+/** A question as models that are made for decisions are told it, in the words of TypeSafe's form. */
+import { type DecideQuestion, textOf } from '../../contract/engine.js'
+import type { JsonObject } from '../../platform/json.js'
+import type { Slices } from '../../platform/slices.js'
+import { type Guard, sentinelFor } from '../prompt/guard.js'
+import { JinjaTemplate } from '../prompt/template.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+/** In the order in which such models number them. */
+export const KINDS = ['choice', 'score', 'noul'] as const
+export type Kind = (typeof KINDS)[number]
+
+export interface AskedOption {
+  readonly key: string
+  readonly description?: string
+  /** By which it is chosen, where a model is told so. */
+  readonly label?: string
+}
+
+export interface TypedQuestion {
+  readonly kind: Kind
+  /** What it is called. */
+  readonly id: string
+  readonly instructions: string
+  readonly state: string
+  readonly options: readonly AskedOption[]
+}
+
+/** Of a predicate such models are asked the other way round: whether it is not so comes first. */
+export function askedOf(
+  { type, name, instructions, options }: DecideQuestion,
+  order: readonly number[],
+  state: string,
+): TypedQuestion {
+  const asked = { id: name ?? '', instructions: textOf(instructions), state }
+  const turned = order.map((i) => options[i]!)
+  if (type === 'choice') {
+    return { ...asked, kind: 'choice', options: turned.map(({ text: key, description }) => optionOf(key, description)) }
+  }
+  if (type === 'score') {
+    const levels = turned.map(({ text, description }, i) => {
+      if (description === undefined || description === '') return text
+      return text === String(i) ? description : `${text}: ${description}`
+    })
+    return { ...asked, kind: 'score', options: levels.map((level, i) => optionOf(String(i), level)) }
+  }
+  const [yes, no] = options
+  return { ...asked, kind: 'noul', options: [optionOf('false', no?.description), optionOf('true', yes?.description)] }
+}
+
+export const optionOf = (key: string, description: string | undefined): AskedOption => ({
+  key,
+  ...(description && { description }),
+})
+
+/** Control tokens, and texts that are to be read as such, as a model's makers lay them out. */
+export type QuestionLayout = (asked: TypedQuestion) => Slices<{
+  readonly sections: readonly (number | string)[]
+  reveal(section: string): string
+}>
+
+/** By the template that a GGUF file has for it (`tokenizer.chat_template.systemone`), with what llama.cpp gives it. */
+export function templateLayout(
+  source: string,
+  tokenizer: Tokenizer,
+  guardOf: (sentinel: string) => Guard,
+): QuestionLayout {
+  const written = templateText(source, guardOf)
+  return function* (asked) {
+    const { text, reveal } = yield* written([asked])
+    return { sections: tokenizer.sections(text), reveal }
+  }
+}
+
+/**
+ * The same before it is taken apart, of questions about one state; `more`: what else its template is given. Some list all
+ * that is asked in a request: where a model answers each by itself, it is asked as if it were the only one.
+ */
+export function templateText(source: string, guardOf: (sentinel: string) => Guard, more: JsonObject = {}) {
+  const template = new JinjaTemplate(source, {})
+  return function* (asked: readonly [TypedQuestion, ...TypedQuestion[]]) {
+    const [{ state }] = asked
+    const questions = asked.map(({ kind: type, id, instructions, options }) => {
+      return { id, type, instructions, options: options.map((each) => ({ description: null, ...each })) }
+    })
+    const said = { ...questions[0], state, questions, images: [] }
+    const texts = asked.flatMap(({ id, instructions, options }) => [
+      id,
+      instructions,
+      ...options.flatMap(Object.values),
+    ])
+    const sentinel = yield* sentinelFor([state, ...texts])
+    const guard = guardOf(sentinel)
+    const input = { messages: [], tools: [], options: { ...guard.protectAll(said), ...more } }
+    const text = yield* template.renderInSlices(input)
+    return { text, reveal: (section: string) => guard.reveal(section) }
+  }
+}
+
+/** What looks like control, with other bars: as models were taught whose makers wrote it so. */
+export const barred = (text: string): string => text.replace(/<\|([A-Za-z0-9_]+)\|>/g, '<\u00a6$1\u00a6>')

@@ -1,0 +1,15 @@
+import type { Capabilities } from '../../contract/engine.js'
+
+/** Of a model that says no words. */
+export const NO_CHAT = {
+  chat: false,
+  logprobs: false,
+  seed: false,
+  tools: false,
+  grammar: false,
+  images: false,
+  audio: false,
+} as const
+
+/** What a model can that answers typed questions and nothing else. */
+export const DECIDES: Capabilities = { ...NO_CHAT, embeddings: false, rerank: false, decisions: true, thinking: false }

@@ -1,0 +1,153 @@
+/** A state and questions about it as tokens. */
+import type { DecideCall, DecideQuestion } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import type { Slices } from '../../platform/slices.js'
+import { type ChatText, encodedSections } from '../chat-text.js'
+import { tooLong } from '../too-long.js'
+import { partsAround, type TextAround } from './parts.js'
+import { INSTRUCTIONS, ordersOf, QUESTION, questionText, stateBlock, stateText } from './questions.js'
+import { OptionTrie } from './trie.js'
+
+/** Tokens that may end an answer are few; these are the first of them. */
+const MOST_ENDS = 8
+
+/** One question in one order of its options. */
+export interface AskedTokens {
+  readonly question: number
+  /** All that is read before an option, the state's tokens with it. */
+  readonly stem: readonly number[]
+  readonly trie: OptionTrie
+  /** The stem and the longest option. */
+  readonly length: number
+}
+
+export class DecidePrompt {
+  /** What every question begins with. */
+  readonly state: readonly number[]
+  readonly #text: ChatText
+  readonly #parts: TextAround
+  /** Tokens before the text that the state ends in, and of that text those before the word that begins a question. */
+  readonly #earlier: readonly number[]
+  /** Undefined where the word's tokens do not stand for themselves: the text must then be taken apart anew. */
+  readonly #before: readonly number[] | undefined
+  readonly #capacity: number
+
+  private constructor(
+    { text, parts, capacity }: { readonly text: ChatText; readonly parts: TextAround; readonly capacity: number },
+    earlier: readonly number[],
+    last: readonly number[],
+  ) {
+    this.#text = text
+    this.#capacity = capacity
+    this.#parts = parts
+    this.#earlier = earlier
+    const word = text.tokenizer.encodeContinuation(QUESTION)
+    const clean = word.every((token, i) => last[last.length - word.length + i] === token)
+    this.#before = clean ? last.slice(0, last.length - word.length) : undefined
+    this.state = [...earlier, ...last]
+  }
+
+  /** `thought`: what was thought about the state before. */
+  static *of(call: DecideCall, text: ChatText, thought: string, capacity: number): Slices<DecidePrompt> {
+    const asked = call.questions.map((question) => questionText(question, [...question.options.keys()]))
+    const parts = partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, asked)
+    const { before, section, reveal } = parts
+    const earlier = yield* encodedSections(text.tokenizer, before, capacity, reveal)
+    const room = capacity - earlier.length
+    const last = yield* encodedSections(text.tokenizer, [section], room, reveal, () => before.length)
+    return new DecidePrompt({ text, parts, capacity }, earlier, last)
+  }
+
+  /** The question in each of its orders, one in a turn of the event loop. */
+  *asked(question: DecideQuestion, index: number, order: DecideCall['order']): Slices<AskedTokens[]> {
+    const found: AskedTokens[] = []
+    for (const turned of ordersOf(question, order)) {
+      found.push(this.#askedIn(question, index, turned))
+      yield
+    }
+    return found
+  }
+
+  #askedIn(question: DecideQuestion, index: number, order: readonly number[]): AskedTokens {
+    const [first, ...rest] = this.#parts.after
+    const last = rest.at(-1)
+    const said = questionText(question, order) + first
+    const head = last === undefined ? [] : [...this.#behind(said), ...this.#encoded(rest.slice(0, -1))]
+    // An option is written behind the last text, which is the question's own where nothing stands between.
+    const written = (option: string) =>
+      last === undefined ? this.#behind(said + option) : [...head, ...this.#ending(last, option)]
+    const plain = written('')
+    const options = question.options.map(({ text }) => written(text))
+    const length = Math.max(...options.map((tokens) => tokens.length))
+    if (length > this.#capacity) throw this.#tooLong(index, length)
+    // Where a token of an option reaches back over the border, the border is where none does.
+    const border = options.reduce((length, tokens) => commonLength(plain, tokens, length), plain.length)
+    const ends = hasBeginnings(question) ? [...this.#text.ends].slice(0, MOST_ENDS) : []
+    const trie = new OptionTrie(
+      options.map((tokens) => tokens.slice(border)),
+      ends,
+    )
+    return { question: index, stem: plain.slice(0, border), trie, length }
+  }
+
+  /** Whichever is longer is named: the question, or the state. */
+  #tooLong(index: number, length: number): V1Error {
+    const own = length - this.state.length
+    if (own <= this.state.length) return tooLong(this.#capacity, length)
+    const field = `questions[${index}]`
+    const message = `Invalid '${field}': with its longest option it has ${own} tokens, and this model's maximum context length is ${this.#capacity} tokens. Shorten it.`
+    return new V1Error(400, message, { param: field, code: 'context_length_exceeded' })
+  }
+
+  /** The tokens up to a question's end: of the state no more than its last word is taken apart again. */
+  #behind(said: string): number[] {
+    const { tokenizer } = this.#text
+    const { section, before, reveal, sections } = this.#parts
+    if (this.#before !== undefined) return [...this.#earlier, ...this.#before, ...this.#continued(QUESTION + said)]
+    const [first = '', ...rest] = sections(said)
+    const state = reveal(section)
+    if (typeof first === 'number') {
+      return [...this.#earlier, ...tokenizer.encodePlain(state, before.length), first, ...this.#encoded(rest)]
+    }
+    const last = tokenizer.encodePlain(state + reveal(first), before.length)
+    return [...this.#earlier, ...last, ...this.#encoded(rest)]
+  }
+
+  /** A text that goes on from an earlier one. */
+  #continued(said: string): number[] {
+    const { tokenizer } = this.#text
+    const { sections, reveal } = this.#parts
+    return sections(said).flatMap((section) =>
+      typeof section === 'number' ? [section] : tokenizer.encodeContinuation(reveal(section)),
+    )
+  }
+
+  #encoded(sections: readonly (number | string)[]): number[] {
+    const { tokenizer } = this.#text
+    const { reveal } = this.#parts
+    return sections.flatMap((section) =>
+      typeof section === 'number' ? [section] : tokenizer.encodePlain(reveal(section), 1),
+    )
+  }
+
+  #ending(section: number | string, option: string): readonly number[] {
+    const { tokenizer } = this.#text
+    if (typeof section === 'number') return [section, ...this.#continued(option)]
+    const [first = '', ...rest] = this.#parts.sections(option)
+    if (typeof first === 'number') return [...tokenizer.encodePlain(section, 1), first, ...this.#encoded(rest)]
+    return [...tokenizer.encodePlain(section + this.#parts.reveal(first), 1), ...this.#encoded(rest)]
+  }
+}
+
+function commonLength(a: readonly number[], b: readonly number[], most: number): number {
+  let length = 0
+  while (length < Math.min(most, b.length) && a[length] === b[length]) length++
+  return length
+}
+
+/** One option is the beginning of another: it is then told apart by its end. */
+function hasBeginnings({ options }: DecideQuestion): boolean {
+  const texts = options.map(({ text }) => text).sort()
+  // What begins with a text stands behind it.
+  return texts.some((text, i) => i > 0 && text.startsWith(texts[i - 1]!))
+}

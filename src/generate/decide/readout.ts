@@ -1,0 +1,28 @@
+/** How models that were made for decisions say their answers. */
+import type { DecideQuestion } from '../../contract/engine.js'
+import type { TypedQuestion } from './asked.js'
+import type { ReadQuestion } from './reading.js'
+
+/** A question that has been laid out, and what is read of it. */
+export interface Reads {
+  readonly of: ReadQuestion
+  /** Of its options as they were shown; of a predicate that it is so, and that it is not. */
+  told(temperature: number): { readonly shares: readonly number[]; readonly mass?: number }
+}
+
+/** How a type of model says its answers. */
+export interface Readout {
+  /** The most options that it tells apart. */
+  readonly most: number
+  /** The orders in which it is asked, where none were asked for. */
+  ordersOf(question: DecideQuestion): readonly (readonly number[])[]
+  /** As its template is told of a question. */
+  worded(asked: TypedQuestion): TypedQuestion
+  reads(asked: TypedQuestion, tokens: readonly number[]): Reads
+  /** How temperatures are told apart by the number of options. */
+  group(options: number): string
+}
+
+/** As most of their makers fitted them. */
+export const groupOf = (options: number): string =>
+  options <= 2 ? '2' : options <= 5 ? '3_5' : options <= 10 ? '6_10' : '11'

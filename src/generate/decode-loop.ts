@@ -1,0 +1,312 @@
+import {
+  type Capabilities,
+  type ChatCall,
+  type DecideCall,
+  type Decided,
+  type DetokenizeCall,
+  type Part,
+  type TokenizeCall,
+  type TokenizedText,
+  textOf,
+} from '../contract/engine.js'
+import { V1Error } from '../contract/errors.js'
+import type { TokenModel } from '../contract/token-model.js'
+import type { JsonObject } from '../platform/json.js'
+import { PartQueue } from '../platform/part-queue.js'
+import { inStage } from '../platform/pulse.js'
+import { inTurns } from '../platform/turns.js'
+import { AnswerDecoder } from './answer/answer.js'
+import type { AnswerSink } from './answer/output.js'
+import type { AnswerPlan } from './answer/plan.js'
+import { PromptScores } from './answer/prompt-scores.js'
+import type { ChatText } from './chat-text.js'
+import { DECIDES } from './decide/capabilities.js'
+import { decide } from './decide/decide.js'
+import { MadeDecider } from './decide/made.js'
+import { thinkAbout } from './decide/think.js'
+import type { DraftModel } from './drafts/draft-model.js'
+import type { Drafting } from './drafts/drafting.js'
+import type { DraftMode } from './drafts/mode.js'
+import { DraftSource } from './drafts/source.js'
+import type { Read } from './evidence/others-read.js'
+import { ReadLane } from './evidence/read-lane.js'
+import { checkCall } from './limits.js'
+import { settledSampling } from './recommended.js'
+import { Scheduler } from './run/scheduler.js'
+import type { Slot } from './run/slot.js'
+import { Grounds } from './sources/grounds.js'
+
+export interface DecodeLoopOptions {
+  /**
+   * Steps that the model may run ahead of what was read back, where nothing depends on it. It hides the way back from a
+   * GPU; on a processor there is none to hide. More steps let an abort or a newcomer wait longer.
+   * @default 1
+   */
+  readonly stepsAhead?: number
+  /**
+   * Whether values that may stand in the prompt are guessed, several tokens a step, where a grammar holds the answer. What
+   * an answer says does not hang on it.
+   * @default 'gaining'
+   */
+  readonly drafts?: DraftMode
+  /**
+   * A smaller model of the same vocabulary, that guesses what this one says. It is closed with it. Without effect where
+   * the model draws one token of an answer a step.
+   */
+  readonly draftModel?: DraftModel
+}
+
+/** What every model can that is decoded here; whether it thinks its template says, once it is there. */
+export const DECODES: Capabilities = {
+  chat: true,
+  logprobs: true,
+  seed: true,
+  tools: true,
+  grammar: true,
+  images: false,
+  audio: false,
+  embeddings: false,
+  sampling: true,
+  tokens: true,
+  infill: true,
+  promptLogprobs: true,
+  decisions: true,
+  evidence: true,
+  quotes: true,
+}
+
+/** Nothing but a conversation: what is cut into tokens without being answered. */
+const PLAIN_CALL = {
+  id: '',
+  model: '',
+  n: 1,
+  stop: [],
+  sampling: {},
+  output: { type: 'text' },
+  toolChoice: 'auto',
+  parallelToolCalls: true,
+  describeSchema: false,
+} as const
+
+/** Unread parts per choice above which an answer waits for its reader. */
+const UNREAD = 64
+
+/** The one way from a call to its parts: both on-device engines put it around their forward pass. */
+export class DecodeLoop {
+  readonly #model: TokenModel
+  readonly #text: ChatText
+  readonly #scheduler: Scheduler
+  readonly #small: DraftModel | undefined
+  /** Of a model that is made for decisions. */
+  readonly #made: MadeDecider | undefined
+  /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
+  readonly #capacity: number
+
+  constructor(model: TokenModel, text: ChatText, options: DecodeLoopOptions = {}) {
+    const { stepsAhead = 1, drafts = 'gaining', draftModel } = options
+    this.#model = model
+    this.#text = text
+    this.#capacity = Math.min(model.contextLength, model.freeTokens)
+    this.#small = draftModel
+    this.#scheduler = new Scheduler(model, stepsAhead, drafts, this.#small)
+    this.#made = text.made && new MadeDecider(text, text.made)
+  }
+
+  get capabilities(): Capabilities {
+    if (this.#model.rowLength !== undefined) return DECIDES
+    const { thoughtMarks, infill } = this.#text
+    return { ...DECODES, thinking: thoughtMarks !== undefined, infill: infill !== undefined }
+  }
+
+  /** What a model's listing says of its text. */
+  get metadata(): Readonly<Record<string, string | boolean>> {
+    return { tool_format: this.#text.toolFormat.name, thinks: this.#text.thoughtMarks !== undefined }
+  }
+
+  /** What made the model unusable, if anything did: it must then be rebuilt. */
+  get failure(): unknown {
+    return this.#scheduler.failure
+  }
+
+  /** How often guesses of each kind were right; undefined where none are made. */
+  get guesses(): Drafting['counts'] | undefined {
+    return this.#scheduler.guesses
+  }
+
+  /** No call is running. */
+  get idle(): boolean {
+    return this.#scheduler.idle
+  }
+
+  async *generate(call: ChatCall): AsyncGenerator<Part> {
+    call.signal.throwIfAborted()
+    if (!this.capabilities.chat) {
+      throw new V1Error(400, `The model '${call.model}' generates no text.`, {
+        param: 'model',
+        code: 'unsupported_model',
+      })
+    }
+    if (this.failure !== undefined) throw this.failure
+    const grounds = call.evidence ? await Grounds.of(call) : undefined
+    const prompt = await inTurns(
+      inStage('prompt', call.id, this.#text.promptInSlices(call, this.#capacity)),
+      call.signal,
+      call.caller,
+    )
+    // The model may have been lost meanwhile.
+    if (this.failure !== undefined) throw this.failure
+    const opened = call.prompt === undefined && this.#text.endsInThought(prompt)
+    const { vocabSize } = this.#model
+    const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
+    const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
+    const sampling = settledSampling(call, this.#text.recommended)
+    const scores = call.promptLogprobs ? new PromptScores(call, prompt, this.#text.tokenizer, vocabSize) : undefined
+    const tell = () => {
+      const text = this.detokenize({ tokens: prompt })
+      queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
+    }
+    if (scores ? scores.open === 0 : call.returnTokens) tell()
+    const source = this.#sourceOf(call)
+    const reads: Slot[] = []
+    const read: Read = (tokens, settings) =>
+      new Promise((resolve, reject) => {
+        const lane = new ReadLane(tokens, settings, resolve, reject)
+        reads.push(...this.#scheduler.add([lane], { first: slots[0]! }))
+      })
+    const wake = () => this.#scheduler.poke()
+    const asked = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
+    const plan = { ...asked, text: this.#text, vocabSize, ...room }
+    const answers = this.#answers(plan, queue)
+    scores?.whenWhole(() => {
+      tell()
+      for (const answer of answers) answer.begin()
+    })
+    const slots = this.#scheduler.add(answers, { caller: call.caller })
+    const abort = () => queue.fail(call.signal.reason)
+    call.signal.addEventListener('abort', abort)
+    try {
+      call.signal.throwIfAborted()
+      for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
+        for (const part of parts) {
+          yield part
+          call.signal.throwIfAborted()
+        }
+      }
+      yield this.#usage(prompt, answers)
+    } finally {
+      call.signal.removeEventListener('abort', abort)
+      await this.#scheduler.cancel([...slots, ...reads])
+    }
+  }
+
+  async decide(call: DecideCall): Promise<Decided> {
+    call.signal.throwIfAborted()
+    if (this.failure !== undefined) throw this.failure
+    const made = this.#made
+    if (call.calibrated && !made?.calibrated) {
+      const order = call.order === 'average' ? " with the order 'average'" : ''
+      const message = `No temperature was fitted for the model '${call.model}'${order}: leave 'calibrated' out, or see local-v1 calibrate.`
+      throw new V1Error(400, message, { param: 'calibrated', code: 'not_calibrated' })
+    }
+    const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }
+    if (made) return made.decide(call, parts)
+    const budget = this.#text.thoughtMarks && call.thinkingBudget
+    if (budget === undefined) return decide(call, parts)
+    return decide(call, parts, (room) => thinkAbout(call, Math.min(budget, room), (asked) => this.generate(asked)))
+  }
+
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
+    const asked = 'prompt' in call ? { messages: [], tools: [], prompt: call.prompt } : call
+    const tokens = await inTurns(
+      inStage('prompt', call.model, this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal })),
+      call.signal,
+      call.caller,
+    )
+    const told = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens
+    return { tokens: told, texts: told.map((token) => this.#text.nameOf(token)) }
+  }
+
+  /** Without the mark of a beginning, unless the text itself has it. */
+  #bare(tokens: readonly number[], prompt: string): readonly number[] {
+    const { opening } = this.#text.tokenizer
+    const isOurs = opening !== undefined && tokens[0] === opening && !prompt.startsWith(this.#text.nameOf(opening))
+    return isOurs ? tokens.slice(1) : tokens
+  }
+
+  detokenize({ tokens }: Partial<DetokenizeCall> & Pick<DetokenizeCall, 'tokens'>): string {
+    const { tokenizer } = this.#text
+    const unknown = tokens.find((token) => token >= tokenizer.size)
+    if (unknown !== undefined) {
+      throw new V1Error(400, `Invalid 'tokens': ${unknown} is not a token of this model.`, {
+        param: 'tokens',
+        code: 'invalid_value',
+      })
+    }
+    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+    const pieces = tokens.map((token) =>
+      tokenizer.special.has(token)
+        ? utf8.decode() + tokenizer.name(token)
+        : utf8.decode(tokenizer.bytes(token), { stream: true }),
+    )
+    return pieces.join('') + utf8.decode()
+  }
+
+  get tokenizerInfo(): JsonObject {
+    return this.#text.info
+  }
+
+  /** Fails what runs, because the device under the model is gone; nothing is left to free. */
+  abandon(error: unknown): void {
+    this.#scheduler.stop(error)
+  }
+
+  /** Fails what runs and frees the model. */
+  async close(): Promise<void> {
+    this.#scheduler.stop(new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 }))
+    await this.#scheduler.stopped()
+    await this.#small?.close()
+    await this.#model.close()
+  }
+
+  /** What the values of an answer may be guessed from. */
+  #sourceOf(call: ChatCall): (() => DraftSource) | undefined {
+    const guided = call.grammar !== undefined || call.tools.length > 0
+    if (!guided || !this.guesses) return undefined
+    let source: DraftSource | undefined
+    return () => {
+      source ??= new DraftSource(
+        typeof call.prompt === 'string' ? [call.prompt] : call.messages.map(({ content }) => textOf(content)),
+      )
+      return source
+    }
+  }
+
+  #answers(plan: AnswerPlan, queue: PartQueue<Part>): AnswerDecoder[] {
+    const { n } = plan.call
+    let unfinished = n
+    const sink: AnswerSink = {
+      get behind() {
+        return queue.behind
+      },
+      push: (part) => queue.push(part),
+      finished: () => {
+        if (--unfinished === 0) queue.end()
+      },
+      failed: (error) => queue.fail(error),
+    }
+    return Array.from({ length: n }, (_, choice) => new AnswerDecoder(plan, choice, sink))
+  }
+
+  #usage(prompt: readonly number[], answers: readonly AnswerDecoder[]): Part {
+    const completionTokens = answers.reduce((sum, answer) => sum + answer.generated, 0)
+    const cachedTokens = answers[0]?.cachedTokens ?? 0
+    const reasoningTokens = answers.reduce((sum, answer) => sum + answer.thoughtTokens, 0)
+    const usage = {
+      promptTokens: prompt.length,
+      completionTokens,
+      cachedTokens,
+      ...(reasoningTokens > 0 && { reasoningTokens }),
+    }
+    return { type: 'usage', usage, fingerprint: this.#model.fingerprint }
+  }
+}

@@ -1,0 +1,163 @@
+import type { TokenModel } from '../../contract/token-model.js'
+import { at } from '../../platform/pulse.js'
+import type { Lane, Outlook } from '../answer/lane.js'
+import { Arms } from './arms.js'
+import type { DraftAsked, DraftModel } from './draft-model.js'
+import type { DraftMode } from './mode.js'
+import type { Drafted, DraftRoom, GuessKind } from './path.js'
+
+/** What is chosen from. */
+interface Choice {
+  /** How many guesses an answer may have in a step. */
+  readonly most: number
+  /** The small model is asked where nothing in the prompt goes on like the answer. */
+  readonly asks?: true
+}
+
+const NOTHING: Choice = { most: 0 }
+const BY_TEXT: readonly Choice[] = [{ most: 2 }, { most: 8 }]
+const BY_MODEL: readonly Choice[] = [2, 4, 7].map((most) => ({ most, asks: true }))
+
+/**
+ * Steps of one choice, one after the other: what a guess leaves to be done is then done under the same choice.
+ */
+const STEPS = 32
+/** More rows are hardly ever all right, and few devices compute more of them in one way. */
+const MOST_ROWS = 16
+/** What is hopeless is given up after so many steps. */
+const SURE = 8
+
+/** What a step does about guesses. */
+export interface DraftedStep {
+  /** Of each lane, in their order. */
+  readonly guesses: readonly (Drafted | undefined)[]
+  /** Lets the small model guess for those that have none, as many as there are. Absent: it is not asked. */
+  readonly ask?: () => Promise<DraftedStep['guesses']>
+  /** How many guesses an answer may have in these steps, of which so many are to come. */
+  readonly most: number
+  readonly steps: number
+  /** To be told what came of it: how many tokens were fed and stayed, the time it took, and how many steps it was. */
+  took(tokens: number, time: number, steps: number): void
+}
+
+interface Trial {
+  /** Among which arms. */
+  readonly key: string
+  readonly choices: readonly Choice[]
+  readonly arm: number
+  steps: number
+  tokens: number
+  time: number
+}
+
+/**
+ * Decides how much is guessed, by what did best on this device so far, beside as many other answers. What an answer says
+ * does not hang on it.
+ */
+export class Drafting {
+  /** How often guesses of each kind were right, and how often they were not. */
+  readonly counts: Record<GuessKind, { right: number; wrong: number }> = {
+    label: { right: 0, wrong: 0 },
+    short: { right: 0, wrong: 0 },
+    copy: { right: 0, wrong: 0 },
+    end: { right: 0, wrong: 0 },
+    model: { right: 0, wrong: 0 },
+  }
+  readonly small: DraftModel | undefined
+  /** By how many answers there are, and whether any takes its values from the prompt. */
+  readonly #arms = new Map<string, Arms>()
+  #trial: Trial | undefined
+  readonly #always: boolean
+  readonly #most: DraftRoom
+
+  constructor({ fewTokens = MOST_ROWS, maxChunk, maxSamples = 0 }: TokenModel, mode: DraftMode, small?: DraftModel) {
+    this.small = small
+    this.#always = mode === 'always'
+    this.#most = { rows: Math.min(fewTokens, maxChunk, MOST_ROWS), draws: maxSamples }
+  }
+
+  /** Whether anything can be guessed for it. */
+  may(lane: Lane): boolean {
+    return lane.guessable === true || (this.small !== undefined && lane.draftable === true)
+  }
+
+  /** Guesses for these lanes; `taken`: what the step feeds and draws in any case, for others too. */
+  of(lanes: readonly Lane[], taken: DraftRoom): DraftedStep {
+    const trial = this.#trialOf(lanes)
+    const { most, asks } = trial.choices[this.#always ? trial.choices.length - 1 : trial.arm]!
+    let rows = this.#most.rows - taken.rows
+    let draws = this.#most.draws - taken.draws
+    const guesses = lanes.map((lane) => {
+      const room = { rows, draws: Math.min(draws, most) }
+      const drafted = lane.guessable && room.rows > 0 && room.draws > 0 ? guessed(lane, room) : undefined
+      if (drafted) {
+        rows -= drafted.tokens.length
+        draws -= drafted.draws.length - 1
+      }
+      return drafted
+    })
+    let read = 0
+    const ask = async () => {
+      const without = lanes.flatMap((lane, i) => (guesses[i] || !lane.draftable ? [] : [i]))
+      const each = (left: number) => Math.floor(left / without.length)
+      const room = { rows: each(rows), draws: Math.min(most, each(draws)) }
+      if (!(room.rows > 0 && room.draws > 0)) return guesses
+      const asked = new Map<number, DraftAsked>()
+      for (const i of without) {
+        const outlook = ahead(lanes[i]!, room)
+        if (outlook) asked.set(i, { lane: lanes[i]!, outlook })
+      }
+      read = await this.small!.guess([...asked.values()], room.draws)
+      return guesses.map((guess, i) => guess ?? asked.get(i)?.outlook.drafted)
+    }
+    const took = (tokens: number, time: number, steps: number) => {
+      trial.steps += steps
+      trial.tokens += tokens
+      trial.time += time - read
+      if (trial.steps < SURE || this.#always) return
+      // Its steps are over.
+      if (this.#armsOf(trial).hopeless(trial.arm, trial.tokens, trial.time)) trial.steps = Math.max(STEPS, trial.steps)
+    }
+    return { guesses, ...(asks && { ask }), most, steps: STEPS - trial.steps, took }
+  }
+
+  /** The choice that is being tried; a new one where it has had its steps, or there are more answers or fewer. */
+  #trialOf(lanes: readonly Lane[]): Trial {
+    const byText = lanes.some(({ guessable }) => guessable)
+    const key = `${lanes.length} ${byText}`
+    const known = this.#trial
+    if (known?.key === key && known.steps < STEPS) return known
+    if (known && known.steps >= STEPS) this.#armsOf(known).took(known.arm, known.tokens, known.time)
+    const choices = [NOTHING, ...(byText ? BY_TEXT : []), ...(this.small ? BY_MODEL : [])]
+    const trial = { key, choices, arm: this.#armsOf({ key, choices }).next(), steps: 0, tokens: 0, time: 0 }
+    this.#trial = trial
+    return trial
+  }
+
+  #armsOf({ key, choices }: Pick<Trial, 'key' | 'choices'>): Arms {
+    const arms = this.#arms.get(key) ?? new Arms(choices.length)
+    this.#arms.set(key, arms)
+    return arms
+  }
+
+  judge(kind: GuessKind, right: boolean): void {
+    this.counts[kind][right ? 'right' : 'wrong']++
+  }
+}
+
+/** A guess that fails is none: what an answer may cost is found out where it is written. */
+function guessed(lane: Lane, room: DraftRoom): Drafted | undefined {
+  try {
+    return at('mask', lane.request ?? '', () => lane.foresee?.(room))
+  } catch {
+    return undefined
+  }
+}
+
+function ahead(lane: Lane, room: DraftRoom): Outlook | undefined {
+  try {
+    return at('mask', lane.request ?? '', () => lane.outlook?.(room))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,123 @@
+/** Decisions of a model that is made for them: one pass over questions, their options and the state, and no text. */
+
+import type { DecideCall, Decided } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import type { DecisionForm, TextTokens, VectorModel } from '../../contract/vector-model.js'
+import { exp } from '../../platform/exact.js'
+import { inStage } from '../../platform/pulse.js'
+import type { Slices } from '../../platform/slices.js'
+import { inTurns } from '../../platform/turns.js'
+import { askedOf, KINDS, type Kind } from '../decide/asked.js'
+import { meanShares, ordersOf, stateText } from '../decide/questions.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import { layaReader, type QuestionReader } from './asked.js'
+import { clef, type JointReader } from './clef.js'
+import { d1Omni } from './d1-omni.js'
+import type { VectorLine } from './line.js'
+
+interface AskedTokens extends TextTokens {
+  readonly asked: readonly Asked[]
+}
+
+/** A question within a text, whose options have their scores there. */
+interface Asked {
+  readonly question: number
+  readonly kind: Kind
+  readonly order: readonly number[]
+  /** It is asked the other way round than it is told. */
+  readonly turned: boolean
+}
+
+export class Decider {
+  readonly #model: VectorModel
+  readonly #form: DecisionForm
+  readonly #reader: QuestionReader | undefined
+  /** Of a model that decides all questions of a request together. */
+  readonly #joint: JointReader | undefined
+
+  constructor(model: VectorModel, tokenizer: Tokenizer, form: DecisionForm) {
+    this.#model = model
+    this.#form = form
+    const { type, template, headTokens } = form
+    if (type === 'clef') this.#joint = clef(template!, tokenizer)
+    else this.#reader = type === 'laya' ? layaReader(tokenizer, template, headTokens) : d1Omni(template!, tokenizer)
+  }
+
+  async decide(call: DecideCall, line: VectorLine): Promise<Decided> {
+    const { temperatures } = this.#form
+    if (call.calibrated && Object.keys(temperatures).length === 0) {
+      const message = "Invalid 'calibrated': this model has no fitted temperature. Leave it out."
+      throw new V1Error(400, message, { param: 'calibrated', code: 'unsupported_value' })
+    }
+    const texts: AskedTokens[] = []
+    const read = this.#joint ? this.#readTogether(this.#joint, call, texts) : this.#read(this.#reader!, call, texts)
+    await inTurns(inStage('prompt', call.id, read), call.signal, call.caller)
+    const scores = await line.run(texts, call.signal, call.caller)
+    const each = texts.flatMap(({ asked }, text) => {
+      let at = 0
+      return asked.map(({ question, kind, order, turned }) => {
+        const own = scores[text]!.subarray(at, at + order.length)
+        at += order.length
+        const shares = softmax(own, temperatureOf(temperatures, kind, order.length))
+        if (turned) shares.reverse()
+        return { question, shares: order.map((_, option) => shares[order.indexOf(option)]!) }
+      })
+    })
+    const promptTokens = texts.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    return {
+      answers: call.questions.map((_, question) => ({
+        probabilities: meanShares(each.filter((one) => one.question === question).map(({ shares }) => shares)),
+      })),
+      usage: { promptTokens, completionTokens: 0, cachedTokens: 0 },
+      fingerprint: this.#model.fingerprint,
+    }
+  }
+
+  *#read(reader: QuestionReader, { questions, state, order: wanted }: DecideCall, out: AskedTokens[]): Slices<void> {
+    const told = stateText(state)
+    const { contextLength } = this.#model
+    for (const [question, of] of questions.entries()) {
+      for (const order of ordersOf(of, of.type === 'predicate' ? 'given' : wanted)) {
+        const asked = askedOf(of, order, told)
+        const { kind } = asked
+        const { tokens, marks } = yield* reader.read(asked, contextLength, `questions[${question}]`)
+        const types = tokens.map(() => KINDS.indexOf(kind))
+        out.push({ asked: [{ question, kind, order, turned: kind === 'noul' }], tokens, marks, types })
+        yield
+      }
+    }
+  }
+
+  /** Each time all questions, each in one of its orders. */
+  *#readTogether(
+    reader: JointReader,
+    { questions, state, order: wanted }: DecideCall,
+    out: AskedTokens[],
+  ): Slices<void> {
+    const told = stateText(state)
+    const orders = questions.map((of) => reader.ordersOf(of, of.type === 'predicate' ? 'given' : wanted))
+    const times = Math.max(...orders.map(({ length }) => length))
+    for (let time = 0; time < times; time++) {
+      const ordered = orders.map((each) => each[time % each.length]!)
+      const all = questions.map((of, question) => askedOf(of, ordered[question]!, told))
+      const { tokens, fields } = yield* reader.read(all, this.#model.contextLength)
+      const asked = all.map(({ kind }, question) => ({ question, kind, order: ordered[question]!, turned: false }))
+      out.push({ asked, tokens, fields })
+      yield
+    }
+  }
+}
+
+/** In the groups for which they were fitted. */
+function temperatureOf(temperatures: DecisionForm['temperatures'], kind: Kind, options: number): number {
+  const group = options <= 2 ? '2' : options <= 5 ? '3-5' : options <= 10 ? '6-10' : '11+'
+  return Math.max(1e-3, temperatures[`${kind}:${group}`] ?? temperatures[kind] ?? 1)
+}
+
+function softmax(scores: ArrayLike<number>, temperature: number): number[] {
+  const all = Array.from(scores)
+  const most = Math.max(...all)
+  const shares = all.map((score) => exp((score - most) / temperature))
+  const sum = shares.reduce((total, share) => total + share, 0)
+  return shares.map((share) => share / sum)
+}

@@ -1,0 +1,135 @@
+/** What the values of a document rest on, found while it is written. */
+import type { Evidence } from '../../contract/engine.js'
+import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Guided } from '../answer/guided.js'
+import type { AnswerPlan } from '../answer/plan.js'
+import type { Grounds } from '../sources/grounds.js'
+import { type DocumentLeaf, Leaves } from '../sources/leaves.js'
+import { SourceFinder } from '../sources/source-finder.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import { type Draw, type DrawnSpan, sharesOf, TokensBefore } from './draw.js'
+import { type Likelihood, likelihoodOf, type WrittenTokens } from './likelihood.js'
+import { type Named, namedOf } from './named.js'
+import { othersOf } from './others.js'
+import { OthersRead } from './others-read.js'
+
+export class DocumentEvidence {
+  readonly #leaves = new Leaves()
+  readonly #tokenizer: Tokenizer
+  readonly #grounds: Grounds
+  readonly #sources: SourceFinder
+  readonly #written: WrittenTokens
+  readonly #others: OthersRead
+  /** Those that may still matter. */
+  #draws: Draw[] = []
+  #named: Named = { tokens: [], all: false }
+
+  constructor({ text, read, vocabSize }: AnswerPlan, grounds: Grounds) {
+    const { tokenizer } = text
+    this.#tokenizer = tokenizer
+    this.#grounds = grounds
+    this.#sources = new SourceFinder(grounds)
+    this.#written = { byte: (at) => this.#leaves.byte(at), bytesOf: (token) => tokenizer.bytes(token) }
+    this.#others = new OthersRead(read, tokenizer, vocabSize)
+  }
+
+  /** What is to be told of the next token. */
+  asks(mask: Uint32Array): Partial<SampleSettings> {
+    const { inString, beforeValue } = this.#leaves
+    this.#named = namedOf(mask, this.#tokenizer, inString ? 'string' : beforeValue ? 'value' : 'other')
+    const { tokens } = this.#named
+    return { admitted: true, topLogprobs: 0, ...(tokens.length > 0 && { among: tokens }) }
+  }
+
+  /** A token was drawn behind these, where the grammar stood so. */
+  drawn(sampled: Sampled, guided: Guided, tokens: readonly number[]): void {
+    if (sampled.admitted === undefined) return
+    const { all } = this.#named
+    this.#draws.push({
+      ...{ at: this.#leaves.length, before: new TokensBefore(tokens, guided.accepted), grammar: guided.fork() },
+      token: sampled.token,
+      ...{ shares: sharesOf(sampled, this.#named), all, reaching: all || this.#leaves.inString },
+    })
+  }
+
+  /** The document goes on; tells of what has closed with it. `budget`: tokens that may still come. */
+  push(bytes: Uint8Array, budget: number): (Evidence | Promise<Evidence>)[] {
+    return this.#leaves.push(bytes).map((leaf) => {
+      const { stretches, told } = this.#read(leaf)
+      if (!stretches.some((stretch) => stretch && this.#others.isOpen(stretch))) return told(stretches.map(sureOf))
+      return this.#closed(stretches, budget).then(told)
+    })
+  }
+
+  /** The document is whole; nothing more is asked of the model. */
+  end(): Evidence[] {
+    return this.#leaves.end().map((leaf) => {
+      const { stretches, told } = this.#read(leaf)
+      return told(stretches.map(sureOf))
+    })
+  }
+
+  #closed(stretches: readonly (Stretch | undefined)[], budget: number): Promise<(number | undefined)[]> {
+    return Promise.all(
+      stretches.map((stretch) => stretch && this.#others.closed(stretch, stretch.span, stretch.written, budget)),
+    )
+  }
+
+  #read(leaf: DocumentLeaf): {
+    stretches: (Stretch | undefined)[]
+    told: (sure: readonly (number | undefined)[]) => Evidence
+  } {
+    const { pointer, start, end, value, key } = leaf
+    const own = this.#stretch({ start, end, closed: typeof value !== 'number' }, this.#written)
+    const instead = value === null || !own.chosen ? undefined : this.#nullInstead(start)
+    const named =
+      key && this.#grounds.mayBeAbsent(pointer)
+        ? this.#stretch({ start: key.from, end: key.to, closed: true }, this.#written)
+        : undefined
+    const runnerUp = this.#runnerUp(own.span)
+    const source = this.#sources.find(value)
+    this.#draws = this.#draws.filter(({ at }) => at >= start)
+    const told = ([confidence = 1, nothing, present]: readonly (number | undefined)[]): Evidence => {
+      const isNull = value === null && own.chosen ? confidence : nothing || undefined
+      const pNull = present === undefined ? isNull : 1 - present * (1 - (isNull ?? 0))
+      return {
+        ...{ pointer, confidence },
+        ...(runnerUp && { runnerUp }),
+        ...(pNull !== undefined && { pNull }),
+        ...(source && { source }),
+      }
+    }
+    return { stretches: [own, instead, named?.chosen ? named : undefined], told }
+  }
+
+  #stretch(span: DrawnSpan, written: WrittenTokens): Stretch {
+    return { span, written, ...likelihoodOf(this.#draws, span, written) }
+  }
+
+  /** Null in place of another value; undefined where it was not admitted. */
+  #nullInstead(start: number): Stretch | undefined {
+    const { byte, bytesOf } = this.#written
+    const written = { bytesOf, byte: (at: number) => (at < start ? byte(at) : NULL[at - start]!) }
+    const found = this.#stretch({ start, end: start + NULL.length, closed: true }, written)
+    return found.strayed && (found.sure > 0 || found.open.length > 0) ? found : undefined
+  }
+
+  #runnerUp(span: DrawnSpan): Evidence['runnerUp'] {
+    const others = othersOf(this.#draws, span, this.#written)
+    if (!others) return undefined
+    const [best, second] = [...others.values].sort(([, a], [, b]) => b - a)
+    // Whatever is unknown may all be another's.
+    if (!best || best[1] < (second?.[1] ?? 0) + others.unknown) return undefined
+    return { value: best[0], probability: best[1] }
+  }
+}
+
+/** What stands in a place of a document, or might have stood there, with how likely it was. */
+interface Stretch extends Likelihood {
+  readonly span: DrawnSpan
+  readonly written: WrittenTokens
+}
+
+const sureOf = (stretch: Stretch | undefined): number | undefined => stretch?.sure
+
+const NULL = new TextEncoder().encode('null')

@@ -1,0 +1,139 @@
+/**
+ * How likely a model was to write what stands in a stretch of a document, among all that the grammar admitted there.
+ *
+ * Of each token that was drawn within the stretch it is known what else might have come. What agrees with the stretch's
+ * text is another way to write the same: it counts where the rest is certain after it, and where it is not, it is open
+ * how much of it counts until the model is asked. Tokens that reach into the stretch from before it, or out of it, count
+ * by what of them stands within: only those are looked at that agree with what comes before.
+ */
+import { endsScalar } from '../sources/leaves.js'
+import type { Draw, DrawnSpan, Place } from './draw.js'
+
+export interface Likelihood {
+  /** Of what is surely the stretch. */
+  readonly sure: number
+  /** Of beginnings of it that may or may not become it. */
+  readonly open: readonly Beginning[]
+  /** Whether there was a choice at all. */
+  readonly chosen: boolean
+  /** Something else was drawn, where the stretch is not what stands there. */
+  readonly strayed: boolean
+}
+
+/** A token that might have come in place of what did. */
+export interface Beginning {
+  readonly place: Place
+  readonly token: number
+  readonly likely: number
+}
+
+/** What the draws are read with. */
+export interface WrittenTokens {
+  byte(at: number): number
+  bytesOf(token: number): Uint8Array
+}
+
+/** Less than anybody could see. */
+const NOTHING = 1e-9
+
+export function likelihoodOf(draws: readonly Draw[], span: DrawnSpan, written: WrittenTokens): Likelihood {
+  let [reached, sure, chosen, strayed] = [1, 0, false, false]
+  const open: Beginning[] = []
+  for (const draw of draws) {
+    if (!touches(draw, span, written)) continue
+    const own = draw.shares.get(draw.token)!
+    // Of a text that might have been written, the answer may have gone another way.
+    const bytes = written.bytesOf(draw.token)
+    const goesOn =
+      draw.at < span.start ? agrees(bytes, draw.at, span.end, written) : continues(bytes, draw.at, span, written)
+    const { among, same, unsure } = weighed(draw, span, written, goesOn ? draw.token : undefined)
+    sure += (reached * same) / among
+    for (const [token, share] of unsure) open.push({ place: draw, token, likely: (reached * share) / among })
+    chosen ||= among - own > NOTHING || !goesOn
+    reached *= goesOn ? own / among : 0
+    strayed = !goesOn
+    if (strayed) break
+  }
+  return { sure: Math.min(1, sure + reached), open, chosen, strayed }
+}
+
+/** Whether what was drawn, or might have been, says anything of the stretch. */
+export function touches(draw: Draw, { start, end, closed }: DrawnSpan, written: WrittenTokens): boolean {
+  if (draw.at >= start) return draw.at < end || (draw.at === end && !closed)
+  return reaches(draw, draw.token, start, written) !== 'not'
+}
+
+/** Whether a token that comes before `start` goes on behind it, or what comes between is certain. */
+export function reaches(
+  { at, grammar }: Place,
+  token: number,
+  start: number,
+  written: WrittenTokens,
+): 'into' | 'up to' | 'not' {
+  const bytes = written.bytesOf(token)
+  if (bytes.length === 0 || !agrees(bytes, at, start, written)) return 'not'
+  if (at + bytes.length > start) return 'into'
+  if (at + bytes.length === start) return 'up to'
+  const after = grammar.clone()
+  return after.accept(token) && at + bytes.length + after.forced().length >= start ? 'up to' : 'not'
+}
+
+export interface Weighed {
+  /** Of all tokens that count. */
+  readonly among: number
+  /** Of those that surely write the stretch. */
+  readonly same: number
+  /** Those that may. */
+  readonly unsure: readonly (readonly [token: number, share: number])[]
+}
+
+/** Of a place's tokens, but for the one that was drawn there. */
+export function weighed(place: Place, span: DrawnSpan, written: WrittenTokens, drawn?: number): Weighed {
+  const { at, shares, reaching } = place
+  let [among, same] = [0, 0]
+  const unsure: [number, number][] = []
+  for (const [token, share] of shares) {
+    const bytes = written.bytesOf(token)
+    if (at < span.start) {
+      const far = reaches(place, token, span.start, written)
+      if (far === 'not') continue
+      among += share
+      if (far === 'up to') {
+        if (token !== drawn) unsure.push([token, share])
+        continue
+      }
+    }
+    if (token === drawn || share < NOTHING || !continues(bytes, at, span, written)) continue
+    if (isWhole(bytes, at, span) || becomes(place, token, span, written)) same += share
+    else unsure.push([token, share])
+  }
+  // What was not asked for reaches into the stretch in one way only, else it would have been.
+  return { among: at >= span.start || !reaching ? 1 : among, same, unsure }
+}
+
+/** Whether bytes that begin at `at` are those of the document up to `end`, as far as they go. */
+export function agrees(bytes: Uint8Array, at: number, end: number, { byte }: WrittenTokens): boolean {
+  for (let i = 0; i < bytes.length && at + i < end; i++) if (bytes[i] !== byte(at + i)) return false
+  return true
+}
+
+/** Whether a text writes what stands in the stretch, or the beginning of it. */
+export function continues(bytes: Uint8Array, at: number, span: DrawnSpan, written: WrittenTokens): boolean {
+  // A token without bytes ends the document.
+  if (bytes.length === 0) return at === span.end
+  if (!agrees(bytes, at, span.end, written)) return false
+  const behind = bytes[span.end - at]
+  return span.closed || behind === undefined || endsScalar(behind)
+}
+
+export const isWhole = (bytes: Uint8Array, at: number, { end, closed }: DrawnSpan): boolean =>
+  bytes.length === 0 || at + bytes.length > end || (closed && at + bytes.length === end)
+
+/** Whether nothing but the stretch's text can come of a token that is the beginning of it. */
+function becomes({ at, grammar }: Place, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
+  const after = grammar.clone()
+  if (!after.accept(token)) return false
+  const from = at + written.bytesOf(token).length
+  const forced = after.forced()
+  return isWhole(forced, from, span) && forced.length > 0 && continues(forced, from, span, written)
+}

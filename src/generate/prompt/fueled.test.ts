@@ -1,0 +1,138 @@
+import { Template } from '@huggingface/jinja'
+import { describe, expect, it } from 'vitest'
+import { V1Error } from '../../contract/errors.js'
+import { FueledTemplate } from './fueled.js'
+import { JinjaTemplate } from './template.js'
+
+const messages = [{ role: 'user', content: 'Hello' }]
+const input = { messages, tools: [], options: {} }
+const grow = (step: string) => `{% set ns = namespace(x=['ab'], t='ab') %}${step.repeat(40)}`
+
+describe('a template from a stranger', () => {
+  it.each([
+    ['a long range', '{% for i in range(1000000000) %}{% endfor %}'],
+    ['a range down', '{% for i in range(0, -1000000000, -1) %}{% endfor %}'],
+    ['ranges of fractions', '{{ range(0, 1, 0.000000001) | length }}'],
+    ['nested loops without a body', `${'{% for i in range(1000) %}'.repeat(6)}${'{% endfor %}'.repeat(6)}`],
+    ['nested loops with one', `${'{% for i in range(1000) %}'.repeat(4)}x${'{% endfor %}'.repeat(4)}`],
+    [
+      'loops over a filtered list',
+      `{% for i in range(2000) if i %}{% for j in range(2000) if j %}{% endfor %}{% endfor %}`,
+    ],
+    ['a macro that calls itself', '{% macro m(x) %}{{ m(x) }}{{ m(x) }}{% endmacro %}{{ m(1) }}'],
+    ['a text that doubles', `${grow('{% set ns.t = ns.t + ns.t %}')}{{ ns.t }}`],
+    ['a text that doubles with ~', `${grow('{% set ns.t = ns.t ~ ns.t %}')}{{ ns.t }}`],
+    ['a list that doubles', `${grow('{% set ns.x = ns.x + ns.x %}')}{{ ns.x | length }}`],
+    ['a list that holds itself twice, printed', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x }}`],
+    ['the same as JSON', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x | tojson }}`],
+    ['the same beside a text', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x ~ 'a' }}`],
+    ['the same joined', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x | join(',') }}`],
+    ['a replacement between any two signs', `${grow("{% set ns.t = ns.t.replace('', ns.t) %}")}`],
+    ['the same as a filter', `${grow("{% set ns.t = ns.t | replace('', ns.t) %}")}`],
+    ['a text that joins itself', `${grow('{% set ns.t = ns.t.join([ns.t, ns.t, ns.t]) %}')}{{ ns.t }}`],
+    [
+      'each compared with each',
+      `${'{% for i in range(100) %}'.repeat(2)}{{ range(2000) | unique | length }}${'{% endfor %}'.repeat(2)}`,
+    ],
+    ['a list that holds itself, printed', '{% set x = [1] %}{% set _ = x.append(x) %}{{ x }}'],
+    ['the same as JSON, within itself', '{% set x = [1] %}{% set _ = x.append(x) %}{{ x | tojson }}'],
+    [
+      'two that hold themselves, compared',
+      '{% set x = [1] %}{% set _ = x.append(x) %}{% set y = [1] %}{% set _ = y.append(y) %}{{ x == y }}',
+    ],
+    [
+      'two that double, compared',
+      `{% set ns = namespace(x=['a'], y=['a']) %}${'{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}'.repeat(40)}{{ ns.x == ns.y }}`,
+    ],
+    ['a long indent', "{{ 'a' | indent(1000000000) }}"],
+    ['a long indent by its name', "{{ 'a\\nb' | indent(width=1000000000) }}"],
+    ['a long indent of JSON', "{{ {'a': 1} | tojson(indent=100000000) }}"],
+  ])('is stopped, with an error that says so: %s', (_, source) => {
+    const template = new JinjaTemplate(source, {})
+    let refused: unknown
+    try {
+      template.render(input)
+    } catch (error) {
+      refused = error
+    }
+    expect(V1Error.is(refused) && refused.code).toBe('model_files')
+    expect(String(refused)).toMatch(/chat template .*stopped/)
+  })
+
+  it.each([
+    ['blanks', ' '.repeat(5_000_000), /characters/],
+    ['blanks that are fewer', ' '.repeat(50_000), /blanks/],
+    ['line ends', '\n'.repeat(50_000), /blanks/],
+    ['parentheses', `{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`, /./],
+    ['conditions', '{% if a %}'.repeat(10_000), /./],
+    ['not after not', `{{ ${'not '.repeat(30_000)}a }}`, /./],
+  ])('is refused where there is no end of its %s', (_, source, why) => {
+    expect(() => new JinjaTemplate(source, {}).render(input)).toThrow(why)
+  })
+
+  it('has enough for long conversations, whatever it looks for in them', () => {
+    const source = `{% set ns = namespace(last=0) %}{% for m in messages[::-1] %}{% if m.role == 'user' and ns.last == 0 %}{% set ns.last = loop.index %}{% endif %}{% endfor %}
+{% for m in messages %}{% if '</think>' in m.content %}{{ m.content.split('</think>')[-1].lstrip('\\n') }}{% else %}<|{{ m.role }}|>{{ m.content | trim }}{{ messages[loop.index0].role }}{% endif %}{% endfor %}`
+    const many = Array.from({ length: 5000 }, (_, i) => ({
+      role: i % 2 ? 'assistant' : 'user',
+      content: `${i} `.repeat(20),
+    }))
+    const given = { messages: many, add_generation_prompt: true }
+    expect(new FueledTemplate(source).render(given)).toBe(new Template(source).render(given))
+  })
+})
+
+describe('as in Python', () => {
+  const text = (source: string, values: Record<string, unknown> = {}) => new FueledTemplate(source).render(values)
+
+  it.each(['{{ [].pop() }}', '{{ [1].pop(1) }}', '{{ [1].pop(-2) }}'])(
+    'nothing is taken from where nothing is: %s',
+    (source) => {
+      expect(() => text(source)).toThrow('pop index out of range')
+    },
+  )
+
+  // Each as Python's jinja2 3.1 prints it.
+  it.each([
+    ["{{ ['city'] }}", "['city']"],
+    ["{{ ['it\\'s', 'a\"b', \"'\\\"\"] }}", `["it's", 'a"b', '\\'"']`],
+    ["{{ {'a': none, 'b': [true, false], 'c': 1.0} }}", "{'a': None, 'b': [True, False], 'c': 1.0}"],
+    ['{{ required }}', "['city', 'unit']"],
+    ["{{ 'needs ' ~ required }}", "needs ['city', 'unit']"],
+    ["{{ 'needs ' + required | string }}", "needs ['city', 'unit']"],
+    ['{{ (1, 2) }}', '(1, 2)'],
+    ['{% set x = [1, 2, 3, 4] %}{{ x.pop() }}{{ x.pop(0) }}{{ x.pop(-2) }}{{ x }}', '412[3]'],
+    ['{{ true }} {{ 1 == 2 }}', 'True False'],
+    ['{{ line }}', `['a\\nb\\t\\x00é\\u200b']`],
+    ['{{ required | tojson }}', '["city", "unit"]'],
+    ["{{ required | join(', ') }}", 'city, unit'],
+    ['[{{ gone | trim }}{{ gone | length }}{{ gone | upper }}{{ gone ~ none }}]', '[0None]'],
+    ["{{ none | selectattr('a') | list }}{% for x in gone %}x{% endfor %}{{ none | string }}", '[]None'],
+    [
+      "{{ {1: 'a', 20: 'b'}[20] }}{% for k, v in {20: 'b', 3: 'a'} | dictsort %}{{ k + 1 }}{{ v }}{% endfor %}",
+      'b4a21b',
+    ],
+    ["{% for a, b in [(1, 2), ('x', 'y')] %}{{ a }}{{ b }}{% endfor %}", '12xy'],
+    ["{% for sign in 'ab' %}{{ sign }}-{% endfor %}{{ '-' * 3 }}", 'a-b----'],
+    ["{{ [{'a': 1}, {'a': 2}] | selectattr('a', 'equalto', 2) | map(attribute='a') | list }}", '[2]'],
+    [
+      "{{ '\n a \n'.strip('\n') }}|{{ 'xyx'.rstrip('x') }}|{{ 'aBC'.capitalize() }}|{{ '%s!' | format('a') }}",
+      ' a |xy|Abc|a!',
+    ],
+    [
+      "{{ 1 == '1' }}{{ [1] == [1.0] }}{{ gone == none }}{{ [1] in [[1]] }}{{ {'a': 1} is iterable }}",
+      'FalseTrueFalseTrueTrue',
+    ],
+    [
+      "{{ {'items': {'type': 'string'}}['items'].type }}{{ {'items': 1}.items() | map('first') | list }}",
+      "string['items']",
+    ],
+    [
+      '{% raw %}{{ x }}{% endraw %}{% set x = 1 %}{% for i in [1, 2] %}{% if loop.first %}{% set x = 2 %}{% endif %}{{ x }}{% endfor %}',
+      '{{ x }}21',
+    ],
+    ["{{ 'é😀' | length }}{{ gone is iterable }}{{ true is number }}{{ true is integer }}", '2TrueTrueFalse'],
+  ])('%s', (source, expected) => {
+    expect(text(source, { required: ['city', 'unit'], line: ['a\nb\t\0é\u200b'] })).toBe(expected)
+  })
+})

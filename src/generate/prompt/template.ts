@@ -1,0 +1,182 @@
+import { V1Error } from '../../contract/errors.js'
+import { atOnce, type Slices } from '../../platform/slices.js'
+import { FueledTemplate, TemplateFuelError } from './fueled.js'
+import { asUserTells, foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
+import { oneCallATurn, parted, repairs, tellsAll, type Written } from './repairs.js'
+
+type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
+
+export interface TemplateInput {
+  readonly messages: readonly TemplateMessage[]
+  readonly tools: readonly TemplateTool[]
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** A rendered conversation up to the point where the model speaks. */
+export interface ChatTemplate {
+  readonly source: string
+  /** It writes the calls of a message: many know tools alone, and leave calls to a message's content. */
+  readonly writesCalls: boolean
+  /** It finds tools in a system message, as Phi-4's does, and nowhere else. */
+  readonly readsSystemTools: boolean
+  render(input: TemplateInput): string
+  /** `render` with pauses: a conversation may have twenty thousand messages. */
+  renderInSlices(input: TemplateInput): Slices<string>
+}
+
+/** ChatML, for models that come with no template: the form most fine-tuned models have seen. */
+export const CHATML = `{%- for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}`
+
+/** For models that were never taught to chat: the messages, one after the other. */
+export const PLAIN = `{{ bos_token }}{%- for message in messages %}{{ message.content }}{% if not loop.last %}{{ '\\n' }}{% endif %}{%- endfor %}`
+
+/** Used up by us: a caller's `chat_template_kwargs` must not replace them. */
+const RESERVED = new Set(['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'])
+
+/** What a template does with messages, found out by having it write some. */
+interface Habits {
+  /** It passes over system messages. */
+  readonly dropsSystem: boolean
+  /** It goes through the parts of a message, and passes over texts. */
+  readonly wantsParts: boolean
+  /** Of calls that were made at once it writes the first. */
+  readonly takesOneCall: boolean
+  /** It passes over what came of calls, though it knows tools: one of GLM-4's does. */
+  readonly dropsResults: boolean
+}
+
+/** With ids such as Mistral's templates take. */
+const TWO_CALLS: readonly TemplateMessage[] = [
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: ['first', 'second'].map((name, i) => ({
+      id: `00000000${i}`,
+      type: 'function',
+      function: { name: `a_${name}_call`, arguments: {} },
+    })),
+  },
+  { role: 'tool', content: 'a_first_result', tool_call_id: '000000000' },
+  { role: 'tool', content: 'a_second_result', tool_call_id: '000000001' },
+]
+const TWO_TOOLS: readonly TemplateTool[] = ['first', 'second'].map((name) => ({
+  type: 'function',
+  function: { name: `a_${name}_call`, description: '', parameters: { type: 'object', properties: {} } },
+}))
+
+/** A Jinja template as model repositories carry it. */
+export class JinjaTemplate implements ChatTemplate {
+  readonly source: string
+  readonly writesCalls: boolean
+  readonly readsSystemTools: boolean
+  readonly #template: FueledTemplate
+  /** For conversations without tools; some models have two. */
+  readonly #plain: FueledTemplate
+  readonly #tokens: Readonly<Record<string, string>>
+  #habits: Habits | undefined
+
+  constructor(source: string, tokens: Readonly<Record<string, string>>, plain = source) {
+    this.source = source
+    this.writesCalls = source.includes('tool_calls')
+    this.readsSystemTools = source.includes("message['tools']")
+    this.#template = new FueledTemplate(source)
+    this.#plain = plain === source ? this.#template : new FueledTemplate(plain)
+    this.#tokens = tokens
+  }
+
+  render(input: TemplateInput): string {
+    return atOnce(this.renderInSlices(input))
+  }
+
+  *renderInSlices(input: TemplateInput): Slices<string> {
+    this.#habits ??= yield* this.#found()
+    const { dropsSystem, wantsParts, takesOneCall, dropsResults } = this.#habits
+    const turns = takesOneCall ? oneCallATurn(input.messages) : input.messages
+    const given = dropsResults ? turns.map((each) => (each.role === 'tool' ? asUserTells(each.content) : each)) : turns
+    const messages = dropsSystem ? foldSystem(given) : given
+    const asTaken = (some: readonly TemplateMessage[]) => ({ ...input, messages: wantsParts ? parted(some) : some })
+    try {
+      const text = yield* this.#render(asTaken(messages))
+      const systems = messages.filter(({ role }) => role === 'system')
+      if (tellsAll(text, systems)) return text
+      // Some put it beside the user's last words, and have no place for it behind a result.
+      const folded = yield* this.#attempt(asTaken(foldSystem(messages)))
+      return folded !== undefined && tellsAll(folded, systems) ? folded : text
+    } catch (cause) {
+      if (cause instanceof TemplateFuelError) throw cause
+      for (const other of repairs(messages)) {
+        try {
+          const text = yield* this.#render(asTaken(other))
+          if (tellsAll(text, messages)) return text
+        } catch {
+          // What it refuses first is what it refuses.
+        }
+      }
+      // One that was made for tools alone goes through them without asking whether there are some.
+      const withoutTools = yield* this.#attempt({ ...input, messages }, { tools: [] })
+      if (input.tools.length === 0 && withoutTools !== undefined) return withoutTools
+      throw refused(cause)
+    }
+  }
+
+  *#found(): Slices<Habits> {
+    const written = (messages: readonly Written[]) => this.#attempt({ messages, tools: [], options: {} })
+    const user = { role: 'user', content: 'words_of_a_user' }
+    const system = { role: 'system', content: 'words_of_a_system' }
+    const asText = yield* written([user])
+    const asParts = asText?.includes(user.content) ? '' : yield* written(parted([user]))
+    const wantsParts = asParts?.includes(user.content) ?? false
+    const taken = (messages: readonly TemplateMessage[]) => written(wantsParts ? parted(messages) : messages)
+    const told = yield* taken([system, user])
+    const called = yield* taken([user, ...TWO_CALLS])
+    const withTools = yield* this.#attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
+    const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
+    const isWithout = (text: string | undefined, words: string) => text !== undefined && !text.includes(words)
+    return {
+      wantsParts,
+      takesOneCall: first! && !second,
+      dropsSystem: told?.includes(user.content) === true && !told.includes(system.content),
+      dropsResults: [called, withTools].every(
+        (text) => text?.includes(user.content) === true && isWithout(text, 'a_second_result'),
+      ),
+    }
+  }
+
+  *#attempt(input: WrittenInput, more?: Readonly<Record<string, unknown>>): Slices<string | undefined> {
+    try {
+      return yield* this.#render(input, more)
+    } catch {
+      return undefined
+    }
+  }
+
+  *#render(input: WrittenInput, more?: Readonly<Record<string, unknown>>): Slices<string> {
+    const isPlain = input.tools.length === 0 && !input.messages.some(({ tool_calls: calls }) => calls?.length)
+    return yield* (isPlain ? this.#plain : this.#template).renderInSlices({
+      ...variablesOf(input, this.#tokens),
+      ...more,
+    })
+  }
+}
+
+/** What a template is given, under the names of Hugging Face's `apply_chat_template`. */
+export function variablesOf(
+  { messages, tools, options }: WrittenInput,
+  tokens: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const own = Object.fromEntries(Object.entries(options).filter(([name]) => !RESERVED.has(name)))
+  return {
+    ...own,
+    ...tokens,
+    messages,
+    tools: tools.length > 0 ? tools : null,
+    ...(own.documents === undefined && { documents: null }),
+    add_generation_prompt: true,
+  }
+}
+
+function refused(cause: unknown): V1Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  if (cause instanceof RangeError) return new TemplateFuelError('calls itself without end')
+  return new V1Error(400, `The model's chat template refuses these messages: ${why}`, { param: 'messages', cause })
+}

@@ -1,0 +1,190 @@
+import type { SampleSettings, StepInput, TokenModel } from '../../contract/token-model.js'
+import { at } from '../../platform/pulse.js'
+import type { Drafted } from '../drafts/path.js'
+import { callerOf, callOf, pending, promptIsIn, type Slot } from './slot.js'
+
+/** What one slot gets in a step. */
+export interface Row {
+  readonly slot: Slot
+  /** How many of its pending tokens are fed. */
+  readonly count: number
+}
+
+/** The share of a full chunk that a new prompt gets in a step while others are writing. */
+const PREFILL_SHARE = 4
+
+const chunkBesideOthers = (maxChunk: number) => Math.ceil(maxChunk / PREFILL_SHARE)
+
+/** The share of a full chunk that all prompts of a crowd get in a step beside somebody who has one answer alone. */
+const CROWD_SHARE = 8
+
+/** Steps that a prompt takes while others are writing. */
+export function stepsToRead(tokens: number, { maxChunk }: TokenModel): number {
+  return Math.ceil(tokens / chunkBesideOthers(maxChunk))
+}
+
+/**
+ * The share of what a step reads that is the oldest prompt's, whatever shorter ones there are, so that it comes to its end.
+ */
+const OLDEST_SHARE = 4
+
+/**
+ * Those that write get their tokens; what is left of the step goes to prompts, shortest first. Where a caller has several
+ * answers under way and another has one alone, a crowd and a guest, the crowd's prompts get little of the steps that the
+ * guest waits for, and the guest's own is read as fast as if nobody wrote.
+ */
+export function compose(running: readonly Slot[], model: TokenModel): Row[] {
+  const { maxBatch, maxChunk, maxSamples = 0, maxScored = maxSamples, fewTokens } = model
+  const ready = shared(
+    running.filter((slot) => !slot.lane.paused),
+    maxBatch,
+  )
+  const writing = ready.filter(promptIsIn)
+  const rows: Row[] = writing.flatMap((slot) => {
+    const count = Math.min(pending(slot), maxChunk)
+    return count > 0 ? [{ slot, count }] : []
+  })
+  // Each has one position to itself, whatever others do.
+  let spare = Math.max(0, maxScored - ready.length)
+  // Others share a pass with whoever draws, and what is read in no pieces is always read in the same way.
+  const fewSpare = () => Math.max(0, spare - (maxScored - maxSamples))
+  const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
+  if (oldest === undefined) return rows
+  const isGuest = guestsAmong(ready)
+  const hurries = [oldest, ...younger].some(isGuest) && !writing.some(isGuest)
+  let left = writing.length === 0 || hurries ? maxChunk : chunkBesideOthers(maxChunk)
+  let crowdsLeft = ready.some(isGuest)
+    ? Math.min(left, Math.max(Math.ceil(maxChunk / CROWD_SHARE), leastOf(oldest)))
+    : left
+  const roomFor = (slot: Slot) => (isGuest(slot) ? left : Math.min(left, crowdsLeft))
+  const room = roomFor(oldest)
+  const its = Math.min(pending(oldest), room, Math.max(Math.ceil(room / OLDEST_SHARE), leastOf(oldest)))
+  // It may have what others leave, too.
+  for (const slot of [...younger.sort((a, b) => pending(a) - pending(b)), oldest]) {
+    const most = roomFor(slot) - (slot === oldest ? 0 : its)
+    const { scores, pieces } = slot.lane
+    const open = scores?.many && (pieces || fewTokens === undefined) ? spare : fewSpare()
+    const count = inPieces(slot, Math.min(scoredNext(slot, 1 + open) ?? pending(slot), most))
+    if (count <= 0) continue
+    rows.push({ slot, count })
+    left -= count
+    if (!isGuest(slot)) crowdsLeft -= count
+    if (isScored({ slot, count })) spare -= count - 1
+  }
+  return rows
+}
+
+/** Which of them is its caller's only one, where another caller has more. */
+function guestsAmong(ready: readonly Slot[]): (slot: Slot) => boolean {
+  const counts = new Map<unknown, number>()
+  for (const slot of ready) counts.set(callerOf(slot), (counts.get(callerOf(slot)) ?? 0) + 1)
+  const crowded = counts.size < ready.length
+  return (slot) => crowded && counts.get(callerOf(slot)) === 1
+}
+
+const leastOf = ({ lane, sequence }: Slot): number => lane.pieces?.least(sequence?.length ?? 0) ?? 0
+
+/** Of tokens for which there is room, those that a step reads. */
+function inPieces({ lane, sequence }: Slot, most: number): number {
+  return lane.pieces && most > 0 ? lane.pieces.next(sequence?.length ?? 0, most) : most
+}
+
+/**
+ * Tokens that a slot is fed where its prompt is scored: no more than there are positions for it in the step, and before
+ * that those whose scores are known. Undefined where nothing is to be scored.
+ */
+function scoredNext({ lane: { scores }, sequence }: Slot, positions: number): number | undefined {
+  if (!scores?.open) return undefined
+  const again = scores.scored - (sequence?.length ?? 0)
+  return again > 0 ? again : Math.min(scores.open, positions)
+}
+
+/** Whether each of a row's tokens is followed by one that is scored. */
+function isScored({ slot: { lane, sequence } }: Row): boolean {
+  return !!lane.scores?.open && (sequence?.length ?? 0) === lane.scores.scored
+}
+
+/**
+ * Those who take part where not all can: one of each caller, then a second of each, and so on; of a caller's the first of
+ * each call, then the second of each. Where there are more callers than may take part, it is those who waited longest.
+ */
+function shared(ready: readonly Slot[], maxBatch: number): readonly Slot[] {
+  if (ready.length <= maxBatch) return ready
+  const inCalls = ranked(ready, callOf).sort((a, b) => a.rank - b.rank)
+  const all = ranked(
+    inCalls.map(({ slot }) => slot),
+    callerOf,
+  )
+  return all
+    .sort((a, b) => a.rank - b.rank || (a.rank === 0 ? a.slot.stepped - b.slot.stepped : 0))
+    .slice(0, maxBatch)
+    .map(({ slot }) => slot)
+}
+
+/** Each with how many of its own kind stand before it. */
+function ranked(slots: readonly Slot[], kindOf: (slot: Slot) => unknown): { slot: Slot; rank: number }[] {
+  const seen = new Map<unknown, number>()
+  return slots.map((slot) => {
+    const kind = kindOf(slot)
+    const rank = seen.get(kind) ?? 0
+    seen.set(kind, rank + 1)
+    return { slot, rank }
+  })
+}
+
+/** Up to `most` where nothing that is still unknown decides how the next tokens are drawn, else 1. */
+export function stepsAhead(rows: readonly Row[], most: number): number {
+  const free = rows.every(({ slot, count }) => slot.lane.foreseeable && pending(slot) === count)
+  return free ? Math.min(most, ...rows.map(({ slot }) => slot.lane.remaining)) : 1
+}
+
+/** A row that goes on with guesses, as the model takes it. */
+export function draftedInput({ slot, count }: Row, { tokens, draws }: Drafted): StepInput {
+  const sequence = slot.sequence!
+  const from = sequence.length
+  const last = draws.length - 1
+  const drafts: (SampleSettings | undefined)[] = new Array(tokens.length).fill(undefined)
+  for (const { at, settings } of draws.slice(0, -1)) drafts[at] = settings
+  return {
+    sequence,
+    tokens: [...slot.lane.tokens.slice(from, from + count), ...tokens],
+    sample: draws[last]!.settings,
+    drafts,
+  }
+}
+
+/** How the next token of each is drawn; undefined where one cannot say, which ends it. */
+export function settingsOf(rows: readonly Row[]): SampleSettings[] | undefined {
+  const all: SampleSettings[] = []
+  for (const { slot } of rows) {
+    const settings = nextOf(slot)
+    if (settings) all.push(settings)
+  }
+  return all.length === rows.length ? all : undefined
+}
+
+function nextOf({ lane }: Slot): SampleSettings | undefined {
+  try {
+    return at('mask', lane.request ?? '', () => lane.settings())
+  } catch (error) {
+    lane.fail(error)
+    return undefined
+  }
+}
+
+/** A row as the model takes it; undefined if the lane cannot say how to go on, which ends it. */
+export function inputOf(row: Row): StepInput | undefined {
+  const { slot, count } = row
+  const { lane } = slot
+  const sequence = slot.sequence!
+  const from = sequence.length
+  const tokens = lane.tokens.slice(from, from + count)
+  if (isScored(row)) {
+    const drafts = tokens.map((_, i) => lane.scores!.settings(from + i))
+    const sample = drafts.pop()!
+    return { sequence, tokens, sample, ...(drafts.length > 0 && { drafts }) }
+  }
+  if (from + count < lane.tokens.length) return { sequence, tokens }
+  const sample = nextOf(slot)
+  return sample && { sequence, tokens, sample }
+}

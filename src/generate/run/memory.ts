@@ -1,0 +1,100 @@
+import type { Sequence, TokenModel } from '../../contract/token-model.js'
+import type { Lane } from '../answer/lane.js'
+import type { Row } from './batch.js'
+import { PrefixCache, shared } from './prefix-cache.js'
+
+/** Finished sequences that are kept; room is what really limits them. */
+const ENTRIES = 32
+
+/** Steps in a row for which kept sequences give way. */
+const FEW = 4
+
+/** Whoever has a sequence, and the tokens that it began with. */
+interface Holder {
+  readonly lane: { readonly tokens: readonly number[] }
+  readonly sequence: Sequence | undefined
+}
+
+/** The model's cache as the scheduler uses it: sequences with a prefix already in them, and room for more. */
+export class Memory {
+  readonly #model: TokenModel
+  readonly #cache: PrefixCache
+  /** Cloning is for models that hold several sequences at once: for others it costs a whole prompt. */
+  readonly #copies: boolean
+  /** An equal part of the cache for each that may run beside the others, in tokens. */
+  readonly share: number
+
+  constructor(model: TokenModel) {
+    this.#model = model
+    this.#copies = model.maxBatch > 1
+    this.#cache = new PrefixCache(this.#copies ? ENTRIES : 1)
+    this.share = model.freeTokens / model.maxBatch
+  }
+
+  /** A sequence that begins like `lane.tokens`, all but the last token of it at most; of what is to be scored, nothing. */
+  acquire(lane: Pick<Lane, 'tokens' | 'scores' | 'pieces'>, running: readonly Holder[]): Sequence {
+    const { tokens, scores, pieces } = lane
+    const most = scores?.open ? scores.scored : tokens.length - 1
+    const limit = pieces ? pieces.floor(this.#longest(tokens, most, running)) : most
+    const live = this.#copies ? longestLive(lane.tokens, limit, running) : undefined
+    if (live !== undefined && live.length > this.#cache.longest(lane.tokens, limit)) {
+      const copy = live.sequence.clone()
+      copy.truncate(live.length)
+      return copy
+    }
+    return this.#cache.take(lane.tokens, limit, this.#copies) ?? this.#model.open(lane.tokens.length)
+  }
+
+  /** How much of these tokens somebody has read. */
+  #longest(tokens: readonly number[], limit: number, running: readonly Holder[]): number {
+    const live = this.#copies ? longestLive(tokens, limit, running) : undefined
+    return Math.max(live?.length ?? 0, this.#cache.longest(tokens, limit))
+  }
+
+  keep(tokens: readonly number[], sequence: Sequence): void {
+    if (sequence.length === 0) sequence.close()
+    else this.#cache.put(tokens.slice(0, sequence.length), sequence)
+  }
+
+  /** Makes room for `tokens` more by forgetting what nobody uses. */
+  makeRoom(tokens: number): boolean {
+    while (this.#model.freeTokens < tokens) if (!this.#cache.evict()) return false
+    return true
+  }
+
+  /** Makes room for a step, and for `more` tokens of each of its rows. */
+  roomFor(rows: readonly Row[], more = 0): boolean {
+    return this.makeRoom(rows.reduce((sum, { slot, count }) => sum + this.cost(slot.sequence, count + more), 0))
+  }
+
+  /** How many steps there is room for, up to so many; nothing that is kept has to go for more than a few. */
+  stepsFor(rows: readonly Row[], most: number): number {
+    const few = Math.min(most, FEW)
+    for (let steps = most; steps > few; steps >>= 1) {
+      const needed = rows.reduce((sum, { slot, count }) => sum + this.cost(slot.sequence, count + steps - 1), 0)
+      if (needed <= this.#model.freeTokens) return steps
+    }
+    return few > 1 && this.roomFor(rows, few - 1) ? few : 1
+  }
+
+  /** What appending to a sequence takes from `freeTokens`, in whole pages. */
+  cost(sequence: Sequence | undefined, tokens: number): number {
+    const page = this.#model.pageTokens ?? 1
+    const length = sequence?.length ?? 0
+    return (Math.ceil((length + tokens) / page) - Math.floor(length / page)) * page
+  }
+
+  clear(): void {
+    this.#cache.clear()
+  }
+}
+
+function longestLive(tokens: readonly number[], limit: number, running: readonly Holder[]) {
+  let best: { sequence: Sequence; length: number } | undefined
+  for (const { lane, sequence } of running) {
+    if (sequence === undefined) continue
+    const length = shared(sequence, lane.tokens, tokens, limit)
+    if (length > (best?.length ?? 0)) best = { sequence, length }
+  }
+  return best
+}

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import type { Sequence } from '../../contract/token-model.js'
+import type { Lane } from '../answer/lane.js'
+import type { Drafted } from '../drafts/path.js'
+import { callerOf, callOf, makeSlot, pending, promptIsIn, sync } from './slot.js'
+
+const lane = (part: Partial<Lane> = {}) => ({ tokens: [], promptLength: 0, kept: 0, ...part }) as Partial<Lane> as Lane
+
+/** What a model holds of a text: so many tokens. */
+function held(length: number) {
+  const sequence = {
+    length,
+    truncate(to: number) {
+      sequence.length = to
+      sequence.cut++
+    },
+    cut: 0,
+  }
+  return sequence as typeof sequence & Sequence
+}
+
+describe('a call', () => {
+  it('is its first choice, and all of them are of one caller', () => {
+    const first = makeSlot(lane(), undefined, 'me')
+    const second = makeSlot(lane(), first, 'somebody else')
+    expect([callOf(first), callOf(second)]).toEqual([first, first])
+    expect([callerOf(first), callerOf(second)]).toEqual(['me', 'me'])
+  })
+
+  it('whose caller nobody names is one by itself', () => {
+    const first = makeSlot(lane())
+    const second = makeSlot(lane(), first)
+    expect([callerOf(first), callerOf(second)]).toEqual([first, first])
+    expect(callerOf(makeSlot(lane()))).not.toBe(first)
+  })
+
+  it('is released once somebody does so, and holds nothing before it begins', async () => {
+    const slot = makeSlot(lane())
+    expect(slot).toMatchObject({ sequence: undefined, drafted: undefined, passed: 0, stepped: 0 })
+    expect([slot.cancelled, slot.spoilt, slot.started, slot.lacksRoom]).toEqual([false, false, false, false])
+    let released = false
+    void slot.released.then(() => {
+      released = true
+    })
+    await Promise.resolve()
+    expect(released).toBe(false)
+    slot.release()
+    await slot.released
+    expect(released).toBe(true)
+  })
+})
+
+describe('what is to be read', () => {
+  it.each([
+    ['all of it before it has a sequence', { tokens: [1, 2, 3] }, undefined, 3],
+    ['what the sequence does not hold', { tokens: [1, 2, 3] }, 2, 1],
+    ['nothing that is held', { tokens: [1, 2, 3] }, 3, 0],
+    ['no more than the lane wants read', { tokens: [1, 2, 3, 4], reads: 3 }, 1, 2],
+  ])('is %s', (_, part, length, expected) => {
+    const slot = makeSlot(lane(part))
+    slot.sequence = length === undefined ? undefined : held(length)
+    expect(pending(slot)).toBe(expected)
+  })
+
+  it.each<[number | undefined, number, boolean]>([
+    [undefined, 1, true],
+    [undefined, 2, false],
+    [3, 5, false],
+    [4, 5, true],
+    [5, 5, true],
+    [9, 5, true],
+  ])('holds the prompt but its last token, or more: %s of %i: %s', (length, promptLength, expected) => {
+    const slot = makeSlot(lane({ promptLength }))
+    slot.sequence = length === undefined ? undefined : held(length)
+    expect(promptIsIn(slot)).toBe(expected)
+  })
+})
+
+describe('after a step', () => {
+  function synced(part: Partial<Lane>, length: number, guessed?: number[]) {
+    const told: unknown[] = []
+    const whole = lane({
+      settle: () => told.push('settled'),
+      holds: (tokens: number) => void told.push(tokens),
+      ...part,
+    })
+    const slot = makeSlot(whole)
+    const sequence = held(length)
+    slot.sequence = sequence
+    slot.drafted = guessed && ({ tokens: guessed, draws: [] } satisfies Drafted)
+    sync(slot)
+    expect(slot.drafted).toBeUndefined()
+    expect(told).toEqual(['settled', sequence.length])
+    return { left: sequence.length, cut: sequence.cut }
+  }
+  const tokens = [0, 1, 2, 3, 4, 5, 6, 7]
+
+  it('what the lane has replaced is taken back', () => {
+    expect(synced({ tokens, kept: 5 }, 7)).toEqual({ left: 5, cut: 1 })
+  })
+
+  it('one token is left to be fed, as the next is drawn from what it leads to', () => {
+    expect(synced({ tokens, kept: 8 }, 8)).toEqual({ left: 7, cut: 1 })
+  })
+
+  it('what is right stays as it is', () => {
+    expect(synced({ tokens, kept: 8 }, 7)).toEqual({ left: 7, cut: 0 })
+    expect(synced({ tokens, kept: 8 }, 3)).toEqual({ left: 3, cut: 0 })
+  })
+
+  it.each([
+    ['all that were right', [5, 6], 7, 7],
+    ['all but the last, where nothing came behind them', [6, 7], 8, 7],
+    ['those before the first that was wrong', [5, 9, 7], 8, 6],
+    ['none where the first was wrong', [9, 6], 7, 5],
+    ['none beyond what the model has read of them', [4, 5], 6, 6],
+  ])('of guesses stay %s', (_, guessed, length, left) => {
+    expect(synced({ tokens, kept: 5 }, length, guessed).left).toBe(left)
+  })
+
+  it('no guess stays behind what was replaced before it', () => {
+    expect(synced({ tokens, kept: 3 }, 7, [5, 6]).left).toBe(3)
+  })
+
+  it('who holds nothing is told nothing', () => {
+    const slot = makeSlot(lane({ settle: () => expect.fail('settled'), holds: () => expect.fail('holds') }))
+    slot.drafted = { tokens: [1], draws: [] }
+    sync(slot)
+    expect(slot.drafted).toBeUndefined()
+  })
+
+  it('a lane need not want to know what is held', () => {
+    const slot = makeSlot(lane({ tokens, kept: 8, settle() {} }))
+    slot.sequence = held(8)
+    sync(slot)
+    expect(slot.sequence.length).toBe(7)
+  })
+})

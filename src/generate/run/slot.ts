@@ -1,0 +1,90 @@
+import type { Sequence } from '../../contract/token-model.js'
+import type { Lane } from '../answer/lane.js'
+import type { Drafted } from '../drafts/path.js'
+
+/** A lane's place in the scheduler. */
+export interface Slot {
+  readonly lane: Lane
+  /** The first choice of the same call: the others wait for its prompt and share it. */
+  readonly first: Slot | undefined
+  /** Whose the call is; undefined: nobody says. */
+  readonly caller: string | undefined
+  sequence: Sequence | undefined
+  cancelled: boolean
+  /** What the cache holds of it is no number: no other call may go on from there. */
+  spoilt: boolean
+  /** It has had a sequence before. */
+  started: boolean
+  /** It waits because there was no room for it in the cache. */
+  lacksRoom: boolean
+  /** How many calls that came later began while it waited for room. */
+  passed: number
+  /** What the last step fed beyond the lane's own tokens. */
+  drafted: Drafted | undefined
+  /** The last step that it had a part in. */
+  stepped: number
+  readonly released: Promise<void>
+  readonly release: () => void
+}
+
+export function makeSlot(lane: Lane, first?: Slot, caller?: string): Slot {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  return {
+    lane,
+    first,
+    caller: first ? first.caller : caller,
+    sequence: undefined,
+    cancelled: false,
+    spoilt: false,
+    started: false,
+    lacksRoom: false,
+    passed: 0,
+    drafted: undefined,
+    stepped: 0,
+    released,
+    release,
+  }
+}
+
+/** A call is known by the slot of its first choice. */
+export function callOf(slot: Slot): Slot {
+  return slot.first ?? slot
+}
+
+/** Whose it is; where nobody says, each call is somebody's of its own. */
+export function callerOf(slot: Slot): string | Slot {
+  return slot.caller ?? callOf(slot)
+}
+
+/** Tokens that the cache does not hold yet. */
+export function pending(slot: Slot): number {
+  return (slot.lane.reads ?? slot.lane.tokens.length) - (slot.sequence?.length ?? 0)
+}
+
+/** Takes back what the lane has replaced, and leaves at least one token to be fed, for its logits. */
+export function sync(slot: Slot): void {
+  const { lane, sequence, drafted } = slot
+  slot.drafted = undefined
+  if (sequence === undefined) return
+  const good = Math.min(drafted ? commonWith(lane, sequence, drafted) : lane.kept, lane.tokens.length - 1)
+  if (sequence.length > good) sequence.truncate(good)
+  lane.settle()
+  lane.holds?.(sequence.length)
+}
+
+/** How many of the tokens in the cache the lane has now. */
+function commonWith({ kept, tokens }: Lane, { length }: Sequence, drafted: Drafted): number {
+  const base = length - drafted.tokens.length
+  if (kept < base) return kept
+  let good = base
+  while (good < length && tokens[good] === drafted.tokens[good - base]) good++
+  return good
+}
+
+/** Whether the prompt that other choices of the call share is in the cache. */
+export function promptIsIn(slot: Slot): boolean {
+  return (slot.sequence?.length ?? 0) >= slot.lane.promptLength - 1
+}

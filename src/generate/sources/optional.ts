@@ -1,0 +1,56 @@
+import { isRecord } from '../../platform/json.js'
+
+/** What is nested deeper is taken to be wanted. */
+const DEEPEST = 64
+const COMBINING = ['allOf', 'anyOf', 'oneOf'] as const
+const CONDITIONAL = ['then', 'else'] as const
+
+/** Whether a schema lets the property at `pointer` be left out: none of the schemas that may hold for it wants it. */
+export function mayBeAbsent(schema: unknown, pointer: string): boolean {
+  const names = pointer.split('/').slice(1).map(unescaped)
+  const last = names.pop()
+  if (last === undefined) return false
+  let holding = holdingAt([schema], schema)
+  for (const name of names)
+    holding = holdingAt(
+      holding.flatMap((one) => below(one, name)),
+      schema,
+    )
+  return !holding.some(({ required }) => Array.isArray(required) && required.includes(last))
+}
+
+/** These, and those that they are put together from. */
+function holdingAt(schemas: readonly unknown[], root: unknown): Readonly<Record<string, unknown>>[] {
+  const found = new Set<Readonly<Record<string, unknown>>>()
+  const add = (schema: unknown, depth: number): void => {
+    if (!isRecord(schema) || found.has(schema) || depth > DEEPEST) return
+    found.add(schema)
+    if (typeof schema.$ref === 'string') add(named(root, schema.$ref), depth + 1)
+    for (const key of COMBINING) if (Array.isArray(schema[key])) for (const one of schema[key]) add(one, depth + 1)
+    for (const key of CONDITIONAL) add(schema[key], depth + 1)
+  }
+  for (const schema of schemas) add(schema, 0)
+  return [...found]
+}
+
+function below(schema: Readonly<Record<string, unknown>>, name: string): unknown[] {
+  const { properties, prefixItems, items, additionalProperties, patternProperties } = schema
+  const found: unknown[] = [items, additionalProperties]
+  if (isRecord(properties) && Object.hasOwn(properties, name)) found.push(properties[name])
+  if (Array.isArray(prefixItems)) found.push(prefixItems[Number(name)])
+  if (isRecord(patternProperties)) found.push(...Object.values(patternProperties))
+  return found
+}
+
+function named(root: unknown, ref: string): unknown {
+  if (!ref.startsWith('#')) return undefined
+  let at = root
+  for (const name of ref.slice(1).split('/').slice(1)) {
+    const key = unescaped(decodeURIComponent(name))
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
+    at = (at as Record<string, unknown>)[key]
+  }
+  return at
+}
+
+const unescaped = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -1,0 +1,63 @@
+import type { TextPart, ToolSpec } from '../../contract/engine.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
+import { ANY_TEXT, callGrammar, isAnyText, type Parameters, textsOf } from './call-grammar.js'
+import type { ToolFormat } from './format.js'
+import { HERMES } from './hermes.js'
+import { escaped, readerOf, upTo } from './letters.js'
+
+const END = '\n</parameter>\n'
+
+/** Qwen3-Coder and Qwen 3.5: a tag for each parameter, with texts as they are. */
+export const QWEN_XML: ToolFormat = {
+  ...HERMES,
+  name: 'qwen-xml',
+  isOf: (template) => ['<tool_call>', '<function=', '<parameter='].every((mark) => template.includes(mark)),
+  grammar: callGrammar((name, parameters) => ({
+    sequence: [
+      `<function=${name}>\n`,
+      parameters.inOrder((key, schema) => ({ sequence: [`<parameter=${key}>\n`, spelled(schema, parameters)] }), ''),
+      '</function>',
+    ],
+  })),
+  spell: (name, json) => {
+    const tags = Object.entries(JSON.parse(json || '{}')).map(([key, value]) => {
+      return `<parameter=${key}>\n${typeof value === 'string' ? value : JSON.stringify(value)}${END}`
+    })
+    return `<function=${name}>\n${tags.join('')}</function>`
+  },
+  form: '<function=name>\n<parameter=parameter>\n...\n</parameter>\n</function>',
+  reader: (tools) =>
+    readerOf(function* (found) {
+      yield* upTo('<function=')
+      const name = yield* upTo('>\n')
+      found.name(name)
+      found.add('{')
+      for (let first = true; ; first = false) {
+        const tag = yield* upTo('>')
+        if (!tag.startsWith('<parameter=')) break
+        yield
+        const key = tag.slice('<parameter='.length)
+        found.add(`${first ? '' : ','}${JSON.stringify(key)}:`)
+        if (takesText(tools, name, key)) {
+          found.add('"')
+          yield* upTo(END, (text) => found.add(escaped(text)))
+          found.add('"')
+        } else yield* upTo(END, found.add)
+      }
+      found.add('}')
+      for (;;) yield
+    }),
+}
+
+function spelled(schema: JsonObject, parameters: Parameters): TextPart {
+  const texts = textsOf(schema)
+  if (texts) return { sequence: [{ choice: texts }, END] }
+  const text = parameters.text(schema)
+  return text === ANY_TEXT ? { upTo: END } : { sequence: [text ?? parameters.value(schema), END] }
+}
+
+function takesText(tools: readonly ToolSpec[], name: string, key: string): boolean {
+  const properties = tools.find((tool) => tool.name === name)?.parameters.properties
+  const schema = isRecord(properties) ? properties[key] : undefined
+  return isRecord(schema) && (isAnyText(schema) || textsOf(schema) !== undefined)
+}

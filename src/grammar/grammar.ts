@@ -1,0 +1,92 @@
+import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../contract/engine.js'
+import type { Machine } from './automaton/machine.js'
+import { STEP_WORK } from './automaton/work.js'
+import type { SchemaError } from './schema-error.js'
+import { Constraint } from './tokens/constraint.js'
+import { Masks } from './tokens/masks.js'
+import { Vocabulary } from './tokens/vocabulary.js'
+import { advance, startOf } from './walk.js'
+
+const encoder = new TextEncoder()
+
+/** What is known of a grammar once it is compiled. */
+interface Compiled {
+  readonly notEnforced: readonly SchemaError[]
+  readonly source: GrammarSource
+  readonly steps: number
+  readonly bytes: number
+}
+
+let made = 0
+
+/** A set of texts: the documents that satisfy a schema, in one spelling each. */
+export class Grammar implements OutputGrammar {
+  readonly #machine: Machine
+  readonly #masks = new WeakMap<Vocabulary, Masks>()
+  /** The same, to be counted. */
+  #counted: readonly WeakRef<Masks>[] = []
+  readonly #compiledBytes: number
+  /** No other grammar has the same. */
+  readonly id = ++made
+  /** What a lenient compilation could not enforce; empty after a strict one. */
+  readonly notEnforced: readonly SchemaError[]
+  readonly source: GrammarSource
+  /** The steps that compiling it took, of those that `CompileOptions.fuel` allows. */
+  readonly steps: number
+
+  constructor(machine: Machine, { notEnforced, source, steps, bytes }: Compiled) {
+    this.#machine = machine
+    this.notEnforced = notEnforced
+    this.source = source
+    this.steps = steps
+    this.#compiledBytes = bytes
+  }
+
+  /**
+   * About how much memory it takes: what was compiled, and what was learned since of its places and of each vocabulary.
+   * The latter grows with use, up to some megabytes, and is then dropped.
+   */
+  get bytes(): number {
+    const learned = this.#counted.reduce((sum, masks) => sum + (masks.deref()?.bytes ?? 0), 0)
+    return this.#compiledBytes + this.#machine.bytes + learned
+  }
+
+  /** Whether exactly this text could be generated, then stop. */
+  accepts(text: string): boolean {
+    const machine = this.#machine
+    let place = startOf(machine)
+    for (const byte of encoder.encode(text)) {
+      machine.allow(STEP_WORK)
+      place = advance(machine, place, byte)
+      if (place.state.dead) return false
+    }
+    return place.state.accepting
+  }
+
+  /** The tokens without text that it asks for: none of its texts shows them. */
+  get silentTokens(): readonly string[] {
+    return this.#machine.tokens
+  }
+
+  /** How many of its states have been met and are kept. */
+  get states(): number {
+    return this.#machine.kept
+  }
+
+  /** Bytes of the shortest document. */
+  get shortest(): number {
+    return this.#machine.start.length
+  }
+
+  /** One constraint per choice. What is learned about a vocabulary is kept with the grammar. */
+  start(vocabulary: TokenVocabulary): TokenConstraint {
+    if (!(vocabulary instanceof Vocabulary)) throw new TypeError('a grammar needs a Vocabulary of this package')
+    let masks = this.#masks.get(vocabulary)
+    if (masks === undefined) {
+      masks = new Masks(this.#machine, vocabulary)
+      this.#masks.set(vocabulary, masks)
+      this.#counted = [...this.#counted.filter((one) => one.deref() !== undefined), new WeakRef(masks)]
+    }
+    return new Constraint(masks, startOf(this.#machine))
+  }
+}

@@ -1,0 +1,180 @@
+import type { SchemaSource, TextPart } from '../../contract/engine.js'
+import { atOnce, type Slices } from '../../platform/slices.js'
+import type { CharSet } from '../automata/charset.js'
+import { escaped } from '../automata/escaped.js'
+import { literalSet, oneOf } from '../automata/literals.js'
+import { without } from '../automata/search.js'
+import { type TextAutomaton, TextError } from '../automata/types.js'
+import { PlainTextFrame } from '../automaton/plain-text.js'
+import { leaf, type Rule, repeat, sequence } from '../automaton/rule.js'
+import { FIRST_TOKEN, TokenFrame } from '../automaton/token.js'
+import type { Fuel } from '../fuel.js'
+import { GrammarError } from '../grammar-error.js'
+import { made } from '../kept.js'
+import { compileRegex } from '../regex/regex.js'
+import type { SchemaError } from '../schema-error.js'
+import { toBytes } from '../values/format.js'
+import { type Documents, documentsOf } from './documents.js'
+import { fixed, optionsOf } from './options.js'
+
+/** More rounds than any text has. */
+const MOST_ROUNDS = 100_000
+const REGEX_COST = 200
+/** Of texts that are one automaton. */
+const MOST_LETTERS = 2000
+
+/** What the languages of grammars are built of: rules of one grammar. */
+export abstract class RuleParts {
+  readonly fuel: Fuel
+  /** The tokens without text, in the order of their symbols. */
+  readonly tokens: string[] = []
+  /** What lenient schemas could not enforce. */
+  readonly notEnforced: SchemaError[] = []
+  /** A schema may stand in several places. */
+  readonly #documents = new Map<SchemaSource, Documents>()
+  readonly #known: ((source: SchemaSource) => Slices<SchemaSource>) | undefined
+  /** Inside a JSON string: characters stand as JSON writes them. */
+  #quoted = false
+  readonly #escaped = new Map<TextAutomaton, TextAutomaton>()
+
+  /** `known` finds for a schema one that was compiled before. */
+  constructor(fuel: Fuel, known?: (source: SchemaSource) => Slices<SchemaSource>) {
+    this.fuel = fuel
+    this.#known = known
+  }
+
+  /** What is kept of the schemas in it. */
+  get bytes(): number {
+    return [...this.#documents.values()].reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** Drops what was only kept to be quick. */
+  forget(): void {
+    for (const { forget } of this.#documents.values()) forget()
+  }
+
+  abstract rule(part: TextPart): Rule
+
+  literal(text: string): Rule {
+    if (/\p{Surrogate}/u.test(text)) throw new GrammarError('a text contains half of a character (a lone surrogate).')
+    this.fuel.spend(text.length >> 2)
+    return fixed(toBytes(this.#quoted ? JSON.stringify(text).slice(1, -1) : text))
+  }
+
+  protected string(part: TextPart): Rule {
+    if (this.#quoted) throw new GrammarError("a 'quoted' is inside another.")
+    const quote = this.literal('"')
+    this.#quoted = true
+    const inside = this.rule(part)
+    this.#quoted = false
+    return sequence([quote, inside, this.literal('"')])
+  }
+
+  #notQuoted(what: string): void {
+    if (this.#quoted) throw new GrammarError(`${what} cannot be inside 'quoted'.`)
+  }
+
+  protected choice(options: readonly TextPart[]): Rule {
+    if (listed(options, 'choice').length === 0) throw new GrammarError("'choice' is empty: it allows no text.")
+    const texts = options.filter((option): option is string => typeof option === 'string')
+    const others = options.filter((option) => typeof option !== 'string').map((option) => this.rule(option))
+    const letters = texts.reduce((sum, { length }) => sum + length, 0)
+    // Some texts are one automaton, which knows what they share; many are found by their beginnings.
+    if (texts.length < 2 || letters > MOST_LETTERS)
+      return this.options([...texts.map((text) => this.literal(text)), ...others])
+    return this.options([this.text(literalSet(texts, this.fuel)), ...others])
+  }
+
+  options(rules: readonly Rule[]): Rule {
+    this.fuel.spend(rules.length)
+    return optionsOf(rules)
+  }
+
+  text(automaton: TextAutomaton): Rule {
+    if (!this.#quoted) return leaf(PlainTextFrame.of(automaton))
+    return leaf(PlainTextFrame.of(made(this.#escaped, automaton, () => escaped(automaton, this.fuel))))
+  }
+
+  /** One character of a set. */
+  characters(set: CharSet): Rule {
+    return this.text(oneOf(set))
+  }
+
+  free(words: readonly string[]): Rule {
+    if (listed(words, 'without').some((word) => word === ''))
+      throw new GrammarError("'without' contains an empty text.")
+    return this.text(
+      without(
+        words.map((word) => worded(word, 'without')),
+        this.fuel,
+      ),
+    )
+  }
+
+  /** `at`: what to say where it is wrong. */
+  regex(source: string, flags = '', place?: { readonly text: string; readonly at: number }, longLines = false): Rule {
+    // Also where it is known already: reading it again takes its time.
+    this.fuel.spend(REGEX_COST)
+    try {
+      return this.text(
+        compileRegex(worded(source, 'regex'), this.fuel, { flags, whole: true, longLines, shared: true }),
+      )
+    } catch (error) {
+      if (error instanceof TextError) throw new GrammarError(`/${source}/: ${error.message}`, place)
+      throw error
+    }
+  }
+
+  /** Compiles the schemas among the parts, with pauses, so that `rule` need not. */
+  *prepare(part: TextPart): Slices<void> {
+    if (typeof part !== 'object' || part === null) return
+    if ('schema' in part) yield* this.#prepared(part)
+    else if ('choice' in part) yield* this.#prepareAll(part.choice)
+    else if ('sequence' in part) yield* this.#prepareAll(part.sequence)
+    else if ('repeat' in part) yield* this.prepare(part.repeat)
+  }
+
+  *#prepareAll(parts: readonly TextPart[]): Slices<void> {
+    if (Array.isArray(parts)) for (const part of parts) yield* this.prepare(part)
+  }
+
+  document(source: SchemaSource): Rule {
+    this.#notQuoted('JSON')
+    return leaf(atOnce(this.#prepared(source)).first)
+  }
+
+  *#prepared(source: SchemaSource): Slices<Documents> {
+    const known = this.#documents.get(source)
+    if (known !== undefined) return known
+    const documents = yield* documentsOf(this.#known === undefined ? source : yield* this.#known(source))
+    this.fuel.spend(documents.steps)
+    this.notEnforced.push(...documents.notEnforced)
+    this.#documents.set(source, documents)
+    return documents
+  }
+
+  token(name: string): Rule {
+    this.#notQuoted('a token')
+    let index = this.tokens.indexOf(worded(name, 'token'))
+    if (index < 0) index = this.tokens.push(name) - 1
+    return leaf(new TokenFrame(FIRST_TOKEN + index))
+  }
+
+  repeated(body: Rule, min: number, max: number): Rule {
+    const good = (count: number) => Number.isInteger(count) && count >= 0 && count <= MOST_ROUNDS
+    if (!good(min) || !(good(max) || max === Infinity) || min > max) {
+      throw new GrammarError(`from ${min} to ${max} times: that is no repetition of up to ${MOST_ROUNDS}.`)
+    }
+    return repeat(body, min, max)
+  }
+}
+
+export function listed<T>(list: readonly T[], name: string): readonly T[] {
+  if (!Array.isArray(list)) throw new GrammarError(`'${name}' must be a list.`)
+  return list
+}
+
+export function worded(text: string, name: string): string {
+  if (typeof text !== 'string') throw new GrammarError(`'${name}' must be a text.`)
+  return text
+}

@@ -1,0 +1,221 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import type { TokenConstraint } from '../contract/engine.js'
+import { type Grammar, Vocabulary } from './structured.js'
+
+/** Deterministic numbers below 1. */
+export function randomness(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0
+    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32
+  }
+}
+
+export interface Words {
+  readonly tokens: readonly (Uint8Array | undefined)[]
+  readonly eos: readonly number[]
+  readonly special: readonly number[]
+}
+
+interface TokenizerFile {
+  readonly model: { readonly vocab: Record<string, number> }
+  readonly added_tokens: readonly { readonly id: number; readonly content: string }[]
+}
+
+/** A vocabulary of an installed tokenizer package. */
+export function realWords(name: 'qwen2_5' | 'llama3_2' | 'gpt2'): Words {
+  const path = new URL(`../../node_modules/@lenml/tokenizer-${name}/models/tokenizer.json`, import.meta.url)
+  const file = JSON.parse(readFileSync(path, 'utf8')) as TokenizerFile
+  const letters = byteLetters()
+  const tokens: (Uint8Array | undefined)[] = []
+  for (const [text, id] of Object.entries(file.model.vocab)) {
+    tokens[id] = Uint8Array.from([...text].map((letter) => letters.get(letter)!))
+  }
+  const special = file.added_tokens.map(({ id }) => id)
+  for (const id of special) tokens[id] = undefined
+  const ends = file.added_tokens.filter(({ content }) => /im_end|eot_id|endoftext/.test(content))
+  return { tokens: Array.from(tokens), eos: ends.map(({ id }) => id), special }
+}
+
+/** GPT-2's letters for bytes. */
+function byteLetters(): Map<string, number> {
+  const letters = new Map<string, number>()
+  let others = 0
+  for (let byte = 0; byte < 256; byte++) {
+    const printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174
+    letters.set(String.fromCodePoint(printable ? byte : 256 + others++), byte)
+  }
+  return letters
+}
+
+/** Every byte, some words of JSON, whole and broken characters, twins, and an end. */
+export function smallWords(): Words {
+  const encoder = new TextEncoder()
+  const texts = [
+    '"',
+    '":',
+    '":"',
+    '","',
+    '"}',
+    '{"',
+    '[{"',
+    '}]',
+    '},',
+    '[]',
+    '{}',
+    'true',
+    'null',
+    'false',
+    'al',
+    'name',
+    '"name',
+    'age":',
+    ' the',
+    'a',
+    'aa',
+    'aaaaaaaa',
+    'b"',
+    '\\n',
+    '\\u00',
+    '\\"',
+    '\\\\',
+    '12',
+    '0.',
+    '-1',
+    'e+',
+    '2024-',
+    '-01-',
+    'T10:',
+    'é',
+    '語',
+    '😀',
+    'x","',
+    '1,"',
+    '":1,"',
+    '":{"',
+    ']}',
+    '":1}',
+    'a":1,"a":',
+    'foo',
+    'fo',
+    'oo"',
+    '{\n',
+    ',\n',
+    '\n  ',
+    '    "',
+    '{\n  "',
+    '[\n\t',
+    '\n\t\t',
+    '",\n  ',
+    '\n}',
+    '\n  ]',
+    ': ',
+  ]
+  const tokens = [
+    ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
+    ...texts.map((text) => encoder.encode(text)),
+    Uint8Array.of(0xe8, 0xaa),
+    Uint8Array.of(0x9e, 0x22),
+    Uint8Array.of(0xf0, 0x9f),
+    Uint8Array.of(0x98, 0x80, 0x61),
+    Uint8Array.of(0x61, 0xc3),
+    Uint8Array.of(0xa9, 0x22),
+    // The end of one character and the beginning of the next.
+    Uint8Array.of(0xa4, 0xed),
+    Uint8Array.of(0x80, 0x80, 0xe2, 0x80),
+    Uint8Array.of(0x9e, 0x61, 0xf0),
+    undefined,
+  ]
+  return { tokens, eos: [tokens.length - 1], special: [] }
+}
+
+export function vocabularyOf({ tokens, eos, special }: Words): Vocabulary {
+  return new Vocabulary(tokens, { eos, special })
+}
+
+export function allowed(mask: Uint32Array, size: number): number[] {
+  const ids: number[] = []
+  for (let id = 0; id < size; id++) if ((mask[id >> 5]! >>> (id & 31)) & 1) ids.push(id)
+  return ids
+}
+
+/** Some allowed token, without listing all: from a random place the next one. */
+export function pick(mask: Uint32Array, size: number, random: () => number): number {
+  const from = Math.floor(random() * size)
+  for (let i = 0; i < size; i++) {
+    const id = (from + i) % size
+    if ((mask[id >> 5]! >>> (id & 31)) & 1) return id
+  }
+  return -1
+}
+
+/** What a mask must hold: every token that can be accepted, tried by itself. */
+export function tried(constraint: TokenConstraint, vocabulary: Vocabulary): number[] {
+  const accepted: number[] = []
+  for (let token = 0; token < vocabulary.size; token++) {
+    if (!constraint.accept(token)) continue
+    accepted.push(token)
+    constraint.rollback(1)
+  }
+  return accepted
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Walks the masks at random within a budget. Returns the document; throws where it cannot go on. */
+export function randomDocument(
+  constraint: TokenConstraint,
+  vocabulary: Vocabulary,
+  budget: number,
+  random: () => number,
+): string {
+  const mask = new Uint32Array(vocabulary.words)
+  const bytes: number[] = []
+  for (let left = budget; !constraint.done; left--) {
+    if (!constraint.closing(left)) throw new Error(`${left} tokens no longer suffice: ${constraint.shortest}`)
+    if (left === 0) break
+    constraint.mask(mask)
+    const token = pick(mask, vocabulary.size, random)
+    if (token < 0) throw new Error(`nothing is allowed after ${String.fromCharCode(...bytes)}`)
+    if (!constraint.accept(token)) throw new Error(`token ${token} was allowed and is not accepted`)
+    bytes.push(...vocabulary.bytes(token))
+  }
+  return decoder.decode(Uint8Array.from(bytes))
+}
+
+export interface SchemaRow {
+  readonly id: string
+  readonly schema: unknown
+  readonly tests: readonly { readonly valid: boolean; readonly data: unknown }[]
+}
+
+const MASKBENCH = new URL('../../../shared/schemas/maskbench.dev.jsonl.gz', import.meta.url)
+
+/** Real schemas; undefined where the data is not beside the repository. */
+export function realSchemas(): SchemaRow[] | undefined {
+  if (!existsSync(fileURLToPath(MASKBENCH))) return undefined
+  const text = gunzipSync(readFileSync(MASKBENCH)).toString('utf8')
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as SchemaRow)
+}
+
+/** By chance to the end, in a few tokens more than the shortest text takes: each mask, and every token tried. */
+export function* masksOnTheWay(
+  grammar: Grammar,
+  vocabulary: Vocabulary,
+  random: () => number,
+): Generator<{ closes: boolean; masked: number[]; tokens: number[] }> {
+  const constraint = grammar.start(vocabulary)
+  const mask = new Uint32Array(vocabulary.words)
+  for (let left = constraint.shortest + 3; left > 0 && !constraint.done; left--) {
+    const closes = constraint.closing(left)
+    constraint.mask(mask)
+    const tokens = tried(constraint, vocabulary)
+    yield { closes, masked: allowed(mask, vocabulary.size), tokens }
+    constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
+  }
+}

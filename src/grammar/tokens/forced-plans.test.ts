@@ -1,0 +1,227 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { joined } from '../../platform/bytes.js'
+import { compile } from '../structured.js'
+import { vocabularyOf } from '../testing.test-helper.js'
+import { bytesOf, commonLength, forcedTokens, narrow, planForced, type TokenSpelling } from './forced.js'
+
+const utf8 = new TextEncoder()
+const WORDS = ['{"', '":', '","', '":"', '"}', 'name', 'na', 'me', 'city', 'ci', 'publish', 'published', 'able', 'ed']
+const MORE = ['12', '123', ' name', 'é', '日本', '}}', '": "']
+/** Every byte, then words; the last stands for no text. */
+const TOKENS = [
+  ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
+  ...[...WORDS, ...MORE].map((word) => utf8.encode(word)),
+  new Uint8Array(),
+]
+const SILENT = TOKENS.length - 1
+
+/** Of what comes next the longest token each time, as many tokenizers nearly do. */
+const spelling: TokenSpelling & { asked: string[] } = {
+  asked: [],
+  encodeContinuation(text) {
+    this.asked.push(text)
+    const bytes = utf8.encode(text)
+    const ids: number[] = []
+    for (let at = 0; at < bytes.length; at += TOKENS[ids.at(-1)!]!.length) {
+      let best = bytes[at]!
+      for (let id = 256; id < SILENT; id++) {
+        const token = TOKENS[id]!
+        const here = token.every((byte, i) => byte === bytes[at + i])
+        if (here && token.length > TOKENS[best]!.length) best = id
+      }
+      ids.push(best)
+    }
+    return ids
+  },
+  bytes: (token) => TOKENS[token]!,
+}
+const encode = (text: string) => spelling.encodeContinuation(text)
+const textOf = (tokens: readonly number[]) => new TextDecoder().decode(bytesOf(spelling, tokens))
+
+const parts = [...WORDS, ...MORE, 'a', '"', ' ', '9', 'ü', '語']
+const text = fc.array(fc.constantFrom(...parts), { maxLength: 8 }).map((all) => all.join(''))
+
+describe('a plan for text that is certain', () => {
+  it('is what the tokenizer gives the whole text, whatever follows', () => {
+    fc.assert(
+      fc.property(text, text, fc.constantFrom('', 'a', '"', '0', ' ', '}'), (before, certain, after) => {
+        const answer = encode(before)
+        const run = planForced(spelling, answer, utf8.encode(certain), false)
+        if (run === undefined) return
+        const written = [...answer.slice(0, answer.length - run.replace), ...run.tokens]
+        expect(encode(before + certain + after).slice(0, written.length)).toEqual(written)
+        expect(bytesOf(spelling, written).length).toBe(utf8.encode(before).length + run.covered)
+        expect(run.covered).toBeLessThanOrEqual(utf8.encode(certain).length)
+        // What may come behind it, in one way or another.
+        const [next] = encode(before + certain + after).slice(written.length)
+        if (next !== undefined && run.next.length > 0) expect(run.next).toContain(next)
+      }),
+    )
+  })
+
+  it('is the whole text to its end, where nothing follows', () => {
+    fc.assert(
+      fc.property(text, text, (before, certain) => {
+        const answer = encode(before)
+        const run = planForced(spelling, answer, utf8.encode(certain), true)
+        if (run === undefined) return
+        expect([...answer.slice(0, answer.length - run.replace), ...run.tokens]).toEqual(encode(before + certain))
+        expect([run.covered, run.next]).toEqual([utf8.encode(certain).length, []])
+      }),
+    )
+  })
+
+  it.each([
+    // Nothing can merge with what comes.
+    ['{"', 'name":', 0, 'name', ['":']],
+    ['', '{"name":', 0, '{"name', ['":']],
+    // A token of the answer would have been another with what is certain.
+    ['{"na', 'me":1', 1, 'name":1', ['"']],
+    ['{"n', 'ame', 1, 'name', ['"']],
+    // It may become one of several, or stay what it is.
+    ['{"name', '":', 0, '', ['":', '":"']],
+    ['{"', 'publish', 0, 'publish', ['"']],
+  ])('behind %j of %j takes back %i and says %j', (before, certain, replace, said, next) => {
+    const run = planForced(spelling, encode(before), utf8.encode(certain), false)!
+    expect([run.replace, textOf(run.tokens)]).toEqual([replace, said])
+    const told = run.next.map((token) => textOf([token]))
+    expect(told).toEqual(expect.arrayContaining(next))
+  })
+
+  it('goes on from the last token of a text that the tokenizer would have written otherwise', () => {
+    // Letter by letter, where it has a word.
+    const run = planForced(spelling, [...utf8.encode('na')], utf8.encode('me":'), true)!
+    expect([run.replace, textOf(run.tokens)]).toEqual([0, 'me":'])
+  })
+
+  it('is none of bytes that are inside of a character', () => {
+    const [first, ...rest] = utf8.encode('é')
+    expect(planForced(spelling, [], new Uint8Array(4).fill(rest[0]!), true)).toBeUndefined()
+    expect(planForced(spelling, [], Uint8Array.from(rest), true)?.tokens ?? []).toEqual([])
+    expect(planForced(spelling, [first!], Uint8Array.from(rest), true)).toMatchObject({ replace: 1, covered: 1 })
+  })
+
+  it('leaves a character that is cut at its end for the next token to begin with', () => {
+    const bytes = utf8.encode('name":語')
+    for (const cut of [1, 2]) {
+      const run = planForced(spelling, encode('{"'), bytes.subarray(0, bytes.length - cut), true)!
+      expect([textOf(run.tokens), run.covered]).toEqual(['name":', 6])
+    }
+  })
+})
+
+describe('certain text of a grammar', () => {
+  const vocabulary = vocabularyOf({ tokens: [...TOKENS.slice(0, -1), undefined], eos: [SILENT], special: [] })
+  const ends = { enum: ['published', 'publishable'] }
+  const start = (schema: unknown, before = '') => {
+    const constraint = compile(schema).start(vocabulary)
+    const written = encode(before)
+    for (const token of written) expect(constraint.accept(token)).toBe(true)
+    return { constraint, written }
+  }
+  const object = {
+    type: 'object',
+    properties: { name: { const: 'name' } },
+    required: ['name'],
+    additionalProperties: false,
+  }
+
+  it('is written to its end where nothing else may follow', () => {
+    const { constraint, written } = start(object)
+    const run = forcedTokens(constraint, spelling, written)!
+    expect(textOf(run.tokens)).toBe('{"name":"name"}')
+    expect(run.tokens).toEqual(encode('{"name":"name"}'))
+    const half = start(object, '{"na')
+    const rest = forcedTokens(half.constraint, spelling, half.written)!
+    expect([rest.replace, textOf(rest.tokens)]).toEqual([1, 'name":"name"}'])
+    // What was asked is as it was.
+    expect(half.constraint.accept(encode('me')[0]!)).toBe(true)
+  })
+
+  it('is what all ways have in common where they part', () => {
+    const { constraint, written } = start(ends, '"')
+    const run = forcedTokens(constraint, spelling, written)!
+    expect([textOf(run.tokens), run.covered]).toEqual(['publish', 7])
+  })
+
+  it('is none where anything may come', () => {
+    const { constraint, written } = start({ type: 'string' }, '"')
+    expect(forcedTokens(constraint, spelling, written)).toBeUndefined()
+  })
+
+  it('is none where the budget has no room for it, and what it replaces counts', () => {
+    const tokens = encode('{"name":"name"}').length
+    const fits = (budget: number, before = '') => {
+      const { constraint, written } = start(object, before)
+      return (forcedTokens(constraint, spelling, written, budget)?.tokens.length ?? 0) > 0
+    }
+    expect([fits(tokens), fits(tokens - 1)]).toEqual([true, false])
+    // One of two is taken back: of the rest one fewer is new.
+    expect([fits(tokens - 2, '{"na'), fits(tokens - 3, '{"na')]).toEqual([true, false])
+  })
+
+  it('is spelled behind a token without text as if nothing stood before it', () => {
+    const { constraint } = start(object)
+    spelling.asked.length = 0
+    const run = forcedTokens(constraint, spelling, [...encode('name'), SILENT])!
+    expect(textOf(run.tokens)).toBe('{"name":"name"}')
+    expect(spelling.asked.some((text) => text.startsWith('name{'))).toBe(false)
+    // And of long answers only what stands last is read.
+    spelling.asked.length = 0
+    forcedTokens(
+      constraint,
+      spelling,
+      Array.from({ length: 100 }, () => 0x20),
+    )
+    expect(Math.max(...spelling.asked.map((text) => text.length))).toBeLessThan(40)
+  })
+})
+
+describe('the next token of a text', () => {
+  const maskOf = (tokens: readonly number[]) => {
+    const mask = new Uint32Array((TOKENS.length + 31) >> 5)
+    for (const token of tokens) mask[token >>> 5]! |= 1 << (token & 31)
+    return mask
+  }
+  const narrowed = (tokens: readonly number[], bytes: string, others: readonly number[]) => {
+    const mask = maskOf(tokens)
+    narrow(mask, utf8.encode(bytes), others, spelling)
+    return TOKENS.flatMap((_, id) => ((mask[id >>> 5]! >>> (id & 31)) & 1 ? [id] : []))
+  }
+  const ids = (...words: string[]) => words.map((word) => encode(word)[0]!).sort((a, b) => a - b)
+
+  it('is one that begins with what is certain, or another that may come there', () => {
+    const all = ids('name', 'na', 'n', 'published', 'publish', '12')
+    expect(narrowed(all, 'na', [])).toEqual(ids('name', 'na'))
+    expect(narrowed(all, 'na', ids('12'))).toEqual(ids('name', 'na', '12'))
+    // What the mask does not have is none.
+    expect(narrowed(all, 'na', ids('city'))).toEqual(ids('name', 'na'))
+    expect(narrowed(all, 'publishe', [])).toEqual(ids('published'))
+  })
+
+  it('is any where nothing is certain, or none would be left', () => {
+    const all = ids('name', 'n', '12')
+    expect(narrowed(all, '', [])).toEqual(all)
+    expect(narrowed(all, 'xyz', [])).toEqual(all)
+    expect(narrowed(all, '', ids('n'))).toEqual(all)
+  })
+
+  it('may have any number', () => {
+    for (const id of [0, 31, 32, 63, 255]) {
+      expect(narrowed([id, 0x6e], new TextDecoder('latin1').decode(Uint8Array.of(id)), [])).toContain(
+        id < 0x80 ? id : 0x6e,
+      )
+    }
+  })
+})
+
+it('lists have so many items in common', () => {
+  expect(commonLength([1, 2, 3], [1, 2, 4])).toBe(2)
+  expect(commonLength([1, 2, 3], [1, 2])).toBe(2)
+  expect(commonLength([1, 2], [1, 2, 3])).toBe(2)
+  expect(commonLength([], [1])).toBe(0)
+  expect(commonLength([1, 2, 3], [1, 2, 3], 1)).toBe(1)
+  expect(commonLength([1, 2, 3], [1, 2, 3], 9)).toBe(3)
+  expect([...bytesOf(spelling, encode('{"name'))]).toEqual([...joined([utf8.encode('{"name')])])
+})

@@ -1,0 +1,466 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Metadata } from '../../../bench/peers/gguf-file.js'
+import { cohere2 } from '../../../scripts/models/families/cohere.js'
+import { graniteMoe, lfm2Moe, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from '../../../scripts/models/families/experts.js'
+import { gemma2, gemma3 } from '../../../scripts/models/families/gemma.js'
+import { gemma1 } from '../../../scripts/models/families/gemma1.js'
+import { gemma4 } from '../../../scripts/models/families/gemma4.js'
+import { gemma4Moe } from '../../../scripts/models/families/gemma4-moe.js'
+import { gptOss } from '../../../scripts/models/families/gpt-oss.js'
+import { lfm2 } from '../../../scripts/models/families/lfm2.js'
+import { llama } from '../../../scripts/models/families/llama.js'
+import { ministral3 } from '../../../scripts/models/families/mistral3.js'
+import { phi3, phi4Mini } from '../../../scripts/models/families/phi3.js'
+import { qwen35 } from '../../../scripts/models/families/qwen3-5.js'
+import { arcee, exaone4, granite, granite4, olmo2, smollm3 } from '../../../scripts/models/families/variants.js'
+import type { Weights } from '../../../scripts/models/family.js'
+import { answerOf, compare, retold } from '../../../scripts/models/judge.js'
+import { writeGguf } from '../../../scripts/models/llama-cpp.js'
+import { mlxConfig, mlxTensors, throughMlx } from '../../../scripts/models/mlx.js'
+import { throughMlc, throughMxfp4 } from '../../../scripts/models/rounded.js'
+import { safetensorsFile } from '../../../scripts/models/safetensors.js'
+import { weightsOf } from '../../../scripts/models/weights.js'
+import { FULL } from '../../../test/support/full.js'
+import type { Device } from '../../device/contract.js'
+import { openCpuDevice } from '../../device/cpu/index.js'
+import { DEVICES } from '../../device/operations/devices.test-helper.js'
+import { joined } from '../../platform/bytes.js'
+import { openRepository } from '../files/open.js'
+import type { WeightSource } from '../files/source.js'
+import { loadCore } from '../load.js'
+import { planModel } from '../plan-model.js'
+import { storedName } from '../planned.js'
+import { GREEDY, sourceOf, told } from './cases.test-helper.js'
+import { readModel } from './index.js'
+
+const COUNT = 12
+const CASES = [
+  arcee,
+  cohere2,
+  exaone4,
+  gemma1,
+  gemma2,
+  gemma3,
+  gemma4,
+  gemma4Moe,
+  granite,
+  granite4,
+  lfm2,
+  ministral3,
+  olmo2,
+  phi3,
+  phi4Mini,
+  qwen2Moe,
+  qwen35,
+  qwen35Moe,
+  qwen3Moe,
+  gptOss,
+  graniteMoe,
+  lfm2Moe,
+  olmoe,
+  smollm3,
+]
+
+/** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16 add to it. */
+const BOUNDS = { f32: 2e-3, f16: 3e-2 } as const
+
+describe('architectures on the CPU', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(() => device.destroy())
+
+  it.each(CASES.flatMap((of) => (['f32', 'f16'] as const).map((dtype) => ({ name: of.name, of, dtype }))))(
+    '$name in $dtype: greedy tokens and log probabilities are those of float64',
+    async ({ of, dtype }) => {
+      const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
+      const core = await loadCore(device, sourceOf(of, dtype), { contextLength: of.context ?? 144 })
+      for (const chunk of [64, 24]) {
+        const verdict = compare(logprobs, await told(core, tokens, COUNT, chunk))
+        expect(verdict.worst).toBeLessThan(BOUNDS[dtype])
+        if (dtype === 'f32') expect(verdict.wrongTokens).toBe(0)
+      }
+      await core.close()
+    },
+    60_000,
+  )
+})
+
+describe('architectures on the CPU, in 4 bits', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1, exact: true })
+  })
+  afterAll(() => device.destroy())
+
+  // A few tokens do: windows and angles are as in other numbers.
+  it.each(CASES.map((of) => ({ ...of, prompt: Math.min(24, of.prompt) })))(
+    '$name: greedy tokens and log probabilities are those of float64 with the same weights',
+    async (of) => {
+      const source = sourceOf(of, 'f32')
+      const { model, tensors } = planModel(source, device, { quantize: 'q4f16_1' })
+      expect(model.layers.length).toBe(of.config.num_hidden_layers)
+      const four = new Set(
+        [
+          tensors.embedding,
+          tensors.head ?? tensors.embedding,
+          ...(tensors.perLayer ? [...tensors.perLayer.tables, tensors.perLayer.product] : []),
+          ...tensors.layers.flatMap(({ matrices }) => Object.values(matrices)),
+        ]
+          .filter(({ quantize }) => quantize)
+          .flatMap(({ parts }) => parts.map(storedName)),
+      )
+      expect(four.size).toBeGreaterThan(of.tensors.length / 3)
+      const plain = weightsOf(of)
+      const weights: Weights = (name) => (four.has(name) ? throughMlc(plain(name)) : plain(name))
+      const known = new Map<string, ReturnType<Weights>>()
+      const once: Weights = (name) => {
+        const values = known.get(name) ?? weights(name)
+        known.set(name, values)
+        return values
+      }
+      const { tokens, logprobs } = answerOf(of, once, COUNT)
+      const core = await loadCore(device, source, { contextLength: of.context ?? 144, quantize: 'q4f16_1' })
+      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      expect(verdict.worst).toBeLessThan(BOUNDS.f32)
+      expect(verdict.wrongTokens).toBe(0)
+      await core.close()
+    },
+    60_000,
+  )
+})
+
+describe('architectures on the CPU, from GGUF files as llama.cpp takes them', () => {
+  let device: Device
+  let folder: string
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-families-'))
+  })
+  afterAll(async () => {
+    device.destroy()
+    await rm(folder, { recursive: true })
+  })
+
+  const sourceAt = async (path: string) => {
+    const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+    return (await openRepository({ kind: 'folder', path }, options)).weights
+  }
+
+  // What llama.cpp makes of the same files is held against float64 by check:models.
+  it.each([llama, ...CASES])(
+    '$name: greedy tokens and log probabilities are those of float64',
+    async (of) => {
+      const path = join(folder, `${of.name}.gguf`)
+      await writeGguf(path, of, weightsOf(of))
+      const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
+      const core = await loadCore(device, await sourceAt(path), { contextLength: Math.min(of.context ?? 144, 512) })
+      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      expect(verdict.worst).toBeLessThan(BOUNDS.f32)
+      expect(verdict.wrongTokens).toBe(0)
+      await core.close()
+    },
+    60_000,
+  )
+
+  it.each([
+    ['a window of a kind that is not known', olmo2, 'attention.sliding_window', 16, 'sliding_window = 16'],
+    ['experts', llama, 'expert_count', 8, 'expert_count = 8'],
+    ['a scaling of its own', granite, 'rope.scaling.odd', 3, 'rope_scaling_odd = 3'],
+    ['a part of a head that does not turn', granite, 'rope.dimension_count', 32, 'rope.dimension_count = 32'],
+  ])('%s is refused by its key', async (_, of, key, value, message) => {
+    const path = join(folder, 'refused.gguf')
+    const { architecture, metadata } = of.gguf!
+    const more = (out: Metadata) => {
+      metadata(out)
+      out.u32(`${architecture}.${key}`, value)
+    }
+    await writeGguf(path, { ...of, gguf: { ...of.gguf!, metadata: more } }, weightsOf(of))
+    const weights = await sourceAt(path)
+    expect(() => planModel(weights, device)).toThrow(message)
+  })
+
+  it.each([
+    ['in no order', [1, 0, 0, 1, 1], [false, true, true, false, false]],
+    ['as booleans', [false, true, true, true, false], [true, false, false, false, true]],
+    ['all of them', [true, true, true, true, true], [false, false, false, false, false]],
+    ['none of them', [0, 0, 0, 0, 0], [true, true, true, true, true]],
+    ['by their interval', undefined, [false, true, false, true, false]],
+  ])('which layers of Qwen3.5 keep a state is said of each, or by an interval: %s', (_, listed, attend) => {
+    const { metadata, architecture } = qwen35.gguf!
+    const said: Record<string, unknown> = {}
+    const note = (key: string, value: unknown) => {
+      said[key.replace(`${architecture}.`, '')] = value
+    }
+    metadata(new Proxy({}, { get: () => note }) as Metadata)
+    const given = {
+      ...{ ...said, model_type: architecture, vocab_size: 64, full_attention_interval: 2 },
+      ...(listed && { 'attention.recurrent_layers': listed }),
+    }
+    const { layers } = readModel(given, 'qwen', 'gguf').model
+    expect(layers.map(({ kind }) => kind === 'attention')).toEqual(attend)
+    const short = { ...given, 'attention.recurrent_layers': [1, 0] }
+    expect(() => readModel(short, 'qwen', 'gguf')).toThrow('layer_types')
+  })
+
+  it('what the largest Gemma scales its scores by is not in the file', () => {
+    const read = (layers: number) =>
+      readModel(
+        {
+          ...{ model_type: 'gemma2', vocab_size: 64, embedding_length: 4608, block_count: layers, context_length: 64 },
+          ...{ 'attention.head_count': 32, 'attention.key_length': 128, feed_forward_length: 64 },
+        },
+        'gemma',
+        'gguf',
+      ).model.layers[0]
+    expect(read(42)).toMatchObject({ scale: 128 ** -0.5 })
+    expect(read(46)).toMatchObject({ scale: 144 ** -0.5 })
+  })
+})
+
+describe('architectures on the CPU, from repositories as mlx-lm writes them', () => {
+  let device: Device
+  let folder: string
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1, exact: true })
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-mlx-'))
+  })
+  afterAll(async () => {
+    device.destroy()
+    await rm(folder, { recursive: true })
+  })
+
+  // The others are check:models' matter: of the latter two convolutions are turned, of one the norms grown.
+  it.each([llama, granite4, lfm2, qwen35])(
+    '$name: greedy tokens and log probabilities are those of float64',
+    async (of) => {
+      const path = join(folder, of.name)
+      await mkdir(path)
+      await writeFile(join(path, 'config.json'), JSON.stringify(mlxConfig(of)))
+      await writeFile(join(path, 'tokenizer.json'), '{}')
+      await writeFile(join(path, 'model.safetensors'), safetensorsFile(mlxTensors(of, weightsOf(of))))
+      const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+      const { weights } = await openRepository({ kind: 'folder', path }, options)
+      const { tokens, logprobs } = answerOf(of, throughMlx(of, weightsOf(of)), COUNT)
+      const core = await loadCore(device, weights, { contextLength: 144 })
+      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      expect(verdict.worst).toBeLessThan(BOUNDS.f16)
+      // Keys and values are kept in f16, which float64 does not.
+      expect(verdict.wrongTokens).toBeLessThan(2)
+      await core.close()
+      const plain = answerOf(of, weightsOf(of), COUNT).logprobs.map((logprobs) => (token: number) => logprobs[token]!)
+      expect(compare(logprobs, plain).worst).toBeGreaterThan(10 * BOUNDS.f16)
+    },
+    60_000,
+  )
+})
+
+describe('architectures on the CPU, from folders as transformers writes gpt-oss', () => {
+  let device: Device
+  let folder: string
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1, exact: true })
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-gpt-oss-'))
+  })
+  afterAll(async () => {
+    device.destroy()
+    await rm(folder, { recursive: true })
+  })
+
+  it.each([
+    ['plain numbers, columns before rows', 'F32'],
+    ['blocks of MXFP4', 'MXFP4'],
+  ] as const)('in %s: greedy tokens and log probabilities are those of float64', async (_, type) => {
+    const path = join(folder, type)
+    await mkdir(path)
+    const quantised = { quantization_config: { quant_method: 'mxfp4' } }
+    await writeFile(join(path, 'config.json'), JSON.stringify({ ...gptOss.config, ...(type === 'MXFP4' && quantised) }))
+    await writeFile(join(path, 'tokenizer.json'), '{}')
+    await writeFile(join(path, 'model.safetensors'), safetensorsFile(gptOss.folder!(weightsOf(gptOss), type)))
+    const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+    const { weights: source } = await openRepository({ kind: 'folder', path }, options)
+    const plain = weightsOf(gptOss)
+    const inBlocks = (name: string) => type === 'MXFP4' && name.includes('.experts.') && name.endsWith('.weight')
+    const known = new Map<string, ReturnType<Weights>>()
+    const weights: Weights = (name) => {
+      const values = known.get(name) ?? (inBlocks(name) ? throughMxfp4(plain(name)) : plain(name))
+      known.set(name, values)
+      return values
+    }
+    const { tokens, logprobs } = answerOf(gptOss, weights, COUNT)
+    const core = await loadCore(device, source, { contextLength: 144 })
+    const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+    expect(verdict.worst).toBeLessThan(type === 'F32' ? BOUNDS.f32 : BOUNDS.f16)
+    expect(verdict.wrongTokens).toBe(0)
+    await core.close()
+  })
+})
+
+describe('experts on the CPU', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(() => device.destroy())
+
+  const MLP = /^(.*\.mlp)\.experts\.\d+\.(gate|up|down)_proj\.weight$/
+  /** All of a layer in one, as `named` calls it; of one name gates and values of an expert lie together. */
+  function inOne(named: (at: string, part: string) => string): WeightSource {
+    const plain = sourceOf(qwen3Moe, 'f32')
+    const parts = new Map<string, string[]>()
+    for (const name of plain.names) {
+      const [, at, part] = MLP.exec(name) ?? []
+      const all = at === undefined ? name : named(at, part!)
+      parts.set(all, [...(parts.get(all) ?? []), name])
+    }
+    const experts = qwen3Moe.config.num_experts as number
+    const describe = (name: string) => {
+      const of = parts.get(name)!
+      const one = plain.describe(of[0]!)
+      if (of.length === 1) return one
+      return { name, dtype: one.dtype, shape: [experts, (of.length / experts) * one.shape[0]!, one.shape[1]!] }
+    }
+    const read = async (name: string) => {
+      const all = await Promise.all(parts.get(name)!.map((each) => plain.read(each)))
+      return { ...describe(name), data: joined(all.map(({ data }) => data)) }
+    }
+    return { ...plain, names: [...parts.keys()], has: (name) => parts.has(name), describe, read }
+  }
+
+  it.each([
+    ['mlx-lm', (at: string, part: string) => `${at}.switch_mlp.${part}_proj.weight`],
+    ['transformers 5', (at: string, part: string) => `${at}.experts.${part === 'down' ? 'down' : 'gate_up'}_proj`],
+  ])('are read where %s has all of a layer in one tensor', async (_, named) => {
+    const { tokens, logprobs } = answerOf(qwen3Moe, weightsOf(qwen3Moe), COUNT)
+    const core = await loadCore(device, inOne(named), { contextLength: 144 })
+    expect(compare(logprobs, await told(core, tokens, COUNT, 64)).worst).toBeLessThan(BOUNDS.f32)
+    await core.close()
+  })
+
+  it('take about as much memory as is said before', async () => {
+    const options = { contextLength: 144, maxBatch: 2 }
+    const { bytes } = planModel(sourceOf(qwen2Moe, 'f32'), device, options).size
+    const before = device.memory.bytes
+    const core = await loadCore(device, sourceOf(qwen2Moe, 'f32'), options)
+    await core.step([{ sequence: core.open(), tokens: Array.from({ length: 60 }, (_, i) => i), sample: GREEDY }])
+    const taken = device.memory.bytes - before
+    await core.close()
+    expect(taken).toBeLessThanOrEqual(bytes.total + 64 * device.memory.buffers)
+    expect(taken).toBeGreaterThan(0.8 * bytes.total)
+  })
+
+  it.each([
+    ['more are chosen than there are', { num_experts_per_tok: 13 }, 'num_experts_per_tok = 13'],
+    ['their size is no multiple of 32', { moe_intermediate_size: 100 }, 'experts of 100 values'],
+    ['a layer without them is named strangely', { mlp_only_layers: 'all' }, 'mlp_only_layers = "all"'],
+  ])('are refused where %s', (_, config, message) => {
+    const plain = sourceOf(qwen3Moe, 'f32')
+    expect(() => planModel({ ...plain, chatConfig: { ...plain.chatConfig, ...config } }, device)).toThrow(message)
+  })
+})
+
+describe('formats and limits on the CPU', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(() => device.destroy())
+
+  it.each([undefined, 1024])(
+    'LongRoPE: a short prompt has the short factors in any context (%s)',
+    async (contextLength) => {
+      const { tokens, logprobs } = answerOf(phi4Mini, weightsOf(phi4Mini), COUNT)
+      const core = await loadCore(device, sourceOf(phi4Mini, 'f32'), { ...(contextLength && { contextLength }) })
+      expect(core.contextLength).toBeGreaterThan(Number(phi4Mini.config.original_max_position_embeddings))
+      const ours = await told(core, tokens, COUNT, 64)
+      await core.close()
+      expect(compare(logprobs, ours).worst).toBeLessThan(BOUNDS.f32)
+      // What the configuration alone would choose is something else.
+      const mistaken = retold(phi4Mini, weightsOf(phi4Mini), { tokens, logprobs }, 'takes factors by the configuration')
+      expect(compare(mistaken, ours).worst).toBeGreaterThan(BOUNDS.f32)
+    },
+  )
+
+  it('Qwen 3.5 of a vision checkpoint is run without what sees and what guesses ahead', async () => {
+    const plain = sourceOf(qwen35, 'f32')
+    const inner = (name: string) => name.replace('model.language_model.', 'model.')
+    const { tie_word_embeddings, ...text_config } = qwen35.config
+    const core = await loadCore(device, {
+      ...plain,
+      chatConfig: { model_type: 'qwen3_5', tie_word_embeddings, text_config, vision_config: { depth: 2 } },
+      names: [
+        ...plain.names.map((name) => name.replace('model.', 'model.language_model.')),
+        ...['model.visual.blocks.0.attn.qkv.weight', 'vision_tower.blocks.0.attn.qkv.weight', 'mtp.fc.weight'],
+      ],
+      describe: (name) => plain.describe(inner(name)),
+      read: (name) => plain.read(inner(name)),
+    })
+    expect(core.vocabSize).toBe(qwen35.config.vocab_size)
+    await core.close()
+    const strange = { ...plain, names: [...plain.names, 'model.layers.0.linear_attn.extra.weight'] }
+    expect(() => planModel(strange, device)).toThrow('linear_attn.extra.weight')
+  })
+
+  it('Gemma 4 of a checkpoint that sees and hears is run without either', async () => {
+    const plain = sourceOf(gemma4, 'f32')
+    const inner = (name: string) => name.replace('model.language_model.', 'model.')
+    const others = ['model.embed_vision.embedding_projection.weight', 'model.audio_tower.output_proj.bias']
+    const outline = {
+      ...plain,
+      chatConfig: { model_type: 'gemma4', text_config: gemma4.config, audio_config: {}, vision_config: {} },
+      names: [...others, ...plain.names.map((name) => name.replace('model.', 'model.language_model.'))],
+      describe: (name: string) => plain.describe(inner(name)),
+    }
+    expect(planModel(outline, device).model.layers.length).toBe(gemma4.config.num_hidden_layers)
+    const strange = { ...outline, names: [...outline.names, 'model.language_model.layers.0.self_attn.extra.weight'] }
+    expect(() => planModel(strange, device)).toThrow('self_attn.extra.weight')
+  })
+
+  it('the decoder of a model that sees is run without what sees', async () => {
+    const plain = sourceOf(gemma3, 'f32')
+    const core = await loadCore(device, {
+      ...plain,
+      chatConfig: { model_type: 'gemma3', text_config: gemma3.config, vision_config: { hidden_size: 8 } },
+      names: [...plain.names.map((name) => `language_model.${name}`), 'vision_tower.encoder.weight'],
+      describe: (name) => plain.describe(name.replace('language_model.', '')),
+      read: (name) => plain.read(name.replace('language_model.', '')),
+    })
+    expect(core.vocabSize).toBe(gemma3.config.vocab_size)
+    await core.close()
+  })
+})
+
+const ON_GPU = [
+  ...[arcee, cohere2, gemma2, gemma3, gemma4, gemma4Moe, gptOss, lfm2, ministral3, olmo2, qwen35, qwen3Moe, qwen35Moe],
+  lfm2Moe,
+]
+/**
+ * Of kernels cut for hardware SwiftShader compiles each for seconds: here are those that have an operation, a bend or an
+ * order of their own; heads, windows and experts of other sizes are the matter of `operations`.
+ */
+const ON_HARDWARE = FULL ? ON_GPU : [arcee, cohere2, gemma2, gptOss, lfm2, qwen35, lfm2Moe]
+
+describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architectures on $name', ({ name, open }) => {
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  it.each(name.includes('hardware') ? ON_HARDWARE : ON_GPU)(
+    '$name: greedy tokens and log probabilities are those of float64',
+    async (of) => {
+      const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)
+      const core = await loadCore(device, sourceOf(of, 'f32'), { contextLength: 144, maxBatch: 1 })
+      const verdict = compare(logprobs, await told(core, tokens, 4, 64))
+      expect(verdict.worst).toBeLessThan(BOUNDS.f32)
+      expect(verdict.wrongTokens).toBe(0)
+      await core.close()
+    },
+    240_000,
+  )
+})

@@ -1,0 +1,86 @@
+import type { JsonObject } from '../../platform/json.js'
+import type { Architecture, Names } from './architecture.js'
+import type { Fields } from './fields.js'
+import { AFTER, GGUF_AFTER, NAMES, VISION } from './names.js'
+import { readAngles } from './read-angles.js'
+import { readDecoder, readLayerTypes } from './read-decoder.js'
+
+/** Where Gemma 2 and 3 have their norms. */
+export const GEMMA_NORMS: Names = { ...AFTER, mlpNorm: 'model.layers.#.pre_feedforward_layernorm' }
+/** In the largest one, known by its layers, the scale comes from the model's width; GGUF files do not speak of it. */
+export function gemmaScale(config: JsonObject, largest: number): JsonObject {
+  const { hidden_size: hidden, num_attention_heads: heads, head_dim: head, num_hidden_layers: layers } = config
+  const width = Number(hidden) / Number(heads)
+  return { query_pre_attn_scalar: layers === largest ? width : (head ?? width) }
+}
+
+const LOCAL_THETA = 10_000
+const THETA = 1_000_000
+
+/**
+ * Gemma 3, text: norms before and after, each by one plus its weight; five of six layers see a window and have angles of
+ * their own.
+ */
+export const gemma3: Architecture = {
+  names: {
+    huggingface: { ...NAMES.huggingface, ...GEMMA_NORMS },
+    // Queries, keys and values apart, gates and values together.
+    mlc: { ...NAMES.huggingface, gateUp: NAMES.mlc.gateUp, ...GEMMA_NORMS },
+    gguf: { ...NAMES.gguf, ...GGUF_AFTER },
+  },
+  gguf: {
+    // The second spelling is that of Ollama's own files.
+    own: (take, config) => ({
+      rope_theta: config.rope_theta ?? take('rope.global.freq_base'),
+      rope_local_base_freq: take('rope.freq_base_swa') ?? take('rope.local.freq_base'),
+      sliding_window_pattern: take('attention.sliding_window_pattern'),
+      ...gemmaScale(config, 62),
+    }),
+  },
+  prefixes: ['language_model.model.', 'model.language_model.'],
+  idle: VISION,
+  read(fields) {
+    const layers = fields.count('num_hidden_layers', 26)
+    const older = fields.count('_sliding_window_pattern', 6)
+    const pattern = fields.count('sliding_window_pattern', older)
+    const slides = readLayerTypes(fields, layers) ?? ((layer: number) => (layer + 1) % pattern !== 0)
+    const size = fields.count('sliding_window', fields.limit('sliding_window_size') ?? 4096)
+    const both = fields.flag('use_bidirectional_attention')
+    // Half of the window lies in each direction.
+    const reach = both ? Math.floor(size / 2) + 1 : size
+    const head = fields.count('head_dim', 256)
+    const local = readLocal(fields, head)
+    const plan = readDecoder(
+      fields.withDefaults({
+        num_attention_heads: 8,
+        num_key_value_heads: 4,
+        head_dim: head,
+        vocab_size: 262_208,
+        rms_norm_eps: 1e-6,
+        max_position_embeddings: 131_072,
+        tie_word_embeddings: true,
+      }),
+      {
+        arrangement: 'both',
+        queryKeyNorm: 'head',
+        gate: 'gelu',
+        scale: fields.number('query_pre_attn_scalar', 256) ** -0.5,
+        angles: (headSize) =>
+          readAngles(fields, headSize, fields.part('rope_parameters')?.part('full_attention'), THETA),
+        layer: (layer) => ({
+          ...(both && { causal: false }),
+          ...(slides(layer) && { window: reach, angles: local }),
+        }),
+      },
+    )
+    return { ...plan, normOffset: 1, embeddingScale: Math.sqrt(plan.hidden) }
+  },
+}
+
+/** Layers with a window have a base of their own, and no scaling. */
+function readLocal(fields: Fields, headSize: number) {
+  const newer = fields.part('rope_parameters')?.part('sliding_attention')
+  newer?.word('rope_type', ['default'], 'default')
+  const theta = fields.number('rope_local_base_freq', LOCAL_THETA)
+  return { size: headSize, theta: newer?.number('rope_theta', theta) ?? theta }
+}

@@ -1,0 +1,334 @@
+import { createHash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { joined } from '../../platform/bytes.js'
+import { type Download, download } from './download.js'
+import type { FileWriter, StoredFile } from './store/store.js'
+
+const URL = 'https://models.test/m.bin'
+const BYTES = Uint8Array.of(1, 2, 3, 4, 5, 6)
+const hash = (kind: 'md5' | 'sha256', bytes = BYTES) => createHash(kind).update(bytes).digest('hex')
+
+/** What is held of a file, in memory. */
+class Held implements FileWriter {
+  #chunks: Uint8Array[]
+  restarts = 0
+
+  constructor(...before: number[]) {
+    this.#chunks = before.length > 0 ? [Uint8Array.from(before)] : []
+  }
+  get bytes(): number[] {
+    return [...joined(this.#chunks)]
+  }
+  get written(): number {
+    return this.#chunks.reduce((sum, { length }) => sum + length, 0)
+  }
+  async append(chunk: Uint8Array): Promise<void> {
+    this.#chunks.push(chunk)
+  }
+  async *contents(): AsyncIterable<Uint8Array> {
+    yield* this.#chunks
+  }
+  async restart(): Promise<void> {
+    this.restarts++
+    this.#chunks = []
+  }
+  commit(): Promise<StoredFile> {
+    return expect.fail('nobody has asked for that')
+  }
+  async close(): Promise<void> {}
+}
+
+type Answer = (range: string | undefined) => Response | Error
+
+/** A server that answers so, one answer after the other and the last one again. */
+function job(answers: readonly Answer[], file: Partial<Download['file']> = {}, writer = new Held(), part: object = {}) {
+  const asked: (string | undefined)[] = []
+  const said: string[] = []
+  const leaving = new AbortController()
+  let bytes = 0
+  const whole: Download = {
+    url: URL,
+    file: { name: 'm.bin', bytes: BYTES.length, ...file },
+    writer,
+    async fetch(url, { headers, signal }) {
+      expect([url, signal]).toEqual([URL, leaving.signal])
+      const { range } = headers as { range?: string }
+      const answer = answers[Math.min(asked.length, answers.length - 1)]!
+      asked.push(range)
+      const said = answer(range)
+      if (said instanceof Error) throw said
+      return said
+    },
+    onBytes: (more) => {
+      bytes += more
+    },
+    onRetry: (message) => said.push(message),
+    signal: leaving.signal,
+    ...part,
+  }
+  const run = () => {
+    const done = download(whole)
+    done.catch(() => {})
+    return done
+  }
+  return { run, writer, asked, said, leaving, told: () => bytes }
+}
+
+const left: string[] = []
+/** A body of these chunks; an error breaks the connection there. Notes when it is left before its end. */
+function bodyOf(chunks: readonly (Uint8Array | Error)[]): ReadableStream<Uint8Array> {
+  const all = [...chunks]
+  return new ReadableStream(
+    {
+      pull(controller) {
+        const next = all.shift()
+        if (next instanceof Error) controller.error(next)
+        else if (next === undefined) controller.close()
+        else controller.enqueue(next)
+      },
+      cancel: () => void left.push('body'),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+const sends =
+  (from: number, to: number, init: ResponseInit = {}): Answer =>
+  () =>
+    new Response(bodyOf([BYTES.subarray(from, to)]), init)
+const part = (from: number, to: number, total: string | number = BYTES.length, at = from) =>
+  sends(from, to, { status: 206, headers: { 'content-range': `bytes ${at}-${to - 1}/${total}` } })
+const status =
+  (code: number, headers: HeadersInit = {}): Answer =>
+  () =>
+    new Response(bodyOf([Uint8Array.of(9)]), { status: code, headers })
+const whole = sends(0, 6)
+
+const { setInterval: often, clearInterval: nevermore } = globalThis
+let pump: ReturnType<typeof often>
+beforeEach(() => {
+  left.length = 0
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+  // Nobody waits for long.
+  pump = often(() => void vi.advanceTimersByTime(250), 1)
+})
+afterEach(() => {
+  nevermore(pump)
+  vi.useRealTimers()
+})
+
+describe('a download', () => {
+  it.each([{}, { sha256: hash('sha256') }, { md5: hash('md5') }, { bytes: undefined }])(
+    'brings the whole file, and tells of all bytes: %j',
+    async (file) => {
+      const { run, writer, asked, told, said } = job([whole], file)
+      expect(await run()).toBe(true)
+      expect([writer.bytes, asked, told(), said]).toEqual([[...BYTES], [undefined], 6, []])
+    },
+  )
+
+  it.each([404, 410])('of what is not there says so (%i)', async (code) => {
+    const { run, writer } = job([status(code)])
+    expect(await run()).toBe(false)
+    expect([writer.written, left]).toEqual([0, ['body']])
+  })
+
+  it.each([
+    ['of this size', part(3, 6)],
+    ['of a size that is not told', part(3, 6, '*')],
+  ])('goes on where an earlier one broke off, in a file %s', async (_, rest) => {
+    const { run, writer, asked, told } = job([rest], { md5: hash('md5') }, new Held(1, 2, 3))
+    expect(await run()).toBe(true)
+    expect([writer.bytes, asked, told()]).toEqual([[...BYTES], ['bytes=3-'], 6])
+  })
+
+  it('asks for nothing that is whole already, and looks whether it is right', async () => {
+    const right = job([whole], { sha256: hash('sha256') }, new Held(...BYTES))
+    expect([await right.run(), right.asked, right.told()]).toEqual([true, [], 6])
+    const wrong = job([whole], { sha256: hash('sha256') }, new Held(6, 5, 4, 3, 2, 1))
+    expect([await wrong.run(), wrong.asked, wrong.writer.bytes]).toEqual([true, [undefined], [...BYTES]])
+    const long = job([whole], {}, new Held(...BYTES, 7))
+    expect([await long.run(), long.asked, long.told()]).toEqual([true, [undefined], 6])
+  })
+
+  it('begins anew where nobody names the size: an old part may be of another file', async () => {
+    const { run, writer, asked } = job([whole], { bytes: undefined }, new Held(7, 8))
+    expect([await run(), asked, writer.bytes]).toEqual([true, [undefined], [...BYTES]])
+  })
+
+  it('begins anew where the server knows no ranges', async () => {
+    const { run, writer, told } = job([whole], {}, new Held(1, 2, 3))
+    expect([await run(), writer.bytes, told()]).toEqual([true, [...BYTES], 6])
+  })
+
+  it.each([
+    ['another part', part(2, 6)],
+    ['a part of another file', part(3, 6, 7)],
+    ['a part that it does not name', sends(3, 6, { status: 206 })],
+    ['a part that it names otherwise', sends(3, 6, { status: 206, headers: { 'content-range': 'x bytes 3-5/6' } })],
+    ['nothing, as there is none', status(416)],
+  ])('begins anew where the server sends %s', async (_, odd) => {
+    const { run, writer, asked, said, told } = job([odd, whole], {}, new Held(1, 2, 3))
+    expect(await run()).toBe(true)
+    const from = said.length === 0 ? [] : ['m.bin: the file has changed on the server. Trying again in 0.0 s.']
+    expect(said).toEqual(from)
+    expect(asked[0]).toBe('bytes=3-')
+    expect([writer.bytes, told(), left]).toEqual([[...BYTES], 6, ['body']])
+  })
+})
+
+describe('a download that fails', () => {
+  const failed = async (answers: readonly Answer[], file: object = {}, writer = new Held()) => {
+    const one = job(answers, file, writer)
+    const began = Date.now()
+    const error: unknown = await one.run().catch((reason: unknown) => reason)
+    return { ...one, seconds: (Date.now() - began) / 1000, error }
+  }
+
+  it.each([
+    ['the network failed.', () => new Error('fetch failed')],
+    ['the network failed (ECONNRESET).', () => new Error('fetch failed', { cause: new Error('ECONNRESET') })],
+    ['the network failed.', () => new Error('fetch failed', { cause: new Error('') })],
+    ['the network failed.', () => new Error('fetch failed', { cause: 'odd' })],
+    ['the server answered 500.', status(500)],
+    ['the server answered 503.', status(503)],
+    ['the server answered 429.', status(429)],
+    ['the server answered 408.', status(408)],
+    ['the connection broke at byte 0.', () => new Response(bodyOf([new Error('gone')]))],
+    ['it ended at byte 0 of 6.', () => new Response(bodyOf([]))],
+  ])('is tried five times, each time later, and says why: %s', async (why, answer) => {
+    const { error, said, seconds, asked } = await failed([answer])
+    expect(error).toMatchObject({ status: 503, code: 'model_unreachable' })
+    expect((error as Error).message).toContain(`${URL} cannot be fetched now: m.bin: ${why}`)
+    expect((error as Error).cause).toBeInstanceOf(Error)
+    const waits = ['0.5', '1.0', '2.0', '4.0']
+    expect(said).toEqual(waits.map((one) => `m.bin: ${why} Trying again in ${one} s.`))
+    expect([asked.length, seconds >= 7.5]).toEqual([5, true])
+  })
+
+  it.each([
+    ['1', '1.0'],
+    ['60', '60.0'],
+    ['61', '0.5'],
+    ['0', '0.5'],
+    ['-1', '0.5'],
+    ['soon', '0.5'],
+  ])('is tried again when the server says, if that is soon: %s', async (after, told) => {
+    const { error, said } = await failed([status(503, { 'retry-after': after }), whole])
+    expect([error, said]).toEqual([true, [`m.bin: the server answered 503. Trying again in ${told} s.`]])
+  })
+
+  it('goes on from where the connection broke, and from where it ended', async () => {
+    const broke: Answer = () => new Response(bodyOf([BYTES.subarray(0, 2), new Error('gone')]))
+    const { error, said, asked, writer, told } = await failed([broke, part(2, 4), part(4, 6)])
+    expect([error, asked, writer.bytes, told()]).toEqual([true, [undefined, 'bytes=2-', 'bytes=4-'], [...BYTES], 6])
+    expect(said.map((one) => one.replace(/ Trying.*/, ''))).toEqual([
+      'm.bin: the connection broke at byte 2.',
+      'm.bin: it ended at byte 4 of 6.',
+    ])
+  })
+
+  it.each([
+    [401, 'the server refuses m.bin (401): the model may be private or its terms not accepted.'],
+    [403, 'the server refuses m.bin (403): the model may be private or its terms not accepted.'],
+    [418, 'the server answered 418 for m.bin.'],
+    [400, 'the server answered 400 for m.bin.'],
+  ])('is not tried again where that helps nothing: %i', async (code, why) => {
+    const { error, asked } = await failed([status(code)])
+    expect(error).toMatchObject({ status: 500, code: 'model_files' })
+    expect((error as Error).message).toBe(`The model at ${URL} cannot be loaded: ${why}`)
+    expect([asked.length, left]).toEqual([1, ['body']])
+  })
+
+  it.each([
+    ['of another hash', { sha256: hash('sha256') }, 'SHA-256', 'sha256'],
+    ['of another hash, an old one', { md5: hash('md5') }, 'MD5', 'md5'],
+  ] as const)('brings a file %s: once it may be an old part, twice it is the server’s', async (_, file, name, kind) => {
+    const other = BYTES.map((byte) => byte + 1)
+    const wrong: Answer = () => new Response(bodyOf([other]))
+    const once = await failed([wrong, whole], file)
+    expect([once.error, once.writer.bytes, once.asked, once.told()]).toEqual([
+      true,
+      [...BYTES],
+      [undefined, undefined],
+      6,
+    ])
+    const twice = await failed([wrong], file)
+    expect(twice.error).toMatchObject({ status: 500, code: 'model_files' })
+    const told = `m.bin has the ${name} hash ${hash(kind, other)}, and the repository names ${hash(kind)}. Nothing was stored.`
+    expect((twice.error as Error).message).toContain(told)
+    expect([twice.asked.length, twice.writer.written, twice.told(), twice.said]).toEqual([2, 0, 0, []])
+  })
+
+  it('is left where the server sends more than there is to be', async () => {
+    const endless: Answer = () => new Response(bodyOf([BYTES, Uint8Array.of(7), Uint8Array.of(8), Uint8Array.of(9)]))
+    const { error, writer, asked } = await failed([endless])
+    expect((error as Error).message).toContain('m.bin has more than the 6 bytes that the repository names.')
+    expect([asked.length, writer.written, left]).toEqual([2, 0, ['body', 'body']])
+    const exact = await failed([() => new Response(bodyOf([BYTES.subarray(0, 3), BYTES.subarray(3)]))])
+    expect(exact.error).toBe(true)
+  })
+
+  it.each([
+    [undefined, 128 * 2 ** 20],
+    [1000, 128 * 2 ** 20 + 1000],
+  ])('is left where a file whose size nobody names has no end, of at least %s bytes', async (least, most) => {
+    const chunk = new Uint8Array(2 ** 20)
+    let written = 0
+    const counting = Object.assign(new Held(), {
+      async append({ length }: Uint8Array) {
+        written += length
+      },
+      async restart() {
+        written = 0
+      },
+    })
+    Object.defineProperty(counting, 'written', { get: () => written })
+    const of = (bytes: number): Answer => {
+      const chunks = Array.from({ length: Math.floor(bytes / chunk.length) }, () => chunk)
+      return () =>
+        new Response(bodyOf([...chunks, chunk.subarray(0, bytes % chunk.length)].filter(({ length }) => length)))
+    }
+    const file = { bytes: undefined, ...(least && { least }) }
+    expect((await failed([of(most)], file, counting)).error).toBe(true)
+    const { error, asked } = await failed([of(most + 1)], file, counting)
+    expect(error).toMatchObject({ status: 500, code: 'model_files' })
+    const told = `m.bin has more than the ${most} bytes that such a file may have. Nothing was stored.`
+    expect((error as Error).message).toContain(told)
+    expect([asked.length, written]).toEqual([1, 0])
+  })
+
+  it('says what keeps it from being kept, as it is', async () => {
+    const full = new Error('ENOSPC')
+    const writer = Object.assign(new Held(), {
+      append: () => Promise.reject(full),
+    })
+    const { error, asked } = await failed([whole], {}, writer)
+    expect([error, asked.length]).toEqual([full, 1])
+  })
+
+  it('ends when it is left: before, between two tries and in the middle of one', async () => {
+    const before = job([whole])
+    before.leaving.abort('left')
+    await expect(before.run()).rejects.toBe('left')
+    expect(before.asked).toEqual([])
+    const between = job([status(500)])
+    const waiting = between.run()
+    while (between.said.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    between.leaving.abort('left')
+    await expect(waiting).rejects.toBe('left')
+    const during = job([
+      () => {
+        during.leaving.abort('left')
+        return new Error('aborted')
+      },
+    ])
+    await expect(during.run()).rejects.toBe('left')
+    expect(during.asked).toHaveLength(1)
+  })
+
+  it('needs nobody who hears of it', async () => {
+    const { run } = job([status(500), whole], {}, new Held(), { onRetry: undefined })
+    expect(await run()).toBe(true)
+  })
+})

@@ -1,0 +1,25 @@
+import { V1Error } from '../../contract/errors.js'
+
+/** The repository is not what it says it is; asking again will not help. */
+export function broken(place: string, what: string, cause?: unknown): V1Error {
+  return new V1Error(500, `The model at ${place} cannot be loaded: ${what}`, { code: 'model_files', cause })
+}
+
+/**
+ * What is thrown while a model's files are read: where it is no refusal of ours, those contradict themselves in a way that
+ * nobody has thought of, which is still their fault.
+ */
+export function asBroken(place: string, error: unknown): unknown {
+  if (V1Error.is(error) || (error as { name?: unknown } | null)?.name === 'AbortError') return error
+  const why = error instanceof Error ? error.message : String(error)
+  return broken(place, `its files cannot be understood: ${why.slice(0, 200)}`, error)
+}
+
+/** The network or the server failed; asking again may help. */
+export function unreachable(place: string, what: string, cause?: unknown): V1Error {
+  return new V1Error(503, `The model at ${place} cannot be fetched now: ${what}`, {
+    code: 'model_unreachable',
+    retryAfter: 10,
+    cause,
+  })
+}

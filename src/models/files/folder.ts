@@ -1,0 +1,55 @@
+import { V1Error } from '../../contract/errors.js'
+import { builtin } from '../../platform/builtin.js'
+import { broken } from './failure.js'
+import type { RepositoryFiles } from './files.js'
+import { sliceOfFile } from './slice-of-file.js'
+import type { ForeignPlace } from './store/foreign/index.js'
+import { within } from './within.js'
+
+type Fs = typeof import('node:fs/promises')
+
+/** A repository in a local folder. Sizes are checked; hashes are not, for who can write the files can write those too. */
+export function folderFiles({ folder: path, file, known }: ForeignPlace): RepositoryFiles {
+  const fs = builtin<Fs>('node:fs/promises')
+  if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
+  const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${within(path, name)}`
+  const part = (name: string, from: number, to: number, into?: Uint8Array) =>
+    sliceOfFile(fs, at(name), from, to, into).catch((cause: unknown) => {
+      throw broken(path, `${name} is missing.`, cause)
+    })
+  const slice = async (name: string, from: number, to: number, into?: Uint8Array) => {
+    const data = await part(name, from, to, into)
+    if (data.length < to - from) throw broken(path, `${name} ends before byte ${to}.`)
+    return data
+  }
+  return {
+    place: path,
+    ...(file !== undefined && { file }),
+    phase: 'read',
+    async text(name) {
+      try {
+        return await fs.readFile(at(name), 'utf8')
+      } catch (cause) {
+        if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw broken(path, `${name} cannot be read.`, cause)
+      }
+    },
+    ...(known && { known }),
+    pathOf: at,
+    async fetch({ name, bytes: named, least = 0 }, onBytes) {
+      const stat = await fs.stat(at(name)).catch((cause: unknown) => {
+        throw broken(path, `${name} is missing.`, cause)
+      })
+      const bytes = named ?? (await known?.(name))?.bytes
+      if (bytes !== undefined && stat.size !== bytes) {
+        const fault = stat.size < bytes ? 'is cut: it' : 'is not what it was: it'
+        throw broken(path, `${name} ${fault} has ${stat.size} bytes and should have ${bytes}.`)
+      }
+      if (stat.size < least) throw broken(path, `${name} is cut: it has ${stat.size} of at least ${least} bytes.`)
+      onBytes(stat.size)
+    },
+    head: (name, from, to) => part(name, from, to),
+    slice,
+    release() {},
+  }
+}

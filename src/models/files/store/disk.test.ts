@@ -1,0 +1,263 @@
+import fs from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { joined } from '../../../platform/bytes.js'
+import { defaultFolder, diskStore } from './disk.js'
+import { type FileStore, type FileWriter, USED } from './store.js'
+
+let folder: string
+let store: FileStore
+
+beforeEach(async () => {
+  folder = await fs.mkdtemp(join(tmpdir(), 'local-v1-disk-'))
+  store = diskStore(folder)!
+})
+afterEach(() => fs.rm(folder, { recursive: true }))
+
+const HOST = 'https://models.test'
+const utf8 = new TextEncoder()
+
+async function keep(url: string, text: string): Promise<void> {
+  const writer = await store.write(url)
+  await writer.append(utf8.encode(text))
+  await writer.commit()
+}
+
+async function textOf(url: string): Promise<string | undefined> {
+  const file = await store.read(url)
+  return file && new TextDecoder().decode(await file.slice(0, file.bytes))
+}
+
+/** As the first versions did, long ago. */
+async function keptEarlier(path: string, text: string): Promise<void> {
+  const file = join(folder, path)
+  await fs.mkdir(join(file, '..'), { recursive: true })
+  await fs.writeFile(file, text)
+  await fs.utimes(file, 1000, 1000)
+}
+
+const LONG = 'ü'.repeat(300)
+/** No two are one address. */
+const ADDRESSES = [
+  ...['/a_b', '/a%20b', '/a%2Fb', '/a/b_', '/a%25b', '/a%2520b', '/a%b', '/a*b', '/a**b', '/a:b', '/ä', '/ö', '/_'],
+  ...['//a_b', '/c//d', '/c/_/d', '/c/%25_/d', '/x', '/x.part', '/x%252Epart', '/y?z', '/y%3Fz', '/y?z=1', '/y%3D'],
+  ...['/%2E%2E%2Fup', '/...', `/${LONG}1`, `/${LONG}2`, `/${LONG.slice(1)}1`, `/${'n'.repeat(240)}`],
+].map((path) => `${HOST}${path}`)
+
+describe('on a disk', () => {
+  it('each address has a file of its own, below the folder', async () => {
+    for (const url of ADDRESSES) await keep(url, url)
+    await keep('http://models.test:81/a', 'of a port')
+    await keep('http://models.test_81/a', 'of a name')
+    for (const url of ADDRESSES) expect(await textOf(url)).toBe(url)
+    expect(await textOf('http://models.test:81/a')).toBe('of a port')
+    expect((await fs.readdir(folder)).sort()).toEqual(['.apart', 'models.test', 'models.test%3A81', 'models.test_81'])
+    const names = (await fs.readdir(folder, { recursive: true })).flatMap((path) => path.split('/'))
+    expect(names.filter((name) => name.length > 255 || /^\.+$|[^\w.%!=-]/.test(name))).toEqual([])
+  })
+
+  it('what is like another address is neither counted nor forgotten with it', async () => {
+    await keep(`${HOST}/a_b/one`, 'four')
+    await keep(`${HOST}/a%20b/one`, 'sixsix')
+    expect([await store.kept(`${HOST}/a_b/`), await store.kept(`${HOST}/a%20b/`)]).toEqual([4, 6])
+    await store.forget(`${HOST}/a%20b/`)
+    expect([await textOf(`${HOST}/a_b/one`), await textOf(`${HOST}/a%20b/one`)]).toEqual(['four', undefined])
+  })
+
+  it('finds what the first versions kept where addresses had one path', async () => {
+    await keptEarlier('models.test_81/r_1/file_a', 'kept')
+    await keptEarlier(`models.test_81/r_1/${USED}`, JSON.stringify({ base: `${HOST}:81/r:1/`, usedAt: 5 }))
+    expect(await textOf(`${HOST}:81/r:1/file%20a`)).toBe('kept')
+    expect(await store.kept(`${HOST}:81/r:1/`)).toBe(4)
+    // And goes on finding it once more is kept beside it.
+    await keep(`${HOST}:81/r:1/file_b`, 'more')
+    await keep(`${HOST}:81/r:1/${USED}`, JSON.stringify({ base: `${HOST}:81/r:1/`, usedAt: 7 }))
+    expect(await textOf(`${HOST}:81/r:1/file%20a`)).toBe('kept')
+    expect(await store.kept(`${HOST}:81/r:1/`)).toBe(8)
+    const [one, ...others] = await store.repositories()
+    expect([one!.base, one!.usedAt, others]).toEqual([`${HOST}:81/r:1/`, new Date(7), []])
+    await store.forget(`${HOST}:81/r:1/`)
+    expect(await store.kept(`${HOST}:81/r:1/`)).toBe(0)
+    expect(await fs.readdir(folder)).not.toContain('models.test_81')
+  })
+
+  it('takes what came since for no other address', async () => {
+    await keep(`${HOST}/a_b`, 'plain')
+    expect(await textOf(`${HOST}/a%20b`)).toBeUndefined()
+    await store.forget(`${HOST}/a%20b`)
+    expect(await textOf(`${HOST}/a_b`)).toBe('plain')
+    // What is not whole is nobody's file.
+    await keptEarlier('models.test/f.part', 'half')
+    expect(await textOf(`${HOST}/f.part`)).toBeUndefined()
+  })
+
+  it('makes nothing before there is something to keep', async () => {
+    const writer = await store.write(`${HOST}/a`)
+    await writer.close()
+    expect(await fs.readdir(folder)).toEqual([])
+  })
+})
+
+describe('a file that is being written', () => {
+  const URL = `${HOST}/r/model.bin`
+  const begun = async (...texts: string[]) => {
+    const writer = await store.write(URL)
+    for (const text of texts) await writer.append(utf8.encode(text))
+    return writer
+  }
+  const held = async (writer: FileWriter) => {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of writer.contents()) chunks.push(chunk)
+    return { bytes: joined(chunks), lengths: chunks.map(({ length }) => length) }
+  }
+  const text = async (writer: FileWriter) => new TextDecoder().decode((await held(writer)).bytes)
+
+  it('goes on where an earlier one broke off, and is there once it is whole', async () => {
+    const first = await begun('one', 'two')
+    expect([first.written, await text(first)]).toEqual([6, 'onetwo'])
+    await first.close()
+    expect(await textOf(URL)).toBeUndefined()
+    const second = await begun()
+    expect([second.written, await text(second)]).toEqual([6, 'onetwo'])
+    await second.append(utf8.encode('three'))
+    const stored = await second.commit()
+    expect([stored.bytes, new TextDecoder().decode(await stored.slice(3, 8))]).toEqual([11, 'twoth'])
+    await second.close()
+    expect(await textOf(URL)).toBe('onetwothree')
+    expect(await fs.readdir(join(folder, 'models.test/r'))).toEqual(['model.bin'])
+    expect(await fs.readFile(store.pathOf!(URL), 'utf8')).toBe('onetwothree')
+    // Another takes its place once that is whole.
+    const third = await begun('new')
+    expect([third.written, await textOf(URL)]).toEqual([3, 'onetwothree'])
+    await third.commit()
+    expect(await textOf(URL)).toBe('new')
+  })
+
+  it('is told piece by piece, however large it is', async () => {
+    const writer = await store.write(URL)
+    expect(await held(writer)).toEqual({ bytes: new Uint8Array(), lengths: [] })
+    const bytes = Uint8Array.from({ length: 2_500_000 }, (_, i) => i % 251)
+    await writer.append(bytes)
+    const told = await held(writer)
+    expect(Buffer.from(told.bytes).equals(bytes)).toBe(true)
+    expect(told.lengths).toEqual([2 ** 20, 2 ** 20, 2_500_000 - 2 ** 21])
+    await writer.close()
+  })
+
+  it('begins anew where what is held is of no use', async () => {
+    const writer = await begun('old')
+    await writer.restart()
+    expect([writer.written, await text(writer)]).toEqual([0, ''])
+    await writer.append(utf8.encode('new one'))
+    await writer.commit()
+    expect(await textOf(URL)).toBe('new one')
+    const untouched = await store.write(`${HOST}/other`)
+    await untouched.restart()
+    await untouched.close()
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual(['r'])
+  })
+
+  it('may be empty, and is one all the same', async () => {
+    await (await store.write(URL)).commit()
+    expect(await textOf(URL)).toBe('')
+  })
+
+  it('leaves nothing behind that holds nothing, and folders only where there is more in them', async () => {
+    const writer = await begun('x')
+    await writer.restart()
+    await writer.close()
+    expect(await fs.readdir(folder)).toEqual(['.apart'])
+    await keep(`${HOST}/kept`, 'x')
+    const other = await begun('x')
+    await other.restart()
+    await other.close()
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual(['kept'])
+    const some = await begun('x')
+    await some.close()
+    expect(await fs.readdir(join(folder, 'models.test/r'))).toEqual(['model.bin.part'])
+  })
+
+  it('is no folder of that name', async () => {
+    await keep(`${HOST}/r/inside`, 'x')
+    expect(await store.read(`${HOST}/r`)).toBeUndefined()
+  })
+})
+
+describe('what is kept', () => {
+  const HUB = 'https://huggingface.co/me/small/resolve/main/'
+  const note = (base: string, usedAt: number | string) => keep(`${base}${USED}`, JSON.stringify({ base, usedAt }))
+
+  it('is counted without what is not whole, and without notes', async () => {
+    await keep(`${HOST}/r/a`, '1234')
+    await keep(`${HOST}/r/sub/b`, '12')
+    await note(`${HOST}/r/`, 1000)
+    const begun = await store.write(`${HOST}/r/c`)
+    await begun.append(utf8.encode('123'))
+    await begun.close()
+    expect([await store.kept(`${HOST}/r/`), await store.kept(`${HOST}/none/`)]).toEqual([6, 0])
+    // All of it takes room.
+    expect(await store.repositories()).toEqual([{ base: `${HOST}/r/`, bytes: 9, usedAt: new Date(1000) }])
+    await store.forget(`${HOST}/r/`)
+    expect(await store.repositories()).toEqual([])
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual([])
+  })
+
+  it('of the hub is known without a note, by its newest file, and once with one', async () => {
+    await keep(`${HUB}a.bin`, '1234')
+    await keep(`${HUB}sub/b.bin`, '12')
+    await keep(`${HOST}/r/a`, 'not noted')
+    const old = join(folder, 'huggingface.co/me/small/resolve/main/a.bin')
+    const newer = join(folder, 'huggingface.co/me/small/resolve/main/sub/b.bin')
+    await fs.utimes(old, 1000, 1000)
+    await fs.utimes(newer, 2000, 2000)
+    expect(await store.repositories()).toEqual([{ base: HUB, bytes: 6, usedAt: new Date(2_000_000) }])
+    await note(HUB, '2026-01-02T03:04:05.000Z')
+    expect(await store.repositories()).toEqual([{ base: HUB, bytes: 6, usedAt: new Date('2026-01-02T03:04:05.000Z') }])
+  })
+
+  it('is not what a note says that says nothing', async () => {
+    await keep(`${HOST}/r/${USED}`, 'no JSON')
+    await keep(`${HOST}/s/${USED}`, '{"usedAt":1}')
+    await keep(`${HOST}/t/${USED}`, 'null')
+    expect(await store.repositories()).toEqual([])
+  })
+
+  it('is nothing where there is no folder yet, and there is as much room as above it', async () => {
+    const other = diskStore(join(folder, 'not', 'there'))!
+    expect([await other.repositories(), await other.kept(`${HOST}/`), await other.read(`${HOST}/a`)]).toEqual([
+      ...[[], 0, undefined],
+    ])
+    await other.forget(`${HOST}/`)
+    const { bavail, bsize } = await fs.statfs(folder)
+    // Others write to the same disk.
+    expect(Math.abs((await other.room())! / (bavail * bsize) - 1)).toBeLessThan(0.5)
+  })
+})
+
+describe('where models are kept, if nobody says', () => {
+  const { platform, env: real } = process
+  afterEach(() => {
+    process.env = real
+    Object.defineProperty(process, 'platform', { value: platform })
+    vi.restoreAllMocks()
+  })
+
+  it.each([
+    ['linux', {}, `${homedir()}/.cache/local-v1`],
+    ['linux', { XDG_CACHE_HOME: '/caches' }, '/caches/local-v1'],
+    ['linux', { LOCALAPPDATA: '/data' }, `${homedir()}/.cache/local-v1`],
+    ['darwin', {}, `${homedir()}/Library/Caches/local-v1`],
+    ['win32', { LOCALAPPDATA: 'C:\\data' }, 'C:\\data/local-v1'],
+    ['win32', {}, `${homedir()}/.cache/local-v1`],
+  ])('is as each system has it: %s %j', (name, env, expected) => {
+    process.env = { ...env }
+    Object.defineProperty(process, 'platform', { value: name })
+    expect(defaultFolder()).toBe(expected)
+  })
+
+  it('is nowhere in a browser', () => {
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+    expect([defaultFolder(), diskStore('/x')]).toEqual([undefined, undefined])
+  })
+})

@@ -1,0 +1,40 @@
+/** Everything about a model on a device that is known from the heads of its files. Made once, and handed on. */
+
+import type { Device } from '../device/contract.js'
+import { readModel } from './architectures/index.js'
+import { assertLayers } from './assert-layers.js'
+import { assertPlain } from './assert-plain.js'
+import type { WeightOutline } from './files/source.js'
+import type { LayerPlan, ModelPlan } from './model-plan.js'
+import { planTensors } from './plan-tensors.js'
+import type { PlannedTensors } from './planned.js'
+import { refuse } from './refuse.js'
+import { type ModelSize, type SizeOptions, sizeOf } from './size.js'
+
+export interface PlanOptions extends SizeOptions {
+  /** Plain matrices get four bits on their way to the device. @default they stay as they are */
+  readonly quantize?: 'q4f16_1'
+}
+
+export interface LoadPlan {
+  readonly model: ModelPlan
+  readonly tensors: PlannedTensors
+  readonly size: ModelSize
+}
+
+/** Throws what is unknown, missing, malformed or short, by name. */
+export function planModel(outline: WeightOutline, device: Device, options: PlanOptions = {}): LoadPlan {
+  assertPlain(outline, options.name ?? 'This model')
+  assertLayers(outline, options.name ?? 'This model')
+  const { architecture, model: read } = readModel(outline.chatConfig, options.name, outline.naming)
+  const { rowLength } = outline
+  const model = rowLength === undefined ? read : { ...read, rowLength }
+  if (model.layers.some(seesAhead)) {
+    throw refuse(options.name ?? 'This model', 'text from a model that sees what follows (use_bidirectional_attention)')
+  }
+  const tensors = planTensors(outline, architecture, model, options.quantize !== undefined, options.name)
+  return { model, tensors, size: sizeOf(device, model, tensors, outline, options) }
+}
+
+const seesAhead = (layer: LayerPlan): boolean =>
+  (layer.kind === 'attention' && layer.causal === false) || (layer.kind === 'convolution' && layer.centred === true)

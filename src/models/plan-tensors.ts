@@ -1,0 +1,89 @@
+/** The tensors of a whole model, layer by layer. */
+
+import type { Architecture } from './architectures/architecture.js'
+import { arrangementOf } from './blocks/arrangement/index.js'
+import { feedForwardOf } from './blocks/feed-forward/index.js'
+import type { LayerTensors } from './blocks/layer-tensors.js'
+import { mixerOf } from './blocks/mixers/index.js'
+import { planLayerInput, planPerLayer } from './blocks/per-layer-embedding.js'
+import type { Naming, WeightOutline } from './files/source.js'
+import { Finder } from './find-tensors.js'
+import type { LayerPlan, ModelPlan, Role } from './model-plan.js'
+import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
+
+/** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
+export function planTensors(
+  outline: WeightOutline,
+  architecture: Architecture,
+  model: ModelPlan,
+  quantize: boolean,
+  name = 'This model',
+): PlannedTensors {
+  const { vocabulary, hidden } = model
+  const { naming = 'mlc' } = outline
+  const offset = naming === 'huggingface' ? model.normOffset : undefined
+  const finder = new Finder(outline, architecture, quantize, name)
+  const embedding = finder.matrix('embedding', [vocabulary], hidden)
+  const interleaved = architecture.interleaved ?? (naming === 'gguf' && architecture.gguf?.interleaved === true)
+  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, { naming, offset, interleaved }))
+  const { logitScale: scale } = model
+  // Logits grow with what the last norm gives.
+  const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
+  const head = planHead(finder, model)
+  const perLayer = planPerLayer(finder, model)
+  finder.assertAllUsed()
+  return { embedding, layers, norm, ...(head && { head }), ...(perLayer && { perLayer }) }
+}
+
+function planHead(finder: Finder, { vocabulary, hidden, tied, rowLength }: ModelPlan): PlannedMatrix | undefined {
+  const separate = rowLength === undefined && (tied === undefined ? finder.has('head') : !tied)
+  if (separate) return finder.matrix('head', [vocabulary], hidden)
+  finder.passOver('head')
+  if (rowLength === undefined) return undefined
+  const bias = finder.bias('rows', [rowLength], 0, true)
+  // There are few of them, and each counts.
+  return { ...finder.matrix('rows', [rowLength], hidden), quantize: false, ...(bias && { bias }) }
+}
+
+function planLayer(
+  finder: Finder,
+  model: ModelPlan,
+  layer: LayerPlan,
+  index: number,
+  { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
+): PlannedLayer {
+  const { hidden } = model
+  const { feedForward, scaled } = layer
+  // Queries may stand alone, where keys and values are those of another layer, or without values of their own.
+  const isBiased = (role: Role) =>
+    layer.biased.some((one) => one === (role === 'query' || role === 'queryKey' ? 'qkv' : role))
+  const find: LayerTensors = {
+    matrix(role, rows, columns) {
+      const bias = finder.bias(role, rows, index, isBiased(role))
+      return { ...finder.matrix(role, rows, columns, index), ...(bias && { bias }) }
+    },
+    experts(role, count, rows, columns) {
+      const bias = finder.bias(role, rows, index, isBiased(role), count)
+      return { ...finder.experts(role, count, rows, columns, index), ...(bias && { bias }) }
+    },
+    vector: (role, length, shape) => finder.vector(role, length, index, shape),
+    naming,
+    interleaved,
+    has: (role) => finder.has(role, index),
+    passOver: (role) => finder.passOver(role, index, isBiased(role)),
+    norm: (role, length) => ({ ...finder.vector(role, length, index), ...(offset && { offset }) }),
+  }
+  const mixer = mixerOf(layer).plan(find, layer, hidden)
+  const { matrices, vectors } = feedForwardOf(feedForward).plan(find, feedForward, hidden)
+  const input = planLayerInput(find, model)
+  return {
+    matrices: { ...mixer.matrices, ...matrices, ...input.matrices },
+    vectors: {
+      ...mixer.vectors,
+      ...vectors,
+      ...Object.fromEntries(arrangementOf(layer).norms.map((role) => [role, find.norm(role, hidden)])),
+      ...input.vectors,
+      ...(scaled && { total: find.vector('total', 1) }),
+    },
+  }
+}

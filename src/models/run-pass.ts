@@ -1,0 +1,158 @@
+/** Records and submits one pass over parts of sequences. */
+import { type Sampled, type SampleSettings, UNDRAWN } from '../contract/token-model.js'
+import { type Device, type Pass, type SampleRow, type Sampler, type Span, slotToken } from '../device/contract.js'
+import type { Decoder } from './decoder.js'
+import type { SequenceMemory } from './kept.js'
+import type { Appended } from './page-list.js'
+import type { PlannedSpan } from './passes.js'
+import type { PagedSequence } from './sequence.js'
+import { sampleRow } from './settings.js'
+
+export interface PassParts {
+  readonly device: Device
+  readonly decoder: Decoder
+  readonly sampler: Sampler
+  readonly kept: SequenceMemory
+}
+
+export interface PassResult {
+  readonly input: number
+  readonly sampled: Sampled
+}
+
+/** What must happen to pages before a pass. */
+class Changes {
+  readonly copies: { from: number; to: number }[] = []
+  readonly cleared: number[] = []
+
+  add({ copy, clear }: Appended): void {
+    if (copy) this.copies.push(copy)
+    this.cleared.push(...clear)
+  }
+}
+
+/** Nothing is drawn where the head makes rows. */
+function rowsOf(values: Float32Array, count: number): Sampled[] {
+  const length = values.length / count
+  return Array.from({ length: count }, (_, i) => {
+    const row = values.slice(i * length, (i + 1) * length)
+    return { token: row.every(Number.isFinite) ? 0 : UNDRAWN, row }
+  })
+}
+
+/** Appends the tokens to their sequences at once; the promise is of what was sampled. */
+export function submitSpans(
+  parts: PassParts,
+  planned: readonly PlannedSpan[],
+  slots: readonly number[],
+  /** For what drafts draw: a slot for each, or for as many as are drawn at once; no later pass begins with any. */
+  spare: readonly number[] = [],
+): Promise<PassResult[]> {
+  const { device, decoder, sampler, kept } = parts
+  const draws = decoder.rowLength === undefined
+  const spans: Span[] = []
+  const changed = { full: new Changes(), windows: new Changes() }
+  const samples: SampleRow[] = []
+  const wanted: number[] = []
+  let row = 0
+  let drafted = 0
+  for (const { sequence, tokens, sample, drafts = [], logits, input } of planned) {
+    const position = sequence.length
+    const { pages, windows, state } = sequence.append(tokens.length)
+    changed.full.add(pages)
+    if (windows) changed.windows.add(windows)
+    const windowPages = sequence.windows?.pages
+    spans.push({ tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) })
+    row += tokens.length
+    if (logits) wanted.push(row - 1)
+    if (!sample) continue
+    for (const [i, draft] of drafts.entries()) {
+      if (!draft) continue
+      wanted.push(row - 1 - drafts.length + i)
+      if (draws) samples.push(sampleRow(draft, spare[drafted++ % spare.length]!))
+    }
+    wanted.push(row - 1)
+    if (draws) samples.push(sampleRow(sample, slots[input]!))
+  }
+  const pass = device.begin({ spans, sampler })
+  for (const cache of kept.caches) {
+    const { cleared, copies } = cache.shape.sliding ? changed.windows : changed.full
+    if (cleared.length > 0) pass.clearPages(cache, cleared)
+    if (copies.length > 0) pass.copyPages(cache, copies)
+  }
+  const { long } = planned[0]!.sequence
+  const drawing = wanted.length > decoder.wanted ? drawApart : drawWithin
+  const sampling = planned.filter(({ sample }) => sample)
+  return drawing(parts, pass, { spans, wanted, samples, long }).then((rows) => {
+    let next = 0
+    return sampling.map(({ sequence, input, drafts }) => {
+      const before = drafts && rows.slice(next, next + drafts.filter((draft) => draft).length)
+      next += before?.length ?? 0
+      const last = rows[next++]!
+      if (last.token === UNDRAWN || before?.some(({ token }) => token === UNDRAWN)) sequence.spoil()
+      return { input, sampled: before ? { ...last, drafts: before } : last }
+    })
+  })
+}
+
+interface Drawing {
+  readonly spans: readonly Span[]
+  /** Rows of which logits are made. */
+  readonly wanted: readonly number[]
+  readonly samples: readonly SampleRow[]
+  readonly long: boolean
+}
+
+async function drawWithin(
+  { decoder, sampler }: PassParts,
+  pass: Pass,
+  { spans, wanted, samples, long }: Drawing,
+): Promise<readonly Sampled[]> {
+  decoder.forward(pass, spans, new Int32Array(wanted), long)
+  decoder.sample(pass, sampler, samples)
+  const made = decoder.read(pass, wanted.length)
+  const drawn = await pass.submit()
+  return made ? rowsOf(await made, wanted.length) : drawn
+}
+
+/** There is no room for the logits of all rows at once: they are made after the pass, a few at a time. */
+async function drawApart(
+  { device, decoder, sampler }: PassParts,
+  pass: Pass,
+  { spans, wanted, samples, long }: Drawing,
+): Promise<readonly Sampled[]> {
+  decoder.body(pass, spans, long)
+  const submitted: Promise<readonly Sampled[]>[] = [pass.submit()]
+  const { pages } = spans[0]!
+  for (let from = 0; from < wanted.length; from += decoder.wanted) {
+    const rows = Int32Array.from(wanted.slice(from, from + decoder.wanted))
+    // No row reads its token, nor what lies on a page.
+    const row = { tokens: Int32Array.of(0), position: 0, pages }
+    const head = device.begin({ spans: Array.from(rows, () => row), sampler })
+    decoder.logitsOf(head, rows)
+    decoder.sample(head, sampler, samples.slice(from, from + rows.length))
+    submitted.push(head.submit())
+  }
+  return (await Promise.all(submitted)).flat()
+}
+
+/** Draws from the logits of the pass before, of each of these sequences one row, in their order. */
+export async function submitDraws(
+  { device, decoder, sampler }: PassParts,
+  sequences: readonly PagedSequence[],
+  settings: readonly SampleSettings[],
+  slots: readonly number[],
+): Promise<readonly Sampled[]> {
+  const spans = sequences.map(({ length, pages }, i) => {
+    return { tokens: Int32Array.of(slotToken(slots[i]!)), position: length - 1, pages }
+  })
+  const pass = device.begin({ spans, sampler })
+  decoder.sample(
+    pass,
+    sampler,
+    settings.map((each, i) => sampleRow(each, slots[i]!)),
+  )
+  const drawn = await pass.submit()
+  for (const [i, { token }] of drawn.entries()) if (token === UNDRAWN) sequences[i]!.spoil()
+  return drawn
+}

@@ -1,0 +1,125 @@
+/** One sequence: how long it is, on which pages of the caches it lies, and which states it has. */
+import type { Sequence } from '../contract/token-model.js'
+import type { SpanState } from '../device/contract.js'
+import { type Appended, PageList } from './page-list.js'
+import type { PagePool } from './pages.js'
+import { StateHistory, type StatePool } from './states.js'
+import { WindowList, type WindowPool } from './windows.js'
+
+/** What sequences of a model are kept in. */
+export interface SequencePools {
+  readonly pages: PagePool
+  /** Absent: no layer slides. */
+  readonly windows?: WindowPool | undefined
+  /** Absent: no layer has states. */
+  readonly states?: StatePool | undefined
+  /** Tokens beyond which a text is computed otherwise, from its first token on; absent: none is. */
+  readonly border?: number | undefined
+}
+
+export class PagedSequence implements Sequence {
+  /** Of a text beyond the border. */
+  readonly long: boolean
+  readonly #pools: SequencePools
+  readonly #list: PageList
+  readonly windows: WindowList | undefined
+  readonly history: StateHistory | undefined
+  #length = 0
+  #closed = false
+
+  constructor(pools: SequencePools, long = false) {
+    const { pages, windows, states } = pools
+    this.#pools = pools
+    this.long = long
+    this.#list = new PageList(pages)
+    this.windows = windows && new WindowList(windows, () => this.#cut(0))
+    this.history = states && new StateHistory(states, (length) => this.#cut(length))
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Pages in order, at least up to the last token. A view: it changes with the sequence. */
+  get pages(): Int32Array {
+    return this.#list.pages
+  }
+
+  get lengths(): readonly [least: number, most: number] | undefined {
+    const { border } = this.#pools
+    if (border === undefined) return undefined
+    return this.long ? [border + 1, Number.POSITIVE_INFINITY] : [0, border]
+  }
+
+  belongsTo(pools: SequencePools): boolean {
+    return this.#pools === pools
+  }
+
+  /** Free pages that `append(tokens)` takes, but for those of windows. */
+  needs(tokens: number): number {
+    return this.#list.needs(this.#length, tokens)
+  }
+
+  /** Makes room for more tokens and counts them as held. */
+  append(tokens: number): { pages: Appended; windows: Appended | undefined; state: SpanState | undefined } {
+    const pages = this.#list.append(this.#length, tokens)
+    const windows = this.windows?.append(this.#length, tokens)
+    const state = this.history?.advance(tokens)
+    this.#length += tokens
+    return { pages, windows, state }
+  }
+
+  /** What it holds is no number. */
+  spoil(): void {
+    this.#list.spoil()
+    this.windows?.spoil()
+  }
+
+  clone(): PagedSequence {
+    this.#assertOpen()
+    const other = new PagedSequence(this.#pools, this.long)
+    other.#list.shareWith(this.#list)
+    if (this.windows) other.windows?.shareWith(this.windows)
+    if (this.history) other.history?.copyFrom(this.history)
+    other.#length = this.#length
+    return other
+  }
+
+  truncate(length: number): void {
+    this.#assertOpen()
+    if (!Number.isInteger(length) || length < 0 || length > this.#length) {
+      throw new RangeError(`A sequence of ${this.#length} tokens cannot be cut to ${length}.`)
+    }
+    if (length < this.#length) this.#cut(this.reach(length))
+  }
+
+  reach(length: number): number {
+    const most = Math.min(length, this.#length)
+    const kept = this.history ? this.history.reach(most) : most
+    const seen = this.windows ? this.windows.reach(kept) : kept
+    // Where a window is left there may be no state.
+    return this.history && seen < kept ? this.reach(seen) : seen
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#cut(0)
+    this.windows?.close()
+    this.#closed = true
+  }
+
+  #cut(length: number): void {
+    this.#length = length
+    this.#list.cut(length)
+    this.windows?.cut(length)
+    this.history?.cut(length)
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('This sequence is closed.')
+  }
+}

@@ -1,0 +1,46 @@
+/** The settings of a request as the device takes them: counted penalties and bias become one sparse list of additions. */
+import type { SampleSettings } from '../contract/token-model.js'
+import type { SampleRow } from '../device/contract.js'
+
+export function sampleRow(settings: SampleSettings, slot: number, index = settings.index): SampleRow {
+  // What counts become is said by `adjust`; all else is the device's.
+  const { presencePenalty: _, frequencyPenalty: __, counts: ___, logitBias: ____, ...drawn } = settings
+  const adjust = adjustments(settings)
+  return { ...drawn, slot, index, ...(adjust && { adjust }) }
+}
+
+/** Whether a token changes what its successors are drawn from, so that it must be read back first. */
+export function needsToken(settings: SampleSettings): boolean {
+  const { mask, repeats } = settings
+  return (
+    mask !== undefined || repeats !== undefined || settings.presencePenalty !== 0 || settings.frequencyPenalty !== 0
+  )
+}
+
+/** The same settings after one more token of the answer. */
+export function afterToken(settings: SampleSettings, token: number): SampleSettings {
+  const counts = new Map(settings.counts)
+  counts.set(token, (counts.get(token) ?? 0) + 1)
+  return { ...settings, index: settings.index + 1, counts, ...(settings.repeats && repeated(settings.repeats, token)) }
+}
+
+function repeated({ tokens, by }: NonNullable<SampleSettings['repeats']>, token: number) {
+  const more = tokens.slice()
+  more[token >>> 5]! |= 1 << (token & 31)
+  return { repeats: { tokens: more, by } }
+}
+
+function adjustments(settings: SampleSettings): SampleRow['adjust'] {
+  const { presencePenalty, frequencyPenalty, counts, logitBias } = settings
+  const penalised = counts !== undefined && (presencePenalty !== 0 || frequencyPenalty !== 0)
+  if (!penalised && !logitBias?.size) return undefined
+  const deltas = new Map(logitBias)
+  if (penalised) {
+    for (const [token, count] of counts) {
+      if (count > 0) deltas.set(token, (deltas.get(token) ?? 0) - presencePenalty - frequencyPenalty * count)
+    }
+  }
+  return deltas.size === 0
+    ? undefined
+    : { tokens: Int32Array.from(deltas.keys()), deltas: Float32Array.from(deltas.values()) }
+}

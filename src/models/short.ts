@@ -1,0 +1,13 @@
+import { V1Error } from '../contract/errors.js'
+
+/** The error of a model for which a device is too small. */
+export function short(name: string, needed: string, has: string): V1Error {
+  return new V1Error(503, `${name} does not fit this device: it needs ${needed}, and the device allows ${has}.`, {
+    code: 'device_too_small',
+    headers: { 'x-should-retry': 'false' },
+  })
+}
+
+export function bytes(count: number): string {
+  return count < 1048576 ? `${count} bytes` : `${Math.ceil(count / 1048576)} MiB`
+}

@@ -1,0 +1,87 @@
+/** What was read of a tensor: as long as it must be, of numbers, and their values. */
+import { V1Error } from '../contract/errors.js'
+import type { PlainFormat } from '../device/contract.js'
+import { BLOCK_TYPES, type BlockType, blockBytes, isBlockType } from '../platform/block-types.js'
+import { halfToFloat } from '../platform/half.js'
+import { blockValues } from './files/formats/gguf/dequantize.js'
+import type { RawTensor } from './files/source.js'
+
+const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
+
+/** What was read is once more held against what was planned: a source may not keep its word. */
+export function bytesOf(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
+  const count = shape.reduce((product, side) => product * side, 1)
+  const needed = isBlockType(type) ? blockBytes(type, count) : count * SIZES[type]
+  // Eight codes to a word: all of them are numbers.
+  if (type !== 'u32' && !areNumbers(tensor.data, type)) throw damaged(tensor)
+  const fits = tensor.dtype === type && tensor.shape.join() === shape.join() && tensor.data.byteLength === needed
+  if (!fits) throw mismatch(tensor, shape)
+  return tensor.data
+}
+
+/** The values of an unquantised tensor. */
+export function toFloats({ dtype, data }: Pick<RawTensor, 'dtype' | 'data'>): Float32Array {
+  if (dtype === 'f32' && data.byteOffset % 4 === 0) {
+    return new Float32Array(data.buffer, data.byteOffset, data.byteLength / 4)
+  }
+  if (isBlockType(dtype)) return blockValues(dtype, data)
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  const size = SIZES[dtype]
+  const values = new Float32Array(data.byteLength / size)
+  for (let i = 0; i < values.length; i++) {
+    values[i] = size === 4 ? view.getFloat32(i * 4, true) : widen(view.getUint16(i * 2, true), dtype)
+  }
+  return values
+}
+
+const word = new Uint32Array(1)
+const float = new Float32Array(word.buffer)
+
+function widen(bits: number, dtype: RawTensor['dtype']): number {
+  if (dtype === 'f16') return halfToFloat(bits)
+  word[0] = bits << 16
+  return float[0]!
+}
+
+/** Whether no value is infinite or NaN: the exponents of these are all ones. */
+export function areNumbers(data: Uint8Array, type: PlainFormat | BlockType): boolean {
+  if (isBlockType(type)) return haveScales(data, type)
+  const aligned = data.byteOffset % 4 === 0 ? data : data.slice()
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2)
+  const high = { f32: 0x7f800000, f16: 0x7c000000, bf16: 0x7f800000 }[type]
+  // Of two values in a word the lower has its exponent sixteen bits below.
+  const low = type === 'f32' ? high : high >>> 16
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!
+    if ((word & high) === high || (word & low) === low) return false
+  }
+  const last = aligned.byteLength & 2 ? aligned.at(-2)! | (aligned.at(-1)! << 8) : 0
+  return type === 'f32' || (last & low) !== low
+}
+
+/** Of blocks, the scales: exponents in a byte have one value that is no number. */
+function haveScales(data: Uint8Array, type: BlockType): boolean {
+  const block = BLOCK_TYPES[type]
+  const { bytes, halves } = block
+  if ('power' in block) for (let at = block.power; at < data.length; at += bytes) if (data[at] === 255) return false
+  for (const half of halves) {
+    for (let at = half + 1; at < data.length; at += bytes) if ((data[at]! & 0x7c) === 0x7c) return false
+  }
+  return true
+}
+
+export function damaged({ name }: Pick<RawTensor, 'name'>): V1Error {
+  return new V1Error(500, `Tensor ${name} holds values that are not numbers: it is damaged. Download it again.`, {
+    code: 'malformed_weights',
+  })
+}
+
+export function mismatch(
+  { name, shape: found }: Pick<RawTensor, 'name' | 'shape'>,
+  wanted: readonly number[],
+): V1Error {
+  const shape = (of: readonly number[]) => `[${of.join('][')}]`
+  return new V1Error(500, `Tensor ${name} is ${shape(found)}; the configuration demands ${shape(wanted)}.`, {
+    code: 'malformed_weights',
+  })
+}

@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { mayBegin, mayEnd } from '../borders.js'
+import { atOnce } from '../slices.js'
+import { CASES, REFERENCE } from './cases.test-helper.js'
+import { type LanguageName, type ReadableKind, readValue, stretchesIn } from './index.js'
+
+const KINDS: readonly ReadableKind[] = ['number', 'date', 'time', 'datetime', 'duration']
+const found = (kind: ReadableKind, text: string, language?: LanguageName) =>
+  atOnce(stretchesIn(kind, text, { reference: REFERENCE, ...(language && { language }) })).map(({ start, end }) =>
+    text.slice(start, end),
+  )
+
+describe('what can be read is found in a sentence', () => {
+  for (const { kind, language, text, value } of CASES) {
+    if (value === null) continue
+    it(`${language} ${kind}: ${text}`, () => {
+      const said = found(kind, `(xx) ${text}; zz.`, language)
+      const context = { reference: REFERENCE, language, around: text }
+      expect(said.map((one) => readValue({ type: kind }, one, context).value)).toContain(value)
+    })
+  }
+})
+
+it('finds a value wherever it stands in a long text, and pauses on the way', () => {
+  const VALUES = [
+    ['date', 'Wednesday, 4 March 2026'],
+    ['datetime', '4 March 2026 at 15:30'],
+    ['duration', '2 hours and 30 minutes'],
+    ['number', '1,250.00'],
+    ['time', '15:30'],
+  ] as const
+  fc.assert(
+    fc.property(fc.nat(12_000), fc.constantFrom(...VALUES), (at, [kind, value]) => {
+      const text = `${'the cat '.repeat(1500).slice(0, at)} ${value} ${'the dog '.repeat(1500).slice(at)}`
+      const work = stretchesIn(kind, text, {})
+      let pauses = 0
+      for (;;) {
+        const { done, value: stretches } = work.next()
+        if (done) {
+          expect(stretches.map(({ start, end }) => text.slice(start, end))).toEqual([value])
+          break
+        }
+        pauses++
+      }
+      expect(pauses).toBeGreaterThanOrEqual(12)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+it('takes the words that say which day, and neighbours that say one thing', () => {
+  expect(found('date', 'Meet Anna next Tuesday or in 3 days.')).toEqual(['next Tuesday', 'in 3 days'])
+  expect(found('date', 'am kommenden Freitag und vor zwei Tagen', 'de')).toEqual([
+    'kommenden Freitag',
+    'vor zwei Tagen',
+  ])
+  expect(found('date', 'Monday, 4 March 2026 and Tuesday')).toEqual(['Monday, 4 March 2026', 'Tuesday'])
+  expect(found('datetime', 'le 4 décembre 2026 à 18h30.', 'fr')).toEqual(['4 décembre 2026 à 18h30'])
+  expect(found('duration', '1 hour and 30 minutes, or 3 days')).toEqual(['1 hour and 30 minutes', '3 days'])
+  expect(found('time', 'Until 12:15 AM, or 3 p.m.')).toEqual(['12:15 AM', '3 p.m'])
+  expect(found('number', '120g at 3 (or 4)', 'en')).toEqual(['120g', '3', '4'])
+  expect(found('number', '7.5 100.5 101.5, or 12 345', 'en')).toEqual(['7.5', '100.5', '101.5', '12 345'])
+  // Half a word is none, and no other language is asked where one has found something.
+  expect(found('number', 'once, and of 2 of the cats', 'en')).toEqual(['2'])
+})
+
+it('are stretches in the order of the text, none within another, whatever it is', () => {
+  const bits = fc.constantFrom(
+    ...['1', '12', '2026', '.', ',', ' ', '-', '/', ':', 'march', 'März', 'next', 'monday', 'ago', 'in', 'h', 'and'],
+    ...['½', 'ß', 'ﬁ', 'İ', '①', '\u0301', '(', 'pm', '\u202e', '\ud800', '😀', '２０２６', '\n', 'vingt', '1 hour '],
+  )
+  const text = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    fc.array(bits, { maxLength: 80 }).map((all) => all.join('')),
+  )
+  fc.assert(
+    fc.property(text, fc.constantFrom(...KINDS), (said, kind) => {
+      let last = 0
+      for (const { start, end } of atOnce(stretchesIn(kind, said, { reference: REFERENCE }))) {
+        expect(mayBegin(said, start) && mayEnd(said, end)).toBe(true)
+        expect(end).toBeGreaterThan(Math.max(start, last))
+        last = end
+      }
+    }),
+    { numRuns: 1000 },
+  )
+})

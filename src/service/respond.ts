@@ -1,0 +1,199 @@
+import { V1Error } from '../contract/errors.js'
+import { byteLength } from '../platform/bytes.js'
+import type { Authenticate, Caller } from './auth.js'
+import { pathUnder } from './base-path.js'
+import type { Dialect, Method } from './endpoints.js'
+import type { Entrance } from './entrance.js'
+import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
+import type { Projects } from './project.js'
+import { pathOf, type RequestUrl, requestUrlOf } from './request-url.js'
+import { errorHeaders, requestError } from './routes/failure.js'
+import { Json } from './routes/json.js'
+import type { FoundRoute, Router } from './routes/router.js'
+import type { Answered, Exchange, Service } from './routes/service.js'
+import { requestId } from './wire/ids.js'
+
+/** What stands before the routes. */
+export interface Door {
+  readonly base: string
+  readonly router: Router
+  readonly authenticate: Authenticate
+  readonly entrance: Entrance
+  /** In which line of the entrance a request waits. */
+  readonly lineOf: (request: Request) => string
+  readonly projects: Projects
+  readonly origins: OriginRules
+}
+
+/** From a request to its answer: whatever happens on the way, the answer is one. */
+export async function respond(
+  service: Service,
+  door: Door,
+  request: Request,
+  info: ConnectionInfo | undefined,
+): Promise<Response> {
+  const began = performance.now()
+  // First of all: what is done for one is little, and three hundred may have come at once.
+  const turn = door.entrance.enter(door.lineOf(request))
+  if (turn) await turn
+  const id = requestId()
+  const url = requestUrlOf(request.url)
+  const path = url?.pathname ?? pathOf(request.url) ?? ''
+  const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
+  const toResponse = ({ status, body: given, headers }: Answered) => {
+    const body = given instanceof Json ? given.sent(line.caller?.id) : given
+    // What is whole says how long it is: servers send it in one piece, and clients know when they have all of it.
+    const sent: Record<string, string> = {
+      'x-request-id': id,
+      'openai-processing-ms': String(Math.round(performance.now() - began)),
+    }
+    if (line.dialect) sent[line.dialect.requestIdHeader] = id
+    if (typeof body === 'string') sent['content-length'] = String(byteLength(body))
+    Object.assign(sent, corsHeaders(request, door.origins.cors))
+    for (const name in headers) sent[name] = headers[name]!
+    return new Response(request.method === 'HEAD' ? null : body, { status, headers: sent })
+  }
+  try {
+    const answered = await answer(service, door, request, url, id, info, line)
+    const response = toResponse(answered)
+    if (!answered.streams) line.write(answered.status)
+    return response
+  } catch (error) {
+    // What breaks because its reader has gone is no fault of ours; what was refused before stays what it is.
+    const shown = requestError(error, request.signal.aborted && !V1Error.is(error))
+    line.write(shown.status, { error })
+    try {
+      const body = JSON.stringify(line.dialect?.error(shown, id) ?? shown)
+      return toResponse({ status: shown.status, body, headers: errorHeaders(shown) })
+    } catch (cause) {
+      // An error of somebody else's making, with a status or a header that no answer can have.
+      const plain = requestError(cause, false)
+      return new Response(JSON.stringify(plain), { status: plain.status, headers: errorHeaders(plain) })
+    }
+  }
+}
+
+async function answer(
+  service: Service,
+  door: Door,
+  request: Request,
+  url: RequestUrl | undefined,
+  id: string,
+  info: ConnectionInfo | undefined,
+  line: LogLine,
+): Promise<Answered> {
+  if (url === undefined) throw invalidHost()
+  checkOrigin(request, url, door.origins, info)
+  const found = findPlace(door, url.pathname)
+  if (!found) throw unknownPath(request.method, url.pathname, door)
+  const { allow } = found
+  line.dialect = found.dialect
+  if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
+  const endpoint = found.endpoints.get((request.method === 'HEAD' ? 'GET' : request.method) as Method)
+  if (!endpoint) throw wrongMethod(request, url.pathname, allow)
+  line.endpoint = endpoint.path
+  if (service.admission.closed) throw closing()
+  const caller = endpoint.open ? NOBODY : await door.authenticate(request)
+  line.caller = caller
+  const project = endpoint.open ? null : door.projects.of(request, caller)
+  line.project = project
+  if (endpoint.admin && !caller.admin) throw adminOnly()
+  const exchange: Exchange = {
+    request,
+    requestId: id,
+    path: url.pathname,
+    query: url.search,
+    named: found.named,
+    caller,
+    project,
+    end: (status, details) => line.write(status, details),
+  }
+  return endpoint.route(service, exchange)
+}
+
+/** Who asks for what is open to all. */
+const NOBODY: Caller = { id: 'anonymous' }
+
+/**
+ * Below the base path, or where nothing else took the path, as it stands: some clients leave the base path out, and others
+ * ask a server of open models for what lies beside it (`/tokenize`, `/health`).
+ */
+const findPlace = ({ base, router }: Door, pathname: string): FoundRoute | undefined =>
+  router.find(pathUnder(base, pathname) ?? pathname)
+
+function options(request: Request, allow: string, cors: readonly string[]): Answered {
+  const asked = request.headers.get('access-control-request-method') !== null
+  const granted = asked && 'access-control-allow-origin' in corsHeaders(request, cors)
+  return { status: 204, body: null, headers: { allow, ...(granted && preflightHeaders(request, allow)) } }
+}
+
+function invalidHost(): V1Error {
+  return new V1Error(400, "The 'Host' header of your request is not a host name.", { code: 'invalid_host' })
+}
+
+function unknownPath(method: string, path: string, { base, router }: Door): V1Error {
+  const message = `Invalid URL (${method.slice(0, 20)} ${path.slice(0, 200)}). Under '${base || '/'}' there are: ${router.summary}.`
+  return new V1Error(404, message, { code: 'unknown_url' })
+}
+
+function adminOnly(): V1Error {
+  return new V1Error(403, 'Only an admin may load, unload and remove models.', { code: 'admin_only' })
+}
+
+function wrongMethod({ method, headers }: Request, path: string, allow: string): V1Error {
+  if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
+    const message = `There are no WebSockets on ${path.slice(0, 200)}: send a POST with 'stream' set to true.`
+    return new V1Error(405, message, { code: 'websocket_not_supported', headers: { allow } })
+  }
+  return new V1Error(405, `Not allowed to ${method.slice(0, 20)} on ${path.slice(0, 200)}. Allowed: ${allow}.`, {
+    code: 'method_not_allowed',
+    headers: { allow },
+  })
+}
+
+function closing(): V1Error {
+  return new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing', retryAfter: 5 })
+}
+
+type EndDetails = Parameters<Exchange['end']>[1]
+
+/** The request's line in the log: filled in on the way, written once. */
+class LogLine {
+  caller: Caller | undefined
+  project: string | null | undefined
+  /** As the table has it; what is not there is counted as none. */
+  endpoint = 'none'
+  /** Of the endpoint, where it has one. */
+  dialect: Dialect | undefined
+  readonly #service: Service
+  readonly #about: { requestId: string; method: string; path: string }
+  readonly #began: number
+  #written = false
+
+  constructor(service: Service, about: { requestId: string; method: string; path: string }, began: number) {
+    this.#service = service
+    this.#about = about
+    this.#began = began
+  }
+
+  write(status: number, details?: EndDetails): void {
+    if (this.#written) return
+    this.#written = true
+    const durationMs = performance.now() - this.#began
+    const { caller, project, endpoint } = this
+    this.#service.metrics?.ended({ endpoint, status, seconds: durationMs / 1000, usage: details?.usage })
+    try {
+      this.#service.log({
+        type: 'request',
+        ...this.#about,
+        status,
+        durationMs,
+        caller: caller?.id,
+        project,
+        ...details,
+      })
+    } catch (error) {
+      console.error('local-v1: log threw an error.', error)
+    }
+  }
+}

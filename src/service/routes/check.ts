@@ -1,0 +1,29 @@
+import type { Constrained } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import type { AnswerChoice } from '../wire/answer.js'
+import type { CallSpec } from '../wire/reply.js'
+
+/** Throws a 500 for a choice that is not what the request demands; at once, where nobody else has to be asked. */
+export function checkChoice(
+  choice: AnswerChoice,
+  spec: Pick<CallSpec, 'sampling'>,
+  constraint: Constrained,
+): void | Promise<void> {
+  const { text, toolCalls, finish } = choice
+  const calls = toolCalls.flatMap((call) => (call ? [{ name: call.name, arguments: call.arguments }] : []))
+  const fault = constraint.faultOf({ text, toolCalls: calls, cut: finish === 'length' })
+  if (typeof fault === 'object') return fault.then((found) => refuse(found, choice, spec))
+  refuse(fault, choice, spec)
+}
+
+function refuse(fault: string | undefined, { finish }: AnswerChoice, { sampling }: Pick<CallSpec, 'sampling'>): void {
+  if (fault === undefined) return
+  // Clients repeat a 500 by themselves. That helps where chance may choose better the next time; with a seed, without a
+  // temperature, or under the same limit of tokens, it would only take as long again to fail as before.
+  const same = sampling.seed !== undefined || sampling.temperature === 0 || finish === 'length'
+  throw new V1Error(500, 'The model did not produce a document that satisfies the schema.', {
+    code: 'invalid_output',
+    headers: { 'x-should-retry': String(!same) },
+    cause: new Error(fault),
+  })
+}

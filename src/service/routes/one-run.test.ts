@@ -1,0 +1,422 @@
+import { describe, expect, it, vi } from 'vitest'
+import type { ChatCall, Part } from '../../contract/engine.js'
+import { V1Error } from '../../contract/errors.js'
+import type { UsageEvent } from '../../usage/ledger.js'
+import { Deadlines } from '../stream/abort.js'
+import { Run, timedOut } from './run.js'
+import type { Exchange, Service } from './service.js'
+
+const USAGE = { promptTokens: 5, completionTokens: 3, cachedTokens: 2 }
+const CALL = { n: 1, model: 'a/b' } as ChatCall
+const text = (said: string): Part => ({ type: 'text-delta', choice: 0, text: said })
+const finish: Part = { type: 'finish', choice: 0, reason: 'stop' }
+const usage = (fingerprint?: string): Part => ({ type: 'usage', usage: USAGE, ...(fingerprint && { fingerprint }) })
+
+/** A run, and all that is seen of it in the order in which it happens. */
+function runOf(
+  parts: Iterable<Part> | (() => AsyncIterable<Part>) = [text('Hi'), usage('fp'), finish],
+  part: object = {},
+) {
+  const steps: string[] = []
+  const events: UsageEvent[] = []
+  const ends: [number, object | undefined][] = []
+  const logged: { message: string; error?: unknown }[] = []
+  const client = new AbortController()
+  const fingerprints = new Map<string, string>()
+  const room = { bytes: 0, given: undefined as ((error: unknown) => void) | undefined }
+  const began: number[] = []
+  const service = {
+    deadlines: new Deadlines(undefined, () => undefined),
+    admission: {
+      enter: (caller: string, signal: AbortSignal, asked: object) => {
+        steps.push(`enter ${caller} ${JSON.stringify(asked)}`)
+        expect(signal).toBe(run.signal)
+        return () => void steps.push('release')
+      },
+    },
+    bodies: {
+      begin: (caller: string, given: (error: unknown) => void) => {
+        steps.push(`hold for ${caller}`)
+        room.given = given
+        return {
+          hold: (bytes: number) => {
+            room.bytes = bytes
+          },
+          done: () => void steps.push('room'),
+        }
+      },
+    },
+    engine: {
+      generate: async function* () {
+        try {
+          yield* typeof parts === 'function' ? parts() : parts
+        } finally {
+          steps.push(`engine ends${run.signal.aborted ? ', aborted' : ''}`)
+        }
+      },
+    },
+    metrics: { began: (seconds: number) => began.push(seconds) },
+    ledger: {
+      record: (event: UsageEvent) => {
+        steps.push(`record ${event.outcome}`)
+        events.push(event)
+      },
+    },
+    fingerprints,
+    log: (event: { message: string; error?: unknown }) => logged.push(event),
+    ...part,
+  } as unknown as Service
+  const exchange = {
+    request: { signal: client.signal },
+    requestId: 'req_1',
+    caller: { id: 'me' },
+    project: 'p',
+    end: (status: number, details?: object) => {
+      steps.push(`end ${status}`)
+      ends.push([status, details])
+    },
+  } as unknown as Exchange
+  const run: Run = new Run(service, exchange)
+  return { run, steps, events, ends, logged, client, fingerprints, room, began, exchange }
+}
+
+async function whole(run: Run): Promise<string> {
+  let said = ''
+  for (let part = await run.next(); part; part = await run.next()) if (part.type === 'text-delta') said += part.text
+  return said
+}
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 1))
+
+describe('a run', () => {
+  it('has its place, says its parts, is counted, and gives back what it held, in this order', async () => {
+    const { run, steps, events, ends, fingerprints, room, began } = runOf()
+    run.model = 'a/b'
+    await run.enter(3)
+    run.hold(10)
+    run.hold(5)
+    expect(room.bytes).toBe(15)
+    run.begin(CALL, () => {})
+    expect(await whole(run)).toBe('Hi')
+    expect(steps.filter((step) => step === 'room')).toHaveLength(1)
+    await run.succeed()
+    await run.succeed()
+    expect(steps.filter((step) => step !== 'room')).toEqual([
+      ...['enter me {"bytes":0,"weight":3}', 'hold for me', 'engine ends', 'record ok', 'release', 'end 200'],
+    ])
+    expect(events).toEqual([
+      {
+        ...{ time: expect.any(Number), requestId: 'req_1', caller: 'me', project: 'p', model: 'a/b', outcome: 'ok' },
+        ...USAGE,
+      },
+    ])
+    expect(Math.abs(events[0]!.time - Date.now() / 1000)).toBeLessThan(60)
+    expect(ends).toEqual([[200, { model: 'a/b', usage: USAGE }]])
+    expect([...fingerprints]).toEqual([['a/b', 'fp']])
+    expect([began.length, began[0]! >= 0 && began[0]! < 60]).toEqual([1, true])
+    expect(run.signal.aborted).toBe(false)
+    // From here on its client may leave.
+    expect(await run.fail(new Error('late'))).toMatchObject({ status: 500 })
+    expect(steps.at(-1)).toBe('end 200')
+  })
+
+  it('counts as one, and by the bytes of its body, where nothing else is said', async () => {
+    const { run, steps, exchange } = runOf()
+    exchange.bodyBytes = 7
+    await run.enter()
+    expect(steps).toEqual(['enter me {"bytes":7,"weight":1}'])
+  })
+
+  it('steps aside and enters again, and gives its place back once', async () => {
+    const { run, steps } = runOf()
+    run.stepAside()
+    await run.enter()
+    run.stepAside()
+    run.stepAside()
+    await run.fail(new Error('x'))
+    await settled()
+    expect(steps.filter((step) => step === 'release')).toHaveLength(1)
+  })
+
+  it('that was left on its way in gives its place to the next at once, and begins nothing', async () => {
+    const { run, steps, client } = runOf([], {
+      admission: {
+        enter: async () => {
+          client.abort('gone')
+          return () => void steps.push('release')
+        },
+      },
+    })
+    await expect(run.enter()).rejects.toBe('gone')
+    expect(steps).toContain('release')
+    // One who leaves in the same turn of the event loop is heard of, too.
+    const other = runOf()
+    const entering = other.run.enter()
+    setImmediate(() => other.client.abort('later'))
+    await expect(entering).rejects.toBe('later')
+    await settled()
+    expect(other.steps).toContain('release')
+  })
+
+  it('that is not counted has no model, and leaves none behind', async () => {
+    const { run, events, ends, fingerprints } = runOf([text('Hi'), finish])
+    run.begin(CALL, () => {})
+    await whole(run)
+    await run.succeed()
+    expect([events, [...fingerprints]]).toEqual([[], []])
+    expect(ends[0]).toMatchObject([200, { model: undefined }])
+  })
+})
+
+describe('parts of a run', () => {
+  it('are checked where a choice ends, before anybody hears of it', async () => {
+    const checked: string[] = []
+    const { run } = runOf()
+    run.begin(CALL, ({ text: said, finish: reason }) => void checked.push(`${said} ${reason}`))
+    await run.next()
+    await run.next()
+    expect(checked).toEqual([])
+    await run.next()
+    expect(checked).toEqual(['Hi stop'])
+    expect(run.answer!.finished).toBe(true)
+  })
+
+  it.each([
+    ['at once', () => Promise.resolve(), undefined],
+    [
+      'at once, refused',
+      () => {
+        throw new Error('wrong')
+      },
+      'wrong',
+    ],
+    ['later', () => new Promise<void>((resolve) => setImmediate(resolve)), undefined],
+    ['later, refused', () => Promise.reject(new Error('wrong')), 'wrong'],
+  ])('are told when they have been checked: %s', async (_, check, message) => {
+    const { run } = runOf([finish])
+    run.begin(CALL, check)
+    const next = run.next()
+    if (message) await expect(next).rejects.toThrow(message)
+    else expect(await next).toEqual(finish)
+  })
+
+  it('that end too soon, or come out of turn, are the engine’s fault', async () => {
+    const short = runOf([text('Hi')])
+    short.run.begin(CALL, () => {})
+    await short.run.next()
+    await expect(short.run.next()).rejects.toThrow('The engine stopped before it had finished every choice.')
+    const more = runOf([finish, text('Hi')])
+    more.run.begin(CALL, () => {})
+    await more.run.next()
+    await expect(more.run.next()).rejects.toThrow('out of turn')
+    const none = runOf([finish])
+    none.run.begin(CALL, () => {})
+    await none.run.next()
+    expect(await none.run.next()).toBeUndefined()
+  })
+
+  it('of several prompts are those of one answer, and its usage is all of theirs', async () => {
+    const asked: unknown[] = []
+    const thought = { ...USAGE, reasoningTokens: 2 }
+    const engine = {
+      generate: async function* (call: ChatCall): AsyncIterable<Part> {
+        asked.push(call.prompt)
+        yield text(`${call.prompt}`)
+        yield finish
+        yield { type: 'usage', usage: call.prompt === 'two' ? thought : USAGE, fingerprint: 'fp' }
+      },
+    }
+    const { run } = runOf([], { engine })
+    run.begin({ ...CALL, n: 3 }, () => {}, ['one', 'two', 'three'])
+    await whole(run)
+    const said = run.answer!.choices.map(({ text: said }) => said)
+    expect([asked, said]).toEqual([
+      ['one', 'two', 'three'],
+      ['one', 'two', 'three'],
+    ])
+    const all = { promptTokens: 15, completionTokens: 9, cachedTokens: 6, reasoningTokens: 2 }
+    expect([run.answer!.usage, run.answer!.fingerprint]).toEqual([all, 'fp'])
+    const plain = runOf([], { engine })
+    plain.run.begin({ ...CALL, n: 2 }, () => {}, ['one', 'three'])
+    await whole(plain.run)
+    expect(plain.run.answer!.usage).toEqual({ promptTokens: 10, completionTokens: 6, cachedTokens: 4 })
+  })
+
+  it('are none for a run that is over', async () => {
+    const { run, client } = runOf()
+    run.begin(CALL, () => {})
+    client.abort('gone')
+    await expect(run.next()).rejects.toBe('gone')
+  })
+})
+
+describe('a run that fails', () => {
+  it('stops the engine first, then is counted and ends; what it held is given back when the engine has stopped', async () => {
+    const error = new Error('broken')
+    const { run, steps, events, ends } = runOf()
+    run.model = 'a/b'
+    await run.enter()
+    run.hold(1)
+    run.begin(CALL, () => {})
+    await run.next()
+    expect(await run.fail(error)).toMatchObject({ status: 500 })
+    await settled()
+    expect(run.signal.reason).toBe(error)
+    const after = steps.filter((step) => step !== 'room').slice(2)
+    expect(after.filter((step) => !step.startsWith('engine'))).toEqual(['record error', 'end 500', 'release'])
+    expect(after).toContain('engine ends, aborted')
+    expect(after.at(-1)).toBe('release')
+    // Its usage was not told yet, but it had said something.
+    expect(events).toMatchObject([{ outcome: 'error', promptTokens: 0, cachedTokens: 0, completionTokens: 1 }])
+    expect(ends).toMatchObject([[500, { model: 'a/b', error }]])
+    // Once.
+    expect(await run.fail(new V1Error(400, 'No.'))).toMatchObject({ status: 400 })
+    expect(ends).toHaveLength(1)
+  })
+
+  it('gives back the room of what it held, and of its place in line', async () => {
+    const { run, steps } = runOf()
+    run.hold(1)
+    await run.fail(new V1Error(400, 'No.'))
+    expect(steps).toEqual(['hold for me', 'room', 'end 400'])
+  })
+
+  it.each([
+    ['its client', (run: ReturnType<typeof runOf>) => run.client.abort('gone')],
+    ['its reader', (run: ReturnType<typeof runOf>) => run.run.leave('gone')],
+  ])('because %s has left is no error', async (_, leave) => {
+    const one = runOf()
+    one.run.model = 'a/b'
+    one.run.begin(CALL, () => {})
+    leave(one)
+    await settled()
+    await settled()
+    expect(one.run.signal.aborted).toBe(true)
+    expect(one.ends).toMatchObject([[499, { error: 'gone' }]])
+    expect(one.events).toMatchObject([{ outcome: 'aborted' }])
+    expect(one.run.client).toBe(one.client.signal)
+  })
+
+  it('for want of room says so, and holds nothing more', async () => {
+    const { run, room, ends } = runOf()
+    run.hold(1)
+    const full = new V1Error(503, 'Too many bodies.')
+    room.given!(full)
+    await settled()
+    expect(ends).toMatchObject([[503, { error: full }]])
+    expect(() => run.hold(1)).toThrow(full)
+    // Also where that happens while it asks for more.
+    const other = runOf([], {
+      bodies: {
+        begin: (_: string, given: (error: unknown) => void) => ({ hold: () => given(full), done() {} }),
+      },
+    })
+    expect(() => other.run.hold(1)).toThrow(full)
+  })
+
+  it('lets go of its client', async () => {
+    for (const end of [(run: Run) => run.fail(new Error('x')), (run: Run) => run.succeed()]) {
+      const { run, client, ends } = runOf([finish])
+      run.begin(CALL, () => {})
+      await whole(run)
+      await end(run)
+      client.abort('gone')
+      await settled()
+      expect(ends).toHaveLength(1)
+      expect(run.signal.reason).not.toBe('gone')
+    }
+  })
+
+  it('gives its place to the next also where the engine does not stop, and says so', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const forever = async function* (): AsyncIterable<Part> {
+        yield text('Hi')
+        await new Promise(() => {})
+      }
+      const { run, steps, logged } = runOf(forever)
+      run.model = 'a/b'
+      await run.enter()
+      run.begin(CALL, () => {})
+      await run.next()
+      const next = run.next().catch((reason: unknown) => reason)
+      await run.fail('enough')
+      expect(await next).toBe('enough')
+      expect(steps).not.toContain('release')
+      await vi.advanceTimersByTimeAsync(5000)
+      for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve))
+      expect(steps).toContain('release')
+      expect(logged).toEqual([
+        {
+          type: 'fault',
+          message:
+            'The engine goes on with a/b although request req_1 was left. Its place in the queue is given to the next.',
+        },
+      ])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+describe('what is counted of a run', () => {
+  it('is kept before its last word goes out, and one that cannot be is said', async () => {
+    const error = new Error('full')
+    let kept = () => {}
+    const later = runOf([finish], {
+      ledger: { record: () => new Promise<void>((resolve) => (kept = resolve)) },
+    })
+    later.run.model = 'a/b'
+    later.run.begin(CALL, () => {})
+    await whole(later.run)
+    const done = later.run.succeed()
+    await settled()
+    expect(later.ends).toEqual([])
+    kept()
+    await done
+    expect(later.ends).toHaveLength(1)
+    for (const record of [
+      () => Promise.reject(error),
+      () => {
+        throw error
+      },
+    ]) {
+      const { run, logged, ends } = runOf([finish], { ledger: { record } })
+      run.model = 'a/b'
+      run.begin(CALL, () => {})
+      await whole(run)
+      await run.succeed()
+      expect(logged).toEqual([{ type: 'fault', message: 'The usage of request req_1 could not be kept.', error }])
+      expect(ends).toHaveLength(1)
+    }
+  })
+
+  it('is told to whoever listens, who may not break it', async () => {
+    const heard: UsageEvent[] = []
+    const error = new Error('odd')
+    const onUsage = (event: UsageEvent) => {
+      heard.push(event)
+      throw error
+    }
+    const { run, events, logged, ends } = runOf(undefined, { onUsage })
+    run.model = 'a/b'
+    run.begin(CALL, () => {})
+    await whole(run)
+    await run.succeed()
+    expect([heard, ends.length]).toEqual([events, 1])
+    expect(logged).toEqual([{ type: 'fault', message: 'onUsage threw an error.', error }])
+  })
+
+  it('of one that failed before anything was asked is nothing but that', async () => {
+    const { run, events } = runOf()
+    run.model = 'a/b'
+    await run.fail(new V1Error(400, 'No.'))
+    expect(events).toMatchObject([{ outcome: 'error', promptTokens: 0, cachedTokens: 0, completionTokens: 0 }])
+  })
+})
+
+it('what took too long is told how long it might, and not to come again', () => {
+  const error = timedOut(1500)
+  expect(error).toMatchObject({ status: 504, code: 'timeout', headers: { 'x-should-retry': 'false' } })
+  expect(error.message).toBe('The request took longer than 1500 ms.')
+})

@@ -1,0 +1,72 @@
+import type { Part } from '../../../contract/engine.js'
+import type { V1Error } from '../../../contract/errors.js'
+import { SSE_DONE, sseEvent } from '../../stream/sse.js'
+import type { Answer, AnswerHead } from '../answer.js'
+import { customNames } from '../custom-tool.js'
+import type { Reply, StreamReply, WholeReply } from '../reply.js'
+import { ChunkWriter } from './chunks.js'
+import { type Completion, completionOf, Logprobs } from './completion.js'
+import type { ChatRequest } from './request.js'
+
+/** A chat completion as the request wants it: whole, or in chunks. */
+export function chatReply(request: ChatRequest): Reply {
+  return request.stream ? new ChatChunks(request) : new ChatCompletion(request)
+}
+
+class ChatChunks implements StreamReply {
+  readonly stream = true
+  readonly #request: ChatRequest
+  #writer: ChunkWriter | undefined
+
+  constructor(request: ChatRequest) {
+    this.#request = request
+  }
+
+  begin(head: AnswerHead, answer: Answer): string {
+    this.#writer = new ChunkWriter(
+      head,
+      answer,
+      { ...this.#request, custom: customNames(this.#request.spec.tools) },
+      sseEvent,
+    )
+    return ''
+  }
+
+  part(part: Part): string {
+    return this.#writer!.write(part)
+  }
+
+  end(): string {
+    return this.#writer!.end() + SSE_DONE
+  }
+
+  failed(error: V1Error): string {
+    return sseEvent(JSON.stringify(error))
+  }
+}
+
+class ChatCompletion implements WholeReply {
+  readonly stream = false
+  readonly #logprobs: Logprobs | undefined
+  readonly #custom: ReadonlySet<string>
+  #head: AnswerHead | undefined
+  #answer: Answer | undefined
+
+  constructor({ spec: { topLogprobs, n, tools } }: ChatRequest) {
+    this.#custom = customNames(tools)
+    this.#logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
+  }
+
+  begin(head: AnswerHead, answer: Answer): void {
+    this.#head = head
+    this.#answer = answer
+  }
+
+  part(part: Part): void {
+    this.#logprobs?.take(part)
+  }
+
+  whole(): Completion {
+    return completionOf(this.#head!, this.#answer!, this.#logprobs, this.#custom)
+  }
+}

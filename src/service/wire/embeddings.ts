@@ -1,0 +1,88 @@
+import type { Embeddings } from '../../contract/engine.js'
+import { base64 } from '../../platform/bytes.js'
+import {
+  aBody,
+  anArray,
+  anInteger,
+  aString,
+  at,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+} from './fields.js'
+import { aToken } from './sampling.js'
+
+export interface EmbeddingsRequest {
+  readonly model: string
+  readonly inputs: readonly (string | readonly number[])[]
+  readonly dimensions?: number
+  readonly encoding: 'float' | 'base64'
+  readonly ignored: readonly string[]
+}
+
+const KNOWN = new Set(['model', 'input', 'dimensions', 'encoding_format', 'user'])
+const someInputs = anArray(1, 2048)
+const aSize = anInteger(1, 65_536)
+const anEncoding = oneOf(['float', 'base64'])
+
+export function readEmbeddingsRequest(json: unknown): EmbeddingsRequest {
+  const body = aBody(json)
+  const ignored: string[] = []
+  noteUnknown(body, KNOWN, '', ignored)
+  optional(body, 'user', '', aString)
+  const dimensions = optional(body, 'dimensions', '', aSize)
+  return {
+    model: required(body, 'model', '', aString),
+    inputs: required(body, 'input', '', readInputs),
+    ...(dimensions !== undefined && { dimensions }),
+    encoding: optional(body, 'encoding_format', '', anEncoding) ?? 'float',
+    ignored,
+  }
+}
+
+/** A text, texts, the tokens of one, or the tokens of each. */
+export function readInputs(value: unknown, param: string): (string | readonly number[])[] {
+  if (typeof value === 'string') return [aText(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array', value)
+  const items = someInputs(value, param)
+  if (typeof items[0] === 'number') return [items.map((item, i) => aToken(item, at(param, i)))]
+  return items.map((item, i) => {
+    const place = at(param, i)
+    if (!Array.isArray(item)) return aText(item, place)
+    return someInputs(item, place).map((token, j) => aToken(token, at(place, j)))
+  })
+}
+
+function aText(value: unknown, param: string): string {
+  const text = aString(value, param)
+  if (text === '') throw refuse(param, `Invalid '${param}': an empty string says nothing.`, 'empty_string')
+  return text
+}
+
+export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, encoding }: EmbeddingsRequest) {
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: spelled(vector, encoding),
+    })),
+    model,
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  }
+}
+
+/** Made one by one, as the answer is spelled. */
+export const spelled = (vector: ArrayLike<number>, encoding: EmbeddingsRequest['encoding']) => ({
+  toJSON: () => (encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector)),
+})
+
+/** Float32, the low byte first, as the official clients read it. */
+function floatBytes(vector: ArrayLike<number>): Uint8Array {
+  const view = new DataView(new ArrayBuffer(4 * vector.length))
+  for (let i = 0; i < vector.length; i++) view.setFloat32(4 * i, vector[i]!, true)
+  return new Uint8Array(view.buffer)
+}

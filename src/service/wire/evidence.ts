@@ -1,0 +1,48 @@
+import type { Evidence, OutputFormat, Part, Source } from '../../contract/engine.js'
+import type { JsonObject } from '../../platform/json.js'
+import { aBoolean, optional, unsupported } from './fields.js'
+
+/** An extension, ours: what a value of the document rests on. */
+export interface WireEvidence {
+  readonly confidence: number
+  readonly runner_up?: NonNullable<Evidence['runnerUp']>
+  readonly p_null?: number
+  readonly source?: Source
+}
+
+/** By JSON pointer. */
+export type EvidenceOfDocument = Readonly<Record<string, WireEvidence>>
+
+const FIELD = 'evidence'
+
+/** There only where it is wanted. `format`: the field that must ask for a document, whose values are told of. */
+export function readEvidence(body: JsonObject, output: OutputFormat, format: string): { readonly evidence?: true } {
+  if (!optional(body, FIELD, '', aBoolean)) return {}
+  if (output.type === 'json_schema' || output.type === 'json_object') return { evidence: true }
+  throw unsupported(FIELD, `Evidence needs a JSON answer: request one with '${format}'.`)
+}
+
+export function wireEvidence({ confidence, runnerUp, pNull, source }: Evidence): WireEvidence {
+  return {
+    confidence,
+    ...(runnerUp && { runner_up: runnerUp }),
+    ...(pNull !== undefined && { p_null: pNull }),
+    ...(source && { source }),
+  }
+}
+
+/** What has been told of one document so far. */
+export class EvidenceSoFar {
+  #told: Record<string, WireEvidence> | undefined
+
+  get told(): EvidenceOfDocument | undefined {
+    return this.#told
+  }
+
+  /** What is new, under its pointer. */
+  take({ evidence }: Part & { type: 'evidence' }): EvidenceOfDocument {
+    const told = { [evidence.pointer]: wireEvidence(evidence) }
+    this.#told = { ...this.#told, ...told }
+    return told
+  }
+}

@@ -1,0 +1,183 @@
+import { V1Error } from '../../contract/errors.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
+
+/** `messages[0].content`: the place of a field, in the form that OpenAI's errors name it. */
+export const at = (path: string, name: string | number): string =>
+  typeof name === 'number' ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
+
+export const refuse = (param: string | null, message: string, code: string): V1Error =>
+  new V1Error(400, message, { param, code })
+
+export function missing(param: string): V1Error {
+  return refuse(param, `Missing required parameter: '${param}'.`, 'missing_required_parameter')
+}
+
+export function wrongType(param: string, expected: string, value: unknown): V1Error {
+  return refuse(
+    param,
+    `Invalid type for '${param}': expected ${expected}, but got ${nameOf(value)} instead.`,
+    'invalid_type',
+  )
+}
+
+export function wrongValue(param: string, value: unknown, supported: readonly string[]): V1Error {
+  const given = typeof value === 'string' ? `'${value.slice(0, 100)}'` : nameOf(value)
+  const names = supported.map((name) => `'${name}'`).join(', ')
+  return refuse(param, `Invalid value for '${param}': ${given}. Supported values are: ${names}.`, 'invalid_value')
+}
+
+export function unsupported(param: string, why: string): V1Error {
+  return refuse(param, `Unsupported parameter: '${param}'. ${why}`, 'unsupported_parameter')
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal'
+  return value === undefined ? 'nothing' : `a ${typeof value}`
+}
+
+/** The body of a request, before any of its fields is looked at. */
+export function aBody(json: unknown): JsonObject {
+  if (isRecord(json)) return json
+  throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
+}
+
+/** In JSON requests null means the same as absent. */
+export function optional<T>(
+  object: JsonObject,
+  name: string,
+  path: string,
+  read: (value: unknown, param: string) => T,
+): T | undefined {
+  const value = object[name]
+  return value === undefined || value === null ? undefined : read(value, path === '' ? name : at(path, name))
+}
+
+export function required<T>(
+  object: JsonObject,
+  name: string,
+  path: string,
+  read: (value: unknown, param: string) => T,
+): T {
+  const value = object[name]
+  if (value === undefined) throw missing(at(path, name))
+  return read(value, at(path, name))
+}
+
+export function aBoolean(value: unknown, param: string): boolean {
+  if (typeof value !== 'boolean') throw wrongType(param, 'a boolean', value)
+  return value
+}
+
+/** Half a surrogate pair is no text: no tokenizer and no UTF-8 encoder can say it. */
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+export function aString(value: unknown, param: string): string {
+  if (typeof value !== 'string') throw wrongType(param, 'a string', value)
+  if (LONE_SURROGATE.test(value)) {
+    throw refuse(param, `Invalid '${param}': the string contains half of a surrogate pair.`, 'invalid_unicode')
+  }
+  return value
+}
+
+export function anObject(value: unknown, param: string): JsonObject {
+  if (!isRecord(value)) throw wrongType(param, 'an object', value)
+  return value
+}
+
+export function anArray(min: number, max: number): (value: unknown, param: string) => readonly unknown[] {
+  return (value, param) => {
+    if (!Array.isArray(value)) throw wrongType(param, 'an array', value)
+    if (value.length > 0 && value.length < min) {
+      const expected = `Expected an array with minimum length ${min}, but got an array with length ${value.length} instead.`
+      throw refuse(param, `Invalid '${param}': array too short. ${expected}`, 'array_below_min_length')
+    }
+    if (value.length < min) {
+      const expected = `Expected an array with minimum length ${min}, but got an empty array instead.`
+      throw refuse(param, `Invalid '${param}': empty array. ${expected}`, 'empty_array')
+    }
+    if (value.length > max) {
+      const expected = `Expected an array with maximum length ${max}, but got an array with length ${value.length} instead.`
+      throw refuse(param, `Invalid '${param}': array too long. ${expected}`, 'array_above_max_length')
+    }
+    return value
+  }
+}
+
+export function oneOf<const T extends string>(values: readonly T[]): (value: unknown, param: string) => T {
+  return (value, param) => {
+    if (typeof value !== 'string') throw wrongType(param, 'a string', value)
+    if (!values.includes(value as T)) throw wrongValue(param, value, values)
+    return value as T
+  }
+}
+
+export function aNumber(min: number, max: number): (value: unknown, param: string) => number {
+  return (value, param) => {
+    if (typeof value !== 'number') throw wrongType(param, 'a decimal', value)
+    return inRange(value, min, max, param, 'decimal')
+  }
+}
+
+export function anInteger(min: number, max: number): (value: unknown, param: string) => number {
+  return (value, param) => {
+    if (typeof value !== 'number' || !Number.isInteger(value)) throw wrongType(param, 'an integer', value)
+    return inRange(value, min, max, param, 'integer')
+  }
+}
+
+function inRange(value: number, min: number, max: number, param: string, kind: string): number {
+  if (value < min) {
+    const expected = `Expected a value >= ${min}, but got ${value} instead.`
+    throw refuse(param, `Invalid '${param}': ${kind} below minimum value. ${expected}`, `${kind}_below_min_value`)
+  }
+  if (value > max) {
+    const expected = `Expected a value <= ${max}, but got ${value} instead.`
+    throw refuse(param, `Invalid '${param}': ${kind} above maximum value. ${expected}`, `${kind}_above_max_value`)
+  }
+  return value
+}
+
+/** A string that must have a form, such as the name of a tool. */
+export function aName(pattern: RegExp, maxLength: number): (value: unknown, param: string) => string {
+  return (value, param) => {
+    const name = aString(value, param)
+    if (name.length > maxLength) {
+      const expected = `Expected a string with maximum length ${maxLength}, but got a string with length ${name.length} instead.`
+      throw refuse(param, `Invalid '${param}': string too long. ${expected}`, 'string_above_max_length')
+    }
+    if (!pattern.test(name)) {
+      const expected = `Expected a string that matches the pattern '${pattern.source}'.`
+      throw refuse(param, `Invalid '${param}': string does not match pattern. ${expected}`, 'invalid_value')
+    }
+    return name
+  }
+}
+
+/**
+ * A field that only shapes an answer: what it says is done where it can be, and otherwise ignored and named; only of the
+ * wrong type it is a slip to be told. What a caller relies on (a schema, a tool, a stop, a limit) is read by `optional` and
+ * `required`, which refuse.
+ */
+export function hint<T>(
+  object: JsonObject,
+  name: string,
+  path: string,
+  read: (value: unknown, param: string) => T,
+  ignored: string[],
+): T | undefined {
+  try {
+    return optional(object, name, path, read)
+  } catch (error) {
+    if (!V1Error.is(error) || error.code === 'invalid_type') throw error
+    ignored.push(at(path, name))
+    return undefined
+  }
+}
+
+/** Notes the fields that nobody reads, so that the answer can name them. */
+export function noteUnknown(object: JsonObject, known: ReadonlySet<string>, path: string, ignored: string[]): void {
+  for (const name in object) if (!known.has(name)) ignored.push(at(path, name))
+}

@@ -1,0 +1,87 @@
+import type { ChatCall, Sampling } from '../../contract/engine.js'
+import { SAMPLING, type SamplingSetting, samplingFrom } from '../../contract/sampling.js'
+import type { JsonObject } from '../../platform/json.js'
+import { aBoolean, aNumber, anArray, anInteger, anObject, aString, at, optional, refuse, wrongType } from './fields.js'
+
+export const SAMPLING_FIELDS: readonly string[] = [
+  ...Object.values(SAMPLING).map(({ wire }) => wire),
+  ...['logit_bias', 'seed', 'stop'],
+  // Those of local servers, as vLLM names them.
+  ...['min_tokens', 'stop_token_ids', 'ignore_eos'],
+]
+
+const READERS: ReadonlyMap<SamplingSetting, (value: unknown, param: string) => number> = new Map(
+  Object.values(SAMPLING).map((setting) => {
+    const { whole, least, most } = setting
+    return [setting, (whole ? anInteger : aNumber)(least, most)]
+  }),
+)
+const aBias = aNumber(-100, 100)
+const aSeed = anInteger(-(2 ** 63), 2 ** 63)
+const aTokenCount = anInteger(0, Number.MAX_SAFE_INTEGER)
+const someTokens = anArray(0, 128)
+/** How long an answer may be. Local servers and their clients write "no limit" as -1. */
+export function tokenLimit(least: number): (value: unknown, param: string) => number | undefined {
+  const aLimit = anInteger(least, Number.MAX_SAFE_INTEGER)
+  return (value, param) => (value === -1 ? undefined : aLimit(value, param))
+}
+/** The id of a token. */
+export const aToken = anInteger(0, 2 ** 31 - 1)
+
+/** `nameOf` says what errors call a field whose name is another in the request. */
+export function readSampling(body: JsonObject, nameOf: (name: string) => string = (name) => name): Sampling {
+  const given = <T>(name: string, read: (value: unknown, param: string) => T): T | undefined =>
+    body[name] == null ? undefined : read(body[name], nameOf(name))
+  const sampling: { -readonly [F in keyof Sampling]: Sampling[F] } = samplingFrom((setting) =>
+    given(setting.wire, READERS.get(setting)!),
+  )
+  sampling.logitBias = given('logit_bias', readLogitBias)
+  sampling.seed = given('seed', aSeed)
+  return sampling
+}
+
+function readLogitBias(value: unknown, param: string): ReadonlyMap<number, number> {
+  const bias = new Map<number, number>()
+  for (const [token, amount] of Object.entries(anObject(value, param))) {
+    if (!/^(0|[1-9]\d{0,8})$/.test(token)) {
+      const message = `Invalid key in '${param}': '${token.slice(0, 100)}' is no token id.`
+      throw refuse(param, message, 'invalid_value')
+    }
+    bias.set(Number(token), aBias(amount, at(param, token)))
+  }
+  return bias
+}
+
+export type EndFields = Pick<ChatCall, 'stop' | 'minTokens' | 'stopTokens' | 'ignoreEnds'>
+
+/** When an answer ends, beside `maxTokens`. */
+export function readEnding(body: JsonObject, maxTokens: number | undefined): EndFields {
+  const minTokens = optional(body, 'min_tokens', '', aTokenCount) ?? 0
+  if (maxTokens !== undefined && minTokens > maxTokens) {
+    const message = `Invalid 'min_tokens': ${minTokens} is more than the ${maxTokens} that the answer may have.`
+    throw refuse('min_tokens', message, 'invalid_value')
+  }
+  const stopTokens = optional(body, 'stop_token_ids', '', someTokens) ?? []
+  const ignoreEnds = optional(body, 'ignore_eos', '', aBoolean) ?? false
+  return {
+    stop: optional(body, 'stop', '', readStop) ?? [],
+    ...(minTokens > 0 && { minTokens }),
+    ...(stopTokens.length > 0 && { stopTokens: stopTokens.map((token, i) => aToken(token, at('stop_token_ids', i))) }),
+    ...(ignoreEnds && { ignoreEnds }),
+  }
+}
+
+/** A text or some. */
+export function readStop(value: unknown, param: string, most = 4): readonly string[] {
+  if (typeof value === 'string') return [aStop(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
+  return anArray(1, most)(value, param).map((item, i) => aStop(item, at(param, i)))
+}
+
+/** A text at which an answer stops. */
+export function aStop(value: unknown, param: string): string {
+  const stop = aString(value, param)
+  if (stop === '')
+    throw refuse(param, `Invalid '${param}': an empty string stops before the first word.`, 'empty_string')
+  return stop
+}
