@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { defineConfig } from 'tsup'
+import { throughDoors } from './scripts/through-doors.js'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
@@ -33,12 +34,14 @@ const common = {
   target: 'es2022',
   define: { __VERSION__: JSON.stringify(version) },
 } as const
+const esbuildPlugins = [throughDoors()]
 
 // Here, since of several builds none may do it beside the others.
 rmSync('dist', { recursive: true, force: true })
 
 const modules = defineConfig({
   ...common,
+  esbuildPlugins,
   entry: {
     ...library,
     // Files of their own, so that who takes one name of the index does not get the validator with it.
@@ -68,6 +71,7 @@ const modules = defineConfig({
 /** For pages without a bundler: with all that it needs. */
 const browser = defineConfig({
   ...common,
+  esbuildPlugins,
   entry: { browser: 'adapters/browser.ts' },
   platform: 'browser',
   splitting: false,

@@ -8,7 +8,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /**
  * The rooms of `src`, from the ground up, and who may import whom, types included: a room imports only what stands above
- * its own line, so there are no circles. A path belongs to the room that names the longest part of it.
+ * its own line, so there are no circles, and by its door alone: `index.ts`. A path belongs to the room that names the
+ * longest part of it.
  */
 const ROOMS: Readonly<Record<string, Room>> = {
   // What everybody may know: the contract with engines and models, the one error class.
@@ -89,7 +90,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
 
   // A request in, a response out. It knows engines by their contract alone.
   service: {
-    holds: ['src/service', 'src/index.ts'],
+    holds: ['src/service'],
     imports: ['contract', 'platform', 'grammar', 'usage'],
     inside: [
       // The door, and streams.
@@ -103,9 +104,12 @@ const ROOMS: Readonly<Record<string, Room>> = {
       ['src/service/responses'],
       ['src/service/routes+src/service/endpoints.ts'],
       // Interfaces beside OpenAI's, each an entry point of its own.
-      ['src/service/messages', 'src/service/ollama', 'src/service+src/index.ts'],
+      ['src/service/messages', 'src/service/ollama', 'src/service'],
     ],
   },
+
+  // What `local-v1` exports.
+  package: { holds: ['src/index.ts'], imports: ['contract', 'usage', 'service'] },
 
   // What stands around it.
   // The error class by its own file: a bundle keeps all that the barrel names for whoever takes a value from it.
@@ -115,7 +119,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     node: true,
   },
   'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts', 'src/contract/errors.ts'] },
-  'browser file': { holds: ['adapters/browser.ts'], imports: ['engines', 'service', 'service worker'] },
+  'browser file': { holds: ['adapters/browser.ts'], imports: ['engines', 'package', 'service', 'service worker'] },
   bench: {
     holds: ['src/bench'],
     imports: ['contract', 'platform', 'grammar', 'generate', 'device', 'models', 'engines', 'service'],
@@ -145,6 +149,9 @@ interface Room {
 }
 type Rooms = typeof ROOMS
 
+/** The one file that others may import of a room of `src`. */
+const doorOf = (name: string, rooms: Rooms) => `${rooms[name]!.holds[0]}/index.ts`
+
 const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 
 function roomOf(path: string, rooms: Rooms): string | undefined {
@@ -171,8 +178,8 @@ function partOf(path: string, { inside = [] }: Room): { line: number; part: stri
 }
 
 /** What a source names: imports, exports of other files, types and imports at run time. */
-function importsOf(path: string, text: string): { name: string; isType: boolean }[] {
-  const found: { name: string; isType: boolean }[] = []
+function importsOf(path: string, text: string): { name: string; isType: boolean; late?: true }[] {
+  const found: { name: string; isType: boolean; late?: true }[] = []
   const visit = (node: ts.Node): void => {
     if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier) {
       found.push({ name: (node.moduleSpecifier as ts.StringLiteral).text, isType: false })
@@ -180,7 +187,7 @@ function importsOf(path: string, text: string): { name: string; isType: boolean 
       found.push({ name: (node.argument.literal as ts.StringLiteral).text, isType: true })
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       const [name] = node.arguments
-      if (name && ts.isStringLiteralLike(name)) found.push({ name: name.text, isType: false })
+      if (name && ts.isStringLiteralLike(name)) found.push({ name: name.text, isType: false, late: true })
     }
     ts.forEachChild(node, visit)
   }
@@ -203,13 +210,22 @@ function breaksOf(path: string, text: string, rooms: Rooms): string[] {
     const target = normalize(join(dirname(path), imported.name)).replace(/\.js$/, '.ts')
     const to = roomOf(target, rooms)
     if (to === undefined) return []
+    const isDoor = (path: string) => path === doorOf(to, rooms)
     if (to === name) {
+      // The door shows what is in any part, to others.
+      if (isDoor(path)) return []
+      if (isDoor(target)) return [`${path} imports ${target}, the door of its own room.`]
       const [from, other] = [partOf(path, room), partOf(target, room)]
       if (from === undefined || other === undefined || from.part === other.part || other.line < from.line) return []
       return [`${path} imports ${target}: ${from.part} may not import ${other.part}.`]
     }
-    if (room.only ? room.only.includes(target) : room.imports?.includes(to)) return []
-    return [`${path} imports ${target}: ${name} may not import ${to}.`]
+    if (room.only) return room.only.includes(target) ? [] : [`${path} imports ${target}: ${name} may not import ${to}.`]
+    if (!room.imports?.includes(to)) return [`${path} imports ${target}: ${name} may not import ${to}.`]
+    // What is loaded at run time is loaded alone.
+    const byDoor = imported.late || imported.isType || !under(path, 'src') || path === 'src/index.ts'
+    return byDoor || isDoor(target) || !under(target, 'src')
+      ? []
+      : [`${path} imports ${target}, past the door of ${to}.`]
   })
   return [...new Set(breaks)]
 }
@@ -291,6 +307,7 @@ describe('the test of the rooms', () => {
   const all = sources()
   const some = new Map(all.map((path) => [roomOf(path, ROOMS), path]))
   const fileOf = (name: string) => some.get(name)!
+  const doors = new Set(all)
   const importing = (from: string, to: string, form: (path: string) => string) => {
     const path = roomOf(`${dirname(from)}/wrong.ts`, ROOMS) === roomOf(from, ROOMS) ? `${dirname(from)}/wrong.ts` : from
     const up = '../'.repeat(path.split('/').length - 1)
@@ -309,12 +326,22 @@ describe('the test of the rooms', () => {
     for (const from of names) {
       const { imports = [], only } = ROOMS[from]!
       for (const to of names) {
-        const target = fileOf(to)
-        const breaks = importing(fileOf(from), target, form)
-        const allowed = from === to || (only ? only.includes(target) : imports.includes(to))
+        const [target, own] = [doors.has(doorOf(to, ROOMS)) ? doorOf(to, ROOMS) : fileOf(to), fileOf(from)]
+        if (from === to) continue
+        const breaks = importing(own, target, form)
+        const allowed = only ? only.includes(target) : imports.includes(to)
         if (breaks.length !== (allowed ? 0 : 1)) expect.fail(`${from} -> ${to}: ${JSON.stringify(breaks)}`)
       }
     }
+  })
+
+  it('sees who passes a door, or goes out to come in by it', () => {
+    const breaks = (path: string, text: string) => breaksOf(path, text, ROOMS).length
+    expect(breaks('src/usage/wrong.ts', `import { x } from '../platform/bytes.js'`)).toBe(1)
+    expect(breaks('src/usage/wrong.ts', `export { x } from '../platform/bytes.js'`)).toBe(1)
+    expect(breaks('src/usage/right.ts', `import { x } from '../platform/index.js'`)).toBe(0)
+    expect(breaks('src/usage/right.ts', `await import('../platform/bytes.js')`)).toBe(0)
+    expect(breaks('src/platform/wrong.ts', `import { x } from './index.js'`)).toBe(1)
   })
 
   it('sees node:* where browsers are', () => {

@@ -127,7 +127,7 @@ describe('the files that are judged', () => {
     expect(testsOf(root, 'src/service/auth.ts')).toEqual(['src/service/auth.test.ts'])
     const folders = testsOf(root, 'src/service/stream/sse.ts')
     expect(folders).toContain('src/service/stream/paced.test.ts')
-    expect(folders.filter((name) => !/^src\/stream\/[\w-]+\.test\.ts$/.test(name))).toEqual([])
+    expect(folders.filter((name) => !/^src\/service\/stream\/[\w-]+\.test\.ts$/.test(name))).toEqual([])
   })
 
   it.each([

@@ -1,13 +1,16 @@
 /** What local-v1 itself can be asked to measure: its own core, on any device, over any model. */
 
-import type { Device } from '../device/contract.js'
-import { chooseDevice } from '../engines/webgpu/choose-device.js'
-import { WebGpuEngine } from '../engines/webgpu/engine.js'
-import { offeredModel } from '../engines/webgpu/location.js'
-import type { DevicePreference, ModelOptions } from '../engines/webgpu/options.js'
-import type { OpenedRepository } from '../engines/webgpu/surroundings.js'
-import { ChatText } from '../generate/chat-text.js'
-import { openRepository } from '../models/files/open.js'
+import type { Device } from '../device/index.js'
+import {
+  chooseDevice,
+  type DevicePreference,
+  type ModelOptions,
+  type OpenedRepository,
+  offeredModel,
+  WebGpuEngine,
+} from '../engines/index.js'
+import { ChatText } from '../generate/index.js'
+import { openRepository } from '../models/index.js'
 import { openEngineSubject } from './engine-subject.js'
 import { assertMadeUp, isMadeUp, openMadeUp } from './made-up.js'
 import type { Candidate, Subject } from './subject.js'

@@ -1,6 +1,6 @@
 /** Takes an engine's answer apart by the clock. */
 
-import type { ChatCall, Engine } from '../contract/engine.js'
+import type { ChatCall, Engine } from '../contract/index.js'
 import type { SubjectAnswer } from './subject.js'
 import { now } from './time.js'
 

@@ -1,5 +1,5 @@
 /** A run that was asked for in one process and happens in another: a page, Deno. */
-import type { DevicePreference, ModelOptions } from '../engines/webgpu/options.js'
+import type { DevicePreference, ModelOptions } from '../engines/index.js'
 import { coreCandidates } from './candidates.js'
 import { machine, processBytes } from './machine.js'
 import type { BenchReport } from './report.js'

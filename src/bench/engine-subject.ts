@@ -1,5 +1,5 @@
 /** Any engine of the contract as something to measure. */
-import type { ChatCall, Engine } from '../contract/engine.js'
+import type { ChatCall, Engine } from '../contract/index.js'
 import { callOf, timed } from './clock.js'
 import { promptText } from './prompts.js'
 import { questionOf } from './scenarios/decide.js'

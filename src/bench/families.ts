@@ -1,5 +1,5 @@
 /** Models of other families than Llama by their shapes alone, under the names that transformers gives their tensors. */
-import type { JsonObject } from '../platform/json.js'
+import type { JsonObject } from '../platform/index.js'
 import type { SyntheticModel, SyntheticTensor } from './synthetic.js'
 
 interface Sizes {

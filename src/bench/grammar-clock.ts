@@ -1,5 +1,5 @@
 /** A grammar with a stopwatch around it: what masks and the rest of its work take, by the contract's own methods. */
-import type { OutputGrammar, TokenConstraint, TokenVocabulary } from '../contract/engine.js'
+import type { OutputGrammar, TokenConstraint, TokenVocabulary } from '../contract/index.js'
 
 export class GrammarClock {
   /** Milliseconds. */

@@ -1,5 +1,5 @@
 /** What the figures were taken on, in Node, Deno and browsers. */
-import { builtin } from '../platform/builtin.js'
+import { builtin } from '../platform/index.js'
 import type { BenchReport } from './report.js'
 
 type Facts = Record<string, string | number | boolean>

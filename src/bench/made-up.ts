@@ -3,9 +3,8 @@
  * no download and says how fast a model of this size would be here; what it writes means nothing.
  */
 
-import type { OpenedRepository } from '../engines/webgpu/surroundings.js'
-import type { TextFiles } from '../generate/chat-text.js'
-import { INSTRUCTIONS, QUESTION } from '../generate/decide/questions.js'
+import type { OpenedRepository } from '../engines/index.js'
+import { INSTRUCTIONS, QUESTION, type TextFiles } from '../generate/index.js'
 import { FAMILIES } from './families.js'
 import { WORDS } from './prompts.js'
 import { SHAPES, syntheticSource } from './shapes.js'

@@ -1,5 +1,5 @@
 /** Models by their shapes alone: synthetic 4-bit weights of the sizes that people run. */
-import type { WeightSource } from '../models/files/source.js'
+import type { WeightSource } from '../models/index.js'
 import { type SyntheticTensor, syntheticWeights } from './synthetic.js'
 
 export interface ModelShape {

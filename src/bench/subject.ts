@@ -1,5 +1,5 @@
 /** What is measured: a loaded model that answers prompts, whatever runs it. */
-import type { Engine } from '../contract/engine.js'
+import type { Engine } from '../contract/index.js'
 
 export const PARTS = ['prompt', 'decode', 'json', 'v1', 'decide'] as const
 export type BenchPart = (typeof PARTS)[number]

@@ -1,7 +1,7 @@
 /** Weights made up when they are read. */
 
-import type { Naming, RawTensor, TensorType, WeightSource } from '../models/files/source.js'
-import type { JsonObject } from '../platform/json.js'
+import type { Naming, RawTensor, TensorType, WeightSource } from '../models/index.js'
+import type { JsonObject } from '../platform/index.js'
 
 /** A matrix in four bits, without its suffix, by rows and columns; or a vector or a block of values, by its whole name. */
 export type SyntheticTensor = readonly [name: string, ...shape: number[]]

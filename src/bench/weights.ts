@@ -1,7 +1,5 @@
-import { offeredModel } from '../engines/webgpu/location.js'
-import type { ModelOptions } from '../engines/webgpu/options.js'
-import { openRepository } from '../models/files/open.js'
-import type { WeightSource } from '../models/files/source.js'
+import { type ModelOptions, offeredModel } from '../engines/index.js'
+import { openRepository, type WeightSource } from '../models/index.js'
 import { isMadeUp, openMadeUp } from './made-up.js'
 
 /** The weights of a model by the name under which it is measured, for who looks at them without an engine. */

@@ -1,6 +1,6 @@
 /** How values of options are read. */
 import { InvalidArgumentError } from 'commander'
-import { isOrigin } from '../service/origin.js'
+import { isOrigin } from '../service/index.js'
 
 /** A repeatable option. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value]

@@ -1,4 +1,4 @@
-import type { V1 } from '../service/v1.js'
+import type { V1 } from '../service/index.js'
 import { Fault } from './fault.js'
 
 export interface Turn {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type BenchPart, PARTS } from '../bench/subject.js'
+import { type BenchPart, PARTS } from '../bench/index.js'
 import { collect, count } from './arguments.js'
 
 /** The options of `local-v1 bench` and of `npm run bench`. */

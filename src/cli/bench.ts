@@ -1,17 +1,20 @@
 import { open, writeFile } from 'node:fs/promises'
 import process from 'node:process'
-import { coreCandidates } from '../bench/candidates.js'
-import { chartOf } from '../bench/chart.js'
-import type { BenchOrder } from '../bench/elsewhere.js'
-import { openEngineSubject } from '../bench/engine-subject.js'
-import { machine, processBytes } from '../bench/machine.js'
-import type { BenchReport } from '../bench/report.js'
-import { run } from '../bench/rounds.js'
-import type { Settings } from '../bench/scenarios/scenario.js'
-import { settingsOf } from '../bench/settings.js'
-import type { Candidate } from '../bench/subject.js'
-import { tableOf } from '../bench/table.js'
-import type { DevicePreference, ModelOptions } from '../engines/webgpu/index.js'
+import {
+  type BenchOrder,
+  type BenchReport,
+  type Candidate,
+  chartOf,
+  coreCandidates,
+  machine,
+  openEngineSubject,
+  processBytes,
+  run,
+  type Settings,
+  settingsOf,
+  tableOf,
+} from '../bench/index.js'
+import type { DevicePreference, ModelOptions } from '../engines/index.js'
 import { NANO, nanoFolder, upstreamEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
-import { createV1, type V1 } from '../service/v1.js'
+import { createV1, type V1 } from '../service/index.js'
 import { type ExtractionExample, readExamples } from './calibrate/examples.js'
 import { sureValues } from './calibrate/extracted.js'
 import { fitTemperature, type Judged, reliabilityOf, temperedAnswers } from './calibrate/fit.js'

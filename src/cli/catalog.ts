@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { CATALOG } from '../models/catalog.js'
+import { CATALOG } from '../models/index.js'
 
 const size = (bytes: number) => (bytes < 1e9 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`)
 

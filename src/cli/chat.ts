@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
-import { createV1 } from '../service/v1.js'
+import { createV1 } from '../service/index.js'
 import { ask, type Took, type Turn } from './ask.js'
 import { obey, type Talk } from './chat-commands.js'
 import { openEngine } from './engine.js'

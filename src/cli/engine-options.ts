@@ -1,4 +1,4 @@
-import type { DevicePreference } from '../engines/webgpu/index.js'
+import type { DevicePreference } from '../engines/index.js'
 
 export interface EngineOptions {
   readonly model?: readonly string[]

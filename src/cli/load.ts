@@ -1,5 +1,5 @@
 import process from 'node:process'
-import type { V1 } from '../service/v1.js'
+import type { V1 } from '../service/index.js'
 import { progressReporter } from './terminal.js'
 
 /** Loads a model, and shows how far it is; Ctrl-C ends it. */

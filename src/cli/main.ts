@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
-import { V1Error } from '../contract/errors.js'
-import { VERBOSE } from '../platform/dawn.js'
+import { V1Error } from '../contract/index.js'
+import { VERBOSE } from '../platform/index.js'
 import { aliases, collect, count, decimal, keys, origins, size } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
 import { completion, SHELLS, type Shell } from './completion.js'

@@ -2,16 +2,18 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { freemem } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { type Fit, openFitter } from '../engines/webgpu/fit.js'
-import type { DevicePreference } from '../engines/webgpu/index.js'
-import { memoryLine } from '../engines/webgpu/memory-parts.js'
-import { surveyed } from '../models/files/here.js'
-import { locationOf, type ModelLocation } from '../models/files/location.js'
-import { openRepository } from '../models/files/open.js'
-import { freeStorage } from '../models/files/storage.js'
-import { defaultFolder } from '../models/files/store/disk.js'
-import { listForeign, modelsIn } from '../models/files/store/foreign/index.js'
-import { verify } from '../models/files/verify.js'
+import { type DevicePreference, type Fit, memoryLine, openFitter } from '../engines/index.js'
+import {
+  defaultFolder,
+  freeStorage,
+  listForeign,
+  locationOf,
+  type ModelLocation,
+  modelsIn,
+  openRepository,
+  surveyed,
+  verify,
+} from '../models/index.js'
 import { NANO, nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'

@@ -1,13 +1,9 @@
 import { freemem } from 'node:os'
-import { V1Error } from '../contract/errors.js'
-import type { WebGpu } from '../engines/webgpu/engine.js'
-import { openFitter } from '../engines/webgpu/fit.js'
-import type { DevicePreference, ModelOptions } from '../engines/webgpu/index.js'
-import { idOf, locationOf } from '../models/files/location.js'
-import { isRecord } from '../platform/json.js'
-import { News, newsStream } from '../service/stream/news.js'
-import { SSE_DONE, SSE_HEADERS, sseEvent } from '../service/stream/sse.js'
-import type { V1 } from '../service/v1.js'
+import { V1Error } from '../contract/index.js'
+import { type DevicePreference, type ModelOptions, openFitter, type WebGpu } from '../engines/index.js'
+import { idOf, locationOf } from '../models/index.js'
+import { isRecord } from '../platform/index.js'
+import { News, newsStream, SSE_DONE, SSE_HEADERS, sseEvent, type V1 } from '../service/index.js'
 import { type HereModel, modelsHere } from './models.js'
 
 export interface PageModelOptions {

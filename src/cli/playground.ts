@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { NodeRequest, sendNodeResponse } from 'srvx/node'
-import { checkOrigin, hostList } from '../service/origin.js'
-import { urlOf } from '../service/request-url.js'
+import { checkOrigin, hostList, urlOf } from '../service/index.js'
 import { MODELS_PATH } from './playground-models.js'
 
 interface PageFile {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
-import { describeSchema } from '../generate/schema-prompt.js'
-import { compile, example, type Grammar, SchemaError, type SchemaPath } from '../grammar/structured.js'
+import { describeSchema } from '../generate/index.js'
+import { compile, example, type Grammar, SchemaError, type SchemaPath } from '../grammar/index.js'
 import { Fault } from './fault.js'
 import { paint } from './terminal.js'
 

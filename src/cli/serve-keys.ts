@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import process from 'node:process'
-import { isKey } from '../service/auth.js'
+import { isKey } from '../service/index.js'
 import { Fault } from './fault.js'
 import { note } from './terminal.js'
 

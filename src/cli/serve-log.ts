@@ -1,5 +1,5 @@
-import { V1Error } from '../contract/errors.js'
-import { type Log, logFaults } from '../service/log.js'
+import { V1Error } from '../contract/index.js'
+import { type Log, logFaults } from '../service/index.js'
 import { note, paint } from './terminal.js'
 
 /** The option that lets in what an error refuses, and its name where a program says it. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import process from 'node:process'
-import { atMost } from '../platform/wait.js'
-import type { V1 } from '../service/v1.js'
+import { atMost } from '../platform/index.js'
+import type { V1 } from '../service/index.js'
 import { watchLauncher } from './launcher.js'
 import { note, paint } from './terminal.js'
 

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { styleText } from 'node:util'
 import { type Options, SingleBar } from 'cli-progress'
-import type { LoadProgress } from '../contract/engine.js'
+import type { LoadProgress } from '../contract/index.js'
 
 type Style = Parameters<typeof styleText>[0]
 

@@ -12,8 +12,8 @@
  * alone: not on the order of a sum, the batch or the device. Ties go to the lowest id. Where some logit is infinite or
  * not a number nothing is drawn: `UNDRAWN`.
  */
-import { UNDRAWN } from '../contract/token-model.js'
-import { exp, log } from '../platform/exact.js'
+import { UNDRAWN } from '../contract/index.js'
+import { exp, log } from '../platform/index.js'
 import { MAX_TOP, type SampledRow, type SampleRow } from './contract.js'
 
 /** One 32-bit word of chance from (seed, index): the start of every token's own word. */

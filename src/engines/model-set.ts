@@ -1,6 +1,5 @@
-import type { LoadProgress } from '../contract/engine.js'
-import { V1Error } from '../contract/errors.js'
-import type { LoadReport } from '../models/files/progress.js'
+import { type LoadProgress, V1Error } from '../contract/index.js'
+import type { LoadReport } from '../models/index.js'
 
 /** What a set asks of a loaded model. */
 export interface Loaded {

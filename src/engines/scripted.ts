@@ -10,8 +10,8 @@ import {
   type Part,
   type TokenizeCall,
   textOf,
-} from '../contract/engine.js'
-import { wait } from '../platform/wait.js'
+} from '../contract/index.js'
+import { wait } from '../platform/index.js'
 
 /** What happens next: a part, an error, a wait of so many milliseconds. */
 export type Step = Part | Error | { readonly type: 'wait'; readonly ms: number }

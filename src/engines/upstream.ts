@@ -1,18 +1,18 @@
-import type {
-  Capabilities,
-  DecideCall,
-  Decided,
-  EmbedCall,
-  Embeddings,
-  Engine,
-  ExtractCall,
-  Extracted,
-  ModelInfo,
-  Part,
-  RankCall,
-  Ranking,
-} from '../contract/engine.js'
-import { V1Error } from '../contract/errors.js'
+import {
+  type Capabilities,
+  type DecideCall,
+  type Decided,
+  type EmbedCall,
+  type Embeddings,
+  type Engine,
+  type ExtractCall,
+  type Extracted,
+  type ModelInfo,
+  type Part,
+  type RankCall,
+  type Ranking,
+  V1Error,
+} from '../contract/index.js'
 import { type DecisionsForm, deciding } from './upstream/deciding.js'
 import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'

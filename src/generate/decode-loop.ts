@@ -7,14 +7,11 @@ import {
   type Part,
   type TokenizeCall,
   type TokenizedText,
+  type TokenModel,
   textOf,
-} from '../contract/engine.js'
-import { V1Error } from '../contract/errors.js'
-import type { TokenModel } from '../contract/token-model.js'
-import type { JsonObject } from '../platform/json.js'
-import { PartQueue } from '../platform/part-queue.js'
-import { inStage } from '../platform/pulse.js'
-import { inTurns } from '../platform/turns.js'
+  V1Error,
+} from '../contract/index.js'
+import { inStage, inTurns, type JsonObject, PartQueue } from '../platform/index.js'
 import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'

@@ -1,5 +1,4 @@
-import type { ChatCall, OutputGrammar } from '../contract/engine.js'
-import { V1Error } from '../contract/errors.js'
+import { type ChatCall, type OutputGrammar, V1Error } from '../contract/index.js'
 import { headOf } from './channels.js'
 import type { ChatText } from './chat-text.js'
 import { mustHaveForm } from './thinking/plan.js'

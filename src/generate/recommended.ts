@@ -1,12 +1,13 @@
-import type { ChatCall, Sampling } from '../contract/engine.js'
 import {
+  type ChatCall,
   SAMPLING,
+  type Sampling,
   type SamplingName,
   type SamplingSetting,
   samplingFrom,
   USUAL_SAMPLING,
-} from '../contract/sampling.js'
-import type { JsonObject } from '../platform/json.js'
+} from '../contract/index.js'
+import type { JsonObject } from '../platform/index.js'
 
 /** How a model's makers say that it is best asked, as far as they say it. */
 export type Recommended = Readonly<Partial<Record<SamplingName, number | undefined>>>

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../platform/json.js'
+import type { JsonObject } from '../platform/index.js'
 
 /**
  * What stands in a schema without saying anything about the answer: tools write it for machines. A small model takes

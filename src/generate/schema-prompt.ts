@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject } from '../platform/json.js'
+import { isRecord, type JsonObject } from '../platform/index.js'
 /**
  * A schema in the words of a prompt, for models that have never seen JSON Schema spelled out and for contexts too small
  * to hold it. The grammar enforces the schema in any case: this only tells the model what its fields mean. The embedded

@@ -1,4 +1,4 @@
-import { V1Error } from '../contract/errors.js'
+import { V1Error } from '../contract/index.js'
 
 /** In the words of OpenAI, which clients look for; `tokens` of a prompt that was not counted to its end are the `least`. */
 export function tooLong(capacity: number, tokens: number, least = false): V1Error {

@@ -1,5 +1,5 @@
-import type { QuoteSource, SchemaSource } from '../contract/engine.js'
-import { atOnce, type Slices } from '../platform/slices.js'
+import type { QuoteSource, SchemaSource } from '../contract/index.js'
+import { atOnce, type Slices } from '../platform/index.js'
 import { Machine } from './automaton/machine.js'
 import { Grammar } from './grammar.js'
 import { documentsOf, remember } from './rules/documents.js'

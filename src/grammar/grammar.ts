@@ -1,4 +1,4 @@
-import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../contract/engine.js'
+import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../contract/index.js'
 import type { Machine } from './automaton/machine.js'
 import { STEP_WORK } from './automaton/work.js'
 import type { SchemaError } from './schema-error.js'

@@ -1,4 +1,4 @@
-import type { QuoteSource } from '../contract/engine.js'
+import type { QuoteSource } from '../contract/index.js'
 import { Fuel } from './fuel.js'
 import { Context, type Formats } from './schema/context.js'
 import { Document } from './schema/document.js'

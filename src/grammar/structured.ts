@@ -1,4 +1,4 @@
-export type { GrammarSource, QuoteSource, TextPart, TextSource, TokenConstraint } from '../contract/engine.js'
+export type { GrammarSource, QuoteSource, TextPart, TextSource, TokenConstraint } from '../contract/index.js'
 export { type CompileOptions, compile, compileInSlices } from './compile.js'
 export { type ExampleOptions, example } from './example.js'
 export { Fuel } from './fuel.js'

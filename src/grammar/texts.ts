@@ -1,5 +1,5 @@
-import type { GrammarSource, SchemaSource, TextPart } from '../contract/engine.js'
-import { atOnce, type Slices } from '../platform/slices.js'
+import type { GrammarSource, SchemaSource, TextPart } from '../contract/index.js'
+import { atOnce, type Slices } from '../platform/index.js'
 import { prepare } from './automaton/entry.js'
 import { Machine } from './automaton/machine.js'
 import { type CompileOptions, compileInSlices } from './compile.js'

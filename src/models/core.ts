@@ -1,7 +1,7 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
-import type { Following, Sampled, Sequence, StepInput, TokenModel } from '../contract/token-model.js'
-import { type Device, type KeyValueCache, PAGE, type Sampler } from '../device/contract.js'
-import { tooLong } from '../generate/too-long.js'
+import type { Following, Sampled, Sequence, StepInput, TokenModel } from '../contract/index.js'
+import { type Device, type KeyValueCache, PAGE, type Sampler } from '../device/index.js'
+import { tooLong } from '../generate/index.js'
 import type { Decoder } from './decoder.js'
 import { follow } from './follow.js'
 import type { SequenceMemory } from './kept.js'

@@ -1,8 +1,15 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
-import type { Activations, Batch, Device, Pass, SampleRow, Sampler } from '../device/contract.js'
-import { embed } from '../device/operations/embed/index.js'
-import { join } from '../device/operations/join/index.js'
-import { pick } from '../device/operations/pick/index.js'
+import {
+  type Activations,
+  type Batch,
+  type Device,
+  embed,
+  join,
+  type Pass,
+  pick,
+  type SampleRow,
+  type Sampler,
+} from '../device/index.js'
 import { joinsApart, normsApart } from './blocks/arrangement/index.js'
 import type { FeedForwardRoom } from './blocks/feed-forward/feed-forward.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'

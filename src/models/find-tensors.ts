@@ -1,5 +1,5 @@
 /** Finds a model's tensors by their roles; all is known from names, shapes and types. */
-import { V1Error } from '../contract/errors.js'
+import { V1Error } from '../contract/index.js'
 import type { Architecture, Names } from './architectures/architecture.js'
 import type { WeightOutline } from './files/source.js'
 import type { Role } from './model-plan.js'

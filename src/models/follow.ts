@@ -2,8 +2,8 @@
  * Decoding where how a token is drawn hangs on the one before, as a grammar has it. A pass needs the token alone, and finds
  * it on the device: it is begun at once, and only its sampling waits until the token has come back and its mask is made.
  */
-import type { Following, Sampled, StepInput } from '../contract/token-model.js'
-import { slotToken } from '../device/contract.js'
+import type { Following, Sampled, StepInput } from '../contract/index.js'
+import { slotToken } from '../device/index.js'
 import type { PlannedSpan } from './passes.js'
 import { type PassParts, submitDraws, submitSpans } from './run-pass.js'
 import type { PagedSequence } from './sequence.js'

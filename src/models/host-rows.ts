@@ -1,7 +1,7 @@
 /** A table that stays with the host, which gives the device a row of it for each token: too large for what it is asked. */
 
-import { Q4_BLOCK, rowBytes, type Span } from '../device/contract.js'
-import { halfToFloat } from '../platform/half.js'
+import { Q4_BLOCK, rowBytes, type Span } from '../device/index.js'
+import { halfToFloat } from '../platform/index.js'
 import { storedRows } from './files/rows.js'
 import type { StoredRows, WeightSource } from './files/source.js'
 import { canShrink, type PlannedMatrix } from './planned.js'

@@ -1,5 +1,5 @@
 /** What the layers of a model keep of a sequence: keys and values in caches, everything else in states. */
-import { type CacheShape, cacheBytes, type KeyValueCache, type States } from '../device/contract.js'
+import { type CacheShape, cacheBytes, type KeyValueCache, type States } from '../device/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import type { LayerPlan, ModelPlan } from './model-plan.js'
 

@@ -1,6 +1,6 @@
 /** A model repository's weights on a device, ready to run. */
 
-import { type Device, PAGE } from '../device/contract.js'
+import { type Device, PAGE } from '../device/index.js'
 import { Core } from './core.js'
 import { Decoder } from './decoder.js'
 import type { WeightSource } from './files/source.js'

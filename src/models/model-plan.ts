@@ -1,10 +1,9 @@
 /** What one decoder computes, whatever format its weights come in: layer by layer, as its architecture reads it. */
-import type { Gate, Growth } from '../device/contract.js'
-import type { RouteOptions } from '../device/operations/route/index.js'
+import type { Gate, Growth, RouteOptions } from '../device/index.js'
 import type { Angles } from './angles.js'
 
 /** What a configuration may ask of a convolution at most. */
-export { MAX_TAPS } from '../device/operations/convolve/index.js'
+export { MAX_TAPS } from '../device/index.js'
 
 export interface ModelPlan {
   readonly architecture: string

@@ -1,5 +1,5 @@
 /** Where a sequence lies in the caches of one pool: its pages in order. */
-import { PAGE } from '../device/contract.js'
+import { PAGE } from '../device/index.js'
 import type { PagePool } from './pages.js'
 
 /** In place of a page that was given back. */

@@ -1,5 +1,5 @@
 /** The pages of the key/value cache: which are free, and how many sequences hold each of the others. */
-import { V1Error } from '../contract/errors.js'
+import { V1Error } from '../contract/index.js'
 
 export class PagePool {
   #total: number

@@ -1,6 +1,6 @@
 /** Cuts a step into passes: no pass has more rows, or samples more of them, than the device was prepared for. */
-import type { SampleSettings, StepInput } from '../contract/token-model.js'
-import { PAGE } from '../device/contract.js'
+import type { SampleSettings, StepInput } from '../contract/index.js'
+import { PAGE } from '../device/index.js'
 import type { PagedSequence } from './sequence.js'
 
 export interface PlannedSpan {

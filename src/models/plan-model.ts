@@ -1,6 +1,6 @@
 /** Everything about a model on a device that is known from the heads of its files. Made once, and handed on. */
 
-import type { Device } from '../device/contract.js'
+import type { Device } from '../device/index.js'
 import { readModel } from './architectures/index.js'
 import { assertLayers } from './assert-layers.js'
 import { assertPlain } from './assert-plain.js'

@@ -1,7 +1,7 @@
 /** Which stored tensors make the decoder's matrices and vectors. */
 
-import type { PlainFormat } from '../device/contract.js'
-import { type BlockType, blockBytes, isBlockType } from '../platform/block-types.js'
+import type { PlainFormat } from '../device/index.js'
+import { type BlockType, blockBytes, isBlockType } from '../platform/index.js'
 import type { MatrixRole, VectorRole } from './model-plan.js'
 
 export type StoredForm = 'q4' | PlainFormat | BlockType

@@ -1,4 +1,4 @@
-import { floatToHalf } from '../platform/half.js'
+import { floatToHalf } from '../platform/index.js'
 
 const BLOCK = 32
 /** Codes run from 0 to 14 around 7. */

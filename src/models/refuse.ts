@@ -1,4 +1,4 @@
-import { V1Error } from '../contract/errors.js'
+import { V1Error } from '../contract/index.js'
 
 /** The error of a model that cannot be run, whatever the request. */
 export function refuse(model: string, what: string, more = ''): V1Error {

@@ -1,5 +1,5 @@
 /** Passes like those to come, for a device that compiles what they need. */
-import { type Batch, NO_STATE, PAGE, type Pass, type SampleRow } from '../device/contract.js'
+import { type Batch, NO_STATE, PAGE, type Pass, type SampleRow } from '../device/index.js'
 import type { PassParts } from './run-pass.js'
 
 type Begin = (batch: Batch) => Pass

@@ -1,6 +1,6 @@
 /** Decoding without waiting: each pass takes its tokens from the slots into which the pass before it sampled. */
-import type { Sampled, StepInput } from '../contract/token-model.js'
-import { slotToken } from '../device/contract.js'
+import type { Sampled, StepInput } from '../contract/index.js'
+import { slotToken } from '../device/index.js'
 import type { PlannedSpan } from './passes.js'
 import { type PassParts, type PassResult, submitSpans } from './run-pass.js'
 import type { PagedSequence } from './sequence.js'

@@ -1,6 +1,6 @@
 /** Records and submits one pass over parts of sequences. */
-import { type Sampled, type SampleSettings, UNDRAWN } from '../contract/token-model.js'
-import { type Device, type Pass, type SampleRow, type Sampler, type Span, slotToken } from '../device/contract.js'
+import { type Sampled, type SampleSettings, UNDRAWN } from '../contract/index.js'
+import { type Device, type Pass, type SampleRow, type Sampler, type Span, slotToken } from '../device/index.js'
 import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
 import type { Appended } from './page-list.js'

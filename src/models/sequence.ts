@@ -1,6 +1,6 @@
 /** One sequence: how long it is, on which pages of the caches it lies, and which states it has. */
-import type { Sequence } from '../contract/token-model.js'
-import type { SpanState } from '../device/contract.js'
+import type { Sequence } from '../contract/index.js'
+import type { SpanState } from '../device/index.js'
 import { type Appended, PageList } from './page-list.js'
 import type { PagePool } from './pages.js'
 import { StateHistory, type StatePool } from './states.js'

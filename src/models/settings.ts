@@ -1,6 +1,6 @@
 /** The settings of a request as the device takes them: counted penalties and bias become one sparse list of additions. */
-import type { SampleSettings } from '../contract/token-model.js'
-import type { SampleRow } from '../device/contract.js'
+import type { SampleSettings } from '../contract/index.js'
+import type { SampleRow } from '../device/index.js'
 
 export function sampleRow(settings: SampleSettings, slot: number, index = settings.index): SampleRow {
   // What counts become is said by `adjust`; all else is the device's.

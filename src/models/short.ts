@@ -1,4 +1,4 @@
-import { V1Error } from '../contract/errors.js'
+import { V1Error } from '../contract/index.js'
 
 /** The error of a model for which a device is too small. */
 export function short(name: string, needed: string, has: string): V1Error {

@@ -1,6 +1,6 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 
-import { type CacheType, type Device, keepsHeads } from '../device/contract.js'
+import { type CacheType, type Device, keepsHeads } from '../device/index.js'
 import { joinsApart, normsApart } from './blocks/arrangement/index.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'

@@ -3,7 +3,7 @@
  * sequence can only go on from a length at which its state was kept. Nothing is copied for that: a pass reads one slot and
  * writes another, and the one that it has read stays for as long as it is worth its room.
  */
-import { NO_STATE, PAGE, type SpanState } from '../device/contract.js'
+import { NO_STATE, PAGE, type SpanState } from '../device/index.js'
 import { cacheFull } from './pages.js'
 
 /** Sequences that share a beginning share its states. */

@@ -1,8 +1,7 @@
 /** What was read of a tensor: as long as it must be, of numbers, and their values. */
-import { V1Error } from '../contract/errors.js'
-import type { PlainFormat } from '../device/contract.js'
-import { BLOCK_TYPES, type BlockType, blockBytes, isBlockType } from '../platform/block-types.js'
-import { halfToFloat } from '../platform/half.js'
+import { V1Error } from '../contract/index.js'
+import type { PlainFormat } from '../device/index.js'
+import { BLOCK_TYPES, type BlockType, blockBytes, halfToFloat, isBlockType } from '../platform/index.js'
 import { blockValues } from './files/formats/gguf/dequantize.js'
 import type { RawTensor } from './files/source.js'
 

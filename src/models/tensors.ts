@@ -9,8 +9,8 @@ import {
   type ReadingRoom,
   rowBytes,
   type Vector,
-} from '../device/contract.js'
-import { joined } from '../platform/bytes.js'
+} from '../device/index.js'
+import { joined } from '../platform/index.js'
 import type { RawTensor, StoredRows, WeightSource } from './files/source.js'
 import { bandForms, canShrink, type PlannedMatrix, type PlannedVector, type StoredForm, storedName } from './planned.js'
 import { quantize } from './quantize.js'

@@ -1,5 +1,5 @@
 /** The decoder's weights on a device. */
-import type { Matrix, Vector } from '../device/contract.js'
+import type { Matrix, Vector } from '../device/index.js'
 import { angleTable } from './angles.js'
 import { loadPerLayer, type PerLayerWeights } from './blocks/per-layer-embedding.js'
 import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'

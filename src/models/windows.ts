@@ -2,7 +2,7 @@
  * Pages of layers that see a window. A sequence needs those of its last window; the others stay for as long as there is
  * room, so that it can be cut: to where a whole window is left. Who has lost some of the window begins anew.
  */
-import { PAGE } from '../device/contract.js'
+import { PAGE } from '../device/index.js'
 import { type Appended, GONE, PageList } from './page-list.js'
 import { PagePool } from './pages.js'
 

@@ -1,4 +1,4 @@
-import { V1Error } from '../contract/errors.js'
+import { V1Error } from '../contract/index.js'
 
 /** Whoever a key belongs to. */
 export interface Caller {

@@ -1,4 +1,4 @@
-import type { V1Error } from '../contract/errors.js'
+import type { V1Error } from '../contract/index.js'
 import { chat } from './routes/chat.js'
 import { classify } from './routes/classify.js'
 import { completions } from './routes/completions.js'

@@ -1,5 +1,4 @@
-import { CallerLines } from '../platform/caller-lines.js'
-import { breathe } from '../platform/turns.js'
+import { breathe, CallerLines } from '../platform/index.js'
 
 /** Few enough that sockets, timers and a model's steps do not wait long, and enough for a thousand requests a second. */
 export const BEGIN_PER_TURN = 16

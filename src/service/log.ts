@@ -1,5 +1,4 @@
-import type { Usage } from '../contract/engine.js'
-import { printableLines } from '../contract/errors.js'
+import { printableLines, type Usage } from '../contract/index.js'
 
 /** One event per request, when it has ended, and one for each fault that no request shows. */
 export type LogEvent = RequestEvent | FaultEvent

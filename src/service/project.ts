@@ -1,4 +1,4 @@
-import { V1Error } from '../contract/errors.js'
+import { V1Error } from '../contract/index.js'
 import type { Caller } from './auth.js'
 
 /** The header of the official clients, and the neutral name beside it. */

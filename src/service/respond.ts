@@ -1,5 +1,5 @@
-import { V1Error } from '../contract/errors.js'
-import { byteLength } from '../platform/bytes.js'
+import { V1Error } from '../contract/index.js'
+import { byteLength } from '../platform/index.js'
 import type { Authenticate, Caller } from './auth.js'
 import { pathUnder } from './base-path.js'
 import type { Dialect, Method } from './endpoints.js'

@@ -1,4 +1,4 @@
-import { joined } from '../platform/bytes.js'
+import { joined } from '../platform/index.js'
 import type { FileSystem } from './system.js'
 
 /** How much is read at once: a file may be larger than the longest string. */

@@ -1,6 +1,6 @@
 /** Questions about one state: side by side, beside as long a prompt, and beside a strict document of the same answers. */
-import type { DecideQuestion } from '../../contract/engine.js'
-import { compile } from '../../grammar/structured.js'
+import type { DecideQuestion } from '../../contract/index.js'
+import { compile } from '../../grammar/index.js'
 import { callOf, timed } from '../clock.js'
 import { promptText } from '../prompts.js'
 import type { EngineUnderTest, Labels } from '../subject.js'

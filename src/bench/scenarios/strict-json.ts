@@ -1,7 +1,6 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
 
-import { documentCheck } from '../../grammar/constraints/document-check.js'
-import { compile, type Grammar } from '../../grammar/structured.js'
+import { compile, documentCheck, type Grammar } from '../../grammar/index.js'
 import { callOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { GrammarClock } from '../grammar-clock.js'

@@ -1,7 +1,7 @@
 /** The same answer from the engine itself and through `/v1`, streamed and whole, in turns: what the service costs. */
 
-import type { ChatCall, Engine, Part } from '../../contract/engine.js'
-import { createV1, type V1 } from '../../service/v1.js'
+import type { ChatCall, Engine, Part } from '../../contract/index.js'
+import { createV1, type V1 } from '../../service/index.js'
 import { timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { promptText } from '../prompts.js'

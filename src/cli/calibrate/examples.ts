@@ -1,7 +1,7 @@
 /** Questions whose answers are known, in files: as JSON, one text a line, or as plain text. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { Fault } from '../fault.js'
 import { type Example, type ExampleQuestion, writtenExamples } from './written.js'
 

@@ -1,7 +1,7 @@
 /** How sure a model is of the values that it extracts, beside whether they are right. */
 import { valueAt } from '../../../adapters/client/pointer.js'
-import { type JsonObject, sameJson } from '../../platform/json.js'
-import type { V1 } from '../../service/v1.js'
+import { type JsonObject, sameJson } from '../../platform/index.js'
+import type { V1 } from '../../service/index.js'
 import { Fault } from '../fault.js'
 import type { ExtractionExample } from './examples.js'
 import type { SureValue } from './sureness.js'

@@ -1,5 +1,5 @@
 /** How sure a model was, and whether it was right: measured, and mended by one number. */
-import { logsOf, tempered } from '../../generate/decide/temperature.js'
+import { logsOf, tempered } from '../../generate/index.js'
 
 /** An answered question of which the right answer is known. */
 export interface Judged {

@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import type { Calibration } from '../../engines/webgpu/index.js'
-import { defaultFolder } from '../../models/files/store/disk.js'
-import { isRecord } from '../../platform/json.js'
+import type { Calibration } from '../../engines/index.js'
+import { defaultFolder } from '../../models/index.js'
+import { isRecord } from '../../platform/index.js'
 import { Fault } from '../fault.js'
 
 export type OptionOrder = keyof Calibration

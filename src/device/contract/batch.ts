@@ -1,5 +1,5 @@
 /** What a pass is about: the sequences that it advances, and how a token of them is drawn. */
-import type { SampleSettings } from '../../contract/token-model.js'
+import type { SampleSettings } from '../../contract/index.js'
 import type { Sampler } from './tensors.js'
 
 /** How many alternatives `topLogprobs` may ask for. */

@@ -1,5 +1,5 @@
 /** What lies on a device: weights, activations, and what is kept of sequences. */
-import { type BlockType, blockBytes, isBlockType } from '../../platform/block-types.js'
+import { type BlockType, blockBytes, isBlockType } from '../../platform/index.js'
 import type { CacheType } from './cache-types.js'
 
 /** Positions per page of the key/value cache. */

@@ -2,7 +2,7 @@
  * How the CPU keeps ggml's blocks: eight rows together, first the scales of all their blocks, then all codes; in all as
  * many bytes as in the file. `assembly/pack-blocks.ts` brings them there, `assembly/unfold.ts` reads the scales.
  */
-import { BLOCK_TYPES, type BlockType } from '../../platform/block-types.js'
+import { BLOCK_TYPES, type BlockType } from '../../platform/index.js'
 
 /** How a block says its scales: `pairs`, `k4` and `k6Least` have a least value beside each, `powers` are exponents of two. */
 const SCALES = ['halves', 'pairs', 'k4', 'k6', 'k6Least', 'k8', 'powers'] as const

@@ -1,5 +1,5 @@
 /** The CPU device: every machine's fallback. WebAssembly SIMD, on as many threads as help. */
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import {
   type Activations,
   type Batch,

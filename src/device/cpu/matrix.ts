@@ -1,5 +1,5 @@
 /** Matrices in the device's memory. */
-import { BLOCK_TYPES, isBlockType } from '../../platform/block-types.js'
+import { BLOCK_TYPES, isBlockType } from '../../platform/index.js'
 import { type Matrix, type MatrixBand, type MatrixShape, Q4_BLOCK, rowBytes } from '../contract.js'
 import {
   activationBlockBytes,

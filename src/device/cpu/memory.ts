@@ -1,5 +1,5 @@
 /** The device's memory: one WebAssembly memory that grows as tensors are made, shared out first fit. */
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 const PAGE_BYTES = 65536
 /** Growth in steps of a mebibyte, so that small tensors do not each ask the host. */

@@ -1,6 +1,6 @@
 /** Runs programs on one thread or on all, whichever was faster for passes of that size. */
-import { V1Error } from '../../contract/errors.js'
-import { beat } from '../../platform/pulse.js'
+import { V1Error } from '../../contract/index.js'
+import { beat } from '../../platform/index.js'
 import type { DeviceMemory } from './memory.js'
 import { OPERATION_BYTES, wholeOperations } from './program.js'
 import type { Team } from './team.js'

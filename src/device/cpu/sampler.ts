@@ -2,7 +2,7 @@
  * Sampling on the CPU device, as `sampling.ts` defines it: SIMD passes over the logits find the few tokens that matter,
  * and among these the choice is made in doubles.
  */
-import { UNDRAWN } from '../../contract/token-model.js'
+import { UNDRAWN } from '../../contract/index.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../contract.js'
 import { drawKey, gumbel, logSumExp, rangeOf, repeat, tells } from '../sampling.js'
 import type { DeviceMemory } from './memory.js'

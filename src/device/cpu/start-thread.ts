@@ -1,5 +1,5 @@
 /** Finds the script of a thread, whatever became of this package's files. */
-import { builtin } from '../../platform/builtin.js'
+import { builtin } from '../../platform/index.js'
 import { thread } from './thread.js'
 
 export interface Thread {

@@ -1,5 +1,5 @@
 /** Worker threads that share the kernels' memory and run programs together with the calling thread. */
-import { builtin } from '../../platform/builtin.js'
+import { builtin } from '../../platform/index.js'
 import { controlBytes, MAY_SLEEP, SPINS, workAt } from './abi.js'
 import { type Thread, WAYS } from './start-thread.js'
 import type { Kernels } from './wasm.js'

@@ -1,6 +1,6 @@
 /** What a pass has recorded and not handed over yet, and how its results come back. */
 
-import { ofNative } from '../../platform/native.js'
+import { ofNative } from '../../platform/index.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import type { Gpu } from './gpu.js'
 import type { Dispatch } from './tapes.js'

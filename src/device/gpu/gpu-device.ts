@@ -1,7 +1,7 @@
 /** The WebGPU device behind the decoder's interface. */
 
-import { V1Error } from '../../contract/errors.js'
-import { ofNative } from '../../platform/native.js'
+import { V1Error } from '../../contract/index.js'
+import { ofNative } from '../../platform/index.js'
 import type {
   Activations,
   Batch,

@@ -1,7 +1,7 @@
 /** A GPUDevice with what all kernels share: pipelines by source, bind groups by buffers, and a count of its memory. */
 
-import { V1Error } from '../../contract/errors.js'
-import { ofNative } from '../../platform/native.js'
+import { V1Error } from '../../contract/index.js'
+import { ofNative } from '../../platform/index.js'
 import type { MemoryUse } from '../contract.js'
 import type { GpuTraits, Kernel } from './kernels/kernel.js'
 import { type Bound, type Dispatch, Tapes } from './tapes.js'

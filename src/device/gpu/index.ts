@@ -1,7 +1,6 @@
 /** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
-import { V1Error } from '../../contract/errors.js'
-import { lookForAdapter, openDawn, type SeenAdapter } from '../../platform/dawn.js'
-import { heldByNative, ofNative } from '../../platform/native.js'
+import { V1Error } from '../../contract/index.js'
+import { heldByNative, lookForAdapter, ofNative, openDawn, type SeenAdapter } from '../../platform/index.js'
 import type { Device } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'

@@ -1,6 +1,6 @@
 /** What kernels can count on, found by trying: what adapters promise, compilers do not always take. */
 
-import { ofNative } from '../../platform/native.js'
+import { ofNative } from '../../platform/index.js'
 
 const THREADS = 64
 const STORAGE = 0x80

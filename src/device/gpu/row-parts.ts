@@ -1,5 +1,5 @@
 /** Cuts a matrix into parts by its rows, each small enough for one binding. */
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import { type MatrixShape, rowBytes } from '../contract.js'
 
 /** From the first row to before the second. */

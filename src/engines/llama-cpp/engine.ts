@@ -1,26 +1,30 @@
-import type {
-  ChatCall,
-  DecideCall,
-  Decided,
-  DetokenizeCall,
-  EmbedCall,
-  Embeddings,
-  Engine,
-  LoadProgress,
-  ModelInfo,
-  Part,
-  TokenizeCall,
-  TokenizedText,
-  TokenizerInfoCall,
-} from '../../contract/engine.js'
-import { modelNotFound, V1Error } from '../../contract/errors.js'
-import { DECODES, DecodeLoop } from '../../generate/decode-loop.js'
-import { assertDraftMode } from '../../generate/drafts/mode.js'
-import { EMBEDS, Encoder } from '../../generate/encode/encoder.js'
-import { purposeOf } from '../../models/encoders/read-vectors.js'
-import { isCopy } from '../../models/files/address.js'
-import { idOf, locationOf, type ModelLocation, REPOSITORY_ID } from '../../models/files/location.js'
-import type { LoadReport } from '../../models/files/progress.js'
+import {
+  type ChatCall,
+  type DecideCall,
+  type Decided,
+  type DetokenizeCall,
+  type EmbedCall,
+  type Embeddings,
+  type Engine,
+  type LoadProgress,
+  type ModelInfo,
+  modelNotFound,
+  type Part,
+  type TokenizeCall,
+  type TokenizedText,
+  type TokenizerInfoCall,
+  V1Error,
+} from '../../contract/index.js'
+import { assertDraftMode, DECODES, DecodeLoop, EMBEDS, Encoder } from '../../generate/index.js'
+import {
+  idOf,
+  isCopy,
+  type LoadReport,
+  locationOf,
+  type ModelLocation,
+  purposeOf,
+  REPOSITORY_ID,
+} from '../../models/index.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
 import { type LoadedLlamaCpp, loadModel, type OpenedFile } from './load.js'

@@ -1,5 +1,5 @@
-import type { Engine } from '../../contract/engine.js'
-import { describeRepository, forget, openOnDisk } from '../../models/files/open.js'
+import type { Engine } from '../../contract/index.js'
+import { describeRepository, forget, openOnDisk } from '../../models/index.js'
 import { LlamaCppEngine } from './engine.js'
 import type { LlamaCppLibrary } from './library.js'
 import type { LlamaCppOptions } from './options.js'

@@ -3,10 +3,9 @@
  * a large vocabulary take twenty times as long as a few thousand, and longer than many a pass. So the greatest are read,
  * and it is proven that no other token could have been drawn; where that cannot be proven, all are.
  */
-import { type Sampled, type SampleSettings, UNDRAWN } from '../../contract/token-model.js'
-import type { SampleRow } from '../../device/contract.js'
-import { needsAll, sampleRow, uncut } from '../../device/sampling.js'
-import { sampleRow as rowOf } from '../../models/settings.js'
+import { type Sampled, type SampleSettings, UNDRAWN } from '../../contract/index.js'
+import { needsAll, type SampleRow, sampleRow, uncut } from '../../device/index.js'
+import { sampleRow as rowOf } from '../../models/index.js'
 import type { LogitsAsked } from './library.js'
 
 /** Read of a position: all, those that a mask allows, or the greatest. */

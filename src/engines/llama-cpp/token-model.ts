@@ -1,5 +1,5 @@
-import type { Sampled, SampleSettings, Sequence, StepInput, TokenModel } from '../../contract/token-model.js'
-import { tooLong } from '../../generate/too-long.js'
+import type { Sampled, SampleSettings, Sequence, StepInput, TokenModel } from '../../contract/index.js'
+import { tooLong } from '../../generate/index.js'
 import type { EvaluatedToken, NativeSequence } from './library.js'
 import { ALL, Drawer, firstReading, type LogitsWanted, readingOf, secondReading } from './reading.js'
 import { HeldSequence, Places } from './sequences.js'

@@ -1,4 +1,4 @@
-import type { TextTokens, VectorModel } from '../../contract/vector-model.js'
+import type { TextTokens, VectorModel } from '../../contract/index.js'
 import type { NativeVectors } from './library.js'
 
 export interface LlamaCppVectorParts {

@@ -1,14 +1,14 @@
-import type {
-  ChatCall,
-  Engine,
-  LoadProgress,
-  ModelInfo,
-  OutputGrammar,
-  Part,
-  SchemaSource,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { Needles } from '../../generate/answer/needles.js'
+import {
+  type ChatCall,
+  type Engine,
+  type LoadProgress,
+  type ModelInfo,
+  type OutputGrammar,
+  type Part,
+  type SchemaSource,
+  V1Error,
+} from '../../contract/index.js'
+import { Needles } from '../../generate/index.js'
 import {
   type Availability,
   type LanguageModelApi,

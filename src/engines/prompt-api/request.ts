@@ -1,5 +1,4 @@
-import { type ChatCall, type ChatMessage, textOf } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type ChatCall, type ChatMessage, textOf, V1Error } from '../../contract/index.js'
 import type { BuiltInMessage } from './language-model.js'
 
 const EFFORT = new Set(['reasoning_effort', 'enable_thinking'])

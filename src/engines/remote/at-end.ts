@@ -2,8 +2,7 @@
  * Node waits at its end for all of its threads, and for one in native code that never returns it would wait for good. Then
  * another process ends this one.
  */
-import { builtin } from '../../platform/builtin.js'
-import type { Pulse } from '../../platform/pulse.js'
+import { builtin, type Pulse } from '../../platform/index.js'
 
 /** A thread that has not gone. */
 export interface Living {

@@ -5,12 +5,9 @@ import type {
   Engine,
   GrammarSource,
   OutputGrammar,
-} from '../../contract/engine.js'
-import { Constraints } from '../../grammar/constraints/constraints.js'
-import { fromSourceInSlices, Grammar, GrammarCache } from '../../grammar/structured.js'
-import { LruMap } from '../../platform/lru-map.js'
-import { at, inStage } from '../../platform/pulse.js'
-import { inTurns } from '../../platform/turns.js'
+} from '../../contract/index.js'
+import { Constraints, fromSourceInSlices, Grammar, GrammarCache } from '../../grammar/index.js'
+import { at, inStage, inTurns, LruMap } from '../../platform/index.js'
 import type { WireConstraint } from './protocol.js'
 
 /** Of grammars that are kept with what was learned about them: clients send the same schema again and again. */

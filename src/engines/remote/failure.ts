@@ -1,5 +1,5 @@
-import { V1Error, type V1ErrorType } from '../../contract/errors.js'
-import { type Doing, STAGES } from '../../platform/pulse.js'
+import { V1Error, type V1ErrorType } from '../../contract/index.js'
+import { type Doing, STAGES } from '../../platform/index.js'
 
 /** An error as plain data: of a clone only name and message would be left. */
 export interface WireFailure {

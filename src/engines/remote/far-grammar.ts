@@ -1,5 +1,5 @@
-import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../../contract/engine.js'
-import { fromSource } from '../../grammar/structured.js'
+import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../../contract/index.js'
+import { fromSource } from '../../grammar/index.js'
 
 /** A grammar that was compiled in another thread; here only for an engine that has to have it, at its first use. */
 export class FarGrammar implements OutputGrammar {

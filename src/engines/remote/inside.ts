@@ -1,9 +1,6 @@
 /** The inside of a worker. */
-import type { Engine } from '../../contract/engine.js'
-import { goBehind } from '../../platform/behind.js'
-import { builtin } from '../../platform/builtin.js'
-import { leaveNative, whenNativeIsHere } from '../../platform/native.js'
-import { beat, showPulse } from '../../platform/pulse.js'
+import type { Engine } from '../../contract/index.js'
+import { beat, builtin, goBehind, leaveNative, showPulse, whenNativeIsHere } from '../../platform/index.js'
 import type { Leave } from './leaving.js'
 import { type MessageTarget, type Port, portOf } from './port.js'
 import { serveEngine } from './serve.js'

@@ -1,6 +1,5 @@
 /** How a thread comes to its end: from outside, or by itself, for one that must not be ended so (platform/native.ts). */
-import { builtin } from '../../platform/builtin.js'
-import { atMost } from '../../platform/wait.js'
+import { atMost, builtin } from '../../platform/index.js'
 import type { WorkerThread } from './port.js'
 
 /** What asks it to. */

@@ -1,6 +1,12 @@
 /** What goes over the port. Plain data: whatever cannot be cloned is named here by what it was made from. */
-import type { GrammarSource, LoadProgress, ModelInfo, OutputGrammar, Part } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import {
+  type GrammarSource,
+  type LoadProgress,
+  type ModelInfo,
+  type OutputGrammar,
+  type Part,
+  V1Error,
+} from '../../contract/index.js'
 import type { WireFailure } from './failure.js'
 
 /**

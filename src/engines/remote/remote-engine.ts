@@ -7,9 +7,8 @@ import type {
   LoadProgress,
   ModelInfo,
   Part,
-} from '../../contract/engine.js'
-import type { Doing, Pulse } from '../../platform/pulse.js'
-import { atMost } from '../../platform/wait.js'
+} from '../../contract/index.js'
+import { atMost, type Doing, type Pulse } from '../../platform/index.js'
 import { closed, lost, overDoing, stood } from './failure.js'
 import { FarGrammar } from './far-grammar.js'
 import type { Port } from './port.js'

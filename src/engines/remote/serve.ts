@@ -1,6 +1,5 @@
-import type { ChatCall, Engine, OutputGrammar } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { whenTurnEnds } from '../../platform/turns.js'
+import { type ChatCall, type Engine, type OutputGrammar, V1Error } from '../../contract/index.js'
+import { whenTurnEnds } from '../../platform/index.js'
 import { Demands } from './demands.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'

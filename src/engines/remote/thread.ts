@@ -1,5 +1,5 @@
 /** A worker of a browser, of Node or of Deno as the other side. */
-import { Pulse } from '../../platform/pulse.js'
+import { Pulse } from '../../platform/index.js'
 import { livesUntil } from './at-end.js'
 import { leaves, terminated } from './leaving.js'
 import { type Port, portOf, type WorkerThread } from './port.js'

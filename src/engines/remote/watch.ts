@@ -1,4 +1,4 @@
-import type { Doing, Pulse } from '../../platform/pulse.js'
+import type { Doing, Pulse } from '../../platform/index.js'
 
 /** Looks that find no life before a thread is taken to stand for ever. */
 const LOOKS = 20

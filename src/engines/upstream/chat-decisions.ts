@@ -3,25 +3,17 @@
  * read from the log probabilities of that token. What is told there are the first tokens of answers, and few of them.
  */
 
-import type {
-  ContentPart,
-  DecideCall,
-  Decided,
-  DecideOption,
-  DecideQuestion,
-  Decision,
-  Usage,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
 import {
-  INSTRUCTIONS,
-  meanOf,
-  ordersOf,
-  QUESTION,
-  questionText,
-  stateBlock,
-  stateText,
-} from '../../generate/decide/questions.js'
+  type ContentPart,
+  type DecideCall,
+  type Decided,
+  type DecideOption,
+  type DecideQuestion,
+  type Decision,
+  type Usage,
+  V1Error,
+} from '../../contract/index.js'
+import { INSTRUCTIONS, meanOf, ordersOf, QUESTION, questionText, stateBlock, stateText } from '../../generate/index.js'
 import { decisionFrom } from './decisions.js'
 import { type ChunkUsage, usageOfChunk, type WireToken } from './parts.js'
 import { wireContent } from './request.js'

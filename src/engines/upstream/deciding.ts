@@ -1,6 +1,5 @@
 /** Decisions of another service: by whichever endpoint it has, or read from what it would say in chat. */
-import type { DecideCall, Decided } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type DecideCall, type Decided, V1Error } from '../../contract/index.js'
 import { type ChatReading, decidedByChat } from './chat-decisions.js'
 import { decidedOf, decisionsBody } from './decisions.js'
 import { type AskOther, asNoPath, lacksPath } from './sent.js'

@@ -1,13 +1,13 @@
-import type {
-  ChatMessage,
-  Content,
-  DecideCall,
-  Decided,
-  DecideQuestion,
-  Decision,
-  Usage,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import {
+  type ChatMessage,
+  type Content,
+  type DecideCall,
+  type Decided,
+  type DecideQuestion,
+  type Decision,
+  type Usage,
+  V1Error,
+} from '../../contract/index.js'
 import { broken, countOf, parsed } from './sent.js'
 
 /** A call in the words of OpenAI's `/decisions`; what is ours goes along only where it is asked for. */

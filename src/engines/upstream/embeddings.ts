@@ -1,4 +1,4 @@
-import type { Embeddings } from '../../contract/engine.js'
+import type { Embeddings } from '../../contract/index.js'
 import { broken, parsed } from './sent.js'
 
 /** The vectors of an answer of another service, in the order of the inputs; anything may be missing from it. */

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 /** An event of more characters than this is no chunk of an answer. */
 const MAX_EVENT = 8 * 2 ** 20

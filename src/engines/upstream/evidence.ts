@@ -1,5 +1,4 @@
-import type { Evidence } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Evidence, V1Error } from '../../contract/index.js'
 import { broken } from './sent.js'
 
 /** What another service of ours tells of values; anything may be missing from it. */

@@ -1,4 +1,4 @@
-import type { ExtractCall, Extracted, ExtractField, FieldAnswer, TextSpan } from '../../contract/engine.js'
+import type { ExtractCall, Extracted, ExtractField, FieldAnswer, TextSpan } from '../../contract/index.js'
 import { isShare } from './evidence.js'
 import { broken, countOf, parsed } from './sent.js'
 

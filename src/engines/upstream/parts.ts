@@ -1,5 +1,4 @@
-import type { Part, PromptLogprob, TokenLogprob, Usage } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Part, type PromptLogprob, type TokenLogprob, type Usage, V1Error } from '../../contract/index.js'
 import { checkEvidence, evidenceParts, type SentEvidence } from './evidence.js'
 import { parsed } from './sent.js'
 

@@ -1,4 +1,4 @@
-import type { Ranking } from '../../contract/engine.js'
+import type { Ranking } from '../../contract/index.js'
 import { broken, parsed } from './sent.js'
 
 /** The scores of an answer of another service, in the order of the documents; anything may be missing from it. */

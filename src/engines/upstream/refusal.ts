@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 const MAX_MESSAGE = 2000
 

@@ -3,11 +3,11 @@ import {
   type ChatMessage,
   type Content,
   type OutputFormat,
+  onTheWire,
   type ToolSpec,
   textsJoined,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { onTheWire } from '../../contract/sampling.js'
+  V1Error,
+} from '../../contract/index.js'
 
 /** A call in the words of the wire. */
 export function requestBody(call: ChatCall, model: string, maxTokensField: string): Record<string, unknown> {

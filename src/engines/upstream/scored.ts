@@ -1,4 +1,4 @@
-import type { ChatCall, Part, PromptLogprob, TokenLogprob } from '../../contract/engine.js'
+import type { ChatCall, Part, PromptLogprob, TokenLogprob } from '../../contract/index.js'
 import { type OldLogprobs, oldLogprobs } from './parts.js'
 import { broken, parsed } from './sent.js'
 

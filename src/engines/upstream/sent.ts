@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 /** Sends a body, and gives what came as a text. */
 export type AskOther = (path: string, body: unknown, signal: AbortSignal) => Promise<string>

@@ -8,9 +8,9 @@ import {
   type DecideQuestion,
   type Decision,
   textOf,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { stateText } from '../../generate/decide/questions.js'
+  V1Error,
+} from '../../contract/index.js'
+import { stateText } from '../../generate/index.js'
 import { decisionFrom, temperatureOf, thoughtOf, usageOf } from './decisions.js'
 import { broken, parsed } from './sent.js'
 

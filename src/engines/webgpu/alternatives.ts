@@ -1,8 +1,7 @@
 /** What a model takes on a device, and what would fit where it does not. Names nothing that does not exist. */
-import { V1Error } from '../../contract/errors.js'
-import { type Device, keepsHeads } from '../../device/contract.js'
-import type { WeightOutline } from '../../models/files/source.js'
-import { canShrink } from '../../models/planned.js'
+import { V1Error } from '../../contract/index.js'
+import { type Device, keepsHeads } from '../../device/index.js'
+import { canShrink, type WeightOutline } from '../../models/index.js'
 import { planLoad } from './loaded-model.js'
 import { type MemoryParts, memoryParts, sumOf } from './memory-parts.js'
 import type { ModelOptions, OfferedModel } from './options.js'

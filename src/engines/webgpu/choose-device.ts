@@ -1,7 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import type { Device } from '../../device/contract.js'
-import { openCpuDevice } from '../../device/cpu/index.js'
-import { openWebGpuDevice } from '../../device/gpu/index.js'
+import { V1Error } from '../../contract/index.js'
+import { type Device, openCpuDevice, openWebGpuDevice } from '../../device/index.js'
 import type { DevicePreference } from './options.js'
 
 /**

@@ -1,14 +1,16 @@
 /** A small model beside a large one of the same vocabulary: it guesses what that one says. */
 
-import { V1Error } from '../../contract/errors.js'
-import type { Device } from '../../device/contract.js'
-import type { TextFiles } from '../../generate/chat-text.js'
-import { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
-import { makesVectors } from '../../models/encoders/load-encoder.js'
-import { asBroken } from '../../models/files/failure.js'
-import type { LoadReport } from '../../models/files/progress.js'
-import type { WeightOutline } from '../../models/files/source.js'
-import { type LoadPlan, planModel } from '../../models/plan-model.js'
+import { V1Error } from '../../contract/index.js'
+import type { Device } from '../../device/index.js'
+import { type TextFiles, Tokenizer } from '../../generate/index.js'
+import {
+  asBroken,
+  type LoadPlan,
+  type LoadReport,
+  makesVectors,
+  planModel,
+  type WeightOutline,
+} from '../../models/index.js'
 import { offeredModel } from './location.js'
 import type { OfferedModel } from './options.js'
 import type { OpenedRepository, Surroundings } from './surroundings.js'

@@ -1,33 +1,28 @@
-import type {
-  Capabilities,
-  ChatCall,
-  Classified,
-  ClassifyCall,
-  DecideCall,
-  Decided,
-  DetokenizeCall,
-  EmbedCall,
-  Embeddings,
-  Engine,
-  LoadProgress,
-  ModelInfo,
-  Part,
-  RankCall,
-  Ranking,
-  TokenizeCall,
-  TokenizedText,
-  TokenizerInfoCall,
-} from '../../contract/engine.js'
-import { modelNotFound, V1Error } from '../../contract/errors.js'
-import type { DeviceInfo } from '../../device/contract.js'
-import { DECIDES } from '../../generate/decide/capabilities.js'
-import { calibrated } from '../../generate/decide/temperature.js'
-import { DECODES, DecodeLoop } from '../../generate/decode-loop.js'
-import { CLASSIFIES, EMBEDS, Encoder, RANKS } from '../../generate/encode/encoder.js'
-import { purposeOf } from '../../models/encoders/read-vectors.js'
-import type { Purpose } from '../../models/encoders/vector-plan.js'
-import { isCopy, isRemote } from '../../models/files/address.js'
-import type { ModelLocation } from '../../models/files/location.js'
+import {
+  type Capabilities,
+  type ChatCall,
+  type Classified,
+  type ClassifyCall,
+  type DecideCall,
+  type Decided,
+  type DetokenizeCall,
+  type EmbedCall,
+  type Embeddings,
+  type Engine,
+  type LoadProgress,
+  type ModelInfo,
+  modelNotFound,
+  type Part,
+  type RankCall,
+  type Ranking,
+  type TokenizeCall,
+  type TokenizedText,
+  type TokenizerInfoCall,
+  V1Error,
+} from '../../contract/index.js'
+import type { DeviceInfo } from '../../device/index.js'
+import { CLASSIFIES, calibrated, DECIDES, DECODES, DecodeLoop, EMBEDS, Encoder, RANKS } from '../../generate/index.js'
+import { isCopy, isRemote, type ModelLocation, type Purpose, purposeOf } from '../../models/index.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'

@@ -1,10 +1,8 @@
 /** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
 
-import type { Device } from '../../device/contract.js'
-import { GREEDY } from '../../generate/answer/sampling.js'
-import { siblingsOf, surveyRepository } from '../../models/files/open.js'
-import type { RawTensor, WeightSource } from '../../models/files/source.js'
-import { loadCore } from '../../models/load.js'
+import type { Device } from '../../device/index.js'
+import { GREEDY } from '../../generate/index.js'
+import { loadCore, type RawTensor, siblingsOf, surveyRepository, type WeightSource } from '../../models/index.js'
 import { alternatives, type Remedy, sizeWithin } from './alternatives.js'
 import { chooseDevice } from './choose-device.js'
 import { offeredModel } from './location.js'

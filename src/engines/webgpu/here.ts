@@ -1,6 +1,15 @@
-import { describeRepository, forget, isWhole, keptOf, openRepository, siblingsOf } from '../../models/files/open.js'
-import { type CacheChoice, storeFor } from '../../models/files/store/choose.js'
-import { crossOriginStorage, sharedStore } from '../../models/files/store/cross-origin.js'
+import {
+  type CacheChoice,
+  crossOriginStorage,
+  describeRepository,
+  forget,
+  isWhole,
+  keptOf,
+  openRepository,
+  sharedStore,
+  siblingsOf,
+  storeFor,
+} from '../../models/index.js'
 import { chooseDevice } from './choose-device.js'
 import { type Metadata, WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'

@@ -1,24 +1,21 @@
-import { V1Error } from '../../contract/errors.js'
-import type { Device } from '../../device/contract.js'
-import { ChatText, type TextFiles } from '../../generate/chat-text.js'
-import { DecodeLoop } from '../../generate/decode-loop.js'
-import { DraftModel } from '../../generate/drafts/draft-model.js'
-import { Encoder } from '../../generate/encode/encoder.js'
-import { VERDICTS } from '../../generate/encode/judge.js'
-import { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
-import { Core } from '../../models/core.js'
+import { V1Error } from '../../contract/index.js'
+import type { Device } from '../../device/index.js'
+import { ChatText, DecodeLoop, DraftModel, Encoder, type TextFiles, Tokenizer, VERDICTS } from '../../generate/index.js'
 import {
+  asBroken,
+  Core,
   type EncoderLoadPlan,
+  type LoadOptions,
+  type LoadPlan,
+  type LoadReport,
   loadEncoderPlanned,
+  loadPlanned,
   makesVectors,
   planEncoderLoad,
-} from '../../models/encoders/load-encoder.js'
-import type { VectorCore } from '../../models/encoders/vector-core.js'
-import { asBroken } from '../../models/files/failure.js'
-import type { LoadReport } from '../../models/files/progress.js'
-import type { WeightOutline } from '../../models/files/source.js'
-import { type LoadOptions, loadPlanned } from '../../models/load.js'
-import { type LoadPlan, planModel } from '../../models/plan-model.js'
+  planModel,
+  type VectorCore,
+  type WeightOutline,
+} from '../../models/index.js'
 import type { Draft } from './draft.js'
 import { type MemoryParts, memoryLine, memoryParts } from './memory-parts.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'

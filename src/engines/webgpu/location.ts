@@ -1,4 +1,4 @@
-import { idOf, locationOf, REPOSITORY_ID } from '../../models/files/location.js'
+import { idOf, locationOf, REPOSITORY_ID } from '../../models/index.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
 /** Reads what a user wrote in `models`. */

@@ -1,6 +1,5 @@
 /** What the memory of a model is for. */
-import type { EncoderLoadPlan } from '../../models/encoders/load-encoder.js'
-import type { LoadPlan } from '../../models/plan-model.js'
+import type { EncoderLoadPlan, LoadPlan } from '../../models/index.js'
 
 /** Bytes; what a model has none of is absent. */
 export interface MemoryParts {

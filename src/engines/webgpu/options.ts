@@ -1,5 +1,4 @@
-import type { NamedBlob } from '../../models/files/blobs.js'
-import type { ModelLocation } from '../../models/files/location.js'
+import type { ModelLocation, NamedBlob } from '../../models/index.js'
 
 export interface WebGpuOptions {
   /**

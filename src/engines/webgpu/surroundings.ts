@@ -1,8 +1,7 @@
-import type { ModelInfo } from '../../contract/engine.js'
-import type { Device } from '../../device/contract.js'
-import type { TextFiles } from '../../generate/chat-text.js'
-import type { LoadReport } from '../../models/files/progress.js'
-import type { WeightCheck, WeightOutline, WeightSource } from '../../models/files/source.js'
+import type { ModelInfo } from '../../contract/index.js'
+import type { Device } from '../../device/index.js'
+import type { TextFiles } from '../../generate/index.js'
+import type { LoadReport, WeightCheck, WeightOutline, WeightSource } from '../../models/index.js'
 import type { OfferedModel } from './options.js'
 
 /** A model repository, opened: weights can be read, the files about text have been. */

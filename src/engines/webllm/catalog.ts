@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import type { AppConfig, ModelRecord, WebLlmLibrary } from './library.js'
 import type { WebLlmOptions } from './options.js'
 import { findOffered, type Offered, offer, provisionalId } from './records.js'

@@ -1,20 +1,20 @@
-import type {
-  ChatCall,
-  DecideCall,
-  Decided,
-  DetokenizeCall,
-  Engine,
-  LoadProgress,
-  ModelInfo,
-  Part,
-  TokenizeCall,
-  TokenizedText,
-  TokenizerInfoCall,
-} from '../../contract/engine.js'
-import { modelNotFound, V1Error } from '../../contract/errors.js'
-import type { TextFiles } from '../../generate/chat-text.js'
-import { DECODES } from '../../generate/decode-loop.js'
-import type { LoadReport } from '../../models/files/progress.js'
+import {
+  type ChatCall,
+  type DecideCall,
+  type Decided,
+  type DetokenizeCall,
+  type Engine,
+  type LoadProgress,
+  type ModelInfo,
+  modelNotFound,
+  type Part,
+  type TokenizeCall,
+  type TokenizedText,
+  type TokenizerInfoCall,
+  V1Error,
+} from '../../contract/index.js'
+import { DECODES, type TextFiles } from '../../generate/index.js'
+import type { LoadReport } from '../../models/index.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import { Catalog } from './catalog.js'
 import { deviceLost } from './forward-model.js'

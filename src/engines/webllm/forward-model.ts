@@ -1,6 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../../contract/token-model.js'
-import { tooLong } from '../../generate/too-long.js'
+import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN, V1Error } from '../../contract/index.js'
+import { tooLong } from '../../generate/index.js'
 import type { ForwardEngine } from './library.js'
 import type { LogitPicker } from './logit-picker.js'
 

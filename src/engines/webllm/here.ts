@@ -1,11 +1,14 @@
-import type { Engine } from '../../contract/engine.js'
-import { broken } from '../../models/files/failure.js'
-import { fetchAll } from '../../models/files/fetch-all.js'
-import { folderFiles } from '../../models/files/folder.js'
-import { mlc, textOfMlc } from '../../models/files/formats/mlc.js'
-import { RemoteFiles } from '../../models/files/remote.js'
-import { storeFor } from '../../models/files/store/choose.js'
-import type { FileStore } from '../../models/files/store/store.js'
+import type { Engine } from '../../contract/index.js'
+import {
+  broken,
+  type FileStore,
+  fetchAll,
+  folderFiles,
+  mlc,
+  RemoteFiles,
+  storeFor,
+  textOfMlc,
+} from '../../models/index.js'
 import { WebLlmEngine } from './engine.js'
 import { probeGpu } from './gpu-probe.js'
 import { localPath } from './host/local-files.js'

@@ -1,7 +1,7 @@
 import type { LogitProcessor } from '@mlc-ai/web-llm'
-import { type Sampled, type SampleSettings, UNDRAWN } from '../../contract/token-model.js'
-import { sampleRow } from '../../device/sampling.js'
-import { sampleRow as rowOf } from '../../models/settings.js'
+import { type Sampled, type SampleSettings, UNDRAWN } from '../../contract/index.js'
+import { sampleRow } from '../../device/index.js'
+import { sampleRow as rowOf } from '../../models/index.js'
 
 /** So far below the chosen token that its probability is 0 in f32. Finite: WGSL does not promise infinities. */
 const NEVER = -1e30

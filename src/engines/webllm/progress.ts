@@ -1,5 +1,5 @@
 import type { InitProgressReport } from '@mlc-ai/web-llm'
-import type { LoadReport } from '../../models/files/progress.js'
+import type { LoadReport } from '../../models/index.js'
 
 const MIB = 2 ** 20
 const PHASES = [

@@ -1,5 +1,5 @@
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
-import { at } from '../../platform/pulse.js'
+import type { Sampled, SampleSettings } from '../../contract/index.js'
+import { at } from '../../platform/index.js'
 import { type Drafted, type DraftRoom, FreePath, type OpenPath, type Path } from '../drafts/path.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
 import { ChannelStretch } from './channel-stretch.js'

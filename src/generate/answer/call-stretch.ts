@@ -1,4 +1,4 @@
-import type { Sampled } from '../../contract/token-model.js'
+import type { Sampled } from '../../contract/index.js'
 import { GuidedStretch } from './guided-stretch.js'
 import type { Mask } from './mask.js'
 import type { Stretch, Writing } from './stretch.js'

@@ -1,4 +1,4 @@
-import type { Sampled } from '../../contract/token-model.js'
+import type { Sampled } from '../../contract/index.js'
 import type { Channels } from '../channels.js'
 import { thoughtBudget, thoughtWish } from '../thinking/plan.js'
 import type { Mask } from './mask.js'

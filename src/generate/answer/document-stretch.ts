@@ -1,5 +1,4 @@
-import type { Evidence, OutputGrammar } from '../../contract/engine.js'
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Evidence, OutputGrammar, Sampled, SampleSettings } from '../../contract/index.js'
 import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
 import { GuidedStretch } from './guided-stretch.js'

@@ -1,6 +1,4 @@
-import type { OutputGrammar } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import type { Sampled } from '../../contract/token-model.js'
+import { type OutputGrammar, type Sampled, V1Error } from '../../contract/index.js'
 import { foresee } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
 import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'

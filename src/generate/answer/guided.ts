@@ -1,7 +1,5 @@
-import type { TokenConstraint } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { GrammarError } from '../../grammar/structured.js'
-import { bytesOf, type ForcedRun, forcedTokens, narrow } from '../../grammar/tokens/forced.js'
+import { type TokenConstraint, V1Error } from '../../contract/index.js'
+import { bytesOf, type ForcedRun, forcedTokens, GrammarError, narrow } from '../../grammar/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 export interface GuidedRun extends ForcedRun {

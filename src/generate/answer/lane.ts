@@ -1,4 +1,4 @@
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { Drafted, DraftRoom } from '../drafts/path.js'
 
 /** Scores of tokens that a lane has already, found a few positions a step. */

@@ -1,4 +1,4 @@
-import type { ChatCall } from '../../contract/engine.js'
+import type { ChatCall } from '../../contract/index.js'
 import type { ChatText } from '../chat-text.js'
 
 /** The markers of a model's tool calls, in text and in tokens. */

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import type { Guided } from './guided.js'
 
 /** The tokens that may come next, in one buffer that is used again for every step. */

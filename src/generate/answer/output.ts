@@ -1,4 +1,4 @@
-import type { Evidence, Part, TokenLogprob, ToolSpec } from '../../contract/engine.js'
+import type { Evidence, Part, TokenLogprob, ToolSpec } from '../../contract/index.js'
 import { ToolCallStream } from '../tools/call-stream.js'
 import type { ToolFormat } from '../tools/format.js'
 import { TextOut, type TextPiece } from './text-out.js'

@@ -1,4 +1,4 @@
-import type { ChatCall } from '../../contract/engine.js'
+import type { ChatCall } from '../../contract/index.js'
 import type { ChatText } from '../chat-text.js'
 import type { DraftSource } from '../drafts/source.js'
 import type { Read } from '../evidence/others-read.js'

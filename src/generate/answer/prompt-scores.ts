@@ -1,5 +1,4 @@
-import type { ChatCall, PromptLogprob } from '../../contract/engine.js'
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { ChatCall, PromptLogprob, Sampled, SampleSettings } from '../../contract/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import type { LaneScores } from './lane.js'
 import { Mask } from './mask.js'

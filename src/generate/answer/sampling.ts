@@ -1,6 +1,12 @@
-import type { ChatCall, TokenLogprob } from '../../contract/engine.js'
-import { type DrawSettings, SAMPLING, SAMPLING_NAMES } from '../../contract/sampling.js'
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import {
+  type ChatCall,
+  type DrawSettings,
+  SAMPLING,
+  SAMPLING_NAMES,
+  type Sampled,
+  type SampleSettings,
+  type TokenLogprob,
+} from '../../contract/index.js'
 import type { SettledSampling } from '../recommended.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 

@@ -1,4 +1,4 @@
-import type { OutputGrammar } from '../../contract/engine.js'
+import type { OutputGrammar } from '../../contract/index.js'
 import { headOf } from '../channels.js'
 import { mustHaveForm, thoughtBudget, thoughtWish } from '../thinking/plan.js'
 import type { Markers } from './markers.js'

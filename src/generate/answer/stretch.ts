@@ -1,4 +1,4 @@
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
 import type { Markers } from './markers.js'
 import type { Mask } from './mask.js'

@@ -1,4 +1,4 @@
-import type { TokenLogprob } from '../../contract/engine.js'
+import type { TokenLogprob } from '../../contract/index.js'
 import { Needles } from './needles.js'
 
 export interface TextPiece {

@@ -1,4 +1,4 @@
-import type { Sampled } from '../../contract/token-model.js'
+import type { Sampled } from '../../contract/index.js'
 import { thoughtBudget } from '../thinking/plan.js'
 import { logprobOf } from './sampling.js'
 import type { Stretch, Writing } from './stretch.js'

@@ -1,4 +1,4 @@
-import type { Sampled } from '../../contract/token-model.js'
+import type { Sampled } from '../../contract/index.js'
 import type { Segment } from './segments.js'
 import type { Stretch, Writing } from './stretch.js'
 import { Thought } from './thought.js'

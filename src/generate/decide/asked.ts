@@ -1,7 +1,6 @@
 /** A question as models that are made for decisions are told it, in the words of TypeSafe's form. */
-import { type DecideQuestion, textOf } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
-import type { Slices } from '../../platform/slices.js'
+import { type DecideQuestion, textOf } from '../../contract/index.js'
+import type { JsonObject, Slices } from '../../platform/index.js'
 import { type Guard, sentinelFor } from '../prompt/guard.js'
 import { JinjaTemplate } from '../prompt/template.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'

@@ -1,4 +1,4 @@
-import type { Capabilities } from '../../contract/engine.js'
+import type { Capabilities } from '../../contract/index.js'
 
 /** Of a model that says no words. */
 export const NO_CHAT = {

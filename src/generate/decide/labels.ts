@@ -1,7 +1,5 @@
 /** Options have labels of one token, and are as likely as these are where the answer would begin. */
-import type { DecideQuestion } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { MOST_AMONG } from '../../contract/token-model.js'
+import { type DecideQuestion, MOST_AMONG, V1Error } from '../../contract/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import type { AskedOption, TypedQuestion } from './asked.js'
 import type { LabelType } from './made-form.js'

@@ -1,6 +1,6 @@
 /** What a decision reads, as the scheduler sees it: the state once, each question behind it, and what options go on with. */
 
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { Lane, LanePieces, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Rows } from './rows.js'

@@ -2,11 +2,9 @@
  * Decoders that were made for decisions, as llama.cpp reads them: asked by the template that they carry, and read where
  * they were taught to answer, by how likely labels are (`labels.ts`) or by a head of their own (`pointers.ts`).
  */
-import type { DecideCall, Decided, DecideQuestion, Decision } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { commonLength } from '../../grammar/tokens/forced.js'
-import type { Slices } from '../../platform/slices.js'
-import { inTurns } from '../../platform/turns.js'
+import { type DecideCall, type Decided, type DecideQuestion, type Decision, V1Error } from '../../contract/index.js'
+import { commonLength } from '../../grammar/index.js'
+import { inTurns, type Slices } from '../../platform/index.js'
 import { type ChatText, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { askedOf, type QuestionLayout, type TypedQuestion, templateLayout } from './asked.js'

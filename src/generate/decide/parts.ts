@@ -1,4 +1,4 @@
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/index.js'
 import { headOf } from '../channels.js'
 import type { ChatText } from '../chat-text.js'
 import { sentinelFor } from '../prompt/guard.js'

@@ -2,10 +2,8 @@
  * Kev: a head of its own makes a query and a key of each row. An option is as likely as its key, at the token that ends it,
  * agrees with the query of the prompt's last token: softmax(k q / sqrt(d) / T).
  */
-import type { DecideQuestion } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { exp } from '../../platform/exact.js'
-import { isRecord } from '../../platform/json.js'
+import { type DecideQuestion, V1Error } from '../../contract/index.js'
+import { exp, isRecord } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { barred, type TypedQuestion } from './asked.js'
 import { ordersOf } from './questions.js'

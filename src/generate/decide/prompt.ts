@@ -1,7 +1,6 @@
 /** A state and questions about it as tokens. */
-import type { DecideCall, DecideQuestion } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import type { Slices } from '../../platform/slices.js'
+import { type DecideCall, type DecideQuestion, V1Error } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import { type ChatText, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { partsAround, type TextAround } from './parts.js'

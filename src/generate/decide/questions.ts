@@ -1,5 +1,5 @@
 /** What a model is told of a state and asked about it, in words. */
-import { type ChatMessage, type Content, type DecideQuestion, textOf } from '../../contract/engine.js'
+import { type ChatMessage, type Content, type DecideQuestion, textOf } from '../../contract/index.js'
 
 export const INSTRUCTIONS =
   'You are given a state and a question about it. Choose the option that fits best, and answer with that option alone.'

@@ -1,5 +1,4 @@
-import type { DecideCall } from '../../contract/engine.js'
-import type { TokenModel } from '../../contract/token-model.js'
+import type { DecideCall, TokenModel } from '../../contract/index.js'
 import type { LanePieces } from '../answer/lane.js'
 import type { Scheduler } from '../run/scheduler.js'
 import type { Slot } from '../run/slot.js'

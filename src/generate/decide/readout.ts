@@ -1,5 +1,5 @@
 /** How models that were made for decisions say their answers. */
-import type { DecideQuestion } from '../../contract/engine.js'
+import type { DecideQuestion } from '../../contract/index.js'
 import type { TypedQuestion } from './asked.js'
 import type { ReadQuestion } from './reading.js'
 

@@ -1,5 +1,5 @@
-import type { Decided, Decision } from '../../contract/engine.js'
-import { exp, log } from '../../platform/exact.js'
+import type { Decided, Decision } from '../../contract/index.js'
+import { exp, log } from '../../platform/index.js'
 
 /** Logarithms, of what is as good as impossible too. */
 export const logsOf = (probabilities: readonly number[]): number[] =>

@@ -1,4 +1,4 @@
-import type { ChatCall, DecideCall, Part } from '../../contract/engine.js'
+import type { ChatCall, DecideCall, Part } from '../../contract/index.js'
 import type { SharedThought } from './decide.js'
 import { stateBlock, stateText } from './questions.js'
 

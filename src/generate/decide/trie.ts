@@ -1,4 +1,4 @@
-import { exp, log } from '../../platform/exact.js'
+import { exp, log } from '../../platform/index.js'
 
 /** The options of a question as tokens: what they share is scored once. */
 

@@ -1,5 +1,5 @@
-import type { Sampled, SampleSettings, Sequence, TokenModel } from '../../contract/token-model.js'
-import { commonLength } from '../../grammar/tokens/forced.js'
+import type { Sampled, SampleSettings, Sequence, TokenModel } from '../../contract/index.js'
+import { commonLength } from '../../grammar/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { quietly } from '../run/failure.js'
 import { Memory } from '../run/memory.js'

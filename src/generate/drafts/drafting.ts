@@ -1,5 +1,5 @@
-import type { TokenModel } from '../../contract/token-model.js'
-import { at } from '../../platform/pulse.js'
+import type { TokenModel } from '../../contract/index.js'
+import { at } from '../../platform/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { Arms } from './arms.js'
 import type { DraftAsked, DraftModel } from './draft-model.js'

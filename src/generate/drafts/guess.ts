@@ -1,4 +1,4 @@
-import { isOfWord } from '../../platform/borders.js'
+import { isOfWord } from '../../platform/index.js'
 import type { OpenValue } from './open-value.js'
 import type { DraftSource } from './source.js'
 

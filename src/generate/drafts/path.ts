@@ -1,4 +1,4 @@
-import type { SampleSettings } from '../../contract/token-model.js'
+import type { SampleSettings } from '../../contract/index.js'
 import type { Guided } from '../answer/guided.js'
 import type { OpenValue } from './open-value.js'
 

@@ -1,4 +1,4 @@
-import { isOfWord } from '../../platform/borders.js'
+import { isOfWord } from '../../platform/index.js'
 
 /** Places that are looked at before a beginning is given up: of one letter, said again and again, each is one. */
 const MOST_PLACES = 64

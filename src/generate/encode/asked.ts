@@ -1,7 +1,7 @@
 /** A question as a decision model reads it: what is asked, its options behind a mark each, and what is judged. */
 
-import { V1Error } from '../../contract/errors.js'
-import type { Slices } from '../../platform/slices.js'
+import { V1Error } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import { encodedSections } from '../chat-text.js'
 import {
   type AskedOption,

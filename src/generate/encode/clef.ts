@@ -1,9 +1,7 @@
 /** How clef reads questions: all of a request in one text, with what it is told of each. */
 
-import type { DecideQuestion } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import type { TextField, TokenRange } from '../../contract/vector-model.js'
-import type { Slices } from '../../platform/slices.js'
+import { type DecideQuestion, type TextField, type TokenRange, V1Error } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import type { Kind, TypedQuestion } from '../decide/asked.js'
 import { ordersOf } from '../decide/questions.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'

@@ -1,12 +1,14 @@
 /** Decisions of a model that is made for them: one pass over questions, their options and the state, and no text. */
 
-import type { DecideCall, Decided } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import type { DecisionForm, TextTokens, VectorModel } from '../../contract/vector-model.js'
-import { exp } from '../../platform/exact.js'
-import { inStage } from '../../platform/pulse.js'
-import type { Slices } from '../../platform/slices.js'
-import { inTurns } from '../../platform/turns.js'
+import {
+  type DecideCall,
+  type Decided,
+  type DecisionForm,
+  type TextTokens,
+  V1Error,
+  type VectorModel,
+} from '../../contract/index.js'
+import { exp, inStage, inTurns, type Slices } from '../../platform/index.js'
 import { askedOf, KINDS, type Kind } from '../decide/asked.js'
 import { meanShares, ordersOf, stateText } from '../decide/questions.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'

@@ -1,24 +1,23 @@
-import type {
-  Capabilities,
-  Classified,
-  ClassifyCall,
-  DecideCall,
-  Decided,
-  DetokenizeCall,
-  EmbedCall,
-  Embeddings,
-  RankCall,
-  Ranking,
-  TokenizeCall,
-  TokenizedText,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import type { ClassForm, DecisionForm, TextTokens, VectorModel } from '../../contract/vector-model.js'
-import { exp } from '../../platform/exact.js'
-import type { JsonObject } from '../../platform/json.js'
-import { inStage } from '../../platform/pulse.js'
-import type { Slices } from '../../platform/slices.js'
-import { inTurns } from '../../platform/turns.js'
+import {
+  type Capabilities,
+  type ClassForm,
+  type Classified,
+  type ClassifyCall,
+  type DecideCall,
+  type Decided,
+  type DecisionForm,
+  type DetokenizeCall,
+  type EmbedCall,
+  type Embeddings,
+  type RankCall,
+  type Ranking,
+  type TextTokens,
+  type TokenizeCall,
+  type TokenizedText,
+  V1Error,
+  type VectorModel,
+} from '../../contract/index.js'
+import { exp, inStage, inTurns, type JsonObject, type Slices } from '../../platform/index.js'
 import { DECIDES, NO_CHAT } from '../decide/capabilities.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Decider } from './decide.js'

@@ -1,5 +1,5 @@
-import type { TextTokens, VectorModel } from '../../contract/vector-model.js'
-import { beginSteps, breathe } from '../../platform/turns.js'
+import type { TextTokens, VectorModel } from '../../contract/index.js'
+import { beginSteps, breathe } from '../../platform/index.js'
 import { modelFailed, notNumbers } from '../run/failure.js'
 
 interface Job {

@@ -1,7 +1,6 @@
 /** What a template writes in pieces, each of which is read by itself, as models were taught whose makers did so. */
 
-import type { JsonObject } from '../../platform/json.js'
-import type { Slices } from '../../platform/slices.js'
+import type { JsonObject, Slices } from '../../platform/index.js'
 import { encodedSections } from '../chat-text.js'
 import { optionOf, type TypedQuestion, templateText } from '../decide/asked.js'
 import { Guard } from '../prompt/guard.js'

@@ -1,6 +1,5 @@
-import type { TokenConstraint } from '../../contract/engine.js'
-import type { Sampled } from '../../contract/token-model.js'
-import { exp } from '../../platform/exact.js'
+import type { Sampled, TokenConstraint } from '../../contract/index.js'
+import { exp } from '../../platform/index.js'
 import type { Named } from './named.js'
 
 /** A place in a document, and what might have come there. */

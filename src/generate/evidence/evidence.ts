@@ -1,6 +1,5 @@
 /** What the values of a document rest on, found while it is written. */
-import type { Evidence } from '../../contract/engine.js'
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Evidence, Sampled, SampleSettings } from '../../contract/index.js'
 import type { Guided } from '../answer/guided.js'
 import type { AnswerPlan } from '../answer/plan.js'
 import type { Grounds } from '../sources/grounds.js'

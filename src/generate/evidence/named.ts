@@ -1,6 +1,6 @@
 /** Which tokens a model is asked about by name before it draws: all that may come, or those that matter most. */
 
-import { MOST_AMONG } from '../../contract/token-model.js'
+import { MOST_AMONG } from '../../contract/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 const QUOTE = 0x22

@@ -1,6 +1,6 @@
 /** What a model would have gone on with, had it begun otherwise: it is asked, one beginning after the other. */
 
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Sampled, SampleSettings } from '../../contract/index.js'
 import { Guided } from '../answer/guided.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'

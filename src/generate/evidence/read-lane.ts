@@ -1,4 +1,4 @@
-import type { Sampled, SampleSettings } from '../../contract/token-model.js'
+import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { Lane } from '../answer/lane.js'
 
 /** Asks what would come after some tokens, beside the answers that are written. */

@@ -1,4 +1,4 @@
-import type { Slices } from '../../platform/slices.js'
+import type { Slices } from '../../platform/index.js'
 import type { TemplateMessage } from './messages.js'
 import type { ChatTemplate, TemplateInput } from './template.js'
 

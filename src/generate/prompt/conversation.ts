@@ -1,6 +1,5 @@
-import type { ChatCall } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import type { Slices } from '../../platform/slices.js'
+import { type ChatCall, V1Error } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import { thoughtWish } from '../thinking/plan.js'
 import type { ToolFormat } from '../tools/format.js'
 import type { Guard } from './guard.js'

@@ -5,8 +5,8 @@
  * printed on the way as Python prints them: the library writes JSON.
  */
 import { Environment, Template } from '@huggingface/jinja'
-import { V1Error } from '../../contract/errors.js'
-import { atOnce, type Slices } from '../../platform/slices.js'
+import { V1Error } from '../../contract/index.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import { known, PythonInterpreter, type TemplateResult } from './python-interpreter.js'
 import { withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'

@@ -1,4 +1,4 @@
-import type { Slices } from '../../platform/slices.js'
+import type { Slices } from '../../platform/index.js'
 
 /**
  * Keeps control tokens that a message spells out (`<|im_end|>` typed by a user) from controlling the model. A sentinel

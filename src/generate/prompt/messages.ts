@@ -1,5 +1,5 @@
-import { type ChatCall, type ChatMessage, type ToolSpec, textOf } from '../../contract/engine.js'
-import type { Slices } from '../../platform/slices.js'
+import { type ChatCall, type ChatMessage, type ToolSpec, textOf } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import { describeSchema } from '../schema-prompt.js'
 import { type ToolFormat, together } from '../tools/format.js'
 import type { Guard } from './guard.js'

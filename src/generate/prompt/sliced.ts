@@ -1,5 +1,5 @@
 import { Environment, type Interpreter, type Template } from '@huggingface/jinja'
-import type { Slices } from '../../platform/slices.js'
+import type { Slices } from '../../platform/index.js'
 import { written } from './python-interpreter.js'
 import { itemsOf, iterated, made, type Statement, type TemplateNode, type TemplateValue } from './values.js'
 

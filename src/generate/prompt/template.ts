@@ -1,5 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import { atOnce, type Slices } from '../../platform/slices.js'
+import { V1Error } from '../../contract/index.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
 import { asUserTells, foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
 import { oneCallATurn, parted, repairs, tellsAll, type Written } from './repairs.js'

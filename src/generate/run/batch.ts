@@ -1,5 +1,5 @@
-import type { SampleSettings, StepInput, TokenModel } from '../../contract/token-model.js'
-import { at } from '../../platform/pulse.js'
+import type { SampleSettings, StepInput, TokenModel } from '../../contract/index.js'
+import { at } from '../../platform/index.js'
 import type { Drafted } from '../drafts/path.js'
 import { callerOf, callOf, pending, promptIsIn, type Slot } from './slot.js'
 

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 /** A lost device may refuse even to free what it held. */
 export function quietly(action: () => void): void {

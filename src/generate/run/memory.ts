@@ -1,4 +1,4 @@
-import type { Sequence, TokenModel } from '../../contract/token-model.js'
+import type { Sequence, TokenModel } from '../../contract/index.js'
 import type { Lane } from '../answer/lane.js'
 import type { Row } from './batch.js'
 import { PrefixCache, shared } from './prefix-cache.js'

@@ -1,5 +1,5 @@
-import type { Sequence } from '../../contract/token-model.js'
-import { commonLength } from '../../grammar/tokens/forced.js'
+import type { Sequence } from '../../contract/index.js'
+import { commonLength } from '../../grammar/index.js'
 
 /** Whether a sequence may hold the beginning of a text of so many tokens. */
 export function serves({ lengths }: Sequence, length: number): boolean {

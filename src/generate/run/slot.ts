@@ -1,4 +1,4 @@
-import type { Sequence } from '../../contract/token-model.js'
+import type { Sequence } from '../../contract/index.js'
 import type { Lane } from '../answer/lane.js'
 import type { Drafted } from '../drafts/path.js'
 

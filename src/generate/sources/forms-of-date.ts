@@ -1,6 +1,5 @@
 /** How texts write days. Apart from other forms: it brings the words of languages, and is loaded once it is asked for. */
-import { dayOfIso } from '../../platform/readers/calendar.js'
-import { LANGUAGES } from '../../platform/readers/words/index.js'
+import { dayOfIso, LANGUAGES } from '../../platform/index.js'
 import { escaped, inText } from './forms.js'
 
 /** A day, `2026-03-12`: with the name of its month or its number, with its year or without. */

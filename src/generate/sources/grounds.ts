@@ -1,4 +1,4 @@
-import { type ChatCall, type ChatMessage, textsJoined } from '../../contract/engine.js'
+import { type ChatCall, type ChatMessage, textsJoined } from '../../contract/index.js'
 import type { formsOfDate } from './forms-of-date.js'
 import { mayBeAbsent } from './optional.js'
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../platform/json.js'
+import { isRecord } from '../../platform/index.js'
 
 /** What is nested deeper is taken to be wanted. */
 const DEEPEST = 64

@@ -2,8 +2,8 @@
  * Finds where a conversation says the values of one document, one after the other. Of several places it is the first
  * that stands behind the source before it, in the same text; else the first of the first text that has it.
  */
-import type { Source } from '../../contract/engine.js'
-import { isOfWord, mayBegin, mayEnd, nextBegin } from '../../platform/borders.js'
+import type { Source } from '../../contract/index.js'
+import { isOfWord, mayBegin, mayEnd, nextBegin } from '../../platform/index.js'
 import { formsOfNumber, formsOfString } from './forms.js'
 import type { Ground, Grounds } from './grounds.js'
 

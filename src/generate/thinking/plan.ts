@@ -1,4 +1,4 @@
-import type { ChatCall } from '../../contract/engine.js'
+import type { ChatCall } from '../../contract/index.js'
 
 /** Whether a call wants thoughts, wants none, or leaves that to the template. */
 export type ThoughtWish = 'think' | 'be brief' | 'as it likes'

@@ -1,5 +1,5 @@
 /** What a stranger's `tokenizer.json` may not say: each of it would take more time or memory than any text is worth. */
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { malformed } from './malformed.js'
 import { partsWithin, type TokenizerPart } from './parts.js'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 
 const DROPPED = /[\0\ufffd]|[^\t\n\r\P{Cc}]|[\p{Cf}\p{Co}\p{Cs}]/gu
 const SPACE = /\p{White_Space}/gu

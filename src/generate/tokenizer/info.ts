@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 
 /** Of the machine on which a tokenizer was made, and of programs that come with it. */
 const NOT_TOLD = new Set(['vocab_file', 'merges_file', 'tokenizer_file', 'name_or_path', 'auto_map'])

@@ -1,4 +1,4 @@
-import type { Slices } from '../../platform/slices.js'
+import type { Slices } from '../../platform/index.js'
 
 /** What of the library's byte-pair model decides which pairs merge. */
 export interface MergeModel {

@@ -1,6 +1,5 @@
 /** What the library has made of a tokenizer's parts, as far as it is looked at here. */
-import { Pattern } from '../../grammar/pattern/pattern.js'
-import { isPublished } from '../../grammar/pattern/published.js'
+import { isPublished, Pattern } from '../../grammar/index.js'
 import { malformed } from './malformed.js'
 
 export interface TokenizerPart {

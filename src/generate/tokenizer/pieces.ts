@@ -1,7 +1,6 @@
 import type { PreTokenizer } from '@huggingface/tokenizers'
-import type { PatternMatch } from '../../grammar/pattern/machine.js'
-import { Pattern } from '../../grammar/pattern/pattern.js'
-import { byteLevelName } from '../../platform/token-bytes.js'
+import { Pattern, type PatternMatch } from '../../grammar/index.js'
+import { byteLevelName } from '../../platform/index.js'
 import type { TokenizerPart as AnyPart } from './parts.js'
 
 /**

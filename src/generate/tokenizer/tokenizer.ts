@@ -1,8 +1,15 @@
 import { Tokenizer as HfTokenizer } from '@huggingface/tokenizers'
-import type { JsonObject } from '../../platform/json.js'
-import { LruMap } from '../../platform/lru-map.js'
-import { atOnce, type Slices } from '../../platform/slices.js'
-import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from '../../platform/token-bytes.js'
+import {
+  atOnce,
+  byteName,
+  bytesOfToken,
+  type JsonObject,
+  LruMap,
+  type Slices,
+  type Spelling,
+  spellingOf,
+  typesIn,
+} from '../../platform/index.js'
 import { assertShort, assertSound } from './assert-sound.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { tokenizerInfo } from './info.js'

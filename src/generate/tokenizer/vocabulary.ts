@@ -1,4 +1,4 @@
-import { Vocabulary } from '../../grammar/structured.js'
+import { Vocabulary } from '../../grammar/index.js'
 import type { Tokenizer } from './tokenizer.js'
 
 /** A tokenizer's tokens as a grammar sees them: bytes, the ends of an answer, and what never stands in a text. */

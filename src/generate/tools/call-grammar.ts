@@ -1,7 +1,6 @@
-import type { ChatCall, OutputGrammar, TextPart, ToolSpec } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { fromSource, GrammarCache, GrammarError, SchemaError } from '../../grammar/structured.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { type ChatCall, type OutputGrammar, type TextPart, type ToolSpec, V1Error } from '../../contract/index.js'
+import { fromSource, GrammarCache, GrammarError, SchemaError } from '../../grammar/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 
 /** Of requests that send the same tools again and again, perhaps one of them changed. */
 const kept = new GrammarCache({ maxBytes: 24 * 2 ** 20 })

@@ -1,4 +1,4 @@
-import type { ChatCall, OutputGrammar, ToolSpec } from '../../contract/engine.js'
+import type { ChatCall, OutputGrammar, ToolSpec } from '../../contract/index.js'
 
 /**
  * How a family of models calls tools: all there is to know of it. A family is one file with one of these, and its entry

@@ -1,5 +1,5 @@
-import type { TextPart } from '../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import type { TextPart } from '../../contract/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { callGrammar, isAnyText, type Parameters, textsOf } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { escaped, readerOf, upTo } from './letters.js'

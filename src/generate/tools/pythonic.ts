@@ -1,5 +1,5 @@
-import type { TextPart } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { TextPart } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { callGrammar, type Parameters } from './call-grammar.js'
 import type { CallReader, ToolFormat } from './format.js'
 import { readerOf, upTo } from './letters.js'

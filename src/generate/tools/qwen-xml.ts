@@ -1,5 +1,5 @@
-import type { TextPart, ToolSpec } from '../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import type { TextPart, ToolSpec } from '../../contract/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { ANY_TEXT, callGrammar, isAnyText, type Parameters, textsOf } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { HERMES } from './hermes.js'

@@ -1,6 +1,6 @@
 /** Languages cut to a number of code points. */
 
-import type { Slices } from '../../platform/slices.js'
+import type { Slices } from '../../platform/index.js'
 import { Fuel } from '../fuel.js'
 import { CountedAutomaton } from './counted.js'
 import { isSparse, type Sparse, wholeInSlices } from './stretches.js'

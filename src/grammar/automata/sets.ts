@@ -1,6 +1,6 @@
 /** Set operations on languages: products of automata, explored from the start. */
 
-import { atOnce, type Slices } from '../../platform/slices.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import { Fuel } from '../fuel.js'
 import { EVERY } from './charset.js'
 import { partition, refine } from './classes.js'

@@ -1,7 +1,6 @@
 /** What texts' stretches are made of: their characters by classes, and where they may be cut. */
 
-import { bordersOf } from '../../platform/borders.js'
-import type { Slices } from '../../platform/slices.js'
+import { bordersOf, type Slices } from '../../platform/index.js'
 import { FIRST_LETTER, MOST_LETTERS } from './sparse.js'
 import { Stretches } from './stretches.js'
 import { BREAK } from './suffixes.js'

@@ -1,7 +1,6 @@
 /** The stretches of texts, cut where `platform/borders.ts` says. */
 
-import { BEGINS, ENDS } from '../../platform/borders.js'
-import { atOnce, type Slices } from '../../platform/slices.js'
+import { atOnce, BEGINS, ENDS, type Slices } from '../../platform/index.js'
 import { below, classesOf, FIRST_LETTER, OfOneText, SparseAutomaton } from './sparse.js'
 import { BREAK, suffixesOf } from './suffixes.js'
 import { DEAD, type TextAutomaton } from './types.js'

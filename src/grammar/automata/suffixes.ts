@@ -1,7 +1,6 @@
 /** All stretches of texts as one automaton of few states, for what goes through all of them: other languages that meet them. */
 
-import { BEGINS, ENDS } from '../../platform/borders.js'
-import type { Slices } from '../../platform/slices.js'
+import { BEGINS, ENDS, type Slices } from '../../platform/index.js'
 import { SparseAutomaton } from './sparse.js'
 import { DEAD } from './types.js'
 

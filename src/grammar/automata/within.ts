@@ -1,6 +1,6 @@
 /** Those texts of a sparse automaton that another language has, or has not: sparse as it was. */
 
-import type { Slices } from '../../platform/slices.js'
+import type { Slices } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
 import { FIRST_LETTER, type Moves, SparseAutomaton } from './sparse.js'
 import { DEAD, type TextAutomaton, TextError } from './types.js'

@@ -1,17 +1,15 @@
-import type {
-  ConstrainCall,
-  Constrained,
-  ConstrainedAnswer,
-  OutputGrammar,
-  QuoteSource,
-  TextPart,
-  TextSource,
-  ToolSpec,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { keptError } from '../../platform/kept-error.js'
-import { LruMap } from '../../platform/lru-map.js'
-import type { Slices } from '../../platform/slices.js'
+import {
+  type ConstrainCall,
+  type Constrained,
+  type ConstrainedAnswer,
+  type OutputGrammar,
+  type QuoteSource,
+  type TextPart,
+  type TextSource,
+  type ToolSpec,
+  V1Error,
+} from '../../contract/index.js'
+import { keptError, LruMap, type Slices } from '../../platform/index.js'
 import {
   compile,
   compileInSlices,

@@ -1,4 +1,4 @@
-import type { QuoteSource } from '../../contract/engine.js'
+import type { QuoteSource } from '../../contract/index.js'
 import { judge } from '../judge.js'
 import type { Formats, Grammar } from '../structured.js'
 

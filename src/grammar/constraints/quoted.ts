@@ -4,7 +4,7 @@ import {
   type QuoteSource,
   type ToolSpec,
   textsJoined,
-} from '../../contract/engine.js'
+} from '../../contract/index.js'
 
 const WORD = 'x-quote'
 

@@ -1,4 +1,4 @@
-import { LruMap } from '../../platform/lru-map.js'
+import { LruMap } from '../../platform/index.js'
 
 /**
  * JSON numbers as automata over their text: exactly those that satisfy the bounds, written as `JSON.stringify` writes

@@ -1,4 +1,4 @@
-import { LruMap } from '../../platform/lru-map.js'
+import { LruMap } from '../../platform/index.js'
 
 /**
  * Regular expressions to automata by derivatives. A state is a boolean combination of what may still follow, so that

@@ -1,4 +1,4 @@
-import type { GrammarSource, TextPart } from '../../contract/engine.js'
+import type { GrammarSource, TextPart } from '../../contract/index.js'
 import { upTo } from '../automata/search.js'
 import { type Rule, sequence } from '../automaton/rule.js'
 import { GrammarError } from '../grammar-error.js'

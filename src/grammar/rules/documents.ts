@@ -1,5 +1,5 @@
-import type { SchemaSource } from '../../contract/engine.js'
-import type { Slices } from '../../platform/slices.js'
+import type { SchemaSource } from '../../contract/index.js'
+import type { Slices } from '../../platform/index.js'
 import type { Frame } from '../automaton/frame.js'
 import { FrameTable } from '../automaton/frame-table.js'
 import { Fuel } from '../fuel.js'

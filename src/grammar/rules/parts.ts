@@ -1,5 +1,5 @@
-import type { SchemaSource, TextPart } from '../../contract/engine.js'
-import { atOnce, type Slices } from '../../platform/slices.js'
+import type { SchemaSource, TextPart } from '../../contract/index.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import type { CharSet } from '../automata/charset.js'
 import { escaped } from '../automata/escaped.js'
 import { literalSet, oneOf } from '../automata/literals.js'

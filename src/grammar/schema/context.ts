@@ -1,4 +1,4 @@
-import { keptError } from '../../platform/kept-error.js'
+import { keptError } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { ANNOTATIONS } from '../keywords/annotations.js'

@@ -1,5 +1,4 @@
-import { hasStretch, isStretch } from '../../platform/borders.js'
-import type { Slices } from '../../platform/slices.js'
+import { hasStretch, isStretch, type Slices } from '../../platform/index.js'
 import { literalSet } from '../automata/literals.js'
 import { stretchesOf } from '../automata/stretches-of.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'

@@ -1,4 +1,4 @@
-import { atOnce, type Slices } from '../../platform/slices.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import { withLengthInSlices } from '../automata/lengths.js'
 import { literalSet } from '../automata/literals.js'
 import { ANY_TEXT, intersect, intersectInSlices, NO_TEXT, union } from '../automata/sets.js'

@@ -1,4 +1,4 @@
-import type { TokenConstraint } from '../../contract/engine.js'
+import type { TokenConstraint } from '../../contract/index.js'
 import { MASK_WORK } from '../automaton/work.js'
 import { advance, type TextPlace } from '../walk.js'
 import type { Masks } from './masks.js'

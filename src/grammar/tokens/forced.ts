@@ -1,6 +1,5 @@
-import type { TokenConstraint } from '../../contract/engine.js'
-import { joined } from '../../platform/bytes.js'
-import { LruMap } from '../../platform/lru-map.js'
+import type { TokenConstraint } from '../../contract/index.js'
+import { joined, LruMap } from '../../platform/index.js'
 import { made } from '../kept.js'
 
 /**

@@ -1,5 +1,4 @@
-import { isRecord, type JsonObject } from '../../platform/json.js'
-import { bytesOfToken, spellingOf, typesIn } from '../../platform/token-bytes.js'
+import { bytesOfToken, isRecord, type JsonObject, spellingOf, typesIn } from '../../platform/index.js'
 
 /** What a vocabulary is made of, as a tokenizer.json has it. */
 export interface TokenizerWords {

@@ -1,4 +1,4 @@
-import type { TokenVocabulary } from '../../contract/engine.js'
+import type { TokenVocabulary } from '../../contract/index.js'
 import { ENTRY_BYTES, Kept } from '../kept.js'
 import { wordsOf } from './from-tokenizer.js'
 import { pack, unpack } from './pack.js'

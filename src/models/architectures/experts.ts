@@ -1,5 +1,5 @@
 /** What the configurations of mixtures of experts have in common, and how their tensors are called. */
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import type { ExpertsPlan } from '../model-plan.js'
 import { refuse } from '../refuse.js'
 import type { Names } from './architecture.js'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 /**
  * A model's configuration, field by field. What is read is noted, so that a field which says something about the
  * arithmetic, and which nobody has read, is found and refused.

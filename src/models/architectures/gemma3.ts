@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import type { Architecture, Names } from './architecture.js'
 import type { Fields } from './fields.js'
 import { AFTER, GGUF_AFTER, NAMES, VISION } from './names.js'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import type { AttentionLayer, FeedForwardPlan } from '../model-plan.js'
 import { refuse } from '../refuse.js'
 import type { Architecture, Names } from './architecture.js'

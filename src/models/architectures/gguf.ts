@@ -1,6 +1,6 @@
 /** What the metadata of GGUF files say, in the words of transformers' configurations. */
 
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { refuse } from '../refuse.js'
 
 /** What llama.cpp does otherwise with an architecture. */

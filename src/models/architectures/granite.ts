@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import type { Architecture } from './architecture.js'
 import type { Fields } from './fields.js'
 import type { TakeKey } from './gguf.js'

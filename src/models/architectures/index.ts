@@ -1,6 +1,6 @@
 /** The architectures that can be run, by `model_type`. */
 
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import type { Naming } from '../files/source.js'
 import type { ModelPlan } from '../model-plan.js'
 import { refuse } from '../refuse.js'

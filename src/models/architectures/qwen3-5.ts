@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import type { AttentionLayer, LayerPlan } from '../model-plan.js'
 import { MAX_TAPS } from '../model-plan.js'
 import type { Architecture, Names } from './architecture.js'

@@ -1,7 +1,5 @@
 /** A layer of a decoder: a mixer and a feed-forward in their arrangement, with what they are given in every pass alike. */
-import type { Activations, Pass, Vector } from '../../device/contract.js'
-import { join } from '../../device/operations/join/index.js'
-import { pick } from '../../device/operations/pick/index.js'
+import { type Activations, join, type Pass, pick, type Vector } from '../../device/index.js'
 import type { SequenceMemory } from '../kept.js'
 import type { FeedForwardPlan, LayerPlan, ModelPlan, VectorRole } from '../model-plan.js'
 import type { BiasedMatrix, LayerWeights } from '../weights.js'

@@ -3,10 +3,17 @@
  * vector for each layer. To it comes a product of the token's scaled embedding, each layer's part normed by itself. A layer
  * ends by adding W2 (gate(W1 x) * its vector), normed.
  */
-import type { Activations, Batch, Device, Matrix, Pass, Vector } from '../../device/contract.js'
-import { gate as gateRows } from '../../device/operations/gate/index.js'
-import { join } from '../../device/operations/join/index.js'
-import { pick } from '../../device/operations/pick/index.js'
+import {
+  type Activations,
+  type Batch,
+  type Device,
+  gate as gateRows,
+  join,
+  type Matrix,
+  type Pass,
+  pick,
+  type Vector,
+} from '../../device/index.js'
 import type { Finder } from '../find-tensors.js'
 import { HostRows } from '../host-rows.js'
 import type { ModelPlan } from '../model-plan.js'

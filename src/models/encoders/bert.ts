@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { Fields } from '../architectures/fields.js'
 import type { WeightOutline } from '../files/source.js'
 import { refuse } from '../refuse.js'

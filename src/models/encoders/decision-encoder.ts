@@ -1,7 +1,14 @@
 /** Laya's head over an encoder, or over a decoder that sees both ways: more layers, each of which sees everything, then a score at each mark. */
-import type { Activations, Device, KeyValueCache, Matrix, Pass, Vector } from '../../device/contract.js'
-import { embed } from '../../device/operations/embed/index.js'
-import { join } from '../../device/operations/join/index.js'
+import {
+  type Activations,
+  type Device,
+  embed,
+  join,
+  type KeyValueCache,
+  type Matrix,
+  type Pass,
+  type Vector,
+} from '../../device/index.js'
 import { angleTable } from '../angles.js'
 import type { TensorLoader } from '../tensors.js'
 import { HEAD_EPSILON, type PlannedDecision } from './decision-plan.js'

@@ -1,6 +1,6 @@
 /** What the files of a decision model say of its head, in the words of Laya's `rl_agent_config.json`. */
-import type { DecisionForm } from '../../contract/vector-model.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { DecisionForm } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { Fields } from '../architectures/fields.js'
 import type { WeightOutline } from '../files/source.js'
 import type { PlannedMatrix } from '../planned.js'

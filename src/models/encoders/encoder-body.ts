@@ -1,6 +1,6 @@
 /** What is known of a model that makes vectors before its weights are read: BERT's kind, or a decoder. */
 
-import type { CacheShape, Device } from '../../device/contract.js'
+import type { CacheShape, Device } from '../../device/index.js'
 import type { WeightOutline } from '../files/source.js'
 import type { KeptPlan } from '../kept.js'
 import type { ModelPlan } from '../model-plan.js'

@@ -1,5 +1,5 @@
 /** An encoder's weights on a device. */
-import type { Centring, Matrix, Vector } from '../../device/contract.js'
+import type { Centring, Matrix, Vector } from '../../device/index.js'
 import { angleTable } from '../angles.js'
 import type { PlannedMatrix } from '../planned.js'
 import type { TensorLoader } from '../tensors.js'

@@ -1,7 +1,5 @@
 /** What the passes of an encoder do, layer by layer. */
-import type { Activations, Device, KeyValueCache, Pass } from '../../device/contract.js'
-import { embed } from '../../device/operations/embed/index.js'
-import { join } from '../../device/operations/join/index.js'
+import { type Activations, type Device, embed, join, type KeyValueCache, type Pass } from '../../device/index.js'
 import type { Dense, EncoderWeights, Norm } from './encoder-weights.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'

@@ -2,22 +2,22 @@
  * Clef's head: options read the text, questions read each other and the text, and each option is scored by its question.
  * All rows are on the device; what is summed over a question's options, and compared with it, is done here.
  */
-import type { TextField, TextTokens } from '../../contract/vector-model.js'
+import type { TextField, TextTokens } from '../../contract/index.js'
 import {
   type Activations,
   type Batch,
   type Device,
+  embed,
+  join,
   type KeyValueCache,
   type Matrix,
   PAGE,
   type Pass,
+  pool,
   type Span,
   type Vector,
-} from '../../device/contract.js'
-import { embed } from '../../device/operations/embed/index.js'
-import { join } from '../../device/operations/join/index.js'
-import { pool } from '../../device/operations/pool/index.js'
-import { exp } from '../../platform/exact.js'
+} from '../../device/index.js'
+import { exp } from '../../platform/index.js'
 import { angleTable } from '../angles.js'
 import type { TensorLoader } from '../tensors.js'
 import { HEAD_EPSILON } from './decision-plan.js'

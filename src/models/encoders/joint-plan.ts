@@ -1,7 +1,7 @@
 /** Clef's head, which decides all questions of a text together: what its file says of it, and which tensors make it. */
-import type { DecisionForm } from '../../contract/vector-model.js'
-import type { Device } from '../../device/contract.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { DecisionForm } from '../../contract/index.js'
+import type { Device } from '../../device/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { Fields } from '../architectures/fields.js'
 import type { WeightOutline } from '../files/source.js'
 import type { ModelPlan } from '../model-plan.js'

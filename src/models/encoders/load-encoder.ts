@@ -1,9 +1,7 @@
 /** A repository of a model that makes vectors, on a device and ready to make them. */
 
-import { V1Error } from '../../contract/errors.js'
-import type { ClassForm, DecisionForm } from '../../contract/vector-model.js'
-import { type Device, type KeyValueCache, type Matrix, PAGE } from '../../device/contract.js'
-import { embed } from '../../device/operations/embed/index.js'
+import { type ClassForm, type DecisionForm, V1Error } from '../../contract/index.js'
+import { type Device, embed, type KeyValueCache, type Matrix, PAGE } from '../../device/index.js'
 import { assertLayers } from '../assert-layers.js'
 import { assertPlain } from '../assert-plain.js'
 import type { WeightOutline, WeightSource } from '../files/source.js'

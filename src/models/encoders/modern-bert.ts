@@ -1,6 +1,6 @@
 /** ModernBERT and mmBERT by their configuration. */
 
-import type { Gate } from '../../device/contract.js'
+import type { Gate } from '../../device/index.js'
 import { Fields } from '../architectures/fields.js'
 import type { WeightOutline } from '../files/source.js'
 import type { PlannedMatrix } from '../planned.js'

@@ -1,7 +1,14 @@
 /** A ModernBERT's weights on a device, and what its passes do layer by layer. */
-import type { Activations, Device, KeyValueCache, Matrix, Pass, Vector } from '../../device/contract.js'
-import { embed } from '../../device/operations/embed/index.js'
-import { join } from '../../device/operations/join/index.js'
+import {
+  type Activations,
+  type Device,
+  embed,
+  join,
+  type KeyValueCache,
+  type Matrix,
+  type Pass,
+  type Vector,
+} from '../../device/index.js'
 import { angleTable } from '../angles.js'
 import type { TensorLoader } from '../tensors.js'
 import { type Dense, loadNorm, loadOne, type Norm } from './encoder-weights.js'

@@ -1,5 +1,5 @@
 /** Which stored tensors make an encoder. All is known from their names, shapes and types. */
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import type { WeightOutline } from '../files/source.js'
 import { canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from '../planned.js'
 import { refuse } from '../refuse.js'

@@ -1,6 +1,6 @@
 /** The layers of a decoder over whole texts: of models that make vectors, or scores at marks, in place of text. */
-import type { TextTokens } from '../../contract/vector-model.js'
-import type { Device, Pass, Span } from '../../device/contract.js'
+import type { TextTokens } from '../../contract/index.js'
+import type { Device, Pass, Span } from '../../device/index.js'
 import { mixerOf } from '../blocks/mixers/index.js'
 import { Decoder } from '../decoder.js'
 import type { KeptOfLayer, KeptPlan, SequenceMemory } from '../kept.js'

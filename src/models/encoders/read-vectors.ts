@@ -1,6 +1,6 @@
 /** How sentence-transformers' files, or a head for scores, say what becomes of a model's rows. */
-import type { ClassForm } from '../../contract/vector-model.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import type { ClassForm } from '../../contract/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import type { SentenceFiles, SentenceModule } from '../files/sentence.js'
 import type { WeightOutline } from '../files/source.js'
 import { refuse } from '../refuse.js'

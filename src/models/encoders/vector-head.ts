@@ -1,8 +1,5 @@
 /** From the rows of a batch to a vector for each text: pooled, then multiplied. */
-import type { Activations, Device, Pass } from '../../device/contract.js'
-import { join } from '../../device/operations/join/index.js'
-import { pick } from '../../device/operations/pick/index.js'
-import { pool as poolRows } from '../../device/operations/pool/index.js'
+import { type Activations, type Device, join, type Pass, pick, pool as poolRows } from '../../device/index.js'
 import type { HeadWeights, Norm, NormedDense } from './encoder-weights.js'
 import type { VectorPlan } from './vector-plan.js'
 

@@ -1,5 +1,5 @@
 /** What an encoder computes, and what becomes of its rows. */
-import type { Gate } from '../../device/contract.js'
+import type { Gate } from '../../device/index.js'
 
 /** BERT's kind: every token sees all others, and positions are learned. */
 export interface EncoderPlan {

@@ -1,4 +1,4 @@
-import { wait } from '../../platform/wait.js'
+import { wait } from '../../platform/index.js'
 import { broken, unreachable } from './failure.js'
 import type { WantedFile } from './files.js'
 import { hashOf, namedHash } from './hash.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 /** The repository is not what it says it is; asking again will not help. */
 export function broken(place: string, what: string, cause?: unknown): V1Error {

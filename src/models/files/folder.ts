@@ -1,5 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import { builtin } from '../../platform/builtin.js'
+import { V1Error } from '../../contract/index.js'
+import { builtin } from '../../platform/index.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { sliceOfFile } from './slice-of-file.js'

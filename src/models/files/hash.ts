@@ -2,7 +2,7 @@
 import { md5 } from '@noble/hashes/legacy.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { builtin } from '../../platform/builtin.js'
+import { builtin } from '../../platform/index.js'
 
 const KINDS = { sha256, md5 }
 

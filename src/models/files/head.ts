@@ -1,4 +1,4 @@
-import { wait } from '../../platform/wait.js'
+import { wait } from '../../platform/index.js'
 import type { Fetch } from './download.js'
 import { broken, unreachable } from './failure.js'
 

@@ -1,5 +1,5 @@
 /** What the hub says of a large file before it is downloaded: the SHA-256 that git knows it by. */
-import { isRecord } from '../../platform/json.js'
+import { isRecord } from '../../platform/index.js'
 import type { Fetch } from './download.js'
 import type { KnownOfFile } from './files.js'
 import type { FileStore } from './store/store.js'

@@ -1,4 +1,4 @@
-import type { TextFiles } from '../../generate/chat-text.js'
+import type { TextFiles } from '../../generate/index.js'
 import { baseOf, fileAt, isRemote, type RemoteLocation, splitPath } from './address.js'
 import { chosenFiles } from './blobs.js'
 import type { Fetch } from './download.js'

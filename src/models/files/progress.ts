@@ -1,4 +1,4 @@
-import type { LoadProgress } from '../../contract/engine.js'
+import type { LoadProgress } from '../../contract/index.js'
 
 export type LoadReport = (progress: Omit<LoadProgress, 'model'>) => void
 

@@ -1,6 +1,5 @@
 /** Rows of plain numbers, or of blocks. */
-import { blockBytes, isBlockType } from '../../platform/block-types.js'
-import { halfToFloat } from '../../platform/half.js'
+import { blockBytes, halfToFloat, isBlockType } from '../../platform/index.js'
 import { blockValues } from './formats/gguf/dequantize.js'
 import type { PlainType, StoredRows, TensorType } from './source.js'
 

@@ -1,5 +1,5 @@
 /** The files by which sentence-transformers says what becomes of a model's rows: they lie beside its weights. */
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { parseJson } from './json.js'

@@ -1,7 +1,6 @@
 /** What a model repository gives: tensors as they are stored, under the names of their format. */
-import type { TextFiles } from '../../generate/chat-text.js'
-import type { BlockType } from '../../platform/block-types.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { TextFiles } from '../../generate/index.js'
+import type { BlockType, JsonObject } from '../../platform/index.js'
 import type { SentenceFiles } from './sentence.js'
 
 /** Whose names tensors have: each architecture knows them all. */

@@ -1,5 +1,5 @@
 /** What downloads take, what may go when there is no room, and the error that says so. Nothing is removed unasked. */
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import { baseOf, isRemote } from './address.js'
 import { locationOf } from './location.js'
 import { storeFor } from './store/choose.js'

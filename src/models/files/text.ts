@@ -1,5 +1,5 @@
-import type { TextFiles } from '../../generate/chat-text.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { TextFiles } from '../../generate/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { parseJson } from './json.js'

@@ -1,7 +1,5 @@
-import type { ChatMessage, ContentPart } from '../../contract/engine.js'
-import { textOf } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
-import { mapped, type Slices } from '../../platform/slices.js'
+import { type ChatMessage, type ContentPart, textOf } from '../../contract/index.js'
+import { type JsonObject, mapped, type Slices } from '../../platform/index.js'
 import { unreadable } from '../wire/chat/messages.js'
 import {
   aBoolean,

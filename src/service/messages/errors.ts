@@ -1,4 +1,4 @@
-import type { V1Error } from '../../contract/errors.js'
+import type { V1Error } from '../../contract/index.js'
 import type { Dialect } from '../endpoints.js'
 
 const TYPES: ReadonlyMap<number, string> = new Map([

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import type { Endpoint, EndpointSet } from '../endpoints.js'
 import { answering } from '../routes/answering.js'
 import { readRequest } from '../routes/body.js'

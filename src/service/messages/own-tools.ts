@@ -1,5 +1,5 @@
-import type { ToolSpec } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { ToolSpec } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { closedObject } from '../wire/closed-object.js'
 
 /**

@@ -1,5 +1,5 @@
-import type { Part, Usage } from '../../contract/engine.js'
-import { objectOf } from '../../platform/json.js'
+import type { Part, Usage } from '../../contract/index.js'
+import { objectOf } from '../../platform/index.js'
 import type { Answer, AnswerHead } from '../wire/answer.js'
 import { sealed } from '../wire/responses/sealed.js'
 

@@ -1,5 +1,4 @@
-import type { Part } from '../../contract/engine.js'
-import type { V1Error } from '../../contract/errors.js'
+import type { Part, V1Error } from '../../contract/index.js'
 import { sseEventOf } from '../stream/sse.js'
 import type { Answer, AnswerHead } from '../wire/answer.js'
 import type { StreamReply, WholeReply } from '../wire/reply.js'

@@ -1,6 +1,5 @@
-import type { OutputFormat } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
-import type { Slices } from '../../platform/slices.js'
+import type { OutputFormat } from '../../contract/index.js'
+import type { JsonObject, Slices } from '../../platform/index.js'
 import { aSchema } from '../wire/chat/output-format.js'
 import { anEffort, withEffort } from '../wire/effort.js'
 import {

@@ -1,5 +1,5 @@
-import type { ToolChoice, ToolSpec } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { ToolChoice, ToolSpec } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { aParameters, type HostedTool, readBesideHosted } from '../wire/chat/tools.js'
 import {
   aBoolean,

@@ -1,6 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
-import type { Slices } from '../../platform/slices.js'
-import { inTurns } from '../../platform/turns.js'
+import { inTurns, type JsonObject, type Slices } from '../../platform/index.js'
 import { answering } from '../routes/answering.js'
 import { findModel } from '../routes/models.js'
 import { once } from '../routes/once.js'

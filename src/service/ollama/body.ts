@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import { readSent } from '../routes/body.js'
 import type { Exchange, Service } from '../routes/service.js'
 import { LinkedAbort } from '../stream/abort.js'

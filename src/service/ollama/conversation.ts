@@ -1,6 +1,5 @@
-import type { ChatMessage, ContentPart } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
-import { mapped, type Slices } from '../../platform/slices.js'
+import type { ChatMessage, ContentPart } from '../../contract/index.js'
+import { type JsonObject, mapped, type Slices } from '../../platform/index.js'
 import { anArray, anObject, aString, at, noteUnknown, oneOf, optional, required } from '../wire/fields.js'
 
 const KNOWN = new Set([

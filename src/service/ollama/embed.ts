@@ -1,6 +1,5 @@
-import type { EmbedCall, Engine } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import type { JsonObject } from '../../platform/json.js'
+import { type EmbedCall, type Engine, V1Error } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { checkEmbeds } from '../routes/embeddings.js'
 import { once } from '../routes/once.js'
 import type { Answered, Exchange, Route, Service } from '../routes/service.js'

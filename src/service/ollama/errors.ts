@@ -1,4 +1,4 @@
-import type { V1Error } from '../../contract/errors.js'
+import type { V1Error } from '../../contract/index.js'
 import type { Dialect } from '../endpoints.js'
 
 /** An error in Ollama's form, whose one text has the field at fault too. */

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import { loading, removed } from '../routes/manage.js'
 import { findModel } from '../routes/models.js'
 import { type Exchange, jsonAnswer, type Route, type Service } from '../routes/service.js'

@@ -1,4 +1,4 @@
-import type { Engine, ModelInfo } from '../../contract/engine.js'
+import type { Engine, ModelInfo } from '../../contract/index.js'
 import { knownModel, lookedAround } from '../routes/models.js'
 import { jsonAnswer, type Route } from '../routes/service.js'
 import { bodyOf } from './body.js'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/json.js'
+import type { JsonObject } from '../../platform/index.js'
 import { lookedAround, modelIdOf } from '../routes/models.js'
 import type { Service } from '../routes/service.js'
 import { aString, missing } from '../wire/fields.js'

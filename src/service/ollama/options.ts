@@ -1,6 +1,5 @@
-import type { Sampling } from '../../contract/engine.js'
-import { SAMPLING } from '../../contract/sampling.js'
-import type { JsonObject } from '../../platform/json.js'
+import { SAMPLING, type Sampling } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { anInteger, anObject, at, noteUnknown, optional } from '../wire/fields.js'
 import { readSampling, readStop } from '../wire/sampling.js'
 

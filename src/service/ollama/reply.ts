@@ -1,6 +1,5 @@
-import type { Part, TokenLogprob } from '../../contract/engine.js'
-import type { V1Error } from '../../contract/errors.js'
-import { objectOf } from '../../platform/json.js'
+import type { Part, TokenLogprob, V1Error } from '../../contract/index.js'
+import { objectOf } from '../../platform/index.js'
 import type { Answer, AnswerHead, ToolCallSoFar } from '../wire/answer.js'
 import { wireLogprob } from '../wire/logprobs.js'
 import type { StreamReply, WholeReply } from '../wire/reply.js'

@@ -1,6 +1,5 @@
-import type { ChatMessage } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
-import type { Slices } from '../../platform/slices.js'
+import type { ChatMessage } from '../../contract/index.js'
+import type { JsonObject, Slices } from '../../platform/index.js'
 import { shortener } from '../routes/responses/conversation.js'
 import { readTools } from '../wire/chat/tools.js'
 import { anEffort, withEffort } from '../wire/effort.js'

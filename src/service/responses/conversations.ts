@@ -1,4 +1,4 @@
-import { myTurn } from '../../platform/turns.js'
+import { myTurn } from '../../platform/index.js'
 import type { ConversationStore, KeptConversation, Owner } from './store.js'
 
 /** What becomes of a conversation; undefined where it stays as it is. */

@@ -1,6 +1,4 @@
-import type { Slices } from '../../platform/slices.js'
-import { spelled } from '../../platform/spelled.js'
-import { breathe, inTurns } from '../../platform/turns.js'
+import { breathe, inTurns, type Slices, spelled } from '../../platform/index.js'
 import type { StoredItem } from '../wire/responses/resource.js'
 import type {
   ConversationStore,

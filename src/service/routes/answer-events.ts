@@ -1,4 +1,4 @@
-import type { Part } from '../../contract/engine.js'
+import type { Part } from '../../contract/index.js'
 import type { PacedSource } from '../stream/paced.js'
 import type { StreamReply } from '../wire/reply.js'
 import type { Run } from './run.js'

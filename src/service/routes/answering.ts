@@ -1,6 +1,11 @@
-import type { ChatCall, Constrained, ModelInfo, Part } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { commonSampling } from '../../contract/sampling.js'
+import {
+  type ChatCall,
+  type Constrained,
+  commonSampling,
+  type ModelInfo,
+  type Part,
+  V1Error,
+} from '../../contract/index.js'
 import { type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS } from '../stream/sse.js'
 import type { AnswerHead } from '../wire/answer.js'

@@ -1,5 +1,4 @@
-import type { Constrained } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Constrained, V1Error } from '../../contract/index.js'
 import type { AnswerChoice } from '../wire/answer.js'
 import type { CallSpec } from '../wire/reply.js'
 

@@ -1,5 +1,4 @@
-import type { Classified, Engine, ModelInfo } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Classified, type Engine, type ModelInfo, V1Error } from '../../contract/index.js'
 import { readClassifyRequest, type TextsRequest, wireClasses } from '../wire/classify.js'
 import { classifyId } from '../wire/ids.js'
 import { seconds } from '../wire/responses/progress.js'

@@ -1,6 +1,6 @@
-import type { ConstrainCall, Constrained } from '../../contract/engine.js'
-import { quoteSource } from '../../grammar/constraints/quoted.js'
-import { inTurns } from '../../platform/turns.js'
+import type { ConstrainCall, Constrained } from '../../contract/index.js'
+import { quoteSource } from '../../grammar/index.js'
+import { inTurns } from '../../platform/index.js'
 import type { CallSpec } from '../wire/reply.js'
 import type { Service } from './service.js'
 

@@ -1,6 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import type { JsonObject } from '../../platform/json.js'
-import { inTurns, myTurn } from '../../platform/turns.js'
+import { V1Error } from '../../contract/index.js'
+import { inTurns, type JsonObject, myTurn } from '../../platform/index.js'
 import type { KeptConversation } from '../responses/store.js'
 import { LinkedAbort } from '../stream/abort.js'
 import { readMetadata } from '../wire/chat/hints.js'

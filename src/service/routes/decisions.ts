@@ -1,5 +1,4 @@
-import type { Decided, DecideQuestion } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Decided, type DecideQuestion, V1Error } from '../../contract/index.js'
 import { notTaken } from '../wire/chat/messages.js'
 import { wireDecisions, wireSystemOne } from '../wire/decisions/reply.js'
 import { readDecisions } from '../wire/decisions/request.js'

@@ -1,5 +1,4 @@
-import type { Embeddings, Engine, ModelInfo } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Embeddings, type Engine, type ModelInfo, V1Error } from '../../contract/index.js'
 import { type EmbeddingsRequest, readEmbeddingsRequest, wireEmbeddings } from '../wire/embeddings.js'
 import { embeddingId } from '../wire/ids.js'
 import { NO_USAGE } from '../wire/usage.js'

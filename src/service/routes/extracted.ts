@@ -1,7 +1,6 @@
 /** From stretches of a text to values. */
-import type { ExtractCall, ExtractField, FieldAnswer, TextSpan } from '../../contract/engine.js'
-import type { readValue, ValueReading, ValueType } from '../../platform/readers/index.js'
-import { oneOf } from '../../platform/readers/reading.js'
+import type { ExtractCall, ExtractField, FieldAnswer, TextSpan } from '../../contract/index.js'
+import { oneOf, type readValue, type ValueReading, type ValueType } from '../../platform/index.js'
 
 /** What a model took for an answer. */
 export interface SaidStretch {

@@ -3,19 +3,18 @@
  * once; each is a document of its own behind it, with that field alone, so that no answer hangs on another. The first one
  * reads the text; the others share its pages and are written side by side.
  */
-import type {
-  ChatCall,
-  Evidence,
-  ExtractCall,
-  Extracted,
-  ExtractField,
-  OutputFormat,
-  OutputGrammar,
-  Usage,
-} from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
-import { hasStretch } from '../../platform/borders.js'
-import type { JsonObject } from '../../platform/json.js'
+import {
+  type ChatCall,
+  type Evidence,
+  type ExtractCall,
+  type Extracted,
+  type ExtractField,
+  type OutputFormat,
+  type OutputGrammar,
+  type Usage,
+  V1Error,
+} from '../../contract/index.js'
+import { hasStretch, type JsonObject } from '../../platform/index.js'
 import { Answer } from '../wire/answer.js'
 import { NO_USAGE } from '../wire/usage.js'
 import { checkChoice } from './check.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 import { wireExtraction } from '../wire/extractions/reply.js'
 import { readExtraction } from '../wire/extractions/request.js'
 import { extractionId } from '../wire/ids.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 /** The error to answer with; what is not ours to tell becomes a 500 that says nothing of it. */
 export function requestError(error: unknown, clientLeft: boolean): V1Error {

@@ -1,4 +1,4 @@
-import { V1Error } from '../../contract/errors.js'
+import { V1Error } from '../../contract/index.js'
 
 /** Encodings of bodies beside none at all, as the platform's own inflating calls them. */
 const FORMATS: ReadonlyMap<string, CompressionFormat> = new Map([

@@ -1,6 +1,4 @@
-import type { Slices } from '../../platform/slices.js'
-import { isSmall, spelled } from '../../platform/spelled.js'
-import { inTurns } from '../../platform/turns.js'
+import { inTurns, isSmall, type Slices, spelled } from '../../platform/index.js'
 import { readableOf } from '../stream/readable.js'
 
 /** A document that is still to be spelled: what a model or a store gives back may be many megabytes. */

@@ -1,5 +1,4 @@
-import type { Engine, LoadProgress } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Engine, type LoadProgress, V1Error } from '../../contract/index.js'
 
 export type OnProgress = (progress: LoadProgress) => void
 

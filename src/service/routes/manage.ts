@@ -1,5 +1,4 @@
-import type { LoadProgress } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type LoadProgress, V1Error } from '../../contract/index.js'
 import { News, newsStream } from '../stream/news.js'
 import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
 import { requestError } from './failure.js'

@@ -1,4 +1,4 @@
-import type { Usage } from '../../contract/engine.js'
+import type { Usage } from '../../contract/index.js'
 import type { Admission } from '../queue.js'
 
 /** Upper bounds in seconds, up to ten minutes. */

@@ -1,5 +1,4 @@
-import type { Engine, ModelInfo } from '../../contract/engine.js'
-import { modelNotFound } from '../../contract/errors.js'
+import { type Engine, type ModelInfo, modelNotFound } from '../../contract/index.js'
 import { waitFor } from './loader.js'
 import { jsonAnswer, type Route, type Service } from './service.js'
 

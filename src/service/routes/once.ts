@@ -1,4 +1,4 @@
-import type { ModelInfo, Usage } from '../../contract/engine.js'
+import type { ModelInfo, Usage } from '../../contract/index.js'
 import { Answer } from '../wire/answer.js'
 import { knownModel } from './models.js'
 import { noticeHeaders } from './notice.js'

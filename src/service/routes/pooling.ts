@@ -1,5 +1,4 @@
-import type { Engine, ModelInfo } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Engine, type ModelInfo, V1Error } from '../../contract/index.js'
 import { unsupported } from '../wire/fields.js'
 import { poolingId } from '../wire/ids.js'
 import { type PoolingRequest, type PoolingTask, readPoolingRequest, wirePooling } from '../wire/pooling.js'

@@ -1,8 +1,6 @@
 /** What a field may be read from: all that its text says of that kind, so that a model need only choose. */
-import type { ExtractCall, ExtractField, TextSpan } from '../../contract/engine.js'
-import type { ReadableKind, ValueReading } from '../../platform/readers/index.js'
-import type { Slices } from '../../platform/slices.js'
-import { inTurns } from '../../platform/turns.js'
+import type { ExtractCall, ExtractField, TextSpan } from '../../contract/index.js'
+import { inTurns, type ReadableKind, type Slices, type ValueReading } from '../../platform/index.js'
 
 /** A text with more of them is a table; what is written is then looked up in it. */
 const MOST = 4096

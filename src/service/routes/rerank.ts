@@ -1,5 +1,4 @@
-import type { Engine, ModelInfo } from '../../contract/engine.js'
-import { V1Error } from '../../contract/errors.js'
+import { type Engine, type ModelInfo, V1Error } from '../../contract/index.js'
 import { rerankId } from '../wire/ids.js'
 import { readRerankRequest, wireRanking } from '../wire/rerank.js'
 import { NO_USAGE } from '../wire/usage.js'

@@ -1,4 +1,4 @@
-import type { ChatCall, Engine, Part, Usage } from '../../contract/engine.js'
+import type { ChatCall, Engine, Part, Usage } from '../../contract/index.js'
 import { NO_USAGE } from '../wire/usage.js'
 
 /** Answers of one request that an engine makes at a time, one call's at least: it does as many side by side as it can. */

@@ -1,6 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import type { JsonObject } from '../../platform/json.js'
-import { inTurns } from '../../platform/turns.js'
+import { V1Error } from '../../contract/index.js'
+import { inTurns, type JsonObject } from '../../platform/index.js'
 import { readMessages } from '../wire/chat/messages.js'
 import { readTools } from '../wire/chat/tools.js'
 import {

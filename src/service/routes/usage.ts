@@ -1,5 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import { type BucketWidth, type UsageQuery, usagePage } from '../../usage/page.js'
+import { V1Error } from '../../contract/index.js'
+import { type BucketWidth, type UsageQuery, usagePage } from '../../usage/index.js'
 import { refuse } from '../wire/fields.js'
 import { jsonAnswer, type Route } from './service.js'
 

@@ -1,4 +1,4 @@
-import { atMost } from '../../platform/wait.js'
+import { atMost } from '../../platform/index.js'
 
 /** How long whoever leaves waits for the source to end by itself. */
 const LEAVE_MS = 5000

@@ -1,4 +1,4 @@
-import type { Part, Usage } from '../../contract/engine.js'
+import type { Part, Usage } from '../../contract/index.js'
 import { EvidenceSoFar } from './evidence.js'
 import { toolCallId } from './ids.js'
 import { NO_USAGE } from './usage.js'

@@ -1,5 +1,5 @@
-import type { Classified } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { Classified } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { readInputs } from './embeddings.js'
 import { aBody, aBoolean, anInteger, aString, noteUnknown, optional, required, unsupported } from './fields.js'
 

@@ -1,5 +1,5 @@
-import type { TextSource, ToolSpec } from '../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import type { TextSource, ToolSpec } from '../../contract/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { aName, aString, at, noteUnknown, oneOf, optional, required, wrongValue } from './fields.js'
 
 /**

@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { anInteger, anObject, at, hint, oneOf, optional } from './fields.js'
 
 /** How long a model shall think, in the words of all endpoints. */

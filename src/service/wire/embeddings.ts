@@ -1,5 +1,5 @@
-import type { Embeddings } from '../../contract/engine.js'
-import { base64 } from '../../platform/bytes.js'
+import type { Embeddings } from '../../contract/index.js'
+import { base64 } from '../../platform/index.js'
 import {
   aBody,
   anArray,

@@ -1,5 +1,5 @@
-import type { Evidence, OutputFormat, Part, Source } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { Evidence, OutputFormat, Part, Source } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { aBoolean, optional, unsupported } from './fields.js'
 
 /** An extension, ours: what a value of the document rests on. */

@@ -1,5 +1,5 @@
-import { V1Error } from '../../contract/errors.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { V1Error } from '../../contract/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 
 /** `messages[0].content`: the place of a field, in the form that OpenAI's errors name it. */
 export const at = (path: string, name: string | number): string =>

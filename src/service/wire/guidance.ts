@@ -1,5 +1,5 @@
-import type { OutputFormat, TextSource } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { OutputFormat, TextSource } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { aSchema } from './chat/output-format.js'
 import type { Thinking } from './effort.js'
 import { anArray, anObject, aString, at, noteUnknown, optional, refuse } from './fields.js'

@@ -1,5 +1,5 @@
-import type { OutputFormat } from '../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import type { OutputFormat } from '../../contract/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 import { anInteger, aString, optional, refuse, unsupported } from './fields.js'
 
 type Layout = NonNullable<Extract<OutputFormat, { type: 'json_object' }>['layout']>

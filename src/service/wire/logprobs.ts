@@ -1,4 +1,4 @@
-import type { TokenLogprob } from '../../contract/engine.js'
+import type { TokenLogprob } from '../../contract/index.js'
 
 export interface WireLogprob {
   readonly token: string

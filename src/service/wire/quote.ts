@@ -1,5 +1,5 @@
-import type { OutputFormat } from '../../contract/engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import type { OutputFormat } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { aBoolean, at, optional, unsupported } from './fields.js'
 
 const FIELD = 'quote'

@@ -1,5 +1,4 @@
-import type { ChatCall, Part } from '../../contract/engine.js'
-import type { V1Error } from '../../contract/errors.js'
+import type { ChatCall, Part, V1Error } from '../../contract/index.js'
 import type { Answer, AnswerHead } from './answer.js'
 
 /** How the request that a call comes from names its parts: errors name what the client wrote. */

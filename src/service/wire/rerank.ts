@@ -1,4 +1,4 @@
-import type { Ranking } from '../../contract/engine.js'
+import type { Ranking } from '../../contract/index.js'
 import {
   aBody,
   aBoolean,

@@ -1,6 +1,5 @@
-import type { ChatCall, Sampling } from '../../contract/engine.js'
-import { SAMPLING, type SamplingSetting, samplingFrom } from '../../contract/sampling.js'
-import type { JsonObject } from '../../platform/json.js'
+import { type ChatCall, SAMPLING, type Sampling, type SamplingSetting, samplingFrom } from '../../contract/index.js'
+import type { JsonObject } from '../../platform/index.js'
 import { aBoolean, aNumber, anArray, anInteger, anObject, aString, at, optional, refuse, wrongType } from './fields.js'
 
 export const SAMPLING_FIELDS: readonly string[] = [

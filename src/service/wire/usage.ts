@@ -1,4 +1,4 @@
-import type { Usage } from '../../contract/engine.js'
+import type { Usage } from '../../contract/index.js'
 
 export interface WireUsage {
   readonly prompt_tokens: number

@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
 
 const DAY = [
   '\\d{4}-(0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])',

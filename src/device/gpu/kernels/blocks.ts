@@ -2,7 +2,7 @@
  * ggml's blocks as they lie in a file, read by shaders. Each type says, of a group of columns that share a scale, this
  * scale and what is taken off, and of eight columns their codes less that of zero: value = code * scale - least.
  */
-import { BLOCK_TYPES, type BlockType, blockBytes } from '../../../platform/block-types.js'
+import { BLOCK_TYPES, type BlockType, blockBytes } from '../../../platform/index.js'
 
 interface BlockShader {
   /** Columns that share a scale. */

@@ -1,5 +1,5 @@
 /** How the formats of matrices are read: declarations, and eight values at a time. */
-import { type BlockType, isBlockType } from '../../../platform/block-types.js'
+import { type BlockType, isBlockType } from '../../../platform/index.js'
 import type { PlainFormat } from '../../contract/tensors.js'
 import { blockFunctions, groupOf, takesOff } from './blocks.js'
 

@@ -1,5 +1,5 @@
 /** How the work of a product with few rows is shared out. */
-import { isBlockType } from '../../../platform/block-types.js'
+import { isBlockType } from '../../../platform/index.js'
 import { groupOf } from './blocks.js'
 import { cutsOf } from './cuts.js'
 import { isQ4, type StoredFormat, type StoredShape } from './formats.js'

@@ -3,7 +3,7 @@
  * columns; each invocation holds several rows of the matrix and several rows of activations in registers, so that
  * every weight is read once and unpacked once.
  */
-import { isBlockType } from '../../../platform/block-types.js'
+import { isBlockType } from '../../../platform/index.js'
 import { blockFunctions, takesOff } from './blocks.js'
 import {
   type Binding,

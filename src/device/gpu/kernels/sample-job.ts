@@ -1,5 +1,5 @@
 /** What is to be sampled, as words of one buffer, and how the answer is read. */
-import { MOST_AMONG, UNDRAWN } from '../../../contract/token-model.js'
+import { MOST_AMONG, UNDRAWN } from '../../../contract/index.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type SamplerShape } from '../../contract.js'
 import { drawKey, drawNumbers, repeatFactors, tells } from '../../sampling.js'
 

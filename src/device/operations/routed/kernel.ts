@@ -2,7 +2,7 @@
  * Products with the experts that rows go to: as those of few rows in `matvec.ts`, each workgroup with the rows of one
  * expert, whose weights are read where they lie in the matrix of all.
  */
-import { isBlockType } from '../../../platform/block-types.js'
+import { isBlockType } from '../../../platform/index.js'
 import type { RoutingShape } from '../../contract/tensors.js'
 import { blockFunctions } from '../../gpu/kernels/blocks.js'
 import { type Binding, matrixBindings, type StoredShape } from '../../gpu/kernels/formats.js'

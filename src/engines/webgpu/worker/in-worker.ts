@@ -1,5 +1,5 @@
-import type { ModelInfo } from '../../../contract/engine.js'
-import { idOf } from '../../../models/files/location.js'
+import type { ModelInfo } from '../../../contract/index.js'
+import { idOf } from '../../../models/index.js'
 import { type Far, farThread, portPair, RemoteEngine, serveEngine, type WorkerThread } from '../../remote/index.js'
 import { type WebGpu, WebGpuEngine } from '../engine.js'
 import { webgpuHere } from '../here.js'

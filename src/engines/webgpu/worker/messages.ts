@@ -1,4 +1,4 @@
-import type { NamedBlob } from '../../../models/files/blobs.js'
+import type { NamedBlob } from '../../../models/index.js'
 import type { ModelOptions, WebGpuOptions } from '../options.js'
 
 /** A file on its way: of a `File` only the `Blob` arrives everywhere. */

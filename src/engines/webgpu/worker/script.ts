@@ -1,5 +1,5 @@
 /** Finds the script of the worker, whatever became of this package's files. */
-import { builtin } from '../../../platform/builtin.js'
+import { builtin } from '../../../platform/index.js'
 import type { WorkerThread } from '../../remote/index.js'
 
 interface NodeWorkers {

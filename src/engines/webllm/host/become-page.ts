@@ -1,5 +1,4 @@
-import { builtin } from '../../../platform/builtin.js'
-import { lookForAdapter, openDawn } from '../../../platform/dawn.js'
+import { builtin, lookForAdapter, openDawn } from '../../../platform/index.js'
 import { localFile, responseOf } from './local-files.js'
 import type { SeenStore } from './seen-store.js'
 import { storeCaches } from './store-caches.js'

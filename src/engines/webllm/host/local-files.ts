@@ -1,6 +1,5 @@
-import { sliceOfFile } from '../../../models/files/slice-of-file.js'
-import type { StoredFile } from '../../../models/files/store/store.js'
-import { builtin } from '../../../platform/builtin.js'
+import { type StoredFile, sliceOfFile } from '../../../models/index.js'
+import { builtin } from '../../../platform/index.js'
 
 /** Files of this machine by `file:` addresses, which Node's `fetch` does not read. */
 export async function localFile(url: string): Promise<StoredFile | undefined> {

@@ -1,5 +1,4 @@
-import { noStore } from '../../../models/files/store/memory.js'
-import type { FileStore } from '../../../models/files/store/store.js'
+import { type FileStore, noStore } from '../../../models/index.js'
 
 export interface SeenStore extends FileStore {
   /** Addresses of the whole files that were found or written through it. */

@@ -1,5 +1,4 @@
-import { download, type Fetch } from '../../../models/files/download.js'
-import type { StoredFile } from '../../../models/files/store/store.js'
+import { download, type Fetch, type StoredFile } from '../../../models/index.js'
 import { localFile, responseOf } from './local-files.js'
 import type { SeenStore } from './seen-store.js'
 

@@ -1,6 +1,5 @@
-import type { ModelInfo } from '../../../contract/engine.js'
-import { V1Error } from '../../../contract/errors.js'
-import { builtin } from '../../../platform/builtin.js'
+import { type ModelInfo, V1Error } from '../../../contract/index.js'
+import { builtin } from '../../../platform/index.js'
 import { farThread, RemoteEngine, type WorkerThread } from '../../remote/index.js'
 import { Catalog } from '../catalog.js'
 import type { WebLlm } from '../here.js'

@@ -1,4 +1,4 @@
-import type { Engine } from '../../../contract/engine.js'
+import type { Engine } from '../../../contract/index.js'
 import { portOf, RemoteEngine } from '../../remote/index.js'
 import type { MessageTarget } from '../../remote/port.js'
 import { type WebLlmWorkerOptions, type WorkerWebLlm, webllmInWorker } from './in-worker.js'

@@ -1,5 +1,5 @@
-import { storeFor } from '../../../models/files/store/choose.js'
-import { builtin } from '../../../platform/builtin.js'
+import { storeFor } from '../../../models/index.js'
+import { builtin } from '../../../platform/index.js'
 import { type MessageTarget, portOf, serveEngine, serveInside } from '../../remote/index.js'
 import { type WebLlm, webllmHere } from '../here.js'
 import { becomePage, isOutsideBrowsers } from '../host/become-page.js'

@@ -1,9 +1,12 @@
-import type { Activations, Routing } from '../../../device/contract.js'
-import { collect } from '../../../device/operations/collect/index.js'
-import { gate as gateRows } from '../../../device/operations/gate/index.js'
-import { join } from '../../../device/operations/join/index.js'
-import { route } from '../../../device/operations/route/index.js'
-import { routed } from '../../../device/operations/routed/index.js'
+import {
+  type Activations,
+  collect,
+  gate as gateRows,
+  join,
+  type Routing,
+  route,
+  routed,
+} from '../../../device/index.js'
 import type { ExpertsPlan } from '../../model-plan.js'
 import type { FeedForward, FeedForwardRun } from './feed-forward.js'
 

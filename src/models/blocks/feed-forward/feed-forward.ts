@@ -1,5 +1,5 @@
 /** What a layer does with each row by itself, once its mixer's rows are added. */
-import type { Activations, Device, Gate, Pass, ProjectOptions } from '../../../device/contract.js'
+import type { Activations, Device, Gate, Pass, ProjectOptions } from '../../../device/index.js'
 import type { FeedForwardPlan } from '../../model-plan.js'
 import type { PlannedLayer } from '../../planned.js'
 import type { BiasedMatrix, LayerWeights } from '../../weights.js'

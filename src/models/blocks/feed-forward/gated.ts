@@ -1,4 +1,4 @@
-import type { Activations } from '../../../device/contract.js'
+import type { Activations } from '../../../device/index.js'
 import type { GatedPlan } from '../../model-plan.js'
 import type { FeedForward } from './feed-forward.js'
 

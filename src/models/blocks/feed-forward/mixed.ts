@@ -1,5 +1,4 @@
-import type { Activations } from '../../../device/contract.js'
-import { join } from '../../../device/operations/join/index.js'
+import { type Activations, join } from '../../../device/index.js'
 import type { MixedPlan } from '../../model-plan.js'
 import { addExperts, type ExpertsRoom, experts } from './experts.js'
 import type { FeedForward } from './feed-forward.js'

@@ -1,5 +1,4 @@
-import { gate as gateRows } from '../../../device/operations/gate/index.js'
-import { join } from '../../../device/operations/join/index.js'
+import { gate as gateRows, join } from '../../../device/index.js'
 import { turnedOrder } from '../../angles.js'
 import type { AttentionLayer } from '../../model-plan.js'
 import type { PlannedMatrix, PlannedVector } from '../../planned.js'

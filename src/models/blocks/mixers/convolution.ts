@@ -1,4 +1,4 @@
-import { convolve, MAX_TAPS } from '../../../device/operations/convolve/index.js'
+import { convolve, MAX_TAPS } from '../../../device/index.js'
 import type { ConvolutionLayer } from '../../model-plan.js'
 import type { Mixer } from './mixer.js'
 

@@ -1,5 +1,4 @@
-import { convolve } from '../../../device/operations/convolve/index.js'
-import { delta as deltaRule } from '../../../device/operations/delta/index.js'
+import { convolve, delta as deltaRule } from '../../../device/index.js'
 import type { DeltaLayer } from '../../model-plan.js'
 import { convolutionState, tapOrder } from './convolution.js'
 import type { Mixer } from './mixer.js'

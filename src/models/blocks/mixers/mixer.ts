@@ -1,6 +1,6 @@
 /** What a layer does before its last matrix but for the MLP: the part in which the tokens of a sequence meet. */
 
-import type { Activations, KeyValueCache, Pass, ProjectOptions, States } from '../../../device/contract.js'
+import type { Activations, KeyValueCache, Pass, ProjectOptions, States } from '../../../device/index.js'
 import type { LayerPlan } from '../../model-plan.js'
 import type { PlannedLayer } from '../../planned.js'
 import type { LayerWeights } from '../../weights.js'

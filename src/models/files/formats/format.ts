@@ -1,5 +1,5 @@
 /** What one format is: a file each beside this one, and a line in `index.ts`. */
-import type { TextFiles } from '../../../generate/chat-text.js'
+import type { TextFiles } from '../../../generate/index.js'
 import type { RepositoryFiles, WantedFile } from '../files.js'
 import type { WeightOutline, WeightSource } from '../source.js'
 

@@ -3,8 +3,7 @@
  * MXFP4 with their exponents beside them, or as plain numbers, columns before rows. They are given as all others are: gates,
  * values and what comes of them apart, in rows; and blocks as ggml has them, number for number.
  */
-import { blockBytes } from '../../../platform/block-types.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import { blockBytes, isRecord, type JsonObject } from '../../../platform/index.js'
 import { broken } from '../failure.js'
 import { parseJson } from '../json.js'
 import { storedRows } from '../rows.js'

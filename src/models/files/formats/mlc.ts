@@ -1,5 +1,5 @@
-import type { TextFiles } from '../../../generate/chat-text.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import type { TextFiles } from '../../../generate/index.js'
+import { isRecord, type JsonObject } from '../../../platform/index.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'

@@ -3,8 +3,7 @@
  * of each group in a row a scale and what is added: code * scale + bias. That is ggml's Q4_1 with larger groups, and so
  * it is given, number for number.
  */
-import { floatToHalf, halfToFloat } from '../../../platform/half.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import { floatToHalf, halfToFloat, isRecord, type JsonObject } from '../../../platform/index.js'
 import { broken } from '../failure.js'
 import { parseJson } from '../json.js'
 import { storedRows } from '../rows.js'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../platform/json.js'
+import { isRecord } from '../../../platform/index.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { assertKeysOnce, parseJson } from '../json.js'

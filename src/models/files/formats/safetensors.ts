@@ -1,4 +1,4 @@
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import { isRecord, type JsonObject } from '../../../platform/index.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'

@@ -1,4 +1,4 @@
-import { builtin } from '../../../platform/builtin.js'
+import { builtin } from '../../../platform/index.js'
 import { sliceOfFile } from '../slice-of-file.js'
 import { type FileStore, type FileWriter, type KeptRepository, type StoredFile, USED } from './store.js'
 

@@ -1,4 +1,4 @@
-import { joined } from '../../../platform/bytes.js'
+import { joined } from '../../../platform/index.js'
 import type { FileStore, FileWriter, StoredFile } from './store.js'
 
 /** A file as large as that is read at one go: a browser takes as long over a small piece of a blob. */

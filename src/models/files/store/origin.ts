@@ -1,5 +1,5 @@
 /** Files of the user's own, kept in the origin's private file system: large ones are read there without being copied. */
-import { V1Error } from '../../../contract/errors.js'
+import { V1Error } from '../../../contract/index.js'
 import { blobFiles, chosenFiles, type NamedBlob, nameOf } from '../blobs.js'
 import type { RepositoryFiles } from '../files.js'
 import { gguf } from '../formats/gguf/index.js'

@@ -1,4 +1,4 @@
-import { V1Error } from '../../../contract/errors.js'
+import { V1Error } from '../../../contract/index.js'
 import type { Owner } from '../../responses/store.js'
 import { SSE_DONE } from '../../stream/sse.js'
 import type { ResponseEvent, ResponseProgress } from '../../wire/responses/progress.js'

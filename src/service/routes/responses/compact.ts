@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../../contract/engine.js'
+import type { ChatMessage } from '../../../contract/index.js'
 import type { Answer, AnswerHead } from '../../wire/answer.js'
 import { itemId, responseId } from '../../wire/ids.js'
 import type { WholeReply } from '../../wire/reply.js'

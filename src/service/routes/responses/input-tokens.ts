@@ -1,4 +1,4 @@
-import { V1Error } from '../../../contract/errors.js'
+import { V1Error } from '../../../contract/index.js'
 import { readResponseRequest } from '../../wire/responses/request.js'
 import { readRequest } from '../body.js'
 import { once } from '../once.js'

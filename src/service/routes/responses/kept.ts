@@ -1,4 +1,4 @@
-import { V1Error } from '../../../contract/errors.js'
+import { V1Error } from '../../../contract/index.js'
 import { keyOf } from '../../responses/shelved.js'
 import type { KeptResponse } from '../../responses/store.js'
 import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'

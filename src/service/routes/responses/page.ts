@@ -1,4 +1,4 @@
-import { V1Error } from '../../../contract/errors.js'
+import { V1Error } from '../../../contract/index.js'
 import type { StoredItem } from '../../wire/responses/resource.js'
 import { LONGEST, sizeOf } from './conversation.js'
 

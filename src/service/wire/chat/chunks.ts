@@ -1,4 +1,4 @@
-import type { Part } from '../../../contract/engine.js'
+import type { Part } from '../../../contract/index.js'
 import type { Answer, AnswerHead } from '../answer.js'
 import { CallInput } from '../custom-tool.js'
 import { wireEvidence } from '../evidence.js'

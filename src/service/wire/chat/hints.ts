@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../platform/json.js'
+import type { JsonObject } from '../../../platform/index.js'
 import { aBoolean, anArray, anObject, aString, at, hint, oneOf, optional, refuse, unsupported } from '../fields.js'
 
 /** Fields that may be there and change nothing in the answer. */

@@ -1,6 +1,5 @@
-import { type ChatMessage, type Content, type ContentPart, textOf } from '../../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
-import { mapped, type Slices } from '../../../platform/slices.js'
+import { type ChatMessage, type Content, type ContentPart, textOf } from '../../../contract/index.js'
+import { isRecord, type JsonObject, mapped, type Slices } from '../../../platform/index.js'
 import { argumentsOf } from '../custom-tool.js'
 import {
   aName,

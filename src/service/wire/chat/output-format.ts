@@ -1,5 +1,5 @@
-import type { OutputFormat } from '../../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import type { OutputFormat } from '../../../contract/index.js'
+import { isRecord, type JsonObject } from '../../../platform/index.js'
 import { aBoolean, anObject, aString, at, noteUnknown, optional, required, wrongType, wrongValue } from '../fields.js'
 import { heldToWords } from '../worded-forms.js'
 import { aToolName } from './tools.js'

@@ -1,5 +1,4 @@
-import type { Part } from '../../../contract/engine.js'
-import type { V1Error } from '../../../contract/errors.js'
+import type { Part, V1Error } from '../../../contract/index.js'
 import { SSE_DONE, sseEvent } from '../../stream/sse.js'
 import type { Answer, AnswerHead } from '../answer.js'
 import { customNames } from '../custom-tool.js'

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../platform/json.js'
-import type { Slices } from '../../../platform/slices.js'
+import type { JsonObject, Slices } from '../../../platform/index.js'
 import { anEffort, BUDGET_FIELDS, readSwitch, readThinking, withEffort } from '../effort.js'
 import { readEvidence } from '../evidence.js'
 import {

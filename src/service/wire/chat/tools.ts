@@ -1,5 +1,5 @@
-import type { ToolChoice, ToolSpec } from '../../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import type { ToolChoice, ToolSpec } from '../../../contract/index.js'
+import { isRecord, type JsonObject } from '../../../platform/index.js'
 import { isCustom, readCustomTool } from '../custom-tool.js'
 import {
   aBoolean,

@@ -1,5 +1,4 @@
-import type { Part, PromptLogprob } from '../../../contract/engine.js'
-import type { V1Error } from '../../../contract/errors.js'
+import type { Part, PromptLogprob, V1Error } from '../../../contract/index.js'
 import { SSE_DONE, sseEvent } from '../../stream/sse.js'
 import type { Answer, AnswerHead } from '../answer.js'
 import { finite, NEVER } from '../logprobs.js'

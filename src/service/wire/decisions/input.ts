@@ -1,6 +1,6 @@
 /** `input` of a decision as a conversation: what was said, called and found out, which is judged and not gone on with. */
-import type { ChatMessage, Content, ContentPart } from '../../../contract/engine.js'
-import { isRecord, type JsonObject, spaced } from '../../../platform/json.js'
+import type { ChatMessage, Content, ContentPart } from '../../../contract/index.js'
+import { isRecord, type JsonObject, spaced } from '../../../platform/index.js'
 import { notTaken } from '../chat/messages.js'
 import {
   aName,

@@ -1,4 +1,4 @@
-import type { Decided, Decision } from '../../../contract/engine.js'
+import type { Decided, Decision } from '../../../contract/index.js'
 import type { AskedQuestion, DecisionsRequest } from './request.js'
 import type { NamedQuestion, SystemOneRequest } from './systemone.js'
 

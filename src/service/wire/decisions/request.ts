@@ -1,6 +1,6 @@
 /** `POST /decisions` as OpenAI has it: questions in a list, one by one. */
-import type { DecideOption, DecideQuestion } from '../../../contract/engine.js'
-import type { JsonObject } from '../../../platform/json.js'
+import type { DecideOption, DecideQuestion } from '../../../contract/index.js'
+import type { JsonObject } from '../../../platform/index.js'
 import {
   aBody,
   aName,

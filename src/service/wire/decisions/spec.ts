@@ -1,6 +1,6 @@
 /** What both forms of a decision's request have in common. */
-import type { DecideCall } from '../../../contract/engine.js'
-import type { JsonObject } from '../../../platform/json.js'
+import type { DecideCall } from '../../../contract/index.js'
+import type { JsonObject } from '../../../platform/index.js'
 import { anEffort } from '../effort.js'
 import { aBoolean, anObject, noteUnknown, oneOf, optional } from '../fields.js'
 

@@ -1,6 +1,6 @@
 /** `POST /systemone` as TypeSafe has it, and Ollama, vLLM, llama.cpp and wllama: questions by name. */
-import type { Content, ContentPart, DecideOption, DecideQuestion } from '../../../contract/engine.js'
-import { isRecord, type JsonObject, spaced } from '../../../platform/json.js'
+import type { Content, ContentPart, DecideOption, DecideQuestion } from '../../../contract/index.js'
+import { isRecord, type JsonObject, spaced } from '../../../platform/index.js'
 import {
   aBody,
   anArray,

@@ -1,4 +1,4 @@
-import type { Extracted, FieldAnswer, TextSpan } from '../../../contract/engine.js'
+import type { Extracted, FieldAnswer, TextSpan } from '../../../contract/index.js'
 import type { ExtractionRequest } from './request.js'
 
 export function wireExtraction(id: string, { model, fields }: ExtractionRequest, extracted: Extracted) {

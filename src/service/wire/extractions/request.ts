@@ -1,7 +1,6 @@
 /** `POST /extractions`: typed fields of a text, in what OpenRouter, Merge and LiteLLM have in common. */
-import type { ExtractCall, ExtractField } from '../../../contract/engine.js'
-import type { JsonObject } from '../../../platform/json.js'
-import { dayOfIso } from '../../../platform/readers/calendar.js'
+import type { ExtractCall, ExtractField } from '../../../contract/index.js'
+import { dayOfIso, type JsonObject } from '../../../platform/index.js'
 import {
   aBody,
   aBoolean,

@@ -1,5 +1,5 @@
-import type { ToolSpec } from '../../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import type { ToolSpec } from '../../../contract/index.js'
+import { isRecord, type JsonObject } from '../../../platform/index.js'
 import { closedObject } from '../closed-object.js'
 import { anArray, anInteger, anObject, aString, at, oneOf, optional, required } from '../fields.js'
 import type { OwnCallItem, OwnOutputItem } from './resource.js'

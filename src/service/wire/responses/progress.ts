@@ -1,6 +1,5 @@
-import type { Part, TokenLogprob, Usage } from '../../../contract/engine.js'
-import type { V1Error } from '../../../contract/errors.js'
-import { objectOf } from '../../../platform/json.js'
+import type { Part, TokenLogprob, Usage, V1Error } from '../../../contract/index.js'
+import { objectOf } from '../../../platform/index.js'
 import { CallInput, customNames } from '../custom-tool.js'
 import { EvidenceSoFar } from '../evidence.js'
 import { itemId, toolCallId } from '../ids.js'

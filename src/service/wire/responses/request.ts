@@ -1,6 +1,5 @@
-import type { OutputFormat, Sampling } from '../../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
-import type { Slices } from '../../../platform/slices.js'
+import type { OutputFormat, Sampling } from '../../../contract/index.js'
+import { isRecord, type JsonObject, type Slices } from '../../../platform/index.js'
 import { aTier, readMetadata, readVerbosity } from '../chat/hints.js'
 import { aSchema } from '../chat/output-format.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'

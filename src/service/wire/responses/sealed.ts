@@ -1,4 +1,4 @@
-import { base64 } from '../../../platform/bytes.js'
+import { base64 } from '../../../platform/index.js'
 import { refuse } from '../fields.js'
 
 const MARK = 'local-v1:'

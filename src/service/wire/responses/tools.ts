@@ -1,5 +1,5 @@
-import type { TextSource, ToolChoice, ToolSpec } from '../../../contract/engine.js'
-import { isRecord, type JsonObject } from '../../../platform/json.js'
+import type { TextSource, ToolChoice, ToolSpec } from '../../../contract/index.js'
+import { isRecord, type JsonObject } from '../../../platform/index.js'
 import { type HostedTool, readBesideHosted, readFunction } from '../chat/tools.js'
 import { readCustomTool } from '../custom-tool.js'
 import {

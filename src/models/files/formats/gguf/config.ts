@@ -1,6 +1,6 @@
 /** What a GGUF file says of its architecture, in its own words; each architecture knows what they mean. */
 
-import type { JsonObject } from '../../../../platform/json.js'
+import type { JsonObject } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import type { GgufMetadata } from './head.js'
 

@@ -1,6 +1,6 @@
 /** GGUF files of decision models, as llama.cpp writes them, in the words of Laya's own files. */
-import { MADE_TYPES, type MadeForm, type MadeType } from '../../../../generate/decide/made-form.js'
-import type { JsonObject } from '../../../../platform/json.js'
+import { MADE_TYPES, type MadeForm, type MadeType } from '../../../../generate/index.js'
+import type { JsonObject } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import type { SentenceFiles } from '../../sentence.js'
 import type { Naming } from '../../source.js'

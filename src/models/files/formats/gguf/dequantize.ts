@@ -2,8 +2,7 @@
  * ggml's blocks as the numbers that they stand for, by their definition (ggml-common.h, ggml-quants.c). `d` is the scale
  * of a block, `m` what is taken off or added.
  */
-import { BLOCK_TYPES, type BlockType } from '../../../../platform/block-types.js'
-import { halfToFloat } from '../../../../platform/half.js'
+import { BLOCK_TYPES, type BlockType, halfToFloat } from '../../../../platform/index.js'
 
 type Read = (view: DataView, at: number, out: Float32Array, to: number) => void
 

@@ -1,6 +1,6 @@
 /** The vocabularies of encoders in GGUF files, in the form of transformers' `tokenizer.json`. */
 
-import type { JsonObject } from '../../../../platform/json.js'
+import type { JsonObject } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import type { GgufMetadata } from './head.js'
 

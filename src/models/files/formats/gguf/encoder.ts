@@ -2,7 +2,7 @@
  * GGUF files of models that make vectors, in the words of transformers and sentence-transformers: from here on they are
  * read as those are.
  */
-import type { JsonObject } from '../../../../platform/json.js'
+import type { JsonObject } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import type { SentenceFiles } from '../../sentence.js'
 import { decisionForm, headedForm, takeDecision, type VectorForm } from './decision.js'

@@ -1,6 +1,5 @@
-import type { MadeForm } from '../../../../generate/decide/made-form.js'
-import { halfToFloat } from '../../../../platform/half.js'
-import type { JsonObject } from '../../../../platform/json.js'
+import type { MadeForm } from '../../../../generate/index.js'
+import { halfToFloat, type JsonObject } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { digestOf } from '../../json.js'

@@ -1,6 +1,6 @@
 /** The vocabulary of a GGUF file in the form of transformers' `tokenizer.json`. */
 
-import type { JsonObject } from '../../../../platform/json.js'
+import type { JsonObject } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import { aroundVectors, marksOf, unigram, wordPiece } from './encoder-tokenizer.js'
 import type { GgufMetadata } from './head.js'

@@ -1,5 +1,5 @@
 /** The numbers of ggml's types, and what can be read of them. */
-import { BLOCK_TYPES, type BlockType } from '../../../../platform/block-types.js'
+import { BLOCK_TYPES, type BlockType } from '../../../../platform/index.js'
 
 export interface GgmlType {
   readonly label: string

@@ -1,6 +1,6 @@
 /** GGUF's tensors as they lie: plain numbers, and matrices in blocks. */
 
-import { type BlockType, isBlockType } from '../../../../platform/block-types.js'
+import { type BlockType, isBlockType } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { readAhead } from '../../read-ahead.js'

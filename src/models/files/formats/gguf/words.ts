@@ -4,7 +4,7 @@
  * `npm run check:tokenizers` holds each of them to llama.cpp.
  */
 
-import { PUBLISHED } from '../../../../grammar/pattern/published.js'
+import { PUBLISHED } from '../../../../grammar/index.js'
 
 export interface Words {
   readonly patterns: readonly string[]

@@ -1,5 +1,5 @@
 /** Models that other programs keep on this disk: read where they lie, never copied, written or deleted. */
-import { builtin } from '../../../../platform/builtin.js'
+import { builtin } from '../../../../platform/index.js'
 import type { KnownOfFile } from '../../files.js'
 
 export interface ForeignModel {

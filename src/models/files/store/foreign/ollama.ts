@@ -1,5 +1,5 @@
 /** Ollama: a manifest by host, namespace, model and tag names its files by their SHA-256. */
-import { isRecord } from '../../../../platform/json.js'
+import { isRecord } from '../../../../platform/index.js'
 import { broken } from '../../failure.js'
 import { type Disk, type ForeignModel, type ForeignStore, filesBelow } from './foreign.js'
 

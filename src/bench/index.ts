@@ -1,0 +1,12 @@
+/** The door of this room. How speed is measured. */
+export { coreCandidates } from './candidates.js'
+export { chartOf } from './chart.js'
+export type { BenchOrder } from './elsewhere.js'
+export { openEngineSubject } from './engine-subject.js'
+export { machine, processBytes } from './machine.js'
+export type { BenchReport } from './report.js'
+export { run } from './rounds.js'
+export type { Settings } from './scenarios/scenario.js'
+export { settingsOf } from './settings.js'
+export { type BenchPart, type Candidate, PARTS } from './subject.js'
+export { tableOf } from './table.js'

@@ -1,0 +1,50 @@
+/** The door of this room. What computes: tensors, operations, the GPU and its twin, the CPU. */
+export {
+  type Activations,
+  type Batch,
+  type CacheShape,
+  type CacheType,
+  type Centring,
+  cacheBytes,
+  type Device,
+  type DeviceInfo,
+  type DeviceLimits,
+  type Gate,
+  type Growth,
+  type KeyValueCache,
+  keepsHeads,
+  type Matrix,
+  type MatrixBand,
+  type MatrixData,
+  type MatrixShape,
+  NO_STATE,
+  PAGE,
+  type Pass,
+  type PlainFormat,
+  type ProjectOptions,
+  Q4_BLOCK,
+  type ReadingRoom,
+  type Routing,
+  rowBytes,
+  type SampleRow,
+  type Sampler,
+  type Span,
+  type SpanState,
+  type States,
+  slotToken,
+  type Vector,
+} from './contract.js'
+export { openCpuDevice } from './cpu/index.js'
+export { becomeThread } from './cpu/start-thread.js'
+export { openWebGpuDevice } from './gpu/index.js'
+export { collect } from './operations/collect/index.js'
+export { convolve, MAX_TAPS } from './operations/convolve/index.js'
+export { delta } from './operations/delta/index.js'
+export { embed } from './operations/embed/index.js'
+export { gate } from './operations/gate/index.js'
+export { join } from './operations/join/index.js'
+export { pick } from './operations/pick/index.js'
+export { pool } from './operations/pool/index.js'
+export { type RouteOptions, route } from './operations/route/index.js'
+export { routed } from './operations/routed/index.js'
+export { needsAll, sampleRow, uncut } from './sampling.js'

@@ -1,0 +1,13 @@
+/** The door of this room. Implementations of the contract: our own core, WebLLM, llama.cpp, other servers, other threads. */
+export { type LlamaCppModule, llamaCpp } from './llama-cpp/index.js'
+export { fallback, upstream } from './upstream.js'
+export { chooseDevice } from './webgpu/choose-device.js'
+export { type WebGpu, WebGpuEngine } from './webgpu/engine.js'
+export { type Fit, openFitter } from './webgpu/fit.js'
+export { type Calibration, webgpu } from './webgpu/index.js'
+export { offeredModel } from './webgpu/location.js'
+export { memoryLine } from './webgpu/memory-parts.js'
+export type { DevicePreference, ModelOptions } from './webgpu/options.js'
+export type { OpenedRepository } from './webgpu/surroundings.js'
+export { type WebLlm, webllm } from './webllm/index.js'
+export type { ModelRecord } from './webllm/library.js'

@@ -1,0 +1,22 @@
+/** The door of this room. From JSON Schema, grammars and regular expressions to token masks, and the judge of what was written. */
+export { Constraints } from './constraints/constraints.js'
+export { documentCheck } from './constraints/document-check.js'
+export { quoteSource, quotesOf, saysQuote } from './constraints/quoted.js'
+export type { PatternMatch } from './pattern/machine.js'
+export { Pattern } from './pattern/pattern.js'
+export { isPublished, PUBLISHED } from './pattern/published.js'
+export {
+  compile,
+  example,
+  type Formats,
+  fromSource,
+  fromSourceInSlices,
+  Grammar,
+  GrammarCache,
+  GrammarError,
+  type LayoutOption,
+  SchemaError,
+  type SchemaPath,
+  Vocabulary,
+} from './structured.js'
+export { bytesOf, commonLength, type ForcedRun, forcedTokens, narrow } from './tokens/forced.js'

@@ -1,0 +1,6 @@
+/** The door of this room. What was used, by whom, and where that is kept. */
+export { type FileUsageOptions, fileUsage } from './file.js'
+export { indexedDbUsage } from './indexed-db.js'
+export type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
+export { memoryUsage } from './memory.js'
+export { type BucketWidth, type UsageQuery, usagePage } from './page.js'
