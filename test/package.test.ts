@@ -25,16 +25,16 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 178_000,
-  './browser': 501_000,
-  './core': 425_000,
-  './webgpu': 425_000,
-  './webllm': 216_000,
-  './webllm/worker': 222_500,
-  './llama-cpp': 237_500,
-  './structured': 102_500,
+  '.': 182_000,
+  './browser': 506_500,
+  './core': 428_000,
+  './webgpu': 428_000,
+  './webllm': 219_500,
+  './webllm/worker': 226_000,
+  './llama-cpp': 241_500,
+  './structured': 104_500,
   './messages': 18_700,
-  './ollama': 24_500,
+  './ollama': 25_500,
   './service-worker': 10_900,
   './express': 7_000,
   './fastify': 7_000,
@@ -173,7 +173,7 @@ describe('the built package', () => {
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 89_500],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 91_300],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],
@@ -209,7 +209,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_460_000)
+    expect(packed.size).toBeLessThan(1_470_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
