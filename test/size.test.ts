@@ -1,14 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import { above, ceilingOf, ceilings, roomOf, sizes } from '../scripts/size/rooms.js'
+import { above, ceilingOf, ceilings, longer, mostWays, roomOf, sizes, wayCeiling, ways } from '../scripts/size/rooms.js'
 
 describe('the size of the house', () => {
   it('stays under its ceilings (`npm run sz`)', async () => {
     expect(above(await sizes(), await ceilings())).toEqual([])
   })
 
+  it('lets a chat go through no more files and functions than was agreed on', async () => {
+    const [found, most] = [await ways(), await mostWays()]
+    expect(longer(found, most)).toEqual([])
+    // Something was counted: a schema brings the grammar with it.
+    expect(found.plain!.files).toBeGreaterThan(20)
+    expect(found.strict!.functions).toBeGreaterThan(found.plain!.functions)
+    expect(longer({ strict: wayCeiling(most.strict!) }, most)).toHaveLength(2)
+  }, 60_000)
+
   it('is counted by rooms, tests apart', () => {
     const paths = [
-      'src/service/queue.ts',
+      'src/index.ts',
       'src/generate/run/slot.ts',
       'src/generate/run/line.test.ts',
       'test/cli.test.ts',

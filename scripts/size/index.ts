@@ -1,16 +1,20 @@
 /**
- * `npm run sz`: lines and files of each room beside its ceiling. `-- --write` sets the ceilings just above what is there:
+ * `npm run sz`: lines and files of each room beside its ceiling, and through how many files and functions of `src` a
+ * strict and a plain chat go. `-- --write` sets the ceilings just above what is there:
  * a commit of its own, which says why.
  */
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { above, CEILINGS, ceilingOf, ceilings, sizes } from './rooms.js'
+import { above, CEILINGS, ceilingOf, ceilings, longer, mostWays, sizes, WAYS, wayCeiling, ways } from './rooms.js'
 
 const { values } = parseArgs({ options: { write: { type: 'boolean' } } })
 const found = await sizes()
+const gone = await ways()
 if (values.write) {
   const next = Object.fromEntries([...found].map(([room, size]) => [room, ceilingOf(size)]))
   await writeFile(CEILINGS, `${JSON.stringify(next, null, 2)}\n`)
+  const longest = Object.fromEntries(Object.entries(gone).map(([request, way]) => [request, wayCeiling(way)]))
+  await writeFile(WAYS, `${JSON.stringify(longest, null, 2)}\n`)
 }
 const most = await ceilings()
 console.log(
@@ -22,7 +26,14 @@ for (const [room, { lines, files }] of found) {
   const others = [files, ceiling?.files ?? '-'].map((cell, i) => `${cell}`.padStart(8 + i))
   console.log([room.padEnd(18), ...cells, ...others].join(''))
 }
-const grown = above(found, most)
+const mostGone = await mostWays()
+for (const [request, { files, functions }] of Object.entries(gone)) {
+  const { files: mostFiles, functions: mostFunctions } = mostGone[request] ?? { files: '-', functions: '-' }
+  console.log(
+    `A ${request} chat: ${files} files (at most ${mostFiles}), ${functions} functions (at most ${mostFunctions})`,
+  )
+}
+const grown = [...above(found, most), ...longer(gone, mostGone)]
 for (const line of grown) console.log(line)
 if (grown.length > 0)
   console.log('Make it smaller, or raise the ceiling (`npm run sz -- --write`) in a commit that says why.')

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Way } from './way.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 export const CEILINGS = fileURLToPath(new URL('./ceilings.json', import.meta.url))
@@ -62,3 +63,33 @@ export function ceilingOf({ lines, files }: Size): Size {
   const up = (value: number, step: number) => (Math.floor(value / step) + 1) * step
   return { lines: up(lines, STEP.lines), files: up(files, STEP.files) }
 }
+
+/** Through how much of `src` a request goes, and the most that was agreed on. */
+export const WAYS = fileURLToPath(new URL('./ways.json', import.meta.url))
+export type Ways = Readonly<Record<string, Way>>
+
+/** In a process of its own: functions are counted as they are first compiled, before anything else ran. */
+export async function ways(): Promise<Ways> {
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'scripts/size/way.ts'], { cwd: ROOT })
+  return JSON.parse(stdout) as Ways
+}
+
+export async function mostWays(): Promise<Ways> {
+  return JSON.parse(await readFile(WAYS, 'utf8')) as Ways
+}
+
+/** A line for each request that goes through more than was agreed on. */
+export function longer(found: Ways, most: Ways): string[] {
+  return Object.entries(found).flatMap(([request, way]) =>
+    (['files', 'functions'] as const)
+      .filter((unit) => way[unit] > (most[request]?.[unit] ?? 0))
+      .map((unit) => `A ${request} chat goes through ${way[unit]} ${unit}, and may through ${most[request]?.[unit]}.`),
+  )
+}
+
+/** What hangs on the clock (who pauses, who waits) moves the count of functions by a few. */
+export const wayCeiling = ({ files, functions }: Way): Way => ({
+  files: files + 2,
+  functions: Math.ceil((functions * 1.02) / 10) * 10,
+})
