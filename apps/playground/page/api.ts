@@ -39,9 +39,12 @@ export interface Model {
   }
 }
 
-/** Whether it says how sure it is of each value. Before anything of a model is here nobody knows what it can: most do. */
+/**
+ * Whether it says how sure it is of each value. Before anything of a model is here, and in the moment after, nobody knows
+ * what it can: most that are loaded on this device do.
+ */
 export const tellsEvidence = ({ capabilities, metadata }: Pick<Model, 'capabilities' | 'metadata'> = {}): boolean =>
-  capabilities ? capabilities.evidence === true : metadata?.loaded === false
+  capabilities ? capabilities.evidence === true : metadata?.loaded !== undefined
 
 export interface LoadProgress {
   readonly phase: 'download' | 'read' | 'upload' | 'compile' | 'ready'
