@@ -241,7 +241,7 @@ describe('the plan', () => {
     const kinds = plan(false).map(({ name, job }) => (job.kind === 'tests' ? TEST_FILES[job.file]! : name))
     expect(kinds.slice(0, 4)).toEqual([
       "the adapter's bound",
-      ...['operations/project', 'operations/blocks', 'gpu/half'].map((path) => `src/engines/webgpu/${path}.test.ts`),
+      ...['operations/project', 'operations/blocks', 'gpu/half'].map((path) => `src/device/${path}.test.ts`),
     ])
   })
 

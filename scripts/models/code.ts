@@ -6,15 +6,22 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const judges = (...names: string[]) => names.map((name) => `scripts/models/${name}`)
-const core = (...names: string[]) => names.map((name) => `src/engines/webgpu/${name}`)
+const device = (...names: string[]) => names.map((name) => `src/device/${name}`)
+/** How models run: what lies in the folder itself, and the blocks of their layers. */
+const MODELS = [
+  'src/models/blocks',
+  ...readdirSync(`${root}src/models`)
+    .filter((name) => name.endsWith('.ts') && !['index.ts', 'catalog.ts'].includes(name))
+    .map((name) => `src/models/${name}`),
+]
 
 const BOTH = judges('family.ts', 'float64.ts', 'llama-cpp.ts', 'random.ts', 'width.ts')
 const DECODERS = [...BOTH, ...judges('check-definition.ts', 'families', 'judge.ts', 'rounded.ts', 'weights.ts')]
 const ENCODERS = [...BOTH, ...judges('check-marked.ts', 'check-vectors.ts', 'encoders', 'rounded.ts')]
-const CORE = core('contract', 'contract.ts', 'core.ts', 'model', 'sampling.ts')
+const CORE = [...device('contract', 'contract.ts', 'operations', 'sampling.ts'), ...MODELS]
 const OURS = [...DECODERS, ...CORE, ...judges('feeds.ts', 'mlx.ts', 'our-core.ts', 'safetensors.ts')]
 const DECISIONS = [...OURS, ...judges('check-decisions.ts'), 'src/generate/decide', 'src/generate/run']
-const VECTORS = [...ENCODERS, ...CORE, ...core('encoders')]
+const VECTORS = [...ENCODERS, ...CORE, 'src/models/encoders']
 
 /**
  * A folder stands for all that is in it but tests; that of the CPU holds the kernels as they are built, too. What reads
@@ -22,22 +29,20 @@ const VECTORS = [...ENCODERS, ...CORE, ...core('encoders')]
  */
 const PARTS = {
   decoders: DECODERS,
-  'decoders on cpu': [...OURS, ...core('cpu')],
-  'decoders on gpu': [...OURS, ...core('gpu')],
-  'decisions on cpu': [...DECISIONS, ...core('cpu')],
-  'decisions on gpu': [...DECISIONS, ...core('gpu')],
+  'decoders on cpu': [...OURS, ...device('cpu')],
+  'decoders on gpu': [...OURS, ...device('gpu')],
+  'decisions on cpu': [...DECISIONS, ...device('cpu')],
+  'decisions on gpu': [...DECISIONS, ...device('gpu')],
   encoders: ENCODERS,
-  'encoders on cpu': [...VECTORS, ...core('cpu')],
-  'encoders on gpu': [...VECTORS, ...core('gpu')],
+  'encoders on cpu': [...VECTORS, ...device('cpu')],
+  'encoders on gpu': [...VECTORS, ...device('gpu')],
 } as const
 export type Code = keyof typeof PARTS
 
 function filesOf(path: string): string[] {
   if (!statSync(root + path).isDirectory()) return [path]
   const names = readdirSync(root + path, { recursive: true, encoding: 'utf8' })
-  return names
-    .filter((name) => name.endsWith('.ts') && !/\.test(-helper)?\.ts$/.test(name))
-    .map((name) => `${path}/${name}`)
+  return names.map((name) => `${path}/${name}`).filter((name) => name.endsWith('.ts'))
 }
 
 const known = new Map<Code, string>()
@@ -46,7 +51,8 @@ export function codeOf(code: Code): string {
   const found = known.get(code)
   if (found) return found
   const hash = createHash('sha256')
-  for (const file of PARTS[code].flatMap(filesOf).sort()) hash.update(`${file}\n`).update(readFileSync(root + file))
+  const files = PARTS[code].flatMap(filesOf).filter((file) => !/\.test(-helper)?\.ts$/.test(file))
+  for (const file of files.sort()) hash.update(`${file}\n`).update(readFileSync(root + file))
   const digest = hash.digest('hex').slice(0, 12)
   known.set(code, digest)
   return digest

@@ -18,14 +18,14 @@ const section = results.slice(results.indexOf('## Families held to float64 and l
 const [definitions, cpu, asUsed, ...cuts] = ['float64', EXACT, AS_USED, ...GPUS.map(({ name }) => name)].map((head) =>
   tableOf(section, head),
 )
-const told = tableOf(text('docs/guides/engines.md'), 'Family | Sizes')!
+const told = tableOf(text('docs/guides/engines.md'), 'Family | Name in files')!
 
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Llama 2 and 3, TinyLlama, SmolLM2': ['llama'],
   Mistral: ['mistral'],
   'Qwen 2, 2.5 and 3': ['qwen2', 'qwen3'],
   'Qwen 2, 3 and 3.5 with experts': ['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe'],
-  'Qwen 3.5 (dense; of vision checkpoints the text)': ['qwen3_5'],
+  'Qwen 3.5 (dense; the text part of vision checkpoints)': ['qwen3_5'],
   'Gemma, Gemma 2 and 3 (text)': ['gemma', 'gemma2', 'gemma3'],
   'Gemma 4 (text)': ['gemma4'],
   'Gemma 4 with experts (text)': ['gemma4_moe'],
