@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { build, type Plugin } from 'esbuild'
+import { throughDoors } from '../../scripts/through-doors.js'
 import { unpack } from '../../test/support/unpack.js'
 import { version } from '../version.js'
 import { TEST_FILES } from './plan.js'
@@ -104,7 +105,7 @@ async function bundleScripts(outdir: string): Promise<void> {
     banner: {
       js: "import { createRequire as __require } from 'node:module';const require = __require(import.meta.url);",
     },
-    plugins: [standIns],
+    plugins: [standIns, throughDoors()],
     logLevel: 'error',
   })
   await writeFile(join(outdir, 'package.json'), '{"type":"module"}\n')
