@@ -4,7 +4,10 @@ import { defineConfig } from 'vitest/config'
 /** What takes long, by what it needs. Everything else is `unit`: under a minute on two cores. */
 const SLOW = {
   structured: ['src/grammar/**'],
-  gpu: ['src/engines/webgpu/**', 'bench/**'],
+  gpu: [
+    ...['src/device/**', 'src/models/{architectures,blocks,encoders}/**', 'src/models/*.test.ts'],
+    ...['src/engines/webgpu/**', 'bench/**'],
+  ],
   runtimes: [
     ...[
       'src/engines/{remote,webllm,llama-cpp}/**',

@@ -86,8 +86,8 @@ const DECIDERS: readonly Decider[] = [
     anywhere: true,
   },
   { name: 'a decoder made for it, by its letters', write: file(() => labelled) },
-  { name: 'a decoder made for it, by its head', write: file(pointing), anywhere: true },
-  { name: 'Laya', write: folderOf((path) => writeLaya(path)), anywhere: true },
+  { name: 'a decoder made for it, by its head', write: file(pointing) },
+  { name: 'Laya', write: folderOf((path) => writeLaya(path)) },
   { name: 'd1-omni', write: file(d1Omni) },
   { name: 'clef', write: file(clef), joint: true },
 ]
