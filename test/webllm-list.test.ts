@@ -11,8 +11,11 @@ describe("WebLLM's prebuilt models", () => {
     const { version } = JSON.parse(readFileSync('node_modules/@mlc-ai/web-llm/package.json', 'utf8')) as {
       version: string
     }
-    const sentence = `Of the ${all.length} models that WebLLM ${version} lists it runs ${run.length} from the same files; not ${reasons.join('; ')} (\`npm run check:webllm-list\`).`
-    expect(readFileSync('docs/guides/engines.md', 'utf8')).toContain(sentence)
+    const guide = readFileSync('docs/guides/engines.md', 'utf8')
+    const line = guide.split('\n').find((each) => each.includes('`npm run check:webllm-list`'))
+    expect(line).toContain(`WebLLM ${version} lists ${all.length} models.`)
+    expect(line).toContain(`runs ${run.length} of them from the same files`)
+    for (const reason of reasons) expect(line).toContain(reason)
     // What users were promised.
     expect(run.length).toBeGreaterThanOrEqual(137)
   })

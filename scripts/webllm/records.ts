@@ -50,7 +50,7 @@ export function judged({ model_id: id, model_lib, model_type }: PrebuiltRecord):
 }
 
 function lackOf(architecture: string, quantisation: string, kind: number | undefined): string | undefined {
-  if (kind === 2) return `${architecture}, which sees`
+  if (kind === 2) return `${architecture} (a vision model)`
   const known = Object.hasOwn(ARCHITECTURES, architecture) ? ARCHITECTURES[architecture] : undefined
   if (!known?.names.mlc && !ENCODERS.has(architecture)) return architecture
   return QUANTISATIONS.includes(quantisation) ? undefined : quantisation

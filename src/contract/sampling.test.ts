@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SAMPLING, SAMPLING_NAMES } from './sampling.js'
 
 describe('the numbers by which tokens are drawn', () => {
-  const guide = (path: string) => readFileSync(new URL(`../docs/${path}`, import.meta.url), 'utf8')
+  const guide = (path: string) => readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8')
 
   it('are all told by the guides', () => {
     const local = Object.values(SAMPLING).flatMap(({ wire, local }) => (local ? [wire] : []))

@@ -110,7 +110,7 @@ describe('after a step', () => {
 
   it.each([
     ['all that were right', [5, 6], 7, 7],
-    ['all but the last, where nothing came behind them', [6, 7], 8, 7],
+    ['all but the last, where nothing came behind them', [5, 6, 7], 8, 7],
     ['those before the first that was wrong', [5, 9, 7], 8, 6],
     ['none where the first was wrong', [9, 6], 7, 5],
     ['none beyond what the model has read of them', [4, 5], 6, 6],

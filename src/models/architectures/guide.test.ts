@@ -5,7 +5,7 @@ import { DECISION_TYPES } from '../files/formats/gguf/decision.js'
 import { ENCODERS } from '../files/formats/gguf/encoder.js'
 import { ARCHITECTURES } from './index.js'
 
-const page = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8')
+const page = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 const guide = page('docs/guides/engines.md')
 const quoted = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)
 
