@@ -58,6 +58,15 @@ export function log(x: number): number {
   return k * LN2 + (k * REST + (2 * s + 2 * s * z * sum))
 }
 
+/** Shares whose sum is one: of e to the power of each score over `temperature`. */
+export function softmax(scores: ArrayLike<number>, temperature = 1): number[] {
+  const all = Array.from(scores)
+  const most = Math.max(...all)
+  const powers = all.map((score) => exp((score - most) / temperature))
+  const sum = powers.reduce((total, power) => total + power, 0)
+  return powers.map((power) => power / sum)
+}
+
 /** 2 to the power of k, for a normal number. */
 function power(k: number): number {
   halves[1 - HIGH] = 0

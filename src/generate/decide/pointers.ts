@@ -3,7 +3,7 @@
  * agrees with the query of the prompt's last token: softmax(k q / sqrt(d) / T).
  */
 import { type DecideQuestion, V1Error } from '../../contract/index.js'
-import { exp, isRecord } from '../../platform/index.js'
+import { isRecord, softmax } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { barred, type TypedQuestion } from './asked.js'
 import { ordersOf } from './questions.js'
@@ -56,13 +56,6 @@ export class PointerReadout implements Readout {
     }
     return { of: { stem, rows }, told }
   }
-}
-
-function softmax(scores: readonly number[]): number[] {
-  const most = Math.max(...scores)
-  const weights = scores.map((score) => exp(score - most))
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return weights.map((weight) => weight / sum)
 }
 
 /** Objects and lists were told it as lines, and what looks like control with other bars. */

@@ -1,5 +1,5 @@
 import type { Decided, Decision } from '../../contract/index.js'
-import { exp, log } from '../../platform/index.js'
+import { log, softmax } from '../../platform/index.js'
 
 /** Logarithms, of what is as good as impossible too. */
 export const logsOf = (probabilities: readonly number[]): number[] =>
@@ -7,11 +7,7 @@ export const logsOf = (probabilities: readonly number[]): number[] =>
 
 /** The distribution that `softmax(logits / temperature)` is, from the one that `softmax(logits)` was. */
 export function tempered(probabilities: readonly number[], temperature: number): number[] {
-  const scores = logsOf(probabilities).map((score) => score / temperature)
-  const most = Math.max(...scores)
-  const weights = scores.map((score) => exp(score - most))
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return weights.map((weight) => weight / sum)
+  return softmax(logsOf(probabilities).map((score) => score / temperature))
 }
 
 /** Each answer, less sure or surer; which option is the likeliest does not change. */

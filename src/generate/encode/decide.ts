@@ -8,7 +8,7 @@ import {
   V1Error,
   type VectorModel,
 } from '../../contract/index.js'
-import { exp, inStage, inTurns, type Slices } from '../../platform/index.js'
+import { inStage, inTurns, type Slices, softmax } from '../../platform/index.js'
 import { askedOf, KINDS, type Kind } from '../decide/asked.js'
 import { meanShares, ordersOf, stateText } from '../decide/questions.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
@@ -114,12 +114,4 @@ export class Decider {
 function temperatureOf(temperatures: DecisionForm['temperatures'], kind: Kind, options: number): number {
   const group = options <= 2 ? '2' : options <= 5 ? '3-5' : options <= 10 ? '6-10' : '11+'
   return Math.max(1e-3, temperatures[`${kind}:${group}`] ?? temperatures[kind] ?? 1)
-}
-
-function softmax(scores: ArrayLike<number>, temperature: number): number[] {
-  const all = Array.from(scores)
-  const most = Math.max(...all)
-  const shares = all.map((score) => exp((score - most) / temperature))
-  const sum = shares.reduce((total, share) => total + share, 0)
-  return shares.map((share) => share / sum)
 }

@@ -17,7 +17,7 @@ import {
   V1Error,
   type VectorModel,
 } from '../../contract/index.js'
-import { exp, inStage, inTurns, type JsonObject, type Slices } from '../../platform/index.js'
+import { exp, inStage, inTurns, type JsonObject, type Slices, softmax } from '../../platform/index.js'
 import { DECIDES, NO_CHAT } from '../decide/capabilities.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Decider } from './decide.js'
@@ -91,7 +91,7 @@ export class Encoder {
     const { labels = [], several = false } = this.#classes ?? {}
     const { vectors, promptTokens } = await this.#vectors(call)
     const apart = several || this.#model.size === 1
-    return { probabilities: vectors.map(apart ? eachByItself : sharesOf), labels, promptTokens }
+    return { probabilities: vectors.map(apart ? eachByItself : (logits) => softmax(logits)), labels, promptTokens }
   }
 
   /** Of each text as the model makes it. */
@@ -234,14 +234,6 @@ const tokensOf = (texts: readonly TextTokens[]): number => texts.reduce((sum, { 
 
 const sigmoid = (logit: number): number => 1 / (1 + exp(-logit))
 const eachByItself = (logits: Float32Array): number[] => Array.from(logits, sigmoid)
-
-/** Of logits, such that their sum is one. */
-function sharesOf(logits: Float32Array): number[] {
-  const most = Math.max(...logits)
-  const powers = Array.from(logits, (logit) => exp(logit - most))
-  const sum = powers.reduce((all, one) => all + one, 0)
-  return powers.map((one) => one / sum)
-}
 
 /** The beginnings of vectors, each of length one: all in one buffer, which goes to another thread as one. */
 function units(vectors: readonly Float32Array[], size: number): Float32Array[] {

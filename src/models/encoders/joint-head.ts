@@ -17,7 +17,7 @@ import {
   type Span,
   type Vector,
 } from '../../device/index.js'
-import { exp } from '../../platform/index.js'
+import { softmax } from '../../platform/index.js'
 import { angleTable } from '../angles.js'
 import type { TensorLoader } from '../tensors.js'
 import { HEAD_EPSILON } from './decision-plan.js'
@@ -466,10 +466,8 @@ function bordersOf(fields: readonly TextField[], length: number): number[] {
 /** A question's options, each by how near it is to the question. */
 function summaryOf(question: Float32Array, options: readonly Float32Array[]): Float32Array {
   const near = options.map((option) => dot(option, question) / Math.sqrt(question.length))
-  const most = Math.max(...near)
-  const shares = near.map((one) => exp(one - most))
-  const sum = shares.reduce((total, one) => total + one, 0)
-  return question.map((_, i) => options.reduce((total, option, k) => total + option[i]! * (shares[k]! / sum), 0))
+  const shares = softmax(near)
+  return question.map((_, i) => options.reduce((total, option, k) => total + option[i]! * shares[k]!, 0))
 }
 
 function featuresOf(question: Float32Array, option: Float32Array): Float32Array {
