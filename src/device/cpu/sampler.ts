@@ -3,6 +3,7 @@
  * and among these the choice is made in doubles.
  */
 import { UNDRAWN } from '../../contract/index.js'
+import { exp, log } from '../../platform/index.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../contract.js'
 import { drawKey, gumbel, logSumExp, rangeOf, repeat, tells } from '../sampling.js'
 import type { DeviceMemory } from './memory.js'
@@ -159,7 +160,7 @@ export class CpuSampler implements Sampler {
     const { tokens } = this.shape
     const inverse = 1 / row.temperature
     const all = this.#memory.f32.subarray(values / 4, values / 4 + tokens)
-    const weight = (value: number) => Math.exp((value - greatest) * inverse)
+    const weight = (value: number) => exp((value - greatest) * inverse)
     const wanted = row.topP * all.reduce((sum, each) => (each > -Infinity ? sum + weight(each) : sum), 0)
     let exact = 0
     for (const each of all
@@ -173,7 +174,7 @@ export class CpuSampler implements Sampler {
   /** The log of e to the power of each allowed logit, summed up. */
   #massOf(logits: number, values: number, greatest: number, { repeats, adjust, mask }: SampleRow): number {
     const { tokens } = this.shape
-    if (!repeats && !adjust) return greatest + Math.log(this.#kernels.sumExp(values, tokens, greatest, 1))
+    if (!repeats && !adjust) return greatest + log(this.#kernels.sumExp(values, tokens, greatest, 1))
     return logSumExp(this.#memory.f32.subarray(logits / 4, logits / 4 + tokens), tokens, mask)
   }
 
@@ -185,7 +186,7 @@ export class CpuSampler implements Sampler {
   ): Omit<SampledRow, 'token'> {
     const { tokens } = this.shape
     const greatest = this.#kernels.greatest(logits, tokens)
-    const total = greatest + Math.log(this.#kernels.sumExp(logits, tokens, greatest, 1))
+    const total = greatest + log(this.#kernels.sumExp(logits, tokens, greatest, 1))
     const { f32 } = this.#memory
     const of = (id: number) => f32[logits / 4 + id]!
     const told = {
