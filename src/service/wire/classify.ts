@@ -2,6 +2,7 @@ import type { Classified } from '../../contract/index.js'
 import type { JsonObject } from '../../platform/index.js'
 import { readInputs } from './embeddings.js'
 import { aBody, aBoolean, anInteger, aString, noteUnknown, optional, required, unsupported } from './fields.js'
+import { wireTextsUsage } from './usage.js'
 
 /** What vLLM asks of models that read texts whole, in its form. */
 export interface TextsRequest {
@@ -62,9 +63,3 @@ export function wireClasses(
     usage: wireTextsUsage(promptTokens),
   }
 }
-
-export const wireTextsUsage = (promptTokens: number) => ({
-  prompt_tokens: promptTokens,
-  total_tokens: promptTokens,
-  completion_tokens: 0,
-})

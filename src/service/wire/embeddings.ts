@@ -1,5 +1,5 @@
 import type { Embeddings } from '../../contract/index.js'
-import { base64 } from '../../platform/index.js'
+import { base64, type JsonObject } from '../../platform/index.js'
 import {
   aBody,
   anArray,
@@ -15,11 +15,15 @@ import {
 } from './fields.js'
 import { aToken } from './sampling.js'
 
-export interface EmbeddingsRequest {
-  readonly model: string
-  readonly inputs: readonly (string | readonly number[])[]
+/** How vectors are to be. */
+export interface EmbeddingForm {
   readonly dimensions?: number
   readonly encoding: 'float' | 'base64'
+}
+
+export interface EmbeddingsRequest extends EmbeddingForm {
+  readonly model: string
+  readonly inputs: readonly (string | readonly number[])[]
   readonly ignored: readonly string[]
 }
 
@@ -33,14 +37,19 @@ export function readEmbeddingsRequest(json: unknown): EmbeddingsRequest {
   const ignored: string[] = []
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'user', '', aString)
-  const dimensions = optional(body, 'dimensions', '', aSize)
+  const form = readEmbeddingForm(body)
   return {
     model: required(body, 'model', '', aString),
     inputs: required(body, 'input', '', readInputs),
-    ...(dimensions !== undefined && { dimensions }),
-    encoding: optional(body, 'encoding_format', '', anEncoding) ?? 'float',
+    ...form,
     ignored,
   }
+}
+
+export function readEmbeddingForm(body: JsonObject): EmbeddingForm {
+  const dimensions = optional(body, 'dimensions', '', aSize)
+  const encoding = optional(body, 'encoding_format', '', anEncoding) ?? 'float'
+  return { ...(dimensions !== undefined && { dimensions }), encoding }
 }
 
 /** A text, texts, the tokens of one, or the tokens of each. */
@@ -76,7 +85,7 @@ export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, e
 }
 
 /** Made one by one, as the answer is spelled. */
-export const spelled = (vector: ArrayLike<number>, encoding: EmbeddingsRequest['encoding']) => ({
+export const spelled = (vector: ArrayLike<number>, encoding: EmbeddingForm['encoding']) => ({
   toJSON: () => (encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector)),
 })
 

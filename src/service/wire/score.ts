@@ -1,5 +1,6 @@
 import { aBody, anArray, aString, at, noteUnknown, optional, refuse, required, wrongType } from './fields.js'
 import { aScored } from './rerank.js'
+import { wireTextsUsage } from './usage.js'
 
 /** A request in vLLM's form: one text beside each of others, or two lists of texts side by side. */
 export interface ScoreRequest {
@@ -55,6 +56,6 @@ export function wireScores(
     created,
     model,
     data: scores.map((score, index) => ({ index, object: 'score', score })),
-    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens, completion_tokens: 0 },
+    usage: wireTextsUsage(promptTokens),
   }
 }

@@ -17,6 +17,13 @@ export interface WireUsage {
 
 export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
 
+/** Of what writes nothing, as vLLM tells it. */
+export const wireTextsUsage = (promptTokens: number) => ({
+  prompt_tokens: promptTokens,
+  total_tokens: promptTokens,
+  completion_tokens: 0,
+})
+
 export function wireUsage(usage: Usage, forcedTokens?: number): WireUsage {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens = 0 } = usage
   return {

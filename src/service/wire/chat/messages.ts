@@ -106,13 +106,11 @@ function toldPart(value: unknown, path: string): string {
   return type === 'text' ? required(value, type, path, aString) : unreadable(type)
 }
 
-/** In a line of a prompt: the word is the request's. */
-export const unreadable = (type: string): string => {
-  const media = MEDIA.get(type)
-  return media === undefined
+/** In a line of a prompt, as which `media` or of which type: that word is the request's. */
+export const unreadable = (type: string, media = MEDIA.get(type)): string =>
+  media === undefined
     ? `[Something of the type ${type.slice(0, 40).replace(/\W/g, '_')}, which cannot be read here.]`
     : `[${media} cannot be read here.]`
-}
 
 /** What was said, and beside it what was thought, as some servers and frameworks keep it. */
 function readAnswer(value: unknown, param: string, thoughts: string[], ignored: string[]): Content {

@@ -184,15 +184,12 @@ function readText(value: unknown, path: string, role: Speaker, types: readonly s
   const type = required(value, 'type', path, aString)
   const media = MEDIA.get(type)
   // A tool gives what it gives: the model is told of it, and the conversation goes on.
-  if (media && role === 'result') return `[${media} cannot be read here.]`
+  if (role === 'result' && !types.includes(type)) return unreadable(type, media)
   if (media) {
     const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
     throw refuse(at(path, 'type'), message, 'unsupported_value')
   }
-  if (!types.includes(type)) {
-    if (role === 'result') return unreadable(type)
-    throw wrongValue(at(path, 'type'), type, types)
-  }
+  if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
   noteUnknown(value, KNOWN_PART, path, ignored)
   return required(value, type === 'refusal' ? 'refusal' : 'text', path, aString)
 }
