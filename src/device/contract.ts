@@ -51,8 +51,8 @@ export interface DeviceLimits {
   /** Rows (tokens) in one pass. */
   readonly rows: number
   /**
-   * Passes of at most so many rows are computed in one way, longer ones in another that rounds differently. Absent: a
-   * row's values never depend on the rows beside it.
+   * Passes of at most so many rows, unless they are steady, are computed in one way, longer ones in another that rounds
+   * differently. Absent: a row's values never depend on the rows beside it.
    */
   readonly fewRows?: number
   /** Values in one attention head. */

@@ -10,6 +10,11 @@ export interface Batch {
   readonly spans: readonly Span[]
   /** Whose slots the `slotToken`s mean. */
   readonly sampler?: Sampler
+  /**
+   * Its rows are computed in one way however few there are, so that the values of one never depend on those beside it: see
+   * `DeviceLimits.fewRows`.
+   */
+  readonly steady?: boolean
 }
 
 export interface Span {

@@ -5,6 +5,7 @@ import { META_HEADER, META_LISTS } from './kernels/meta.js'
 
 export class BatchWords {
   readonly rows: number
+  readonly steady: boolean
   readonly words: Uint32Array<ArrayBuffer>
   readonly lastPosition: number
   readonly #lengths: readonly number[]
@@ -18,6 +19,7 @@ export class BatchWords {
       pages += span.pages.length + (span.windowPages?.length ?? 0)
     }
     this.rows = rows
+    this.steady = batch.steady ?? false
     this.#lengths = batch.spans.map(({ tokens }) => tokens.length)
     this.lastPosition = Math.max(...batch.spans.map(({ tokens, position }) => position + tokens.length - 1))
     this.words = new Uint32Array(META_HEADER + META_LISTS * rows + pages)

@@ -99,6 +99,10 @@ export class GpuPass implements Pass, GpuRecorder {
     return this.#batch.rows
   }
 
+  few(rows: number): boolean {
+    return rows <= FEW && !this.#batch.steady
+  }
+
   get lastPosition(): number {
     return this.#batch.lastPosition
   }
@@ -249,7 +253,7 @@ export class GpuPass implements Pass, GpuRecorder {
     OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, options)
     const { heads, headSize, type, sliding } = cache.shape
     const { heads: queries, scale, window, cap, causal = true, sinks } = options
-    const few = this.rows <= FEW
+    const few = this.few(this.rows)
     // Others take several rows at once.
     const picked = this.traits.serial ? options.rows : undefined
     if (picked) this.pick(picked)

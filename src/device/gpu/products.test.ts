@@ -25,7 +25,7 @@ function madeBy(matrix: GpuMatrix, count: number, traits: Partial<GpuTraits> = {
   const buffers: string[] = []
   const pass = {
     traits: { serial: false, lanes: 1, half: false, ...traits },
-    ...{ rows: count, lastPosition: 0, meta: 'meta', tiles: () => 1 },
+    ...{ rows: count, few: (rows: number) => rows <= FEW, lastPosition: 0, meta: 'meta', tiles: () => 1 },
     dispatch(kernel: Kernel, used: readonly string[]) {
       kernels.push(kernel)
       buffers.push(used.filter((name) => name !== 'meta' && !/^(values|scales)/.test(name)).join(' '))

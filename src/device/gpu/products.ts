@@ -56,7 +56,7 @@ function multiply(
   { count, head, add, gated, gate, bias, norm: normed }: ProductJob,
 ): void {
   const { serial, half } = pass.traits
-  const many = count > FEW && !serial
+  const many = !serial && !pass.few(count)
   const shape = { add, gated, head, bias: bias !== undefined, ...(gated && gate !== 'silu' && { gate }) }
   const rest = { ...(bias ? { bias } : {}), out }
   const inHalves = many && half ? parts.filter(({ format }) => isQ4(format)) : []

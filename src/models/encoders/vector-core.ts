@@ -75,8 +75,8 @@ export class VectorCore implements VectorModel {
     const rehearse = (begin: (batch: Batch) => Pass, batch: readonly TextTokens[]) => {
       const { spans, laid } = this.#lay(batch)
       const { layers, border = layers } = this.#parts.encoder
-      this.#record(begin({ spans }), 0, border, laid)
-      if (border < layers) this.#record(begin({ spans }), border, layers, laid)
+      this.#record(begin({ spans, steady: true }), 0, border, laid)
+      if (border < layers) this.#record(begin({ spans, steady: true }), border, layers, laid)
       this.#parts.encoder.decider?.rehearse(begin, spans)
     }
     await device.prepare((begin) => {
@@ -93,7 +93,7 @@ export class VectorCore implements VectorModel {
     const { layers, border = layers } = encoder
     for (let from = 0, to = 0; ; from = to) {
       to = Math.min(from < border ? border : layers, from + perTurn)
-      const pass = device.begin({ spans })
+      const pass = device.begin({ spans, steady: true })
       const read = this.#record(pass, from, to, laid)
       await pass.submit()
       if (to === layers && encoder.decider) return encoder.decider.scores(spans, batch)

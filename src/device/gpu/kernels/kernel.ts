@@ -28,6 +28,8 @@ export interface Recorder {
   readonly traits: GpuTraits
   /** Tokens of the pass. */
   readonly rows: number
+  /** So many rows are computed as few are. */
+  few(rows: number): boolean
   /** The last position of any row. */
   readonly lastPosition: number
   /** See `meta.ts`. */
