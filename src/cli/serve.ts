@@ -140,10 +140,16 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
+/**
+ * Connections that the system holds until we take them, up to its own limit. Node asks for 511: of a thousand that come
+ * at once the rest would be dropped, and whoever else comes then is not heard for a second.
+ */
+const BACKLOG = 4096
+
 function listen(server: Server, { host, ollama, port = ollama ? OLLAMA_PORT : PORT }: ServerOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, port, host)))
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: BACKLOG }, () => {
       const { port, family, address } = server.address() as AddressInfo
       resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${port}/v1`)
     })
