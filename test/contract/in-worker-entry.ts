@@ -1,5 +1,6 @@
 /** Run by itself in Node, Deno and Bun: the checks of a chat model over `webgpu()`, in a worker and without. */
-
+import { readdirSync, readFileSync } from 'node:fs'
+import process from 'node:process'
 import { webgpu } from '../../src/engines/webgpu/index.js'
 import { createV1 } from '../../src/index.js'
 import { engineChecks } from './engine.js'
@@ -24,9 +25,16 @@ for (const { name, run } of checks === 'none' ? [] : wanted) {
   }
 }
 
-// How much of the time of an answer this thread is busy; Node alone tells.
-const { eventLoopUtilization } = performance as Partial<typeof import('node:perf_hooks').performance>
-const began = eventLoopUtilization?.()
+/** Milliseconds of a processor that each thread has had; of this one, which is the first, before the others. */
+function computed(): readonly number[] {
+  const tasks = readdirSync('/proc/self/task').sort((a, b) => Number(a) - Number(b))
+  return tasks.map((task) => Number(readFileSync(`/proc/self/task/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e6)
+}
+const sum = (times: readonly number[]) => times.reduce((all, each) => all + each, 0)
+
+// How much of what an answer computes this thread does; Linux alone tells.
+const linux = process.platform === 'linux'
+const before = linux ? computed() : []
 await fetch(
   new Request('http://localhost/v1/chat/completions', {
     method: 'POST',
@@ -34,7 +42,8 @@ await fetch(
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'word '.repeat(900) }], max_tokens: 2 }),
   }),
 ).then((response) => response.text())
-const used = began ? eventLoopUtilization!(began).utilization : 0
+const after = linux ? computed() : []
+const used = linux ? (after[0]! - before[0]!) / (sum(after) - sum(before)) : null
 const metadata = engine.models[0]!.metadata!
 console.log(
   `over: ${JSON.stringify({ worker: metadata.worker ?? null, reason: metadata.worker_reason ?? null, used })}`,
