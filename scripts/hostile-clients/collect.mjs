@@ -1,5 +1,13 @@
-/** Preloaded into each worker of the server: collects its garbage when the server's own is. Needs `--expose-gc`. */
+/**
+ * Preloaded into each worker of the server: collects its garbage when the server's own is, and tells then what its thread
+ * has in memory. Needs `--expose-gc`.
+ */
+import { part } from './thread-memory.mjs'
+
 const channel = new BroadcastChannel('collect garbage')
-channel.onmessage = () => globalThis.gc()
+channel.onmessage = ({ data }) => {
+  globalThis.gc()
+  if (data === 'tell') channel.postMessage(part())
+}
 // It is not to keep the worker alive.
 channel.unref()

@@ -10,12 +10,27 @@ export const NANO = 'local-v1/nano'
 /** Callers that may come, each of them once: `sk-new-0`, `sk-new-1` and so on. */
 const CALLERS = 2000
 
+/** Of a thread, in MiB. */
+export interface ThreadMemory {
+  readonly thread: string
+  /** In use. */
+  readonly objects: number
+  /** Pages of its heap that its collector keeps for what comes next. */
+  readonly kept: number
+  /** Of its own compiler and collector. */
+  readonly native: number
+  readonly buffers: number
+  /** What else hangs on objects. */
+  readonly other: number
+  /** Memories of WebAssembly, by their length: most of it may never have been touched. */
+  readonly wasm: number
+}
+
+/** In MiB. */
 export interface Memory {
+  /** By the system's count. */
   readonly resident: number
-  /** Of objects that are in use. */
-  readonly heap: number
-  /** Of buffers. */
-  readonly external: number
+  readonly threads: readonly ThreadMemory[]
 }
 
 export class Server {
@@ -72,11 +87,16 @@ export class Server {
     return this.#process.pid!
   }
 
-  /** What it has in memory once its garbage is collected, in MiB: by the system's count and by the runtime's. */
+  /** What it has in memory once its garbage is collected. */
   async memory(): Promise<Memory> {
-    const { rss, heapUsed, external } = await this.#told<NodeJS.MemoryUsage>('memory')
-    const mebibytes = (bytes: number) => bytes / 2 ** 20
-    return { resident: mebibytes(rss), heap: mebibytes(heapUsed), external: mebibytes(external) }
+    const { resident, threads } = await this.#told<Memory>('memory')
+    const mebibytes = (value: number) => value / 2 ** 20
+    const each = ({ thread, ...of }: ThreadMemory) =>
+      ({
+        ...Object.fromEntries(Object.entries(of).map(([name, bytes]) => [name, mebibytes(bytes)])),
+        thread,
+      }) as ThreadMemory
+    return { resident: mebibytes(resident), threads: threads.map(each) }
   }
 
   /** Milliseconds of a processor that the longest turn of its event loop has taken since this was last asked. */

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import workers from 'node:worker_threads'
+import { part } from './thread-memory.mjs'
 
 /** A collector sees its own thread alone, and the engine has one of its own. */
 workers.Worker = class extends workers.Worker {
@@ -33,23 +34,33 @@ setInterval(() => {
   last = now
 }, 2).unref()
 
+/** What other threads told of themselves. */
+let told = []
+collected.onmessage = ({ data }) => void told.push(data)
+const ticks = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+async function memory() {
+  collected.postMessage('')
+  globalThis.gc()
+  await ticks(100)
+  told = []
+  // The second time for what finalizers of the first have let go.
+  collected.postMessage('tell')
+  globalThis.gc()
+  await ticks(100)
+  return { resident: process.memoryUsage().rss, threads: [part(), ...told] }
+}
+
 process.on('message', (asked) => {
   if (asked === 'turn') {
     process.send(longest)
     longest = 0
     return
   }
-  collected.postMessage('')
-  globalThis.gc()
-  // The second time for what finalizers of the first have let go.
-  setTimeout(() => {
-    collected.postMessage('')
-    globalThis.gc()
-    setTimeout(() => {
-      process.send(process.memoryUsage())
-      last = had()
-    }, 100)
-  }, 100)
+  void memory().then((found) => {
+    process.send(found)
+    last = had()
+  })
 })
 // It is not to keep the server alive.
 process.channel.unref()
