@@ -8,8 +8,8 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { versio
 const library = {
   index: 'src/index.ts',
   structured: 'src/grammar/structured.ts',
-  messages: 'src/service/messages/index.ts',
-  ollama: 'src/service/ollama/index.ts',
+  messages: 'src/service/endpoints/messages/index.ts',
+  ollama: 'src/service/endpoints/ollama/index.ts',
   testing: 'src/engines/scripted.ts',
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { SAMPLING } from '../src/contract/sampling.js'
-import { ENDPOINTS, type Endpoint } from '../src/service/endpoints.js'
-import { messages } from '../src/service/messages/index.js'
-import { ollama } from '../src/service/ollama/index.js'
+import type { Endpoint } from '../src/service/answer/service.js'
+import { messages } from '../src/service/endpoints/messages/index.js'
+import { ollama } from '../src/service/endpoints/ollama/index.js'
+import { ENDPOINTS } from '../src/service/endpoints.js'
 
 export const MODEL = 'test/hello'
 export const KEY = 'sk-fuzz'

@@ -1,8 +1,8 @@
 import type { ChatCall, Engine } from '../src/contract/engine.js'
 import { type Script, type Step, scripted } from '../src/engines/scripted.js'
 import { createV1, memoryResponses, V1Error } from '../src/index.js'
-import { messages } from '../src/service/messages/index.js'
-import { ollama } from '../src/service/ollama/index.js'
+import { messages } from '../src/service/endpoints/messages/index.js'
+import { ollama } from '../src/service/endpoints/ollama/index.js'
 import { type Hostile, KEY, MODEL } from './fuzz-requests.js'
 import { unlessItHangs, watchForSpins } from './hangs.js'
 

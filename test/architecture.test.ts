@@ -6,6 +6,14 @@ import { describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
+/** The folder of an endpoint. */
+const endpoint = (name: string) => `src/service/endpoints/${name}`
+/** Those of all others. */
+const endpointsBut = (...names: readonly string[]) =>
+  readdirSync(join(ROOT, 'src/service/endpoints'))
+    .filter((name) => !names.includes(name))
+    .map(endpoint)
+
 /**
  * The rooms of `src`, from the ground up, and who may import whom, types included: a room imports only what stands above
  * its own line, so there are no circles, and by its door alone: `index.ts`. A path belongs to the room that names the
@@ -93,18 +101,19 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/service'],
     imports: ['contract', 'platform', 'grammar', 'usage'],
     inside: [
-      // The door, and streams.
-      [
-        ['auth', 'base-path', 'entrance', 'log', 'origin', 'project', 'queue', 'request-url']
-          .map((name) => `src/service/${name}.ts`)
-          .join('+'),
-        'src/service/stream',
-      ],
+      // Who comes in, and when; streams.
+      ['src/service/door', 'src/service/stream'],
+      // What requests and replies of several endpoints have in common.
       ['src/service/wire'],
-      ['src/service/responses'],
-      ['src/service/routes+src/service/endpoints.ts'],
-      // Interfaces beside OpenAI's, each an entry point of its own.
-      ['src/service/messages', 'src/service/ollama', 'src/service'],
+      // What later requests refer to.
+      ['src/service/endpoints/responses/store+src/service/endpoints/responses/wire'],
+      // From a request that was read to its response: the same for all endpoints.
+      ['src/service/answer'],
+      // An endpoint knows no other, but for those that are made of others.
+      endpointsBut('classify', 'conversations', 'ollama', 'pooling', 'score'),
+      ['classify', 'conversations', 'ollama', 'score'].map(endpoint),
+      [endpoint('pooling')],
+      ['src/service'],
     ],
   },
 

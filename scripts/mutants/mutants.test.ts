@@ -124,16 +124,16 @@ describe('the files that are judged', () => {
   })
 
   it('otherwise have the test of their name, or those of their folder', () => {
-    expect(testsOf(root, 'src/service/auth.ts')).toEqual(['src/service/auth.test.ts'])
+    expect(testsOf(root, 'src/service/door/auth.ts')).toEqual(['src/service/door/auth.test.ts'])
     const folders = testsOf(root, 'src/service/stream/sse.ts')
     expect(folders).toContain('src/service/stream/paced.test.ts')
     expect(folders.filter((name) => !/^src\/service\/stream\/[\w-]+\.test\.ts$/.test(name))).toEqual([])
   })
 
   it.each([
-    ['src/service/auth.ts', true],
+    ['src/service/door/auth.ts', true],
     ['adapters/express.ts', true],
-    ['src/service/auth.test.ts', false],
+    ['src/service/door/auth.test.ts', false],
     ['src/service/v1.test-helper.ts', false],
     ['src/device/cpu/kernels.generated.ts', false],
     ['src/device/cpu/assembly/team.ts', false],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { logFaults } from '../service/log.js'
+import { logFaults } from '../service/door/log.js'
 import { MODEL, serviceOf } from '../service/v1.test-helper.js'
 import { printable, V1Error } from './errors.js'
 

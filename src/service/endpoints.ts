@@ -1,7 +1,7 @@
-import type { V1Error } from '../contract/index.js'
-import { chat } from './routes/chat.js'
-import { classify } from './routes/classify.js'
-import { completions } from './routes/completions.js'
+import type { Endpoint } from './answer/service.js'
+import { chat } from './endpoints/chat/route.js'
+import { classify } from './endpoints/classify/route.js'
+import { completions } from './endpoints/completions/route.js'
 import {
   createConversation,
   createItems,
@@ -11,56 +11,19 @@ import {
   retrieveConversation,
   retrieveItem,
   updateConversation,
-} from './routes/conversations.js'
-import { decisions, systemOne } from './routes/decisions.js'
-import { embeddings } from './routes/embeddings.js'
-import { extractions } from './routes/extractions.js'
-import { health, tellLoad, tellMetrics, tellVersion } from './routes/health.js'
-import { loadModel, removeModel, unloadModel } from './routes/manage.js'
-import { listModels, retrieveModel } from './routes/models.js'
-import { pooling } from './routes/pooling.js'
-import { rerank } from './routes/rerank.js'
-import { compactResponse } from './routes/responses/compact.js'
-import { createResponse } from './routes/responses/create.js'
-import { countInputTokens } from './routes/responses/input-tokens.js'
-import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './routes/responses/kept.js'
-import { score } from './routes/score.js'
-import type { Route } from './routes/service.js'
-import { detokenize, tokenize, tokenizerInfo } from './routes/tokenize.js'
-import { completionsUsage } from './routes/usage.js'
-
-export type Method = 'GET' | 'POST' | 'DELETE'
-
-/** One thing that can be asked for, under the base path. */
-export interface Endpoint {
-  readonly method: Method
-  /** `{model}` stands for the id of a model, which holds a slash; any other name in braces for one segment. */
-  readonly path: string
-  readonly route: Route
-  /** Answered without a key. */
-  readonly open?: true
-  /** For admins, and there only with `manageModels`. */
-  readonly admin?: true
-  /** There only with the option of this name. */
-  readonly option?: 'metrics'
-  /** A POST that takes no body. */
-  readonly bare?: true
-  /** How it tells what every endpoint tells, where that is not as OpenAI does. */
-  readonly dialect?: Dialect
-}
-
-/** The words of another interface. */
-export interface Dialect {
-  /** The body of an error. */
-  error(error: V1Error, requestId: string): object
-  /** The header in which its clients look for the request's id. */
-  readonly requestIdHeader: string
-}
-
-/** Endpoints that come as an entry point of their own, such as `messages()` of `local-v1/messages`. */
-export interface EndpointSet {
-  readonly endpoints: readonly object[]
-}
+} from './endpoints/conversations/route.js'
+import { decisions, systemOne } from './endpoints/decisions/route.js'
+import { embeddings } from './endpoints/embeddings/route.js'
+import { extractions } from './endpoints/extractions/route.js'
+import { health, tellLoad, tellMetrics, tellVersion } from './endpoints/health/route.js'
+import { listModels, loadModel, removeModel, retrieveModel, unloadModel } from './endpoints/models/route.js'
+import { pooling } from './endpoints/pooling/route.js'
+import { rerank } from './endpoints/rerank/route.js'
+import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './endpoints/responses/kept.js'
+import { compactResponse, countInputTokens, createResponse } from './endpoints/responses/route.js'
+import { score } from './endpoints/score/route.js'
+import { detokenize, tokenize, tokenizerInfo } from './endpoints/tokenize/route.js'
+import { completionsUsage } from './endpoints/usage/route.js'
 
 /** All that there is. `Allow`, the text of a 404, the order of checks and the contract tests come from here. */
 export const ENDPOINTS: readonly Endpoint[] = [

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../contract/errors.js'
-import type { Caller } from './auth.js'
-import type { Dialect, Endpoint, Method } from './endpoints.js'
+import type { Answered, Dialect, Endpoint, Exchange, Method, Route, Service } from './answer/service.js'
+import { Json } from './answer/service.js'
+import type { Caller } from './door/auth.js'
 import { type Door, respond } from './respond.js'
-import { Json } from './routes/json.js'
-import type { Answered, Exchange, Route, Service } from './routes/service.js'
 
 const PAGE = 'https://page.test'
 const OK: Answered = { status: 200, body: '"é"', headers: { 'content-type': 'application/json' } }

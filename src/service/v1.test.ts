@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, test, vi } from 'vitest'
 import { V1Error } from '../contract/errors.js'
 import { fileUsage } from '../usage/file.js'
-import type { LogEvent } from './log.js'
+import type { LogEvent } from './door/log.js'
 import { createV1 } from './v1.js'
 import {
   chatInit,

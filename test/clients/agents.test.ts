@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { memoryResponses } from '../../src/service/responses/memory.js'
+import { memoryResponses } from '../../src/service/endpoints/responses/store/shelved.js'
 import { scenario } from '../contract/scripts.js'
 import { KEY, type Service, startService } from './service.js'
 

@@ -8,7 +8,7 @@ import OpenAI from 'openai-7'
 import { zodTextFormat } from 'openai-7/helpers/zod'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { memoryResponses } from '../../src/service/responses/memory.js'
+import { memoryResponses } from '../../src/service/endpoints/responses/store/shelved.js'
 import { scenario } from '../contract/scripts.js'
 import { KEY, type Service, startService } from './service.js'
 

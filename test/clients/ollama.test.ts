@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { Ollama } from 'ollama'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ollama } from '../../src/service/ollama/index.js'
+import { ollama } from '../../src/service/endpoints/ollama/index.js'
 import { scenario } from '../contract/scripts.js'
 import { until } from '../contract/speak.js'
 import { type Service, startService } from './service.js'

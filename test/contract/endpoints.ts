@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { ENDPOINTS, type Endpoint } from '../../src/service/endpoints.js'
-import { messages } from '../../src/service/messages/index.js'
-import { ollama } from '../../src/service/ollama/index.js'
-import { judges, judgesAreHere } from '../../src/service/wire/responses/judges.test-helper.js'
+import type { Endpoint } from '../../src/service/answer/service.js'
+import { messages } from '../../src/service/endpoints/messages/index.js'
+import { ollama } from '../../src/service/endpoints/ollama/index.js'
+import { judges, judgesAreHere } from '../../src/service/endpoints/responses/wire/judges.test-helper.js'
+import { ENDPOINTS } from '../../src/service/endpoints.js'
 import type { Answer, Init, Reach } from './reach.js'
 import { authorized, expectCommonHeaders, expectError, valid } from './speak.js'
 

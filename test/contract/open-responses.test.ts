@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { express } from '../../adapters/express.js'
 import { type Script, scripted } from '../../src/engines/scripted.js'
 import { createV1, type V1 } from '../../src/index.js'
-import { type Judges, judges, judgesAreHere } from '../../src/service/wire/responses/judges.test-helper.js'
+import { type Judges, judges, judgesAreHere } from '../../src/service/endpoints/responses/wire/judges.test-helper.js'
 
 /**
  * The compliance tests of Open Responses (openresponses/openresponses, of 2026-04-24), under their own names: what each

@@ -1,7 +1,7 @@
 import type { Engine } from '../../src/contract/engine.js'
 import { createV1, memoryResponses, type UsageEvent, type V1 } from '../../src/index.js'
-import { messages } from '../../src/service/messages/index.js'
-import { ollama } from '../../src/service/ollama/index.js'
+import { messages } from '../../src/service/endpoints/messages/index.js'
+import { ollama } from '../../src/service/endpoints/ollama/index.js'
 import { type ScenarioEngine, scenarioEngine } from './scenario.js'
 import { scenario } from './scripts.js'
 

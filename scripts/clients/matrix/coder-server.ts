@@ -14,8 +14,8 @@ import { habitsOf } from '../../../src/generate/prompt/kept-calls.js'
 import { JinjaTemplate } from '../../../src/generate/prompt/template.js'
 import { toolFormatOf } from '../../../src/generate/tools/formats.js'
 import { atOnce } from '../../../src/platform/slices.js'
-import { messages } from '../../../src/service/messages/index.js'
-import { memoryResponses } from '../../../src/service/responses/memory.js'
+import { messages } from '../../../src/service/endpoints/messages/index.js'
+import { memoryResponses } from '../../../src/service/endpoints/responses/store/shelved.js'
 import { createV1 } from '../../../src/service/v1.js'
 
 const CALLS = 4

@@ -1,4 +1,4 @@
-import { type PulledSource, readableOf } from './readable.js'
+import { type PulledSource, readableOf } from './sse.js'
 
 /** Something that takes long tells of every piece of it: more than ten times a second nobody can read. */
 const TELL_MS = 100

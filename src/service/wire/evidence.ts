@@ -1,6 +1,6 @@
 import type { Evidence, OutputFormat, Part, Source } from '../../contract/index.js'
 import type { JsonObject } from '../../platform/index.js'
-import { aBoolean, optional, unsupported } from './fields.js'
+import { aBoolean, at, optional, unsupported } from './fields.js'
 
 /** An extension, ours: what a value of the document rests on. */
 export interface WireEvidence {
@@ -13,13 +13,13 @@ export interface WireEvidence {
 /** By JSON pointer. */
 export type EvidenceOfDocument = Readonly<Record<string, WireEvidence>>
 
-const FIELD = 'evidence'
+const EVIDENCE = 'evidence'
 
 /** There only where it is wanted. `format`: the field that must ask for a document, whose values are told of. */
 export function readEvidence(body: JsonObject, output: OutputFormat, format: string): { readonly evidence?: true } {
-  if (!optional(body, FIELD, '', aBoolean)) return {}
+  if (!optional(body, EVIDENCE, '', aBoolean)) return {}
   if (output.type === 'json_schema' || output.type === 'json_object') return { evidence: true }
-  throw unsupported(FIELD, `Evidence needs a JSON answer: request one with '${format}'.`)
+  throw unsupported(EVIDENCE, `Evidence needs a JSON answer: request one with '${format}'.`)
 }
 
 export function wireEvidence({ confidence, runnerUp, pNull, source }: Evidence): WireEvidence {
@@ -45,4 +45,16 @@ export class EvidenceSoFar {
     this.#told = { ...this.#told, ...told }
     return told
   }
+}
+
+const QUOTE = 'quote'
+
+/**
+ * An extension, ours: all strings of the document are to be stretches of what users and tools say. `holder` stands at
+ * `path` and may have the field; `format` is the field that must ask for a document.
+ */
+export function withQuote(output: OutputFormat, holder: JsonObject, path: string, format: string): OutputFormat {
+  if (!optional(holder, QUOTE, path, aBoolean)) return output
+  if (output.type === 'json_schema' || output.type === 'json_object') return { ...output, quote: true }
+  throw unsupported(at(path, QUOTE), `Quotes need a JSON answer: request one with '${format}'.`)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { minimal, read, refusedFor } from './chat/request.test-helper.js'
+import { minimal, read, refusedFor } from './request.test-helper.js'
 
 const grammar = (source: object) => ({ type: 'grammar', source })
 const schema = { type: 'object' }

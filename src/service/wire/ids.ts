@@ -39,3 +39,6 @@ export function itemId(prefix: string): string {
   }
   return `${prefix}_${beginning}${(--left).toString(16).padStart(8, '0')}`
 }
+
+/** When something was made, as every reply says it: seconds since 1970. */
+export const seconds = (): number => Math.floor(Date.now() / 1000)

@@ -1,5 +1,113 @@
-import type { ChatCall, Part, V1Error } from '../../contract/index.js'
-import type { Answer, AnswerHead } from './answer.js'
+import type { ChatCall, Part, TokenLogprob, Usage, V1Error } from '../../contract/index.js'
+import { EvidenceSoFar } from './evidence.js'
+import { toolCallId } from './ids.js'
+import { NO_USAGE } from './usage.js'
+
+/** What all chunks of one answer, and the completion, say alike. */
+export interface AnswerHead {
+  readonly id: string
+  /** Seconds since 1970. */
+  readonly created: number
+  readonly model: string
+  /** When the engine was asked, on the clock of `performance.now()`: the model was there by then. */
+  readonly askedAt: number
+  /** Of the model's earlier answers; an answer's own may come only with its last part. */
+  readonly fingerprint: string | undefined
+}
+
+export interface ToolCallSoFar {
+  readonly id: string
+  name: string
+  arguments: string
+}
+
+/** One of the `n` answers as far as it has come. */
+export class AnswerChoice {
+  readonly index: number
+  text = ''
+  reasoning = ''
+  readonly toolCalls: (ToolCallSoFar | undefined)[] = []
+  finish: 'stop' | 'length' | 'tool_calls' | undefined
+  /** Which of the texts that end an answer ended it. */
+  stop: string | undefined
+  /** What the values of its document rest on, where that was asked for. */
+  readonly evidence = new EvidenceSoFar()
+  /** All of its tokens, where they were asked for. */
+  tokens: readonly number[] | undefined
+
+  constructor(index: number) {
+    this.index = index
+  }
+
+  /** The tool call at this place; new ones are given the id that clients need to answer them. */
+  toolCall(index: number, id: string | undefined, name: string | undefined): { call: ToolCallSoFar; isNew: boolean } {
+    const known = this.toolCalls[index]
+    if (known) {
+      if (name !== undefined && known.name === '') known.name = name
+      return { call: known, isNew: false }
+    }
+    const call = { id: id ?? toolCallId(), name: name ?? '', arguments: '' }
+    this.toolCalls[index] = call
+    return { call, isNew: true }
+  }
+}
+
+/** Keeps count of an answer while its parts go by, whichever form they are sent in. */
+export class Answer {
+  readonly choices: readonly AnswerChoice[]
+  usage: Usage = NO_USAGE
+  /** The tokens of prompts, each by the first choice that answers it, where they were asked for. */
+  readonly prompts: (readonly number[] | undefined)[] = []
+  fingerprint: string | undefined
+  /** Tokens of all choices that the grammar decided. */
+  forcedTokens = 0
+  #open: number
+  #deltas = 0
+
+  constructor(n: number) {
+    this.choices = Array.from({ length: n }, (_, index) => new AnswerChoice(index))
+    this.#open = n
+  }
+
+  get finished(): boolean {
+    return this.#open === 0
+  }
+
+  /** For the ledger: an answer that was cut off has not been told its usage, but each of its pieces was a token or more. */
+  countedUsage(): Usage {
+    return this.usage === NO_USAGE ? { ...NO_USAGE, completionTokens: this.#deltas } : this.usage
+  }
+
+  /** Takes a part in; what breaks the contract is the engine's fault, and is thrown. */
+  take(part: Part): void {
+    if (part.type === 'usage') {
+      this.usage = part.usage
+      this.fingerprint = part.fingerprint ?? this.fingerprint
+      return
+    }
+    if (part.type === 'prompt') {
+      this.prompts[part.choice ?? 0] = part.tokens
+      return
+    }
+    const choice = this.choices[part.choice]
+    if (!choice || choice.finish)
+      throw new Error(`The engine sent a ${part.type} for choice ${part.choice}, out of turn.`)
+    if (part.type !== 'finish' && part.type !== 'evidence') this.#deltas++
+    if (part.type === 'text-delta') {
+      choice.text += part.text
+      this.forcedTokens += part.forced ?? 0
+    } else if (part.type === 'evidence') choice.evidence.take(part)
+    else if (part.type === 'reasoning-delta') choice.reasoning += part.text
+    else if (part.type === 'tool-call-delta') {
+      choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
+    } else {
+      choice.finish = part.reason
+      choice.stop = part.stop
+      choice.tokens = part.tokens
+      this.#open--
+    }
+  }
+}
 
 /** How the request that a call comes from names its parts: errors name what the client wrote. */
 export interface FieldNames {
@@ -67,4 +175,29 @@ export interface Asked {
   /** Fields that were given and that nothing here reads. */
   readonly ignored: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface WireLogprob {
+  readonly token: string
+  readonly logprob: number
+  readonly bytes: readonly number[] | null
+  readonly top_logprobs: readonly {
+    readonly token: string
+    readonly logprob: number
+    readonly bytes: readonly number[] | null
+  }[]
+}
+
+/** What OpenAI sends for a token that cannot come; JSON has no infinity. */
+export const NEVER = -9999
+
+export const finite = (logprob: number): number => (Number.isFinite(logprob) ? logprob : NEVER)
+
+export function wireLogprob({ token, logprob, bytes, top }: TokenLogprob): WireLogprob {
+  return {
+    token,
+    logprob: finite(logprob),
+    bytes,
+    top_logprobs: top.map((other) => ({ token: other.token, logprob: finite(other.logprob), bytes: other.bytes })),
+  }
 }

@@ -1,6 +1,19 @@
 import { type ChatCall, SAMPLING, type Sampling, type SamplingSetting, samplingFrom } from '../../contract/index.js'
-import type { JsonObject } from '../../platform/index.js'
-import { aBoolean, aNumber, anArray, anInteger, anObject, aString, at, optional, refuse, wrongType } from './fields.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
+import {
+  aBoolean,
+  aNumber,
+  anArray,
+  anInteger,
+  anObject,
+  aString,
+  at,
+  hint,
+  oneOf,
+  optional,
+  refuse,
+  wrongType,
+} from './fields.js'
 
 export const SAMPLING_FIELDS: readonly string[] = [
   ...Object.values(SAMPLING).map(({ wire }) => wire),
@@ -83,4 +96,64 @@ export function aStop(value: unknown, param: string): string {
   if (stop === '')
     throw refuse(param, `Invalid '${param}': an empty string stops before the first word.`, 'empty_string')
   return stop
+}
+
+const AS_IDS = 'return_tokens_as_token_ids'
+
+/** There only where they are wanted. */
+export function readReturnTokens(body: JsonObject): { readonly returnTokens?: true; readonly tokensAsIds?: true } {
+  return {
+    ...(optional(body, 'return_token_ids', '', aBoolean) && { returnTokens: true }),
+    // It says how log probabilities are told, and nothing without them.
+    ...(optional(body, AS_IDS, '', aBoolean) &&
+      body.logprobs != null &&
+      body.logprobs !== false && { tokensAsIds: true }),
+  }
+}
+
+/** How long a model shall think, in the words of all endpoints. */
+export const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+/** Qwen's name for it, and vLLM's. */
+export const BUDGET_FIELDS = ['thinking_budget', 'thinking_token_budget'] as const
+
+/** What local servers' words ask of thoughts; each is there only where it is given. */
+export interface Thinking {
+  /** The most tokens that an answer may think. */
+  readonly thinkingBudget?: number
+  /** The field that asks for thoughts: errors name what the client wrote. */
+  readonly thinkingField?: string
+}
+
+export function readThinking(body: JsonObject): Thinking {
+  const given = optional(body, 'chat_template_kwargs', '', anObject)
+  const switched = [
+    given?.enable_thinking === true && { thinkingField: 'chat_template_kwargs.enable_thinking' },
+    isRecord(body.thinking) && body.thinking.type === 'enabled' && { thinkingField: 'thinking' },
+  ].find(Boolean)
+  for (const name of BUDGET_FIELDS) {
+    const thinkingBudget = optional(body, name, '', aTokenCount)
+    if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: name, ...switched }
+  }
+  return { ...switched }
+}
+
+const aSwitch = oneOf(['enabled', 'disabled'])
+
+/** Anthropic's words for it, which DeepSeek's, Moonshot's and Z.ai's servers take of chats. `adaptive` is the model's own way. */
+export function readSwitch(body: JsonObject, ignored: string[]): Options | undefined {
+  const read = (value: unknown, param: string) => {
+    const { type } = anObject(value, param)
+    return type === 'adaptive' ? type : aSwitch(type, at(param, 'type'))
+  }
+  const type = hint(body, 'thinking', '', read, ignored)
+  return type === undefined || type === 'adaptive' ? undefined : { enable_thinking: type === 'enabled' }
+}
+
+type Options = Readonly<Record<string, unknown>>
+
+/** What chat templates of reasoning models ask for: Qwen's `enable_thinking`, the effort of others. What is given by name wins. */
+export function withEffort(effort: ReturnType<typeof anEffort> | undefined, given: Options | undefined) {
+  if (effort === undefined) return given
+  return { reasoning_effort: effort, enable_thinking: effort !== 'none' && effort !== 'minimal', ...given }
 }

@@ -1,0 +1,258 @@
+import {
+  type ChatCall,
+  type Constrained,
+  commonSampling,
+  type ModelInfo,
+  type Part,
+  V1Error,
+} from '../../contract/index.js'
+import { type PacedSource, type Patience, paced } from '../stream/paced.js'
+import { SSE_HEADERS } from '../stream/sse.js'
+import { seconds } from '../wire/ids.js'
+import type { AnswerHead, Asked, CallSpec, StreamReply, WholeReply } from '../wire/reply.js'
+import { checkCapable, withoutHints } from './capable.js'
+import { checkChoice, constrained } from './constrain.js'
+import { findModel, knownModel } from './loader.js'
+import { Run } from './run.js'
+import { type Answered, type Exchange, jsonAnswer, noticeHeaders, type Service } from './service.js'
+
+/** A request that has been read, and what becomes of one that is answered before its answer is made. */
+export interface Answering extends Asked {
+  /**
+   * The conversation, where it is more than the request itself brought, and what comes with it: it is put together once
+   * the run has its place, and stands over `spec`.
+   */
+  readonly context?: () => Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>>
+  /** What the client is told at once, while the run goes on without it. */
+  readonly early?: Answered
+  /** Hears why a run that went on without its client came to nothing. */
+  readonly failed?: (error: V1Error) => Promise<void>
+}
+
+/**
+ * One request to a model from its first byte to its last, whichever endpoint it came to: `ask` reads it, under the run's
+ * signal. The run lives as long as `signal`, which is that of the exchange's request where none is given.
+ */
+export async function answering(
+  service: Service,
+  exchange: Exchange,
+  ask: (run: Run) => Promise<Answering>,
+  signal?: AbortSignal,
+): Promise<Answered> {
+  const run = new Run(service, exchange, signal)
+  let asked: Answering
+  try {
+    asked = await ask(run)
+  } catch (error) {
+    throw await run.fail(error)
+  }
+  const answer = answered(service, run, asked, exchange.caller.id)
+  if (!asked.early) return answer
+  answer.catch((error: V1Error) => asked.failed?.(error)).catch((error: unknown) => notKept(service, asked.id, error))
+  return asked.early
+}
+
+async function answered(service: Service, run: Run, read: Answering, caller: string): Promise<Answered> {
+  const { reply, id, headers: own, context } = read
+  try {
+    const model = await knownModel(service.engine, read.spec.model, run.signal)
+    let asked: Asked = withoutHints(model, read)
+    checkCapable(model, asked.spec)
+    run.model = model.id
+    await run.enter(read.spec.n)
+    if (context) {
+      asked = { ...asked, spec: { ...asked.spec, ...(await context()) } }
+      checkCapable(model, asked.spec)
+    }
+    const constraint = await constrained(service, asked.spec, { id, caller, signal: run.signal })
+    const loading = service.loader.ready(model.id, run.signal)
+    if (loading) {
+      run.stepAside()
+      await loading
+      await run.enter(read.spec.n)
+      // Some of what it cannot do a model says only once it is there.
+      const loaded = findModel(service.engine, model.id)
+      asked = withoutHints(loaded, asked)
+      checkCapable(loaded, asked.spec)
+    }
+    const { spec, ignored } = asked
+    const head = headOf(service, spec.model, id)
+    const call = callOf(spec, model, { id, caller, signal: run.signal }, constraint, service.describeSchema)
+    // Before the first part an engine may still refuse; only then are status and headers settled.
+    const first = await begun(run, call, spec, constraint)
+    const headers = { ...noticeHeaders(ignored, constraint.notEnforced), ...own }
+    if (!reply.stream) return await collected(run, first, head, reply, headers)
+    const events = new AnswerEvents(run, first, reply, reply.begin(head, run.answer!))
+    return {
+      status: 200,
+      body: paced(events, patience(service)),
+      headers: { ...(reply.headers ?? SSE_HEADERS), ...headers },
+      streams: true,
+    }
+  } catch (error) {
+    throw await run.fail(error)
+  }
+}
+
+function notKept({ log }: Service, id: string, error: unknown): void {
+  log({ type: 'fault', message: `What became of ${id} could not be kept.`, error })
+}
+
+/** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */
+async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constrained): Promise<Part | undefined> {
+  for (let messages = call.messages; ; ) {
+    try {
+      run.begin(
+        messages === call.messages ? call : { ...call, messages },
+        (choice) => checkChoice(choice, spec, constraint),
+        spec.prompts,
+      )
+      return await run.next()
+    } catch (error) {
+      const tooLong = V1Error.is(error) && error.code === 'context_length_exceeded'
+      const fewer = tooLong ? spec.shortened?.(messages) : undefined
+      if (!fewer) throw error
+      messages = fewer
+    }
+  }
+}
+
+function patience({ stallMs }: Service): Patience | undefined {
+  if (stallMs === undefined) return undefined
+  const message = `The client read nothing of its answer for ${stallMs} ms.`
+  return { ms: stallMs, gaveUp: () => new V1Error(408, message, { code: 'stalled' }) }
+}
+
+function headOf(service: Service, model: string, id: string): AnswerHead {
+  return {
+    id,
+    created: seconds(),
+    model,
+    askedAt: performance.now(),
+    // Asked for again: an engine may know it only once the model is loaded.
+    fingerprint: findModel(service.engine, model).fingerprint ?? service.fingerprints.get(model),
+  }
+}
+
+/** Each field by its name: the types ask for all of them, and what has one shape is quick to make and to read. */
+function callOf(
+  spec: CallSpec,
+  { capabilities }: ModelInfo,
+  { id, caller, signal }: Pick<ChatCall, 'id' | 'caller' | 'signal'>,
+  { grammar, toolGrammar }: Constrained,
+  describeSchema: boolean,
+): Complete<ChatCall> {
+  return {
+    id,
+    model: spec.model,
+    messages: spec.messages,
+    prompt: spec.prompt,
+    signal,
+    caller,
+    n: spec.n,
+    suffix: spec.suffix,
+    maxTokens: spec.maxTokens,
+    stop: spec.stop,
+    minTokens: spec.minTokens,
+    stopTokens: spec.stopTokens,
+    ignoreEnds: spec.ignoreEnds,
+    returnTokens: spec.returnTokens,
+    // What only some engines take, and would change nothing, need not be known to the others.
+    sampling: capabilities?.sampling ? spec.sampling : commonSampling(spec.sampling),
+    topLogprobs: spec.topLogprobs,
+    tokensAsIds: spec.tokensAsIds,
+    promptLogprobs: spec.promptLogprobs,
+    output: spec.output,
+    grammar,
+    tools: spec.tools,
+    toolChoice: spec.toolChoice,
+    parallelToolCalls: spec.parallelToolCalls,
+    toolGrammar,
+    templateOptions: spec.templateOptions,
+    thinkingBudget: spec.thinkingBudget,
+    describeSchema,
+    evidence: spec.evidence,
+  }
+}
+
+/** With every field said, if only to be none. */
+type Complete<T> = { readonly [F in keyof Required<T>]: T[F] }
+
+async function collected(
+  run: Run,
+  first: Part | undefined,
+  head: AnswerHead,
+  reply: WholeReply,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answered> {
+  reply.begin(head, run.answer!)
+  for (let part = first; part; part = await run.next()) reply.part(part)
+  const whole = await reply.whole()
+  await run.succeed()
+  return jsonAnswer(whole, headers)
+}
+
+/** A streamed answer, part by part, up to its last word or an error. */
+export class AnswerEvents implements PacedSource {
+  readonly #run: Run
+  readonly #reply: StreamReply
+  /** What is sent before anything else. */
+  #opening: string
+  #first: Part | undefined
+  #hear: Parameters<PacedSource['ask']>[0] = () => {}
+
+  constructor(run: Run, first: Part | undefined, reply: StreamReply, opening: string) {
+    this.#run = run
+    this.#first = first
+    this.#reply = reply
+    this.#opening = opening
+  }
+
+  ask(hear: Parameters<PacedSource['ask']>[0]): void {
+    this.#hear = hear
+    const first = this.#first
+    this.#first = undefined
+    if (first === undefined) this.#run.ask(this.#heard, this.#failed)
+    else this.#heard(first)
+  }
+
+  cancel(reason: unknown): void {
+    this.#run.leave(reason)
+  }
+
+  readonly #heard = (part: Part | undefined): void => {
+    let events: string
+    try {
+      if (part === undefined) {
+        void this.#end().catch(this.#failed)
+        return
+      }
+      events = this.#reply.part(part)
+    } catch (error) {
+      // An engine may have put into a part what no event can say.
+      void this.#failed(error)
+      return
+    }
+    this.#say(events, false)
+  }
+
+  async #end(): Promise<void> {
+    const words = await this.#reply.end()
+    await this.#run.succeed()
+    this.#say(words, true)
+  }
+
+  readonly #failed = async (error: unknown): Promise<void> => {
+    const told = await this.#reply.failed(await this.#run.fail(error))
+    const { client } = this.#run
+    // Within one process its reader may still be there: it is told what `fetch` tells whoever aborts it.
+    if (client.aborted) this.#hear('', true, { reason: client.reason })
+    else this.#say(told, true)
+  }
+
+  #say(events: string, last: boolean): void {
+    const opening = this.#opening
+    this.#opening = ''
+    this.#hear(opening + events, last)
+  }
+}

@@ -1,0 +1,132 @@
+import { V1Error } from '../../contract/index.js'
+import { Entrance } from '../door/entrance.js'
+
+/**
+ * The memory that bodies on their way may take together. Where it runs out, the oldest unfinished body of whoever holds
+ * the most is given up: a caller who opens a thousand and finishes none displaces nobody else.
+ */
+export class Bodies {
+  readonly #limit: number
+  /** By caller, the oldest first. */
+  readonly #arriving = new Map<string, Set<BodyRoom>>()
+  /** Pieces arrive in turns, as requests do: three hundred at once keep nobody waiting for all of them. */
+  readonly #entrance = new Entrance()
+  #held = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** Bytes held now, by bodies that are not read to their end. */
+  get held(): number {
+    return this.#held
+  }
+
+  begin(caller: string, giveUp: (error: V1Error) => void): BodyRoom {
+    const body = new BodyRoom(this, caller, giveUp)
+    const own = this.#arriving.get(caller)
+    if (own) own.add(body)
+    else this.#arriving.set(caller, new Set([body]))
+    return body
+  }
+
+  /** To wait for before each piece is read, if anything. */
+  turn(caller: string): Promise<void> | undefined {
+    return this.#entrance.enter(caller)
+  }
+
+  hold(body: BodyRoom, bytes: number): void {
+    this.#held += bytes - body.held
+    body.held = bytes
+    while (this.#held > this.#limit) this.#displace()
+  }
+
+  #displace(): void {
+    let most: [bodies: Set<BodyRoom>, held: number] | undefined
+    for (const bodies of this.#arriving.values()) {
+      let held = 0
+      for (const body of bodies) held += body.held
+      if (most === undefined || held > most[1]) most = [bodies, held]
+    }
+    const oldest = [...most![0]].find(({ held }) => held > 0)!
+    oldest.done()
+    const message = `More than ${this.#limit} bytes of unfinished requests are held here, most of them yours: the oldest is given up.`
+    oldest.giveUp(new V1Error(503, message, { code: 'too_many_bodies', retryAfter: 1 }))
+  }
+
+  forget(body: BodyRoom): void {
+    this.#held -= body.held
+    const own = this.#arriving.get(body.caller)!
+    own.delete(body)
+    if (own.size === 0) this.#arriving.delete(body.caller)
+  }
+}
+
+/** What one body takes of it. */
+export class BodyRoom {
+  held = 0
+  readonly caller: string
+  readonly giveUp: (error: V1Error) => void
+  readonly #bodies: Bodies
+  #done = false
+
+  constructor(bodies: Bodies, caller: string, giveUp: (error: V1Error) => void) {
+    this.#bodies = bodies
+    this.caller = caller
+    this.giveUp = giveUp
+  }
+
+  /** To wait for before each piece is read, if anything. */
+  turn(): Promise<void> | undefined {
+    return this.#bodies.turn(this.caller)
+  }
+
+  /** So many bytes are held for it now. */
+  hold(bytes: number): void {
+    // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
+    if (!this.#done) this.#bodies.hold(this, bytes)
+  }
+
+  done(): void {
+    if (this.#done) return
+    this.#done = true
+    this.#bodies.forget(this)
+  }
+}
+
+/** Encodings of bodies beside none at all, as the platform's own inflating calls them. */
+const FORMATS: ReadonlyMap<string, CompressionFormat> = new Map([
+  ['gzip', 'gzip'],
+  ['x-gzip', 'gzip'],
+  ['deflate', 'deflate'],
+])
+
+export const ENCODINGS: readonly string[] = ['identity', ...FORMATS.keys()]
+
+/** Whether bodies in this encoding can be read here: every platform but the oldest inflates by itself. */
+export function isReadable(encoding: string): boolean {
+  return encoding === 'identity' || (FORMATS.has(encoding) && typeof DecompressionStream === 'function')
+}
+
+/** The pieces of a body as it was before it was packed; each is inflated only when the one before it was taken. */
+export async function* inflated(bytes: Uint8Array, encoding: string): AsyncGenerator<Uint8Array> {
+  const format = FORMATS.get(encoding)
+  if (format === undefined) {
+    yield bytes
+    return
+  }
+  const packed = new Blob([bytes as Uint8Array<ArrayBuffer>])
+  const reader = packed.stream().pipeThrough(new DecompressionStream(format)).getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch((cause: unknown) => {
+        const message = `The body of your request is not what its Content-Encoding '${encoding}' says.`
+        throw new V1Error(400, message, { code: 'invalid_encoding', cause })
+      })
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.cancel().catch(() => undefined)
+  }
+}

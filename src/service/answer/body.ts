@@ -1,0 +1,294 @@
+import { V1Error } from '../../contract/index.js'
+import { inTurns, isRecord, myTurn, type Slices } from '../../platform/index.js'
+import type { BodyRoom } from './bodies.js'
+import { ENCODINGS, inflated, isReadable } from './bodies.js'
+import { lookedAround, modelIdOf } from './loader.js'
+import type { Exchange, Service } from './service.js'
+
+/** Levels of nesting beyond which a body is refused: whatever walks through it later may recurse. */
+const MAX_DEPTH = 256
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Reads a JSON body, in which a model goes by its id from here on. */
+export async function readJson(service: Service, exchange: Exchange, signal: AbortSignal): Promise<unknown> {
+  return withModel(service, await readSent(service, exchange, signal), signal)
+}
+
+/** The same, read further in pieces: conversations of tens of thousands of messages hold nobody up. */
+export async function readRequest<T>(
+  service: Service,
+  exchange: Exchange,
+  signal: AbortSignal,
+  read: (body: unknown) => Slices<T>,
+): Promise<T> {
+  const body = await readJson(service, exchange, signal)
+  return inTurns(read(body), signal, exchange.caller.id)
+}
+
+/**
+ * Reads a JSON body as it was sent; stops reading once it is over the limit, whatever `Content-Length` has said. One
+ * `of any type` may call itself what it likes, as `curl -d` does, where no page of the web sends it: a page may send a form
+ * to any address unasked.
+ */
+export async function readSent(
+  service: Service,
+  exchange: Exchange,
+  signal: AbortSignal,
+  typed: 'as JSON' | 'of any type' = 'as JSON',
+): Promise<unknown> {
+  const { request, caller } = exchange
+  const { headers } = request
+  checkHeaders(headers, service.bodyLimit, typed === 'as JSON' || isOfPage(headers))
+  const reading = new Reading()
+  const follow = () => reading.stop(signal.reason)
+  signal.throwIfAborted()
+  signal.addEventListener('abort', follow, { once: true })
+  const room = service.bodies.begin(caller.id, reading.stop)
+  try {
+    const sent = await readBytes(request, service.bodyLimit, reading, room)
+    const encoding = encodingOf(headers)
+    const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, reading, room)
+    exchange.bodyBytes = bytes.length
+    const body = await inTurns(parsedInTurn(bytes), signal, caller.id)
+    // To look at every field of it takes as long again.
+    if (bytes.length > LARGE) await myTurn(signal, caller.id)
+    return body
+  } finally {
+    room.done()
+    signal.removeEventListener('abort', follow)
+  }
+}
+
+/** A body on its way, until somebody gives it up: its client, the clock, or who needs its room. */
+class Reading {
+  #stopped = false
+  #reason: unknown
+  #stop: ((reason: unknown) => void) | undefined
+
+  readonly stop = (reason: unknown): void => {
+    if (this.#stopped) return
+    this.#stopped = true
+    this.#reason = reason
+    this.#stop?.(reason)
+  }
+
+  /** `stop` ends what is waited for from here on. */
+  stopsBy(stop: (reason: unknown) => void): void {
+    this.#stop = stop
+  }
+
+  throwIfStopped(): void {
+    if (this.#stopped) throw this.#reason
+  }
+}
+
+const AS_IT_IS = 'identity'
+
+const encodingOf = (headers: Headers): string => headers.get('content-encoding')?.toLowerCase() ?? AS_IT_IS
+
+/** The limit is that of what was packed: a small body may be a large one. */
+async function unpacked(
+  sent: Uint8Array,
+  encoding: string,
+  limit: number,
+  reading: Reading,
+  room: BodyRoom,
+): Promise<Uint8Array> {
+  const bytes = new GrowingBytes(limit)
+  try {
+    for await (const piece of inflated(sent, encoding)) {
+      reading.throwIfStopped()
+      if (!bytes.add(piece)) throw tooLarge(limit)
+      room.hold(sent.length + bytes.held)
+    }
+    return bytes.taken()
+  } finally {
+    bytes.free()
+  }
+}
+
+/** A model may be asked for by another name than its id; from here on it goes by its id. */
+async function withModel(service: Service, body: unknown, signal: AbortSignal): Promise<unknown> {
+  if (!isRecord(body) || typeof body.model !== 'string') return body
+  if (service.engine.ready !== undefined) await lookedAround(service.engine, signal)
+  const model = modelIdOf(service, body.model)
+  return model === body.model ? body : { ...body, model }
+}
+
+/** Of large bodies that are whole at the same time, one is parsed in each turn of the event loop. */
+const LARGE = 2 ** 16
+
+function* parsedInTurn(bytes: Uint8Array): Slices<unknown> {
+  if (bytes.length > LARGE) yield
+  yield* checkDepth(bytes)
+  return parsed(bytes)
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes))
+  } catch (error) {
+    const why = error instanceof SyntaxError ? `not valid JSON: ${error.message}` : 'not valid UTF-8'
+    throw new V1Error(400, `We could not parse the JSON body of your request: it is ${why}.`, { code: 'invalid_json' })
+  }
+}
+
+/** Browsers say where a POST comes from, whatever a page does. */
+const isOfPage = (headers: Headers): boolean => headers.has('origin') || headers.has('sec-fetch-site')
+
+function checkHeaders(headers: Headers, limit: number, typed: boolean): void {
+  const type = headers.get('content-type') ?? ''
+  if (typed && !isJson(type)) {
+    const message = `Unsupported Content-Type '${type.slice(0, 100)}': send 'application/json'.`
+    throw new V1Error(415, message, { code: 'unsupported_media_type' })
+  }
+  const encoding = encodingOf(headers)
+  if (!isReadable(encoding)) {
+    const message = `Unsupported Content-Encoding '${encoding.slice(0, 100)}': send the body as it is, or one of ${ENCODINGS.join(', ')}.`
+    throw new V1Error(415, message, { code: 'unsupported_content_encoding' })
+  }
+  if (Number(headers.get('content-length')) > limit) throw tooLarge(limit)
+}
+
+/** JSON is UTF-8; a client that says it sent something else may be right. Two headers arrive as one, with a comma. */
+function isJson(type: string): boolean {
+  const [essence, ...parameters] = type.toLowerCase().split(';')
+  if (essence!.trim() !== 'application/json') return false
+  return parameters.every(
+    (each) => !each.includes(',') && (!each.trim().startsWith('charset') || /^charset="?utf-8"?$/.test(each.trim())),
+  )
+}
+
+function tooLarge(limit: number): V1Error {
+  return new V1Error(413, `The body of your request is larger than ${limit} bytes: shorten the messages.`, {
+    code: 'request_too_large',
+  })
+}
+
+async function readBytes(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
+  // Firefox has no such property, which says nothing of the body; elsewhere null says that there is none.
+  const body = request.body as ReadableStream<Uint8Array> | null | undefined
+  if (body === undefined) return readWhole(request, limit, reading, room)
+  if (body === null) return new Uint8Array()
+  const reader = body.getReader()
+  // Cancelling ends a pending read: a client may stop sending without hanging up.
+  reading.stopsBy((reason) => void reader.cancel(reason).catch(() => {}))
+  const bytes = new GrowingBytes(limit)
+  try {
+    for (;;) {
+      const turn = room.turn()
+      if (turn) await turn
+      reading.throwIfStopped()
+      const { done, value } = await reader.read()
+      reading.throwIfStopped()
+      if (done) return bytes.taken()
+      if (!bytes.add(value)) {
+        void reader.cancel().catch(() => {})
+        throw tooLarge(limit)
+      }
+      room.hold(bytes.held)
+      reading.throwIfStopped()
+    }
+  } finally {
+    bytes.free()
+  }
+}
+
+async function readWhole(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
+  const buffer = await new Promise<ArrayBuffer>((resolve, reject) => {
+    reading.stopsBy(reject)
+    request.arrayBuffer().then(resolve, reject)
+  })
+  if (buffer.byteLength > limit) throw tooLarge(limit)
+  room.hold(buffer.byteLength)
+  reading.throwIfStopped()
+  return new Uint8Array(buffer)
+}
+
+/**
+ * Bytes that come in pieces, in one place that grows where it stands: a body of a million pieces takes no more room than
+ * it has bytes, and gives them back to the system at once. Buffers that are left to be collected stay with the C library,
+ * which may keep them for good. Most bodies are one piece, and the system takes long to set such a place apart.
+ */
+class GrowingBytes {
+  readonly #limit: number
+  #first: Uint8Array | undefined
+  #buffer: ArrayBuffer | undefined
+  #size = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get held(): number {
+    return this.#buffer?.byteLength ?? this.#size
+  }
+
+  /** False where there is no room for it. */
+  add(piece: Uint8Array): boolean {
+    const size = this.#size + piece.byteLength
+    if (size > this.#limit) return false
+    if (this.#size === 0) this.#first = piece
+    else this.#append(piece, size)
+    this.#size = size
+    return true
+  }
+
+  #append(piece: Uint8Array, size: number): void {
+    this.#buffer ??= new ArrayBuffer(0, { maxByteLength: this.#limit })
+    const buffer = this.#buffer
+    if (size > buffer.byteLength) buffer.resize(Math.min(this.#limit, Math.max(size, 2 * buffer.byteLength)))
+    const bytes = new Uint8Array(buffer)
+    if (this.#first) bytes.set(this.#first)
+    this.#first = undefined
+    bytes.set(piece, this.#size)
+  }
+
+  /** In a buffer of their own, which does not change: browsers decode no other. */
+  taken(): Uint8Array {
+    if (this.#first) return this.#first.slice()
+    return this.#buffer ? new Uint8Array(this.#buffer, 0, this.#size).slice() : new Uint8Array()
+  }
+
+  free(): void {
+    this.#buffer?.resize(0)
+  }
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** On the bytes, before anything is made of them. */
+function* checkDepth(bytes: Uint8Array): Slices<void> {
+  let depth = 0
+  let pause = LARGE
+  for (let i = 0; i < bytes.length; i++) {
+    if (i > pause) {
+      yield
+      pause = i + LARGE
+    }
+    const byte = bytes[i]
+    if (byte === QUOTE) i = endOfString(bytes, i)
+    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+      if (++depth > MAX_DEPTH) {
+        const message = `The body of your request is nested more than ${MAX_DEPTH} levels deep.`
+        throw new V1Error(400, message, { code: 'json_too_deep' })
+      }
+    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--
+  }
+}
+
+/** The place of the quote that ends it: the first that an even number of backslashes stands before. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let quote = bytes.indexOf(QUOTE, start + 1); quote >= 0; quote = bytes.indexOf(QUOTE, quote + 1)) {
+    let before = quote
+    while (bytes[before - 1] === BACKSLASH) before--
+    if ((quote - before) % 2 === 0) return quote
+  }
+  return bytes.length
+}

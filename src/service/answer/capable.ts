@@ -1,0 +1,106 @@
+import { type Capabilities, localSampling, type ModelInfo, SAMPLING, type V1Error } from '../../contract/index.js'
+import { quotesOf, saysQuote } from '../../grammar/index.js'
+import { unsupported } from '../wire/fields.js'
+import { notTaken } from '../wire/messages.js'
+import type { Asked, CallSpec } from '../wire/reply.js'
+
+/** Refuses what the model has said it cannot do, by the name of the field that asks for it. */
+export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpec): void {
+  const cannot = (capability: keyof Capabilities) => capabilities[capability] === false
+  const { fields } = spec
+  if (cannot('chat')) throw unsupported('model', `The model '${id}' generates no text.`)
+  if (cannot('logprobs') && spec.topLogprobs !== undefined)
+    throw lacks(id, fields.logprobs ?? 'logprobs', 'returns no log probabilities')
+  if (cannot('seed') && spec.sampling.seed !== undefined)
+    throw lacks(id, fields.sampling?.('seed') ?? 'seed', 'does not support a seed')
+  if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none')
+    throw lacks(id, 'tools', 'cannot call tools')
+  if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot enforce a format')
+  if (cannot('otherGrammars') && spec.output.type === 'grammar')
+    throw lacks(id, fields.format, 'supports only JSON formats')
+  if (!capabilities.quotes) checkQuotes(id, spec)
+  checkLocal(id, capabilities, spec)
+  checkMedia(capabilities, spec)
+}
+
+/**
+ * The call without what only shapes an answer and this model cannot do, and the names of the fields that asked for it.
+ * Agents send their effort to every model: one that does not think answers all the same.
+ */
+export function withoutHints<T extends Asked>({ capabilities }: ModelInfo, asked: T): T {
+  const { spec } = asked
+  if (capabilities?.thinking !== false || !wantsThoughts(spec)) return asked
+  const { thinkingBudget: _, templateOptions, ...rest } = spec
+  const { reasoning_effort: __, ...options } = templateOptions ?? {}
+  return {
+    ...asked,
+    spec: { ...rest, templateOptions: { ...options, enable_thinking: false } },
+    ignored: [...asked.ignored, spec.fields.thinking ?? 'reasoning_effort'],
+  }
+}
+
+const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boolean =>
+  templateOptions?.enable_thinking === true || thinkingBudget > 0
+
+/** Who keeps to no grammar of ours would only be told that its answer is none. */
+function checkQuotes(id: string, { output, tools, toolChoice, fields }: CallSpec): void {
+  const why = 'cannot quote the conversation'
+  const asked = quotesOf(output)
+  if (asked === 'all') throw lacks(id, fields.quote ?? 'quote', why)
+  if (asked === 'some') throw unsupported(fields.format, `The model '${id}' ${why}: leave 'x-quote' out.`)
+  const tool = toolChoice === 'none' ? -1 : tools.findIndex(({ parameters }) => saysQuote(parameters))
+  if (tool >= 0) throw unsupported(fields.parameters(tool), `The model '${id}' ${why}: leave 'x-quote' out.`)
+}
+
+/** What only servers of open models have. */
+function checkLocal(
+  id: string,
+  { sampling = false, tokens = false, infill = false, promptLogprobs = false, evidence = false }: Capabilities,
+  spec: CallSpec,
+): void {
+  const asked = localSampling(spec.sampling).map((name) => SAMPLING[name].wire)
+  if (spec.stopTokens) asked.push('stop_token_ids')
+  if (spec.minTokens) asked.push('min_tokens')
+  if (spec.ignoreEnds) asked.push('ignore_eos')
+  for (const field of asked) {
+    if (!sampling) throw lacks(id, spec.fields.sampling?.(field) ?? field, 'does not support it')
+    if ((field === 'min_tokens' || field === 'ignore_eos') && endsByItself(spec)) {
+      throw unsupported(
+        field,
+        'An answer with a schema, a grammar or a required tool ends where that ends: leave it out.',
+      )
+    }
+  }
+  if (spec.evidence && !evidence) throw lacks(id, 'evidence', 'does not report evidence')
+  if (spec.suffix !== undefined && !infill) throw lacks(id, 'suffix', 'cannot fill gaps')
+  if (spec.promptLogprobs && !promptLogprobs) {
+    throw unsupported(
+      'echo',
+      `The model '${id}' returns no log probabilities of a prompt: leave 'echo' or 'logprobs' out.`,
+    )
+  }
+  if (spec.maxTokens === 0 && !promptLogprobs) {
+    throw unsupported('max_tokens', `The model '${id}' generates at least one token: use 1.`)
+  }
+  if (spec.returnTokens && !tokens) {
+    throw lacks(id, spec.fields.tokens ?? 'return_token_ids', 'does not return token ids')
+  }
+  if (spec.tokensAsIds && !tokens) throw lacks(id, 'return_tokens_as_token_ids', 'does not return token ids')
+}
+
+const endsByItself = ({ output, toolChoice }: CallSpec): boolean =>
+  output.type !== 'text' || (toolChoice !== 'none' && toolChoice !== 'auto')
+
+const lacks = (id: string, param: string, why: string): V1Error =>
+  unsupported(param, `The model '${id}' ${why}: leave it out.`)
+
+function checkMedia({ images = false, audio = false }: Capabilities, { messages, fields }: CallSpec): void {
+  const place = fields.part ?? ((message, part) => `messages[${message}].content[${part}].type`)
+  messages.forEach(({ content }, i) => {
+    if (typeof content === 'string') return
+    content.forEach((part, j) => {
+      if (part.type === 'image' && !images) throw notTaken(place(i, j), fields.image ?? 'image_url', 'Images')
+      if (part.type === 'audio' && !audio) throw notTaken(place(i, j), 'input_audio', 'Audio')
+    })
+  })
+}

@@ -1,0 +1,180 @@
+import { type Engine, type LoadProgress, type ModelInfo, modelNotFound, V1Error } from '../../contract/index.js'
+
+export type OnProgress = (progress: LoadProgress) => void
+
+/** An object for each who listens: two may have one function. */
+type Listeners = Set<{ readonly hear: OnProgress }>
+
+interface Load {
+  done: Promise<void>
+  readonly aborter: AbortController
+  readonly listeners: Listeners
+  progress: LoadProgress | undefined
+}
+
+/**
+ * Loads each model once, on its first request, for all who want it. A load goes on when those who asked have left: the
+ * client that was told to come back later should find it done.
+ */
+export class Loader {
+  readonly #engine: Engine
+  readonly #waitMs: number
+  readonly #threw: (error: unknown) => void
+  readonly #ready = new Set<string>()
+  readonly #loads = new Map<string, Load>()
+  readonly #watchers: Listeners = new Set()
+
+  /** `threw` hears of listeners that throw: a page that cannot draw its bar is no reason to load nothing. */
+  constructor(engine: Engine, waitMs: number, threw: (error: unknown) => void) {
+    this.#engine = engine
+    this.#waitMs = waitMs
+    this.#threw = threw
+  }
+
+  /** Undefined when the model is ready; else settles once it is, or rejects with 503 when that takes too long. */
+  ready(model: string, signal: AbortSignal): Promise<void> | undefined {
+    if (!this.#engine.load || this.#ready.has(model)) return undefined
+    const load = this.#start(model)
+    return waitFor(load.done, signal, this.#waitMs, () => stillLoading(model, load.progress))
+  }
+
+  /** Loads ahead of the first request. An engine may have unloaded it since for want of room: it is always asked. */
+  async load(model: string, onProgress: OnProgress = () => {}, signal?: AbortSignal): Promise<void> {
+    if (!this.#engine.load) return
+    const load = this.#start(model)
+    const leave = joined(load.listeners, onProgress)
+    if (load.progress) this.#tell(onProgress, load.progress)
+    try {
+      await waitFor(load.done, signal)
+    } finally {
+      leave()
+    }
+  }
+
+  /** Hears of every load, whoever asked for it, until the returned function is called. */
+  watch(hear: OnProgress): () => void {
+    return joined(this.#watchers, hear)
+  }
+
+  async unload(model: string): Promise<void> {
+    this.#ready.delete(model)
+    const loading = this.#loads.get(model)
+    // Who asks from here on begins anew.
+    this.#loads.delete(model)
+    loading?.aborter.abort(
+      new V1Error(503, `The model '${model}' was unloaded while it was being loaded.`, { code: 'model_unloaded' }),
+    )
+    await this.#engine.unload?.(model)
+  }
+
+  close(): void {
+    for (const { aborter } of this.#loads.values()) aborter.abort(new V1Error(503, 'The service is closing.'))
+  }
+
+  #tell(listener: OnProgress, progress: LoadProgress): void {
+    try {
+      listener(progress)
+    } catch (error) {
+      this.#threw(error)
+    }
+  }
+
+  #start(model: string): Load {
+    const running = this.#loads.get(model)
+    if (running) return running
+    const load: Load = {
+      done: Promise.resolve(),
+      aborter: new AbortController(),
+      listeners: new Set(),
+      progress: undefined,
+    }
+    this.#loads.set(model, load)
+    const report: OnProgress = (progress) => {
+      load.progress = progress
+      for (const { hear } of [...load.listeners, ...this.#watchers]) this.#tell(hear, progress)
+    }
+    // Starts at once, and may report at once.
+    load.done = (async () => this.#engine.load!(model, report, load.aborter.signal))()
+    load.done
+      .then(
+        () => {
+          if (this.#loads.get(model) === load) this.#ready.add(model)
+        },
+        // Those who wait are told; the next request tries again.
+        () => {},
+      )
+      .finally(() => {
+        if (this.#loads.get(model) === load) this.#loads.delete(model)
+      })
+    return load
+  }
+}
+
+function joined(listeners: Listeners, hear: OnProgress): () => void {
+  const listener = { hear }
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+function stillLoading(model: string, progress: LoadProgress | undefined): V1Error {
+  const share = progress && progress.bytesTotal > 0 ? progress.bytesLoaded / progress.bytesTotal : undefined
+  const far = share === undefined ? '' : ` (${progress!.phase}, ${Math.floor(share * 100)} %)`
+  return new V1Error(503, `The model '${model}' is being loaded${far}.`, {
+    param: 'model',
+    code: 'model_loading',
+    retryAfter: Math.min(60, Math.max(1, Math.ceil(progress?.secondsLeft ?? 5))),
+  })
+}
+
+/** Leaves early with the signal's reason, or with an error of its own after `ms`. */
+export function waitFor(done: Promise<void>, signal?: AbortSignal, ms?: number, late?: () => V1Error): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const leave = () => reject(signal!.reason)
+    const timer = ms === undefined ? undefined : setTimeout(() => reject(late!()), ms)
+    signal?.addEventListener('abort', leave, { once: true })
+    done.then(resolve, reject).finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
+    })
+  })
+}
+
+/** Waits until the engine knows which models it has; whoever leaves waits no longer. */
+export async function lookedAround({ ready }: Engine, signal: AbortSignal): Promise<void> {
+  if (ready !== undefined) await waitFor(ready, signal)
+}
+
+/** A model of which is known what it can. */
+export async function knownModel(engine: Engine, id: string, signal: AbortSignal): Promise<ModelInfo> {
+  if (engine.ready !== undefined) await lookedAround(engine, signal)
+  const model = findModel(engine, id)
+  if (!engine.learn) return model
+  await waitFor(engine.learn(id, signal), signal)
+  return findModel(engine, id)
+}
+
+export function findModel(engine: Engine, id: string): ModelInfo {
+  const model = engine.models.find((each) => each.id === id)
+  if (!model) throw modelNotFound(id, engine.models)
+  return model
+}
+
+/** What models go by: their ids, and other names of them. */
+interface ModelNames {
+  readonly engine: Engine
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+/**
+ * The id of the model that is meant: by an alias, or by its name without the namespace where one model alone has it.
+ * What is meant by nobody stays as it is, and is found by nobody.
+ */
+export function modelIdOf({ engine, aliases }: ModelNames, asked: string): string {
+  const { models } = engine
+  if (models.some(({ id }) => id === asked)) return asked
+  const alias = aliases.get(asked)
+  if (alias !== undefined) return alias
+  const named = asked.includes('/') ? [] : models.filter(({ id }) => id.slice(id.indexOf('/') + 1) === asked)
+  return named.length === 1 ? named[0]!.id : asked
+}

@@ -1,0 +1,47 @@
+import type { ModelInfo, Usage } from '../../contract/index.js'
+import { Answer } from '../wire/reply.js'
+import { knownModel } from './loader.js'
+import { Run } from './run.js'
+import { type Answered, type Exchange, jsonAnswer, noticeHeaders, type Service } from './service.js'
+
+/** Something asked of a model that has one result. */
+export interface AskedOnce {
+  readonly model: string
+  readonly ignored?: readonly string[]
+  /** How many answers are made of it side by side, where an engine is asked for more than one. */
+  readonly weight?: number
+  /** Throws for what this model cannot do. */
+  check?(model: ModelInfo): void
+  /** The answer, and the tokens that went into it; without them nothing is counted. */
+  act(signal: AbortSignal): Promise<{ readonly body: unknown; readonly usage?: Usage }>
+}
+
+/** One request that has one result: limited, queued, counted and logged as every other. */
+export async function once(
+  service: Service,
+  exchange: Exchange,
+  ask: (run: Run) => Promise<AskedOnce>,
+): Promise<Answered> {
+  const run = new Run(service, exchange)
+  try {
+    const { model, ignored = [], weight = 1, check, act } = await ask(run)
+    check?.(await knownModel(service.engine, model, run.signal))
+    await run.enter(weight)
+    const loading = service.loader.ready(model, run.signal)
+    if (loading) {
+      run.stepAside()
+      await loading
+      await run.enter(weight)
+    }
+    const { body, usage } = await act(run.signal)
+    run.answer = new Answer(0)
+    if (usage !== undefined) {
+      run.model = model
+      run.answer.usage = usage
+    }
+    await run.succeed()
+    return jsonAnswer(body, noticeHeaders(ignored, []))
+  } catch (error) {
+    throw await run.fail(error)
+  }
+}

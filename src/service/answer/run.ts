@@ -1,0 +1,274 @@
+import { type ChatCall, type Engine, type Part, type Usage, V1Error } from '../../contract/index.js'
+import { breathe } from '../../platform/index.js'
+import type { UsageEvent } from '../../usage/index.js'
+import { Entrance } from '../door/entrance.js'
+import type { Release } from '../door/queue.js'
+import { LinkedAbort } from '../stream/abort.js'
+import { Leavable } from '../stream/leavable.js'
+import { Answer, type AnswerChoice, type CallSpec } from '../wire/reply.js'
+import { NO_USAGE } from '../wire/usage.js'
+import type { BodyRoom } from './bodies.js'
+import { type Exchange, requestError, type Service } from './service.js'
+
+/** Where runs that failed come to their end, some in each turn of the event loop. */
+const ends = new Entrance()
+
+/**
+ * One request to a model from its arrival to its end: its signal, its place in the queue, its stream of parts, its line in
+ * the ledger. Whatever happens, it ends once, and everything it held is given back.
+ */
+export class Run {
+  readonly signal: AbortSignal
+  /** Set once the model is known: only requests for a model that exists are counted. */
+  model: string | undefined
+  answer: Answer | undefined
+  readonly #service: Service
+  readonly #exchange: Exchange
+  readonly #client: AbortSignal
+  readonly #abort: LinkedAbort
+  #release: Release | undefined
+  #room: BodyRoom | undefined
+  #held = 0
+  #parts: Leavable<Part> | undefined
+  #check: (choice: AnswerChoice) => void | Promise<void> = () => {}
+  #ended = false
+  #begun = false
+  readonly #arrived = performance.now()
+  #left = false
+
+  /** `client` is aborted when nobody wants the answer any more. */
+  constructor(service: Service, exchange: Exchange, client = exchange.request.signal) {
+    this.#service = service
+    this.#exchange = exchange
+    this.#client = client
+    // A client may leave while nobody pulls its stream; the engine must hear of it all the same.
+    this.#abort = new LinkedAbort(client, service.deadlines, (reason) => void this.fail(reason))
+    this.signal = this.#abort.signal
+  }
+
+  /** `weight`: how many answers are to be made. */
+  async enter(weight = 1): Promise<void> {
+    const { caller, bodyBytes = 0 } = this.#exchange
+    const entering = this.#service.admission.enter(caller.id, this.signal, { bytes: bodyBytes, weight })
+    const release = typeof entering === 'function' ? entering : await entering
+    // It may have been left while it was on its way out of the line.
+    if (this.#ended) release()
+    else this.#release = release
+    // Whoever hung up meanwhile is heard of once sockets have been looked at again, which the rest of this turn of the
+    // event loop may not do: nothing is begun for nobody.
+    await breathe()
+    await breathe()
+    this.signal.throwIfAborted()
+  }
+
+  /** So many bytes more are held for it until its answer begins: they count as those of its caller's bodies do. */
+  hold(bytes: number): void {
+    // It may have been left while what is to be held was read: nobody would give it back.
+    this.signal.throwIfAborted()
+    this.#room ??= this.#service.bodies.begin(this.#exchange.caller.id, (error) => void this.fail(error))
+    this.#held += bytes
+    this.#room.hold(this.#held)
+    this.signal.throwIfAborted()
+  }
+
+  /** Gives its place to others while it waits for something else than the engine. */
+  stepAside(): void {
+    this.#release?.()
+    this.#release = undefined
+  }
+
+  /** `check` throws for a choice that must not be sent, before anybody hears that it is finished. */
+  begin(call: ChatCall, check: (choice: AnswerChoice) => void | Promise<void>, prompts?: CallSpec['prompts']): void {
+    const { engine } = this.#service
+    this.answer = new Answer(call.n)
+    this.#check = check
+    this.#parts = new Leavable(prompts ? generateEach(engine, call, prompts) : engine.generate(call))
+  }
+
+  /** The next part, taken into the answer; undefined once the answer is whole. */
+  next(): Promise<Part | undefined> {
+    return new Promise((resolve, reject) => this.ask(resolve, reject))
+  }
+
+  /** `next` without a promise. One of the two is called, once; neither may throw. */
+  ask(heard: (part: Part | undefined) => void, failed: (error: unknown) => void): void {
+    if (this.signal.aborted) failed(this.signal.reason)
+    else
+      this.#parts!.ask((part) => {
+        let checked: void | Promise<void>
+        try {
+          checked = this.#take(part)
+        } catch (error) {
+          failed(error)
+          return
+        }
+        if (checked) checked.then(() => heard(part), failed)
+        else heard(part)
+      }, failed)
+  }
+
+  #take(part: Part | undefined): void | Promise<void> {
+    const answer = this.answer!
+    if (part) {
+      if (!this.#begun) this.#begin()
+      answer.take(part)
+      if (part.type === 'finish') return this.#check(answer.choices[part.choice]!)
+    } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
+  }
+
+  /** The engine has read what it was given. */
+  #begin(): void {
+    this.#begun = true
+    this.#room?.done()
+    this.#service.metrics?.began((performance.now() - this.#arrived) / 1000)
+  }
+
+  /** To be called before the last word goes out: what was answered is counted. */
+  async succeed(): Promise<void> {
+    if (this.#ended) return
+    this.#ended = true
+    this.#room?.done()
+    this.#abort.dispose()
+    if (!this.#parts?.ended) await this.#parts?.leave()
+    await this.#record('ok')
+    this.#release?.()
+    const { fingerprint, usage } = this.answer!
+    if (fingerprint !== undefined) this.#service.fingerprints.set(this.model!, fingerprint)
+    this.#exchange.end(200, { model: this.model, usage })
+  }
+
+  /** Ends it for an error, a time limit or a client that left; gives back the error to answer with. */
+  async fail(error: unknown): Promise<V1Error> {
+    const answer = requestError(error, this.#left || this.#client.aborted)
+    if (this.#ended) return answer
+    this.#ended = true
+    this.#room?.done()
+    // Aborted first: the engine is then already stopping when it is asked to return.
+    this.#abort.abort(error)
+    this.#abort.dispose()
+    const left = this.#leave(error)
+    // Six hundred may have hung up at once: what is written of each, and the answer that nobody hears, take their time.
+    await ends.enter(this.#exchange.caller.id)
+    await this.#record(answer.status === 499 ? 'aborted' : 'error')
+    void left.then(() => this.#release?.())
+    this.#exchange.end(answer.status, { model: this.model, usage: this.answer?.usage, error })
+    return answer
+  }
+
+  /** Aborted when the client has taken back its request. */
+  get client(): AbortSignal {
+    return this.#client
+  }
+
+  /** The reader has left. */
+  leave(reason: unknown): void {
+    this.#left = true
+    void this.fail(reason)
+  }
+
+  async #leave(reason: unknown): Promise<void> {
+    if ((await this.#parts?.leave(reason)) !== 'stuck') return
+    this.#service.log({
+      type: 'fault',
+      message: `The engine goes on with ${this.model} although request ${this.#exchange.requestId} was left. Its place in the queue is given to the next.`,
+    })
+  }
+
+  async #record(outcome: UsageEvent['outcome']): Promise<void> {
+    if (this.model === undefined) return
+    const { ledger, onUsage, log } = this.#service
+    const { requestId, caller, project } = this.#exchange
+    const usage = this.answer?.countedUsage()
+    const event: UsageEvent = {
+      time: Math.floor(Date.now() / 1000),
+      requestId,
+      caller: caller.id,
+      project,
+      model: this.model,
+      outcome,
+      promptTokens: usage?.promptTokens ?? 0,
+      cachedTokens: usage?.cachedTokens ?? 0,
+      completionTokens: usage?.completionTokens ?? 0,
+    }
+    try {
+      const kept = ledger.record(event)
+      if (kept) await kept
+    } catch (error) {
+      log({ type: 'fault', message: `The usage of request ${requestId} could not be kept.`, error })
+    }
+    try {
+      onUsage?.(event)
+    } catch (error) {
+      log({ type: 'fault', message: 'onUsage threw an error.', error })
+    }
+  }
+}
+
+export function timedOut(timeoutMs: number): V1Error {
+  // It would take as long again.
+  const headers = { 'x-should-retry': 'false' }
+  return new V1Error(504, `The request took longer than ${timeoutMs} ms.`, { code: 'timeout', headers })
+}
+
+/** Answers of one request that an engine makes at a time, one call's at least: it does as many side by side as it can. */
+const AT_ONCE = 16
+
+/** A call for each prompt as one: the choices of each follow those of the one before it, and usage is added up. */
+export async function* generateEach(
+  engine: Engine,
+  call: ChatCall,
+  prompts: readonly NonNullable<ChatCall['prompt']>[],
+): AsyncGenerator<Part> {
+  const n = call.n / prompts.length
+  const usages = new Array<Usage>(prompts.length).fill(NO_USAGE)
+  let fingerprint: string | undefined
+  const running = new Map<number, AsyncIterator<Part>>()
+  const coming = new Map<number, Promise<{ readonly at: number; readonly result: IteratorResult<Part> }>>()
+  const ask = (at: number) => {
+    const next = running.get(at)!.next()
+    coming.set(
+      at,
+      next.then((result) => ({ at, result })),
+    )
+  }
+  let begun = 0
+  const begin = () => {
+    const at = begun++
+    running.set(at, engine.generate({ ...call, n, prompt: prompts[at]! })[Symbol.asyncIterator]())
+    ask(at)
+  }
+  try {
+    while (begun < Math.min(Math.max(1, Math.floor(AT_ONCE / n)), prompts.length)) begin()
+    while (coming.size > 0) {
+      const { at, result } = await Promise.race(coming.values())
+      coming.delete(at)
+      if (result.done) {
+        running.delete(at)
+        if (begun < prompts.length) begin()
+        continue
+      }
+      ask(at)
+      const part = result.value
+      if (part.type !== 'usage') yield { ...part, choice: at * n + (part.choice ?? 0) }
+      else {
+        usages[at] = part.usage
+        fingerprint = part.fingerprint ?? fingerprint
+      }
+    }
+    yield { type: 'usage', usage: usages.reduce(added), ...(fingerprint !== undefined && { fingerprint }) }
+  } finally {
+    // One has failed, or nobody waits: the others end too.
+    for (const each of coming.values()) each.catch(() => undefined)
+    await Promise.allSettled([...running.values()].map((each) => each.return?.()))
+  }
+}
+
+function added(a: Usage, b: Usage): Usage {
+  const reasoningTokens = (a.reasoningTokens ?? 0) + (b.reasoningTokens ?? 0)
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    ...(reasoningTokens > 0 && { reasoningTokens }),
+  }
+}

@@ -1,0 +1,233 @@
+import type { Part } from '../../../contract/index.js'
+import { CallInput } from '../../wire/custom-tool.js'
+import { type EvidenceOfDocument, wireEvidence } from '../../wire/evidence.js'
+import { type Answer, type AnswerChoice, type AnswerHead, type WireLogprob, wireLogprob } from '../../wire/reply.js'
+import { type WireUsage, wireUsage } from '../../wire/usage.js'
+
+export interface Completion {
+  readonly id: string
+  readonly object: 'chat.completion'
+  readonly created: number
+  readonly model: string
+  readonly system_fingerprint?: string
+  readonly choices: readonly CompletionChoice[]
+  readonly usage: WireUsage
+  /** An extension, vLLM's: there only where it was asked for. */
+  readonly prompt_token_ids?: readonly number[]
+}
+
+export interface CompletionChoice {
+  readonly index: number
+  readonly message: {
+    readonly role: 'assistant'
+    readonly content: string | null
+    readonly refusal: null
+    /** An extension, there only where a model has thought; under both names that clients read. */
+    readonly reasoning_content?: string
+    readonly reasoning?: string
+    readonly annotations: readonly []
+    readonly tool_calls?: readonly CompletionCall[]
+  }
+  readonly logprobs: { readonly content: readonly WireLogprob[]; readonly refusal: null } | null
+  readonly finish_reason: 'stop' | 'length' | 'tool_calls'
+  /** An extension, vLLM's: the text of `stop` that ended it, where one did. */
+  readonly stop_reason?: string
+  /** An extension, ours: there only where it was asked for. */
+  readonly evidence?: EvidenceOfDocument
+  /** As `prompt_token_ids`. */
+  readonly token_ids?: readonly number[]
+}
+
+export type CompletionCall = { readonly id: string } & (
+  | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }
+  | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
+)
+
+/** The log probabilities of a whole answer, which only a completion has to hold back until the end. */
+export class Logprobs {
+  readonly #choices: WireLogprob[][]
+
+  constructor(n: number) {
+    this.#choices = Array.from({ length: n }, () => [])
+  }
+
+  take(part: Part): void {
+    if (part.type !== 'text-delta') return
+    for (const logprob of part.logprobs ?? []) this.#choices[part.choice]!.push(wireLogprob(logprob))
+  }
+
+  of(choice: number): readonly WireLogprob[] {
+    return this.#choices[choice]!
+  }
+}
+
+/** `custom`: the tools whose calls are told as texts. */
+export function completionOf(
+  head: AnswerHead,
+  answer: Answer,
+  logprobs: Logprobs | undefined,
+  custom: ReadonlySet<string>,
+): Completion {
+  const fingerprint = answer.fingerprint ?? head.fingerprint
+  return {
+    id: head.id,
+    object: 'chat.completion',
+    created: head.created,
+    model: head.model,
+    choices: answer.choices.map((choice) => completionChoice(choice, logprobs, custom)),
+    usage: wireUsage(answer.usage),
+    ...(answer.prompts[0] && { prompt_token_ids: answer.prompts[0] }),
+    ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
+  }
+}
+
+function completionChoice(
+  choice: AnswerChoice,
+  logprobs: Logprobs | undefined,
+  custom: ReadonlySet<string>,
+): CompletionChoice {
+  const calls = choice.toolCalls.filter((call) => call !== undefined)
+  return {
+    index: choice.index,
+    message: {
+      role: 'assistant',
+      content: choice.text === '' && calls.length > 0 ? null : choice.text,
+      refusal: null,
+      annotations: [],
+      ...(choice.reasoning !== '' && { reasoning_content: choice.reasoning, reasoning: choice.reasoning }),
+      ...(calls.length > 0 && {
+        tool_calls: calls.map(({ id, name, arguments: text }) =>
+          custom.has(name)
+            ? { id, type: 'custom' as const, custom: { name, input: new CallInput().push(text) } }
+            : { id, type: 'function' as const, function: { name, arguments: text } },
+        ),
+      }),
+    },
+    logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
+    finish_reason: choice.finish ?? 'stop',
+    ...(choice.stop !== undefined && { stop_reason: choice.stop }),
+    ...(choice.evidence.told && { evidence: choice.evidence.told }),
+    ...(choice.tokens && { token_ids: choice.tokens }),
+  }
+}
+
+/** What a stream tells beside its text, where that was asked for. */
+export interface ChunkOptions {
+  readonly includeUsage: boolean
+  readonly includeForced: boolean
+  /** The tools whose calls are told as texts. */
+  readonly custom: ReadonlySet<string>
+}
+
+/**
+ * Writes the chunks of one answer, each in its `frame`. Put together by hand: all but a few characters of a chunk are
+ * the same from token to token, and a fast model sends thousands a second.
+ */
+export class ChunkWriter {
+  readonly #answer: Answer
+  readonly #asked: ChunkOptions
+  readonly #about: AnswerHead
+  readonly #head: string
+  readonly #tail: string
+  readonly #frame: (json: string) => string
+  readonly #started: boolean[] = []
+  readonly #calls: boolean[][] = []
+  readonly #inputs: CallInput[][] = []
+
+  constructor(head: AnswerHead, answer: Answer, asked: ChunkOptions, frame: (json: string) => string) {
+    this.#answer = answer
+    this.#asked = asked
+    this.#about = head
+    this.#frame = frame
+    this.#head = headOf(head, head.fingerprint)
+    this.#tail = asked.includeUsage ? ',"usage":null}' : '}'
+  }
+
+  /** The chunks for a part that the answer has already taken in; empty where there is nothing to say. */
+  write(part: Part): string {
+    if (part.type === 'usage' || part.type === 'prompt') return ''
+    const chunk = this.#chunkOf(part)
+    if (this.#started[part.choice]) return chunk
+    this.#started[part.choice] = true
+    const [prompt] = this.#answer.prompts
+    const asked = prompt ? `,"prompt_token_ids":${JSON.stringify(prompt)}` : ''
+    return (
+      this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null', '', asked) + chunk
+    )
+  }
+
+  /** The chunk that comes last and alone, when it is asked for. */
+  end(): string {
+    if (!this.#asked.includeUsage) return ''
+    // By now the engine may have said what it is.
+    const head = headOf(this.#about, this.#answer.fingerprint ?? this.#about.fingerprint)
+    const forced = this.#asked.includeForced ? this.#answer.forcedTokens : undefined
+    return this.#frame(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
+  }
+
+  #chunkOf(part: Exclude<Part, { type: 'usage' | 'prompt' }>): string {
+    if (part.type === 'finish') {
+      const stop = part.stop === undefined ? '' : `,"stop_reason":${JSON.stringify(part.stop)}`
+      const tokens = part.tokens ? `,"token_ids":${JSON.stringify(part.tokens)}` : ''
+      return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`, stop + tokens)
+    }
+    if (part.type === 'tool-call-delta') return this.#toolCall(part)
+    if (part.type === 'reasoning-delta') return part.text === '' ? '' : this.#thought(part)
+    if (part.type === 'evidence') return this.#evidence(part)
+    return part.text === '' && !part.logprobs?.length ? '' : this.#text(part)
+  }
+
+  /** `more` stands in the choice, `beside` beside it. */
+  #chunk(choice: number, delta: string, logprobs: string, finish: string, more = '', beside = ''): string {
+    return this.#frame(
+      `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}${more}}]${beside}${this.#tail}`,
+    )
+  }
+
+  #text({ choice, text, logprobs, forced }: Part & { type: 'text-delta' }): string {
+    const wire = logprobs ? JSON.stringify({ content: logprobs.map(wireLogprob), refusal: null }) : 'null'
+    const more = forced !== undefined && this.#asked.includeForced ? `,"forced_tokens":${forced}` : ''
+    return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null', more)
+  }
+
+  #evidence({ choice, evidence }: Part & { type: 'evidence' }): string {
+    const told = JSON.stringify({ [evidence.pointer]: wireEvidence(evidence) })
+    return this.#chunk(choice, '{}', 'null', 'null', `,"evidence":${told}`)
+  }
+
+  /** Under both names that clients read. */
+  #thought({ choice, text }: Part & { type: 'reasoning-delta' }): string {
+    const said = JSON.stringify(text)
+    return this.#chunk(choice, `{"reasoning_content":${said},"reasoning":${said}}`, 'null', 'null')
+  }
+
+  /** The first piece of a call carries its id, type and name; those after it, arguments alone. */
+  #toolCall(part: Part & { type: 'tool-call-delta' }): string {
+    this.#calls[part.choice] ??= []
+    const seen = this.#calls[part.choice]!
+    const known = seen[part.index]
+    seen[part.index] = true
+    const call = this.#answer.choices[part.choice]!.toolCalls[part.index]!
+    const type = this.#asked.custom.has(call.name) ? 'custom' : 'function'
+    const said = type === 'custom' ? { input: this.#inputOf(part) } : { arguments: part.arguments }
+    if (known && said.input === '') return ''
+    const delta = known
+      ? { index: part.index, [type]: said }
+      : { index: part.index, id: call.id, type, [type]: { name: call.name, ...said } }
+    return this.#chunk(part.choice, `{"tool_calls":[${JSON.stringify(delta)}]}`, 'null', 'null')
+  }
+
+  #inputOf({ choice, index, arguments: json }: Part & { type: 'tool-call-delta' }): string {
+    this.#inputs[choice] ??= []
+    this.#inputs[choice][index] ??= new CallInput()
+    return this.#inputs[choice][index].push(json)
+  }
+}
+
+function headOf({ id, created, model }: AnswerHead, fingerprint: string | undefined): string {
+  const known = fingerprint === undefined ? '' : `"system_fingerprint":${JSON.stringify(fingerprint)},`
+  return (
+    `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},` +
+    `"model":${JSON.stringify(model)},${known}"choices":[`
+  )
+}

@@ -1,0 +1,233 @@
+import { describe, expect, it } from 'vitest'
+import { minimal, read, refusedFor, tool, user } from '../../wire/request.test-helper.js'
+
+describe('a chat request', () => {
+  it('has defaults for all but model and messages', () => {
+    expect(read()).toEqual({
+      model: 'test/hello',
+      messages: [user],
+      stream: false,
+      includeUsage: false,
+      includeForced: false,
+      n: 1,
+      maxTokens: undefined,
+      stop: [],
+      sampling: {},
+      topLogprobs: undefined,
+      output: { type: 'text' },
+      tools: [],
+      toolChoice: 'none',
+      parallelToolCalls: true,
+      templateOptions: undefined,
+      ignored: [],
+    })
+  })
+
+  it('takes null for absent, as clients send it', () => {
+    const names = [
+      'stream',
+      'stream_options',
+      'n',
+      'max_tokens',
+      'max_completion_tokens',
+      'temperature',
+      'top_p',
+      'stop',
+    ]
+    names.push('seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'tools')
+    names.push(
+      'response_format',
+      'tool_choice',
+      'parallel_tool_calls',
+      'user',
+      'metadata',
+      'store',
+      'functions',
+      'audio',
+    )
+    expect(read(Object.fromEntries(names.map((name) => [name, null])))).toEqual(read())
+  })
+
+  it('hands on every setting', () => {
+    const body = {
+      n: 128,
+      stream: true,
+      stream_options: { include_usage: true, include_obfuscation: false },
+      max_completion_tokens: 5,
+      temperature: 2,
+      top_p: 0,
+      presence_penalty: -2,
+      frequency_penalty: 2,
+      logit_bias: { 0: -100, 50256: 100 },
+      seed: -1,
+      logprobs: true,
+      top_logprobs: 20,
+      stop: ['a', 'b', 'c', 'd'],
+    }
+    expect(read(body)).toMatchObject({
+      n: 128,
+      stream: true,
+      includeUsage: true,
+      maxTokens: 5,
+      topLogprobs: 20,
+      stop: ['a', 'b', 'c', 'd'],
+      sampling: { temperature: 2, topP: 0, presencePenalty: -2, frequencyPenalty: 2, seed: -1 },
+    })
+    expect([...read(body).sampling.logitBias!]).toEqual([
+      [0, -100],
+      [50256, 100],
+    ])
+    expect(read({ logprobs: true }).topLogprobs).toBe(0)
+    expect(read({ max_tokens: 3, stop: 'x' })).toMatchObject({ maxTokens: 3, stop: ['x'] })
+  })
+
+  it.each<[string | null, unknown]>([
+    [null, null],
+    [null, []],
+    [null, 'text'],
+    ['model', { messages: [user] }],
+    ['model', { ...minimal, model: 5 }],
+    ['messages', { model: 'a/b' }],
+    ['messages', { model: 'a/b', messages: {} }],
+    ['messages', { model: 'a/b', messages: [] }],
+    ['messages[0]', { model: 'a/b', messages: ['hi'] }],
+  ])('is refused for %s', (param, json) => {
+    expect(refusedFor(json)).toBe(param)
+  })
+
+  it.each<[string, object]>([
+    ['temperature', { temperature: 2.1 }],
+    ['temperature', { temperature: -0.1 }],
+    ['temperature', { temperature: '1' }],
+    ['top_p', { top_p: 1.01 }],
+    ['presence_penalty', { presence_penalty: 2.5 }],
+    ['frequency_penalty', { frequency_penalty: -2.5 }],
+    ['seed', { seed: 1.5 }],
+    ['n', { n: 0 }],
+    ['n', { n: 129 }],
+    ['n', { n: 1.5 }],
+    ['max_tokens', { max_tokens: 0 }],
+    ['max_completion_tokens', { max_completion_tokens: -2 }],
+    ['max_tokens', { max_tokens: 1, max_completion_tokens: 1 }],
+    ['stream', { stream: 'true' }],
+    ['stream_options', { stream_options: { include_usage: true } }],
+    ['stream_options.include_usage', { stream: true, stream_options: { include_usage: 1 } }],
+    ['stream_options.include_forced', { stream: true, stream_options: { include_forced: 'yes' } }],
+    ['stop', { stop: ['a', 'b', 'c', 'd', 'e'] }],
+    ['stop', { stop: [] }],
+    ['stop', { stop: '' }],
+    ['stop[1]', { stop: ['a', 5] }],
+    ['stop', { stop: {} }],
+    ['logit_bias', { logit_bias: { hello: 1 } }],
+    ['logit_bias.5', { logit_bias: { 5: 101 } }],
+    ['logit_bias', { logit_bias: [] }],
+    ['top_logprobs', { top_logprobs: 2 }],
+    ['top_logprobs', { logprobs: true, top_logprobs: 21 }],
+    ['logprobs', { logprobs: 2 }],
+    ['reasoning_effort', { reasoning_effort: 3 }],
+    ['store', { store: 'yes' }],
+    ['verbosity', { verbosity: {} }],
+    ['functions', { functions: [] }],
+    ['function_call', { function_call: 'auto' }],
+    ['audio', { audio: { voice: 'alloy', format: 'wav' } }],
+    ['modalities', { modalities: ['text', 'audio'] }],
+    ['metadata', { metadata: [] }],
+    ['metadata.a', { metadata: { a: 1 } }],
+    ['user', { user: 5 }],
+    ['top_k', { top_k: -2 }],
+    ['top_k', { top_k: 1.5 }],
+    ['min_p', { min_p: 1.1 }],
+    ['repetition_penalty', { repetition_penalty: 0 }],
+    ['dry_base', { dry_base: 0.5 }],
+    ['dry_allowed_length', { dry_allowed_length: 1.5 }],
+    ['min_tokens', { min_tokens: -1 }],
+    ['min_tokens', { min_tokens: 9, max_tokens: 8 }],
+    ['stop_token_ids', { stop_token_ids: 5 }],
+    ['stop_token_ids[1]', { stop_token_ids: [5, '6'] }],
+    ['stop_token_ids[0]', { stop_token_ids: [-1] }],
+    ['ignore_eos', { ignore_eos: 'yes' }],
+    ['return_token_ids', { return_token_ids: 1 }],
+  ])('is refused for %s: %j', (param, body) => {
+    expect(refusedFor({ ...minimal, ...body })).toBe(param)
+  })
+
+  it('takes harmless hints', () => {
+    const hints = { user: 'me', metadata: { a: 'b' }, store: false, service_tier: 'auto', modalities: ['text'] }
+    expect(read({ ...hints, prediction: { type: 'content', content: 'x' }, verbosity: 'medium' }).ignored).toEqual([])
+  })
+
+  it.each([
+    ['reasoning_effort', { reasoning_effort: 'huge' }],
+    ['store', { store: true }],
+    ['verbosity', { verbosity: 'low' }],
+    ['verbosity', { verbosity: 'epic' }],
+    ['service_tier', { service_tier: 'gold' }],
+    ['service_tier', { service_tier: 'priority' }],
+    ['thinking', { thinking: { type: 'between_tools' } }],
+    ['web_search_options', { web_search_options: {} }],
+    ['tools[0]', { tools: [{ type: 'web_search', web_search: { enable: true } }] }],
+  ])('never refuses a hint: %s is ignored and named', (name, body) => {
+    expect(read(body).ignored).toEqual([name])
+  })
+
+  it('takes -1 for no limit, as local servers do', () => {
+    expect(read({ max_tokens: -1 })).toMatchObject({ maxTokens: undefined, ignored: [] })
+    expect(read({ max_completion_tokens: -1 }).maxTokens).toBeUndefined()
+    expect(refusedFor({ ...minimal, max_tokens: -2 })).toBe('max_tokens')
+    expect(refusedFor({ ...minimal, max_tokens: -1, max_completion_tokens: 5 })).toBe('max_tokens')
+  })
+
+  it('hands on what servers of open models take', () => {
+    const body = { top_k: 20, min_p: 0.05, repetition_penalty: 1.1, min_tokens: 3, stop_token_ids: [5, 0] }
+    expect(read({ ...body, ignore_eos: true, return_token_ids: true })).toMatchObject({
+      sampling: { topK: 20, minP: 0.05, repetitionPenalty: 1.1 },
+      minTokens: 3,
+      stopTokens: [5, 0],
+      ignoreEnds: true,
+      returnTokens: true,
+      ignored: [],
+    })
+    const off = { min_tokens: 0, stop_token_ids: [], ignore_eos: false, return_token_ids: false }
+    expect(read(off)).toStrictEqual(read())
+  })
+
+  it('tells what was said from what was not, for the latter is as the model recommends', () => {
+    expect(JSON.parse(JSON.stringify(read().sampling))).toEqual({})
+    const usual = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 }
+    expect(read({ ...usual, top_k: -1, min_p: 0, repetition_penalty: 1 }).sampling).toEqual({
+      ...{ temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0 },
+      ...{ topK: 0, minP: 0, repetitionPenalty: 1 },
+    })
+    expect(read({ top_k: 0, temperature: null }).sampling).toEqual({ topK: 0 })
+  })
+
+  it('names what it does not know, wherever it stands', () => {
+    const body = {
+      top_n: 5,
+      messages: [{ ...user, mood: 'good' }],
+      tools: [{ ...tool, cached: true }],
+      response_format: { type: 'text', x: 1 },
+    }
+    expect(read(body).ignored).toEqual(['top_n', 'messages[0].mood', 'response_format.x', 'tools[0].cached'])
+  })
+
+  it('thinks as Anthropic’s words say, which other servers take in chats', () => {
+    const asked = (thinking: object, more = {}) => read({ thinking, ...more })
+    expect(asked({ type: 'enabled' })).toMatchObject({
+      templateOptions: { enable_thinking: true },
+      thinkingField: 'thinking',
+      ignored: [],
+    })
+    expect(asked({ type: 'disabled' })).toMatchObject({ templateOptions: { enable_thinking: false }, ignored: [] })
+    expect(asked({ type: 'adaptive' })).toMatchObject({ templateOptions: undefined, ignored: [] })
+    const both = asked({ type: 'disabled' }, { chat_template_kwargs: { enable_thinking: true } })
+    expect(both.templateOptions).toEqual({ enable_thinking: true })
+  })
+
+  it('hands on what chat templates are told', () => {
+    expect(read({ reasoning_effort: 'none' }).templateOptions).toMatchObject({ enable_thinking: false })
+    expect(read({ reasoning_effort: 'high' }).templateOptions).toMatchObject({ enable_thinking: true })
+    const given = { reasoning_effort: 'high', chat_template_kwargs: { enable_thinking: false } }
+    expect(read(given).templateOptions).toMatchObject({ enable_thinking: false, reasoning_effort: 'high' })
+  })
+})

@@ -1,0 +1,102 @@
+import { type Classified, type Engine, type ModelInfo, V1Error } from '../../../contract/index.js'
+import type { JsonObject } from '../../../platform/index.js'
+import { readJson } from '../../answer/body.js'
+import { once } from '../../answer/once.js'
+import type { Exchange, Route, Service } from '../../answer/service.js'
+import { aBody, aBoolean, anInteger, aString, noteUnknown, optional, required, unsupported } from '../../wire/fields.js'
+import { classifyId, seconds } from '../../wire/ids.js'
+import { NO_USAGE, wireTextsUsage } from '../../wire/usage.js'
+import { readInputs } from '../embeddings/route.js'
+
+export function checkClassifies({ classify }: Engine, { id, capabilities }: ModelInfo): void {
+  if (classify && capabilities?.classify) return
+  throw new V1Error(400, `The model '${id}' classifies no texts.`, { param: 'model', code: 'unsupported_model' })
+}
+
+export const classify: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const request = readClassifyRequest(await readJson(service, exchange, signal))
+    return {
+      model: request.model,
+      ignored: request.ignored,
+      check: (info) => checkClassifies(service.engine, info),
+      async act(signal) {
+        const id = classifyId()
+        const classified = await classesOf(service, exchange, request, id, signal)
+        const body = wireClasses(classified, request, id, seconds())
+        return { body, usage: { ...NO_USAGE, promptTokens: classified.promptTokens } }
+      },
+    }
+  })
+
+export async function classesOf(
+  { engine }: Service,
+  { caller }: Exchange,
+  { model, inputs }: TextsRequest,
+  id: string,
+  signal: AbortSignal,
+): Promise<Classified> {
+  const classified = await engine.classify!({ id, model, signal, caller: caller.id, inputs })
+  if (classified.probabilities.length === inputs.length) return classified
+  throw new Error('The engine sent no classes for each input.')
+}
+
+/** What vLLM asks of models that read texts whole, in its form. */
+export interface TextsRequest {
+  readonly model: string
+  readonly inputs: readonly (string | readonly number[])[]
+  readonly ignored: readonly string[]
+}
+
+const NO_CHAT = "Conversations are not read here: send texts, or their tokens, as 'input'."
+const AS_MADE = 'Numbers are told as the model is used: vectors of length one, classes between 0 and 1. Leave it out.'
+/** What stands in the place of texts. */
+const INSTEAD: ReadonlyMap<string, string> = new Map([
+  ['messages', NO_CHAT],
+  ['data', "Plugins are not run here: send texts, or their tokens, as 'input'."],
+])
+/** Its newer name, and the older ones. */
+const ACTIVATION = ['use_activation', 'activation', 'softmax', 'normalize']
+const KNOWN = ['model', 'input', 'user', 'add_special_tokens', 'truncate_prompt_tokens', ...ACTIVATION]
+const aCut = anInteger(-1, 2 ** 31 - 1)
+
+/** `own`: fields that the endpoint reads itself. */
+export function readTexts(body: JsonObject, own: readonly string[] = []): TextsRequest {
+  const ignored: string[] = []
+  const instead = body.input === undefined && [...INSTEAD].find(([name]) => body[name] != null)
+  if (instead) throw unsupported(...instead)
+  noteUnknown(body, new Set([...KNOWN, ...own]), '', ignored)
+  optional(body, 'user', '', aString)
+  for (const name of ACTIVATION) if (optional(body, name, '', aBoolean) === false) throw unsupported(name, AS_MADE)
+  if (optional(body, 'add_special_tokens', '', aBoolean) === false) {
+    throw unsupported('add_special_tokens', 'Send tokens in place of a text to be read without them.')
+  }
+  // -1 is as much as the model can read: a text that is longer is refused by its place.
+  if ((optional(body, 'truncate_prompt_tokens', '', aCut) ?? -1) !== -1) {
+    throw unsupported('truncate_prompt_tokens', 'Nothing is cut off: send shorter texts.')
+  }
+  return { model: required(body, 'model', '', aString), inputs: required(body, 'input', '', readInputs), ignored }
+}
+
+export const readClassifyRequest = (json: unknown): TextsRequest => readTexts(aBody(json))
+
+/** In the order of the inputs, each with the likeliest class. */
+export function wireClasses(
+  { probabilities, labels, promptTokens }: Classified,
+  { model }: TextsRequest,
+  id: string,
+  created: number,
+) {
+  return {
+    id,
+    object: 'list',
+    created,
+    model,
+    data: probabilities.map((each, index) => {
+      const probs = Array.from(each)
+      const best = probs.reduce((best, one, i) => (one > probs[best]! ? i : best), 0)
+      return { index, label: labels?.[best] ?? null, probs, num_classes: probs.length }
+    }),
+    usage: wireTextsUsage(promptTokens),
+  }
+}

@@ -1,0 +1,349 @@
+import { describe, expect, it } from 'vitest'
+import type { ChatCall, Part } from '../../../contract/engine.js'
+import { V1Error } from '../../../contract/errors.js'
+import { scripted } from '../../../engines/scripted.js'
+import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+
+function texts() {
+  const calls: ChatCall[] = []
+  const logprobs = [{ token: ' on', bytes: null, logprob: -0.5, top: [{ token: ' on', bytes: null, logprob: -0.5 }] }]
+  const { ask } = serviceOf((call: ChatCall) => {
+    calls.push(call)
+    return [{ ...text(' on'), ...(call.topLogprobs !== undefined && { logprobs }) }, text('.'), finish('length')]
+  })
+  const post = (body: object) =>
+    ask('/completions', {
+      method: 'POST',
+      body: JSON.stringify({ model: MODEL, ...body }),
+      headers: { 'content-type': 'application/json' },
+    })
+  return { post, calls }
+}
+
+describe('completions', () => {
+  it.each([['Go'], [['Go']], [[1, 2]], [[[1, 2]]]])('go on from a text or tokens as they stand: %j', async (prompt) => {
+    const { post, calls } = texts()
+    const answer = jsonOf(await post({ prompt }))
+    expect(answer).toMatchObject({
+      object: 'text_completion',
+      choices: [{ index: 0, text: ' on.', finish_reason: 'length', logprobs: null }],
+    })
+    expect(answer.id).toMatch(/^cmpl-/)
+    expect(calls).toMatchObject([
+      { messages: [], maxTokens: 16, prompt: JSON.stringify(prompt).includes('Go') ? 'Go' : [1, 2] },
+    ])
+  })
+
+  it('are at most 1,024 in one request, whichever way they are asked for', async () => {
+    const { post, calls } = texts()
+    const refused = await post({ prompt: Array(256).fill('Go'), n: 128 })
+    expect(refused.status).toBe(400)
+    expect(errorOf(refused)).toMatchObject({ param: 'n', message: expect.stringContaining('32768 answers') })
+    expect(calls).toEqual([])
+    expect((await post({ prompt: Array(8).fill('Go'), n: 129 })).status).toBe(400)
+  })
+
+  it('are made sixteen at a time, however they are spread over prompts', async () => {
+    let running = 0
+    let most = 0
+    const { ask } = serviceOf(async function* ({ n }: ChatCall) {
+      running += n
+      most = Math.max(most, running)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      for (let choice = 0; choice < n; choice++) yield* [text('.', choice), finish('stop', choice)]
+      running -= n
+    })
+    const answer = await ask('/completions', {
+      method: 'POST',
+      body: JSON.stringify({ model: MODEL, prompt: Array(32).fill('Go'), n: 8 }),
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(jsonOf(answer).choices).toHaveLength(256)
+    expect(most).toBe(16)
+  })
+
+  it('are streamed, with an echo and with the usage where it is asked for', async () => {
+    const { post } = texts()
+    const events = eventsOf(
+      (await post({ prompt: 'Go', echo: true, stream: true, stream_options: { include_usage: true } })).text,
+    )
+    expect(events.pop()).toBe('[DONE]')
+    const chunks = events.map((event) => JSON.parse(event))
+    expect(chunks.flatMap(({ choices }) => choices.map((choice: { text: string }) => choice.text)).join('')).toBe(
+      'Go on.',
+    )
+    expect(chunks.at(-1)).toMatchObject({ choices: [], usage: { completion_tokens: 0 } })
+    expect(chunks.at(-2).choices[0].finish_reason).toBe('length')
+  })
+
+  it('keep to the form that is asked for, in OpenAI’s words or those of local servers', async () => {
+    const { ask } = serviceOf(({ grammar }: ChatCall) => (grammar!.accepts('{}') ? '{}' : '1'))
+    const post = (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: 'Go', ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    const said = async (body: object) => jsonOf(await post(body)).choices[0].text
+    expect(await said({ response_format: { type: 'json_object' } })).toBe('{}')
+    expect(await said({ structured_outputs: { json: { type: 'object' } } })).toBe('{}')
+    expect(await said({ guided_regex: '[0-9]' })).toBe('1')
+    expect(errorOf(await post({ guided_regex: 'x' }))).toMatchObject({ status: 500, code: 'invalid_output' })
+  })
+
+  it('tell log probabilities in the older form', async () => {
+    const { choices } = jsonOf(await texts().post({ prompt: 'Go', logprobs: 1 }))
+    expect(choices[0].logprobs).toEqual({
+      tokens: [' on'],
+      token_logprobs: [-0.5],
+      top_logprobs: [{ ' on': -0.5 }],
+      text_offset: [0],
+    })
+  })
+
+  it('tell the likeliest by their texts, the token itself among them, in the letters that have come', async () => {
+    const half = (bytes: number[], logprob: number) => ({ token: '\ufffd', bytes, logprob, top: [] })
+    const top = [half([0xc3], -0.1), half([0xe2], -2)]
+    const script = (): Part[] => [
+      { type: 'text-delta', choice: 0, text: 'é', logprobs: [{ ...half([0xc3], -0.1), top }, half([0xa9], -0.2)] },
+      {
+        type: 'text-delta',
+        choice: 0,
+        text: '!',
+        logprobs: [{ token: '!', bytes: [33], logprob: -3, top: [{ token: '?', bytes: [63], logprob: -1 }] }],
+      },
+      { type: 'finish', choice: 0, reason: 'stop' },
+    ]
+    const { ask } = serviceOf(script)
+    const body = JSON.stringify({ model: MODEL, prompt: 'Caf', logprobs: 2 })
+    const answer = await ask('/completions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    expect(jsonOf(answer).choices[0].logprobs).toEqual({
+      tokens: ['\ufffd', '\ufffd', '!'],
+      token_logprobs: [-0.1, -0.2, -3],
+      top_logprobs: [{ '\ufffd': -0.1 }, { '\ufffd': -0.2 }, { '?': -1, '!': -3 }],
+      text_offset: [0, 0, 1],
+    })
+  })
+
+  describe('that echo tell how likely the prompt was', () => {
+    const told = (token: string, logprob: number | null) => ({
+      token,
+      bytes: [...new TextEncoder().encode(token)],
+      logprob,
+      top: logprob === null ? [] : [{ token: 'x', bytes: [120], logprob: -0.1 }],
+    })
+    const calls: ChatCall[] = []
+    /** Its marks of a beginning are tokens: a text does not show them. */
+    const script = (call: ChatCall): Part[] => {
+      calls.push(call)
+      const said = call.prompt === 'Go on' ? ['<s>', 'Go', ' on'] : ['Go', ' on']
+      const logprobs = said.map((token, i) => told(token, i === 0 ? null : -i))
+      const choices = Array.from({ length: call.n }, (_, i): Part[] => [
+        ...(call.maxTokens === 0
+          ? []
+          : [{ type: 'text-delta' as const, choice: i, text: '.', logprobs: [{ ...told('.', -3), logprob: -3 }] }]),
+        { type: 'finish', choice: i, reason: 'length' },
+      ])
+      return [
+        {
+          type: 'prompt',
+          tokens: said.map((_, i) => i),
+          text: said.join(''),
+          ...(call.promptLogprobs && { logprobs }),
+        },
+        ...choices.flat(),
+      ]
+    }
+    const { ask } = serviceOf(
+      scripted({ models: { [MODEL]: script }, capabilities: { tokens: true, promptLogprobs: true } }),
+    )
+    const post = (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: 'Go on', echo: true, logprobs: 1, ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    const whole = {
+      tokens: ['<s>', 'Go', ' on', '.'],
+      token_logprobs: [null, -1, -2, -3],
+      top_logprobs: [null, { x: -0.1, Go: -1 }, { x: -0.1, ' on': -2 }, { x: -0.1, '.': -3 }],
+      text_offset: [0, 0, 2, 5],
+    }
+
+    it('whole', async () => {
+      const { choices } = jsonOf(await post({ n: 2 }))
+      expect(choices).toEqual(
+        [0, 1].map((index) => ({ index, text: 'Go on.', logprobs: whole, finish_reason: 'length' })),
+      )
+      expect(calls.at(-1)).toMatchObject({ promptLogprobs: true, topLogprobs: 1, maxTokens: 16 })
+    })
+
+    it('streamed', async () => {
+      const events = eventsOf((await post({ stream: true, n: 2 })).text).slice(0, -1)
+      for (const index of [0, 1]) {
+        const chunks = events.map((event) => JSON.parse(event).choices[0]).filter((choice) => choice.index === index)
+        expect(chunks.map(({ text }) => text).join('')).toBe('Go on.')
+        for (const [key, value] of Object.entries(whole)) {
+          expect(chunks.flatMap(({ logprobs }) => logprobs?.[key] ?? [])).toEqual(value)
+        }
+      }
+    })
+
+    it('as harnesses ask: several prompts of tokens, and nothing said', async () => {
+      const { choices, usage } = jsonOf(
+        await post({
+          prompt: [
+            [1, 2],
+            [3, 4],
+          ],
+          max_tokens: 0,
+          logprobs: 0,
+        }),
+      )
+      const logprobs = {
+        tokens: ['Go', ' on'],
+        token_logprobs: [null, -1],
+        top_logprobs: [null, { x: -0.1, ' on': -1 }],
+        text_offset: [0, 2],
+      }
+      expect(choices).toEqual([0, 1].map((index) => ({ index, text: 'Go on', logprobs, finish_reason: 'length' })))
+      expect(usage.completion_tokens).toBe(0)
+      expect(calls.at(-1)).toMatchObject({ maxTokens: 0, promptLogprobs: true, topLogprobs: 0 })
+      expect(jsonOf(await post({ logprobs: undefined })).choices[0].logprobs).toBeNull()
+      expect(calls.at(-1)!.promptLogprobs).toBeUndefined()
+    })
+  })
+
+  it('answer several prompts, each with its own choices', async () => {
+    const calls: ChatCall[] = []
+    const script = (call: ChatCall) => {
+      calls.push(call)
+      const usage = { promptTokens: 2, completionTokens: 1, cachedTokens: 0 }
+      const choices = Array.from({ length: call.n }, (_, i) => [text(` ${call.prompt}${i}`, i), finish('stop', i)])
+      return [...choices.flat(), { type: 'usage', usage } as const]
+    }
+    const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } }))
+    const post = async (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: ['a', 'b', [7, 8]], n: 2, ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    const whole = jsonOf(await post({ echo: true }))
+    expect(whole.choices.map(({ index, text }: { index: number; text: string }) => [index, text])).toEqual([
+      [0, 'a a0'],
+      [1, 'a a1'],
+      [2, 'b b0'],
+      [3, 'b b1'],
+      [4, ' 7,80'],
+      [5, ' 7,81'],
+    ])
+    expect(whole.usage).toMatchObject({ prompt_tokens: 6, completion_tokens: 3 })
+    expect(calls.map(({ prompt, n }) => [prompt, n])).toEqual([
+      ['a', 2],
+      ['b', 2],
+      [[7, 8], 2],
+    ])
+    const events = eventsOf((await post({ stream: true })).text).slice(0, -1)
+    const said: string[] = []
+    for (const [choice] of events.map((event) => JSON.parse(event).choices)) {
+      said[choice.index] = (said[choice.index] ?? '') + choice.text
+    }
+    expect(said).toEqual([' a0', ' a1', ' b0', ' b1', ' 7,80', ' 7,81'])
+  })
+
+  it('of which one fails are an error, and the others are stopped', async () => {
+    const ended: unknown[] = []
+    const script = async function* (call: ChatCall) {
+      try {
+        if (call.prompt === 'bad') throw new V1Error(400, 'No.', { param: 'prompt' })
+        for (;;) {
+          yield { type: 'wait', ms: 1 } as const
+          yield text('x')
+        }
+      } finally {
+        ended.push(call.prompt)
+      }
+    }
+    const { ask } = serviceOf(script)
+    const body = JSON.stringify({ model: MODEL, prompt: ['a', 'bad', 'b'] })
+    const answer = await ask('/completions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    expect(errorOf(answer)).toMatchObject({ status: 400, param: 'prompt' })
+    expect(ended.sort()).toEqual(['a', 'b', 'bad'])
+  })
+
+  it('tell tokens in the names that vLLM gives them, and echo what tokens spell', async () => {
+    const script = (call: ChatCall): Part[] => [
+      { type: 'prompt', tokens: [7, 8], text: 'Go' },
+      text(' on'),
+      { type: 'finish', choice: 0, reason: 'stop', tokens: call.returnTokens ? [9] : [] },
+    ]
+    const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true, infill: true } }))
+    const post = (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: [7, 8], echo: true, ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    expect(jsonOf(await post({})).choices).toEqual([{ index: 0, text: 'Go on', logprobs: null, finish_reason: 'stop' }])
+    const told = { prompt_token_ids: [7, 8], token_ids: [9] }
+    expect(jsonOf(await post({ return_token_ids: true })).choices).toMatchObject([told])
+    const events = eventsOf((await post({ return_token_ids: true, stream: true })).text).slice(0, -1)
+    const chunks = events.map((event) => JSON.parse(event).choices[0])
+    expect(chunks[0]).toMatchObject({ text: 'Go', prompt_token_ids: [7, 8] })
+    expect(chunks.at(-1)).toMatchObject({ token_ids: [9], finish_reason: 'stop' })
+    expect((await post({ prompt: 'a', echo: false, suffix: 'b' })).status).toBe(200)
+  })
+
+  it('tell tokens by their numbers only where log probabilities are told', async () => {
+    const asked: (boolean | undefined)[] = []
+    const script = (call: ChatCall): Part[] => {
+      asked.push(call.tokensAsIds)
+      return [text('Hi'), finish()]
+    }
+    const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } }))
+    const headers = { 'content-type': 'application/json' }
+    const all = { return_tokens_as_token_ids: true, messages: [{ role: 'user', content: 'x' }], prompt: 'x' }
+    for (const [path, body] of [
+      ['/completions', { logprobs: 1 }],
+      ['/chat/completions', { logprobs: true }],
+      ['/completions', {}],
+      ['/chat/completions', { logprobs: false }],
+    ] as const) {
+      const { status } = await ask(path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model: MODEL, ...all, ...body }),
+      })
+      expect(status).toBe(200)
+    }
+    expect(asked).toEqual([true, true, undefined, undefined])
+  })
+
+  it.each<[string, object]>([
+    ['prompt', {}],
+    ['prompt', { prompt: '' }],
+    ['prompt[1]', { prompt: ['a', ''] }],
+    ['prompt', { prompt: [] }],
+    ['prompt[0]', { prompt: [[]] }],
+    ['prompt', { prompt: new Array(257).fill('a') }],
+    ['prompt[1]', { prompt: [1, 'b'] }],
+    ['best_of', { prompt: 'a', best_of: 2 }],
+    ['suffix', { prompt: 'a', suffix: 'b' }],
+    ['suffix', { prompt: [1], suffix: 'b' }],
+    ['echo', { prompt: 'a', echo: true, logprobs: 1 }],
+    ['echo', { prompt: 'a', echo: true, logprobs: 1, suffix: 'b' }],
+    ['max_tokens', { prompt: 'a', max_tokens: 0 }],
+    ['guided_regex', { prompt: 'a', guided_regex: '(' }],
+    ['guided_regex', { prompt: 'a', guided_regex: 'a', response_format: { type: 'json_object' } }],
+    ['max_tokens', { prompt: 'a', echo: true, max_tokens: 0 }],
+    ['max_tokens', { prompt: 'a', max_tokens: -2 }],
+    ['return_token_ids', { prompt: 'a', return_token_ids: true }],
+    ['echo', { prompt: [1], echo: true }],
+    ['logprobs', { prompt: 'a', logprobs: 21 }],
+  ])('refuse by the name of the field: %s %j', async (param, body) => {
+    const { post, calls } = texts()
+    expect(errorOf(await post(body))).toMatchObject({ status: 400, param })
+    expect(calls).toEqual([])
+  })
+})

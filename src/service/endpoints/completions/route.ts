@@ -1,0 +1,222 @@
+import type { Part, PromptLogprob, V1Error } from '../../../contract/index.js'
+import { answering } from '../../answer/answering.js'
+import { readJson } from '../../answer/body.js'
+import type { Route } from '../../answer/service.js'
+import { SSE_DONE, sseEvent } from '../../stream/sse.js'
+import { textCompletionId } from '../../wire/ids.js'
+import {
+  type Answer,
+  type AnswerHead,
+  finite,
+  NEVER,
+  type Reply,
+  type StreamReply,
+  type WholeReply,
+} from '../../wire/reply.js'
+import { wireUsage } from '../../wire/usage.js'
+import { readTextRequest, type TextRequest } from './request.js'
+
+/** `POST completions`: the older form, which goes on from a text as it stands. */
+export const completions: Route = (service, exchange) =>
+  answering(service, exchange, async ({ signal }) => {
+    const request = readTextRequest(await readJson(service, exchange, signal))
+    return { spec: request.spec, reply: textReply(request), id: textCompletionId(), ignored: request.ignored }
+  })
+
+export function textReply(request: TextRequest): Reply {
+  return request.stream ? new TextChunks(request) : new TextWhole(request)
+}
+
+type PromptPart = Part & { readonly type: 'prompt' }
+
+function choiceOf(index: number, text: string, logprobs: object | null, finish: string | null) {
+  return { index, text, logprobs, finish_reason: finish }
+}
+
+const headOf = ({ id, created, model, fingerprint }: AnswerHead) => ({
+  id,
+  object: 'text_completion',
+  created,
+  model,
+  ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
+})
+
+/** In the older form: lists side by side, the likeliest by their texts. Texts begin `at` in that of the choice. */
+class Told {
+  readonly tokens: string[] = []
+  readonly token_logprobs: (number | null)[] = []
+  readonly top_logprobs: (Record<string, number> | null)[] = []
+  readonly text_offset: number[] = []
+
+  add(told: readonly PromptLogprob[], at: number): this {
+    // A letter may be spread over tokens: it begins with the first of them.
+    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+    let offset = at
+    for (const { token, bytes, logprob, top } of told) {
+      this.tokens.push(token)
+      this.text_offset.push(Math.max(0, offset))
+      offset += bytes ? utf8.decode(Uint8Array.from(bytes), { stream: true }).length : token.length
+      this.token_logprobs.push(logprob === null ? null : finite(logprob))
+      // The token itself is among them, also where it is none of the likeliest.
+      this.top_logprobs.push(logprob === null ? null : likeliest([...top, { token, logprob }]))
+    }
+    return this
+  }
+}
+
+/** Of tokens of the same text the likelier one. */
+function likeliest(top: readonly { readonly token: string; readonly logprob: number }[]): Record<string, number> {
+  const by = new Map<string, number>()
+  for (const { token, logprob } of top) by.set(token, Math.max(by.get(token) ?? NEVER, logprob))
+  return Object.fromEntries(by)
+}
+
+/** What stands before each choice where that was asked for: its prompt as text, and how likely its tokens are. */
+class Echo {
+  readonly #request: TextRequest
+  readonly #heard: (PromptPart | undefined)[] = []
+
+  constructor(request: TextRequest) {
+    this.#request = request
+  }
+
+  /** A prompt of tokens is told as text. */
+  hear(part: PromptPart): void {
+    this.#heard[part.choice ?? 0] = part
+  }
+
+  before(choice: number): { readonly text: string; readonly told: Told | null } {
+    const { echo, spec } = this.#request
+    if (!echo) return { text: '', told: null }
+    const prompts = spec.prompts ?? [spec.prompt!]
+    const each = spec.n / prompts.length
+    const prompt = prompts[Math.floor(choice / each)]!
+    const heard = this.#heard[choice - (choice % each)]
+    const spelled = heard?.text ?? ''
+    const text = typeof prompt === 'string' ? prompt : spelled
+    // The model's own mark of a beginning is a token, and none of the text.
+    const told = heard?.logprobs ? new Told().add(heard.logprobs, text.length - spelled.length) : null
+    return { text, told }
+  }
+}
+
+/** The tokens that a choice answers. */
+function promptOf({ prompts }: Answer, { spec, tellsTokens }: TextRequest, choice: number) {
+  const each = spec.n / (spec.prompts?.length ?? 1)
+  const tokens = prompts[choice - (choice % each)]
+  return tellsTokens && tokens ? { prompt_token_ids: tokens } : {}
+}
+
+class TextChunks implements StreamReply {
+  readonly stream = true
+  readonly #request: TextRequest
+  readonly #echo: Echo
+  readonly #said: (number | undefined)[] = []
+  #head: AnswerHead | undefined
+  #answer: Answer | undefined
+
+  constructor(request: TextRequest) {
+    this.#request = request
+    this.#echo = new Echo(request)
+  }
+
+  begin(head: AnswerHead, answer: Answer): string {
+    this.#head = head
+    this.#answer = answer
+    return ''
+  }
+
+  part(part: Part): string {
+    if (part.type === 'prompt') this.#echo.hear(part)
+    if (part.type === 'prompt' || part.type === 'usage') return ''
+    return this.#first(part.choice) + this.#chunkOf(part)
+  }
+
+  /** What comes before the first word of a choice. */
+  #first(choice: number): string {
+    if (this.#said[choice] !== undefined) return ''
+    const { text, told } = this.#echo.before(choice)
+    this.#said[choice] = text.length
+    const tokens = promptOf(this.#answer!, this.#request, choice)
+    if (text === '' && !('prompt_token_ids' in tokens)) return ''
+    return this.#chunk({ ...choiceOf(choice, text, told, null), ...tokens })
+  }
+
+  #chunkOf(part: Exclude<Part, { type: 'prompt' | 'usage' }>): string {
+    if (part.type === 'finish') {
+      const tokens = this.#request.tellsTokens && part.tokens ? { token_ids: part.tokens } : {}
+      const stop = part.stop === undefined ? {} : { stop_reason: part.stop }
+      return this.#chunk({
+        ...choiceOf(part.choice, '', null, part.reason === 'length' ? 'length' : 'stop'),
+        ...stop,
+        ...tokens,
+      })
+    }
+    if (part.type !== 'text-delta' || (part.text === '' && !part.logprobs?.length)) return ''
+    const before = this.#said[part.choice] ?? 0
+    this.#said[part.choice] = before + part.text.length
+    return this.#chunk(
+      choiceOf(part.choice, part.text, part.logprobs ? new Told().add(part.logprobs, before) : null, null),
+    )
+  }
+
+  end(): string {
+    if (!this.#request.includeUsage) return SSE_DONE
+    const usage = wireUsage(this.#answer!.usage)
+    return sseEvent(JSON.stringify({ ...headOf(this.#head!), choices: [], usage })) + SSE_DONE
+  }
+
+  failed(error: V1Error): string {
+    return sseEvent(JSON.stringify(error))
+  }
+
+  #chunk(choice: object): string {
+    return sseEvent(JSON.stringify({ ...headOf(this.#head!), choices: [choice] }))
+  }
+}
+
+class TextWhole implements WholeReply {
+  readonly stream = false
+  readonly #request: TextRequest
+  readonly #echo: Echo
+  readonly #told: PromptLogprob[][] = []
+  #head: AnswerHead | undefined
+  #answer: Answer | undefined
+
+  constructor(request: TextRequest) {
+    this.#request = request
+    this.#echo = new Echo(request)
+  }
+
+  begin(head: AnswerHead, answer: Answer): void {
+    this.#head = head
+    this.#answer = answer
+  }
+
+  part(part: Part): void {
+    if (part.type === 'prompt') this.#echo.hear(part)
+    if (part.type !== 'text-delta') return
+    this.#told[part.choice] ??= []
+    this.#told[part.choice]!.push(...(part.logprobs ?? []))
+  }
+
+  whole(): object {
+    const { choices, usage, fingerprint = this.#head!.fingerprint } = this.#answer!
+    const { spec, tellsTokens } = this.#request
+    return {
+      ...headOf({ ...this.#head!, fingerprint }),
+      choices: choices.map(({ index, text, finish, stop, tokens }) => {
+        const before = this.#echo.before(index)
+        const told = before.told ?? (spec.topLogprobs === undefined ? null : new Told())
+        told?.add(this.#told[index] ?? [], before.text.length)
+        return {
+          ...choiceOf(index, before.text + text, told, finish === 'length' ? 'length' : 'stop'),
+          ...(stop !== undefined && { stop_reason: stop }),
+          ...(tellsTokens && tokens && { token_ids: tokens }),
+          ...promptOf(this.#answer!, this.#request, index),
+        }
+      }),
+      usage: wireUsage(usage),
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/** `POST /systemone` as TypeSafe has it, and Ollama, vLLM, llama.cpp and wllama: questions by name. */
+import type { Content, ContentPart, DecideOption, DecideQuestion } from '../../../contract/index.js'
+import { isRecord, type JsonObject, spaced } from '../../../platform/index.js'
+import {
+  aBody,
+  anArray,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+} from '../../wire/fields.js'
+import { aWord, type DecideSpec, option, readExtras, TRUTH } from './request.js'
+
+export interface NamedQuestion extends DecideQuestion {
+  readonly name: string
+  /** Of a score: what stands at each level, as it was given. */
+  readonly legend: readonly unknown[]
+}
+
+export interface SystemOneRequest extends DecideSpec {
+  readonly questions: readonly NamedQuestion[]
+}
+
+const KNOWN = new Set(['model', 'state', 'questions', 'images', 'keep_alive', 'stream'])
+const KNOWN_QUESTION = new Set(['type', 'instructions', 'criteria'])
+const MAX_QUESTIONS = 400
+const aType = oneOf(['noul', 'choice', 'score'])
+const someLevels = anArray(2, 10)
+const someImages = anArray(0, Number.POSITIVE_INFINITY)
+
+export function readSystemOne(json: unknown): SystemOneRequest {
+  const body = aBody(json)
+  const ignored: string[] = []
+  const extras = readExtras(body, KNOWN, ignored)
+  const model = required(body, 'model', '', aString)
+  const said = required(body, 'state', '', anEntry) ?? ''
+  const images = (optional(body, 'images', '', someImages) ?? []).map((image, i) => aString(image, at('images', i)))
+  const asked = required(body, 'questions', '', anObject)
+  const names = Object.keys(asked)
+  if (names.length === 0) throw refuse('questions', "Invalid 'questions': at least one is required.", 'empty_object')
+  if (names.length > MAX_QUESTIONS) {
+    const message = `Invalid 'questions': ${names.length} are more than ${MAX_QUESTIONS}, the most that one request may ask.`
+    throw refuse('questions', message, 'too_many_questions')
+  }
+  return {
+    model,
+    state: images.length > 0 ? [{ role: 'user', content: seen(said, images) }] : said,
+    stateField: 'state',
+    questionField: (i) => at('questions', names[i]!),
+    images: images.map((_, i) => at('images', i)),
+    questions: names.map((name) => readQuestion(name, anObject(asked[name], at('questions', name)), ignored)),
+    ignored,
+    ...extras,
+  }
+}
+
+const seen = (text: string, images: readonly string[]): readonly ContentPart[] => [
+  { type: 'text', text },
+  ...images.map((data): ContentPart => ({ type: 'image', url: `data:image/*;base64,${data}` })),
+]
+
+function readQuestion(name: string, question: JsonObject, ignored: string[]): NamedQuestion {
+  const path = at('questions', aWord(name, 'questions'))
+  noteUnknown(question, KNOWN_QUESTION, path, ignored)
+  const type = required(question, 'type', path, aType)
+  // Some clients say all in the name.
+  const instructions: Content = optional(question, 'instructions', path, anEntry) ?? name
+  const place = at(path, 'criteria')
+  if (type === 'noul') {
+    const criteria = optional(question, 'criteria', path, anObject) ?? {}
+    noteUnknown(criteria, new Set(['true', 'false']), place, ignored)
+    const options = ['true', 'false'].map((side, i) => described(TRUTH[i]!.text, criteria, side, place))
+    return { type: 'predicate', name, instructions, options, legend: [] }
+  }
+  if (type === 'choice') {
+    const criteria = required(question, 'criteria', path, anObject)
+    const options = Object.keys(criteria).map((text) => described(aWord(text, place), criteria, text, place))
+    if (options.length === 0)
+      throw refuse(place, `Invalid '${place}': at least one option is required.`, 'empty_object')
+    if (options.length > 255) {
+      const message = `Invalid '${place}': ${options.length} are more than 255, the most that one choice may have.`
+      throw refuse(place, message, 'too_many_choices')
+    }
+    return { type, name, instructions, options, legend: [] }
+  }
+  const legend = required(question, 'criteria', path, someLevels)
+  const options = legend.map((level, i) => option(String(i), anEntry(level, at(place, i)) ?? undefined))
+  return { type, name, instructions, options, legend }
+}
+
+function described(text: string, criteria: JsonObject, name: string, path: string): DecideOption {
+  return option(text, optional(criteria, name, path, anEntry) ?? undefined)
+}
+
+/** A text, or what JSON writes of an object or a list. */
+function anEntry(value: unknown, param: string): string | null {
+  if (value === null) return null
+  if (typeof value === 'string') return aString(value, param)
+  if (!isRecord(value) && !Array.isArray(value)) throw wrongType(param, 'a string, an object, a list or null', value)
+  return aString(spaced(value), param)
+}

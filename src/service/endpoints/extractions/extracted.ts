@@ -1,0 +1,175 @@
+/** From stretches of a text to values. */
+import type { ExtractCall, ExtractField, FieldAnswer, TextSpan } from '../../../contract/index.js'
+import {
+  inTurns,
+  oneOf,
+  type ReadableKind,
+  type readValue,
+  type Slices,
+  type ValueReading,
+  type ValueType,
+} from '../../../platform/index.js'
+
+/** What a model took for an answer. */
+export interface SaidStretch {
+  /** What was written, where the text does not say it in so many words. */
+  readonly text?: string
+  /** Where the text says it: one place, or several in the same words. */
+  readonly places: readonly TextSpan[]
+  readonly confidence?: number
+}
+
+export interface Said {
+  readonly field: ExtractField
+  readonly call: ExtractCall
+  /** Absent: that the text says nothing of it. */
+  readonly said: readonly SaidStretch[] | undefined
+  /** What it would be all the same. */
+  readonly guess: readonly SaidStretch[] | undefined
+  readonly pNull: number | undefined
+}
+
+export function answerOf({ field, call, said, guess, pNull }: Said, read: typeof readValue): FieldAnswer {
+  const absent = pNull === undefined ? {} : { pNull }
+  const none = said === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
+  const stretches = said ?? guess ?? []
+  const readings = stretches.map((stretch) => readingOf(field, stretch, call, read))
+  if (field.type === 'list') {
+    const values = readings.map(({ value }) => value)
+    // A list that lacks what could not be read would be a wrong one.
+    if (none || values.length === 0 || values.includes(null)) return { value: null, ...absent }
+    const sure = stretches.map(({ confidence }) => confidence)
+    const confidence = sure.every((one) => one !== undefined) ? { confidence: sure.reduce((a, b) => a * b, 1) } : {}
+    const items = stretches.map(({ confidence, places }) => ({
+      ...(confidence !== undefined && { confidence }),
+      ...spanOf(places),
+    }))
+    return { value: values as (string | number)[], ...confidence, ...absent, items }
+  }
+  const [stretch, reading] = [stretches[0], readings[0]]
+  if (!stretch || !reading) return { value: null, ...absent }
+  const likely = reading.value ?? reading.guess
+  const value = none ? null : reading.value
+  return {
+    value,
+    ...(likely !== undefined && { guess: likely }),
+    // How sure a stretch is says nothing of a null that was read from it.
+    ...(said && value !== null && stretch.confidence !== undefined && { confidence: stretch.confidence }),
+    ...absent,
+    ...(said && spanOf(stretch.places)),
+  }
+}
+
+/** Where the same words stand in several places, nothing tells which are meant. */
+const spanOf = (places: readonly TextSpan[]) => (places.length === 1 ? { span: places[0]! } : {})
+
+/** What a stretch says; in several places it must say the same. */
+function readingOf(
+  field: ExtractField,
+  { text, places }: SaidStretch,
+  call: ExtractCall,
+  read: typeof readValue,
+): ValueReading {
+  const { referenceDate: reference, locale, state: around } = call
+  const [first] = places
+  const wanted = wantedOf(field)
+  if (wanted === undefined) {
+    const said = first ? around.slice(first.start, first.end) : text!
+    return first || around.includes(said) ? { value: said } : { value: null, guess: said }
+  }
+  const context = { around, ...(reference && { reference }), ...(locale && { locale }) }
+  if (!first) return read(wanted, text!, context)
+  const readings = places.map(({ start, end }) => {
+    const beside = { before: around.slice(Math.max(0, start - BESIDE), start), behind: around.slice(end, end + BESIDE) }
+    return read(wanted, around.slice(start, end), { ...context, beside })
+  })
+  return oneOf(readings)!
+}
+
+/** A unit beside a number is no longer. */
+const BESIDE = 16
+
+function wantedOf(field: ExtractField): ValueType | undefined {
+  if (field.type === 'number' || field.type === 'duration') return field
+  if (field.type !== 'list') return field.type === 'text' ? undefined : { type: field.type }
+  const { integer, decimals } = field
+  if (field.items === 'text') return undefined
+  return field.items === 'date'
+    ? { type: 'date' }
+    : { type: 'number', ...(integer && { integer }), ...(decimals !== undefined && { decimals }) }
+}
+
+// What a field may be read from: all that its text says of that kind, so that a model need only choose.
+
+/** A text with more of them is a table; what is written is then looked up in it. */
+const MOST = 4096
+
+/** What may be written, and where the text says it. */
+export type Readable = ReadonlyMap<string | number, readonly TextSpan[]>
+
+/** Undefined: it is a stretch of any words. */
+export function kindOf(field: ExtractField): ReadableKind | undefined {
+  const kind = field.type === 'list' ? field.items : field.type
+  return kind === 'text' ? undefined : kind
+}
+
+/** Each kind is looked for once, however many fields are of it. */
+export class Readables {
+  readonly #call: ExtractCall
+  readonly #found = new Map<ReadableKind, Promise<Readable | undefined>>()
+
+  constructor(call: ExtractCall) {
+    this.#call = call
+  }
+
+  /** Undefined: any stretch may be written. Where the text says nothing of the kind, the model shows what comes nearest. */
+  of(field: ExtractField): Promise<Readable | undefined> {
+    const kind = kindOf(field)
+    if (kind === undefined) return Promise.resolve(undefined)
+    let found = this.#found.get(kind)
+    if (!found) {
+      found = this.#look(kind)
+      this.#found.set(kind, found)
+    }
+    return found
+  }
+
+  async #look(kind: ReadableKind): Promise<Readable | undefined> {
+    const { signal, caller } = this.#call
+    return inTurns(readableIn(kind, this.#call, await import('../../../platform/readers/index.js')), signal, caller)
+  }
+}
+
+/** So many are read without a pause. */
+const TOGETHER = 8
+
+export function* readableIn(
+  kind: ReadableKind,
+  { state, locale, referenceDate: reference }: ExtractCall,
+  { readValue, stretchesIn }: typeof import('../../../platform/readers/index.js'),
+): Slices<Readable | undefined> {
+  const context = { around: state, ...(locale && { locale }), ...(reference && { reference }) }
+  const readable = new Map<string | number, TextSpan[]>()
+  // What stands in many places is read once.
+  const numbers = new Map<string, number | undefined>()
+  const numberIn = (text: string) => {
+    if (!numbers.has(text)) numbers.set(text, numberOf(readValue({ type: 'number' }, text, context)))
+    return numbers.get(text)
+  }
+  for (const [i, stretch] of (yield* stretchesIn(kind, state, context)).entries()) {
+    if (i % TOGETHER === TOGETHER - 1) yield
+    const text = state.slice(stretch.start, stretch.end)
+    const written = kind === 'number' ? numberIn(text) : text
+    if (written === undefined) continue
+    const places = readable.get(written)
+    if (places) places.push(stretch)
+    else if (readable.size === MOST) return undefined
+    else readable.set(written, [stretch])
+  }
+  return readable.size > 0 ? readable : undefined
+}
+
+const numberOf = ({ value, guess }: ValueReading): number | undefined => {
+  const said = value ?? guess
+  return typeof said === 'number' ? said : undefined
+}

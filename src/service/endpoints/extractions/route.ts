@@ -1,0 +1,71 @@
+import { type Extracted, type FieldAnswer, type TextSpan, V1Error } from '../../../contract/index.js'
+import { readJson } from '../../answer/body.js'
+import { once } from '../../answer/once.js'
+import type { Route } from '../../answer/service.js'
+import { extractionId } from '../../wire/ids.js'
+import { atOnce, extractByGenerating } from './extracting.js'
+import { type ExtractionRequest, readExtraction } from './request.js'
+
+export const extractions: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const request = readExtraction(await readJson(service, exchange, signal))
+    const { model, ignored } = request
+    let itself = false
+    return {
+      model,
+      ignored,
+      // Each field is an answer to the model.
+      weight: atOnce(request.fields),
+      check({ id, capabilities = {} }) {
+        itself = capabilities.extractions === true && service.engine.extract !== undefined
+        if (itself || (capabilities.chat !== false && capabilities.grammar !== false)) return
+        const message = `The model '${id}' cannot extract: use one that supports JSON schemas.`
+        throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+      },
+      async act(signal) {
+        const id = extractionId()
+        const call = { ...request, id, signal, caller: exchange.caller.id }
+        const extracted = await (itself ? service.engine.extract!(call) : extractByGenerating(service, call))
+        if (extracted.answers.length !== request.fields.length) throw new Error('The engine sent no answer to a field.')
+        return { body: wireExtraction(id, request, extracted), usage: extracted.usage }
+      },
+    }
+  })
+
+export function wireExtraction(id: string, { model, fields }: ExtractionRequest, extracted: Extracted) {
+  const { promptTokens, completionTokens, cachedTokens } = extracted.usage
+  return {
+    id,
+    object: 'extraction' as const,
+    model,
+    answers: Object.fromEntries(fields.map(({ name, type }, i) => [name, answerOf(type, extracted.answers[i]!)])),
+    truncated: extracted.truncated,
+    usage: {
+      input_tokens: promptTokens,
+      input_tokens_details: { cached_tokens: cachedTokens },
+      output_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    },
+  }
+}
+
+function answerOf(type: string, answer: FieldAnswer): object {
+  if ('refused' in answer) return { type: 'refusal' }
+  const { value, guess, confidence, pNull, span, items } = answer
+  return {
+    type,
+    value,
+    ...(guess !== undefined && { guess }),
+    ...(confidence !== undefined && { confidence }),
+    ...(pNull !== undefined && { p_null: pNull }),
+    ...(span && { span: pair(span) }),
+    ...(items && { spans: items.map((item) => (item.span ? pair(item.span) : null)), items: items.map(itemOf) }),
+  }
+}
+
+const pair = ({ start, end }: TextSpan): [number, number] => [start, end]
+
+const itemOf = ({ confidence, span }: { readonly confidence?: number; readonly span?: TextSpan }) => ({
+  ...(confidence !== undefined && { confidence }),
+  ...(span && { span: pair(span) }),
+})

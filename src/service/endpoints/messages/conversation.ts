@@ -1,0 +1,260 @@
+import { type ChatMessage, type ContentPart, textOf } from '../../../contract/index.js'
+import { type JsonObject, mapped, type Slices } from '../../../platform/index.js'
+import {
+  aBoolean,
+  anArray,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+  wrongValue,
+} from '../../wire/fields.js'
+import { unreadable } from '../../wire/messages.js'
+import { openSealed } from '../../wire/sealed.js'
+
+const KNOWN_MESSAGE = new Set(['role', 'content'])
+/** By type of block: what is read of it, and hints. */
+const KNOWN_BLOCK: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['text', new Set(['type', 'text', 'cache_control', 'citations'])],
+  ['image', new Set(['type', 'source', 'cache_control'])],
+  ['document', new Set(['type', 'source', 'title', 'context', 'cache_control', 'citations'])],
+  ['search_result', new Set(['type', 'source', 'title', 'content', 'cache_control', 'citations'])],
+  ['compaction', new Set(['type', 'content', 'cache_control'])],
+  ['thinking', new Set(['type', 'thinking', 'signature'])],
+  ['redacted_thinking', new Set(['type'])],
+  ['tool_use', new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller'])],
+  ['tool_result', new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control'])],
+])
+
+const someMessages = anArray(1, Number.POSITIVE_INFINITY)
+const someBlocks = anArray(0, Number.POSITIVE_INFINITY)
+const aRole = oneOf(['user', 'assistant', 'system'])
+
+export interface Turns {
+  readonly messages: readonly ChatMessage[]
+  /** By message, where some of its parts are no text: the place of each part in the request. */
+  readonly images: ReadonlyMap<number, readonly string[]>
+}
+
+/** `system` and `messages` of a request, in the engine's form. */
+export function* readConversation(body: JsonObject, ignored: string[]): Slices<Turns> {
+  const system = optional(body, 'system', '', (value, param) => readTexts(value, param, ignored))
+  const reader = new ConversationReader(ignored)
+  if (system !== undefined && system !== '') reader.messages.push({ role: 'system', content: system })
+  yield* mapped(required(body, 'messages', '', someMessages), (item, i) =>
+    reader.read(anObject(item, at('messages', i)), at('messages', i)),
+  )
+  reader.end()
+  return reader
+}
+
+class ConversationReader implements Turns {
+  readonly messages: ChatMessage[] = []
+  readonly images = new Map<number, readonly string[]>()
+  readonly #ignored: string[]
+  /** Calls that still want a result, each with its place. */
+  #open = new Map<string, string>()
+  #last = ''
+
+  constructor(ignored: string[]) {
+    this.#ignored = ignored
+  }
+
+  read(message: JsonObject, path: string): void {
+    noteUnknown(message, KNOWN_MESSAGE, path, this.#ignored)
+    const role = required(message, 'role', path, aRole)
+    const content = required(message, 'content', path, (value, param) => value ?? refuseEmpty(param))
+    const place = at(path, 'content')
+    this.#last = path
+    if (role !== 'user' && this.#open.size > 0) this.#refuseOpen()
+    if (role === 'user') this.#readUser(content, place)
+    else if (role === 'assistant') this.#readAssistant(content, place)
+    else this.messages.push({ role, content: readTexts(content, place, this.#ignored) })
+  }
+
+  end(): void {
+    if (this.#open.size > 0) this.#refuseOpen()
+    if (this.messages.at(-1)?.role !== 'assistant') return
+    const param = at(this.#last, 'role')
+    const message = `Invalid value for '${param}': 'assistant'. A partial answer cannot be continued: the last message must be the user's.`
+    throw refuse(param, message, 'unsupported_value')
+  }
+
+  #readUser(content: unknown, path: string): void {
+    if (typeof content === 'string') {
+      if (this.#open.size > 0) this.#refuseOpen()
+      this.messages.push({ role: 'user', content: aString(content, path) })
+      return
+    }
+    const parts: ContentPart[] = []
+    const places: string[] = []
+    blocksOf(content, path).forEach(([block, type, place]) => {
+      this.#note(block, type, place)
+      if (type === 'tool_result') this.#readResult(block, place)
+      else if (HOSTED.test(type)) this.#ignored.push(place)
+      else {
+        parts.push(readPart(block, type, place, this.#ignored))
+        places.push(place)
+      }
+    })
+    // Messages of a user behind each other are one turn: other results may come in the next.
+    if (parts.length === 0) return
+    if (this.#open.size > 0) this.#refuseOpen()
+    const isText = parts.every(({ type }) => type === 'text')
+    if (!isText) this.images.set(this.messages.length, places)
+    this.messages.push({ role: 'user', content: isText ? textOf(parts) : parts })
+  }
+
+  #readResult(block: JsonObject, path: string): void {
+    const toolCallId = required(block, 'tool_use_id', path, aString)
+    if (!this.#open.delete(toolCallId)) {
+      const param = at(path, 'tool_use_id')
+      const message = `Invalid '${param}': there is no 'tool_use' block '${toolCallId.slice(0, 100)}' in the message before it that wants a result.`
+      throw refuse(param, message, 'invalid_value')
+    }
+    const said = optional(block, 'content', path, (value, param) => readResult(value, param, this.#ignored)) ?? ''
+    const failed = optional(block, 'is_error', path, aBoolean) ?? false
+    this.messages.push({ role: 'tool', toolCallId, content: failed ? `Error: ${said}` : said })
+  }
+
+  #readAssistant(content: unknown, path: string): void {
+    if (typeof content === 'string') {
+      this.messages.push({ role: 'assistant', content: aString(content, path) })
+      return
+    }
+    const texts: string[] = []
+    const thoughts: string[] = []
+    const toolCalls: { id: string; name: string; arguments: string }[] = []
+    blocksOf(content, path).forEach(([block, type, place]) => {
+      this.#note(block, type, place)
+      if (type === 'text') texts.push(required(block, 'text', place, aString))
+      else if (type === 'compaction') texts.push(optional(block, 'content', place, aString) ?? '')
+      else if (type === 'thinking') thoughts.push(readThought(block, place))
+      else if (type === 'tool_use') {
+        const call = readCall(block, place)
+        toolCalls.push(call)
+        this.#open.set(call.id, place)
+      } else if (HOSTED.test(type)) this.#ignored.push(place)
+      else if (type !== 'redacted_thinking') throw wrongValue(at(place, 'type'), type, SAID)
+    })
+    const reasoning = thoughts.filter(Boolean).join('\n')
+    this.messages.push({
+      role: 'assistant',
+      content: texts.join('\n'),
+      ...(reasoning !== '' && { reasoning }),
+      ...(toolCalls.length > 0 && { toolCalls }),
+    })
+  }
+
+  #note(block: JsonObject, type: string, path: string): void {
+    const known = KNOWN_BLOCK.get(type)
+    if (known) noteUnknown(block, known, path, this.#ignored)
+  }
+
+  #refuseOpen(): never {
+    const [[id, place]] = [...this.#open] as [[string, string]]
+    const message = `'${place}' has no result: the next message must begin with a 'tool_result' block for '${id.slice(0, 100)}'.`
+    throw refuse(place, message, 'invalid_value')
+  }
+}
+
+const SAID = ['text', 'thinking', 'redacted_thinking', 'tool_use']
+const ASKED = ['text', 'image', 'document', 'search_result', 'tool_result']
+
+function refuseEmpty(param: string): never {
+  throw wrongType(param, 'a string or an array of blocks', null)
+}
+
+function blocksOf(content: unknown, path: string): [block: JsonObject, type: string, path: string][] {
+  if (!Array.isArray(content)) throw wrongType(path, 'a string or an array of blocks', content)
+  return someBlocks(content, path).map((item, i) => {
+    const block = anObject(item, at(path, i))
+    return [block, required(block, 'type', at(path, i), aString), at(path, i)]
+  })
+}
+
+/** What must be text: what the system says, what a tool gives back. */
+function readTexts(value: unknown, param: string, ignored: string[]): string {
+  if (typeof value === 'string') return aString(value, param)
+  const texts = blocksOf(value, param).map(([block, type, path]) => {
+    if (type !== 'text') throw wrongValue(at(path, 'type'), type, ['text'])
+    noteUnknown(block, KNOWN_BLOCK.get(type)!, path, ignored)
+    return required(block, type, path, aString)
+  })
+  return texts.join('\n')
+}
+
+/** What a tool gives back: a model is told of what is no text, and the conversation goes on. */
+function readResult(value: unknown, param: string, ignored: string[]): string {
+  if (typeof value === 'string') return aString(value, param)
+  const texts = blocksOf(value, param).map(([block, type, path]) => {
+    const known = KNOWN_BLOCK.get(type)
+    if (known) noteUnknown(block, known, path, ignored)
+    if (type === 'text') return required(block, type, path, aString)
+    if (type === 'search_result' && block.content !== undefined) return readFound(block, path, ignored)
+    if (type !== 'document' || block.source === undefined) return unreadable(type)
+    return readDocument(required(block, 'source', path, anObject), at(path, 'source'), ignored) ?? unreadable(type)
+  })
+  return texts.join('\n')
+}
+
+/** What was found, and where. */
+function readFound(block: JsonObject, path: string, ignored: string[]): string {
+  const [title, source] = ['title', 'source'].map((name) => optional(block, name, path, aString) ?? '')
+  const texts = required(block, 'content', path, (value, param) => readTexts(value, param, ignored))
+  return [title, source, texts].filter(Boolean).join('\n')
+}
+
+/** Undefined: it is no text. */
+function readDocument(source: JsonObject, path: string, ignored: string[]): string | undefined {
+  if (source.type === 'text') return required(source, 'data', path, aString)
+  if (source.type !== 'content') return undefined
+  return required(source, 'content', path, (value, param) => readResult(value, param, ignored))
+}
+
+/** What a server did by itself in an earlier turn, elsewhere. */
+const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_use$|^container_upload$|^fallback$/
+
+function readPart(block: JsonObject, type: string, path: string, ignored: string[]): ContentPart {
+  if (type === 'search_result') return { type: 'text', text: readFound(block, path, ignored) }
+  if (type === 'text') return { type, text: required(block, type, path, aString) }
+  if (type !== 'image' && type !== 'document') throw wrongValue(at(path, 'type'), type, ASKED)
+  const source = required(block, 'source', path, anObject)
+  const place = at(path, 'source')
+  const kind = required(source, 'type', place, aString)
+  if (type === 'document') {
+    const text = readDocument(source, place, ignored)
+    if (text === undefined) throw wrongValue(at(place, 'type'), kind, ['text', 'content'])
+    return { type: 'text', text }
+  }
+  if (kind === 'url') return { type, url: required(source, 'url', place, aString) }
+  if (kind !== 'base64') throw wrongValue(at(place, 'type'), kind, ['base64', 'url'])
+  const media = required(source, 'media_type', place, aString)
+  return { type, url: `data:${media};base64,${required(source, 'data', place, aString)}` }
+}
+
+function readCall(block: JsonObject, path: string) {
+  return {
+    id: required(block, 'id', path, aString),
+    name: required(block, 'name', path, aString),
+    arguments: JSON.stringify(required(block, 'input', path, anObject)),
+  }
+}
+
+/** One that was not shown lies in its signature, where that is ours. */
+function readThought(block: JsonObject, path: string): string {
+  const thinking = required(block, 'thinking', path, aString)
+  const signature = optional(block, 'signature', path, aString)
+  if (thinking !== '' || !signature) return thinking
+  try {
+    return openSealed(signature, at(path, 'signature'))
+  } catch {
+    // Another service's, which nobody here can read, as it is with a redacted one.
+    return ''
+  }
+}

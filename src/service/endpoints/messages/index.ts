@@ -1,0 +1,65 @@
+import { V1Error } from '../../../contract/index.js'
+import { answering } from '../../answer/answering.js'
+import { readRequest } from '../../answer/body.js'
+import { once } from '../../answer/once.js'
+import type { Endpoint, EndpointSet, Route } from '../../answer/service.js'
+import { itemId } from '../../wire/ids.js'
+import { dialect, MessageEvents, MessageProgress, WholeMessage } from './reply.js'
+import { readMessageRequest } from './request.js'
+
+export type { EndpointSet } from '../../answer/service.js'
+
+/**
+ * Anthropic's interface beside OpenAI's: `POST {basePath}/messages`, with its stream of events, tools, thoughts and
+ * `output_config.format`, and `POST {basePath}/messages/count_tokens`. Its clients are given the base path's parent as
+ * their base URL, and any of the service's keys.
+ *
+ * ```ts
+ * const v1 = createV1({ engine, keys, endpoints: [messages()] })
+ * ```
+ */
+export function messages(): EndpointSet {
+  return { endpoints: ENDPOINTS }
+}
+
+const createMessage: Route = (service, exchange) =>
+  answering(service, exchange, async ({ signal }) => {
+    const read = await readRequest(service, exchange, signal, (body) => readMessageRequest(body))
+    const { spec, stream, showsThoughts, skipped, ignored } = read
+    const { requestId } = exchange
+    const progress = (tell?: ConstructorParameters<typeof MessageProgress>[1]) =>
+      new MessageProgress(showsThoughts, tell)
+    return {
+      spec,
+      reply: stream ? new MessageEvents(progress, requestId) : new WholeMessage(progress()),
+      id: itemId('msg'),
+      ignored,
+      ...(skipped.length > 0 && { headers: { 'x-skipped-tools': skipped.join(', ') } }),
+    }
+  })
+
+const countTokens: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const read = (body: unknown) => readMessageRequest(body, 'to be counted')
+    const { spec, ignored } = await readRequest(service, exchange, signal, read)
+    const { model, messages, tools, toolChoice, templateOptions } = spec
+    return {
+      model,
+      ignored,
+      check() {
+        if (service.engine.tokenize) return
+        throw new V1Error(400, `The model '${model}' cannot count tokens here.`, { code: 'unsupported_model' })
+      },
+      async act(signal) {
+        const whose = { model, signal, caller: exchange.caller.id }
+        const asked = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
+        const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
+        return { body: { input_tokens: tokens.length } }
+      },
+    }
+  })
+
+const ENDPOINTS: readonly Endpoint[] = [
+  { method: 'POST', path: '/messages', route: createMessage, dialect },
+  { method: 'POST', path: '/messages/count_tokens', route: countTokens, dialect },
+]

@@ -1,0 +1,149 @@
+import type { OutputFormat } from '../../../contract/index.js'
+import type { JsonObject, Slices } from '../../../platform/index.js'
+import {
+  aBody,
+  aBoolean,
+  anArray,
+  anInteger,
+  anObject,
+  aString,
+  at,
+  hint,
+  noteUnknown,
+  oneOf,
+  optional,
+  required,
+  unsupported,
+  wrongValue,
+} from '../../wire/fields.js'
+import { aSchema } from '../../wire/output-format.js'
+import type { CallSpec } from '../../wire/reply.js'
+import { anEffort, aStop, readSampling, withEffort } from '../../wire/sampling.js'
+import { readConversation } from './conversation.js'
+import { readMessageTools } from './tools.js'
+
+export interface MessageRequest {
+  readonly spec: CallSpec
+  readonly stream: boolean
+  readonly showsThoughts: boolean
+  /** Types of tools that were sent beside functions and that nobody runs here. */
+  readonly skipped: readonly string[]
+  readonly ignored: readonly string[]
+}
+
+/** Fields that would change the answer and cannot be honoured. */
+const WHY: ReadonlyMap<string, string> = new Map([
+  ['container', 'Containers are not supported: leave it out.'],
+  ['mcp_servers', 'No server is asked from here: no text leaves the device.'],
+])
+/** What Anthropic's has of how tokens are drawn. */
+const DRAWN = ['temperature', 'top_p', 'top_k']
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'max_tokens', 'system', 'stop_sequences', 'stream', ...DRAWN],
+  ...['tools', 'tool_choice', 'thinking', 'output_config', 'output_format'],
+  // Hints, which change nothing here.
+  ...['metadata', 'service_tier', 'cache_control', 'speed', 'inference_geo'],
+  ...WHY.keys(),
+])
+const KNOWN_THINKING = new Set(['type', 'budget_tokens', 'display'])
+const KNOWN_CONFIG = new Set(['effort', 'format'])
+const KNOWN_FORMAT = new Set(['type', 'schema'])
+
+const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
+const someStops = anArray(0, 64)
+const aThinking = oneOf(['enabled', 'adaptive', 'between_tools', 'disabled'])
+const aDisplay = oneOf(['summarized', 'omitted'])
+
+/** One that is only `to be counted` need not say how long its answer may be. */
+export function* readMessageRequest(json: unknown, counted?: 'to be counted'): Slices<MessageRequest> {
+  const body = aBody(json)
+  const ignored: string[] = []
+  for (const [name, why] of WHY) if (isAsked(body[name])) throw unsupported(name, why)
+  noteUnknown(body, KNOWN, '', ignored)
+  optional(body, 'metadata', '', anObject)
+  const model = required(body, 'model', '', aString)
+  const maxTokens = (counted ? optional : required)(body, 'max_tokens', '', aTokenLimit)
+  const { skipped, ...tools } = readMessageTools(body, ignored)
+  const { output, effort, path } = readOutput(body, ignored)
+  const { messages, images } = yield* readConversation(body, ignored)
+  const { showsThoughts, thoughtsBy, ...thoughts } = readThinking(body, effort, ignored)
+  return {
+    stream: optional(body, 'stream', '', aBoolean) ?? false,
+    showsThoughts,
+    skipped,
+    ignored,
+    spec: {
+      model,
+      messages,
+      n: 1,
+      ...(maxTokens !== undefined && { maxTokens }),
+      stop: optional(body, 'stop_sequences', '', readStops) ?? [],
+      sampling: readSampling(Object.fromEntries(DRAWN.map((name) => [name, body[name]]))),
+      output,
+      ...tools,
+      ...thoughts,
+      fields: {
+        format: path,
+        parameters: (tool) => `tools[${tool}].input_schema`,
+        thinking: thoughtsBy,
+        image: 'image',
+        part: (message, part) => at(images.get(message)?.[part] ?? `messages[${message}].content[${part}]`, 'type'),
+      },
+    },
+  }
+}
+
+/** Clients send what they have none of as an empty list. */
+const isAsked = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
+
+const readStops = (value: unknown, param: string): string[] =>
+  someStops(value, param).map((item, i) => aStop(item, at(param, i)))
+
+interface AskedOutput {
+  readonly output: OutputFormat
+  readonly effort?: ReturnType<typeof anEffort>
+  /** The place of the schema. */
+  readonly path: string
+}
+
+/** `output_config.format`, which was once a field of its own. */
+function readOutput(body: JsonObject, ignored: string[]): AskedOutput {
+  const config = optional(body, 'output_config', '', anObject)
+  if (config) noteUnknown(config, KNOWN_CONFIG, 'output_config', ignored)
+  const effort = config && hint(config, 'effort', 'output_config', anEffort, ignored)
+  const asked = { ...(effort !== undefined && { effort }) }
+  const [holder, place, name] =
+    config?.format == null ? [body, '', 'output_format'] : [config, 'output_config', 'format']
+  const path = at(place, name)
+  const format = optional(holder, name, place, anObject)
+  if (!format) return { output: { type: 'text' }, path, ...asked }
+  noteUnknown(format, KNOWN_FORMAT, path, ignored)
+  const type = required(format, 'type', path, aString)
+  if (type !== 'json_schema') throw wrongValue(at(path, 'type'), type, ['json_schema'])
+  const schema = required(format, 'schema', path, aSchema)
+  // Anthropic knows no other kind: what is asked for is kept to.
+  return { output: { type, name: 'response', strict: true, schema }, path: at(path, 'schema'), ...asked }
+}
+
+function readThinking(body: JsonObject, effort: AskedOutput['effort'], ignored: string[]) {
+  const thinking = optional(body, 'thinking', '', anObject)
+  if (!thinking) return { showsThoughts: true, thoughtsBy: EFFORT, ...options(withEffort(effort, undefined)) }
+  noteUnknown(thinking, KNOWN_THINKING, 'thinking', ignored)
+  const type = hint(thinking, 'type', 'thinking', aThinking, ignored)
+  const display = hint(thinking, 'display', 'thinking', aDisplay, ignored)
+  const budget = type === 'enabled' ? hint(thinking, 'budget_tokens', 'thinking', aTokenLimit, ignored) : undefined
+  // `adaptive` leaves it to the model, as its template does where nothing is said.
+  const switched = type === 'enabled' ? true : type === 'disabled' ? false : undefined
+  return {
+    showsThoughts: display !== 'omitted',
+    thoughtsBy: type === 'enabled' || effort === undefined ? 'thinking' : EFFORT,
+    ...options(withEffort(effort, switched === undefined ? undefined : { enable_thinking: switched })),
+    ...(budget !== undefined && { thinkingBudget: budget }),
+  }
+}
+
+/** The other field that asks for thoughts. */
+const EFFORT = 'output_config.effort'
+
+const options = (templateOptions: CallSpec['templateOptions']) => (templateOptions ? { templateOptions } : {})

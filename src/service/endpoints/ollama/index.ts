@@ -1,0 +1,126 @@
+import { inTurns, type JsonObject, type Slices } from '../../../platform/index.js'
+import { answering } from '../../answer/answering.js'
+import { findModel } from '../../answer/loader.js'
+import { once } from '../../answer/once.js'
+import {
+  type Answered,
+  type Endpoint,
+  type EndpointSet,
+  type Exchange,
+  jsonAnswer,
+  type Route,
+  type Service,
+} from '../../answer/service.js'
+import { completionId } from '../../wire/ids.js'
+import { asksNothing } from './conversation.js'
+import { embed, embedOne } from './embed.js'
+import {
+  bodyOf,
+  checkManages,
+  modelOf,
+  type NamedModel,
+  pull,
+  remove,
+  root,
+  running,
+  show,
+  tags,
+  unmade,
+  version,
+} from './models.js'
+import { type AnswerForm, AnswerLines, asMessage, asResponse, dialect, WholeAnswer } from './reply.js'
+import { type OllamaRequest, readChat, readGenerate } from './request.js'
+
+export type { EndpointSet } from '../../answer/service.js'
+
+/**
+ * Ollama's interface beside OpenAI's: `/api/chat`, `/api/generate`, `/api/embed`, `/api/tags`, `/api/show`, `/api/ps`,
+ * `/api/pull` and the rest, under the base path and, where the service answers other paths too, beside it. Its clients
+ * send a key only where they are told to; what may be asked without one is the service's `keys` to say. Models are
+ * unloaded and removed by admins where `manageModels` allows it.
+ *
+ * ```ts
+ * const v1 = createV1({ engine, keys: 'none', endpoints: [ollama()] })
+ * ```
+ */
+export function ollama(): EndpointSet {
+  return { endpoints: ENDPOINTS }
+}
+
+/** `POST /api/chat`; without messages its model is loaded, or unloaded. */
+export const chat: Route = async (service, exchange) => {
+  const body = await bodyOf(service, exchange)
+  const model = await modelOf(service, body, exchange.request.signal)
+  if (asksNothing(body)) return present(service, exchange, body, model, asMessage)
+  const contextLength = () => findModel(service.engine, model.id).contextLength
+  return answered(service, exchange, model, asMessage, () => readChat(body, model.id, contextLength))
+}
+
+/** `POST /api/generate`; without a prompt its model is loaded, or unloaded. */
+export const generate: Route = async (service, exchange) => {
+  const body = await bodyOf(service, exchange)
+  const model = await modelOf(service, body, exchange.request.signal)
+  if (!body.prompt && !body.suffix && !Array.isArray(body.images))
+    return present(service, exchange, body, model, asResponse)
+  return answered(service, exchange, model, asResponse, () => readGenerate(body, model.id))
+}
+
+function answered(
+  service: Service,
+  exchange: Exchange,
+  { name }: NamedModel,
+  form: AnswerForm,
+  read: () => Slices<OllamaRequest>,
+): Promise<Answered> {
+  return answering(service, exchange, async ({ signal }) => {
+    const { spec, stream, ignored } = await inTurns(read(), signal, exchange.caller.id)
+    return {
+      spec,
+      ignored,
+      id: completionId(),
+      reply: stream ? new AnswerLines(name, form) : new WholeAnswer(name, form),
+    }
+  })
+}
+
+/** Has the model there, or away: what is asked for where there is nothing to answer. */
+async function present(
+  service: Service,
+  exchange: Exchange,
+  { keep_alive: kept }: JsonObject,
+  { name, id }: NamedModel,
+  form: AnswerForm,
+): Promise<Answered> {
+  const told = (done_reason: string) => {
+    const head = { model: name, created_at: new Date().toISOString() }
+    return { ...head, ...form({ text: '' }), done: true, done_reason }
+  }
+  if (!isZero(kept)) {
+    return once(service, exchange, async () => ({ model: id, act: async () => ({ body: told('load') }) }))
+  }
+  findModel(service.engine, id)
+  checkManages(service, exchange)
+  await service.loader.unload(id)
+  return jsonAnswer(told('unload'))
+}
+
+/** As Ollama reads how long: a number of seconds, or a text with a unit. */
+const isZero = (kept: unknown): boolean => kept === 0 || (typeof kept === 'string' && /^0+(\.0*)?[a-z]*$/.test(kept))
+
+const ENDPOINTS: readonly Endpoint[] = [
+  // Whether anybody is there: clients ask for it before anything else, without a key.
+  { method: 'GET', path: '', route: root, open: true },
+  { method: 'GET', path: '/api/version', route: version, open: true, dialect },
+  { method: 'GET', path: '/api/tags', route: tags, dialect },
+  { method: 'GET', path: '/api/ps', route: running, dialect },
+  { method: 'POST', path: '/api/show', route: show, dialect },
+  { method: 'POST', path: '/api/chat', route: chat, dialect },
+  { method: 'POST', path: '/api/generate', route: generate, dialect },
+  { method: 'POST', path: '/api/embed', route: embed, dialect },
+  { method: 'POST', path: '/api/embeddings', route: embedOne, dialect },
+  { method: 'POST', path: '/api/pull', route: pull, dialect },
+  { method: 'DELETE', path: '/api/delete', route: remove, dialect },
+  { method: 'POST', path: '/api/create', route: unmade, dialect },
+  { method: 'POST', path: '/api/copy', route: unmade, dialect },
+  { method: 'POST', path: '/api/push', route: unmade, dialect },
+]

@@ -1,0 +1,200 @@
+import type { Part, TokenLogprob, V1Error } from '../../../contract/index.js'
+import { objectOf } from '../../../platform/index.js'
+import type { Dialect } from '../../answer/service.js'
+import {
+  type Answer,
+  type AnswerHead,
+  type StreamReply,
+  type ToolCallSoFar,
+  type WholeReply,
+  wireLogprob,
+} from '../../wire/reply.js'
+
+/** An error in Ollama's form, whose one text has the field at fault too. */
+export function wireError({ message, param }: V1Error): { readonly error: string } {
+  return { error: param === null || names(message, param) ? message : `'${param}': ${message}` }
+}
+
+/** As a word of its own: `response_format` is not `format`. */
+function names(message: string, param: string): boolean {
+  const at = message.indexOf(param)
+  return at >= 0 && !/\w/.test(message.charAt(at - 1)) && !/\w/.test(message.charAt(at + param.length))
+}
+
+export const dialect: Dialect = { error: wireError, requestIdHeader: 'x-request-id' }
+
+/** What an answer, or a piece of one, says. */
+export interface Piece {
+  readonly text: string
+  readonly thinking?: string
+  readonly toolCalls?: readonly WireToolCall[]
+}
+
+export interface WireToolCall {
+  readonly id: string
+  readonly function: { readonly index: number; readonly name: string; readonly arguments: object }
+}
+
+/** The fields in which an endpoint tells what was said. */
+export type AnswerForm = (said: Piece) => object
+
+export const asMessage: AnswerForm = ({ text, thinking, toolCalls }) => ({
+  message: {
+    role: 'assistant',
+    content: text,
+    ...(thinking && { thinking }),
+    ...(toolCalls && toolCalls.length > 0 && { tool_calls: toolCalls }),
+  },
+})
+
+export const asResponse: AnswerForm = ({ text, thinking }) => ({ response: text, ...(thinking && { thinking }) })
+
+/** Newline-delimited JSON, which no proxy shall gather. */
+export const LINE_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'application/x-ndjson',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** JSON may hold them as they are, but where Python reads lines (`httpx`, so Ollama's client) they end one. */
+const OTHER_BREAKS = /[\u0085\u2028\u2029]/g
+
+export const lineOf = (value: object): string =>
+  `${JSON.stringify(value).replace(OTHER_BREAKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
+
+/** What all of an answer's lines are told under, and how long it took. */
+class Telling {
+  readonly #name: string
+  readonly #form: AnswerForm
+  readonly #began = performance.now()
+  #askedAt = 0
+  #firstAt = 0
+  #answer: Answer | undefined
+
+  constructor(name: string, form: AnswerForm) {
+    this.#name = name
+    this.#form = form
+  }
+
+  begin({ askedAt }: AnswerHead, answer: Answer): void {
+    this.#askedAt = askedAt
+    this.#firstAt = performance.now()
+    this.#answer = answer
+  }
+
+  get choice() {
+    return this.#answer!.choices[0]!
+  }
+
+  piece(said: Piece, logprobs: readonly TokenLogprob[] = []): object {
+    return { ...this.#head(said), done: false, ...told(logprobs) }
+  }
+
+  /** The last line, or the whole answer. */
+  done(said: Piece, logprobs: readonly TokenLogprob[] = []): object {
+    const { promptTokens, completionTokens } = this.#answer!.usage
+    const now = performance.now()
+    return {
+      ...this.#head(said),
+      done: true,
+      done_reason: this.choice.finish === 'length' ? 'length' : 'stop',
+      total_duration: nanoseconds(now - this.#began),
+      // With the wait for its turn.
+      load_duration: nanoseconds(this.#askedAt - this.#began),
+      prompt_eval_count: promptTokens,
+      prompt_eval_duration: nanoseconds(this.#firstAt - this.#askedAt),
+      eval_count: completionTokens,
+      eval_duration: nanoseconds(now - this.#firstAt),
+      ...told(logprobs),
+    }
+  }
+
+  call(index: number): WireToolCall {
+    return wireCall(this.choice.toolCalls[index]!, index)
+  }
+
+  #head(said: Piece) {
+    return { model: this.#name, created_at: new Date().toISOString(), ...this.#form(said) }
+  }
+}
+
+export const nanoseconds = (ms: number): number => Math.round(ms * 1e6)
+
+const told = (logprobs: readonly TokenLogprob[]) => (logprobs.length > 0 ? { logprobs: logprobs.map(wireLogprob) } : {})
+
+const wireCall = ({ id, name, arguments: text }: ToolCallSoFar, index: number): WireToolCall => ({
+  id,
+  function: { index, name, arguments: objectOf(text) },
+})
+
+/** An answer as it comes, a line for each piece; a call is one piece. */
+export class AnswerLines implements StreamReply {
+  readonly stream = true
+  readonly headers = LINE_HEADERS
+  readonly #telling: Telling
+  /** The call that is being written. */
+  #open: number | undefined
+
+  constructor(name: string, form: AnswerForm) {
+    this.#telling = new Telling(name, form)
+  }
+
+  begin(head: AnswerHead, answer: Answer): string {
+    this.#telling.begin(head, answer)
+    return ''
+  }
+
+  part(part: Part): string {
+    if (part.type === 'text-delta') {
+      if (part.text === '' && !part.logprobs) return ''
+      return this.#called() + lineOf(this.#telling.piece({ text: part.text }, part.logprobs))
+    }
+    if (part.type === 'reasoning-delta') return lineOf(this.#telling.piece({ text: '', thinking: part.text }))
+    if (part.type === 'finish') return this.#called()
+    if (part.type !== 'tool-call-delta' || part.index === this.#open) return ''
+    const before = this.#called()
+    this.#open = part.index
+    return before
+  }
+
+  end(): string {
+    return lineOf(this.#telling.done({ text: '' }))
+  }
+
+  failed(error: V1Error): string {
+    return lineOf(wireError(error))
+  }
+
+  /** The call that is whole now. */
+  #called(): string {
+    const index = this.#open
+    if (index === undefined) return ''
+    this.#open = undefined
+    return lineOf(this.#telling.piece({ text: '', toolCalls: [this.#telling.call(index)] }))
+  }
+}
+
+/** An answer that is told once it is whole. */
+export class WholeAnswer implements WholeReply {
+  readonly stream = false
+  readonly #telling: Telling
+  readonly #logprobs: TokenLogprob[] = []
+
+  constructor(name: string, form: AnswerForm) {
+    this.#telling = new Telling(name, form)
+  }
+
+  begin(head: AnswerHead, answer: Answer): void {
+    this.#telling.begin(head, answer)
+  }
+
+  part(part: Part): void {
+    if (part.type === 'text-delta' && part.logprobs) this.#logprobs.push(...part.logprobs)
+  }
+
+  whole(): object {
+    const { text, reasoning, toolCalls } = this.#telling.choice
+    const calls = toolCalls.flatMap((call, i) => (call ? [wireCall(call, i)] : []))
+    return this.#telling.done({ text, thinking: reasoning, toolCalls: calls }, this.#logprobs)
+  }
+}

@@ -1,0 +1,188 @@
+import { type ChatMessage, SAMPLING, type Sampling } from '../../../contract/index.js'
+import type { JsonObject, Slices } from '../../../platform/index.js'
+import {
+  aBoolean,
+  anArray,
+  anInteger,
+  anObject,
+  aString,
+  at,
+  hint,
+  noteUnknown,
+  optional,
+  unsupported,
+} from '../../wire/fields.js'
+import { GUIDANCE_FIELDS, readForm } from '../../wire/guidance.js'
+import type { CallSpec } from '../../wire/reply.js'
+import { anEffort, readSampling, readStop, withEffort } from '../../wire/sampling.js'
+import { readTools } from '../../wire/tools.js'
+import { shortener } from '../responses/conversation.js'
+import { type ReadTurns, readConversation, readImages, shown } from './conversation.js'
+
+/** By Ollama's name: how the other interfaces call it. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ...Object.values(SAMPLING).flatMap(({ wire, ollama = wire }) => (ollama === false ? [] : [[ollama, wire] as const])),
+  ['seed', 'seed'],
+])
+const KNOWN: ReadonlySet<string> = new Set([...NAMES.keys(), 'num_predict', 'stop'])
+const PATH = 'options'
+
+/** -1 and 0: no limit; -2: as far as the context reaches. */
+const aTokenLimit = anInteger(-2, Number.MAX_SAFE_INTEGER)
+/** Ollama names no limit; a request of more than so many texts means something else. */
+const MOST_STOPS = 64
+
+export interface ReadOptions {
+  readonly sampling: Sampling
+  readonly stop: readonly string[]
+  readonly maxTokens?: number
+}
+
+/**
+ * What `options` says of drawing and length. Its other fields choose how a server of Ollama's computes (`num_gpu`,
+ * `num_ctx`) or draw in ways that nothing here has (`mirostat`): they are ignored and named.
+ */
+export function readOptions(body: JsonObject, ignored: string[]): ReadOptions {
+  const options = optional(body, PATH, '', anObject) ?? {}
+  noteUnknown(options, KNOWN, PATH, ignored)
+  const limit = optional(options, 'num_predict', PATH, aTokenLimit) ?? 0
+  const renamed = Object.fromEntries([...NAMES].map(([name, other]) => [other, options[name]]))
+  return {
+    sampling: readSampling(renamed, optionName),
+    stop: optional(options, 'stop', PATH, readStops) ?? [],
+    ...(limit > 0 && { maxTokens: limit }),
+  }
+}
+
+/** Clients send what they have none of as an empty list. */
+const readStops = (value: unknown, param: string): readonly string[] =>
+  Array.isArray(value) && value.length === 0 ? [] : readStop(value, param, MOST_STOPS)
+
+/** The place in a request of what the other interfaces call `name`. */
+export function optionName(name: string): string {
+  const own = [...NAMES].find(([, other]) => other === name)?.[0]
+  return own === undefined ? name : at(PATH, own)
+}
+
+export interface OllamaRequest {
+  readonly spec: CallSpec
+  readonly stream: boolean
+  readonly ignored: readonly string[]
+}
+
+/** `keep_alive`: a model stays until another needs its room, which is as long as anybody asks for. */
+const COMMON = [
+  ...['model', 'name', 'stream', 'format', 'options', 'think', 'keep_alive', 'logprobs', 'top_logprobs'],
+  ...['truncate', ...GUIDANCE_FIELDS],
+]
+const KNOWN_IN_CHAT: ReadonlySet<string> = new Set([...COMMON, 'messages', 'tools'])
+const KNOWN_IN_GENERATE: ReadonlySet<string> = new Set([
+  ...[...COMMON, 'prompt', 'suffix', 'images', 'system', 'template', 'raw', 'context'],
+])
+const aTopCount = anInteger(0, 20)
+const someTokens = anArray(0, Number.POSITIVE_INFINITY)
+
+/** `POST /api/chat`. `contextLength` is asked for once a conversation has been found too long. */
+export function* readChat(
+  body: JsonObject,
+  model: string,
+  contextLength: () => number | undefined,
+): Slices<OllamaRequest> {
+  const ignored: string[] = []
+  noteUnknown(body, KNOWN_IN_CHAT, '', ignored)
+  const tools = readTools({ tools: body.tools }, ignored)
+  const conversation = yield* readConversation(body, ignored)
+  const shortens = optional(body, 'truncate', '', aBoolean) ?? true
+  return requestOf(body, ignored, {
+    ...inConversation(model, conversation),
+    ...tools,
+    ...(shortens && { shortened: shortener(contextLength) }),
+  })
+}
+
+/** `POST /api/generate`: a question, or with `raw` or `suffix` a text to go on from. */
+export function* readGenerate(body: JsonObject, model: string): Slices<OllamaRequest> {
+  yield
+  const ignored: string[] = []
+  noteUnknown(body, KNOWN_IN_GENERATE, '', ignored)
+  optional(body, 'truncate', '', aBoolean)
+  if (optional(body, 'template', '', aString)) {
+    throw unsupported('template', "The model's own chat template is used: to send a prompt unchanged, set 'raw'.")
+  }
+  if ((optional(body, 'context', '', someTokens)?.length ?? 0) > 0) {
+    throw unsupported('context', 'Send the conversation to /api/chat.')
+  }
+  const prompt = optional(body, 'prompt', '', aString) ?? ''
+  const suffix = optional(body, 'suffix', '', aString)
+  const system = optional(body, 'system', '', aString)
+  const images = readImages(body, '')
+  const raw = optional(body, 'raw', '', aBoolean) ?? false
+  if (!raw && !suffix) {
+    const messages: ChatMessage[] = system ? [{ role: 'system', content: system }] : []
+    const places = new Map(images.length > 0 ? [[messages.length, 'images']] : [])
+    messages.push({ role: 'user', content: shown(prompt, images) })
+    return requestOf(body, ignored, { ...inConversation(model, { messages, images: places }), ...NO_TOOLS })
+  }
+  const reason = `A prompt with '${raw ? 'raw' : 'suffix'}' is used unchanged: leave it out.`
+  if (system) throw unsupported('system', reason)
+  if (images.length > 0) throw unsupported('images', reason)
+  return requestOf(body, ignored, {
+    ...inConversation(model, { messages: [], images: new Map() }),
+    ...NO_TOOLS,
+    prompt,
+    ...(suffix && { suffix }),
+  })
+}
+
+const NO_TOOLS = { tools: [], toolChoice: 'none', parallelToolCalls: true } as const
+
+function inConversation(model: string, { messages, images }: ReadTurns) {
+  return {
+    model,
+    messages,
+    n: 1,
+    fields: {
+      format: 'format',
+      parameters: (tool: number) => `tools[${tool}].function.parameters`,
+      thinking: 'think',
+      sampling: optionName,
+      image: 'image',
+      // The text stands before them.
+      part: (message: number, part: number) => at(images.get(message) ?? `messages[${message}]`, part - 1),
+    },
+  }
+}
+
+type BeforeAnswer = Omit<CallSpec, 'sampling' | 'stop' | 'output'>
+
+function requestOf(body: JsonObject, ignored: string[], asked: BeforeAnswer): OllamaRequest {
+  // Clients write "none" as an empty text, too.
+  const form = readForm(
+    { ...body, format: body.format === '' ? null : body.format },
+    { type: 'text' },
+    'format',
+    ignored,
+  )
+  const logprobs = optional(body, 'logprobs', '', aBoolean) ?? false
+  const top = optional(body, 'top_logprobs', '', aTopCount) ?? 0
+  return {
+    stream: optional(body, 'stream', '', aBoolean) ?? true,
+    ignored,
+    spec: {
+      ...asked,
+      ...readOptions(body, ignored),
+      ...readThinking(body, ignored),
+      ...((logprobs || top > 0) && { topLogprobs: top }),
+      output: form.output,
+      fields: { ...asked.fields, ...(form.outputField !== undefined && { format: form.outputField }) },
+    },
+  }
+}
+
+/** `true`, `false`, or how much. */
+function readThinking(body: JsonObject, ignored: string[]): Pick<CallSpec, 'templateOptions'> {
+  const { think } = body
+  if (typeof think === 'boolean') return { templateOptions: { enable_thinking: think } }
+  const effort = hint(body, 'think', '', anEffort, ignored)
+  return effort === undefined ? {} : { templateOptions: withEffort(effort, undefined)! }
+}

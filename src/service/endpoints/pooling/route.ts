@@ -1,0 +1,86 @@
+import { type Engine, type ModelInfo, V1Error } from '../../../contract/index.js'
+import { readJson } from '../../answer/body.js'
+import { once } from '../../answer/once.js'
+import type { Route } from '../../answer/service.js'
+import { aBody, oneOf, optional, unsupported } from '../../wire/fields.js'
+import { poolingId, seconds } from '../../wire/ids.js'
+import { NO_USAGE, wireTextsUsage } from '../../wire/usage.js'
+import { checkClassifies, classesOf, readTexts, type TextsRequest } from '../classify/route.js'
+import { checkEmbeds, type EmbeddingForm, readEmbeddingForm, spelled, vectorsOf } from '../embeddings/route.js'
+
+/** vLLM's one path to whatever a model makes of whole texts. */
+export const pooling: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const request = readPoolingRequest(await readJson(service, exchange, signal))
+    let task: PoolingTask = 'embed'
+    return {
+      model: request.model,
+      ignored: request.ignored,
+      check(info) {
+        task = taskOf(service.engine, info, request)
+      },
+      async act(signal) {
+        const id = poolingId()
+        const made = async () => {
+          if (task === 'embed') return vectorsOf(service, exchange, request, id, signal)
+          const { probabilities: vectors, promptTokens } = await classesOf(service, exchange, request, id, signal)
+          return { vectors, promptTokens }
+        }
+        const pooled = await made()
+        const body = wirePooling(pooled, request, id, seconds())
+        return { body, usage: { ...NO_USAGE, promptTokens: pooled.promptTokens } }
+      },
+    }
+  })
+
+function taskOf(engine: Engine, info: ModelInfo, { task, dimensions }: PoolingRequest): PoolingTask {
+  const embeds = engine.embed && info.capabilities?.embeddings
+  const classifies = engine.classify && info.capabilities?.classify
+  if (!task && !embeds && !classifies) {
+    const message = `The model '${info.id}' makes neither vectors nor classes of texts.`
+    throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+  }
+  const done = task ?? (embeds ? 'embed' : 'classify')
+  if (done === 'embed') checkEmbeds(engine, info)
+  else checkClassifies(engine, info)
+  if (done === 'classify' && dimensions !== undefined) throw unsupported('dimensions', 'Classes have no dimensions.')
+  return done
+}
+
+/** What is made of each text: its vector, or how likely each class is. */
+export type PoolingTask = 'embed' | 'classify'
+
+export interface PoolingRequest extends TextsRequest, EmbeddingForm {
+  /** Absent: what the model is for. */
+  readonly task?: PoolingTask
+}
+
+const OWN = ['task', 'dimensions', 'encoding_format', 'embed_dtype', 'endianness']
+const aTask = oneOf(['embed', 'classify'])
+const aType = oneOf(['float32'])
+const anOrder = oneOf(['native', 'little'])
+
+export function readPoolingRequest(json: unknown): PoolingRequest {
+  const body = aBody(json)
+  const texts = readTexts(body, OWN)
+  const task = optional(body, 'task', '', aTask)
+  optional(body, 'embed_dtype', '', aType)
+  optional(body, 'endianness', '', anOrder)
+  return { ...texts, ...(task !== undefined && { task }), ...readEmbeddingForm(body) }
+}
+
+export function wirePooling(
+  { vectors, promptTokens }: { readonly vectors: readonly ArrayLike<number>[]; readonly promptTokens: number },
+  { model, encoding }: PoolingRequest,
+  id: string,
+  created: number,
+) {
+  return {
+    id,
+    object: 'list',
+    created,
+    model,
+    data: vectors.map((vector, index) => ({ index, object: 'pooling', data: spelled(vector, encoding) })),
+    usage: wireTextsUsage(promptTokens),
+  }
+}

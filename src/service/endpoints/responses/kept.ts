@@ -1,0 +1,147 @@
+import { V1Error } from '../../../contract/index.js'
+import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../../answer/service.js'
+import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
+import { LONGEST, sizeOf, turnsBefore } from './conversation.js'
+import { keyOf } from './store/shelved.js'
+import type { KeptResponse } from './store/store.js'
+import { framed } from './wire/reply.js'
+import type { ResponseResource, StoredItem } from './wire/resource.js'
+
+export async function retrieveResponse(service: Service, exchange: Exchange): Promise<Answered> {
+  const query = new URLSearchParams(exchange.query)
+  const streams = query.get('stream') === 'true'
+  const running = runningOf(service, exchange)
+  if (running) {
+    if (!streams) return jsonAnswer(running.progress!.resource)
+    const after = wholeNumber(query, 'starting_after', -1, Number.MAX_SAFE_INTEGER)
+    return { status: 200, body: running.follow(after), headers: SSE_HEADERS }
+  }
+  const { response } = await keptOf(service, exchange)
+  return streams ? lastEvent(response) : jsonAnswer(response)
+}
+
+export async function deleteResponse(service: Service, exchange: Exchange): Promise<Answered> {
+  const id = exchange.named.id!
+  await runningOf(service, exchange)?.cancel()
+  if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(id)
+  return jsonAnswer({ id, object: 'response', deleted: true })
+}
+
+export async function cancelResponse(service: Service, exchange: Exchange): Promise<Answered> {
+  const running = runningOf(service, exchange)
+  await running?.cancel()
+  if (running) return jsonAnswer(running.progress!.resource)
+  const { response } = await keptOf(service, exchange)
+  if (response.background) return jsonAnswer(response)
+  throw new V1Error(400, 'Only a response that is made in the background can be cancelled.', { code: 'invalid_value' })
+}
+
+/** What the model was given: the items of the request, after those of the responses that it went on from. */
+export async function listInputItems(service: Service, exchange: Exchange): Promise<Answered> {
+  const { input, response } = await keptOf(service, exchange)
+  const query = new URLSearchParams(exchange.query)
+  const asked = pageOf(query)
+  const previous = response.previous_response_id
+  const turns = previous === null ? [] : turnsBefore(service, exchange, exchange.request.signal, previous)
+  if (asked.order === 'asc') {
+    // They are found from the last to the first, and of those behind no more are held than a page has.
+    let items: readonly StoredItem[] = input
+    const isThere = () => items.some(({ id }) => id === asked.after)
+    for await (const turn of isThere() ? [] : turns) {
+      items = [...turn, ...items.slice(0, endOf(items, 0, asked.limit) + 1)]
+      if (isThere()) break
+    }
+    return jsonAnswer(page(items, asked))
+  }
+  // The latest come first: as a rule nobody asks for what is far back.
+  const items = input.toReversed()
+  for await (const turn of isWhole(items, asked) ? [] : turns) {
+    for (const item of turn.toReversed()) items.push(item)
+    if (isWhole(items, asked)) break
+  }
+  return jsonAnswer(page(items, asked))
+}
+
+function runningOf({ responses }: Service, exchange: Exchange) {
+  const running = responses.background.get(exchange.named.id!)
+  return running && keyOf(running.owner) === keyOf(ownerOf(exchange)) ? running : undefined
+}
+
+async function keptOf({ responses }: Service, exchange: Exchange): Promise<KeptResponse> {
+  const kept = await responses.store.get(ownerOf(exchange), exchange.named.id!)
+  if (kept) return kept
+  throw unknown(exchange.named.id!)
+}
+
+/** Of one that is over: the event that says how it ended, with all of it. */
+function lastEvent(response: ResponseResource): Answered {
+  const type = `response.${response.status === 'cancelled' ? 'failed' : response.status}`
+  const body = framed({ type, sequence_number: 0, response }) + SSE_DONE
+  return { status: 200, body, headers: SSE_HEADERS }
+}
+
+function unknown(id: string): V1Error {
+  const message = `Response with id '${id.slice(0, 100)}' not found. Responses are stored only if 'store' is true.`
+  return new V1Error(404, message, { code: 'response_not_found' })
+}
+
+/** What a list of items was asked for. */
+export interface Page {
+  readonly order: string
+  readonly limit: number
+  readonly after: string | null
+}
+
+export function pageOf(query: URLSearchParams): Page {
+  const order = query.get('order') ?? 'desc'
+  if (order !== 'asc' && order !== 'desc') throw badQuery('order', "'asc' or 'desc'")
+  return { order, limit: wholeNumber(query, 'limit', 20, 100), after: query.get('after') }
+}
+
+const startOf = (items: readonly StoredItem[], after: string | null): number =>
+  after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
+
+/** Where the page ends: at its limit, or before the item with which it would be longer than a conversation may be. */
+export function endOf(items: readonly StoredItem[], from: number, limit: number): number {
+  let room = LONGEST
+  let to = from
+  while (to < Math.min(from + limit, items.length)) {
+    room -= sizeOf(items[to]!)
+    // One it holds, however long that is.
+    if (room < 0 && to > from) break
+    to++
+  }
+  return to
+}
+
+/** Whether the page, and one more that says that there is more, are among the items. */
+export function isWhole(items: readonly StoredItem[], { after, limit }: Page): boolean {
+  const from = startOf(items, after)
+  return (after === null || from > 0) && items.length > endOf(items, from, limit)
+}
+
+export function page(items: readonly StoredItem[], { after, limit }: Page) {
+  const from = startOf(items, after)
+  if (after !== null && from === 0) throw badQuery('after', 'the id of an item of this list')
+  const to = endOf(items, from, limit)
+  const data = items.slice(from, to)
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: to < items.length,
+  }
+}
+
+export function wholeNumber(query: URLSearchParams, name: string, absent: number, most: number): number {
+  const text = query.get(name)
+  if (text === null) return absent
+  const value = Number(text)
+  if (/^\d{1,15}$/.test(text) && value <= most) return value
+  throw badQuery(name, `a whole number of at most ${most}`)
+}
+
+function badQuery(name: string, expected: string): V1Error {
+  return new V1Error(400, `Invalid value for '${name}': expected ${expected}.`, { param: name, code: 'invalid_value' })
+}

@@ -1,0 +1,280 @@
+import { type ChatMessage, V1Error } from '../../../contract/index.js'
+import { type Answering, answering } from '../../answer/answering.js'
+import { readRequest } from '../../answer/body.js'
+import { findModel, lookedAround } from '../../answer/loader.js'
+import { once } from '../../answer/once.js'
+import type { Run } from '../../answer/run.js'
+import { type Answered, type Exchange, jsonAnswer, ownerOf, type Route, type Service } from '../../answer/service.js'
+import { SSE_HEADERS } from '../../stream/sse.js'
+import { withNames } from '../../wire/guidance.js'
+import { itemId, responseId, seconds } from '../../wire/ids.js'
+import type { Answer, AnswerHead, CallSpec, FieldNames, Reply, WholeReply } from '../../wire/reply.js'
+import { sealed } from '../../wire/sealed.js'
+import { contextOf, conversationOf, cut, joined, shortener, turnsBefore } from './conversation.js'
+import { BackgroundResponse } from './store/background.js'
+import type { KeptConversation } from './store/store.js'
+import { ResponseProgress, wireResponseUsage } from './wire/progress.js'
+import { type KeepResponse, ResponseEvents, WholeResponse } from './wire/reply.js'
+import { type ResponseRequest, readResponseRequest } from './wire/request.js'
+import type { ResponseResource, StoredItem } from './wire/resource.js'
+import type { ResponseTools } from './wire/tools.js'
+
+export const RESPONSE_FIELDS: FieldNames = {
+  format: 'text.format.schema',
+  logprobs: 'include',
+  thinking: 'reasoning.effort',
+  quote: 'text.format.quote',
+  parameters: (tool) => `tools[${tool}].parameters`,
+}
+
+export function createResponse(service: Service, exchange: Exchange): Promise<Answered> {
+  const client = new AbortController()
+  const left = () => client.abort(exchange.request.signal.reason)
+  exchange.request.signal.addEventListener('abort', left)
+  const ask = async (run: Run): Promise<Answering> => {
+    const { signal } = run
+    const request = await readRequest(service, exchange, signal, readResponseRequest)
+    const making = new Making(service, exchange, run, request)
+    if (!request.background) return making.asked()
+    await lookedAround(service.engine, signal)
+    findModel(service.engine, request.model)
+    const { previousId, conversationId } = request
+    // Whoever is told that it is being made should have named something that there is.
+    if (previousId !== undefined) await turnsBefore(service, exchange, signal, previousId).next()
+    if (conversationId !== undefined) await conversationOf(service, exchange, conversationId, 'conversation')
+    // From here on it no longer matters whether anybody waits.
+    exchange.request.signal.removeEventListener('abort', left)
+    return making.askedInBackground(client)
+  }
+  return answering(service, exchange, ask, client.signal)
+}
+
+/** One response from a request that has been read. */
+class Making {
+  readonly #service: Service
+  readonly #exchange: Exchange
+  readonly #run: Run
+  readonly #request: ResponseRequest
+  #own: readonly StoredItem[] = []
+  readonly #id = responseId()
+  readonly #stores: boolean
+  /** Filled until the first part has come. */
+  readonly #headers: Record<string, string> = {}
+  #made: ResponseProgress | undefined
+
+  constructor(service: Service, exchange: Exchange, run: Run, request: ResponseRequest) {
+    this.#service = service
+    this.#exchange = exchange
+    this.#run = run
+    this.#request = request
+    this.#stores = request.store ?? service.responses.always
+    this.#nameSkipped(request.tools)
+  }
+
+  asked(): Answering {
+    if (!this.#request.stream) return this.#answering(new WholeResponse(this.#progress(), this.#keep))
+    const events = new ResponseEvents(this.#keep)
+    return this.#answering(events.of(this.#progress(events.hear)))
+  }
+
+  askedInBackground(client: AbortController): Answering {
+    const { background } = this.#service.responses
+    const running = new BackgroundResponse(ownerOf(this.#exchange), client)
+    const progress = this.#progress(running.hear)
+    const over = async () => {
+      await this.#keep(progress.resource)
+      background.delete(this.#id)
+      running.end()
+    }
+    running.progress = progress
+    background.set(this.#id, running)
+    progress.queued()
+    const early: Answered = this.#request.stream
+      ? { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers } }
+      : jsonAnswer(progress.resource, this.#headers)
+    return {
+      ...this.#answering(new WholeResponse(progress, over)),
+      early,
+      failed: async (error) => {
+        progress.fail(error, running.cancelled ? 'cancelled' : 'failed')
+        await over()
+      },
+    }
+  }
+
+  /** The answer is given whether or not it can be kept. */
+  readonly #keep: KeepResponse = async (response) => {
+    const { responses, log } = this.#service
+    try {
+      await this.#append(response)
+      if (this.#stores) await responses.store.put({ ...ownerOf(this.#exchange), response, input: this.#own })
+    } catch (error) {
+      log({ type: 'fault', message: `The response ${response.id} could not be kept as it should be.`, error })
+    }
+  }
+
+  /** A turn becomes part of the conversation once it has been answered; one that failed may be asked again. */
+  async #append({ status, output }: ResponseResource): Promise<void> {
+    const id = this.#request.conversationId
+    if (id === undefined || (status !== 'completed' && status !== 'incomplete')) return
+    const longer = (kept: KeptConversation) => ({ ...kept, items: joined(kept.items, [...this.#own, ...output]) })
+    // Without a turn of its own: who is told that it is completed is to find it there.
+    await this.#service.conversations.change(ownerOf(this.#exchange), id, longer)
+  }
+
+  #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
+    const { model, echo, sealThoughts, tools } = this.#request
+    const said = { model, echo: { ...echo, store: this.#stores }, sealThoughts, tools }
+    this.#made = new ResponseProgress({ id: this.#id, createdAt: seconds(), ...said }, hear)
+    return this.#made
+  }
+
+  #answering(reply: Reply): Answering {
+    return {
+      spec: this.#spec(),
+      context: this.#context,
+      reply,
+      id: this.#id,
+      ignored: this.#request.ignored,
+      headers: this.#headers,
+    }
+  }
+
+  readonly #context = async (): Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>> => {
+    const { own, messages, tools: earlier } = await contextOf(this.#service, this.#exchange, this.#run, this.#request)
+    this.#own = own
+    const tools = this.#request.toolsAfter(earlier)
+    this.#made?.knows(tools)
+    this.#nameSkipped(tools)
+    return { ...this.#calling(tools), messages: this.#fitting(messages) }
+  }
+
+  #fitting(messages: CallSpec['messages']): CallSpec['messages'] {
+    if (this.#request.truncation !== 'auto') return messages
+    // Here, and not once it has been sent to the model as a whole.
+    const model = this.#service.engine.models.find(({ id }) => id === this.#request.model)
+    return cut(messages, model?.contextLength)
+  }
+
+  #nameSkipped({ skipped }: ResponseTools): void {
+    if (skipped.length > 0) this.#headers['x-skipped-tools'] = skipped.join(', ')
+  }
+
+  #calling({ tools, toolChoice, parallelToolCalls, parametersOf: parameters }: ResponseTools) {
+    const { form, thinkingField } = this.#request
+    const fields = { ...withNames(RESPONSE_FIELDS, form.outputField, thinkingField), parameters }
+    return { tools, toolChoice, parallelToolCalls, fields }
+  }
+
+  #spec(): CallSpec {
+    const { model, maxTokens, ending, sampling, topLogprobs, form, truncation } = this.#request
+    const { tools, templateOptions, thinkingBudget, evidence } = this.#request
+    return {
+      model,
+      messages: [],
+      n: 1,
+      maxTokens,
+      ...ending,
+      sampling,
+      topLogprobs,
+      output: form.output,
+      ...this.#calling(tools),
+      templateOptions,
+      ...(thinkingBudget !== undefined && { thinkingBudget }),
+      ...(evidence && { evidence }),
+      ...(truncation === 'auto' && {
+        shortened: shortener(() => findModel(this.#service.engine, model).contextLength),
+      }),
+    }
+  }
+}
+
+/** As much as a sum may have: a conversation is to become shorter. */
+const MOST_TOKENS = 1024
+const ASKED: ChatMessage = {
+  role: 'user',
+  content:
+    'Sum up the conversation so far for somebody who goes on with it: what was asked, decided and found out, names, numbers and what is still open. Answer with the summary alone.',
+}
+
+/** `POST responses/compact`: what users said as it was, and of all else a sum that the model makes. */
+export const compactResponse: Route = (service, exchange) =>
+  answering(service, exchange, async (run) => {
+    const request = await readRequest(service, exchange, run.signal, readResponseRequest)
+    const reply = new Compaction()
+    return {
+      id: responseId(),
+      ignored: request.ignored,
+      reply,
+      async context() {
+        const { messages, own, bringing } = await contextOf(service, exchange, run, request)
+        // A sum has no tools.
+        reply.kept = [...bringing, ...own.filter((item) => item.type === 'message' && item.role === 'user')]
+        return { messages: [...messages, ASKED] }
+      },
+      spec: {
+        model: request.model,
+        messages: [],
+        n: 1,
+        maxTokens: MOST_TOKENS,
+        stop: [],
+        sampling: request.sampling,
+        output: { type: 'text' },
+        tools: [],
+        toolChoice: 'none',
+        parallelToolCalls: true,
+        templateOptions: { enable_thinking: false },
+        fields: RESPONSE_FIELDS,
+        shortened: shortener(() => findModel(service.engine, request.model).contextLength),
+      },
+    }
+  })
+
+class Compaction implements WholeReply {
+  readonly stream = false
+  /** What users said, and the tools that became known on the way. */
+  kept: readonly StoredItem[] = []
+  #head: AnswerHead | undefined
+  #answer: Answer | undefined
+
+  begin(head: AnswerHead, answer: Answer): void {
+    this.#head = head
+    this.#answer = answer
+  }
+
+  part(): void {}
+
+  whole(): unknown {
+    const { id, created } = this.#head!
+    const { choices, usage } = this.#answer!
+    const sum = { type: 'compaction', id: itemId('cmp'), encrypted_content: sealed(choices[0]!.text.trim()) }
+    const output = [...this.kept, sum]
+    return { id, object: 'response.compaction', created_at: created, output, usage: wireResponseUsage(usage) }
+  }
+}
+
+/** `POST responses/input_tokens`: what a request would have a model read, as its template writes it. */
+export const countInputTokens: Route = (service, exchange) =>
+  once(service, exchange, async (run) => {
+    const request = await readRequest(service, exchange, run.signal, readResponseRequest)
+    const { model, templateOptions, ignored } = request
+    return {
+      model,
+      ignored,
+      check() {
+        if (service.engine.tokenize) return
+        throw new V1Error(400, `The model '${model}' cannot count tokens here.`, {
+          param: 'model',
+          code: 'unsupported_model',
+        })
+      },
+      async act(signal) {
+        const { messages, tools: earlier } = await contextOf(service, exchange, run, request)
+        const { tools, toolChoice } = request.toolsAfter(earlier)
+        const whose = { model, signal, caller: exchange.caller.id }
+        const asked = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
+        const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
+        return { body: { object: 'response.input_tokens', input_tokens: tokens.length } }
+      },
+    }
+  })

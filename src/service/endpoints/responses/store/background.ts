@@ -1,0 +1,78 @@
+import { V1Error } from '../../../../contract/index.js'
+import { SSE_DONE } from '../../../stream/sse.js'
+import type { ResponseEvent, ResponseProgress } from '../wire/progress.js'
+import { framed } from '../wire/reply.js'
+import type { Owner } from './store.js'
+
+/** A response that is made whether or not anybody waits for it. Whoever likes may follow its events. */
+export class BackgroundResponse {
+  readonly owner: Owner
+  progress: ResponseProgress | undefined
+  cancelled = false
+  readonly #client: AbortController
+  readonly #events: ResponseEvent[] = []
+  #over = false
+  #news: (() => void)[] = []
+
+  /** Whoever aborts `client` ends it. */
+  constructor(owner: Owner, client: AbortController) {
+    this.owner = owner
+    this.#client = client
+  }
+
+  readonly hear = (event: ResponseEvent): void => {
+    this.#events.push(event)
+    this.#wake()
+  }
+
+  /** Settles once it has come to its end. */
+  async cancel(): Promise<void> {
+    this.cancelled = true
+    this.#client.abort(new V1Error(499, 'The response was cancelled.', { code: 'cancelled' }))
+    while (!this.#over) await this.#next()
+  }
+
+  /** No more events come. */
+  end(): void {
+    this.#over = true
+    this.#wake()
+  }
+
+  /** The events after the one with this number, as they come. */
+  follow(after: number): ReadableStream<Uint8Array> {
+    const encoder = new TextEncoder()
+    let next = after + 1
+    let left = false
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          while (next >= this.#events.length && !this.#over && !left) {
+            await this.#next()
+          }
+          if (left) return
+          const events = this.#events.slice(next).map(framed).join('')
+          next = Math.max(next, this.#events.length)
+          if (events !== '') controller.enqueue(encoder.encode(events))
+          if (!this.#over) return
+          controller.enqueue(encoder.encode(SSE_DONE))
+          controller.close()
+        },
+        cancel: () => {
+          left = true
+          this.#wake()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+  }
+
+  #next(): Promise<void> {
+    return new Promise((resolve) => this.#news.push(resolve))
+  }
+
+  #wake(): void {
+    const waiting = this.#news
+    this.#news = []
+    for (const resolve of waiting) resolve()
+  }
+}

@@ -1,0 +1,472 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { breathe } from '../../../../platform/turns.js'
+import type { MessageItem, ResponseResource } from '../wire/resource.js'
+import { folderResponses } from './folder.js'
+import { memoryResponses, shelvedResponses } from './shelved.js'
+import type { KeptConversation, KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
+
+const now = () => Math.floor(Date.now() / 1000)
+
+function kept(n: number, caller = 'ann', age = 0): KeptResponse {
+  const text = `Answer ${n}`
+  const item = { type: 'message', id: `msg_${n}`, status: 'completed', role: 'assistant' } as const
+  return {
+    caller,
+    response: {
+      id: `resp_${n.toString(16)}`,
+      created_at: now() - age,
+      output: [{ ...item, content: [{ type: 'output_text', text, annotations: [], logprobs: [] }] }],
+    } as unknown as ResponseResource,
+    input: [{ ...item, id: `msg_in_${n}`, role: 'user', content: [{ type: 'input_text', text: `Question ${n}` }] }],
+  }
+}
+
+const ANN = { caller: 'ann' }
+const BOB = { caller: 'bob' }
+const itemOf = async (store: ResponseStore, id: string, owner: Owner = ANN) => (await store.items(owner, [id])).get(id)
+
+let folder: string
+let count = 0
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-responses-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const STORES: Record<string, (bounds?: ResponseBounds) => ResponseStore> = {
+  'in memory': (bounds) => memoryResponses(bounds),
+  'in a folder': (bounds) => folderResponses(join(folder, `${count++}`), bounds),
+}
+
+describe.each(Object.entries(STORES))('%s', (_, open) => {
+  test('a response and its items are found again, by its caller alone', async () => {
+    const store = open()
+    await store.put(kept(1))
+    expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+    expect(await itemOf(store, 'msg_in_1')).toEqual(kept(1).input[0])
+    expect(await store.get(BOB, 'resp_1')).toBeUndefined()
+    expect(await itemOf(store, 'msg_1', BOB)).toBeUndefined()
+    expect(await store.delete(BOB, 'resp_1')).toBe(false)
+    expect(await store.get(ANN, '../resp_1')).toBeUndefined()
+    expect(await store.get(ANN, '__proto__')).toBeUndefined()
+  })
+
+  test('what has no items, or those of another, is deleted after it', async () => {
+    const { conversations } = open()
+    const item = kept(1).input[0]!
+    const talk = (id: string, items: KeptConversation['items']): KeptConversation => ({
+      caller: 'ann',
+      conversation: { id, object: 'conversation', created_at: now(), metadata: {} },
+      items,
+      changedAt: now(),
+    })
+    const all = [talk('conv_1', []), talk('conv_2', [item]), talk('conv_3', [item]), talk('conv_4', [])]
+    for (const each of all) await conversations!.put(each)
+    for (const { conversation } of all.toReversed())
+      expect(await conversations!.delete(ANN, conversation.id)).toBe(true)
+  })
+
+  test('conversations stand beside responses, under the same bounds, by when they last changed', async () => {
+    const store = open({ maxResponses: 2, maxAge: 100 })
+    const talk = (n: number, age = 0): KeptConversation => ({
+      caller: 'ann',
+      conversation: { id: `conv_${n}`, object: 'conversation', created_at: now() - 1000, metadata: {} },
+      items: kept(n).input,
+      changedAt: now() - age,
+    })
+    const { conversations } = store
+    await conversations!.put(talk(1))
+    await conversations!.put(talk(2, 101))
+    expect(await conversations!.get(ANN, 'conv_1')).toEqual(talk(1))
+    expect(await conversations!.get(ANN, 'conv_2')).toBeUndefined()
+    expect(await conversations!.get(BOB, 'conv_1')).toBeUndefined()
+    expect(await store.get(ANN, 'conv_1')).toBeUndefined()
+    expect(await store.delete(ANN, 'conv_1')).toBe(false)
+    for (const n of [3, 4]) await store.put(kept(n))
+    expect(await conversations!.get(ANN, 'conv_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_3')).toBeDefined()
+  })
+
+  test('what is deleted is gone', async () => {
+    const store = open()
+    await store.put(kept(1))
+    expect(await store.delete(ANN, 'resp_1')).toBe(true)
+    expect(await store.delete(ANN, 'resp_1')).toBe(false)
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await itemOf(store, 'msg_1')).toBeUndefined()
+  })
+
+  test('of too many the one unused for longest goes first', async () => {
+    const store = open({ maxResponses: 2 })
+    await store.put(kept(1))
+    await store.put(kept(2))
+    await store.get(ANN, 'resp_1')
+    await store.put(kept(3))
+    expect(await store.get(ANN, 'resp_2')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_1')).toBeDefined()
+    expect(await store.get(ANN, 'resp_3')).toBeDefined()
+  })
+
+  test('bytes are bounded, and one that can never fit pushes nobody out', async () => {
+    const size = JSON.stringify(kept(1)).length
+    const store = open({ maxBytes: 2 * size + 10 })
+    for (const n of [1, 2, 3]) await store.put(kept(n))
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    const long = kept(4)
+    await store.put({ ...long, input: [{ ...long.input[0]!, id: 'x'.repeat(3 * size) }] })
+    expect(await store.get(ANN, 'resp_4')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_2')).toBeDefined()
+    expect(await store.get(ANN, 'resp_3')).toBeDefined()
+  })
+
+  test('letters of several bytes count as so many', async () => {
+    const wide = (n: number) => ({ ...kept(n), input: [{ ...kept(n).input[0]!, id: `${n}${'€'.repeat(1000)}` }] })
+    const store = open({ maxBytes: 3500 + JSON.stringify(kept(1)).length })
+    for (const n of [1, 2]) await store.put(wide(n))
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_2')).toBeDefined()
+  })
+
+  test('what is too old is not given out', async () => {
+    const store = open({ maxAge: 100 })
+    await store.put(kept(1, 'ann', 101))
+    await store.put(kept(2, 'ann', 50))
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_2')).toBeDefined()
+  })
+
+  test('bounds are each caller’s own', async () => {
+    const store = open({ maxResponses: 2 })
+    await store.put(kept(1))
+    for (let n = 2; n < 20; n++) await store.put(kept(n, 'bob'))
+    expect(await store.get(ANN, 'resp_1')).toBeDefined()
+    expect(await store.get(BOB, 'resp_11')).toBeUndefined()
+    expect(await store.get(BOB, 'resp_12')).toBeDefined()
+  })
+
+  test('of all callers together whoever has the most gives way', async () => {
+    const size = JSON.stringify(kept(1)).length
+    const store = open({ maxBytesInAll: 4 * size + 40 })
+    await store.put(kept(1))
+    for (const n of [2, 3, 4, 5, 6]) await store.put(kept(n, 'bob'))
+    await store.put(kept(7, 'cid'))
+    expect(await store.get(ANN, 'resp_1')).toBeDefined()
+    expect(await store.get({ caller: 'cid' }, 'resp_7')).toBeDefined()
+    expect(await store.get(BOB, 'resp_6')).toBeDefined()
+    expect(await store.get(BOB, 'resp_4')).toBeUndefined()
+  })
+
+  test('an item’s id is its caller’s own, whoever uses it too', async () => {
+    const store = open()
+    await store.put(kept(1))
+    const other = kept(2, 'bob')
+    await store.put({ ...other, input: [{ ...other.input[0]!, id: 'msg_1' }] })
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+    await store.delete(BOB, 'resp_2')
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+  })
+
+  test('projects that are kept apart know nothing of each other', async () => {
+    const store = open()
+    const [one, two] = ['team/one', 'team/two'].map((project) => ({ caller: 'ann', project })) as [Owner, Owner]
+    await store.put({ ...kept(1), ...one })
+    expect(await store.get(one, 'resp_1')).toMatchObject(one)
+    expect(await itemOf(store, 'msg_1', one)).toBeDefined()
+    for (const owner of [two, ANN]) {
+      expect(await store.get(owner, 'resp_1')).toBeUndefined()
+      expect(await itemOf(store, 'msg_1', owner)).toBeUndefined()
+      expect(await store.delete(owner, 'resp_1')).toBe(false)
+    }
+    expect(await store.delete(one, 'resp_1')).toBe(true)
+  })
+
+  test('a response that is put again is the newer one, and counted once', async () => {
+    const store = open({ maxResponses: 1 })
+    await store.put(kept(1))
+    const later = { ...kept(1), input: [] }
+    await store.put(later)
+    expect(await store.get(ANN, 'resp_1')).toEqual(later)
+    expect(await itemOf(store, 'msg_in_1')).toBeUndefined()
+  })
+})
+
+test('a folder holds what an earlier process left there, and no more than its bounds', async () => {
+  const path = join(folder, 'earlier')
+  const first = folderResponses(path)
+  for (const n of [1, 2, 3]) await first.put(kept(n))
+  await first.close!()
+  await writeFile(join(path, 'resp_f00.json'), '{"torn')
+  const second = folderResponses(path, { maxResponses: 2 })
+  expect(await second.get(ANN, 'resp_3')).toEqual(kept(3))
+  expect(await second.get(ANN, 'resp_f00')).toBeUndefined()
+  await second.put(kept(4))
+  const names = (await readdir(path)).filter((name) => name !== 'resp_f00.json')
+  expect(names).toHaveLength(2)
+})
+
+test('a folder holds the last of what was written at once', async () => {
+  const path = join(folder, 'at once')
+  const first = folderResponses(path)
+  const numbers = Array.from({ length: 40 }, (_, i) => (i * 7) % 40)
+  for (const n of numbers) await first.put(kept(n))
+  await first.close!()
+  const times = await Promise.all(
+    numbers.map(async (n) => (await stat(join(path, `resp_${n.toString(16)}.json`))).mtimeMs),
+  )
+  expect(times.every((time, i) => i === 0 || time > times[i - 1]!)).toBe(true)
+  const second = folderResponses(path, { maxResponses: 5 })
+  const found = await Promise.all(numbers.map((n) => second.get(ANN, `resp_${n.toString(16)}`)))
+  expect(found.map((one) => one !== undefined)).toEqual(numbers.map((_, i) => i >= 35))
+})
+
+test('a folder is its user’s alone, and so are its files', async () => {
+  const path = join(folder, 'private')
+  await mkdir(path)
+  await chmod(path, 0o755)
+  await folderResponses(path).put(kept(1))
+  const modeOf = async (file: string) => (await stat(file)).mode & 0o777
+  expect(await modeOf(path)).toBe(0o700)
+  expect(await modeOf(join(path, 'resp_1.json'))).toBe(0o600)
+})
+
+test('nothing stays in a folder of what could not be written, now or by an earlier process', async () => {
+  const path = join(folder, 'unfinished')
+  await mkdir(path)
+  await writeFile(join(path, 'resp_2.json.new'), '{"hal')
+  const store = folderResponses(path)
+  await store.put(kept(3))
+  // A file cannot be renamed to where a folder is.
+  await mkdir(join(path, 'resp_4.json'))
+  await expect(store.put(kept(4))).rejects.toThrow()
+  expect(await readdir(path)).toEqual(['resp_3.json', 'resp_4.json'])
+})
+
+describe('a shelf that takes nothing more', () => {
+  const full = (): Shelf => ({
+    async *open() {},
+    read: async () => undefined,
+    write: () => Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })),
+    remove: async () => {},
+    close: async () => {},
+  })
+
+  test('leaves a response in memory, within its bounds', async () => {
+    const store = shelvedResponses(full(), { maxResponses: 2 })
+    for (const n of [1, 2, 3]) await expect(store.put(kept(n))).rejects.toThrow('no space left')
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_3')).toEqual(kept(3))
+    expect(await itemOf(store, 'msg_3')).toBeDefined()
+    expect(await store.delete(ANN, 'resp_3')).toBe(true)
+    expect(await store.get(ANN, 'resp_3')).toBeUndefined()
+  })
+
+  test('reads a response once, however many of its items are asked for', async () => {
+    let reads = 0
+    const texts = new Map<string, string>()
+    const store = shelvedResponses({
+      ...full(),
+      read: async (id) => {
+        reads++
+        return texts.get(id)
+      },
+      write: async (id, text) => void texts.set(id, text),
+    })
+    const many = kept(1)
+    const input = Array.from({ length: 3000 }, (_, i) => ({ ...many.input[0]!, id: `msg_in_${i}` }))
+    await store.put({ ...many, input })
+    const found = await store.items(
+      ANN,
+      input.map(({ id }) => id),
+    )
+    expect([found.size, reads]).toEqual([3000, 1])
+  })
+})
+
+describe('a shelf', () => {
+  /** One in memory that an earlier process may have left something on; notes what is removed. */
+  function shelf(earlier: readonly string[] = [], part: Partial<Shelf> = {}) {
+    const texts = new Map<string, string>()
+    const removed: string[] = []
+    const on: Shelf = {
+      async *open() {
+        yield* earlier
+      },
+      read: async (id) => texts.get(id) ?? earlier.find((text) => text.includes(`"${id}"`)),
+      write: async (id, text) => void texts.set(id, text),
+      async remove(id) {
+        removed.push(id)
+        texts.delete(id)
+      },
+      close: async () => {},
+      ...part,
+    }
+    return { on, texts, removed }
+  }
+  const talk: KeptConversation = {
+    caller: 'ann',
+    conversation: { id: 'conv_1', object: 'conversation', created_at: now(), metadata: {} },
+    items: kept(1).input,
+    changedAt: now(),
+  }
+
+  test('may hold what another program put there, which is passed over', async () => {
+    const one = kept(1)
+    const odd = {
+      'no caller': { ...one, caller: undefined },
+      'a caller that is no text': { ...one, caller: 5 },
+      'a project that is no text': { ...one, project: 5 },
+      'no id': { ...one, response: { ...one.response, id: 7 } },
+      'no time': { ...one, response: { ...one.response, created_at: 'now' } },
+      'an input that is no list': { ...one, input: 'abc' },
+      'an output that is no list': { ...one, response: { ...one.response, output: 'abc' } },
+      'items that are no list': { ...talk, items: 'abc' },
+      nothing: null,
+    }
+    for (const [what, kind] of Object.entries(odd)) {
+      const { on } = shelf([JSON.stringify(kind), JSON.stringify(kept(2))])
+      const store = shelvedResponses(on)
+      const { caller = 'ann', project } = (kind ?? {}) as Partial<Owner>
+      const owner = { caller, ...(project !== undefined && { project }) }
+      for (const id of ['resp_1', 7 as never]) expect(await store.get(owner, id), what).toBeUndefined()
+      expect(await store.conversations!.get(owner, 'conv_1'), what).toBeUndefined()
+      expect(await store.get(ANN, 'resp_2'), what).toEqual(kept(2))
+    }
+  })
+
+  test('that cannot be looked through is tried again, and what it lost is not there', async () => {
+    let tries = 0
+    const { on, texts } = shelf([], {
+      async *open() {
+        if (tries++ === 0) throw new Error('no such folder')
+        yield* []
+      },
+    })
+    const store = shelvedResponses(on)
+    await expect(store.get(ANN, 'resp_1')).rejects.toThrow('no such folder')
+    await store.put(kept(1))
+    expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+    texts.clear()
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+  })
+
+  test('of an earlier process lets go of what is deleted, of a conversation too', async () => {
+    const { on, removed } = shelf([JSON.stringify(kept(1)), JSON.stringify(talk)])
+    const store = shelvedResponses(on)
+    expect(await store.delete(ANN, 'resp_1')).toBe(true)
+    expect(await store.conversations!.delete(ANN, 'conv_1')).toBe(true)
+    expect(await store.conversations!.delete(ANN, 'conv_1')).toBe(false)
+    expect(removed).toEqual(['resp_1', 'conv_1'])
+  })
+
+  test('that lets go of nothing says so, but of what it never had', async () => {
+    const stuck = () => Promise.reject(new Error('busy'))
+    const store = shelvedResponses(shelf([JSON.stringify(kept(1))], { remove: stuck }).on)
+    await expect(store.delete(ANN, 'resp_1')).rejects.toThrow('busy')
+    const full = shelvedResponses(shelf([], { remove: stuck, write: stuck }).on)
+    await expect(full.put(kept(2))).rejects.toThrow('busy')
+    expect(await full.delete(ANN, 'resp_2')).toBe(true)
+  })
+
+  test('is closed once it has been looked through', async () => {
+    const seen: string[] = []
+    const { on } = shelf([], {
+      async *open() {
+        await new Promise((resolve) => setTimeout(resolve))
+        seen.push('looked through')
+        yield* []
+      },
+      close: async () => void seen.push('closed'),
+    })
+    const store = shelvedResponses(on)
+    const got = store.get(ANN, 'resp_1')
+    await store.close!()
+    await got
+    expect(seen).toEqual(['looked through', 'closed'])
+  })
+
+  test('is rid of what is too old within a minute', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { on, removed } = shelf()
+    const store = shelvedResponses(on, { maxAge: 100 })
+    await store.put(kept(1, 'ann', 60))
+    await store.put(kept(2))
+    vi.setSystemTime(Date.now() + 59_000)
+    await store.put(kept(3))
+    expect(removed).toEqual([])
+    vi.setSystemTime(Date.now() + 2000)
+    await store.put(kept(4))
+    expect(removed).toEqual(['resp_1'])
+  })
+
+  test('holds just as many bytes as it may', async () => {
+    const size = JSON.stringify(kept(1)).length
+    const { on, texts } = shelf()
+    const store = shelvedResponses(on, { maxBytes: 2 * size })
+    for (const n of [1, 2]) await store.put(kept(n))
+    expect(texts.size).toBe(2)
+    const whole = shelvedResponses(shelf().on, { maxBytes: size })
+    await whole.put(kept(1))
+    expect(await whole.get(ANN, 'resp_1')).toBeDefined()
+  })
+
+  test('knows an item in the response that had it last', async () => {
+    const store = shelvedResponses(shelf().on)
+    await store.put(kept(1))
+    await store.put({ ...kept(2), input: kept(1).input })
+    expect(await store.delete(ANN, 'resp_1')).toBe(true)
+    expect(await itemOf(store, 'msg_in_1')).toEqual(kept(1).input[0])
+  })
+
+  test('lets go of a response all of whose items another one took along', async () => {
+    const store = shelvedResponses(shelf().on)
+    await store.put(kept(1))
+    await store.put({ ...kept(1), response: { ...kept(1).response, id: 'resp_2' } })
+    expect([await store.delete(ANN, 'resp_2'), await store.delete(ANN, 'resp_1')]).toEqual([true, true])
+  })
+
+  const long = (n: number): KeptResponse => {
+    const [item] = kept(n).input as [MessageItem]
+    const content = Array.from({ length: 30 }, () => ({ type: 'input_text' as const, text: 'word '.repeat(20_000) }))
+    return { ...kept(n), input: [{ ...item, content }] }
+  }
+
+  test('of megabytes no turn of the event loop writes more than a piece', async () => {
+    const store = shelvedResponses(shelf().on)
+    const spelled = vi.spyOn(JSON, 'stringify')
+    onTestFinished(() => void spelled.mockRestore())
+    const response = long(1)
+    const lengths: number[] = []
+    let over = false
+    void store.put(response).then(() => {
+      over = true
+    })
+    while (!over) {
+      await breathe()
+      lengths.push(spelled.mock.results.reduce((sum, { value }) => sum + String(value).length, 0))
+      spelled.mockClear()
+    }
+    expect(lengths.reduce((sum, length) => sum + length, 0)).toBeGreaterThan(30 * 100_000)
+    for (const length of lengths) expect(length).toBeLessThan(300_000)
+    expect(await store.get(ANN, 'resp_1')).toEqual(response)
+  })
+
+  test('of several that take long to read, each is read in a turn of its own', async () => {
+    const store = shelvedResponses(shelf().on)
+    for (const n of [1, 2, 3, 4]) await store.put(long(n))
+    const read = vi.spyOn(JSON, 'parse')
+    onTestFinished(() => void read.mockRestore())
+    const got = Promise.all([1, 2, 3, 4].map((n) => store.get(ANN, `resp_${n}`)))
+    let most = 0
+    for (let seen = 0; seen < 4; ) {
+      await breathe()
+      most = Math.max(most, read.mock.calls.length - seen)
+      seen = read.mock.calls.length
+    }
+    expect(most).toBe(1)
+    expect((await got).map((each) => each?.response.id)).toEqual(['resp_1', 'resp_2', 'resp_3', 'resp_4'])
+  })
+})

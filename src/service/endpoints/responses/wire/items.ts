@@ -1,0 +1,394 @@
+import type { ChatMessage } from '../../../../contract/index.js'
+import { isRecord, type JsonObject, mapped, type Slices } from '../../../../platform/index.js'
+import { argumentsOf } from '../../../wire/custom-tool.js'
+import {
+  aName,
+  anArray,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+  wrongValue,
+} from '../../../wire/fields.js'
+import { itemId } from '../../../wire/ids.js'
+import { readArguments, unreadable } from '../../../wire/messages.js'
+import { openSealed } from '../../../wire/sealed.js'
+import { isOwnCall, isOwnOutput, madeCall, type OwnTool, ownByType, toldOutput } from './own-tools.js'
+import type {
+  AdditionalToolsItem,
+  CustomCallItem,
+  CustomOutputItem,
+  FunctionCallItem,
+  FunctionOutputItem,
+  MessageItem,
+  OwnCallItem,
+  OwnOutputItem,
+  ReasoningItem,
+  StoredItem,
+} from './resource.js'
+import { checkTools, nameWithin } from './tools.js'
+
+const ROLES = ['user', 'assistant', 'system', 'developer'] as const
+const MEDIA = new Map([
+  ['input_image', 'Images'],
+  ['input_file', 'Files'],
+  ['input_audio', 'Audio'],
+  ['input_video', 'Videos'],
+])
+
+const someItems = anArray(1, Number.POSITIVE_INFINITY)
+const someParts = anArray(0, Number.POSITIVE_INFINITY)
+const aRole = oneOf(ROLES)
+/** Of calls in a history, which another server may have made: ids of some are longer than ours, and names have dots. */
+const aCallId = aName(/^[\s\S]+$/, 1024)
+const aCalledName = aName(/^[\s\S]+$/, 256)
+
+const KNOWN_PART = new Set(['type', 'text', 'refusal', 'annotations', 'logprobs', 'prompt_cache_breakpoint'])
+
+interface ItemReader {
+  readonly known: ReadonlySet<string>
+  read(item: JsonObject, path: string, ignored: string[]): InputItem
+}
+
+/** By `type`. */
+const READERS: ReadonlyMap<string, ItemReader> = new Map([
+  ['message', { known: new Set(['type', 'id', 'role', 'content', 'status', 'phase']), read: readMessage }],
+  [
+    'function_call',
+    { known: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller', 'namespace']), read: readCall },
+  ],
+  [
+    'function_call_output',
+    { known: new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller']), read: readOutput },
+  ],
+  [
+    'custom_tool_call',
+    {
+      known: new Set(['type', 'id', 'call_id', 'name', 'input', 'status', 'caller', 'namespace']),
+      read: readCustomCall,
+    },
+  ],
+  [
+    'custom_tool_call_output',
+    { known: new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller']), read: readCustomOutput },
+  ],
+  [
+    'reasoning',
+    { known: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status']), read: readReasoning },
+  ],
+  ['item_reference', { known: new Set(['type', 'id']), read: readReference }],
+  ...(['shell', 'local_shell', 'apply_patch'] as const).flatMap((type) => [ownCallReader(type), ownOutputReader(type)]),
+  ['additional_tools', { known: new Set(['type', 'id', 'role', 'tools']), read: readAdditionalTools }],
+  // Codex knows it by other names as well.
+  ...['compaction', 'compaction_summary', 'context_compaction'].map((type): [string, ItemReader] => [
+    type,
+    { known: new Set(['type', 'id', 'encrypted_content', 'created_by']), read: readCompaction },
+  ]),
+])
+
+/** What a server did by itself in an earlier turn, elsewhere: nobody here can read it. */
+const HOSTED =
+  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|configuration_update|compaction_trigger|agent_message|ghost_snapshot)(_|$)/
+
+/** An item of a request: whole, or the name of one that an earlier response holds. */
+export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
+
+/** `input` of a request: a text is what a user says. Every item gets an id, under which it can be asked for again. */
+export function* readInput(value: unknown, param: string, ignored: string[]): Slices<InputItem[]> {
+  if (typeof value === 'string') return [userMessage(aString(value, param))]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of items', value)
+  return yield* readItems(someItems(value, param), param, ignored)
+}
+
+export const readItems = (items: readonly unknown[], param: string, ignored: string[]): Slices<InputItem[]> =>
+  mapped(items, (item, i) => readItem(anObject(item, at(param, i)), at(param, i), ignored))
+
+export function userMessage(text: string): MessageItem {
+  return {
+    type: 'message',
+    id: itemId('msg'),
+    status: 'completed',
+    role: 'user',
+    content: [{ type: 'input_text', text }],
+  }
+}
+
+function readItem(item: JsonObject, path: string, ignored: string[]): InputItem {
+  // A message may leave out what it is, and so may a reference, which is nothing but an id.
+  const type = optional(item, 'type', path, aString) ?? ('role' in item ? 'message' : 'item_reference')
+  const reader = READERS.get(type)
+  if (!reader && HOSTED.test(type)) {
+    ignored.push(path)
+    return nothingSaid(item, path)
+  }
+  if (!reader) throw wrongValue(at(path, 'type'), type, [...READERS.keys()])
+  noteUnknown(item, reader.known, path, ignored)
+  return reader.read(item, path, ignored)
+}
+
+const idOf = (item: JsonObject, path: string, prefix: string): string =>
+  optional(item, 'id', path, aString) ?? itemId(prefix)
+
+/** An item in which nobody says anything. */
+function nothingSaid(item: JsonObject, path: string): ReasoningItem {
+  return { type: 'reasoning', id: idOf(item, path, 'rs'), summary: [], status: 'completed' }
+}
+
+/** Kept as it came: its tools are read anew by each request that has it in its history. */
+function readAdditionalTools(item: JsonObject, path: string, ignored: string[]): AdditionalToolsItem {
+  const tools = required(item, 'tools', path, (value, param) => checkTools(value, param, ignored))
+  return { type: 'additional_tools', id: idOf(item, path, 'at'), role: 'developer', tools }
+}
+
+function readMessage(item: JsonObject, path: string, ignored: string[]): MessageItem {
+  const role = required(item, 'role', path, aRole)
+  const id = idOf(item, path, 'msg')
+  const texts = required(item, 'content', path, (value, param) => readTexts(value, param, role, ignored))
+  if (role === 'assistant') {
+    const content = texts.map((text) => ({
+      type: 'output_text' as const,
+      text,
+      annotations: [] as const,
+      logprobs: [],
+    }))
+    return { type: 'message', id, status: 'completed', role, content }
+  }
+  return {
+    type: 'message',
+    id,
+    status: 'completed',
+    role,
+    content: texts.map((text) => ({ type: 'input_text' as const, text })),
+  }
+}
+
+type Speaker = (typeof ROLES)[number] | 'result'
+const SAID = ['input_text', 'text']
+const ANSWERED = ['output_text', 'refusal']
+
+function readTexts(value: unknown, param: string, role: Speaker, ignored: string[]): string[] {
+  if (typeof value === 'string') return [aString(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
+  // `text` as chats have it: a history may come from one.
+  const types = role === 'assistant' ? [...ANSWERED, ...SAID] : [...SAID, 'output_text']
+  return someParts(value, param).map((part, i) => readText(part, at(param, i), role, types, ignored))
+}
+
+function readText(value: unknown, path: string, role: Speaker, types: readonly string[], ignored: string[]): string {
+  if (!isRecord(value)) throw wrongType(path, 'an object', value)
+  const type = required(value, 'type', path, aString)
+  const media = MEDIA.get(type)
+  // A tool gives what it gives: the model is told of it, and the conversation goes on.
+  if (role === 'result' && !types.includes(type)) return unreadable(type, media)
+  if (media) {
+    const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
+    throw refuse(at(path, 'type'), message, 'unsupported_value')
+  }
+  if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
+  noteUnknown(value, KNOWN_PART, path, ignored)
+  return required(value, type === 'refusal' ? 'refusal' : 'text', path, aString)
+}
+
+function readCall(item: JsonObject, path: string): FunctionCallItem {
+  return {
+    type: 'function_call',
+    id: idOf(item, path, 'fc'),
+    call_id: required(item, 'call_id', path, aCallId),
+    ...readName(item, path),
+    arguments: required(item, 'arguments', path, readArguments),
+    status: 'completed',
+  }
+}
+
+function readName(item: JsonObject, path: string): Pick<FunctionCallItem, 'name' | 'namespace'> {
+  const namespace = optional(item, 'namespace', path, aCalledName)
+  return { name: required(item, 'name', path, aCalledName), ...(namespace !== undefined && { namespace }) }
+}
+
+function readOutput(item: JsonObject, path: string, ignored: string[]): FunctionOutputItem {
+  return { type: 'function_call_output', id: idOf(item, path, 'fco'), ...readResult(item, path, ignored) }
+}
+
+function readCustomOutput(item: JsonObject, path: string, ignored: string[]): CustomOutputItem {
+  return { type: 'custom_tool_call_output', id: idOf(item, path, 'ctco'), ...readResult(item, path, ignored) }
+}
+
+const readResult = (item: JsonObject, path: string, ignored: string[]) => ({
+  call_id: required(item, 'call_id', path, aCallId),
+  output: required(item, 'output', path, (value, param) => readTexts(value ?? '', param, 'result', ignored)).join('\n'),
+  status: 'completed' as const,
+})
+
+function readCustomCall(item: JsonObject, path: string): CustomCallItem {
+  return {
+    type: 'custom_tool_call',
+    id: idOf(item, path, 'ctc'),
+    call_id: required(item, 'call_id', path, aCallId),
+    ...readName(item, path),
+    input: required(item, 'input', path, aString),
+    status: 'completed',
+  }
+}
+
+function ownCallReader(type: OwnTool['type']): [string, ItemReader] {
+  const call = `${type}_call` as const
+  const known = new Set([
+    ...['type', 'id', 'call_id', 'action', 'operation', 'environment', 'status', 'caller', 'created_by'],
+  ])
+  const read = (item: JsonObject, path: string): OwnCallItem => {
+    const tool = ownByType(type)!
+    const ids = { id: idOf(item, path, tool.prefix), call_id: required(item, 'call_id', path, aCallId) }
+    return { type: call, ...ids, ...tool.fields(tool.argumentsOf(item, path)), status: 'completed' }
+  }
+  return [call, { known, read }]
+}
+
+function ownOutputReader(type: OwnTool['type']): [string, ItemReader] {
+  const output = `${type}_call_output` as const
+  const known = new Set([...['type', 'id', 'call_id', 'output', 'max_output_length', 'status', 'caller', 'created_by']])
+  const read = (item: JsonObject, path: string): OwnOutputItem => {
+    ownByType(type)!.told(item, path)
+    // The official types of a local shell know its call by `id` alone.
+    const calls = item.call_id == null && type === 'local_shell' ? 'id' : 'call_id'
+    return {
+      type: output,
+      id: idOf(item, path, 'out'),
+      call_id: required(item, calls, path, aCallId),
+      ...(item.output != null && { output: item.output }),
+      status: item.status === 'failed' ? 'failed' : 'completed',
+    }
+  }
+  return [output, { known, read }]
+}
+
+/** Thoughts of an earlier turn, in whichever of its three places a client kept them. */
+function readReasoning(item: JsonObject, path: string, ignored: string[]): ReasoningItem {
+  const texts = (name: string) =>
+    (optional(item, name, path, someParts) ?? []).map((part, i) => {
+      const place = at(at(path, name), i)
+      return required(anObject(part, place), 'text', place, aString)
+    })
+  const said = [texts('content'), texts('summary')].find((found) => found.length > 0)
+  const sealed = optional(item, 'encrypted_content', path, aString)
+  const text =
+    said?.join('\n') ?? (sealed === undefined ? '' : openedOr(sealed, '', at(path, 'encrypted_content'), ignored))
+  return {
+    type: 'reasoning',
+    id: idOf(item, path, 'rs'),
+    summary: text === '' ? [] : [{ type: 'summary_text', text }],
+    status: 'completed',
+  }
+}
+
+/** What a model is told of a sum that another service made. */
+const LOST = '[The earlier part of this conversation was summed up by another service, and cannot be read here.]'
+
+/** What another service packed is nothing that anybody can read here; the rest of the conversation is. */
+function openedOr(packed: string, instead: string, param: string, ignored: string[]): string {
+  try {
+    return openSealed(packed, param)
+  } catch {
+    ignored.push(param)
+    return instead
+  }
+}
+
+function readReference(item: JsonObject, path: string): InputItem {
+  return { type: 'item_reference', id: required(item, 'id', path, aString), param: at(path, 'id') }
+}
+
+/** What `/responses/compact` made of a conversation: its sum, as a message that the system gives. */
+function readCompaction(item: JsonObject, path: string, ignored: string[]): MessageItem {
+  const packed = optional(item, 'encrypted_content', path, aString) ?? ''
+  const text = openedOr(packed, LOST, at(path, 'encrypted_content'), ignored)
+  const content = [{ type: 'input_text' as const, text }]
+  return { type: 'message', id: idOf(item, path, 'cmp'), status: 'completed', role: 'system', content }
+}
+
+/** Items between two pauses. */
+const SLICE = 4096
+
+/** The conversation in the engine's form. `places` names the items in errors: the request's own by their place in it. */
+export function* messagesOf(
+  instructions: string | undefined,
+  items: readonly StoredItem[],
+  places: (item: number) => string,
+): Slices<ChatMessage[]> {
+  const messages: ChatMessage[] = []
+  if (instructions !== undefined) messages.push({ role: 'system', content: instructions })
+  const turn = new AssistantTurn()
+  const calls = new Map<string, number>()
+  for (const [i, item] of items.entries()) {
+    if (i % SLICE === SLICE - 1) yield
+    if (item.type === 'function_call' || item.type === 'custom_tool_call' || isOwnCall(item)) calls.set(item.call_id, i)
+    if (turn.take(item)) continue
+    turn.end(messages)
+    const output = outputOf(item)
+    if (output) {
+      if (!calls.delete(output.call_id)) throw noCall(output.call_id, places(i))
+      messages.push({ role: 'tool', content: output.text, toolCallId: output.call_id })
+    } else if (item.type === 'message') {
+      const role = item.role === 'user' ? 'user' : 'system'
+      const joined = item.content.length > 1 ? { joined: item.content.map(({ text }) => text.length) } : {}
+      messages.push({ role, content: textOf(item), ...joined })
+    }
+  }
+  turn.end(messages)
+  for (const [callId, i] of calls) throw noOutput(callId, places(i))
+  return messages
+}
+
+/** What a call came to, and which one. */
+function outputOf(item: StoredItem): { readonly call_id: string; readonly text: string } | undefined {
+  if (isOwnOutput(item)) return { call_id: item.call_id, text: toldOutput(item) }
+  const said = item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
+  return said ? { call_id: item.call_id, text: item.output } : undefined
+}
+
+const nameOf = ({ namespace, name }: FunctionCallItem | CustomCallItem): string => nameWithin(namespace, name)
+
+const textOf = (item: MessageItem): string => item.content.map(({ text }) => text).join('\n')
+
+/** What the assistant says and calls in one go is one message to a chat template, and several items here. */
+class AssistantTurn {
+  #thoughts: string[] = []
+  #texts: string[] = []
+  #calls: { id: string; name: string; arguments: string }[] = []
+
+  /** Whether the item belongs to this turn. */
+  take(item: StoredItem): boolean {
+    if (item.type === 'function_call') {
+      this.#calls.push({ id: item.call_id, name: nameOf(item), arguments: item.arguments })
+    } else if (item.type === 'custom_tool_call') {
+      this.#calls.push({ id: item.call_id, name: nameOf(item), arguments: argumentsOf(item.input) })
+    } else if (isOwnCall(item)) this.#calls.push(madeCall(item))
+    else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
+    else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
+    else return item.type === 'additional_tools'
+    return true
+  }
+
+  end(messages: ChatMessage[]): void {
+    const reasoning = this.#thoughts.join('\n')
+    this.#thoughts = []
+    if (this.#texts.length === 0 && this.#calls.length === 0) return
+    const toolCalls = this.#calls.length > 0 ? { toolCalls: this.#calls } : {}
+    messages.push({ role: 'assistant', content: this.#texts.join('\n'), ...(reasoning && { reasoning }), ...toolCalls })
+    this.#texts = []
+    this.#calls = []
+  }
+}
+
+function noCall(callId: string, param: string) {
+  const message = `No tool call found for function call output with call_id ${callId.slice(0, 64)}.`
+  return refuse(param, message, 'invalid_value')
+}
+
+function noOutput(callId: string, param: string) {
+  return refuse(param, `No tool output found for function call ${callId.slice(0, 64)}.`, 'invalid_value')
+}

@@ -1,0 +1,87 @@
+import type { Part, V1Error } from '../../../../contract/index.js'
+import { SSE_DONE, sseEventOf } from '../../../stream/sse.js'
+import type { StreamReply, WholeReply } from '../../../wire/reply.js'
+import type { ResponseEvent, ResponseProgress } from './progress.js'
+import type { ResponseResource } from './resource.js'
+
+/** Makes sure of a response before its last word goes out. */
+export type KeepResponse = (response: ResponseResource) => Promise<void>
+
+export const framed = (event: ResponseEvent): string => sseEventOf(event.type, JSON.stringify(event))
+
+/** A response as its events. `progress` must tell them to `hear`. */
+export class ResponseEvents implements StreamReply {
+  readonly stream = true
+  readonly #keep: KeepResponse
+  #progress: ResponseProgress | undefined
+  #events = ''
+
+  constructor(keep: KeepResponse) {
+    this.#keep = keep
+  }
+
+  /** To be called once: the progress and whoever hears of it know each other. */
+  of(progress: ResponseProgress): this {
+    this.#progress = progress
+    return this
+  }
+
+  readonly hear = (event: ResponseEvent): void => {
+    this.#events += framed(event)
+  }
+
+  begin(): string {
+    this.#progress!.begin()
+    return this.#taken()
+  }
+
+  part(part: Part): string {
+    this.#progress!.take(part)
+    return this.#taken()
+  }
+
+  async end(): Promise<string> {
+    this.#progress!.complete()
+    await this.#keep(this.#progress!.resource)
+    return this.#taken() + SSE_DONE
+  }
+
+  async failed(error: V1Error): Promise<string> {
+    this.#progress!.fail(error)
+    await this.#keep(this.#progress!.resource)
+    return this.#taken() + SSE_DONE
+  }
+
+  #taken(): string {
+    const events = this.#events
+    this.#events = ''
+    return events
+  }
+}
+
+/** A response that is told once it is whole. */
+export class WholeResponse implements WholeReply {
+  readonly stream = false
+  readonly #progress: ResponseProgress
+  readonly #keep: KeepResponse
+
+  constructor(progress: ResponseProgress, keep: KeepResponse) {
+    this.#progress = progress
+    this.#keep = keep
+  }
+
+  begin(): void {
+    this.#progress.begin()
+  }
+
+  part(part: Part): void {
+    this.#progress.take(part)
+  }
+
+  async whole(): Promise<ResponseResource> {
+    this.#progress.complete()
+    const { resource } = this.#progress
+    await this.#keep(resource)
+    return resource
+  }
+}

@@ -1,0 +1,281 @@
+import type { TextSource, ToolChoice, ToolSpec } from '../../../../contract/index.js'
+import { isRecord, type JsonObject } from '../../../../platform/index.js'
+import { readCustomTool } from '../../../wire/custom-tool.js'
+import {
+  aBoolean,
+  aName,
+  anArray,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+  wrongValue,
+} from '../../../wire/fields.js'
+import { type HostedTool, readBesideHosted, readFunction } from '../../../wire/tools.js'
+import { isOwn, ownByType, ownTool } from './own-tools.js'
+
+/** Tools that a service runs by itself. Clients send some by default beside functions of their own. */
+const HOSTED: ReadonlySet<string> = new Set([
+  'web_search',
+  'web_search_preview',
+  'web_search_2025_08_26',
+  'web_search_preview_2025_03_11',
+  'file_search',
+  'computer',
+  'computer_use_preview',
+  'code_interpreter',
+  'image_generation',
+  'mcp',
+  // In a container; one of the client's own is read before.
+  'shell',
+  'tool_search',
+  'programmatic_tool_calling',
+])
+const KNOWN = new Set([
+  ...['type', 'name', 'description', 'parameters', 'strict'],
+  // Hints, which change nothing here: every tool is at hand, and its results come when they come.
+  ...['defer_loading', 'allowed_callers', 'output_schema', 'async'],
+])
+const KNOWN_SPACE = new Set(['type', 'name', 'description', 'tools'])
+const KNOWN_OWN = new Set(['type', 'environment', 'allowed_callers'])
+const MODES = ['none', 'auto', 'required'] as const
+
+const someTools = anArray(0, 128)
+const someAllowed = anArray(1, 128)
+const aMode = oneOf(MODES)
+const aNamespace = aName(/^[a-zA-Z0-9_-]+$/, 64)
+const anAllowedMode = oneOf(['auto', 'required'])
+
+export type Namespaces = ReadonlyMap<string, { readonly namespace: string; readonly name: string }>
+
+/** What a model knows a tool of a namespace by: two of them may have tools of one name. */
+export const nameWithin = (namespace: string | undefined, name: string): string =>
+  namespace === undefined ? name : `${namespace}${namespace.endsWith('__') ? '' : '__'}${name}`
+
+export interface ResponseTools {
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+  /** Types of hosted tools, which nobody runs here. */
+  readonly skipped: readonly string[]
+  /** Those that stand in a namespace, by the names that a model knows them by. */
+  readonly spaces: Namespaces
+  /** Where the parameters of the tool at a place of `tools` stand in the request. */
+  readonly parametersOf: (tool: number) => string
+  readonly echo: {
+    readonly tools: readonly Readonly<Record<string, unknown>>[]
+    readonly tool_choice: unknown
+    readonly parallel_tool_calls: boolean
+  }
+}
+
+/** What `additional_tools` brought before, and what tells where that is. */
+export interface EarlierTools {
+  readonly tools: readonly unknown[]
+  readonly param: string
+}
+
+/**
+ * `earlier`: of what the request goes on from, the oldest first; null: that is not known yet, and may have the tool that is
+ * chosen.
+ */
+export function readResponseTools(
+  body: JsonObject,
+  ignored: string[],
+  earlier: readonly EarlierTools[] | null,
+): ResponseTools {
+  const reader = new ToolReader()
+  const { spaces, places } = reader
+  const own = optional(body, 'tools', '', (value, param) => reader.read(value, param, ignored))
+  // What is odd about those on the way is noted where they are read as items.
+  const before = (earlier ?? []).map(({ tools, param }) => reader.read(tools, param, []))
+  const onTheWay = [...before, ...additional(body.input, (value, param) => reader.read(value, param, []))]
+  const tools = [...(own?.tools ?? []), ...newTo(own?.tools ?? [], onTheWay)]
+  const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
+  const choice = body.tool_choice ?? undefined
+  const awaits = earlier === null && (isRecord(choice) || choice === 'required')
+  const chosen = awaits ? { tools, toolChoice: 'auto' as const, echo: choice } : choose(choice, tools, spaces)
+  return {
+    tools: chosen.tools,
+    toolChoice: chosen.toolChoice,
+    parallelToolCalls: parallel && typeof chosen.toolChoice === 'string',
+    skipped: [...(own ? [own] : []), ...onTheWay].flatMap(({ skipped }) => skipped),
+    spaces,
+    parametersOf: (tool) => at(places.get(chosen.tools[tool]!) ?? 'tools', 'parameters'),
+    echo: { tools: tools.map(echoed), tool_choice: chosen.echo, parallel_tool_calls: parallel },
+  }
+}
+
+type Given = Pick<ResponseTools, 'tools' | 'skipped'>
+
+/** Lists of tools of one request, wherever in it they stand. */
+class ToolReader {
+  readonly spaces = new Map<string, { readonly namespace: string; readonly name: string }>()
+  readonly places = new Map<ToolSpec, string>()
+
+  read(value: unknown, param: string, ignored: string[]): Given {
+    return readBesideHosted(someTools(value, param), param, (tool, path) => {
+      if (tool.type === 'namespace') return readNamespace(tool, path, this.spaces, this.places, ignored)
+      const spec = readSpec(tool, path, ignored)
+      if (!('hosted' in spec)) this.places.set(spec, path)
+      return spec
+    })
+  }
+}
+
+/** Tools as an item gives them, once they have been found to be some. */
+export function checkTools(value: unknown, param: string, ignored: string[]): readonly unknown[] {
+  new ToolReader().read(value, param, ignored)
+  return value as readonly unknown[]
+}
+
+/** A history says again what the request says; of what it says twice the last holds, where it stood first. */
+function newTo(own: readonly ToolSpec[], more: readonly Given[]): ToolSpec[] {
+  const said = new Set(own.map(({ name }) => name))
+  const all = more.flatMap(({ tools }) => tools.filter(({ name }) => !said.has(name)))
+  return [...new Map(all.map((tool) => [tool.name, tool])).values()]
+}
+
+/** Tools that become known on the way, in items of the input: to a model that reads all of it first, they are tools. */
+function additional<T>(input: unknown, given: (value: unknown, param: string) => T): T[] {
+  if (!Array.isArray(input)) return []
+  return input.flatMap((item, i) =>
+    isRecord(item) && item.type === 'additional_tools' ? [required(item, 'tools', at('input', i), given)] : [],
+  )
+}
+
+/** Those of a namespace as a model has them: Open Responses knows no other form. */
+function echoed(tool: ToolSpec) {
+  const { name, description, parameters, strict, input } = tool
+  if (isOwn(tool)) return { type: name }
+  if (!input) return { type: 'function', name, description: description ?? null, parameters, strict }
+  return { type: 'custom', name, ...(description !== undefined && { description }), format: formatOf(input) }
+}
+
+function formatOf(input: TextSource): object {
+  if ('lark' in input) return { type: 'grammar', syntax: 'lark', definition: input.lark }
+  return 'regex' in input ? { type: 'grammar', syntax: 'regex', definition: input.regex } : { type: 'text' }
+}
+
+function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec | HostedTool {
+  const type = required(tool, 'type', path, aString)
+  const own = ownTool(tool)
+  if (own) {
+    noteUnknown(tool, KNOWN_OWN, path, ignored)
+    return own.spec
+  }
+  if (HOSTED.has(type)) return { hosted: type }
+  if (type === 'custom') return readCustomTool(tool, path, ignored)
+  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
+  noteUnknown(tool, KNOWN, path, ignored)
+  return readFunction(tool, path)
+}
+
+/** What a namespace says of itself the model reads before its first tool. */
+function readNamespace(
+  space: JsonObject,
+  path: string,
+  spaces: Map<string, { readonly namespace: string; readonly name: string }>,
+  places: Map<ToolSpec, string>,
+  ignored: string[],
+): readonly ToolSpec[] {
+  noteUnknown(space, KNOWN_SPACE, path, ignored)
+  const namespace = required(space, 'name', path, aNamespace)
+  const about = optional(space, 'description', path, aString) ?? ''
+  return required(space, 'tools', path, someTools).flatMap((item, i) => {
+    const place = at(at(path, 'tools'), i)
+    const tool = readSpec(anObject(item, place), place, ignored)
+    if ('hosted' in tool) {
+      ignored.push(place)
+      return []
+    }
+    const name = nameWithin(namespace, tool.name)
+    spaces.set(name, { namespace, name: tool.name })
+    const description = [i === 0 ? about : '', tool.description].filter(Boolean).join('\n')
+    const within = { ...tool, name, ...(description !== '' && { description }) }
+    places.set(within, place)
+    return [within]
+  })
+}
+
+interface Chosen {
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice
+  readonly echo: unknown
+}
+
+function choose(choice: unknown, tools: readonly ToolSpec[], spaces: Namespaces): Chosen {
+  const none = tools.length === 0
+  if (choice === undefined) return { tools, toolChoice: none ? 'none' : 'auto', echo: 'auto' }
+  if (typeof choice === 'string') {
+    const mode = aMode(choice, 'tool_choice')
+    if (none && mode === 'required') throw withoutTools()
+    return { tools, toolChoice: none ? 'none' : mode, echo: mode }
+  }
+  if (!isRecord(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
+  const type = required(choice, 'type', 'tool_choice', aString)
+  if (type === 'function' || type === 'custom') {
+    const name = namedTool(choice, 'tool_choice', tools, spaces)
+    return { tools, toolChoice: { name }, echo: { type, name: spaces.get(name)?.name ?? name } }
+  }
+  if (ownByType(type)) {
+    const name = namedTool(choice, 'tool_choice', tools, spaces)
+    // The interface has no form to choose a local shell by.
+    return { tools, toolChoice: { name }, echo: type === 'local_shell' ? { type: 'function', name } : { type } }
+  }
+  if (type !== 'allowed_tools') {
+    throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools', 'shell', 'apply_patch'])
+  }
+  const mode = optional(choice, 'mode', 'tool_choice', anAllowedMode) ?? 'auto'
+  const names = required(choice, 'tools', 'tool_choice', someAllowed).map((item, i) =>
+    namedTool(anObject(item, at('tool_choice.tools', i)), at('tool_choice.tools', i), tools, spaces),
+  )
+  return {
+    tools: tools.filter(({ name }) => names.includes(name)),
+    toolChoice: mode,
+    echo: {
+      type,
+      mode,
+      tools: tools
+        .filter(({ name }) => names.includes(name))
+        .map((tool) =>
+          isOwn(tool)
+            ? { type: tool.name }
+            : { type: tool.input ? 'custom' : 'function', name: spaces.get(tool.name)?.name ?? tool.name },
+        ),
+    },
+  }
+}
+
+function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[], spaces: Namespaces): string {
+  const own = typeof choice.type === 'string' ? ownByType(choice.type) : undefined
+  if (own) {
+    if (tools.includes(own.spec)) return own.type
+    const message = `Invalid '${at(path, 'type')}': there is no tool of the type '${own.type}' in 'tools'.`
+    throw refuse(at(path, 'type'), message, 'invalid_value')
+  }
+  const name = required(choice, 'name', path, aString)
+  const known = nameWithin(optional(choice, 'namespace', path, aString), name)
+  if (tools.some((tool) => tool.name === known)) return known
+  const within = [...spaces].filter(([, space]) => space.name === name)
+  if (within.length === 1) return within[0]![0]
+  const param = at(path, 'name')
+  throw refuse(
+    param,
+    `Invalid '${param}': there is no function named '${name.slice(0, 100)}' in 'tools'.`,
+    'invalid_value',
+  )
+}
+
+function withoutTools() {
+  return refuse(
+    'tool_choice',
+    "Invalid value for 'tool_choice': 'required' needs 'tools' to choose from.",
+    'invalid_value',
+  )
+}

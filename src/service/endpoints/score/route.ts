@@ -1,0 +1,103 @@
+import { readJson } from '../../answer/body.js'
+import { once } from '../../answer/once.js'
+import type { Route } from '../../answer/service.js'
+import { aBody, anArray, aString, at, noteUnknown, optional, refuse, required, wrongType } from '../../wire/fields.js'
+import { scoreId, seconds } from '../../wire/ids.js'
+import { NO_USAGE, wireTextsUsage } from '../../wire/usage.js'
+import { aScored, checkRanks } from '../rerank/route.js'
+
+/** What `rerank` tells of a query and its documents, pair by pair. */
+export const score: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const request = readScoreRequest(await readJson(service, exchange, signal))
+    const { model, pairs, ignored } = request
+    return {
+      model,
+      ignored,
+      check: (info) => checkRanks(service.engine, info),
+      async act(signal) {
+        const id = scoreId()
+        const scores: number[] = []
+        let promptTokens = 0
+        for (const [query, places] of placesOf(pairs)) {
+          const documents = places.map((i) => pairs[i]!.document)
+          const asked = { id, model, signal, caller: exchange.caller.id, query, documents }
+          const ranking = await service.engine.rank!(asked)
+          if (ranking.scores.length !== places.length) throw new Error('The engine sent no score for each document.')
+          for (const [at, i] of places.entries()) scores[i] = ranking.scores[at]!
+          promptTokens += ranking.promptTokens
+        }
+        const body = wireScores({ scores, promptTokens }, request, id, seconds())
+        return { body, usage: { ...NO_USAGE, promptTokens } }
+      },
+    }
+  })
+
+/** Where each query stands. */
+function placesOf(pairs: ScoreRequest['pairs']): ReadonlyMap<string, readonly number[]> {
+  const places = new Map<string, number[]>()
+  for (const [i, { query }] of pairs.entries()) {
+    const found = places.get(query)
+    if (found) found.push(i)
+    else places.set(query, [i])
+  }
+  return places
+}
+
+/** A request in vLLM's form: one text beside each of others, or two lists of texts side by side. */
+export interface ScoreRequest {
+  readonly model: string
+  readonly pairs: readonly { readonly query: string; readonly document: string }[]
+  readonly ignored: readonly string[]
+}
+
+/** Its newer and its older name for each side. */
+const QUERIES = ['queries', 'data_1', 'text_1'] as const
+const DOCUMENTS = ['documents', 'data_2', 'text_2'] as const
+const KNOWN = new Set<string>(['model', 'user', ...QUERIES, ...DOCUMENTS])
+const someTexts = anArray(1, 2048)
+
+export function readScoreRequest(json: unknown): ScoreRequest {
+  const body = aBody(json)
+  const ignored: string[] = []
+  noteUnknown(body, KNOWN, '', ignored)
+  optional(body, 'user', '', aString)
+  const side = (names: readonly string[]) => {
+    const name = names.find((each) => body[each] != null) ?? names.at(-1)!
+    return { name, texts: required(body, name, '', readTexts) }
+  }
+  const model = required(body, 'model', '', aString)
+  const [queries, documents] = [side(QUERIES), side(DOCUMENTS)]
+  if (queries.texts.length !== 1 && queries.texts.length !== documents.texts.length) {
+    const message = `Invalid '${documents.name}': ${documents.texts.length} texts beside ${queries.texts.length} of '${queries.name}': send one text, or as many as there are here.`
+    throw refuse(documents.name, message, 'invalid_value')
+  }
+  return {
+    model,
+    pairs: documents.texts.map((document, i) => ({ document, query: queries.texts[i] ?? queries.texts[0]! })),
+    ignored,
+  }
+}
+
+function readTexts(value: unknown, param: string): string[] {
+  if (typeof value === 'string') return [aScored(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
+  return someTexts(value, param).map((item, i) => aScored(item, at(param, i)))
+}
+
+/** In the order in which they were asked. */
+export function wireScores(
+  { scores, promptTokens }: { readonly scores: readonly number[]; readonly promptTokens: number },
+  { model }: ScoreRequest,
+  id: string,
+  created: number,
+) {
+  return {
+    id,
+    object: 'list',
+    created,
+    model,
+    data: scores.map((score, index) => ({ index, object: 'score', score })),
+    usage: wireTextsUsage(promptTokens),
+  }
+}

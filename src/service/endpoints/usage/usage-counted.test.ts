@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import type { Part } from '../../../contract/engine.js'
+import { V1Error } from '../../../contract/errors.js'
+import type { UsageEvent } from '../../../usage/ledger.js'
+import { chatRequest, finish, MODEL, pause, serviceOf, text, until } from '../../v1.test-helper.js'
+
+describe('what is counted', () => {
+  const usage: Part = { type: 'usage', usage: { promptTokens: 7, completionTokens: 4, cachedTokens: 3 } }
+  function counting(...[script, options]: Parameters<typeof serviceOf>) {
+    const events: UsageEvent[] = []
+    return { events, ...serviceOf(script, { onUsage: (each) => events.push(each), ...options }) }
+  }
+
+  it('is every answer, before it ends', async () => {
+    const { v1, events, chat } = counting([text('a'), finish(), usage])
+    const answer = await chat()
+    const expected = {
+      model: MODEL,
+      outcome: 'ok',
+      promptTokens: 7,
+      completionTokens: 4,
+      cachedTokens: 3,
+      project: null,
+    }
+    expect(events).toMatchObject([{ ...expected, requestId: answer.headers.get('x-request-id') }])
+    const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+    const decoder = new TextDecoder()
+    for (let seen = ''; !seen.includes('[DONE]'); ) seen += decoder.decode((await reader.read()).value)
+    expect(events).toHaveLength(2)
+  })
+
+  it('is not done before the ledger has it', async () => {
+    let kept = false
+    const ledger = {
+      async record() {
+        await pause(10)
+        kept = true
+      },
+      rows: () => [],
+    }
+    await counting('Hi', { usage: ledger }).chat()
+    expect(kept).toBe(true)
+  })
+
+  it('is an error as an error, and a client that left as an abort with what it had got', async () => {
+    const failing = counting([text('a'), new V1Error(503, 'Lost.')])
+    await failing.chat()
+    expect(failing.events).toMatchObject([{ outcome: 'error', completionTokens: 1 }])
+    const left = counting([text('a'), text('b'), { type: 'wait', ms: 60_000 }])
+    const reader = (await left.v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+    await reader.read()
+    await reader.read()
+    await reader.cancel()
+    await until(() => left.events.length > 0)
+    expect(left.events).toMatchObject([{ outcome: 'aborted', completionTokens: 2 }])
+  })
+
+  it('is not a request that was never understood, or for a model that does not exist', async () => {
+    const { events, chat, ask } = counting()
+    await chat({ temperature: 9 })
+    await chat({ model: 'no/such' })
+    await ask('/models')
+    expect(events).toEqual([])
+  })
+
+  it('does not keep an answer back when it cannot be kept', async () => {
+    const faults: unknown[] = []
+    const broken = {
+      record() {
+        throw new Error('disk full')
+      },
+      rows: () => [],
+    }
+    const { chat } = serviceOf('Hi', {
+      usage: broken,
+      onUsage() {
+        throw new Error('hook')
+      },
+      log: (each) => each.type === 'fault' && faults.push(each),
+    })
+    expect((await chat()).status).toBe(200)
+    expect(faults).toHaveLength(2)
+  })
+})

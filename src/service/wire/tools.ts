@@ -1,0 +1,189 @@
+import type { ToolChoice, ToolSpec } from '../../contract/index.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
+import { isCustom, readCustomTool } from './custom-tool.js'
+import {
+  aBoolean,
+  aName,
+  anArray,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+  wrongValue,
+} from './fields.js'
+
+const KNOWN_TOOL = new Set(['type', 'function'])
+const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
+const MODES = ['none', 'auto', 'required'] as const
+
+const someTools = anArray(1, 128)
+/** None is said by an empty list as well. */
+const anyTools = anArray(0, 128)
+export const aToolName = aName(/^[a-zA-Z0-9_-]+$/, 64)
+const anAllowedMode = oneOf(['auto', 'required'])
+
+export interface ToolRequest {
+  /** Those that may be called: `allowed_tools` has already taken its choice. */
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+}
+
+export function readTools(body: JsonObject, ignored: string[]): ToolRequest {
+  const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, ignored)) ?? []
+  const choice = body.tool_choice ?? undefined
+  if (tools.length === 0) {
+    // Clients that were given no tools send what they say of tools all the same.
+    if (Array.isArray(body.tools) && (choice === undefined || choice === 'auto' || choice === 'none')) {
+      return { tools, toolChoice: 'none', parallelToolCalls: true }
+    }
+    if (choice !== undefined && choice !== 'none') throw onlyWithTools('tool_choice')
+    if (body.parallel_tool_calls != null) throw onlyWithTools('parallel_tool_calls')
+    return { tools, toolChoice: 'none', parallelToolCalls: true }
+  }
+  const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
+  const chosen = chooseTools(choice, tools)
+  // Naming a function asks for exactly one call of it, says the official description.
+  return { ...chosen, parallelToolCalls: parallel && typeof chosen.toolChoice === 'string' }
+}
+
+function onlyWithTools(param: string) {
+  return refuse(param, `Invalid value for '${param}': it is only allowed when 'tools' are specified.`, 'invalid_value')
+}
+
+function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[] {
+  const names = new Set<string>()
+  return anyTools(value, param).flatMap((item, i) => {
+    const tool = readSpec(item, at(param, i), ignored)
+    if (tool === undefined) return []
+    if (names.has(tool.name))
+      throw namedTwice(tool.name, `${at(param, i)}.${isCustom(tool) ? 'custom' : 'function'}.name`)
+    names.add(tool.name)
+    return tool
+  })
+}
+
+/** What a server runs by itself: its type. */
+export interface HostedTool {
+  readonly hosted: string
+}
+
+/** Clients send tools that a server runs unasked, beside functions of their own or alone: such are skipped, and named. */
+export function readBesideHosted(
+  tools: readonly unknown[],
+  param: string,
+  read: (tool: JsonObject, path: string) => ToolSpec | readonly ToolSpec[] | HostedTool,
+): { readonly tools: readonly ToolSpec[]; readonly skipped: readonly string[] } {
+  const specs: ToolSpec[] = []
+  const skipped: string[] = []
+  tools.forEach((item, i) => {
+    const path = at(param, i)
+    const found = read(anObject(item, path), path)
+    if ('hosted' in found) skipped.push(found.hosted)
+    else {
+      for (const tool of [found].flat()) {
+        if (specs.some(({ name }) => name === tool.name)) throw namedTwice(tool.name, at(path, 'name'))
+        specs.push(tool)
+      }
+    }
+  })
+  return { tools: specs, skipped }
+}
+
+const namedTwice = (name: string, place: string) =>
+  refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
+
+function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec | undefined {
+  const tool = anObject(value, path)
+  const type = required(tool, 'type', path, aString)
+  // Several servers search for chats that say so; here nobody does.
+  if (/^web_search\b/.test(type)) {
+    ignored.push(path)
+    return undefined
+  }
+  if (type === 'custom') return readCustomTool(required(tool, 'custom', path, anObject), at(path, 'custom'), ignored)
+  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
+  noteUnknown(tool, KNOWN_TOOL, path, ignored)
+  const spec = required(tool, 'function', path, anObject)
+  noteUnknown(spec, KNOWN_FUNCTION, at(path, 'function'), ignored)
+  return readFunction(spec, at(path, 'function'))
+}
+
+/** What every endpoint says of a function, wherever it stands. */
+export function readFunction(spec: JsonObject, path: string): ToolSpec {
+  const description = optional(spec, 'description', path, aString)
+  return {
+    name: required(spec, 'name', path, aToolName),
+    ...(description !== undefined && { description }),
+    // Without parameters a tool takes none, says the official description.
+    parameters: optional(spec, 'parameters', path, aParameters) ?? NO_PARAMETERS,
+    strict: optional(spec, 'strict', path, aBoolean) ?? false,
+  }
+}
+
+/** Arguments are always an object: a schema may leave that unsaid, and may not say otherwise. */
+export function aParameters(value: unknown, param: string): JsonObject {
+  const schema = anObject(value, param)
+  const { type = 'object' } = schema
+  if (type === 'object' || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' }
+  const shown = JSON.stringify(type).slice(0, 100)
+  throw refuse(
+    param,
+    `Invalid '${param}': arguments are an object, so 'type' must be "object", not ${shown}.`,
+    'invalid_value',
+  )
+}
+
+function chooseTools(
+  choice: unknown,
+  tools: readonly ToolSpec[],
+): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
+  if (choice === undefined) return { tools, toolChoice: 'auto' }
+  if (typeof choice === 'string') return { tools, toolChoice: oneOf(MODES)(choice, 'tool_choice') }
+  if (!isRecord(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
+  const type = required(choice, 'type', 'tool_choice', aString)
+  if (type === 'function' || type === 'custom') {
+    return { tools, toolChoice: { name: namedTool(choice, 'tool_choice', tools) } }
+  }
+  if (type === 'allowed_tools') return chooseAllowed(choice, tools)
+  throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools'])
+}
+
+function chooseAllowed(choice: JsonObject, tools: readonly ToolSpec[]) {
+  const path = 'tool_choice.allowed_tools'
+  const allowed = required(choice, 'allowed_tools', 'tool_choice', anObject)
+  const names = required(allowed, 'tools', path, someTools).map((item, i) => {
+    const place = at(`${path}.tools`, i)
+    return namedTool(anObject(item, place), place, tools)
+  })
+  const toolChoice = required(allowed, 'mode', path, anAllowedMode)
+  return { tools: tools.filter(({ name }) => names.includes(name)), toolChoice }
+}
+
+function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[]): string {
+  const kind = choice.type === 'custom' ? 'custom' : 'function'
+  const name = required(required(choice, kind, path, anObject), 'name', at(path, kind), aString)
+  if (!tools.some((tool) => tool.name === name && isCustom(tool) === (kind === 'custom'))) {
+    const param = `${path}.${kind}.name`
+    throw refuse(
+      param,
+      `Invalid '${param}': there is no tool named '${name.slice(0, 100)}' in 'tools'.`,
+      'invalid_value',
+    )
+  }
+  return name
+}
+
+/** The schema of an object that has these properties and no others. */
+export const closedObject = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+})
