@@ -160,6 +160,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await error.waitFor()
     const line = broken.split('\n').findIndex((each) => each.includes('divisibleBy')) + 1
     expect(await error.textContent()).toMatch(new RegExp(`^Line ${line}: .*divisibleBy`))
+    expect(await error.textContent()).not.toContain('strict')
     expect(await schema().getAttribute('aria-invalid')).toBe('true')
     await picture('5-error')
     expect(await barriers(page)).toEqual([])

@@ -11,6 +11,7 @@ import { decisionExamples } from '../../apps/playground/page/decision-examples.j
 import { asResult } from '../../apps/playground/page/device-bench.js'
 import { examples } from '../../apps/playground/page/examples.js'
 import { likelihood, whole } from '../../apps/playground/page/format.js'
+import { jsonFault } from '../../apps/playground/page/json-syntax.js'
 import { jsonTokens, placeOf } from '../../apps/playground/page/json-tokens.js'
 import { readable } from '../../apps/playground/page/readable.js'
 import { faultOf, syntaxFault } from '../../apps/playground/page/schema-fault.js'
@@ -163,6 +164,63 @@ describe('a refused schema', () => {
     expect(syntaxFault('{}')).toBeUndefined()
     expect(syntaxFault('{\n  "a": 1,\n  "b" 2\n}')).toMatchObject({ line: 3 })
     expect(syntaxFault('{\n  "a": 1')?.message).toMatch(/not JSON/)
+  })
+
+  test.each([
+    ['', 1, 'it is empty'],
+    ['{\n  "a": 1', 1, 'it ends before this { is closed'],
+    ['{ "a": [1, 2 }', 1, '} closes what was opened with ['],
+    ['{\n  "a": 1,\n  "b" 2\n}', 3, 'a colon is missing before 2'],
+    ['{\n  "a": 1\n  "b": 2\n}', 3, 'a comma is missing before "b"'],
+    ['{ "a": 1,\n}', 2, 'there is a comma before the end'],
+    ['[1,\n]', 2, 'there is a comma before the end'],
+    ['[,1]', 1, 'a value is missing before ,'],
+    ['{ "a": }', 1, 'a value is missing before }'],
+    ['{ a: 1 }', 1, '"a" does not belong here'],
+    ["{ 'a': 1 }", 1, 'texts need double quotes'],
+    ['{ 1: 1 }', 1, 'a name in double quotes must stand before 1'],
+    ['{ "a": 01 }', 1, '01 is not a number'],
+    ['["a\\q"]', 1, 'a backslash or an invisible character'],
+    ['["a\n"]', 1, 'this text has no closing quote'],
+    ['{}\n{}', 2, 'something follows after its end: {'],
+    [']', 1, 'it cannot begin with ]'],
+  ])('says in words of its own why %j is no JSON', (text, line, words) => {
+    const fault = syntaxFault(text)
+    expect(fault?.message).toContain(words)
+    expect(fault?.line).toBe(line)
+  })
+
+  test('finds a reason and a line for whatever is no JSON, and for nothing else', () => {
+    const nearly = fc
+      .tuple(fc.json(), fc.nat(), fc.constantFrom('', '{', '}', '[', ']', ',', ':', '"', '\\', '1', ' ', '\n', 'x'))
+      .map(([text, at, inserted]) => {
+        const place = at % (text.length + 1)
+        return text.slice(0, place) + inserted + text.slice(place + (at % 3))
+      })
+    fc.assert(
+      fc.property(nearly, (text) => {
+        const isJson = (() => {
+          try {
+            JSON.parse(text)
+            return true
+          } catch {
+            return false
+          }
+        })()
+        expect(jsonFault(text) === undefined).toBe(isJson)
+        const { line } = syntaxFault(text) ?? { line: 1 }
+        expect(line).toBeLessThanOrEqual(text.split('\n').length)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('is told with no advice that the page has no way to follow', () => {
+    // As `/v1` says it to those who can ask otherwise.
+    const refusal =
+      "Invalid schema for response_format 'it': In context=('properties', 'a'), 'divisibleBy' is not supported. Leave it out, or set 'strict' to false: what cannot be enforced is then left to the model."
+    const { message } = faultOf('{ "properties": { "a": { "divisibleBy": 5 } } }', refusal)
+    expect(message).toBe("'divisibleBy' is not supported. Leave it out.")
   })
 })
 

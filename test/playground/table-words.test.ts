@@ -164,7 +164,7 @@ describe('texts of a table', () => {
       new File([' \n'], 'empty.txt'),
     ]
     expect(files.every(isTextFile)).toBe(true)
-    expect((await textsInFiles(files)).map(({ text, from }) => `${from}: ${text}`)).toEqual([
+    expect((await textsInFiles(files)).texts.map(({ text, from }) => `${from}: ${text}`)).toEqual([
       'a.txt: Grüße,\nAda',
       'b.csv: Name: Müller\nOrt: Köln',
       'c.txt: aä',

@@ -165,7 +165,7 @@ export class DecisionsView {
       questions.push(question)
       cards.push(card)
     }
-    this.#refuseText(input.trim() === '' ? 'Write a text to judge.' : undefined)
+    this.#refuseText(input.trim() === '' ? 'Write a text to decide about.' : undefined)
     if (input.trim() === '' || questions.length === 0) return undefined
     const order = this.#average.checked ? { order: 'average' as const } : {}
     return { body: { model: this.#models.selected, input, ...order, questions }, cards }

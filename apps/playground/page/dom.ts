@@ -16,6 +16,12 @@ export function el<Tag extends keyof HTMLElementTagNameMap>(
   return element
 }
 
+/** A name of several words, which may go on in the next line between them: `duration_minutes`, `dueDate`. */
+export function breakable(name: string): (string | HTMLElement)[] {
+  const words = name.split(/(?<=[_./-])(?=[^_./-])|(?<=\p{Ll})(?=\p{Lu})/u)
+  return words.flatMap((word, i) => (i === 0 ? [word] : [el('wbr'), word]))
+}
+
 export function button(label: string, onClick: () => void, attributes: Attributes = {}): HTMLButtonElement {
   const element = el('button', { type: 'button', ...attributes }, label)
   element.addEventListener('click', onClick)

@@ -1,5 +1,5 @@
 import type { PartialJson } from '../../../src/grammar/partial-json.js'
-import { el } from './dom.js'
+import { breakable, el } from './dom.js'
 
 /** What of a schema says which fields an answer will have. */
 interface FieldSchema {
@@ -35,7 +35,7 @@ function objectOf(
     const given = written.get(name)
     const shown = given ? valueNode(field, given, busy) : placeholder(busy && !open && name === next)
     const state = given ? (given.done ? 'done' : 'writing') : 'waiting'
-    list.append(el('div', { class: `field ${state}` }, el('dt', {}, name), el('dd', {}, shown)))
+    list.append(el('div', { class: `field ${state}` }, el('dt', {}, ...breakable(name)), el('dd', {}, shown)))
   }
   return list
 }

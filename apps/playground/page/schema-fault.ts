@@ -1,3 +1,4 @@
+import { jsonFault } from './json-syntax.js'
 import { lineOf, placeOf } from './json-tokens.js'
 
 export interface SchemaFault {
@@ -18,7 +19,9 @@ export function faultOf(schema: string, refusal: string): SchemaFault {
   const whole = placeOf(schema, path)
   const keyword = words.map((word) => placeOf(schema, path, word)).find((at) => at !== undefined && at !== whole)
   const at = keyword ?? whole
-  return { message: sentence(message), line: at === undefined ? undefined : lineOf(schema, at) }
+  // The page asks for strict answers alone.
+  const advice = message.replace(/, or set 'strict' to false: [^.]*\.$/, '.')
+  return { message: sentence(advice), line: at === undefined ? undefined : lineOf(schema, at) }
 }
 
 /** Why a text is no JSON, with its line. */
@@ -26,11 +29,8 @@ export function syntaxFault(text: string): SchemaFault | undefined {
   try {
     JSON.parse(text)
     return undefined
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    const position = /position (\d+)/.exec(message)?.[1]
-    const reason = message.replace(/ in JSON at position.*$/s, '').replace(/, (?:"|\.\.\.).*is not valid JSON$/s, '')
-    const at = position === undefined ? (/end of/.test(message) ? text.trimEnd().length : undefined) : Number(position)
+  } catch {
+    const { reason, at } = jsonFault(text) ?? { reason: 'something in it does not belong there', at: undefined }
     return { message: `This is not JSON: ${reason}.`, line: at === undefined ? undefined : lineOf(text, at) }
   }
 }

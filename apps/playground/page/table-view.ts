@@ -22,7 +22,7 @@ import { Filling } from './table/filling.js'
 import { TableGrid } from './table/grid.js'
 import { askedOf, leastSure, type Row, stateOf, type Wanted } from './table/rows.js'
 import type { Head, Kept, TableStore } from './table/store.js'
-import { isTextFile, MOST_ROWS, type SourceText, textsIn, textsInFiles } from './table/texts.js'
+import { MOST_ROWS, type SourceText, textsIn, textsInFiles } from './table/texts.js'
 
 /** Less sure than this, a person looks first. */
 const DOUBTFUL = 0.5
@@ -47,6 +47,8 @@ export class TableView {
   #rows: Row[] = []
   /** Read from files; what is pasted stands in its field. */
   #fromFiles: SourceText[] = []
+  /** The names of files that hold no text. */
+  #without: readonly string[] = []
   /** When this page began, another tab was at it. */
   #isElsewhere = false
   /** Texts that there is no room for. */
@@ -78,7 +80,10 @@ export class TableView {
     byId('table-grid', HTMLElement).append(this.#grid.element)
     byId('table-details', HTMLElement).append(this.#details.element)
     byId('table-examples', HTMLElement).append(...tableExamples.map((example) => this.#chip(example)))
-    this.#sentence.addEventListener('input', () => this.#edited())
+    this.#sentence.addEventListener('input', () => {
+      this.#tellSentence(false)
+      this.#edited()
+    })
     this.#sentence.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.ctrlKey || event.metaKey || event.isComposing) return
       event.preventDefault()
@@ -172,6 +177,7 @@ export class TableView {
 
   #show({ name, sentence, fields, texts }: TableExample): void {
     this.#fromFiles = []
+    this.#without = []
     this.#example = name
     showsExample('table', name, false)
     this.#set({ sentence, fields }, texts.join('\n'), [])
@@ -181,6 +187,7 @@ export class TableView {
   #set({ sentence, fields }: Wanted, pasted: string, rows: Row[]): void {
     this.#close()
     this.#error = undefined
+    this.#tellSentence(false)
     this.#sentence.value = sentence
     this.#form.show(fields)
     this.#pasted.value = pasted
@@ -239,11 +246,13 @@ export class TableView {
   #takeFiles(): void {
     const chooser = byId('table-files', HTMLInputElement)
     const take = async (files: readonly File[]) => {
-      this.#fromFiles.push(...(await textsInFiles(files)))
+      const { texts, without } = await textsInFiles(files)
+      this.#fromFiles.push(...texts)
       // The example's lines are nobody's.
-      if (this.#isExample()) this.#pasted.value = ''
+      if (texts.length > 0 && this.#isExample()) this.#pasted.value = ''
+      this.#without = without
       this.#textsChanged()
-      announce(`${whole(this.#rows.length)} texts.`)
+      announce(`${whole(this.#rows.length)} texts. ${leftOut(without)}`)
     }
     byId('table-choose', HTMLButtonElement).addEventListener('click', () => chooser.click())
     chooser.addEventListener('change', () => {
@@ -251,11 +260,9 @@ export class TableView {
       chooser.value = ''
     })
     takeDrops((files) => {
-      const texts = files.filter(isTextFile)
       // A model is somebody else's; pictures and the like lie in folders beside texts.
-      const isOurs = texts.length > 0 && !files.some(({ name }) => /\.gguf$/i.test(name))
-      if (byId('table', HTMLElement).hidden || this.#filling || !isOurs) return false
-      void take(texts)
+      if (byId('table', HTMLElement).hidden || files.some(({ name }) => /\.gguf$/i.test(name))) return false
+      if (!this.#filling) void take(files)
       return true
     })
   }
@@ -280,9 +287,19 @@ export class TableView {
         this.#drafting = false
       }
     }
+    if (fields.length === 0) fields = fieldsFromWords(sentence)
+    // The columns that are there stay: a sentence that names none is no wish for an empty table.
+    this.#tellSentence(fields.length === 0)
+    if (fields.length === 0) return this.#sentence.focus()
     this.#form.show(fields)
     this.#edited()
     announce(`Columns: ${fields.map(({ name }) => name).join(', ')}.`)
+  }
+
+  #tellSentence(namesNone: boolean): void {
+    byId('table-sentence-fault', HTMLElement).hidden = !namesNone
+    if (namesNone) this.#sentence.setAttribute('aria-invalid', 'true')
+    else this.#sentence.removeAttribute('aria-invalid')
   }
 
   async #fill(): Promise<void> {
@@ -404,11 +421,13 @@ export class TableView {
               'Remove these',
               () => {
                 this.#fromFiles = []
+                this.#without = []
                 this.#textsChanged()
               },
               { class: 'quiet small' },
             ),
           ]),
+      ...(this.#without.length === 0 ? [] : [el('span', { class: 'table-without' }, leftOut(this.#without))]),
     )
     const rows = this.#sorted.checked && !this.#filling ? doubtfulFirst(this.#rows, wanted, asked) : this.#rows
     this.#grid.show({ rows, fields: wanted.fields, asked, writing, open: this.#details.row })
@@ -426,7 +445,7 @@ export class TableView {
       ({ asked, fault }) => fault === undefined && asked !== undefined && asked !== '',
     ).length
     const facts = [
-      this.#rows.length > 0 && `${whole(filled.length)} of ${whole(this.#rows.length)} rows`,
+      this.#rows.length > 0 && `${whole(filled.length)} of ${whole(this.#rows.length)} rows filled`,
       doubtful > 0 && `${whole(doubtful)} doubtful`,
       failed > 0 && `${whole(failed)} failed`,
       stale > 0 && `${whole(stale)} from before the change`,
@@ -497,6 +516,14 @@ export class TableView {
     }
     showCode((place) => tableCode(asked, place))
   }
+}
+
+/** Whoever drops a folder sees what of it is not in the table. */
+function leftOut(names: readonly string[]): string {
+  if (names.length === 0) return ''
+  const named = names.slice(0, 3).join(', ')
+  const more = names.length > 3 ? ` and ${whole(names.length - 3)} more` : ''
+  return `Left out, for there is no text in ${names.length === 1 ? 'it' : 'them'}: ${named}${more}.`
 }
 
 const exampleOf = (slug: string | undefined): TableExample | undefined =>

@@ -15,6 +15,8 @@ export function connectTabs(): void {
       tabOf(other).focus()
     })
   }
+  // A phone that is turned, a window that is made narrow.
+  narrow.addEventListener('change', () => reveal(settings().mode))
   followAddress(settings().mode, show)
   show(settings().mode)
 }
@@ -31,12 +33,16 @@ export function show(mode: Mode): void {
     tabOf(each).setAttribute('aria-selected', String(chosen))
     tabOf(each).tabIndex = chosen ? 0 : -1
     panelOf(each).hidden = !chosen
-    // Only there they scroll; to ask whether has all of the page laid out.
-    if (chosen && matchMedia('(max-width: 480px)').matches) {
-      tabOf(each).scrollIntoView({ block: 'nearest', inline: 'nearest' })
-    }
   }
+  reveal(mode)
   panelOf(mode).dispatchEvent(new Event('shown'))
+}
+
+/** Only on a phone they scroll; to ask whether has all of the page laid out. */
+const narrow = matchMedia('(max-width: 480px)')
+
+function reveal(mode: Mode): void {
+  if (narrow.matches) tabOf(mode).scrollIntoView({ block: 'nearest', inline: 'nearest' })
 }
 
 const panelOf = (mode: Mode) => byId(mode === 'device' ? 'my-device' : mode, HTMLElement)

@@ -106,36 +106,37 @@ const spacer = () => el('tr', { class: 'spacer', 'aria-hidden': 'true' })
 
 class RowView {
   readonly element: HTMLElement
+  readonly #text: HTMLButtonElement
   readonly #cells: { readonly field: FormField; readonly button: HTMLButtonElement }[]
   #drawn = ''
 
-  constructor(
-    { id, text }: Row,
-    fields: readonly FormField[],
-    onOpen: (id: number, field: string | undefined) => void,
-  ) {
-    const cellOf = (field: string | undefined, words = '') => {
-      const button = el('button', { type: 'button', class: 'cell' }, words)
+  constructor({ id }: Row, fields: readonly FormField[], onOpen: (id: number, field: string | undefined) => void) {
+    const cellOf = (field: string | undefined) => {
+      const button = el('button', { type: 'button', class: 'cell' })
       button.addEventListener('click', () => onOpen(id, field))
       return button
     }
     this.#cells = fields.map((field) => ({ field, button: cellOf(field.name) }))
+    this.#text = cellOf(undefined)
     this.element = el(
       'tr',
       {},
       el('th', { scope: 'row' }, String(id + 1)),
-      el('td', {}, cellOf(undefined, text.slice(0, 300))),
+      el('td', {}, this.#text),
       ...this.#cells.map(({ button }) => el('td', {}, button)),
     )
   }
 
   draw(row: Row, { asked, writing, open }: Shown, place: number): void {
     const state = stateOf(row, asked, writing)
-    const drawn = JSON.stringify([place, state, row.json, row.edited, row.fault, open === row.id])
+    // Its place in the texts is all that a row is known by: another text may stand there now.
+    const words = row.text.slice(0, 300)
+    const drawn = JSON.stringify([place, state, words, row.json, row.edited, row.fault, open === row.id])
     if (drawn === this.#drawn) return
     this.#drawn = drawn
     this.element.className = `${state}${open === row.id ? ' open' : ''}`
     this.element.setAttribute('aria-rowindex', String(place + 2))
+    if (this.#text.textContent !== words) this.#text.textContent = words
     for (const { field, button } of this.#cells) this.#drawCell(row, field, button, state)
   }
 

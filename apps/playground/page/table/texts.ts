@@ -51,18 +51,21 @@ const hasLines = ({ name }: File): boolean => /\.(log|jsonl|ndjson)$/i.test(name
 export const isTextFile = (file: File): boolean =>
   isCsv(file) || hasLines(file) || /^text\//.test(file.type) || /\.(txt|md|text|eml|json)$/i.test(file.name)
 
-/** Each file a row; a CSV file, and one of lines, has many. */
-export async function textsInFiles(files: readonly File[]): Promise<SourceText[]> {
+/** Each file a row; a CSV file, and one of lines, has many. `without`: the names of those that hold no text. */
+export async function textsInFiles(files: readonly File[]): Promise<{ texts: SourceText[]; without: string[] }> {
   const found: SourceText[] = []
+  const without: string[] = []
   for (const file of files) {
     const { name } = file
-    const text = decoded(new Uint8Array(await file.arrayBuffer()))
-    if (isCsv(file)) found.push(...textsInCsv(text, name))
+    const text = isTextFile(file) ? decoded(new Uint8Array(await file.arrayBuffer())) : ''
+    // Whatever its name: no text has such a character.
+    if (text.trim() === '' || text.includes('\0')) without.push(name)
+    else if (isCsv(file)) found.push(...textsInCsv(text, name))
     else if (hasLines(file)) found.push(...linesOf(text).map((line) => ({ text: line.trim(), from: name })))
-    else if (text.trim() !== '') found.push({ text: text.trim(), from: name })
+    else found.push({ text: text.trim(), from: name })
     if (found.length > MOST_ROWS) break
   }
-  return found
+  return { texts: found, without }
 }
 
 /** What is no UTF-8 is what spreadsheets and mail programs write: Windows-1252, or UTF-16 with its mark. */

@@ -1,0 +1,125 @@
+/** What a visitor does first: brings texts of their own, writes a sentence, turns the phone. No model is waited for. */
+import type { Server } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildPlayground } from '../../apps/playground/build/build.js'
+import { servePlayground } from '../../apps/playground/build/serve.js'
+import { launchChromium } from '../support/chromium.js'
+import { canUnpack } from '../support/unpack.js'
+import { barriers, cutIn } from './audit.js'
+
+const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
+const LONG = 180_000
+
+describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for Linux on x64)', () => {
+  let server: Server
+  let url: string
+  let browser: Browser
+  let page: Page
+
+  beforeAll(async () => {
+    ;({ server, url } = await servePlayground(await buildPlayground({ out: `${out}visitor` })))
+    browser = await launchChromium({ webgpu: false })
+    page = await browser.newPage({ viewport: { width: 1280, height: 1000 }, reducedMotion: 'reduce' })
+    page.setDefaultTimeout(90_000)
+    await page.goto(`${url}#/table`)
+    await page.locator('body.ready').waitFor()
+  }, LONG)
+  afterAll(async () => {
+    await browser?.close()
+    server?.closeAllConnections()
+    server?.close()
+  })
+
+  const texts = () =>
+    page
+      .locator('.grid tbody tr:not(.spacer) td:nth-child(2) .cell')
+      .evaluateAll((all) => all.map((each) => each.textContent))
+  const columns = () => page.locator('.grid thead th').allTextContents()
+  const told = () => page.locator('#table-count').textContent()
+
+  async function drop(...files: readonly (readonly [string, string])[]): Promise<void> {
+    const dataTransfer = await page.evaluateHandle((all) => {
+      const dragged = new DataTransfer()
+      for (const [name, text] of all) dragged.items.add(new File([text], name))
+      return dragged
+    }, files)
+    await page.dispatchEvent('#table-texts', 'drop', { dataTransfer })
+  }
+
+  test('sees beside its columns the texts that stand there now, pasted or dropped', { timeout: LONG }, async () => {
+    const field = page.getByLabel('Texts, one per line')
+    await field.fill('One of mine.\nAnother of mine.')
+    await expect.poll(texts).toEqual(['One of mine.', 'Another of mine.'])
+    await field.fill('Another of mine.\nA third.')
+    await expect.poll(texts).toEqual(['Another of mine.', 'A third.'])
+    await page.getByRole('button', { name: 'Tickets', exact: true }).click()
+    await drop(['people.csv', 'id,notes\n1,"Ana is glad."\n2,"Ben is not."\n'])
+    await expect.poll(texts).toEqual(['id: 1\nnotes: Ana is glad.', 'id: 2\nnotes: Ben is not.'])
+  })
+
+  test('is told which files hold no text, and keeps the others', { timeout: LONG }, async () => {
+    await drop(['a.txt', 'Cora is glad.'], ['scan.pdf', '%PDF-1.4'], ['odd.txt', 'x\0y'], ['none.csv', ''])
+    await expect.poll(told).toMatch(/Left out, for there is no text in them: scan\.pdf, odd\.txt, none\.csv\.$/)
+    expect((await texts()).at(-1)).toBe('Cora is glad.')
+    expect(await page.locator('#add-model-found').textContent()).toBe('')
+    await drop(['photo.png', 'x'])
+    await expect.poll(told).toMatch(/in it: photo\.png\.$/)
+    expect(await texts()).toHaveLength(3)
+    expect([await cutIn(page), await barriers(page)]).toEqual([[], []])
+    await page.getByRole('button', { name: 'Remove these' }).click()
+    await expect.poll(told).toBe('0 texts')
+  })
+
+  test('keeps its columns where a sentence names none, and is told what to write', { timeout: LONG }, async () => {
+    const sentence = page.getByLabel('What do you want to know about each text?')
+    const fault = page.locator('#table-sentence-fault')
+    const before = await columns()
+    expect(before.length).toBeGreaterThan(2)
+    await sentence.fill('???')
+    await sentence.press('Enter')
+    await fault.waitFor()
+    expect(await columns()).toEqual(before)
+    expect(await barriers(page)).toEqual([])
+    await sentence.fill('The author, the price')
+    expect(await fault.isVisible()).toBe(false)
+    await sentence.press('Enter')
+    await expect.poll(columns).toEqual(['Row', 'Text', 'author', 'price'])
+  })
+
+  test('finds the tab that is open where the window is made narrow', { timeout: LONG }, async () => {
+    await page.getByRole('tab', { name: 'My device' }).click()
+    await page.setViewportSize({ width: 360, height: 740 })
+    const beyond = () =>
+      page.locator('#device-tab').evaluate((tab) => {
+        const { left, right } = tab.getBoundingClientRect()
+        return left < 0 || right > innerWidth
+      })
+    await expect.poll(beyond).toBe(false)
+    await page.setViewportSize({ width: 1280, height: 1000 })
+  })
+
+  test('sees the examples beside or above a long button, never one above the other', { timeout: LONG }, async () => {
+    await page.getByRole('tab', { name: 'Structured' }).click()
+    await page.locator('#run').evaluate((run) => {
+      run.textContent = 'Download 269 MB and generate'
+    })
+    for (const width of [1024, 1100, 1280]) {
+      await page.setViewportSize({ width, height: 900 })
+      const rows = await page.locator('#examples .chip').evaluateAll((all) => {
+        return new Set(all.map((each) => each.getBoundingClientRect().top)).size
+      })
+      expect(rows, `${width} px`).toBeLessThanOrEqual(2)
+    }
+  })
+
+  test('reads links in the colours of the page', { timeout: LONG }, async () => {
+    await page.goto('about:blank')
+    await page.goto(`${url}?embed`)
+    await page.locator('body.ready').waitFor()
+    const colour = (selector: string, of: 'color' | 'backgroundColor') =>
+      page.locator(selector).evaluate((each, of) => getComputedStyle(each)[of], of)
+    expect(await colour('#embedded a', 'color')).toBe(await colour('#run', 'backgroundColor'))
+  })
+})
