@@ -10,6 +10,8 @@ import { DEAD, type TextAutomaton } from './types.js'
 export const SPECIAL = 1
 /** No kind passes: outside of free text. */
 export const NONE_PASS = -1
+/** Whatever stands for a character passes, escapes too. */
+export const ALL_PASS = 0
 
 /** Apart where patterns tend to tell them apart. */
 const ASCII = [

@@ -1,28 +1,26 @@
 import { encoded } from '../values/text-length.js'
-import type { ContentFrame, Passing } from './content.js'
+import type { StringClass } from './content.js'
 import { type Bytes, type Cell, type Cells, type Frame, IN_STRING } from './frame.js'
 import { ScalarFrame, WithinFrame } from './scalar.js'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
+/** A place inside a string. Bytes tell where it leads (`move`), and how long the way to the end then is (`length`). */
+export interface StringPlace extends Frame {
+  /** What is known without trying them. */
+  readonly class: StringClass
+  /** Itself, or the place before the character in the midst of which it is. */
+  readonly base: CharacterFrame
+}
+
 /** Between two characters of a string or a key: the closing quote ends it, and escapes stand for characters. */
-export abstract class CharacterFrame extends ScalarFrame implements ContentFrame {
+export abstract class CharacterFrame extends ScalarFrame implements StringPlace {
   /** Where all characters lead, where they are all alike. */
   #plain: CharacterFrame | null | undefined
-  abstract readonly leaving: number
-  abstract readonly room: number
-  abstract readonly exact: boolean
-  abstract readonly anything: boolean
-  abstract readonly free: number
-  abstract readonly level: boolean
-  abstract readonly needed: number
-  abstract readonly settled: boolean
-  abstract readonly longestBetween: number
-  abstract readonly roaming: Passing
-  abstract readonly like: ContentFrame
-  abstract readonly besides: ContentFrame['besides']
-  abstract readonly few: ContentFrame['few']
+  abstract readonly class: StringClass
+  /** No way to the end of the string is longer, from any place between two characters to which this one leads. */
+  abstract readonly longest: number
 
   constructor(traits = 0) {
     super(IN_STRING | traits)
@@ -33,16 +31,8 @@ export abstract class CharacterFrame extends ScalarFrame implements ContentFrame
   /** Whether all code points lead to one and the same place. */
   abstract readonly uniform: boolean
 
-  get ways(): ContentFrame['ways'] {
-    return undefined
-  }
-
-  get endsAnywhere(): boolean {
-    return false
-  }
-
-  unlimited(_characters: number): ReturnType<ContentFrame['unlimited']> {
-    return undefined
+  get base(): CharacterFrame {
+    return this
   }
 
   /** The quote. */
@@ -90,8 +80,7 @@ const ESCAPES: readonly (readonly [string, number])[] = [
 ].map((codePoint) => [encoded(codePoint).slice(1), codePoint] as const)
 const ESCAPE_PREFIXES = ['', 'u', 'u0', 'u00', 'u000', 'u001']
 
-class EscapeFrame extends WithinFrame {
-  declare protected readonly base: CharacterFrame
+class EscapeFrame extends WithinFrame<CharacterFrame> {
   readonly #read: string
   #found: { text: Bytes; next: CharacterFrame } | undefined
 

@@ -21,7 +21,7 @@ export const ENDS = 1
 export const UNCERTAIN = 2
 /** The length is a bound that knowing that key may lower. */
 export const GUESSED = 4
-/** Inside a string or a key read letter by letter: the frame is a `ContentFrame`, and `move` knows every byte but the closing quote. */
+/** Inside a string or a key read letter by letter: the frame is a `StringPlace`, and `move` knows every byte but the closing quote. */
 export const IN_STRING = 8
 /** Free text outside of any string: the frame is a `Passing`. */
 export const FREE_TEXT = 16

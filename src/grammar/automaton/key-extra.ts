@@ -1,8 +1,9 @@
 import { countTexts } from '../automata/count.js'
-import { isLevel, leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
-import { encoded, IN_JSON } from '../values/text-length.js'
-import { CharacterFrame, MOST_LEFT } from './characters.js'
-import type { ContentFrame, Passing } from './content.js'
+import { ALL_PASS } from '../automata/kinds.js'
+import { made } from '../kept.js'
+import { encoded } from '../values/text-length.js'
+import { CharacterFrame } from './characters.js'
+import { anyOf, classOf, noClass, onlyCounts, type StringClass } from './content.js'
 import { type Bytes, type Cell, type Cells, type Frame, UNCERTAIN } from './frame.js'
 import type { MembersPlace } from './frames.js'
 import { codePointAt } from './key-bytes.js'
@@ -18,12 +19,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   readonly #state: MembersPlace
   readonly #text: number
   readonly #similar: SimilarKeys
-  override readonly leaving: number
-  override readonly room: number
-  override readonly anything: boolean
-  override readonly free: number
-  override readonly level: boolean
-  override readonly settled: boolean
+  #class: StringClass | undefined
   #best: KeyWay | undefined
   #most: number | undefined
 
@@ -32,18 +28,6 @@ export class ExtraKeyFrame extends CharacterFrame {
     this.#state = state
     this.#text = text
     this.#similar = similar
-    const automaton = state.home.keys.text
-    const { admitsAnyExtra } = state
-    // Where any letters may come in any number, there is always some key that has not come yet.
-    // Where taken keys begin so, one more character must be free than may come: more keys than are taken then begin so too.
-    this.free = admitsAnyExtra ? automaton.freedomAll(text) - (this.#alone ? 0 : 1) : -1
-    this.anything = this.free === Infinity
-    const passing = admitsAnyExtra && this.#alone ? leavingKinds(automaton, text) : NONE_PASS
-    this.leaving = this.anything ? SPECIAL : passing
-    this.room = this.anything ? Infinity : passing === NONE_PASS ? -1 : automaton.room(text)
-    // With a limit on length, which place a key ends at may tell which value follows.
-    this.level = passing === SPECIAL && automaton.room(text) === Infinity && isLevel(automaton, text) && this.closes
-    this.settled = passing !== NONE_PASS && (!this.anything || this.level) && IN_JSON.isSteady(automaton, text)
   }
 
   /** At the start of a key; undefined if there can be none. */
@@ -113,7 +97,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     return super.partial(bits, left, size)
   }
 
-  protected override classOf(low: number, high: number): number {
+  protected override common(low: number, high: number): number {
     return this.#alone ? this.#state.home.keys.text.classes.common(low, high) : -1
   }
 
@@ -128,7 +112,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   /** What a taken key goes on with may lead to that key alone. */
   #aliveBeside(low: number, high: number): boolean {
     const { text } = this.#state.home.keys
-    if (this.#alone || this.anything) return text.alive(this.#text, low, high)
+    if (this.#alone || this.class.leaving === ALL_PASS) return text.alive(this.#text, low, high)
     const taken = new Set(this.#similar.texts.map((bytes) => codePointAt(bytes, this.#similar.depth)))
     let from = low
     for (const next of [...taken].sort((a, b) => a - b)) {
@@ -164,43 +148,34 @@ export class ExtraKeyFrame extends CharacterFrame {
     return this.#state.home.program.length(this.#way().weight)
   }
 
-  override get exact(): boolean {
-    return true
+  override get class(): StringClass {
+    this.#class ??= this.#classed()
+    return this.#class
   }
 
-  override get needed(): number {
-    return 0
+  /** Where no taken key begins like this one, it does not matter which members have come. */
+  #classed(): StringClass {
+    const { home, admitsAnyExtra } = this.#state
+    if (!admitsAnyExtra) return noClass()
+    if (this.#alone) return made(home.names.alone, this.#text, () => this.#classedAlone())
+    // Where any letters may come in any number, there is always some key that has not come yet; else one more character must
+    // be free than may come: more keys than are taken then begin so too.
+    const free = home.keys.text.freedomAll(this.#text) - 1
+    return free === Infinity ? anyOf(free) : noClass(free)
   }
 
-  override get text(): boolean {
-    return false
-  }
-
-  override get few(): undefined {
-    return undefined
-  }
-
-  override get shared(): boolean {
-    return false
-  }
-
-  override get roaming(): Passing {
-    return this
-  }
-
-  override get longestBetween(): number {
-    return this.settled ? this.length : this.#longestKey
+  #classedAlone(): StringClass {
+    const found = classOf(this.#state.home.keys.text, this.#text)
+    // With a limit on length, which place a key ends at may tell which value follows.
+    const same = found.end === 'same' && (found.leaving !== ALL_PASS || found.room === Infinity)
+    return same ? found : { ...found, end: 'unknown' }
   }
 
   override get longest(): number {
-    return (this.level ? this.length : this.#longestKey) + MOST_LEFT
-  }
-
-  /** No way to the end is longer, wherever this key goes. */
-  get #longestKey(): number {
-    this.#most ??= this.anything
-      ? this.#state.longestAnyExtra(this.#similar.texts.length)
-      : Math.max(this.#state.admitsAnyExtra ? this.#state.longestExtra(0) : 0, this.#longestAlong())
+    this.#most ??=
+      this.class.leaving === ALL_PASS && this.class.room === Infinity
+        ? this.#state.longestAnyExtra(this.#similar.texts.length)
+        : Math.max(this.#state.admitsAnyExtra ? this.#state.longestExtra(0) : 0, this.#longestAlong())
     return this.#most
   }
 
@@ -222,19 +197,11 @@ export class ExtraKeyFrame extends CharacterFrame {
     return longest
   }
 
-  /** Where no taken key begins like this one, it does not matter which members have come. */
-  override get like(): ContentFrame {
-    const { home, admitsAnyExtra } = this.#state
-    if (!this.#alone || !admitsAnyExtra) return this
-    const like = home.names.alone.get(this.#text)
-    if (like === undefined) home.names.alone.set(this.#text, this)
-    return like ?? this
-  }
-
-  override get besides(): ContentFrame['besides'] {
+  /** Where taken keys are all that keeps it from being a place in any text: that of any other key, and what is left of those. */
+  get besides(): { readonly frame: ExtraKeyFrame; readonly taken: readonly Bytes[] } | undefined {
     if (this.#alone || !this.#state.admitsAnyExtra) return undefined
     const frame = ExtraKeyFrame.#at(this.#state, this.#text, SimilarKeys.NONE)
-    if (!frame?.level) return undefined
+    if (frame === undefined || !onlyCounts(frame.class)) return undefined
     return { frame, taken: this.#similar.texts.map((bytes) => bytes.slice(this.#similar.depth)) }
   }
 

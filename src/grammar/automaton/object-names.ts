@@ -3,7 +3,7 @@ import type { Layout } from '../values/format.js'
 import { endsOf, freshKeys } from '../values/fresh-keys.js'
 import { MOST_BYTES } from '../values/text-length.js'
 import type { KeyAutomaton, ObjectShape, Value } from '../values/value.js'
-import type { ContentFrame } from './content.js'
+import type { StringClass } from './content.js'
 import { fromKeyBytes, keyBytes } from './key-bytes.js'
 
 /** What is known of the keys of one shape, wherever its objects stand. */
@@ -17,8 +17,8 @@ export class ObjectNames {
   readonly nextRequired: readonly number[]
   /** How many required properties stand at or after an index. */
   readonly requiredFrom: readonly number[]
-  /** By the state of their text the first frames seen of keys that no taken one begins like. */
-  readonly alone = new Map<number, ContentFrame>()
+  /** By the state of their text the places in keys that no taken one begins like. */
+  readonly alone = new Map<number, StringClass>()
   readonly #nearest = new Map<number, string | null>()
   #longest: number | undefined
   readonly #values: readonly Value[]

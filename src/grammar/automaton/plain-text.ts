@@ -64,18 +64,6 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
     return this.loops ? this : undefined
   }
 
-  get longest(): number {
-    return Infinity
-  }
-
-  get text(): boolean {
-    return true
-  }
-
-  get shared(): boolean {
-    return true
-  }
-
   override step(byte: number, below: Cell, out: Cells): void {
     const next = this.move(byte)
     if (next !== null) out.add(below.push(next))
@@ -100,7 +88,7 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
     return this.#text.alive(this.#state, low, high)
   }
 
-  protected override classOf(low: number, high: number): number {
+  protected override common(low: number, high: number): number {
     return this.#text.classes.common(low, high)
   }
 

@@ -1,16 +1,10 @@
-import { NONE_PASS } from '../automata/kinds.js'
 import { encoded } from '../values/text-length.js'
-import type { ContentFrame, Passing } from './content.js'
+import { noClass, type StringClass } from './content.js'
 import { type Bytes, type Cell, type Cells, Frame, IN_STRING } from './frame.js'
 
 /** Between two characters of a text: bytes become code points here, as UTF-8 has them. */
 export abstract class ScalarFrame extends Frame {
   #parts: Map<number, Frame> | undefined
-
-  /** See `ContentFrame`. */
-  abstract readonly longest: number
-  abstract readonly text: boolean
-  abstract readonly shared: boolean
 
   /** Where one more code point leads; undefined if it is not allowed. */
   abstract after(codePoint: number): ScalarFrame | undefined
@@ -25,7 +19,7 @@ export abstract class ScalarFrame extends Frame {
   abstract samples(low: number, high: number): number[]
 
   /** The class of all these code points, if they all lead to one and the same place for it; else -1. */
-  protected abstract classOf(low: number, high: number): number
+  protected abstract common(low: number, high: number): number
 
   /** After a byte beyond ASCII, which begins a character; null if nothing allowed begins so. */
   protected lead(byte: number): Frame | null {
@@ -41,7 +35,7 @@ export abstract class ScalarFrame extends Frame {
     if (low > high || !this.#anyBut(low, high)) return undefined
     // Beginnings that may go on in all 64 ways, to characters of one class, are alike: the first one seen stands for all.
     const all = low === bits << (6 * left) && high - low === 64 ** left - 1
-    const cls = all ? this.classOf(low, high) : -1
+    const cls = all ? this.common(low, high) : -1
     const kind = cls < 0 ? bits : BEYOND_BITS + cls
     return this.part((kind * 4 + left) * 4 + size, () => new PartialFrame(this, bits, left, size))
   }
@@ -69,92 +63,22 @@ const LEAST = [0, 0x80, 0x800, 0x10000]
 const BEYOND_BITS = 2 ** 21
 
 /** In the middle of a character or an escape: nothing passes before it is complete. */
-export abstract class WithinFrame extends Frame implements ContentFrame {
-  protected readonly base: ScalarFrame
+export abstract class WithinFrame<Base extends ScalarFrame> extends Frame {
+  readonly base: Base
+  #class: StringClass | undefined
 
-  constructor(base: ScalarFrame) {
+  constructor(base: Base) {
     super(base.traits & IN_STRING)
     this.base = base
   }
 
-  get leaving(): number {
-    return NONE_PASS
-  }
-
-  get room(): number {
-    return -1
-  }
-
-  get exact(): boolean {
-    return true
-  }
-
-  get anything(): boolean {
-    return false
-  }
-
-  get free(): number {
-    return -1
-  }
-
-  get level(): boolean {
-    return false
-  }
-
-  get needed(): number {
-    return 0
-  }
-
-  get settled(): boolean {
-    return false
-  }
-
-  get longestBetween(): number {
-    return Infinity
-  }
-
-  get longest(): number {
-    return this.base.longest
-  }
-
-  get like(): ContentFrame {
-    return this
-  }
-
-  get roaming(): Passing {
-    return this
-  }
-
-  get besides(): undefined {
-    return undefined
-  }
-
-  get text(): boolean {
-    return this.base.text
-  }
-
-  get few(): undefined {
-    return undefined
-  }
-
-  get ways(): undefined {
-    return undefined
-  }
-
-  get endsAnywhere(): boolean {
-    return false
-  }
-
-  unlimited(): undefined {
-    return undefined
-  }
-
-  get shared(): boolean {
-    return this.base.shared
+  get class(): StringClass {
+    this.#class ??= noClass()
+    return this.#class
   }
 }
 
-class PartialFrame extends WithinFrame {
+class PartialFrame extends WithinFrame<ScalarFrame> {
   readonly #bits: number
   readonly #left: number
   readonly #size: number

@@ -1,10 +1,9 @@
 import { NEVER } from '../automata/classes.js'
-import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import { Kept, made } from '../kept.js'
-import { encoded, IN_JSON, longestText } from '../values/text-length.js'
-import { CharacterFrame, MOST_LEFT } from './characters.js'
-import type { FewWays, Passing, Ways } from './content.js'
+import { IN_JSON, longestText } from '../values/text-length.js'
+import { CharacterFrame } from './characters.js'
+import { classOf, onlyCounts, type StringClass } from './content.js'
 import type { Bytes, Cell, Cells } from './frame.js'
 
 /** Places kept of one language; a counter of lengths may have a million. */
@@ -17,7 +16,6 @@ export class TextFrames {
   readonly uniform: boolean
   readonly #frames = new Kept<number, TextFrame>(KEPT)
   #longest: number | undefined
-  #widest: number | undefined
 
   private constructor(text: TextAutomaton) {
     this.text = text
@@ -30,17 +28,13 @@ export class TextFrames {
 
   /** No way out of any of its places is longer. */
   get longest(): number {
-    if (this.#longest === undefined) {
-      const known = IN_JSON.longest(this.text)
-      this.#longest = known === undefined ? this.longestFor(this.text.farthest) : known + 1
-    }
+    this.#longest ??= 1 + (IN_JSON.longest(this.text) ?? longestText(this.text.farthest, IN_JSON.widest(this.text)))
     return this.#longest
   }
 
-  /** No way out of so many characters is longer. */
-  longestFor(characters: number): number {
-    this.#widest ??= IN_JSON.widest(this.text)
-    return longestText(characters, this.#widest) + 1
+  /** Bytes of the shortest way to the end of the string. */
+  length(state: number): number {
+    return IN_JSON.length(this.text, state) + 1
   }
 
   at(state: number): TextFrame {
@@ -53,159 +47,76 @@ export class TextFrames {
   }
 }
 
-/** So many characters are worth more than any number of some kinds. */
-const MANY = 24
-
-class TextFrame extends CharacterFrame {
-  readonly #home: TextFrames
-  readonly #state: number
-  override readonly leaving: number
-  override readonly room: number
-  override readonly exact: boolean
-  override readonly anything: boolean
-  override readonly free: number
-  override readonly level: boolean
-  override readonly settled: boolean
-  /** Passing characters lead back here, but for how many have come: what must still come only becomes less. */
-  readonly #shrinking: boolean
-  #roaming: Passing | undefined
+/** Between two characters of a text: the same place in all grammars. */
+export class TextFrame extends CharacterFrame {
+  readonly home: TextFrames
+  readonly state: number
+  override readonly class: StringClass
   /** Whether every character leads on. */
   #open: boolean | undefined
 
   constructor(home: TextFrames, state: number) {
     super()
-    this.#home = home
-    this.#state = state
-    const { text, uniform } = home
-    const leaving = leavingKinds(text, state)
-    const loops = leaving !== NONE_PASS
-    this.level = leaving === SPECIAL && isLevel(text, state)
-    const all = this.level ? -1 : text.freedomAll(state)
-    // Where the places differ but let pass the same, that is said of all kinds; else only of those that lead back here.
-    this.free = this.level ? text.room(state) : all
-    const row = uniform ? all > 0 : all >= MANY
-    this.anything = this.level || row
-    this.leaving = row ? SPECIAL : leaving
-    this.room = row ? all : loops ? text.room(state) : -1
-    this.exact = !row || uniform
-    this.#shrinking = loops && !row
-    this.settled = this.#shrinking && IN_JSON.isSteady(text, state)
+    this.home = home
+    this.state = state
+    this.class = classOf(home.text, state)
   }
 
-  /** Kinds that lead from place to place but may go on, where they are more than those that lead back here. */
-  override get roaming(): Passing {
-    if (this.#roaming === undefined) {
-      const found = this.anything ? undefined : roaming(this.#home.text, this.#state)
-      const more = found !== undefined && (this.room < found.room || (this.leaving & ~found.leaving) !== 0)
-      this.#roaming = more ? found : this
-    }
-    return this.#roaming
-  }
-
-  override get needed(): number {
-    return this.#home.text.distance(this.#state)
-  }
-
-  override get like(): TextFrame {
-    return this
-  }
-
-  override get besides(): undefined {
-    return undefined
-  }
-
-  override get text(): boolean {
-    return true
-  }
-
-  override get few(): FewWays | undefined {
-    const home = this.#home
-    const { text } = home
-    if (!text.sparse) return undefined
-    return {
-      state: this.#state,
-      closes: (state) => text.accepts(state),
-      each: (state, visit) => text.each?.(state, (codePoint, next) => visit(encoded(codePoint), next)),
-      length: (state) => IN_JSON.length(text, state) + 1,
-      at: (state) => home.at(state),
-    }
-  }
-
-  override get ways(): Ways | undefined {
-    const home = this.#home
-    const { text } = home
-    if (text.sparse) return undefined
-    const length = (state: number) => IN_JSON.length(text, state) + 1
-    return { text, state: this.#state, length, at: (state) => home.at(state) }
-  }
-
-  override get endsAnywhere(): boolean {
-    return this.#home.text.endsAnywhere(this.#state)
-  }
-
-  override unlimited(characters: number): { readonly frame: TextFrame; readonly room: number } | undefined {
-    const found = this.level ? undefined : this.#home.text.unlimited(this.#state, characters)
+  /** The same place in a text of any length, if for so many characters more only its own room tells it from that. */
+  unlimited(characters: number): { readonly frame: TextFrame; readonly room: number } | undefined {
+    const found = onlyCounts(this.class) ? undefined : this.home.text.unlimited(this.state, characters)
     return found && { frame: TextFrames.of(found.text).at(found.state), room: found.room }
   }
 
-  override get shared(): boolean {
-    return !this.#home.text.sparse
-  }
-
   override get uniform(): boolean {
-    return this.#home.uniform
+    return this.home.uniform
   }
 
   override get closes(): boolean {
-    return this.#home.text.accepts(this.#state)
+    return this.home.text.accepts(this.state)
   }
 
   override after(codePoint: number): TextFrame | undefined {
-    const state = this.#home.text.next(this.#state, codePoint)
-    return state === 0 ? undefined : this.#home.at(state)
+    const state = this.home.text.next(this.state, codePoint)
+    return state === 0 ? undefined : this.home.at(state)
   }
 
   override alive(low: number, high: number): boolean {
-    const { text } = this.#home
-    this.#open ??= !text.sparse && isOpen(text, this.#state)
-    return this.#open || text.alive(this.#state, low, high)
+    const { text } = this.home
+    this.#open ??= !text.sparse && isOpen(text, this.state)
+    return this.#open || text.alive(this.state, low, high)
   }
 
   override close(below: Cell, out: Cells): void {
     out.add(below)
   }
 
-  protected override classOf(low: number, high: number): number {
-    return this.#home.text.classes.common(low, high)
+  protected override common(low: number, high: number): number {
+    return this.home.text.classes.common(low, high)
   }
 
   override next(_below: Cell, into: Set<number>): boolean {
-    return listCharacters(this.#home.text, this.#state, this.closes, into)
+    return listCharacters(this.home.text, this.state, this.closes, into)
   }
 
   override get length(): number {
-    return IN_JSON.length(this.#home.text, this.#state) + 1
-  }
-
-  override get longestBetween(): number {
-    if (this.settled || this.level) return this.length
-    return this.#shrinking ? this.#home.longestFor(this.#home.text.distance(this.#state)) : this.#home.longest
+    return this.home.length(this.state)
   }
 
   override get longest(): number {
-    return (this.level ? this.length : this.#home.longest) + MOST_LEFT
+    return this.home.longest
   }
 
   override spell(): Bytes {
-    return `${IN_JSON.spell(this.#home.text, this.#state)}"`
+    return `${IN_JSON.spell(this.home.text, this.state)}"`
   }
 
   override get onTheWay(): number {
-    return IN_JSON.next(this.#home.text, this.#state)
+    return IN_JSON.next(this.home.text, this.state)
   }
 
   override samples(low: number, high: number): number[] {
-    return samplesOf(this.#home.text, low, high)
+    return samplesOf(this.home.text, low, high)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { CharacterFrame } from '../automaton/characters.js'
+import { TextFrame } from '../automaton/text.js'
 import { ENTRY_BYTES } from '../kept.js'
 import type { Trie } from './trie.js'
 
@@ -34,7 +35,7 @@ export class ClosersFound {
   #found = new Map<CharacterFrame | undefined, { trie: Trie; nodes: number[]; ends: number[] }>()
 
   add(frame: CharacterFrame, trie: Trie, node: number, end: number): void {
-    const place = frame.text ? undefined : frame
+    const place = frame instanceof TextFrame ? undefined : frame
     let found = this.#found.get(place)
     if (found === undefined) {
       found = { trie, nodes: [], ends: [] }

@@ -1,6 +1,6 @@
-import { KIND } from '../automata/kinds.js'
-import { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame } from '../automaton/content.js'
+import { KIND, SPECIAL } from '../automata/kinds.js'
+import { CharacterFrame, type StringPlace } from '../automaton/characters.js'
+import type { StringClass } from '../automaton/content.js'
 import type { Found } from './found.js'
 import { roomOf } from './plain.js'
 import type { Trie } from './trie.js'
@@ -20,8 +20,8 @@ export class DeadEnds {
   readonly #found: Found
   /** By place and byte. */
   #rows = new Int32Array(0)
-  #places: ContentFrame[] = []
-  #known = new Map<ContentFrame, number>()
+  #places: StringPlace[] = []
+  #known = new Map<StringClass, number>()
   #free: number[] = []
   #leaving: number[] = []
   #room: number[] = []
@@ -37,7 +37,7 @@ export class DeadEnds {
   /** Those of `among`; undefined where they are more than `most`, or take more than so many nodes to be found. */
   from(
     tries: readonly Trie[],
-    frame: ContentFrame,
+    frame: StringPlace,
     among: Uint32Array,
     most: { readonly tokens: number; readonly nodes: number },
   ): Int32Array | undefined {
@@ -100,21 +100,21 @@ export class DeadEnds {
   #step(place: number, byte: number): number {
     const frame = this.#places[place - 1]!
     const next =
-      byte === QUOTE && frame instanceof CharacterFrame ? undefined : (frame.move(byte) as ContentFrame | null)
+      byte === QUOTE && frame instanceof CharacterFrame ? undefined : (frame.move(byte) as StringPlace | null)
     const found = next === undefined ? CLOSES : next === null ? DEAD : this.#at(next)
     this.#rows[(place << 8) | byte] = found
     return found
   }
 
-  #at(frame: ContentFrame): number {
-    const like = frame.like
-    let place = this.#known.get(like)
+  #at(frame: StringPlace): number {
+    const cls = frame.class
+    let place = this.#known.get(cls)
     if (place === undefined) {
-      place = this.#places.push(like)
-      this.#known.set(like, place)
-      this.#free[place] = roomOf(like.free)
-      this.#leaving[place] = like.leaving
-      this.#room[place] = roomOf(like.room)
+      place = this.#places.push(frame)
+      this.#known.set(cls, place)
+      this.#free[place] = roomOf(cls.free)
+      this.#leaving[place] = cls.leaving | SPECIAL
+      this.#room[place] = roomOf(cls.room)
       if ((place + 1) << 8 > this.#rows.length) this.#grow()
     }
     return place

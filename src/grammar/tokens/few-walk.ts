@@ -1,5 +1,6 @@
-import type { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame, FewWays } from '../automaton/content.js'
+import type { StringPlace } from '../automaton/characters.js'
+import type { TextFrame, TextFrames } from '../automaton/text.js'
+import { encoded } from '../values/text-length.js'
 import type { ClosersFound } from './closers.js'
 import type { Found } from './found.js'
 import { behindOf, isAffordable, type Rest } from './string-walk.js'
@@ -22,7 +23,7 @@ export interface FewWalkOptions {
 export class FewWalk {
   readonly #found: Found
   #trie!: Trie
-  #ways!: FewWays
+  #home!: TextFrames
   #options: FewWalkOptions = {}
   /** By state, where the budget is looked at. */
   #affordable = new Map<number, boolean>()
@@ -33,24 +34,24 @@ export class FewWalk {
     this.#found = found
   }
 
-  run(trie: Trie, ways: FewWays, options: FewWalkOptions): void {
+  run(trie: Trie, { home, state }: TextFrame, options: FewWalkOptions): void {
     const { rest } = options
     this.#trie = trie
-    this.#ways = ways
+    this.#home = home
     this.#options = options
     this.#affordable = new Map()
     this.#behind = rest === undefined ? 0 : behindOf(rest)
-    this.#visit(0, trie.tokens.length, ways.state)
+    this.#visit(0, trie.tokens.length, state)
   }
 
   #visit(node: number, to: number, state: number): void {
-    const ways = this.#ways
+    const { text } = this.#home
     const { closers } = this.#options
-    if (closers !== undefined && ways.closes(state)) {
+    if (closers !== undefined && text.accepts(state)) {
       const child = this.#trie.child(node, QUOTE)
-      if (child !== 0) closers.add(ways.at(state) as CharacterFrame, this.#trie, child, this.#endOf(child, node, to))
+      if (child !== 0) closers.add(this.#home.at(state), this.#trie, child, this.#endOf(child, node, to))
     }
-    ways.each(state, (bytes, next) => this.#follow(node, to, state, bytes, next))
+    text.each?.(state, (codePoint, next) => this.#follow(node, to, state, encoded(codePoint), next))
   }
 
   /** The bytes of one character. */
@@ -72,7 +73,7 @@ export class FewWalk {
           below,
           whole ? next : state,
           whole ? '' : bytes.slice(0, i + 1),
-          bytes.length - i - 1 + this.#ways.length(next),
+          bytes.length - i - 1 + this.#home.length(next),
         )
       }
       if (below === end) return
@@ -98,8 +99,8 @@ export class FewWalk {
     if (length + this.#behind <= rest.budget) return true
     const known = begun === '' ? this.#affordable.get(state) : undefined
     if (known !== undefined) return known
-    let place = this.#ways.at(state)
-    for (let i = 0; i < begun.length; i++) place = place.move(begun.charCodeAt(i)) as ContentFrame
+    let place: StringPlace = this.#home.at(state)
+    for (let i = 0; i < begun.length; i++) place = place.move(begun.charCodeAt(i)) as StringPlace
     const affordable = isAffordable(place, rest)
     if (begun === '') this.#affordable.set(state, affordable)
     return affordable

@@ -1,8 +1,9 @@
-import type { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame } from '../automaton/content.js'
+import type { CharacterFrame, StringPlace } from '../automaton/characters.js'
 import type { ItemFrame } from '../automaton/distinct.js'
 import { type Bytes, type Cell, Cells, type Frame, LIKE_USED } from '../automaton/frame.js'
+import { ExtraKeyFrame } from '../automaton/key-extra.js'
 import type { Machine, State } from '../automaton/machine.js'
+import { TextFrame } from '../automaton/text.js'
 import { FIRST_TOKEN } from '../automaton/token.js'
 import { GrammarError } from '../grammar-error.js'
 import { Kept, made } from '../kept.js'
@@ -98,11 +99,13 @@ export class Masks {
   }
 
   #fillString(into: Uint32Array, cell: Cell, place: TextPlace, budget: number, anew: boolean): void {
-    const frame = cell.frame as ContentFrame
+    const frame = cell.frame as StringPlace
     const below = cell.below!
-    const strings = frame.shared ? this.#strings : this.#own
+    const { base } = frame
+    const inText = base instanceof TextFrame
+    const strings = inText && !base.home.text.sparse ? this.#strings : this.#own
     strings.fill(into, frame, { below, budget, costs: this.costs }, anew)
-    if (!frame.text) {
+    if (!inText) {
       const memo = this.#memos.get(cell) ?? this.#learn(cell)
       this.#add(into, memo, place, budget, () => this.#walk(cell, budget))
       return
@@ -120,8 +123,8 @@ export class Masks {
 
   /** A key closes as any other, but for those that are taken. */
   #closeKey(cell: Cell, budget: number): void {
-    const frame = cell.frame as ContentFrame
-    const { besides } = frame
+    const frame = cell.frame as StringPlace
+    const besides = frame instanceof ExtraKeyFrame ? frame.besides : undefined
     if (besides === undefined) {
       this.#close(cell, this.#own.closers(frame), budget)
       return
@@ -149,9 +152,8 @@ export class Masks {
   #close(cell: Cell, { closers }: Pick<CloserList, 'closers'>, budget: number): void {
     for (const { frame, trie, nodes, ends } of closers) {
       const out = new Cells()
-      const closed = frame ?? (cell.frame as CharacterFrame)
-      if ((cell.frame as ContentFrame).text) out.add(cell.below!)
-      else closed.close(cell.below!, out)
+      const closed = frame ?? (cell.frame as StringPlace).base
+      closed.close(cell.below!, out)
       const state = this.machine.among(out)
       for (let i = 0; i < nodes.length; i++) this.#states.enter(trie, nodes[i]!, ends[i]!, state, budget)
     }
@@ -235,7 +237,7 @@ export class Masks {
 }
 
 /** The place after these bytes, which end between two characters. */
-function walked(from: ContentFrame, bytes: Bytes): CharacterFrame | undefined {
+function walked(from: StringPlace, bytes: Bytes): CharacterFrame | undefined {
   let frame: Frame | null | undefined = from
   for (let i = 0; i < bytes.length && frame; i++) frame = frame.move(bytes.charCodeAt(i))
   return (frame as CharacterFrame | null) ?? undefined

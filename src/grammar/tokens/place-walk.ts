@@ -1,5 +1,4 @@
-import { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame } from '../automaton/content.js'
+import { CharacterFrame, type StringPlace } from '../automaton/characters.js'
 import { ENTRY_BYTES, Kept } from '../kept.js'
 import type { Found } from './found.js'
 import type { Trie } from './trie.js'
@@ -14,7 +13,7 @@ const FRAMES = 12
 
 /** The tokens of a trie by the place that they lead to. */
 export interface Leading {
-  readonly places: readonly ContentFrame[]
+  readonly places: readonly StringPlace[]
   /** The tokens that lead to `places[i]` are those from `from[i]` up to `from[i + 1]`. */
   readonly tokens: Int32Array
   readonly from: readonly number[]
@@ -33,11 +32,11 @@ const ownEnds = new WeakMap<Trie, Uint32Array>()
  */
 export class PlaceWalk {
   readonly #found: Found
-  #indexes = new Map<ContentFrame, number>()
+  #indexes = new Map<StringPlace, number>()
   /** By index; the first stands for no place. */
-  #frames: (ContentFrame | null)[] = [null]
+  #frames: (StringPlace | null)[] = [null]
   #rows: Int32Array[] = [new Int32Array(256)]
-  readonly #leading = new Kept<ContentFrame, Leading>(FRAMES, bytesOfLeading)
+  readonly #leading = new Kept<StringPlace, Leading>(FRAMES, bytesOfLeading)
 
   constructor(found: Found) {
     this.#found = found
@@ -49,7 +48,7 @@ export class PlaceWalk {
   }
 
   /** Undefined: to too many places. Always asked about the same trie. */
-  from(frame: ContentFrame, trie: Trie): Leading | undefined {
+  from(frame: StringPlace, trie: Trie): Leading | undefined {
     const known = this.#leading.get(frame)
     if (known !== undefined) return known
     if (this.#frames.length > KEPT) this.#forget()
@@ -61,7 +60,7 @@ export class PlaceWalk {
   }
 
   /** How many nodes lead somewhere. */
-  #reach({ bytes, first }: Trie, frame: ContentFrame): number | undefined {
+  #reach({ bytes, first }: Trie, frame: StringPlace): number | undefined {
     const nodes = bytes.length
     if (reached.length < nodes) {
       reached = new Int32Array(nodes)
@@ -103,7 +102,7 @@ export class PlaceWalk {
       const place = reached[i]!
       for (let own = from[line[i]!]!; own < ends[line[i]!]!; own++) sorted[at[place]!++] = tokens[own]!
     }
-    const places: ContentFrame[] = []
+    const places: StringPlace[] = []
     const froms = [0]
     for (let place = 1; place < this.#frames.length; place++) {
       if (starts[place] === starts[place + 1]) continue
@@ -117,13 +116,13 @@ export class PlaceWalk {
     const frame = this.#frames[place]!
     // Behind the closing quote is no longer in here.
     const closes = byte === QUOTE && frame instanceof CharacterFrame
-    const next = closes ? null : (frame.move(byte) as ContentFrame | null)
+    const next = closes ? null : (frame.move(byte) as StringPlace | null)
     const index = next === null ? NOWHERE : this.#indexOf(next)
     this.#rows[place]![byte] = index
     return index
   }
 
-  #indexOf(frame: ContentFrame): number {
+  #indexOf(frame: StringPlace): number {
     const known = this.#indexes.get(frame)
     if (known !== undefined) return known
     const index = this.#frames.push(frame) - 1

@@ -1,11 +1,13 @@
+import { SPECIAL } from '../automata/kinds.js'
 import { Branches } from '../automaton/branches.js'
-import type { ContentFrame } from '../automaton/content.js'
-import { ENTRY_BYTES } from '../kept.js'
+import type { StringPlace } from '../automaton/characters.js'
+import type { StringClass } from '../automaton/content.js'
+import { ENTRY_BYTES, made } from '../kept.js'
 import { roomOf } from './plain.js'
 
 /** A place inside a string, without what stands behind the string, and where the bytes tried so far led from it. */
 export class Spot {
-  readonly frame: ContentFrame
+  readonly frame: StringPlace
   readonly leaving: number
   /** As a limit for heights. */
   readonly room: number
@@ -17,10 +19,11 @@ export class Spot {
   asked = 0
   affordable = false
 
-  constructor(frame: ContentFrame) {
+  constructor(frame: StringPlace) {
     this.frame = frame
-    this.leaving = frame.leaving
-    this.room = roomOf(frame.room)
+    const { leaving, room } = frame.class
+    this.leaving = leaving | SPECIAL
+    this.room = roomOf(room)
   }
 }
 
@@ -32,7 +35,7 @@ const MOST_SPOTS = 20_000
 
 export class Spots {
   readonly #shared: boolean
-  #known = new Map<ContentFrame, Spot>()
+  #known = new Map<StringPlace | StringClass, Spot>()
   #rows = 0
 
   /** `shared`: where only what may come before the closing quote matters. */
@@ -46,7 +49,7 @@ export class Spots {
   }
 
   /** Where a walk starts. Not in the midst of one, which may hold many places for a while: their number is checked here. */
-  start(frame: ContentFrame): Spot {
+  start(frame: StringPlace): Spot {
     if (this.#known.size > MOST_SPOTS || this.#rows > MOST_ROWS) {
       this.#known = new Map()
       this.#rows = 0
@@ -54,14 +57,8 @@ export class Spots {
     return this.#at(frame)
   }
 
-  #at(place: ContentFrame): Spot {
-    const frame = this.#shared ? place.like : place
-    let spot = this.#known.get(frame)
-    if (spot === undefined) {
-      spot = new Spot(frame)
-      this.#known.set(frame, spot)
-    }
-    return spot
+  #at(place: StringPlace): Spot {
+    return made<StringPlace | StringClass, Spot>(this.#known, this.#shared ? place.class : place, () => new Spot(place))
   }
 
   /** One byte further, any but a closing quote; null where none may go. */
@@ -69,7 +66,7 @@ export class Spots {
     if (spot.firstByte === byte) return spot.first
     const known = spot.row?.get(byte)
     if (known !== undefined) return known
-    const frame = spot.frame.move(byte) as ContentFrame | null
+    const frame = spot.frame.move(byte) as StringPlace | null
     const next = frame === null ? null : this.#at(frame)
     if (spot.firstByte < 0) {
       spot.firstByte = byte

@@ -1,6 +1,8 @@
-import { NONE_PASS } from '../automata/kinds.js'
-import type { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame, FewWays, Ways } from '../automaton/content.js'
+import { ALL_PASS, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
+import type { TextAutomaton } from '../automata/types.js'
+import { type CharacterFrame, MOST_LEFT, type StringPlace } from '../automaton/characters.js'
+import { onlyCounts, type Passing, type StringClass } from '../automaton/content.js'
+import { TextFrame } from '../automaton/text.js'
 import { ENTRY_BYTES, Kept, made } from '../kept.js'
 import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
 import type { DeadEnds } from './dead-ends.js'
@@ -28,7 +30,7 @@ const INSIDES = 150
 const FEW_NODES = 4000
 
 /** What may come before the closing quote: these tokens beside those of plain content, or all but those that lead nowhere. */
-type Inside = Tokens | { readonly dead: Int32Array }
+type Inside = { readonly plain: Passing; readonly tokens: Tokens } | { readonly dead: Int32Array }
 
 /** Of a place from which few characters lead on: the tokens, and the longest of the shortest ways to the end after any. */
 interface Few {
@@ -37,10 +39,10 @@ interface Few {
 }
 
 function bytesOfInside(inside: Inside): number {
-  return 'dead' in inside ? ENTRY_BYTES + inside.dead.byteLength : bytesOfTokens(inside)
+  return 'dead' in inside ? ENTRY_BYTES + inside.dead.byteLength : bytesOfTokens(inside.tokens)
 }
 
-function bytesOfPlaces(places: ReadonlySet<ContentFrame>): number {
+function bytesOfPlaces(places: ReadonlySet<StringPlace>): number {
   return ENTRY_BYTES + 20 * places.size
 }
 
@@ -67,18 +69,18 @@ export class StringMasks {
   readonly #walk: StringWalk
   readonly #places: PlaceWalk
   readonly #fewWalk: FewWalk
-  readonly #fews = new Kept<ContentFrame, Few>(INSIDES, ({ tokens }) => bytesOfTokens(tokens))
+  readonly #fews = new Kept<StringPlace, Few>(INSIDES, ({ tokens }) => bytesOfTokens(tokens))
   readonly #deadEnds: DeadEnds
   readonly #characters: TextWalk
   readonly #escaped: Trie
-  readonly #insides = new Kept<ContentFrame, Inside>(INSIDES, bytesOfInside)
+  readonly #insides = new Kept<StringClass, Inside>(INSIDES, bytesOfInside)
   /** No way to the end of the string is longer after any token, as such walks have found. */
-  readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
+  readonly #longests = new Kept<StringPlace, number>(10 * INSIDES)
   /** All places that tokens lead to, as walks with a budget that restricts have met them. */
-  readonly #reached = new Kept<ContentFrame, ReadonlySet<ContentFrame>>(INSIDES, bytesOfPlaces)
+  readonly #reached = new Kept<StringPlace, ReadonlySet<StringPlace>>(INSIDES, bytesOfPlaces)
   /** Texts in which it takes long to look at tokens one by one. */
-  readonly #long = new WeakSet<Ways['text']>()
-  readonly #closers = new Kept<ContentFrame, CloserList>(10 * INSIDES, bytesOfClosers)
+  readonly #long = new WeakSet<TextAutomaton>()
+  readonly #closers = new Kept<StringPlace, CloserList>(10 * INSIDES, bytesOfClosers)
   readonly #closersFound = new ClosersFound()
   readonly #scratch: Uint32Array
 
@@ -102,12 +104,11 @@ export class StringMasks {
   }
 
   /** Adds those that end inside the string and after which the budget suffices; `anew`: whatever `into` holds is to go. */
-  fill(into: Uint32Array, place: ContentFrame, rest: Rest, anew: boolean): void {
-    const far = place.unlimited(this.#vocabulary.tallest)
+  fill(into: Uint32Array, place: StringPlace, rest: Rest, anew: boolean): void {
+    const far = this.#unlimited(place)
     // No token meets the limit: what is learned of one place holds for all that differ by their lengths.
     const frame = far !== undefined && far.room >= this.#vocabulary.tallest ? far.frame : place
-    const { few } = frame
-    if (few !== undefined) this.#fillFew(into, frame, few, rest, anew)
+    if (isFew(frame)) this.#fillFew(into, frame, rest, anew)
     else if (this.#isWide(frame, rest)) this.#fillWide(into, frame, anew)
     else {
       if (anew) into.fill(0)
@@ -115,13 +116,17 @@ export class StringMasks {
     }
   }
 
+  #unlimited(place: StringPlace): ReturnType<TextFrame['unlimited']> {
+    return place instanceof TextFrame ? place.unlimited(this.#vocabulary.tallest) : undefined
+  }
+
   /** Where few characters lead on. */
-  #fillFew(into: Uint32Array, frame: ContentFrame, ways: FewWays, rest: Rest, anew: boolean): void {
+  #fillFew(into: Uint32Array, frame: TextFrame, rest: Rest, anew: boolean): void {
     if (anew) into.fill(0)
     const { tries } = this.#vocabulary
     const few = made(this.#fews, frame, () => {
       this.#found.clear()
-      for (const trie of tries) this.#fewWalk.run(trie, ways, {})
+      for (const trie of tries) this.#fewWalk.run(trie, frame, {})
       return { tokens: this.#found.tokens(), longest: this.#found.longest }
     })
     if (suffices(few.longest, rest)) {
@@ -129,32 +134,33 @@ export class StringMasks {
       return
     }
     this.#found.begin(into)
-    for (const trie of tries) this.#fewWalk.run(trie, ways, { rest })
+    for (const trie of tries) this.#fewWalk.run(trie, frame, { rest })
   }
 
   /** Whether the budget suffices after any of them. */
-  #isWide(frame: ContentFrame, rest: Rest): boolean {
+  #isWide(frame: StringPlace, rest: Rest): boolean {
     if (rest.budget === Infinity) return true
-    if (suffices(Math.min(frame.longest, this.#longests.get(frame) ?? Infinity), rest)) return true
+    if (suffices(Math.min(longestFrom(frame), this.#longests.get(frame) ?? Infinity), rest)) return true
     const reached = this.#reached.get(frame)
     return reached !== undefined && [...reached].every((place) => isAffordable(place, rest))
   }
 
-  #fillWide(into: Uint32Array, frame: ContentFrame, anew: boolean): void {
-    if (frame.anything && (frame.exact || frame.room >= this.#vocabulary.tallest)) {
-      const words = this.#levels.mask(frame.exact ? frame.room : Infinity)
+  #fillWide(into: Uint32Array, frame: StringPlace, anew: boolean): void {
+    const { leaving, room } = frame.class
+    if (leaving === ALL_PASS && (onlyCounts(frame.class) || room >= this.#vocabulary.tallest)) {
+      const words = this.#levels.mask(room)
       // Most masks are little else: copying takes a third of the time of adding.
       if (anew) into.set(words)
       else setWords(into, words)
       return
     }
-    const far = frame.unlimited(this.#vocabulary.tallest)
+    const far = this.#unlimited(frame)
     if (far !== undefined) {
       // What may come anywhere, as far as there is room for it.
-      const room = this.#levels.mask(far.room)
+      const words = this.#levels.mask(far.room)
       this.#fillWide(this.#scratch, far.frame, true)
       if (anew) into.fill(0)
-      for (let i = 0; i < into.length; i++) into[i]! |= this.#scratch[i]! & room[i]!
+      for (let i = 0; i < into.length; i++) into[i]! |= this.#scratch[i]! & words[i]!
       return
     }
     const inside = this.#inside(frame)
@@ -162,49 +168,49 @@ export class StringMasks {
       setAllBut(into, this.#levels.mask(Infinity), inside.dead, anew)
       return
     }
-    const { leaving, room } = frame.roaming
-    const plain = leaving !== NONE_PASS
-    if (plain) {
-      const words = this.#vocabulary.plainMask(leaving, room, true)
+    const { plain, tokens } = inside
+    const some = plain.leaving !== NONE_PASS
+    if (some) {
+      const words = this.#vocabulary.plainMask(plain.leaving, plain.room, true)
       if (anew) into.set(words)
       else setWords(into, words)
     }
-    if (anew) into.fill(0, plain ? this.#vocabulary.words : 0)
-    setTokens(into, inside)
+    if (anew) into.fill(0, some ? this.#vocabulary.words : 0)
+    setTokens(into, tokens)
   }
 
-  #inside(frame: ContentFrame): Inside {
-    return made(this.#insides, frame.like, () => {
-      const { ways } = frame
+  #inside(frame: StringPlace): Inside {
+    return made(this.#insides, frame.class, () => {
+      const text = frame instanceof TextFrame ? frame : undefined
       const { tries, words, whole, cut, quoted } = this.#vocabulary
-      const nodes = ways === undefined ? Infinity : FEW_NODES
+      const nodes = text === undefined ? Infinity : FEW_NODES
       const most = mostLead(frame)
       const lead = this.#levels.mask(Infinity)
       const dead = most ? this.#deadEnds.from(tries, frame, lead, { tokens: words, nodes }) : undefined
       if (dead !== undefined) return { dead }
-      const { roaming } = frame
-      const room = roaming === frame ? skipRoom(frame) : roaming.room
-      const options = { skip: roaming.leaving, skipRoom: room, cut: true }
+      const roams = text === undefined ? undefined : roamingMore(text)
+      const plain = roams ?? { leaving: frame.class.leaving | SPECIAL, room: frame.class.room }
+      const options = { skip: plain.leaving, skipRoom: roams?.room ?? skipRoom(frame), cut: true }
       this.#found.clear()
-      const few = !(most && ways) && this.#walk.run(whole, frame, { ...options, ...(ways && { most: nodes }) })
+      const few = !(most && text) && this.#walk.run(whole, frame, { ...options, ...(text && { most: nodes }) })
       if (!few) this.#found.clear()
-      const characters = !few && this.#characters.all(ways!)
+      const characters = !few && this.#characters.all(text!)
       for (const trie of [cut, quoted, ...(characters ? [this.#escaped] : few ? [] : [whole])]) {
         this.#walk.run(trie, frame, options)
       }
-      return this.#found.tokens()
+      return { plain, tokens: this.#found.tokens() }
     })
   }
 
   /** The tokens that close the string. */
-  closers(frame: ContentFrame): CloserList {
-    if (frame.level) return this.#levels.closers(frame.needed, frame.room)
+  closers(frame: StringPlace): CloserList {
+    if (onlyCounts(frame.class)) return this.#levels.closers(neededAt(frame), frame.class.room)
     let closers = this.#closers.get(frame)
     if (closers === undefined) {
       this.#found.clear()
       const options = { skip: NONE_PASS, skipRoom: Infinity, cut: true, closers: this.#closersFound }
       const { quoted } = this.#vocabulary
-      if (frame.few !== undefined) this.#fewWalk.run(quoted, frame.few, options)
+      if (isFew(frame)) this.#fewWalk.run(quoted, frame, options)
       else this.#walk.run(quoted, frame, options)
       closers = this.#closersFound.take()
       this.#closers.set(frame, closers)
@@ -213,9 +219,9 @@ export class StringMasks {
   }
 
   /** With a budget that restricts: nothing to be kept. */
-  #narrow(into: Uint32Array, frame: ContentFrame, rest: Rest): void {
+  #narrow(into: Uint32Array, frame: StringPlace, rest: Rest): void {
     this.#found.begin(into)
-    if (frame.level) this.#narrowLevel(into, frame as CharacterFrame, rest)
+    if (onlyCounts(frame.class)) this.#narrowLevel(into, frame.base, rest)
     else this.#narrowOther(into, frame, rest)
   }
 
@@ -225,12 +231,12 @@ export class StringMasks {
     const { budget, below, costs } = rest
     const placeAfter = (characters: number): CharacterFrame | undefined => {
       // Past the least length all places close alike.
-      const wanted = Math.min(characters, Math.max(frame.needed, 1))
+      const wanted = Math.min(characters, Math.max(neededAt(frame), 1))
       while (places.length <= wanted) places.push(places[places.length - 1]!.after(LETTER) as CharacterFrame)
       return places[wanted]
     }
     const known = new Map<CharacterFrame, boolean>()
-    this.#levels.addBetween(into, frame.room, (characters) => {
+    this.#levels.addBetween(into, frame.class.room, (characters) => {
       const place = placeAfter(characters)!
       let admits = known.get(place)
       if (admits === undefined) {
@@ -242,23 +248,25 @@ export class StringMasks {
     this.#walk.run(this.#levels.within, frame, { rest, skip: NONE_PASS, skipRoom: Infinity, cut: true })
   }
 
-  #narrowOther(into: Uint32Array, frame: ContentFrame, rest: Rest): void {
-    const reached = { places: new Set<ContentFrame>(), all: true, longest: 0 }
+  #narrowOther(into: Uint32Array, frame: StringPlace, rest: Rest): void {
+    const reached = { places: new Set<StringPlace>(), all: true, longest: 0 }
     this.#ask(into, frame, rest, reached)
     this.#longests.set(frame, reached.longest)
     if (reached.all) this.#reached.set(frame, reached.places)
   }
 
   /** Each token, or all that lead to the same at once. */
-  #ask(into: Uint32Array, frame: ContentFrame, rest: Rest, reached: Reached): void {
+  #ask(into: Uint32Array, frame: StringPlace, rest: Rest, reached: Reached): void {
     const { whole, cut, quoted } = this.#vocabulary
-    const { leaving, room } = frame
+    const { room, end } = frame.class
+    const leaving = frame.class.leaving | SPECIAL
+    const text = frame instanceof TextFrame ? frame : undefined
     const plain = (admitted: boolean | undefined, alsoCut: boolean): number => {
       if (admitted) setWords(into, this.#vocabulary.plainMask(leaving, room, alsoCut))
       return admitted === undefined ? NONE_PASS : leaving
     }
     const all = { rest, reached, skip: NONE_PASS, skipRoom: skipRoom(frame) }
-    if (frame.endsAnywhere) {
+    if (text?.home.text.endsAnywhere(text.state)) {
       // After every character the same is left: the quote, and what stands behind it.
       if (isAffordable(frame, rest)) this.#addBetween(into, frame)
       reach(reached, frame)
@@ -267,8 +275,8 @@ export class StringMasks {
     }
     this.#walk.run(quoted, frame, { ...all, cut: true })
     if (leaving === NONE_PASS) {
-      if (frame.ways !== undefined) this.#askWhole(into, frame, frame.ways, all, true)
-      else if (frame.text || !this.#addLeading(into, frame, whole, rest, reached))
+      if (text !== undefined) this.#askWhole(into, text, all, true)
+      else if (frame.base instanceof TextFrame || !this.#addLeading(into, frame, whole, rest, reached))
         this.#walk.run(whole, frame, { ...all, cut: false })
       this.#walk.run(cut, frame, { ...all, cut: true })
       return
@@ -279,8 +287,8 @@ export class StringMasks {
     const skip = plain(admitsWhole, admitsCut === true)
     // Where the way to the end differs from token to token, none of their subtrees can be taken or left out as a whole;
     // and a place that is asked about again is worth knowing where each leads.
-    const each = (skip === NONE_PASS && !frame.settled) || this.#longests.get(frame) !== undefined
-    if (frame.ways !== undefined) this.#askWhole(into, frame, frame.ways, { ...all, skip }, each)
+    const each = (skip === NONE_PASS && end !== 'same') || this.#longests.get(frame) !== undefined
+    if (text !== undefined) this.#askWhole(into, text, { ...all, skip }, each)
     else if (!each || !this.#addLeading(into, frame, whole, rest, reached)) {
       this.#walk.run(whole, frame, { ...all, skip, cut: false })
     }
@@ -291,27 +299,27 @@ export class StringMasks {
    * Of a text: one by one where that is soon done, else by their characters. It is not where most lead on and `each` must be
    * looked at, nor likely where it was not at another place of the text.
    */
-  #askWhole(into: Uint32Array, frame: ContentFrame, ways: Ways, { reached, ...all }: Asking, each: boolean): void {
+  #askWhole(into: Uint32Array, frame: TextFrame, { reached, ...all }: Asking, each: boolean): void {
     const { whole } = this.#vocabulary
-    const long = (each || this.#long.has(ways.text)) && mostLead(frame)
-    if (this.#characters.known(ways) === undefined && !long) {
-      const few = { places: new Set<ContentFrame>(), all: true, longest: 0 }
+    const long = (each || this.#long.has(frame.home.text)) && mostLead(frame)
+    if (this.#characters.known(frame) === undefined && !long) {
+      const few = { places: new Set<StringPlace>(), all: true, longest: 0 }
       if (this.#walk.run(whole, frame, { ...all, cut: false, reached: few, most: FEW_NODES })) {
         for (const place of few.places) reached.places.add(place)
         reached.all &&= few.all
         reached.longest = Math.max(reached.longest, few.longest)
         return
       }
-      this.#long.add(ways.text)
+      this.#long.add(frame.home.text)
     }
-    const leading = this.#characters.from(ways)
+    const leading = this.#characters.from(frame)
     if (leading === undefined) {
       this.#walk.run(whole, frame, { ...all, cut: false, reached })
       return
     }
     const admitted = Uint8Array.from(leading.states, (state) => {
       if (state === NOWHERE) return 0
-      const place = ways.at(state)
+      const place = frame.home.at(state)
       reach(reached, place)
       return isAffordable(place, all.rest) ? 1 : 0
     })
@@ -320,15 +328,17 @@ export class StringMasks {
   }
 
   /** Those that end between two characters, whatever the budget. */
-  #addBetween(into: Uint32Array, frame: ContentFrame): void {
+  #addBetween(into: Uint32Array, frame: StringPlace): void {
     const { between } = this.#levels
     const inside = new Uint32Array(into.length)
     this.#fillWide(inside, frame, true)
     for (let i = 0; i < into.length; i++) into[i]! |= inside[i]! & between[i]!
+    // What was learned on the way was found into another mask.
+    this.#found.begin(into)
   }
 
   /** By the places that they lead to, each asked about once. False: there are too many. */
-  #addLeading(into: Uint32Array, frame: ContentFrame, trie: Trie, rest: Rest, reached: Reached): boolean {
+  #addLeading(into: Uint32Array, frame: StringPlace, trie: Trie, rest: Rest, reached: Reached): boolean {
     const leading = this.#places.from(frame, trie)
     if (leading === undefined) return false
     const { tokens, from } = leading
@@ -351,7 +361,7 @@ const QUOTE = 0x22
 const [SPACE, DELETE] = [0x20, 0x7f]
 
 /** Whether most letters, digits and signs lead on from here: elsewhere there are too many dead ends to look for. */
-function mostLead(frame: ContentFrame): boolean {
+function mostLead(frame: StringPlace): boolean {
   let leads = 0
   for (let byte = SPACE; byte < DELETE; byte++) if (byte !== QUOTE && frame.move(byte) !== null) leads++
   return 2 * leads > DELETE - SPACE
@@ -370,6 +380,27 @@ function setAllBut(into: Uint32Array, all: Uint32Array, dead: Int32Array, anew: 
 }
 
 /** Where one character more than there is room for is not allowed, no longer token needs a look. */
-function skipRoom({ room, exact }: ContentFrame): number {
-  return exact ? Infinity : room
+function skipRoom({ class: { leaving, room } }: StringPlace): number {
+  return leaving === ALL_PASS ? room : Infinity
+}
+
+/** Between two characters of a text from whose places few characters lead on. */
+function isFew(frame: StringPlace): frame is TextFrame {
+  return frame instanceof TextFrame && frame.home.text.sparse
+}
+
+/** Where only their number matters: how many characters must still come before the closing quote. */
+function neededAt({ base }: StringPlace): number {
+  return base instanceof TextFrame ? base.home.text.distance(base.state) : 0
+}
+
+/** No way to the end is longer, whatever comes before the closing quote. */
+function longestFrom({ base }: StringPlace): number {
+  return (onlyCounts(base.class) ? base.length : base.longest) + MOST_LEFT
+}
+
+/** Kinds that lead from place to place but may go on, if they are more than those that lead back here. */
+function roamingMore({ home, state, class: { leaving, room } }: TextFrame): Passing | undefined {
+  const found = leaving === ALL_PASS ? undefined : roaming(home.text, state)
+  return found && (room < found.room || (leaving & ~found.leaving) !== 0) ? found : undefined
 }

@@ -1,6 +1,5 @@
 import { KIND } from '../automata/kinds.js'
-import { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame } from '../automaton/content.js'
+import { CharacterFrame, type StringPlace } from '../automaton/characters.js'
 import type { Cell } from '../automaton/frame.js'
 import type { ClosersFound } from './closers.js'
 import type { TokenCosts } from './costs.js'
@@ -46,7 +45,7 @@ const NO_END = 2 ** 30
  * what no way to the end is longer than, within the string.
  */
 export interface Reached {
-  readonly places: Set<ContentFrame>
+  readonly places: Set<StringPlace>
   all: boolean
   longest: number
 }
@@ -74,7 +73,7 @@ export class StringWalk {
   }
 
   /** False where it was given up. */
-  run(trie: Trie, frame: ContentFrame, options: StringWalkOptions): boolean {
+  run(trie: Trie, frame: StringPlace, options: StringWalkOptions): boolean {
     this.#begin(options)
     this.#left = options.most ?? NO_END
     const shared = options.rest === undefined && options.closers === undefined
@@ -119,7 +118,7 @@ export class StringWalk {
   }
 
   /** Whether the budget suffices after all tokens that pass by kind, after none of them (false), or it depends. */
-  admits(frame: ContentFrame, options: StringWalkOptions): boolean | undefined {
+  admits(frame: StringPlace, options: StringWalkOptions): boolean | undefined {
     this.#begin(options)
     return this.#admits(this.#own.start(frame))
   }
@@ -134,7 +133,7 @@ export class StringWalk {
   #admits(spot: Spot): boolean | undefined {
     const { rest, cut, reached } = this.#options
     if (rest === undefined) return true
-    if (spot.frame.settled && !cut) return this.#affordable(spot, rest)
+    if (spot.frame.class.end === 'same' && !cut) return this.#affordable(spot, rest)
     const longest = longestAfter(spot.frame, cut)
     const admits = longest + this.#behind <= rest.budget
     if (admits && reached !== undefined) {
@@ -160,7 +159,7 @@ export class StringWalk {
   }
 }
 
-export function reach(reached: Reached, place: ContentFrame): void {
+export function reach(reached: Reached, place: StringPlace): void {
   reached.places.add(place)
   reached.longest = Math.max(reached.longest, place.length)
 }
@@ -171,10 +170,11 @@ export function behindOf({ below, costs }: Rest): number {
 }
 
 /** Whether the budget suffices from a place to the end. */
-export function isAffordable(place: ContentFrame, { below, budget, costs }: Rest): boolean {
+export function isAffordable(place: StringPlace, { below, budget, costs }: Rest): boolean {
   return place.length + below.length <= budget || costs.ofCell(below.push(place)) <= budget
 }
 
-function longestAfter(frame: ContentFrame, cut: boolean): number {
-  return frame.longestBetween + (cut ? MOST_CUT : 0)
+/** No way to the end is longer after passing characters. */
+function longestAfter(place: StringPlace, cut: boolean): number {
+  return (place.class.end === 'unknown' ? place.base.longest : place.length) + (cut ? MOST_CUT : 0)
 }

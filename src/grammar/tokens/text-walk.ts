@@ -1,4 +1,5 @@
-import type { Ways } from '../automaton/content.js'
+import type { TextAutomaton } from '../automata/types.js'
+import type { TextFrame } from '../automaton/text.js'
 import { ENTRY_BYTES, Kept } from '../kept.js'
 import type { Found } from './found.js'
 import type { Letters } from './letters.js'
@@ -33,12 +34,12 @@ export class TextWalk {
   readonly #found: Found
   /** By node. */
   readonly #reached: Uint16Array
-  #text: Ways['text'] | undefined
+  #text: TextAutomaton | undefined
   /** By the number of a state here and the class of a character. */
   #next = new Int32Array(0)
   #states: number[] = []
   #numbers = new Map<number, number>()
-  readonly #leading = new WeakMap<Ways['text'], Kept<number, LeadingTo>>()
+  readonly #leading = new WeakMap<TextAutomaton, Kept<number, LeadingTo>>()
 
   constructor(letters: Letters, found: Found) {
     this.#letters = letters
@@ -51,26 +52,26 @@ export class TextWalk {
   }
 
   /** Where they lead, if that is known. */
-  known({ text, state }: Ways): LeadingTo | undefined {
-    return this.#leading.get(text)?.get(state)
+  known({ home, state }: TextFrame): LeadingTo | undefined {
+    return this.#leading.get(home.text)?.get(state)
   }
 
   /** Undefined: to too many states. */
-  from(ways: Ways): LeadingTo | undefined {
-    const leading = this.known(ways) ?? this.#leadingFrom(ways)
+  from(frame: TextFrame): LeadingTo | undefined {
+    const leading = this.known(frame) ?? this.#leadingFrom(frame)
     if (leading) {
-      let known = this.#leading.get(ways.text)
+      let known = this.#leading.get(frame.home.text)
       if (known === undefined) {
         known = new Kept(PLACES, ({ states, to }) => ENTRY_BYTES + to.byteLength + 8 * states.length)
-        this.#leading.set(ways.text, known)
+        this.#leading.set(frame.home.text, known)
       }
-      known.set(ways.state, leading)
+      known.set(frame.state, leading)
     }
     return leading
   }
 
-  #leadingFrom(ways: Ways): LeadingTo | undefined {
-    if (!this.#reach(ways)) return undefined
+  #leadingFrom(frame: TextFrame): LeadingTo | undefined {
+    if (!this.#reach(frame)) return undefined
     const { nodes } = this.#letters
     const to = new Uint16Array(nodes.length)
     const met = new Uint8Array(this.#states.length)
@@ -79,8 +80,8 @@ export class TextWalk {
   }
 
   /** Finds all that lead anywhere; false: to too many states. */
-  all(ways: Ways): boolean {
-    if (!this.#reach(ways)) return false
+  all(frame: TextFrame): boolean {
+    if (!this.#reach(frame)) return false
     const { nodes, tokens } = this.#letters
     const found = new Uint32Array(tokens.length)
     this.#found.add(found, 0, pick(found, tokens, this.#reached, nodes))
@@ -92,7 +93,7 @@ export class TextWalk {
     mark(into, this.#letters.tokens, to, admitted)
   }
 
-  #reach({ text, state }: Ways): boolean {
+  #reach({ home: { text }, state }: TextFrame): boolean {
     if (this.#text !== text || this.#next.length > KEPT) this.#begin(text)
     const { labels, parents } = this.#letters
     const columns = this.#letters.columns(text.classes)
@@ -113,7 +114,7 @@ export class TextWalk {
     }
   }
 
-  #begin(text: Ways['text']): void {
+  #begin(text: TextAutomaton): void {
     this.#text = text
     this.#next = new Int32Array(16 * text.classes.count).fill(UNTRIED)
     this.#states = [NOWHERE]

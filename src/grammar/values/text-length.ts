@@ -105,10 +105,12 @@ export class CharacterSpelling {
     return !(text instanceof TableAutomaton || text instanceof SparseAutomaton) && this.#sizesOf(text.classes).even
   }
 
-  /** Whether the way to the end is the same after all characters that lead back here but for their number. */
-  isSteady(text: TextAutomaton, state: number): boolean {
+  /** What the way to the end is after characters that lead back here but for their number: see `StringClass`. */
+  endAfter(text: TextAutomaton, state: number): 'same' | 'shorter' | 'unknown' {
+    if (text instanceof TableAutomaton) return 'same'
     // The shortest way may be one of more characters than there is still room for.
-    return text instanceof TableAutomaton || (this.#counts(text) && text.steady(state))
+    if (!this.#counts(text)) return 'unknown'
+    return text.steady(state) ? 'same' : 'shorter'
   }
 
   #sizesOf(classes: Classes): Sizes {
