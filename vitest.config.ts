@@ -20,6 +20,12 @@ const SLOW = {
   ],
   browser: ['test/{browser,playground}/**'],
 }
+/**
+ * Each file of these has a process of its own, as they start programs and pages. Of the others all files of a worker share
+ * one, with what they imported, the vocabularies and weights they made and the GPU in software: to begin anew for each
+ * takes as long as the tests.
+ */
+const ALONE = new Set(['runtimes', 'browser'])
 const NEVER = ['**/node_modules/**', 'dist/**']
 const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
 
@@ -41,13 +47,20 @@ export default defineConfig({
           name: 'unit',
           include: [TESTS],
           exclude: [...NEVER, ...Object.values(SLOW).flat()],
-          // One process for all files of a worker: a new one for each, with its imports, takes as long as the tests.
           isolate: false,
         },
       },
       ...Object.entries(SLOW).map(([name, places]) => ({
         extends: true as const,
-        test: { name, include: places.map((place) => place.replace(/\*\*$/, '**/*.test.ts')), exclude: NEVER },
+        test: {
+          name,
+          include: places.map((place) => place.replace(/\*\*$/, '**/*.test.ts')),
+          exclude: NEVER,
+          isolate: ALONE.has(name),
+          // Kernels and pages take minutes on a machine that is busy: who waits for good is found out all the same.
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+        },
       })),
     ],
   },
