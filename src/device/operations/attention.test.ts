@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inQ8_0, inQ8_0OfNext, type Kept } from '../../../scripts/models/float64.js'
-import { FULL } from '../../../test/support/full.js'
 import { angleTable, frequencies as frequenciesOf } from '../../models/angles.js'
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
-import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { Chance } from './numbers.test-helper.js'
 
@@ -30,8 +29,6 @@ interface Case {
   /** Of the pass under test, those that are read. */
   readonly read?: readonly number[]
   readonly few?: boolean
-  /** SwiftShader compiles it for seconds: without `LOCAL_V1_FULL` where workgroups share least, and in the usual cuts. */
-  readonly heavy?: boolean
 }
 
 const CASES: readonly Case[] = [
@@ -183,7 +180,6 @@ const CASES: readonly Case[] = [
       [270, 1],
     ],
     few: true,
-    heavy: true,
   },
   {
     name: 'large heads, groups of 2, many rows',
@@ -299,7 +295,6 @@ const CASES: readonly Case[] = [
       [256, 1],
     ],
     few: true,
-    heavy: true,
   },
   {
     name: '8 bits, large heads, groups of 8, single rows',
@@ -546,15 +541,15 @@ const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-5, f16: 3e-3, q8_0
 /** Pages that a cache that slides has not. */
 const NOWHERE = new Int32Array(64).fill(1 << 20)
 
-describe.each(KERNEL_DEVICES)('attention on $name', ({ name, open, cases: which }) => {
-  const heavy = FULL || which === 'all' || /for software|for the least/.test(name)
+describe.each(KERNEL_DEVICES)('attention on $name', ({ turn, open, cases: which }) => {
+  const cases = CASES.filter((test) => which === 'all' || test.few)
   let device: Device
   beforeAll(async () => {
     device = await open()
   })
   afterAll(() => device.destroy())
 
-  it.each(CASES.filter((test) => (which === 'all' || test.few) && (heavy || !test.heavy)))('$name', async (test) => {
+  it.each(shared({ turn }, cases))('$name', async (test) => {
     const { got, expected } = await run(device, test)
     const bound = BOUNDS[test.type]
     for (let i = 0; i < expected.length; i++) {

@@ -12,6 +12,8 @@ export interface DeviceCase {
   readonly roundsActivations: boolean
   /** How much of what another case covers too is repeated here: compiling shaders in software takes long. */
   readonly cases: 'all' | 'few'
+  /** Among the cuts of OTHERS, which share cases. */
+  readonly turn?: number
 }
 
 /** Both ways of cutting the work on a GPU run on the software one. */
@@ -40,9 +42,8 @@ const OTHER_CUTS = {
   matmul: [{ rows: 32, tokens: 64, threads: 64, quads: 4, ahead: true }],
 } as const
 
-/** Those on which every kernel is compared: also what a GPU without subgroups runs, or one with little memory. */
-export const KERNEL_DEVICES: readonly DeviceCase[] = [
-  ...DEVICES,
+/** What a GPU without subgroups runs, or one with little memory, or none at present. */
+const OTHERS: readonly DeviceCase[] = [
   {
     name: 'webgpu, cut for hardware without subgroups',
     open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, subgroups: false, half: false }),
@@ -66,3 +67,11 @@ export const KERNEL_DEVICES: readonly DeviceCase[] = [
     cases: FULL ? 'all' : 'few',
   },
 ]
+
+/** Those on which every kernel is compared. */
+export const KERNEL_DEVICES: readonly DeviceCase[] = [...DEVICES, ...OTHERS.map((of, turn) => ({ ...of, turn }))]
+
+/** What of cases that take long to compile is this device's: without `LOCAL_V1_FULL` the unusual cuts take turns. */
+export function shared<T>({ turn }: Pick<DeviceCase, 'turn'>, cases: readonly T[]): readonly T[] {
+  return FULL || turn === undefined ? cases : cases.filter((_, i) => i % OTHERS.length === turn)
+}

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device } from '../contract.js'
 import { collect } from './collect/index.js'
-import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { gate as gateRows } from './gate/index.js'
 import { Chance, type Format, knownMatrix } from './numbers.test-helper.js'
@@ -30,7 +30,7 @@ function chosenOf(scores: readonly number[], { scores: kind, normed, scale = 1, 
   return { weights, ofShared: shared ? sigmoid(scores[EXPERTS]!) : 1 }
 }
 
-describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivations, cases }) => {
+describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivations, cases, turn }) => {
   const cpu = name.startsWith('cpu')
   let device: Device
   beforeAll(async () => {
@@ -112,7 +112,7 @@ describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivatio
   const names = Object.keys(plans)
   const onCpu = names.flatMap((name, i) => formats.map((format) => ({ name, format, halves: i % 2 === 0 })))
   const onGpu = names.map((name, i) => ({ name, format: formats[i]!, halves: i % 2 === 0 }))
-  const asked = cpu ? onCpu : cases === 'all' ? onGpu : onGpu.slice(1, 3)
+  const asked = cpu ? onCpu : cases === 'all' ? onGpu : shared({ turn }, onGpu.slice(1, 3))
 
   it.each(asked)('$name in $format: what the definition says, however many rows there are', async (of) => {
     for (const rows of cpu ? [1, 2, 9, 37] : [1, 37]) {

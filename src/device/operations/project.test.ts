@@ -3,19 +3,20 @@ import { softwareGpu } from '../../../test/support/swiftshader.js'
 import type { Device } from '../contract.js'
 import { openWebGpuDevice } from '../gpu/index.js'
 import { CUTS } from '../gpu/kernels/cuts.js'
-import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
 
-describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations }) => {
+describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations, turn }) => {
   let device: Device
   beforeAll(async () => {
     device = await open()
   })
   afterAll(() => device.destroy())
 
-  describe.each(FORMATS)('%s', (format) => {
+  const [usual, ...others] = FORMATS
+  describe.each([usual!, ...shared({ turn }, others)])('%s', (format) => {
     const q4 = format.startsWith('q4')
     // Rows that no tile divides, columns that no workgroup divides; one count of tokens for each way of computing.
     const shapes: [rows: number, columns: number, tokens: number[]][] =

@@ -115,16 +115,15 @@ describe('encoders on the CPU', () => {
   })
   afterAll(() => device.destroy())
 
-  it.each(ENCODERS.flatMap((of) => of.mistakes.map((mistake) => ({ of, mistake, name: of.name }))))(
-    '$name that $mistake would be found out',
-    async ({ of, mistake }) => {
-      const weights = encoderWeights(of)
-      const worst = inputsOf(of)
-        .slice(1, 3)
-        .map((input) => distance(of.reference(weights, input), of.reference(weights, input, mistake)).worst)
-      expect(Math.max(...worst)).toBeGreaterThan(10 * BOUND)
-    },
-  )
+  const mistaken = ENCODERS.flatMap((of) => of.mistakes.map((mistake) => ({ of, mistake, name: of.name })))
+  const once = [...new Map(mistaken.map((one) => [one.mistake, one])).values()]
+  it.each(FULL ? mistaken : once)('$name that $mistake would be found out', async ({ of, mistake }) => {
+    const weights = encoderWeights(of)
+    const worst = inputsOf(of)
+      .slice(1, 3)
+      .map((input, i) => distance(truthOf(of)[i + 1]!, of.reference(weights, input, mistake)).worst)
+    expect(Math.max(...worst)).toBeGreaterThan(10 * BOUND)
+  })
 
   it.each(ENCODERS)('$name in f16 is near', async (of) => {
     const model = await load(device, encoderSource(of, 'f16'))
