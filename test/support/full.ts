@@ -4,3 +4,6 @@
  * has some of every kind of case: what finds a fault of either, in a third of the time.
  */
 export const FULL = process.env.LOCAL_V1_FULL === '1'
+
+/** How many draws a property test makes where all of them are as many as `full`: new ones each time, so that days add up. */
+export const runs = (full: number): number => (FULL ? full : Math.ceil(full / 4))

@@ -13,13 +13,23 @@ function logitsOf(random: () => number, width: number): Float32Array {
   return Float32Array.from({ length: TOKENS }, () => width * normal())
 }
 
+const orders = new WeakMap<Float32Array, readonly number[]>()
+/** Tokens from the likeliest on: sorted once. */
+function orderOf(logits: Float32Array): readonly number[] {
+  const found = orders.get(logits) ?? [...logits.keys()].sort((a, b) => logits[b]! - logits[a]!)
+  orders.set(logits, found)
+  return found
+}
+
 /** What llama.cpp tells of them. */
 function told(logits: Float32Array, wanted: LogitsWanted): Map<number, number> {
-  const ids = [...logits.keys()]
-  if (wanted.kind === 'all') return new Map(ids.map((id) => [id, logits[id]!]))
+  if (wanted.kind === 'all') return new Map(logits.entries())
   if (wanted.kind === 'allowed') return new Map(wanted.tokens.map((id) => [id, logits[id]!]))
-  const greatest = ids.sort((a, b) => logits[b]! - logits[a]!).slice(0, wanted.count)
-  return new Map(greatest.map((id) => [id, logits[id]!]))
+  return new Map(
+    orderOf(logits)
+      .slice(0, wanted.count)
+      .map((id) => [id, logits[id]!]),
+  )
 }
 
 const plain: SampleSettings = { temperature: 1, topP: 1, seed: 0, index: 0, presencePenalty: 0, frequencyPenalty: 0 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { Fuel } from '../fuel.js'
 import { compileRegex } from '../regex/regex.js'
 import { withLength } from './lengths.js'
@@ -44,7 +45,7 @@ describe('set operations', () => {
         expect(sets.disjoint(a, none)).toBe(true)
         expect(sets.isSubset(sets.ANY_TEXT, sets.union(a, none))).toBe(true)
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -61,7 +62,7 @@ describe('set operations', () => {
           expect(acceptsText(joined, sample)).toBe(expected)
         }
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     )
   })
 
@@ -87,7 +88,7 @@ describe('set operations', () => {
           state = next
         }
       }),
-      { numRuns: 800 },
+      { numRuns: runs(800) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { runs } from '../../../test/support/full.js'
 import { isSubset } from '../automata/sets.js'
 import { walk } from '../automata/walk.test-helper.js'
 import { acceptsText } from '../automata/words.js'
@@ -251,7 +252,7 @@ describe.each(FORMATS)('format %s', (name) => {
         expect(acceptsText(automaton, text)).toBe(true)
         expect([text, ajvFormat(name, text)]).toEqual([text, true])
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -270,7 +271,7 @@ describe.each(FORMATS)('format %s', (name) => {
           if (!ajvFormat(name, text)) expect([text, acceptsText(automaton, text)]).toEqual([text, false])
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 })
@@ -335,7 +336,7 @@ describe.each(Object.entries(OTHERS))('format %s', (name, accepts) => {
         const text = walk(automaton, choices)
         expect([text, accepts(text)]).toEqual([text, true])
       }),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 })

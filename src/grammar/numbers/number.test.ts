@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { walk } from '../automata/walk.test-helper.js'
 import { acceptsText } from '../automata/words.js'
 import { Fuel } from '../fuel.js'
@@ -63,7 +64,7 @@ describe('number automata', () => {
           expect([spec, text, acceptsText(automaton, text)]).toEqual([spec, text, satisfies(value, spec)])
         }
       }),
-      { numRuns: 2500 },
+      { numRuns: runs(2500) },
     )
   })
 
@@ -76,7 +77,7 @@ describe('number automata', () => {
         expect(text.length).toBeLessThanOrEqual(30)
         expect([spec, text, satisfies(JSON.parse(text), spec)]).toEqual([spec, text, true])
       }),
-      { numRuns: 4000 },
+      { numRuns: runs(4000) },
     )
   })
 
@@ -103,7 +104,7 @@ describe('number automata', () => {
           ])
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -116,7 +117,7 @@ describe('number automata', () => {
         expect(satisfies(JSON.parse(text), spec)).toBe(true)
         if (!text.includes('e')) expect(thousandths(text) % BigInt(Math.round(step * 1000))).toBe(0n)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { TextError } from '../automata/types.js'
 import { walk } from '../automata/walk.test-helper.js'
 import { acceptsText } from '../automata/words.js'
@@ -77,7 +78,7 @@ describe('regular expressions', () => {
             platform(source).test(sample),
           ])
       }),
-      { numRuns: 4000 },
+      { numRuns: runs(4000) },
     )
     // Lookaheads inside lookbehinds are all that may be refused.
     expect(refused).toBeLessThan(all / 5)
@@ -93,7 +94,7 @@ describe('regular expressions', () => {
         expect(acceptsText(automaton, sample)).toBe(true)
         expect([source, sample, platform(source).test(sample)]).toEqual([source, sample, true])
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { STEP_WORK, StepWork } from '../automaton/work.js'
 import { type Grammar, GrammarError, gbnf } from '../structured.js'
 import { allowed, randomness } from '../testing.test-helper.js'
@@ -30,7 +31,7 @@ describe('grammars made by chance', () => {
 
   it('derive, allow and end as a chart finds', () => {
     const random = randomness(29)
-    for (let round = 0; round < 120; round++) {
+    for (let round = 0; round < runs(120); round++) {
       const { gbnf: source, plain } = chanceGrammar(random, 1 + Math.floor(random() * 4), 'ab')
       const missing = new Map(textsOf('ab', 5).map((text) => [text, missingLetters(plain, 'root', text)]))
       const costOf = (text: string) => missing.get(text) ?? missingLetters(plain, 'root', text)
@@ -68,7 +69,7 @@ describe('grammars made by chance', () => {
 
   it('that are large are read within what a call may take, or refused by the name of a rule', () => {
     const random = randomness(5)
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < runs(40); round++) {
       const { gbnf: source } = chanceGrammar(random, 30, 'a')
       try {
         const grammar = gbnf(source)

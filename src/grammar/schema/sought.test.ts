@@ -1,6 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { judge } from '../judge.js'
 import { refusal } from '../refusal.test-helper.js'
 import { compile, SchemaError } from '../structured.js'
@@ -112,7 +113,7 @@ describe('members that must be there under a key that nobody declared', () => {
           expect([schema, masked]).toEqual([schema, tokens])
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
