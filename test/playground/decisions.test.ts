@@ -6,6 +6,7 @@ import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { decisionExamples } from '../../apps/playground/page/decision-examples.js'
 import { launchChromium } from '../support/chromium.js'
+import { FULL } from '../support/full.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, smallTargets } from './audit.js'
 
@@ -229,9 +230,9 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
       for (const [theme, width] of [
         ['light', 1280],
         ['light', 1024],
-        ['light', 360],
+        ...(FULL ? ([['light', 360]] as const) : []),
         ['dark', 360],
-        ['dark', 1280],
+        ...(FULL ? ([['dark', 1280]] as const) : []),
       ] as const) {
         await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
         const dark = page.getByRole('button', { name: 'Dark theme' })
