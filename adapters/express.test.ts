@@ -53,10 +53,10 @@ test('a client that leaves is noticed after a body parser too', async () => {
   const thinking = JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] })
   const leaving = new AbortController()
   const asked = ask(`${url}/v1`, { body: thinking, signal: leaving.signal })
-  await vi.waitFor(() => expect(engine.probe('test/thinking').active).toBe(1))
+  await expect.poll(() => engine.probe('test/thinking').active).toBe(1)
   leaving.abort()
   await expect(asked).rejects.toThrow()
-  await vi.waitFor(() => expect(engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 }))
+  await expect.poll(() => engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 })
 })
 
 test.each([

@@ -1,5 +1,5 @@
 import fastifyApp, { type FastifyInstance } from 'fastify'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { createV1 } from '../src/index.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
 import { scenario } from '../test/contract/scripts.js'
@@ -60,8 +60,8 @@ test('a client that leaves is noticed', async () => {
   const url = await serve((app) => app.register(fastify(createV1({ engine, keys: 'none' }))))
   const leaving = new AbortController()
   const asked = ask(`${url}/v1`, { signal: leaving.signal }, { model: 'test/thinking' })
-  await vi.waitFor(() => expect(engine.probe('test/thinking').active).toBe(1))
+  await expect.poll(() => engine.probe('test/thinking').active).toBe(1)
   leaving.abort()
   await expect(asked).rejects.toThrow()
-  await vi.waitFor(() => expect(engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 }))
+  await expect.poll(() => engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 })
 })

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { compress } from 'hono/compress'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { createV1 } from '../src/index.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
 import { scenario } from '../test/contract/scripts.js'
@@ -45,9 +45,9 @@ test('who leaves after that is noticed all the same', async () => {
     body: JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] }),
     signal: leaving.signal,
   })
-  await vi.waitFor(() => expect(engine.probe('test/thinking').active).toBe(1))
+  await expect.poll(() => engine.probe('test/thinking').active).toBe(1)
   leaving.abort()
-  await vi.waitFor(() => expect(engine.probe('test/thinking')).toMatchObject({ active: 0, aborted: 1 }))
+  await expect.poll(() => engine.probe('test/thinking')).toMatchObject({ active: 0, aborted: 1 })
   expect((await asked).status).toBe(499)
 })
 

@@ -7,7 +7,7 @@ import { evidenceTarget } from './evidence/run.js'
 
 /** What `npm run check:evidence` does ten thousand times. */
 describe('what answers tell of their values', () => {
-  it('is right, the same in a stream and in company, over random schemas and texts', { timeout: 120_000 }, async () => {
+  it('is right, the same in a stream and in company, over random schemas and texts', async () => {
     const target = evidenceTarget()
     const cases = fc.sample(evidenceCases, { numRuns: 80, seed: 11 })
     for (let at = 0; at < cases.length; at += 4) expect(await target.try(cases.slice(at, at + 4))).toEqual([])
@@ -15,7 +15,7 @@ describe('what answers tell of their values', () => {
     expect(target.counts.sources).toBeGreaterThan(20)
   })
 
-  it('has its strings word for word where they are quotes', { timeout: 120_000 }, async () => {
+  it('has its strings word for word where they are quotes', async () => {
     const target = evidenceTarget()
     const cases = fc.sample(quoteCases, { numRuns: 60, seed: 12 })
     for (let at = 0; at < cases.length; at += 4) expect(await target.try(cases.slice(at, at + 4))).toEqual([])
@@ -23,11 +23,11 @@ describe('what answers tell of their values', () => {
     expect(target.counts.sources).toBeGreaterThan(40)
   })
 
-  it('is right in hostile texts', { timeout: 120_000 }, async () => {
+  it('is right in hostile texts', async () => {
     expect((await hostileFaults(2 ** 14)).faults).toEqual([])
   })
 
-  it('and quotes of them are what stands there', { timeout: 120_000 }, () => {
+  it('and quotes of them are what stands there', () => {
     expect(hostileQuoteFaults(2 ** 13).faults).toEqual([])
   })
 })

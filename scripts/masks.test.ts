@@ -8,7 +8,7 @@ import { madeUpTokenizer, smallVocabulary, tinyVocabulary } from './masks/vocabu
 
 /** A seeded part of check-masks.ts. */
 describe('a mask allows a token if and only if', () => {
-  it('a text of the language begins so and can be completed within the budget', { timeout: 120_000 }, () => {
+  it('a text of the language begins so and can be completed within the budget', () => {
     const random = randomness(3)
     const proof = newProof()
     for (let i = 0; i < 60; i++) {
@@ -70,7 +70,7 @@ describe('a mask allows a token if and only if', () => {
   })
 
   for (const spelling of ['byte-level', 'sentencepiece'] as const) {
-    it(`it is accepted, with 32,000 made-up tokens, ${spelling}`, { timeout: 120_000 }, () => {
+    it(`it is accepted, with 32,000 made-up tokens, ${spelling}`, () => {
       const random = randomness(5)
       const proof = newProof()
       const vocabulary = Vocabulary.fromTokenizer(madeUpTokenizer(random, 32_000, spelling), { eos: '</s>' })

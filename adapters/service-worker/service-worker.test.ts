@@ -29,5 +29,5 @@ test('the worker that runs the engine loads a model before anybody asks, where i
   const load = vi.fn(async () => {})
   const v1 = { ...createV1({ engine: scripted({ models: { 'test/hello': 'Hello.' } }), keys: 'none' }), load }
   host(v1, { name: ALONE, postMessage: () => {}, addEventListener: () => {} }, 'test/hello')
-  await vi.waitFor(() => expect(load.mock.calls).toEqual([['test/hello']]))
+  await expect.poll(() => load.mock.calls).toEqual([['test/hello']])
 })

@@ -66,18 +66,13 @@ function checked(runtime: string, worker: 'on' | 'off'): ReturnType<typeof run> 
   return found
 }
 
-test.for(cases)(
-  'the contract of a chat model in %s, worker %s',
-  { timeout: 120_000 },
-  async ([runtime, worker], { skip }) => {
-    skip(RUNTIMES[runtime] === undefined, 'BUN names no program')
-    expect(await checked(runtime, worker)).toMatchObject({ worker: worker === 'on' ? true : null, reason: null })
-  },
-)
+test.for(cases)('the contract of a chat model in %s, worker %s', async ([runtime, worker], { skip }) => {
+  skip(RUNTIMES[runtime] === undefined, 'BUN names no program')
+  expect(await checked(runtime, worker)).toMatchObject({ worker: worker === 'on' ? true : null, reason: null })
+})
 
 test.for(Object.keys(RUNTIMES))(
   'in %s the thread that answers HTTP reads no prompt and runs no model',
-  { timeout: 120_000 },
   async (runtime, { skip }) => {
     skip(RUNTIMES[runtime] === undefined, 'BUN names no program')
     skip(process.platform !== 'linux', 'only Linux says what each thread has computed')
@@ -88,7 +83,7 @@ test.for(Object.keys(RUNTIMES))(
   },
 )
 
-test('what its collector keeps for new objects is bounded', { timeout: 120_000 }, async () => {
+test('what its collector keeps for new objects is bounded', async () => {
   // Whoever starts a worker has it say what it may take; -1 is as much as Node likes.
   const says = `import workers from 'node:worker_threads'
     const { Worker } = workers
@@ -110,7 +105,7 @@ test.each<[string, readonly string[], string]>([
     ['--experimental-permission', '--allow-fs-read=*', '--allow-fs-write=*'],
     'no worker can be started',
   ],
-])('where %s, it computes in the calling thread and says why', { timeout: 120_000 }, async (_, arguments_, why) => {
+])('where %s, it computes in the calling thread and says why', async (_, arguments_, why) => {
   const told = await run('node', arguments_.length > 0 ? whole : alone, 'on', { more: arguments_, ...quick })
   expect(told.worker).toBe(false)
   expect(told.reason).toContain(why)

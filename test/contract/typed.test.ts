@@ -48,7 +48,6 @@ const cases = [...RUNTIMES.keys()].flatMap((runtime) =>
 // Node without a worker is what others are compared with, and what Deno without one runs too: where all is asked for.
 test.for(cases.filter(([runtime, worker]) => FULL || runtime !== 'deno' || worker === 'on'))(
   'the built package decides, extracts and embeds in %s, worker %s, to the same bits as in Node',
-  { timeout: 120_000 },
   async ([runtime, worker], { skip }) => {
     skip(RUNTIMES.get(runtime) === undefined, 'BUN names no program')
     const itself = runtime === 'node' && worker === 'off' && !FULL

@@ -81,30 +81,26 @@ describe.each(DEVICES)("the playground's examples on %s", (device) => {
 
   // Software takes eight seconds for each.
   const asked = device === 'cpu' || FULL ? examples : examples.slice(0, 2)
-  it.each(asked.map((example) => [example.name, example] as const))(
-    '%s',
-    async (name, example) => {
-      const body = {
-        model: 'local-v1/nano',
-        temperature: 0,
-        messages: [
-          { role: 'system', content: example.instructions },
-          { role: 'user', content: example.text },
-        ],
-        response_format: { type: 'json_schema', json_schema: { name: 'it', strict: true, schema: example.schema } },
-      }
-      const response = await v1.fetch(
-        new Request('http://localhost/v1/chat/completions', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        }),
-      )
-      const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] }
-      expect(JSON.parse(choices[0].message.content)).toEqual(RIGHT[name])
-    },
-    120_000,
-  )
+  it.each(asked.map((example) => [example.name, example] as const))('%s', async (name, example) => {
+    const body = {
+      model: 'local-v1/nano',
+      temperature: 0,
+      messages: [
+        { role: 'system', content: example.instructions },
+        { role: 'user', content: example.text },
+      ],
+      response_format: { type: 'json_schema', json_schema: { name: 'it', strict: true, schema: example.schema } },
+    }
+    const response = await v1.fetch(
+      new Request('http://localhost/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    )
+    const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] }
+    expect(JSON.parse(choices[0].message.content)).toEqual(RIGHT[name])
+  })
 
   // On one device: that both decide alike is shown elsewhere.
   const decided = device === 'cpu' ? decisionExamples : []
@@ -132,6 +128,5 @@ describe.each(DEVICES)("the playground's examples on %s", (device) => {
       })
       expect(likeliest).toEqual(DECIDED[name])
     },
-    120_000,
   )
 })

@@ -244,7 +244,6 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
       }
       await page.setViewportSize({ width: 1280, height: 900 })
     },
-    60_000,
   )
 
   test('had no fault', () => {

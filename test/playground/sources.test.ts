@@ -236,7 +236,7 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
       expect(await barriers(page), `${theme} ${width}`).toEqual([])
       if (width === 360) expect(await smallTargets(page), `${theme} ${width}`).toEqual([])
     }
-  }, 60_000)
+  })
 
   test('had no fault', () => {
     expect(faults).toEqual([])

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { type SampleSettings, UNDRAWN } from '../../contract/token-model.js'
 import { sampleRow } from '../../device/sampling.js'
 import { randomness } from '../../grammar/testing.test-helper.js'
@@ -75,7 +76,7 @@ describe('what is read of the logits', () => {
     const scratch = new Float32Array(TOKENS)
     for (const width of [0.3, 1.5, 4]) {
       const logits = logitsOf(random, width)
-      for (let index = 0; index < 12; index++) {
+      for (let index = 0; index < runs(12); index++) {
         const settings = { ...plain, ...kind, seed: 5, index }
         const first = firstReading(settings, TOKENS)
         const drawn =

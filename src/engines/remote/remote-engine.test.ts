@@ -219,7 +219,6 @@ describe('a thread that computes without end', () => {
 
   test.each(['wait for good', 'stand in native code'])(
     'that nothing interrupts is given up, and another one answers: %s',
-    { timeout: 60_000 },
     async (said) => {
       const { engine, threads } = remote(script, { standsMs: STANDS_MS })
       await ask(engine)

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { LoadProgress } from '../../contract/engine.js'
 import type { Device, MatrixData } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
@@ -255,6 +255,9 @@ test('a CPU device goes with its model, and its memory with it', async () => {
       return memory
     },
   })
+  onTestFinished(() => {
+    WebAssembly.Memory = Memory
+  })
   // Without the list of devices that other tests look at: it would hold them.
   const { engine } = setUp({}, (device) => device, false)
   await ask(engine, 'test/one')
@@ -267,7 +270,6 @@ test('a CPU device goes with its model, and its memory with it', async () => {
   }, 10_000)
   expect((await ask(engine, 'test/three')).reasons).not.toEqual([''])
   await engine.close()
-  WebAssembly.Memory = Memory
 })
 
 test('a model that computes no numbers says so to who asked, and goes on for others', async () => {

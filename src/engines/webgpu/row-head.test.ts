@@ -89,6 +89,6 @@ describe.each([
       await model.close()
       device.destroy()
     },
-    120_000,
+    240_000,
   )
 })

@@ -59,7 +59,7 @@ const vocabularies: [string, () => Vocabulary, number, number, [string, Grammar]
 
 describe('masks of texts beyond JSON equal every token tried by itself', () => {
   for (const [vocabularyName, load, walks, share, grammars] of vocabularies) {
-    it(`with ${vocabularyName}`, { timeout: 120_000 }, () => {
+    it(`with ${vocabularyName}`, () => {
       const vocabulary = load()
       const random = randomness(23)
       const mask = new Uint32Array(vocabulary.words)

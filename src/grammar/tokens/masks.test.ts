@@ -71,7 +71,7 @@ const vocabularies: [string, () => Vocabulary, number, number, [string, unknown]
 
 describe('masks equal every token tried by itself', () => {
   for (const [vocabularyName, load, walks, share, schemas] of vocabularies) {
-    it(`with ${vocabularyName}`, { timeout: 120_000 }, () => {
+    it(`with ${vocabularyName}`, () => {
       const vocabulary = load()
       const random = randomness(17)
       const mask = new Uint32Array(vocabulary.words)

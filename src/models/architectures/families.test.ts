@@ -89,7 +89,6 @@ describe('architectures on the CPU', () => {
       }
       await core.close()
     },
-    60_000,
   )
 })
 
@@ -133,7 +132,6 @@ describe('architectures on the CPU, in 4 bits', () => {
       expect(verdict.wrongTokens).toBe(0)
       await core.close()
     },
-    60_000,
   )
 })
 
@@ -155,20 +153,16 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
   }
 
   // What llama.cpp makes of the same files is held against float64 by check:models.
-  it.each([llama, ...CASES])(
-    '$name: greedy tokens and log probabilities are those of float64',
-    async (of) => {
-      const path = join(folder, `${of.name}.gguf`)
-      await writeGguf(path, of, weightsOf(of))
-      const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
-      const core = await loadCore(device, await sourceAt(path), { contextLength: Math.min(of.context ?? 144, 512) })
-      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
-      expect(verdict.worst).toBeLessThan(BOUNDS.f32)
-      expect(verdict.wrongTokens).toBe(0)
-      await core.close()
-    },
-    60_000,
-  )
+  it.each([llama, ...CASES])('$name: greedy tokens and log probabilities are those of float64', async (of) => {
+    const path = join(folder, `${of.name}.gguf`)
+    await writeGguf(path, of, weightsOf(of))
+    const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
+    const core = await loadCore(device, await sourceAt(path), { contextLength: Math.min(of.context ?? 144, 512) })
+    const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+    expect(verdict.worst).toBeLessThan(BOUNDS.f32)
+    expect(verdict.wrongTokens).toBe(0)
+    await core.close()
+  })
 
   it.each([
     ['a window of a kind that is not known', olmo2, 'attention.sliding_window', 16, 'sliding_window = 16'],
@@ -258,7 +252,6 @@ describe('architectures on the CPU, from repositories as mlx-lm writes them', ()
       const plain = answerOf(of, weightsOf(of), COUNT).logprobs.map((logprobs) => (token: number) => logprobs[token]!)
       expect(compare(logprobs, plain).worst).toBeGreaterThan(10 * BOUNDS.f16)
     },
-    60_000,
   )
 })
 

@@ -45,6 +45,6 @@ describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))('an enc
       await expectVectors(device, source, minilm, { weights, inputs: inputsOf(minilm).slice(0, 2) })
       device.destroy()
     },
-    120_000,
+    240_000,
   )
 })

@@ -56,7 +56,7 @@ describe.each(DEVICES)('encoders on $name', ({ name, open, cases: which }) => {
       }
       await model.close()
     },
-    120_000,
+    240_000,
   )
 })
 
@@ -80,7 +80,7 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('cross-encoders on
       })
       await model.close()
     },
-    120_000,
+    240_000,
   )
 })
 

@@ -85,7 +85,7 @@ describe.skipIf(!canUnpack)('WebLLM in a worker (a GPU in software is there for 
     expect(() => webllm({ engineConfig })).toThrow('initProgressCallback')
   })
 
-  test('in a page', { timeout: 120_000 }, async () => {
+  test('in a page', async () => {
     const [page, worker] = await Promise.all(
       ['page', 'worker'].map((name) => bundle(`src/engines/webllm/worker/${name}-entry.test-helper.ts`)),
     )
