@@ -2,7 +2,7 @@
  * Whether GGUF files answer here as they do in llama.cpp: the same tokens of a text, and the same greedy tokens behind
  * it; and a table of every architecture in every type. `--peers FOLDER` has node-llama-cpp in its `node_modules`.
  */
-import './gguf/wide.js'
+import '../test/oracles/wide.js'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,10 +16,10 @@ import { type MadeUp, writeMadeUp } from '../src/models/files/formats/gguf/made-
 import { READABLE } from '../src/models/files/formats/gguf/types.js'
 import { openRepository } from '../src/models/files/open.js'
 import { loadCore } from '../src/models/load.js'
+import { ENCODERS } from '../test/oracles/encoders/index.js'
+import { CASES as ARCHITECTURES } from '../test/oracles/families/index.js'
 import { checkEcho } from './gguf/echo.js'
 import { checkTypes, checkVectorTypes, FILE_TYPES } from './gguf/product.js'
-import { ENCODERS } from './models/encoders/index.js'
-import { CASES as ARCHITECTURES } from './models/families/index.js'
 
 interface Output {
   readonly next: { readonly probabilities?: Map<number, number> }

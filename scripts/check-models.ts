@@ -1,5 +1,5 @@
 /**
- * Whether the definitions of architectures in `scripts/models` hold: each in float64 against llama.cpp on the same made-up
+ * Whether the definitions of architectures in `test/oracles` hold: each in float64 against llama.cpp on the same made-up
  * model, and against itself with one usual mistake in it; and whether our core is where they are, on the processor and on a
  * GPU in software, in every form of weights, however its sequences are fed. `--resume FILE` keeps what was found.
  */
@@ -9,17 +9,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Command } from 'commander'
+import { RERANKERS } from '../test/oracles/encoders/cross.js'
+import { ENCODERS } from '../test/oracles/encoders/index.js'
+import { CASES } from '../test/oracles/families/index.js'
+import { weightsOf } from '../test/oracles/weights.js'
 import { checkDecisions, DECISIONS } from './models/check-decisions.js'
 import { checkDefinition } from './models/check-definition.js'
 import { checkMarked, MARKED } from './models/check-marked.js'
 import { checkEncoder, checkReranker } from './models/check-vectors.js'
-import { RERANKERS } from './models/encoders/cross.js'
-import { ENCODERS } from './models/encoders/index.js'
-import { CASES } from './models/families/index.js'
 import { checkOurCore, FORMS, type Where } from './models/our-core.js'
 import { Rows } from './models/rows.js'
 import { report, withTables } from './models/table.js'
-import { weightsOf } from './models/weights.js'
 
 interface Options {
   readonly peers?: string

@@ -5,10 +5,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { bge } from '../scripts/models/encoders/bert.js'
-import { writeEncoder } from '../scripts/models/encoders/repository.js'
 import { referencePages } from '../scripts/reference.js'
 import { wordPieces } from '../src/generate/testing/word-pieces.test-helper.js'
+import { bge } from './oracles/encoders/bert.js'
+import { writeEncoder } from './oracles/files/repository.js'
 import { type CodeBlock, codeBlocks, pagesIn } from './support/code-blocks.js'
 
 /**

@@ -2,8 +2,8 @@
  * A model of each family at the width of one that people run, with fewer layers and words, as GGUF in 4 bits: what llama.cpp
  * and our core read alike. Weights are made up; speed does not hang on them.
  */
-import { llamaMetadata } from '../../scripts/models/families/llama.js'
-import { addWords } from '../../scripts/models/llama-cpp.js'
+import { llamaMetadata } from '../../test/oracles/families/llama.js'
+import { addWords } from '../../test/oracles/files/gguf.js'
 import { F32, Metadata, type Tensor, writeGgufFile } from '../peers/gguf-file.js'
 import { type BlockName, blocksOf, type Place } from './blocks.js'
 

@@ -2,14 +2,14 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { llama } from '../../scripts/models/families/llama.js'
-import { safetensors } from '../../scripts/models/safetensors.js'
-import { weightsOf } from '../../scripts/models/weights.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
 import { smallTokenizer } from '../../src/generate/testing/small-tokenizer.test-helper.js'
 import { writeMadeUp } from '../../src/models/files/formats/gguf/made-up.test-helper.js'
 import { hub } from '../../src/models/files/hub.test-helper.js'
 import { openRepository, surveyRepository } from '../../src/models/files/open.js'
+import { llama } from '../../test/oracles/families/llama.js'
+import { safetensors } from '../../test/oracles/files/safetensors.js'
+import { weightsOf } from '../../test/oracles/weights.js'
 import type { Counts } from './compare.js'
 
 type Files = ReadonlyMap<string, Uint8Array>

@@ -179,7 +179,7 @@ describe('the plan', () => {
   it('sets for the process what a test sets for the modules after it', async () => {
     for (const { name, job, env } of plan(false)) {
       if (job.kind !== 'tests') continue
-      const isWide = (await readFile(TEST_FILES[job.file]!, 'utf8')).includes("gguf/wide.js'")
+      const isWide = (await readFile(TEST_FILES[job.file]!, 'utf8')).includes("oracles/wide.js'")
       expect([name, env]).toEqual([name, isWide ? { MODELS_WIDE: '1' } : undefined])
     }
   })

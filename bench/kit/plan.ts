@@ -91,7 +91,7 @@ const BATCHES = [1, 8]
 
 /** The processor has been tried everywhere else, and its tests would take the time of those that need the GPU. */
 const ON_GPU = "^(?!.* on ('|the )?(cpu|CPU))"
-/** Those whose first import is `scripts/gguf/wide.ts`, and what that sets. */
+/** Those whose first import is `test/oracles/wide.ts`, and what that sets. */
 const WIDE_FILES = /encoders\/blocks\.test/
 const WIDE = { MODELS_WIDE: '1' }
 /** The way of cutting the work that a GPU in software is quick at, and the files that need few compiled kernels. */

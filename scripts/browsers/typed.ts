@@ -8,9 +8,9 @@ import { webgpu } from '../../src/engines/webgpu/index.js'
 import { createV1 } from '../../src/index.js'
 import type { Tab } from '../../test/browser/tab.js'
 import { typedAnswers } from '../../test/contract/typed.js'
+import { MARKS, minilm } from '../../test/oracles/encoders/bert.js'
+import { wordsTokenizer, writeEncoder } from '../../test/oracles/files/repository.js'
 import { filesIn } from '../../test/support/folder.js'
-import { MARKS, minilm } from '../models/encoders/bert.js'
-import { wordsTokenizer, writeEncoder } from '../models/encoders/repository.js'
 import { ISOLATED, open, type Scenario } from './scenarios.js'
 
 type InPage = { readonly tab: Tab }

@@ -2,9 +2,9 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tinyRepository, writeRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
-import { MARKS, minilm } from '../models/encoders/bert.js'
-import { bertScores } from '../models/encoders/cross.js'
-import { wordsTokenizer, writeEncoder } from '../models/encoders/repository.js'
+import { MARKS, minilm } from '../../test/oracles/encoders/bert.js'
+import { bertScores } from '../../test/oracles/encoders/cross.js'
+import { wordsTokenizer, writeEncoder } from '../../test/oracles/files/repository.js'
 
 type Json = Record<string, unknown>
 

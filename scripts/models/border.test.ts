@@ -10,10 +10,10 @@ import { ReadLane } from '../../src/generate/evidence/read-lane.js'
 import { Scheduler } from '../../src/generate/run/scheduler.js'
 import type { Core } from '../../src/models/core.js'
 import { loadPlanned } from '../../src/models/load.js'
-import { phi3 } from './families/phi3.js'
-import { promptOf } from './judge.js'
+import { phi3 } from '../../test/oracles/families/phi3.js'
+import { promptOf } from '../../test/oracles/judge.js'
+import { weightsOf } from '../../test/oracles/weights.js'
 import { FORMS, planned, written } from './our-core.js'
-import { weightsOf } from './weights.js'
 
 const FORM = FORMS.find(({ name }) => name === 'safetensors F32')!
 const BORDER = 64

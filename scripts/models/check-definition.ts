@@ -1,6 +1,6 @@
 /** Whether the definition of a case in float64 holds: against llama.cpp, and against itself with one usual mistake in it. */
-import type { Case, Weights } from './family.js'
-import { answerOf, compare, retold } from './judge.js'
+import type { Case, Weights } from '../../test/oracles/family.js'
+import { answerOf, compare, retold } from '../../test/oracles/judge.js'
 import { llamaCpp } from './llama-cpp.js'
 import type { Rows } from './rows.js'
 

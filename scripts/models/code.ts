@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-const judges = (...names: string[]) => names.map((name) => `scripts/models/${name}`)
+const oracles = (...names: string[]) => names.map((name) => `test/oracles/${name}`)
+const checks = (...names: string[]) => names.map((name) => `scripts/models/${name}`)
 const device = (...names: string[]) => names.map((name) => `src/device/${name}`)
 /** How models run: what lies in the folder itself, and the blocks of their layers. */
 const MODELS = [
@@ -15,12 +16,23 @@ const MODELS = [
     .map((name) => `src/models/${name}`),
 ]
 
-const BOTH = judges('family.ts', 'float64.ts', 'llama-cpp.ts', 'random.ts', 'width.ts')
-const DECODERS = [...BOTH, ...judges('check-definition.ts', 'families', 'judge.ts', 'rounded.ts', 'weights.ts')]
-const ENCODERS = [...BOTH, ...judges('check-marked.ts', 'check-vectors.ts', 'encoders', 'rounded.ts')]
+const BOTH = [
+  ...oracles('family.ts', 'files/gguf.ts', 'float64.ts', 'random.ts', 'width.ts'),
+  ...checks('llama-cpp.ts'),
+]
+const DECODERS = [
+  ...BOTH,
+  ...oracles('families', 'judge.ts', 'rounded.ts', 'weights.ts'),
+  ...checks('check-definition.ts'),
+]
+const ENCODERS = [...BOTH, ...oracles('encoders', 'rounded.ts'), ...checks('check-marked.ts', 'check-vectors.ts')]
 const CORE = [...device('contract', 'contract.ts', 'operations', 'sampling.ts'), ...MODELS]
-const OURS = [...DECODERS, ...CORE, ...judges('feeds.ts', 'mlx.ts', 'our-core.ts', 'safetensors.ts')]
-const DECISIONS = [...OURS, ...judges('check-decisions.ts'), 'src/generate/decide', 'src/generate/run']
+const OURS = [
+  ...[...DECODERS, ...CORE],
+  ...oracles('files/mlx.ts', 'files/safetensors.ts'),
+  ...checks('feeds.ts', 'our-core.ts'),
+]
+const DECISIONS = [...OURS, ...checks('check-decisions.ts'), 'src/generate/decide', 'src/generate/run']
 const VECTORS = [...ENCODERS, ...CORE, 'src/models/encoders']
 
 /**

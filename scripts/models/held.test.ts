@@ -1,10 +1,10 @@
 /** The documentation says of no family more than the check has found: what bench/RESULTS.md keeps of its rows. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { RERANKERS } from './encoders/cross.js'
-import { ENCODERS } from './encoders/index.js'
-import { CASES } from './families/index.js'
-import type { Case } from './family.js'
+import { RERANKERS } from '../../test/oracles/encoders/cross.js'
+import { ENCODERS } from '../../test/oracles/encoders/index.js'
+import { CASES } from '../../test/oracles/families/index.js'
+import type { Case } from '../../test/oracles/family.js'
 import { AS_USED, EXACT, formsOf, GPUS } from './our-core.js'
 import { gridOf, OLD } from './table.js'
 

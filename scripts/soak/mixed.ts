@@ -12,9 +12,9 @@ import { createV1, memoryResponses, type UsageEvent, type V1 } from '../../src/i
 import { messages } from '../../src/service/endpoints/messages/index.js'
 import { ollama } from '../../src/service/endpoints/ollama/index.js'
 import { ENDPOINTS } from '../../src/service/endpoints.js'
-import { MARKS, minilm } from '../models/encoders/bert.js'
-import { bertScores } from '../models/encoders/cross.js'
-import { wordsTokenizer, writeEncoder } from '../models/encoders/repository.js'
+import { MARKS, minilm } from '../../test/oracles/encoders/bert.js'
+import { bertScores } from '../../test/oracles/encoders/cross.js'
+import { wordsTokenizer, writeEncoder } from '../../test/oracles/files/repository.js'
 
 const TALKS = 'test/talks'
 const THINKS = 'test/thinks'

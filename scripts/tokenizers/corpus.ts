@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Random } from '../models/random.js'
+import { Random } from '../../test/oracles/random.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { gemma4 } from '../../scripts/models/families/gemma4.js'
+import { gemma4 } from '../../test/oracles/families/gemma4.js'
 import type { Sampled, Sequence } from '../contract/token-model.js'
 import type { Device } from '../device/contract.js'
 import { openCpuDevice } from '../device/cpu/index.js'

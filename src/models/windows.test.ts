@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { gemma3 } from '../../scripts/models/families/gemma.js'
-import { gemma4 } from '../../scripts/models/families/gemma4.js'
+import { gemma3 } from '../../test/oracles/families/gemma.js'
+import { gemma4 } from '../../test/oracles/families/gemma4.js'
 import { type Device, PAGE } from '../device/contract.js'
 import { openCpuDevice } from '../device/cpu/index.js'
 import { Chance } from '../device/operations/numbers.test-helper.js'

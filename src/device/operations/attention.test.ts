@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { inQ8_0, inQ8_0OfNext, type Kept } from '../../../scripts/models/float64.js'
+import { inQ8_0, inQ8_0OfNext, type Kept } from '../../../test/oracles/float64.js'
 import { angleTable, frequencies as frequenciesOf } from '../../models/angles.js'
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
 import { KERNEL_DEVICES, shared } from './devices.test-helper.js'

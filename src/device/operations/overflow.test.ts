@@ -3,7 +3,7 @@
  * answer, and nobody else is told a thing. Too small: they stand for what is stored of them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { Attention, half, inQ8_0 } from '../../../scripts/models/float64.js'
+import { Attention, half, inQ8_0 } from '../../../test/oracles/float64.js'
 import { angleTable } from '../../models/angles.js'
 import { CACHE_BLOCK, type CacheType, type Device } from '../contract.js'
 import { cached } from './cached.test-helper.js'

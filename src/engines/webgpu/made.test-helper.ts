@@ -1,9 +1,9 @@
 /** GGUF files of decoders that were made for decisions, with a vocabulary that knows their words. */
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
-import type { Case, GgufTensor } from '../../../scripts/models/family.js'
-import { writeGguf } from '../../../scripts/models/llama-cpp.js'
-import { weightsOf } from '../../../scripts/models/weights.js'
 import { byteLevelOf, write } from '../../../scripts/tokenizers/vocabulary.js'
+import type { Case, GgufTensor } from '../../../test/oracles/family.js'
+import { writeGguf } from '../../../test/oracles/files/gguf.js'
+import { weightsOf } from '../../../test/oracles/weights.js'
 import { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import { createV1, type V1 } from '../../index.js'
 import { openRepository } from '../../models/files/open.js'

@@ -1,6 +1,6 @@
-/** The cases of `scripts/models` as models that the core runs. */
-import type { Case, TensorSpec, Weights } from '../../../scripts/models/family.js'
-import { weightsOf } from '../../../scripts/models/weights.js'
+/** The cases of `test/oracles` as models that the core runs. */
+import type { Case, TensorSpec, Weights } from '../../../test/oracles/family.js'
+import { weightsOf } from '../../../test/oracles/weights.js'
 import { GREEDY as LIKELIEST } from '../../generate/answer/sampling.js'
 import { floatToHalf } from '../../platform/half.js'
 import type { Core } from '../core.js'

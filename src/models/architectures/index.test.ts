@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { gemma3 } from '../../../scripts/models/families/gemma.js'
-import { CASES } from '../../../scripts/models/families/index.js'
+import { gemma3 } from '../../../test/oracles/families/gemma.js'
+import { CASES } from '../../../test/oracles/families/index.js'
 import type { AttentionLayer } from '../model-plan.js'
 import { readModel } from './index.js'
 

@@ -3,7 +3,7 @@
  * in float64, or refused by name.
  */
 import { describe, expect, it } from 'vitest'
-import { CASES } from '../../../scripts/models/families/index.js'
+import { CASES } from '../../../test/oracles/families/index.js'
 import { angleTable } from '../angles.js'
 import type { AttentionLayer } from '../model-plan.js'
 import { readModel } from './index.js'

@@ -1,11 +1,11 @@
 // First: rows in K types are whole blocks of 256 values, and cases are so wide where this comes before them.
-import '../../../scripts/gguf/wide.js'
+import '../../../test/oracles/wide.js'
 
 import { describe, expect, it } from 'vitest'
-import { minilm } from '../../../scripts/models/encoders/bert.js'
-import { inputsOf } from '../../../scripts/models/encoders/encoder-case.js'
-import { encoderSource, encoderWeights, tensorsOf } from '../../../scripts/models/encoders/source.js'
-import type { Weights } from '../../../scripts/models/family.js'
+import { minilm } from '../../../test/oracles/encoders/bert.js'
+import { inputsOf } from '../../../test/oracles/encoders/encoder-case.js'
+import { encoderSource, encoderWeights, tensorsOf } from '../../../test/oracles/encoders/source.js'
+import type { Weights } from '../../../test/oracles/family.js'
 import { DEVICES } from '../../device/operations/devices.test-helper.js'
 import { Chance, type Known, knownMatrix } from '../../device/operations/numbers.test-helper.js'
 import type { BlockType } from '../../platform/block-types.js'

@@ -1,5 +1,5 @@
 /** A made-up clef, as a file. */
-import { clef } from '../../../scripts/models/encoders/clef.js'
+import { clef } from '../../../test/oracles/encoders/clef.js'
 import type { MadeUp } from '../../engines/webgpu/made.test-helper.js'
 
 const CONTROLS = ['<|im_start|>', '<|im_end|>']

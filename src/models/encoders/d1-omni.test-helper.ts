@@ -1,5 +1,5 @@
 /** A made-up d1-omni, as a file. */
-import { d1Omni } from '../../../scripts/models/encoders/d1-omni.js'
+import { d1Omni } from '../../../test/oracles/encoders/d1-omni.js'
 import type { MadeUp } from '../../engines/webgpu/made.test-helper.js'
 
 const CONTROLS = ['<|startoftext|>', ...[7, 8, 9, 10, 11].map((i) => `<|reserved_${i}|>`), '<|mask|>']

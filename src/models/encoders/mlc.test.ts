@@ -1,7 +1,7 @@
 /** BERT as MLC stores it, by the names of `python/mlc_llm/model/bert` (July 2026): snowflake-arctic-embed of WebLLM's list. */
 import { expect, it } from 'vitest'
-import { bge } from '../../../scripts/models/encoders/bert.js'
-import { encoderSource } from '../../../scripts/models/encoders/source.js'
+import { bge } from '../../../test/oracles/encoders/bert.js'
+import { encoderSource } from '../../../test/oracles/encoders/source.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import type { JsonObject } from '../../platform/json.js'
 import type { RawTensor, WeightSource } from '../files/source.js'

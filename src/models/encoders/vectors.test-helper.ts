@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { distance, type EncoderCase, inputsOf } from '../../../scripts/models/encoders/encoder-case.js'
-import { encoderWeights } from '../../../scripts/models/encoders/source.js'
+import { distance, type EncoderCase, inputsOf } from '../../../test/oracles/encoders/encoder-case.js'
+import { encoderWeights } from '../../../test/oracles/encoders/source.js'
 import type { Device } from '../../device/contract.js'
 import type { WeightSource } from '../files/source.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'

@@ -1,6 +1,6 @@
 import type { Case, Weights } from './family.js'
+import { FIRST_WORD } from './files/gguf.js'
 import { argmax, type Kept, logSoftmax, type Vector } from './float64.js'
-import { FIRST_WORD } from './llama-cpp.js'
 import { Random } from './random.js'
 
 /** What float64 answers: a prompt, the greedy tokens after it, and the log probabilities of each step. */

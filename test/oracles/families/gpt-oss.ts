@@ -8,6 +8,7 @@ import {
   vector,
   type Weights,
 } from '../family.js'
+import { type StoredTensor, storedAs } from '../files/safetensors.js'
 import {
   Attention,
   add,
@@ -22,7 +23,6 @@ import {
   type Vector,
 } from '../float64.js'
 import { toMxfp4 } from '../rounded.js'
-import { type StoredTensor, storedAs } from '../safetensors.js'
 import { wide } from '../width.js'
 import { type ExpertsShape, expertsMetadata, type RouterTraits, routed } from './experts.js'
 import { embedding, type LlamaShape, layerName, llamaConfig, llamaGgufTensors, llamaMetadata, SMALL } from './llama.js'

@@ -1,7 +1,7 @@
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import type { GgufTensor, TensorSpec, Weights } from '../family.js'
+import { FIRST_WORD } from '../files/gguf.js'
 import type { Vector } from '../float64.js'
-import { FIRST_WORD } from '../llama-cpp.js'
 import { Random } from '../random.js'
 
 /** A text as the model reads it: tokens with what the tokenizer puts around them, and which of two texts each is of. */

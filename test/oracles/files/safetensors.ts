@@ -1,6 +1,6 @@
 /** Tensors in a file, as transformers writes them. */
-import { floatToHalf } from '../../src/platform/half.js'
-import type { TensorSpec, Weights } from './family.js'
+import { floatToHalf } from '../../../src/platform/half.js'
+import type { TensorSpec, Weights } from '../family.js'
 
 export type SafetensorsType = 'F32' | 'F16' | 'BF16'
 

@@ -2,8 +2,8 @@
  * A case as mlx-lm writes it (`mlx.core.quantize`, mode affine, and each family's `sanitize`): of every matrix whose rows
  * are whole groups four bits a number, beside them a scale and what is added; all else in BF16.
  */
-import type { Case, TensorSpec, Weights } from './family.js'
-import type { Vector } from './float64.js'
+import type { Case, TensorSpec, Weights } from '../family.js'
+import type { Vector } from '../float64.js'
 import { type StoredTensor, storedAs } from './safetensors.js'
 
 const GROUP = 64

@@ -1,9 +1,9 @@
 /** A case as a folder that the hub might have: configuration, tokenizer, weights, and sentence-transformers' files. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { safetensors } from '../safetensors.js'
-import type { EncoderCase } from './encoder-case.js'
-import { encoderWeights, type Tensors } from './source.js'
+import type { EncoderCase } from '../encoders/encoder-case.js'
+import { encoderWeights, type Tensors } from '../encoders/source.js'
+import { safetensors } from './safetensors.js'
 
 /** Of a case, what is stored of it. */
 type Stored = Tensors & Pick<EncoderCase, 'config'> & Partial<Pick<EncoderCase, 'files'>>

@@ -3,9 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type GgufTensor, matrix, norm, type TensorSpec, vector, type Weights } from '../family.js'
+import { wordPiece } from '../files/repository.js'
+import { safetensors } from '../files/safetensors.js'
 import { add, frequencies, gelu, geluTanh, layerNorm, product, rotate, type Vector } from '../float64.js'
 import { Random } from '../random.js'
-import { safetensors } from '../safetensors.js'
 import { CLS, MARKS, SEP } from './bert.js'
 import type { EncoderCase } from './encoder-case.js'
 import {
@@ -18,7 +19,6 @@ import {
   modernRows,
   modernTensors,
 } from './modern-bert.js'
-import { wordPiece } from './repository.js'
 import { encoderWeights } from './source.js'
 
 /** As such models number them. */

@@ -1,6 +1,6 @@
 import type { Metadata } from '../../bench/peers/gguf-file.js'
+import type { SafetensorsType, StoredTensor } from './files/safetensors.js'
 import type { Kept, Vector } from './float64.js'
-import type { SafetensorsType, StoredTensor } from './safetensors.js'
 
 export interface TensorSpec {
   /** As Hugging Face names it. */
