@@ -42,6 +42,8 @@ export const FIRST_BLOCK_KIND = 8
 export const WIDE_BLOCKS = 32
 /** Added to a kind: activations are not rounded. */
 export const EXACT_BLOCKS = 64
+/** Added to a kind whose codes are multiplied as bytes: products are added up by pairs in 16 bits before they are widened. */
+export const PAIRS = 128
 
 const NAMES = Object.keys(KINDS) as BlockType[]
 
@@ -54,15 +56,18 @@ export function isOfBytes(kind: number): boolean {
   return run === 8
 }
 
-/** Room that a thread needs to read a group of eight rows: scales, codes, and these once more for several tokens. */
+/**
+ * Room that a thread needs to read a group of eight rows: scales, codes, and these once more for several tokens, with what
+ * the sums of four begin with.
+ */
 export function blockRoom(columns: number, several: boolean): number {
-  return (columns / 32) * (128 + 256 + (several ? 512 : 0))
+  return (columns / 32) * (128 + 256 + (several ? 512 : 0)) + (several ? 128 : 0)
 }
 
 /** Constants and functions of the module `./abi` of `assembly/`. */
 export function blocksModule(): string {
   const constants = {
-    ...{ FIRST_BLOCK_KIND, WIDE_BLOCKS, EXACT_BLOCKS },
+    ...{ FIRST_BLOCK_KIND, WIDE_BLOCKS, EXACT_BLOCKS, PAIRS },
     ...Object.fromEntries(NAMES.map((name) => [name.toUpperCase(), blockKind(name)])),
     ...Object.fromEntries(SCALES.map((name, i) => [`SCALES_${name.toUpperCase()}`, i])),
   }

@@ -48,7 +48,7 @@ export interface CpuDeviceOptions {
    */
   readonly variant?: KernelVariant
   /**
-   * How codes of 8 bits are multiplied where there is relaxed SIMD. Both come to the same values.
+   * How bytes are multiplied where there is relaxed SIMD. All ways come to the same values.
    * @default what a trial of 5 ms finds quicker, for each type of weights, when the first of it is loaded
    */
   readonly byteProducts?: ByteProducts

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { gateCode } from '../contract.js'
 import { BF16, F16, F32, Q4 } from './abi.js'
+import { PAIRS } from './block-kinds.js'
 import {
+  type Bench,
   bench,
   floats,
   fromBrain,
@@ -12,6 +14,7 @@ import {
   toHalf,
   variants,
 } from './kernels.test-helper.js'
+import type { KernelVariant } from './wasm.js'
 
 const KIND: Record<string, number> = { f32: F32, f16: F16, bf16: BF16 }
 /** A product of one thread that adds nothing. */
@@ -44,7 +47,23 @@ function expectWithin(actual: Float32Array, exact: Float64Array, bound: (i: numb
   }
 }
 
-describe.each(variants)('4-bit matrices (%s)', (variant) => {
+/** Each build, and by pairs the one that multiplies bytes. */
+const Q4_WAYS: readonly { readonly name: string; readonly variant: KernelVariant; readonly kind: number }[] = [
+  ...variants.map((variant) => ({ name: variant, variant, kind: Q4 })),
+  ...variants.slice(1).map((variant) => ({ name: `${variant}, by pairs`, variant, kind: Q4 + PAIRS })),
+]
+
+/** A product with a 4-bit matrix. */
+function multiplyQ4(on: Bench, kind: number, w: number, x: number, y: number, n: number, k: number, tokens: number) {
+  const args = on.argumentsOf('matmul', {
+    ...PLAIN,
+    ...{ kind, matrix: w, x, xStride: (k / 32) * on.activationBlock, y, yStride: n * 4 },
+    ...{ rows: n, columns: k, tokens, unpacked: on.room(k * 16) },
+  })
+  on.call.matmul!(args, 0, Math.ceil(n / 8), 0)
+}
+
+describe.each(Q4_WAYS)('4-bit matrices ($name)', ({ variant, kind }) => {
   it.each([
     [1, 32, 1],
     [3, 64, 4],
@@ -53,7 +72,8 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     [21, 32, 2],
     [64, 1536, 4],
   ])('multiply %i x %i with %i tokens within the rounding of activations', async (n, k, tokens) => {
-    const { call, room, put, putRows, argumentsOf, floats: read, activationBlock } = await bench(variant)
+    const on = await bench(variant)
+    const { call, room, put, putRows, floats: read, activationBlock } = on
     const { codes, scales, values } = matrixQ4(n, k, n * k)
     const x = floats(tokens * k, 7, 3)
     const blocks = k / 32
@@ -63,12 +83,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     const prepared = room(tokens * blocks * activationBlock)
     call.quantize!(put(x), k * 4, prepared, 0, tokens, blocks)
     const y = room(tokens * n * 4)
-    const args = argumentsOf('matmul', {
-      ...PLAIN,
-      ...{ kind: Q4, matrix: w, x: prepared, xStride: blocks * activationBlock, y, yStride: n * 4 },
-      ...{ rows: n, columns: k, tokens, unpacked: room(k * 16) },
-    })
-    call.matmul!(args, 0, groups, 0)
+    multiplyQ4(on, kind, w, prepared, y, n, k, tokens)
     for (let t = 0; t < tokens; t++) {
       const { exact, magnitude } = product(values, x, n, k, t)
       // Rounding an activation moves it by at most 1/254 of the largest of its block.
@@ -84,7 +99,8 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
   })
 
   it('multiply exactly where activations are whole numbers up to 127', async () => {
-    const { call, room, put, putRows, floats: read, activationBlock } = await bench(variant)
+    const on = await bench(variant)
+    const { call, room, put, putRows, floats: read, activationBlock } = on
     const [n, k] = [11, 64]
     const next = random(5)
     const codes = matrixQ4(n, k, 3).codes
@@ -94,7 +110,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     const prepared = room(2 * activationBlock)
     call.quantize!(put(x), k * 4, prepared, 0, 1, 2)
     const y = room(n * 4)
-    call.matmulQ4x1!(w, prepared, y, 0, 2, n, 2, false)
+    multiplyQ4(on, kind, w, prepared, y, n, k, 1)
     const values = Float64Array.from({ length: n * k }, (_, i) => ((codes[i >> 3]! >>> ((i & 7) * 4)) & 15) - 7)
     expect([...read(y, n)]).toEqual([...product(values, x, n, k, 0).exact])
   })
@@ -102,7 +118,8 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY])(
     'let %d among the activations through, in whatever place',
     async (odd) => {
-      const { call, room, put, floats: read, activationBlock } = await bench(variant)
+      const on = await bench(variant)
+      const { call, room, put, floats: read, activationBlock } = on
       const [n, k] = [8, 64]
       const w = room(2 * 160)
       const { codes, scales } = matrixQ4(n, k, 1)
@@ -112,7 +129,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
         const x = floats(k, 2)
         x[place] = odd
         call.quantize!(put(x), k * 4, prepared, 0, 1, 2)
-        call.matmulQ4x1!(w, prepared, y, 0, 1, n, 2, false)
+        multiplyQ4(on, kind, w, prepared, y, n, k, 1)
         for (const value of read(y, n)) expect(Number.isFinite(value)).toBe(false)
       }
       const gates = put(Float32Array.of(1, Number.NaN, -2, 3, 1, 1, 1, 1))
@@ -122,7 +139,8 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
   )
 
   it('give the same sums for one token and for several', async () => {
-    const { call, room, put, putRows, floats: read, activationBlock } = await bench(variant)
+    const on = await bench(variant)
+    const { call, room, put, putRows, floats: read, activationBlock } = on
     const [n, k, tokens, blocks] = [37, 160, 4, 5]
     const { codes, scales } = matrixQ4(n, k, 1)
     const w = room(5 * blocks * 160)
@@ -131,9 +149,9 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     call.quantize!(put(floats(tokens * k, 2)), k * 4, prepared, 0, tokens, blocks)
     const together = room(tokens * n * 4)
     const alone = room(n * 4)
-    call.matmulQ4x4!(w, prepared, blocks * activationBlock, together, n * 4, 0, 5, n, blocks, false, 1, room(k * 16))
+    multiplyQ4(on, kind, w, prepared, together, n, k, tokens)
     for (let t = 0; t < tokens; t++) {
-      call.matmulQ4x1!(w, prepared + t * blocks * activationBlock, alone, 0, 5, n, blocks, false)
+      multiplyQ4(on, kind, w, prepared + t * blocks * activationBlock, alone, n, k, 1)
       expect(read(together + t * n * 4, n)).toEqual(read(alone, n))
     }
   })

@@ -13,7 +13,7 @@ import {
   type WeightKind,
   WIDE,
 } from './abi.js'
-import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND, WIDE_BLOCKS } from './block-kinds.js'
+import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
 import type { DeviceMemory } from './memory.js'
 import type { Filling, Packer } from './packer.js'
 import { Tensor } from './tensors.js'
@@ -87,7 +87,8 @@ function kindOf({ format }: MatrixShape, exact: boolean): WeightKind {
 }
 
 /** In which form activations are multiplied with a matrix. */
-export function activationsOf(kind: WeightKind): WeightKind {
+export function activationsOf(multiplied: WeightKind): WeightKind {
+  const kind = multiplied & ~PAIRS
   if (kind >= EXACT_BLOCKS) return F32
   if (kind >= WIDE_BLOCKS) return WIDE
   return kind >= FIRST_BLOCK_KIND ? Q4 : kind
@@ -100,7 +101,8 @@ export function activationBytes(form: WeightKind, columns: number, variant: Kern
 }
 
 /** Room that a thread needs beside a product with so many rows of activations, or a table's rows. */
-export function roomOf(kind: WeightKind, columns: number, rows: number): number {
+export function roomOf(multiplied: WeightKind, columns: number, rows: number): number {
+  const kind = multiplied & ~PAIRS
   // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
   if (kind === Q4) return rows >= 4 ? columns * GROUP * 2 : 0
   if (kind < FIRST_BLOCK_KIND) return 0

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { HEADER_WORDS } from './abi.js'
-import { blockKind, WIDE_BLOCKS } from './block-kinds.js'
+import { BF16, F16, F32, HEADER_WORDS, Q4, Q4_EXACT } from './abi.js'
+import { blockKind, EXACT_BLOCKS, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
 import { DeviceMemory } from './memory.js'
 import { ProductTrial } from './product-trial.js'
 
-/** Kernels of a made-up machine: how long each takes hangs on the kind of matrix and the rows of activations. */
-function machine(work: (wide: boolean, tokens: number) => number) {
+type Way = 'bytes' | 'pairs' | 'wide'
+
+/** Kernels of a made-up machine: how long each takes hangs on how bytes are multiplied and the rows of activations. */
+function machine(work: (way: Way, tokens: number) => number) {
   const memory = new DeviceMemory(64, false)
   let runs = 0
   let sink = 0
@@ -14,37 +16,62 @@ function machine(work: (wide: boolean, tokens: number) => number) {
       runs++
       // As `matmul` has them: its kind comes first, its rows of activations ninth.
       const args = program / 4 + HEADER_WORDS
-      const rounds = work((memory.i32[args]! & WIDE_BLOCKS) !== 0, memory.i32[args + 8]!)
+      const kind = memory.i32[args]!
+      const rounds = work(kind & PAIRS ? 'pairs' : kind & WIDE_BLOCKS ? 'wide' : 'bytes', memory.i32[args + 8]!)
       for (let i = 0; i < rounds; i++) sink = (sink + i * 7) | 0
     },
   }
   return { memory, kernels, runs: () => runs, sink: () => sink }
 }
 
-const Q8 = blockKind('q8_0')
+const [Q8, Q6] = [blockKind('q8_0'), blockKind('q6_k')]
+const ADDED = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS }
+const SAID = {
+  bytes: 'products of bytes',
+  pairs: 'products of bytes, by pairs',
+  wide: 'products of 16 bits',
+}
+/** Much longer, and much shorter, than what a machine at work adds to either. */
+const [LONG, SHORT] = [60_000, 3_000]
 
 describe('the trial of products', () => {
   it.each([
-    ['16 bits are quicker', () => true, true, true],
-    ['bytes are quicker', () => false, false, false],
-    ['it hangs on the rows', (tokens: number) => tokens > 1, false, true],
-  ] as const)('takes what is quicker: %s', (_, wideIsQuicker, few, many) => {
-    const host = machine((wide, tokens) => (wide === wideIsQuicker(tokens) ? 3_000 : 60_000))
+    ['16 bits', (way: Way) => way === 'wide', ['bytes', 'bytes'], ['wide', 'wide']],
+    ['bytes', (way: Way) => way === 'bytes', ['bytes', 'bytes'], ['bytes', 'bytes']],
+    // Halves of several rows are multiplied by fours, if as bytes at all.
+    ['pairs', (way: Way) => way === 'pairs', ['pairs', 'pairs'], ['pairs', 'bytes']],
+    ['all of them', () => true, ['bytes', 'bytes'], ['bytes', 'bytes']],
+    [
+      'pairs of a row, else 16 bits',
+      (way: Way, tokens: number) => way === (tokens > 1 ? 'wide' : 'pairs'),
+      ['pairs', 'bytes'],
+      ['pairs', 'wide'],
+    ],
+  ] as const)('takes what is quick: %s', (_, isQuick, ofSix, ofEight) => {
+    const host = machine((way, tokens) => (isQuick(way, tokens) ? SHORT : LONG))
     const trial = new ProductTrial({ ...host, variant: 'relaxed' })
     expect(trial.kindFor(Q8, 8)).toBe(Q8)
-    trial.meet(Q8)
-    expect([trial.kindFor(Q8, 1), trial.kindFor(Q8, 4)]).toEqual([
-      Q8 + (few ? WIDE_BLOCKS : 0),
-      Q8 + (many ? WIDE_BLOCKS : 0),
-    ])
+    for (const kind of [Q8, Q6, Q4]) trial.meet(kind)
+    for (const [kind, [few, many]] of [
+      [Q8, ofEight],
+      [Q6, ofSix],
+      [Q4, ofSix],
+    ] as const) {
+      expect([1, 3].map((rows) => trial.kindFor(kind, rows))).toEqual([kind + ADDED[few], kind + ADDED[few]])
+      expect([4, 64].map((rows) => trial.kindFor(kind, rows))).toEqual([kind + ADDED[many], kind + ADDED[many]])
+    }
     expect(trial.choices).toEqual({
-      'q8_0, a row': few ? 'products of 16 bits' : 'products of bytes',
-      'q8_0, several rows': many ? 'products of 16 bits' : 'products of bytes',
+      'q8_0, a row': SAID[ofEight[0]],
+      'q8_0, several rows': SAID[ofEight[1]],
+      'q6_k, a row': SAID[ofSix[0]],
+      'q6_k, several rows': SAID[ofSix[1]],
+      'q4, a row': SAID[ofSix[0]],
+      'q4, several rows': SAID[ofSix[1]],
     })
     // All that it took is given back, and it is made once.
     expect(host.memory.bytes).toBe(0)
     const runs = host.runs()
-    trial.meet(Q8)
+    for (const kind of [Q8, Q6, Q4, blockKind('q4_k')]) trial.meet(kind)
     expect(host.runs()).toBe(runs)
   })
 
@@ -53,11 +80,18 @@ describe('the trial of products', () => {
     const plain = new ProductTrial({ ...host, variant: 'simd' })
     plain.meet(Q8)
     const relaxed = new ProductTrial({ ...host, variant: 'relaxed' })
-    for (const type of ['q4_k', 'q6_k', 'q4_0'] as const) relaxed.meet(blockKind(type))
-    const told = new ProductTrial({ ...host, variant: 'relaxed', byteProducts: 'wide' })
-    told.meet(Q8)
-    expect(host.runs()).toBe(0)
+    for (const kind of [F32, F16, BF16, Q4_EXACT, Q8 + EXACT_BLOCKS]) relaxed.meet(kind)
     expect([plain.choices, relaxed.choices]).toEqual([{}, {}])
-    expect(told.kindFor(Q8, 1)).toBe(Q8 + WIDE_BLOCKS)
+    for (const [byteProducts, eight, six] of [
+      ['bytes', ['bytes', 'bytes'], 'bytes'],
+      ['pairs', ['pairs', 'bytes'], 'pairs'],
+      ['wide', ['wide', 'wide'], 'bytes'],
+    ] as const) {
+      const told = new ProductTrial({ ...host, variant: 'relaxed', byteProducts })
+      for (const kind of [Q8, Q6]) told.meet(kind)
+      expect([1, 4].map((rows) => told.kindFor(Q8, rows))).toEqual(eight.map((way) => Q8 + ADDED[way]))
+      expect([1, 4].map((rows) => told.kindFor(Q6, rows))).toEqual([Q6 + ADDED[six], Q6 + ADDED[six]])
+    }
+    expect(host.runs()).toBe(0)
   })
 })

@@ -1,11 +1,11 @@
 /**
- * Of two kernels that come to the same, the one that this machine is quicker with. Codes of 8 bits are multiplied as bytes
- * cut in halves, which takes twice as many of relaxed SIMD's instructions, or in 16 bits, which takes more of plain SIMD's:
- * which is quicker hangs on what the processor makes of them, and nothing but a trial tells.
+ * Of kernels that come to the same, the one that this machine is quicker with. Bytes are multiplied by fours, which is one
+ * instruction of some processors and five of others, or by pairs. Codes of 8 bits are bytes cut in halves, or are multiplied
+ * in 16 bits. Which is quicker hangs on what the processor makes of them, and nothing but a trial tells.
  */
-import type { WeightKind } from './abi.js'
-import { blockRoom, isOfBytes, nameOf, WIDE_BLOCKS } from './block-kinds.js'
-import { activationBytes, activationsOf, storedBytes } from './matrix.js'
+import { Q4, type WeightKind } from './abi.js'
+import { blockKind, EXACT_BLOCKS, FIRST_BLOCK_KIND, isOfBytes, nameOf, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
+import { activationBytes, activationsOf, roomOf, storedBytes } from './matrix.js'
 import type { DeviceMemory } from './memory.js'
 import { PassProgram } from './program.js'
 import type { Kernels, KernelVariant } from './wasm.js'
@@ -20,13 +20,25 @@ const ROWS = { few: 1, many: 16 }
 const TURN = 0.25
 /** Turns of each: the first are run while code is not yet compiled as well as it will be, and the quickest counts. */
 const TURNS = 5
+/** Of the first kernels that are tried, which are compiled meanwhile. */
+const FIRST_TURNS = 8
 /** What is as quick stays as it is everywhere. */
 const WORTH = 0.95
 
 type Length = keyof typeof ROWS
 
-/** How codes of 8 bits are multiplied where the machine multiplies bytes: with these, or in 16 bits. */
-export type ByteProducts = 'bytes' | 'wide'
+/** How bytes are multiplied where the machine does: by fours, by pairs, or, if codes have 8 bits, in 16 bits. */
+export type ByteProducts = 'bytes' | 'pairs' | 'wide'
+
+const ADDED: Readonly<Record<ByteProducts, number>> = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS }
+const SAID: Readonly<Record<ByteProducts, string>> = {
+  bytes: 'products of bytes',
+  pairs: 'products of bytes, by pairs',
+  wide: 'products of 16 bits',
+}
+
+/** Whether a kind of matrix is multiplied as bytes. */
+const isMultipliedAsBytes = (kind: WeightKind) => kind === Q4 || (kind >= FIRST_BLOCK_KIND && kind < EXACT_BLOCKS)
 
 interface ProductTrialHost {
   readonly memory: DeviceMemory
@@ -38,39 +50,56 @@ interface ProductTrialHost {
 
 export class ProductTrial {
   readonly #host: ProductTrialHost
-  readonly #wide = new Map<WeightKind, Readonly<Record<Length, boolean>>>()
+  readonly #bytes: Partial<Record<Length, ByteProducts>> = {}
+  readonly #chosen = new Map<WeightKind, Readonly<Record<Length, ByteProducts>>>()
 
   constructor(host: ProductTrialHost) {
     this.#host = host
   }
 
-  /** Tries the kernels for a kind of matrix, the first time that there is one: 5 ms. */
+  /** Tries the kernels for a kind of matrix the first time that there is one: 8 ms for the first, 5 for each of 8 bits. */
   meet(kind: WeightKind): void {
     // Plain SIMD has no product of bytes.
-    if (this.#host.variant === 'simd' || !isOfBytes(kind) || this.#wide.has(kind)) return
-    const { byteProducts } = this.#host
-    const isWide = (length: Length) =>
-      byteProducts === undefined ? this.#isWideQuicker(kind, length) : byteProducts === 'wide'
-    this.#wide.set(kind, { few: isWide('few'), many: isWide('many') })
+    if (this.#host.variant === 'simd' || !isMultipliedAsBytes(kind) || this.#chosen.has(kind)) return
+    this.#chosen.set(kind, { few: this.#choose(kind, 'few'), many: this.#choose(kind, 'many') })
   }
 
   /** The kind as it is multiplied with so many rows of activations. The choice is one for as long as the device is open. */
   kindFor(kind: WeightKind, rows: number): WeightKind {
-    return this.#wide.get(kind)?.[rows >= MANY ? 'many' : 'few'] ? kind + WIDE_BLOCKS : kind
+    const chosen = this.#chosen.get(kind)?.[rows >= MANY ? 'many' : 'few']
+    return chosen === undefined ? kind : kind + ADDED[chosen]
   }
 
   /** What was chosen, in words: `q8_0, several rows` by `products of 16 bits`. */
   get choices(): Readonly<Record<string, string>> {
-    const said = (wide: boolean) => (wide ? 'products of 16 bits' : 'products of bytes')
     return Object.fromEntries(
-      [...this.#wide].flatMap(([kind, { few, many }]) => [
-        [`${nameOf(kind)}, a row`, said(few)],
-        [`${nameOf(kind)}, several rows`, said(many)],
+      [...this.#chosen].flatMap(([kind, { few, many }]) => [
+        [`${formatOf(kind)}, a row`, SAID[few]],
+        [`${formatOf(kind)}, several rows`, SAID[many]],
       ]),
     )
   }
 
-  #isWideQuicker(kind: WeightKind, length: Length): boolean {
+  #choose(kind: WeightKind, length: Length): ByteProducts {
+    const { byteProducts } = this.#host
+    // Of several rows of 8 bits pairs take as many instructions as products in 16 bits, and need halves.
+    const halves = isOfBytes(kind) && length === 'many'
+    if (byteProducts !== undefined) {
+      const has = byteProducts === 'wide' ? isOfBytes(kind) : !halves
+      return has ? byteProducts : 'bytes'
+    }
+    const asBytes = halves ? 'bytes' : this.#bytesOf(length)
+    return isOfBytes(kind) ? this.#quickest(kind, length, asBytes, 'wide', TURNS) : asBytes
+  }
+
+  /** The way for bytes: the machine's, whatever the kind. */
+  #bytesOf(length: Length): ByteProducts {
+    this.#bytes[length] ??= this.#quickest(blockKind('q4_0'), length, 'bytes', 'pairs', FIRST_TURNS)
+    return this.#bytes[length]
+  }
+
+  /** `usual`, but where `other` is quicker by more than chance. */
+  #quickest(kind: WeightKind, length: Length, usual: ByteProducts, other: ByteProducts, turns: number): ByteProducts {
     const { memory } = this.#host
     const taken: number[] = []
     const take = (bytes: number) => {
@@ -81,16 +110,16 @@ export class ProductTrial {
       return at
     }
     try {
-      const [bytes, wide] = [kind, kind + WIDE_BLOCKS].map((each) => this.#prepared(each, ROWS[length], take)) as [
+      const [first, second] = [usual, other].map((way) => this.#prepared(kind + ADDED[way], ROWS[length], take)) as [
         () => void,
         () => void,
       ]
-      const times = { bytes: Number.POSITIVE_INFINITY, wide: Number.POSITIVE_INFINITY }
-      for (let turn = 0; turn < TURNS; turn++) {
-        times.bytes = Math.min(times.bytes, timeOf(bytes))
-        times.wide = Math.min(times.wide, timeOf(wide))
+      const times = { first: Number.POSITIVE_INFINITY, second: Number.POSITIVE_INFINITY }
+      for (let turn = 0; turn < turns; turn++) {
+        times.first = Math.min(times.first, timeOf(first))
+        times.second = Math.min(times.second, timeOf(second))
       }
-      return times.wide < times.bytes * WORTH
+      return times.second < times.first * WORTH ? other : usual
     } finally {
       for (const at of taken) memory.free(at)
     }
@@ -107,13 +136,15 @@ export class ProductTrial {
       matrix: take(storedBytes({ format: nameOf(kind), rows, columns })),
       ...{ x: take(tokens * xStride), xStride, xGap: 0, y: take(tokens * rows * 4), yStride: rows * 4 },
       ...{ rows, columns, tokens, add: false, bias: 0 },
-      ...{ unpacked: take(blockRoom(columns, tokens >= MANY)), unpackedGap: 0 },
+      ...{ unpacked: take(roomOf(kind, columns, tokens)), unpackedGap: 0 },
     })
     const place = take(program.bytes)
     program.write(memory.i32, place)
     return () => kernels.run(place, 1)
   }
 }
+
+const formatOf = (kind: WeightKind) => (kind === Q4 ? 'q4' : nameOf(kind))
 
 /** Milliseconds of a run. */
 function timeOf(run: () => void): number {

@@ -20,7 +20,7 @@ export async function outcomes(): Promise<Outcome[]> {
   for (const variant of variants) {
     for (const threads of [1, 3]) results.push(await outcome({ variant, threads }))
     if (variant === 'simd') continue
-    for (const byteProducts of ['bytes', 'wide'] as const) {
+    for (const byteProducts of ['bytes', 'pairs', 'wide'] as const) {
       results.push(await outcome({ variant, threads: 1, byteProducts }))
     }
   }

@@ -7,6 +7,7 @@ import { launchChromium } from '../../../test/support/chromium.js'
 import { denoPath } from '../../../test/support/deno.js'
 import { listen } from '../../../test/support/serve.js'
 import { start } from '../../../test/support/spawn.js'
+import { BLOCK_TYPES } from '../../platform/index.js'
 import { openCpuDevice } from './index.js'
 import { blocks, layer } from './layer.test-helper.js'
 import type { Outcome } from './runtime-entry.test-helper.js'
@@ -22,16 +23,23 @@ async function expected(): Promise<number[]> {
   return values
 }
 
-const TYPES = ['iq4_nl', 'iq4_xs', 'mxfp4', 'q8_0']
+const TYPES = ['q4', ...Object.keys(BLOCK_TYPES)]
+const OF_BYTES = ['iq4_nl', 'iq4_xs', 'mxfp4', 'q8_0']
 
-/** Plain SIMD has nothing to choose from; else each type of 8 bits was tried, or has what was asked for. */
+/** Plain SIMD has nothing to choose from; else each type was tried, or has what was asked for where it has it. */
 function expectChosen(outcomes: readonly Outcome[]) {
   const chosen = outcomes.map(({ kernelChoices }) => kernelChoices)
   expect(chosen.slice(0, 2)).toEqual([{}, {}])
   const keys = TYPES.flatMap((type) => [`${type}, a row`, `${type}, several rows`])
-  for (const choices of chosen.slice(2)) expect(Object.keys(choices).sort()).toEqual(keys)
-  const kinds = chosen.slice(4).map((choices) => [...new Set(Object.values(choices))])
-  expect(kinds).toEqual([['products of bytes'], ['products of 16 bits']])
+  for (const choices of chosen.slice(2)) expect(Object.keys(choices).sort()).toEqual([...keys].sort())
+  const [bytes, pairs, wide] = chosen.slice(4)
+  for (const key of keys) {
+    const isOfBytes = OF_BYTES.some((type) => key.startsWith(`${type},`))
+    const halves = isOfBytes && key.endsWith('several rows')
+    expect(bytes![key], key).toBe('products of bytes')
+    expect(pairs![key], key).toBe(halves ? 'products of bytes' : 'products of bytes, by pairs')
+    expect(wide![key], key).toBe(isOfBytes ? 'products of 16 bits' : 'products of bytes')
+  }
 }
 
 async function expectSame(outcomes: readonly Outcome[]) {
@@ -64,6 +72,7 @@ describe('the CPU device', () => {
         'WebAssembly SIMD, 3 threads',
         'WebAssembly relaxed SIMD, one thread',
         'WebAssembly relaxed SIMD, 3 threads',
+        'WebAssembly relaxed SIMD, one thread',
         'WebAssembly relaxed SIMD, one thread',
         'WebAssembly relaxed SIMD, one thread',
       ])
@@ -104,6 +113,7 @@ describe('the CPU device', () => {
         `WebAssembly SIMD, ${threads}`,
         expect.stringContaining('WebAssembly relaxed SIMD, one thread'),
         `WebAssembly relaxed SIMD, ${threads}`,
+        expect.stringContaining('WebAssembly relaxed SIMD, one thread'),
         expect.stringContaining('WebAssembly relaxed SIMD, one thread'),
         expect.stringContaining('WebAssembly relaxed SIMD, one thread'),
       ])

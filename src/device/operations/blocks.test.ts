@@ -11,9 +11,14 @@ import { embed } from './embed/index.js'
 import { BLOCK_FORMATS, Chance, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
 
-const CPUS: DeviceCase[] = variants.flatMap((variant) => [
-  { name: `cpu, ${variant}`, open: () => openCpuDevice({ variant }), roundsActivations: true, cases: 'all' },
-])
+const CPUS: DeviceCase[] = variants.flatMap((variant) =>
+  (variant === 'relaxed' ? (['bytes', 'pairs', 'wide'] as const) : [undefined]).map((byteProducts) => ({
+    name: ['cpu', variant, ...(byteProducts ? [byteProducts] : [])].join(', '),
+    open: () => openCpuDevice({ variant, ...(byteProducts && { byteProducts }) }),
+    roundsActivations: true,
+    cases: 'all',
+  })),
+)
 const ALL = [...KERNEL_DEVICES.filter(({ name }) => name !== 'cpu'), ...CPUS]
 const bytesOf = (base64: string) => Uint8Array.from(Buffer.from(base64, 'base64'))
 const judged = fixture as Record<string, { bytes: string; values: string }>
@@ -135,6 +140,39 @@ describe.each(CPUS)('a row of activations on $name', ({ open }) => {
     const together = await product([0, 1, 2, 3, 4, 5, 6])
     for (const token of [0, 3, 6]) {
       expect(await product([token])).toEqual(together.slice(40 * token, 40 * (token + 1)))
+    }
+    device.destroy()
+  })
+})
+
+describe.each(CPUS)('sums on $name', ({ open }) => {
+  it.each(BLOCK_FORMATS)('hold what is greatest in %s', async (type) => {
+    const device = await open()
+    const columns = 512
+    const block = BLOCK_TYPES[type]
+    const { bytes, halves } = block
+    for (const fill of [0xff, 0x7f, 0]) {
+      const data = new Uint8Array(blockBytes(type, columns)).fill(fill)
+      for (let at = 0; at < data.length; at += bytes) for (const half of halves) data.set([0, 0x3c], at + half)
+      if ('power' in block) for (let at: number = block.power; at < data.length; at += bytes) data[at] = 127
+      const matrix = device.matrix({ format: type, rows: 1, columns, data })
+      const [values, sizes] = [await rowsOf(device, matrix, [0]), device.activations(5, columns)]
+      const out = device.activations(5, 1)
+      const signs = [1, -1, 1, -1, 1]
+      const pass = device.begin({ spans: [{ tokens: new Int32Array(5), position: 0, pages: new Int32Array(1) }] })
+      pass.write(
+        sizes,
+        Float32Array.from({ length: 5 * columns }, (_, i) => signs[Math.floor(i / columns)]!),
+      )
+      pass.project(matrix, sizes, out)
+      const reading = pass.read(out, 5)
+      await pass.submit()
+      const sum = values.reduce((total, value) => total + value, 0)
+      const size = values.reduce((total, value) => total + Math.abs(value), 0)
+      for (const [i, value] of (await reading).entries()) {
+        expect(Math.abs(value - signs[i]! * sum), `${fill}, ${i}`).toBeLessThanOrEqual(size * 2 ** -18)
+      }
+      for (const one of [matrix, sizes, out]) one.destroy()
     }
     device.destroy()
   })

@@ -2,9 +2,9 @@
 import { X_HEADER_BYTES } from './abi'
 import { BYTES_SIGN, WORDS_BYTES } from './blocks'
 import { stepBytesOf } from './layout'
-import { dotOf } from './q4-dot'
+import { addPairs, dotOf, pairsOf } from './q4-dot'
 import { putRows } from './rows'
-import { leastsOf, scaledBy, sumsOf } from './scales'
+import { scaledBy, sumsOf } from './scales'
 
 /**
  * Codes as they are multiplied: 16-bit integers up to the factors of the activations, or bytes. Bytes of 8 bits are cut in
@@ -212,7 +212,10 @@ function putQuad(
   putRows(y + 16, s7, rows - 4, add)
 }
 
-/** Four tokens, `xStride` and `yStride` bytes apart, as bytes (T: i8) or in 16 bits (i16). */
+/**
+ * Four tokens, `xStride` and `yStride` bytes apart, as bytes (T: i8) or in 16 bits (i16). `starts`: what the sums of eight
+ * rows begin with; scales of a share lie `scaleBytes` from those of the next.
+ */
 export function quadOfPlanes<T>(
   bits: i32,
   planes: usize,
@@ -224,7 +227,8 @@ export function quadOfPlanes<T>(
   runs: i32,
   shares: i32,
   zero: v128,
-  least: bool,
+  starts: usize,
+  scaleBytes: usize,
   rows: i32,
   add: bool,
 ): void {
@@ -234,26 +238,14 @@ export function quadOfPlanes<T>(
   // Of bytes cut in halves the upper ones are multiplied first, and count for sixteen.
   const halved = sizeof<T>() === 1 && bits === 8
   const start = halved ? i16x8.shr_s(zero, 4) : zero
-  let s0 = f32x4.splat(0)
-  let s1 = s0
-  let s2 = s0
-  let s3 = s0
-  let s4 = s0
-  let s5 = s0
-  let s6 = s0
-  let s7 = s0
-  if (least) {
-    const l0 = scales + 32
-    const l1 = scales + 48
-    s0 = f32x4.neg(leastsOf(l0, x, runs, shares))
-    s1 = f32x4.neg(leastsOf(l1, x, runs, shares))
-    s2 = f32x4.neg(leastsOf(l0, x + xStride, runs, shares))
-    s3 = f32x4.neg(leastsOf(l1, x + xStride, runs, shares))
-    s4 = f32x4.neg(leastsOf(l0, x + stride2, runs, shares))
-    s5 = f32x4.neg(leastsOf(l1, x + stride2, runs, shares))
-    s6 = f32x4.neg(leastsOf(l0, x + stride3, runs, shares))
-    s7 = f32x4.neg(leastsOf(l1, x + stride3, runs, shares))
-  }
+  let s0 = v128.load(starts)
+  let s1 = v128.load(starts, 16)
+  let s2 = v128.load(starts, 32)
+  let s3 = v128.load(starts, 48)
+  let s4 = v128.load(starts, 64)
+  let s5 = v128.load(starts, 80)
+  let s6 = v128.load(starts, 96)
+  let s7 = v128.load(starts, 112)
   for (let run = 0; run < runs; run++) {
     const header = x
     x += X_HEADER_BYTES
@@ -310,7 +302,128 @@ export function quadOfPlanes<T>(
       s5 = scaledBy(c1, high, xc, s5)
       s6 = scaledBy(d0, low, xd, s6)
       s7 = scaledBy(d1, high, xd, s7)
-      scales += least ? 64 : 32
+      scales += scaleBytes
+    }
+  }
+  putQuad(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
+}
+
+/**
+ * Four tokens as bytes, products added up by pairs: of codes of 4 bits all of a share before they are widened (N: i8), of
+ * 5 or 6 bits two at a time (i16).
+ */
+export function quadOfPairs<N>(
+  planes: usize,
+  scales: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  runs: i32,
+  shares: i32,
+  zero: v128,
+  starts: usize,
+  scaleBytes: usize,
+  rows: i32,
+  add: bool,
+): void {
+  const stride2 = xStride * 2
+  const stride3 = xStride * 3
+  const length = <usize>(shares === 1 ? 4 : 2) * stepBytesOf<i8>()
+  const ones = i16x8.splat(1)
+  let s0 = v128.load(starts)
+  let s1 = v128.load(starts, 16)
+  let s2 = v128.load(starts, 32)
+  let s3 = v128.load(starts, 48)
+  let s4 = v128.load(starts, 64)
+  let s5 = v128.load(starts, 80)
+  let s6 = v128.load(starts, 96)
+  let s7 = v128.load(starts, 112)
+  for (let run = 0; run < runs; run++) {
+    const header = x
+    x += X_HEADER_BYTES
+    for (let share = 0; share < shares; share++) {
+      let a0 = i32x4.splat(0)
+      let b0 = a0
+      let c0 = a0
+      let d0 = a0
+      let a1 = a0
+      let b1 = a0
+      let c1 = a0
+      let d1 = a0
+      const end = x + length
+      if (sizeof<N>() === 1) {
+        for (; x < end; x += 4) {
+          const m0 = v128.load(planes)
+          const m1 = v128.load(planes, 16)
+          let e = v128.load_splat<i32>(x)
+          a0 = i16x8.add(a0, pairsOf(m0, e))
+          a1 = i16x8.add(a1, pairsOf(m1, e))
+          e = v128.load_splat<i32>(x + xStride)
+          b0 = i16x8.add(b0, pairsOf(m0, e))
+          b1 = i16x8.add(b1, pairsOf(m1, e))
+          e = v128.load_splat<i32>(x + stride2)
+          c0 = i16x8.add(c0, pairsOf(m0, e))
+          c1 = i16x8.add(c1, pairsOf(m1, e))
+          e = v128.load_splat<i32>(x + stride3)
+          d0 = i16x8.add(d0, pairsOf(m0, e))
+          d1 = i16x8.add(d1, pairsOf(m1, e))
+          planes += 32
+        }
+      } else {
+        for (; x < end; x += 8) {
+          const m0 = v128.load(planes)
+          const m1 = v128.load(planes, 16)
+          const m2 = v128.load(planes, 32)
+          const m3 = v128.load(planes, 48)
+          let e = v128.load_splat<i32>(x)
+          let f = v128.load_splat<i32>(x, 4)
+          a0 = addPairs(i16x8.add(pairsOf(m0, e), pairsOf(m2, f)), ones, a0)
+          a1 = addPairs(i16x8.add(pairsOf(m1, e), pairsOf(m3, f)), ones, a1)
+          e = v128.load_splat<i32>(x + xStride)
+          f = v128.load_splat<i32>(x + xStride, 4)
+          b0 = addPairs(i16x8.add(pairsOf(m0, e), pairsOf(m2, f)), ones, b0)
+          b1 = addPairs(i16x8.add(pairsOf(m1, e), pairsOf(m3, f)), ones, b1)
+          e = v128.load_splat<i32>(x + stride2)
+          f = v128.load_splat<i32>(x + stride2, 4)
+          c0 = addPairs(i16x8.add(pairsOf(m0, e), pairsOf(m2, f)), ones, c0)
+          c1 = addPairs(i16x8.add(pairsOf(m1, e), pairsOf(m3, f)), ones, c1)
+          e = v128.load_splat<i32>(x + stride3)
+          f = v128.load_splat<i32>(x + stride3, 4)
+          d0 = addPairs(i16x8.add(pairsOf(m0, e), pairsOf(m2, f)), ones, d0)
+          d1 = addPairs(i16x8.add(pairsOf(m1, e), pairsOf(m3, f)), ones, d1)
+          planes += 64
+        }
+      }
+      if (sizeof<N>() === 1) {
+        a0 = i32x4.dot_i16x8_s(a0, ones)
+        a1 = i32x4.dot_i16x8_s(a1, ones)
+        b0 = i32x4.dot_i16x8_s(b0, ones)
+        b1 = i32x4.dot_i16x8_s(b1, ones)
+        c0 = i32x4.dot_i16x8_s(c0, ones)
+        c1 = i32x4.dot_i16x8_s(c1, ones)
+        d0 = i32x4.dot_i16x8_s(d0, ones)
+        d1 = i32x4.dot_i16x8_s(d1, ones)
+      }
+      const low = v128.load(scales)
+      const high = v128.load(scales, 16)
+      let z = i32x4.dot_i16x8_s(sumsOf(header, shares, share), zero)
+      let by = v128.load_splat<f32>(header)
+      s0 = scaledBy(i32x4.add(a0, z), low, by, s0)
+      s1 = scaledBy(i32x4.add(a1, z), high, by, s1)
+      z = i32x4.dot_i16x8_s(sumsOf(header + xStride, shares, share), zero)
+      by = v128.load_splat<f32>(header + xStride)
+      s2 = scaledBy(i32x4.add(b0, z), low, by, s2)
+      s3 = scaledBy(i32x4.add(b1, z), high, by, s3)
+      z = i32x4.dot_i16x8_s(sumsOf(header + stride2, shares, share), zero)
+      by = v128.load_splat<f32>(header + stride2)
+      s4 = scaledBy(i32x4.add(c0, z), low, by, s4)
+      s5 = scaledBy(i32x4.add(c1, z), high, by, s5)
+      z = i32x4.dot_i16x8_s(sumsOf(header + stride3, shares, share), zero)
+      by = v128.load_splat<f32>(header + stride3)
+      s6 = scaledBy(i32x4.add(d0, z), low, by, s6)
+      s7 = scaledBy(i32x4.add(d1, z), high, by, s7)
+      scales += scaleBytes
     }
   }
   putQuad(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)

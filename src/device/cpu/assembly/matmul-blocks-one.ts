@@ -2,7 +2,7 @@
 import { X_HEADER_BYTES } from './abi'
 import { BYTES_SIGN, WORDS_BYTES } from './blocks'
 import { stepBytesOf, X_STEP_BYTES } from './layout'
-import { dot, dotOf } from './q4-dot'
+import { addPairs, dot, dotOf, pairsOf } from './q4-dot'
 import { putRows } from './rows'
 import { scaledBy, sumsOf } from './scales'
 
@@ -28,9 +28,10 @@ function runsOf<L>(): i32 {
 /**
  * Codes of 4, 5 or 6 bits, in runs of one share or two (S: i8, i16), with unfolded scales, beside which leasts stand or not
  * (L: i16, i8), or with gathered ones (i64): compilers keep sums in registers only where they know how long loops are.
+ * Products are added up by fours (P: i8) or by pairs (i16).
  * `low`, `high`: what the sums begin with.
  */
-export function oneToken<T, S, L>(
+export function oneToken<T, S, L, P>(
   codes: usize,
   scales: usize,
   x: usize,
@@ -50,6 +51,7 @@ export function oneToken<T, S, L>(
   const f = v128.and(m4, i16x8.shl(m, further<T>()))
   const f4 = i16x8.shl(f, 4)
   const f8 = i16x8.shl(f, 8)
+  const ones = i16x8.shr_u(m, 11)
   const length = <usize>(shares === 1 ? 4 : 2) * X_STEP_BYTES
   for (let block = runs / runsOf<L>(); block > 0; block--) {
     const rowScales = scales
@@ -63,6 +65,8 @@ export function oneToken<T, S, L>(
         let a1 = a0
         let g0 = a0
         let g1 = a0
+        let p0 = i32x4.splat(0)
+        let p1 = p0
         if (further<T>() > 0) {
           g0 = v128.load(codes)
           g1 = v128.load(codes, 16)
@@ -80,8 +84,16 @@ export function oneToken<T, S, L>(
               c1 = v128.or(c1, v128.and(i16x8.shl(g1, 4), f))
             }
             let e = v128.load_splat<i32>(x)
-            a0 = dot(c0, e, a0)
-            a1 = dot(c1, e, a1)
+            if (sizeof<P>() === 1) {
+              a0 = dot(c0, e, a0)
+              a1 = dot(c1, e, a1)
+            } else if (further<T>() > 0) {
+              p0 = pairsOf(c0, e)
+              p1 = pairsOf(c1, e)
+            } else {
+              p0 = i16x8.add(p0, pairsOf(c0, e))
+              p1 = i16x8.add(p1, pairsOf(c1, e))
+            }
             c0 = v128.and(i16x8.shr_u(w0, 4), m)
             c1 = v128.and(i16x8.shr_u(w1, 4), m)
             if (further<T>() > 0) {
@@ -89,8 +101,17 @@ export function oneToken<T, S, L>(
               c1 = v128.or(c1, v128.and(g1, f))
             }
             e = v128.load_splat<i32>(x, 4)
-            a0 = dot(c0, e, a0)
-            a1 = dot(c1, e, a1)
+            if (sizeof<P>() === 1) {
+              a0 = dot(c0, e, a0)
+              a1 = dot(c1, e, a1)
+            } else {
+              p0 = i16x8.add(p0, pairsOf(c0, e))
+              p1 = i16x8.add(p1, pairsOf(c1, e))
+              if (further<T>() > 0) {
+                a0 = addPairs(p0, ones, a0)
+                a1 = addPairs(p1, ones, a1)
+              }
+            }
           } else {
             const u0 = i16x8.shl(g0, 4)
             const u1 = i16x8.shl(g1, 4)
@@ -114,6 +135,10 @@ export function oneToken<T, S, L>(
             g1 = i32x4.shr_u(g1, further<T>())
           }
         }
+        if (sizeof<P>() > 1 && further<T>() === 0) {
+          a0 = addPairs(p0, ones, a0)
+          a1 = addPairs(p1, ones, a1)
+        }
         const by = v128.load_splat<f32>(header)
         if (runsOf<L>() > 1) {
           // Those of 8 bits have a sign.
@@ -134,8 +159,8 @@ export function oneToken<T, S, L>(
   putRows(y + 16, high, rows - 4, add)
 }
 
-/** Of 8 bits: signed, with activations in 16 bits (T: i16), or cut in halves, with bytes (i8). */
-export function oneTokenOfBytes<T>(
+/** Of 8 bits: signed, with activations in 16 bits (T: i16), or cut in halves, with bytes (i8); P as above. */
+export function oneTokenOfBytes<T, P>(
   codes: usize,
   scales: usize,
   x: usize,
@@ -148,6 +173,8 @@ export function oneTokenOfBytes<T>(
   const m = v128.load_splat<i32>(x, 8)
   const upper = i16x8.splat(<i16>0xff00)
   const sign = i8x16.splat(BYTES_SIGN)
+  const ones = i16x8.shr_u(m, 11)
+  const sixteens = i16x8.shl(ones, 4)
   let low = f32x4.splat(0)
   let high = low
   for (let run = 0; run < runs; run++) {
@@ -157,6 +184,8 @@ export function oneTokenOfBytes<T>(
     let a1 = a0
     let h0 = i32x4.splat(0)
     let h1 = h0
+    let p0 = h0
+    let p1 = h0
     x += X_HEADER_BYTES
     for (const end = x + 4 * stepBytesOf<T>(); x < end; x += stepBytesOf<T>()) {
       let w0 = v128.load(codes)
@@ -164,7 +193,18 @@ export function oneTokenOfBytes<T>(
       let w2 = v128.load(codes, 32)
       let w3 = v128.load(codes, 48)
       codes += 2 * WORDS_BYTES
-      if (sizeof<T>() === 1) {
+      if (sizeof<T>() === 1 && sizeof<P>() > 1) {
+        let e = v128.load_splat<i32>(x)
+        p0 = i16x8.add(p0, pairsOf(v128.and(w0, m), e))
+        p1 = i16x8.add(p1, pairsOf(v128.and(w1, m), e))
+        h0 = i16x8.add(h0, pairsOf(v128.and(i16x8.shr_u(w0, 4), m), e))
+        h1 = i16x8.add(h1, pairsOf(v128.and(i16x8.shr_u(w1, 4), m), e))
+        e = v128.load_splat<i32>(x, 4)
+        p0 = i16x8.add(p0, pairsOf(v128.and(w2, m), e))
+        p1 = i16x8.add(p1, pairsOf(v128.and(w3, m), e))
+        h0 = i16x8.add(h0, pairsOf(v128.and(i16x8.shr_u(w2, 4), m), e))
+        h1 = i16x8.add(h1, pairsOf(v128.and(i16x8.shr_u(w3, 4), m), e))
+      } else if (sizeof<T>() === 1) {
         let e = v128.load_splat<i32>(x)
         a0 = dotOf<T>(v128.and(w0, m), e, a0)
         a1 = dotOf<T>(v128.and(w1, m), e, a1)
@@ -196,7 +236,10 @@ export function oneTokenOfBytes<T>(
         a1 = dotOf<T>(i16x8.shr_s(w3, 8), e, a1)
       }
     }
-    if (sizeof<T>() === 1) {
+    if (sizeof<T>() === 1 && sizeof<P>() > 1) {
+      a0 = addPairs(h0, sixteens, addPairs(p0, ones, a0))
+      a1 = addPairs(h1, sixteens, addPairs(p1, ones, a1))
+    } else if (sizeof<T>() === 1) {
       a0 = i32x4.add(a0, i32x4.shl(h0, 4))
       a1 = i32x4.add(a1, i32x4.shl(h1, 4))
     }

@@ -3,17 +3,17 @@
  * share (16 or 32 columns that have a scale) are exact integers, and shares are added in order: a result depends neither
  * on how many tokens are multiplied together nor on how rows are shared among threads.
  */
-import { BLOCK, GROUP, runOf, sharesOf, WIDE_BLOCKS } from './abi'
+import { BLOCK, GROUP, PAIRS, runOf, sharesOf, WIDE_BLOCKS } from './abi'
 import { blockGroupBytes } from './blocks'
 import { gather, gatheredBytes, isGathered, leastsOfSix, sizesOf } from './gather'
 import { X_FACTOR } from './layout'
-import { quadOfPlanes, quadOfWide, unpackRuns, widenBytes } from './matmul-blocks-batch'
+import { quadOfPairs, quadOfPlanes, quadOfWide, unpackRuns, widenBytes } from './matmul-blocks-batch'
 import { oneToken, oneTokenOfBytes } from './matmul-blocks-one'
 import { dense1 } from './matmul-dense'
-import { leastsOf } from './scales'
-import { blockGroup, hasLeast, roomAfter, runsAt, runZero, unfold } from './unfold'
+import { leastsOfFour, leastsOfOne } from './scales'
+import { blockGroup, hasLeast, roomAfter, runsAt, runZero, shareBytes, unfold } from './unfold'
 
-/** Groups `from` to `to`; a `kind` with `WIDE_BLOCKS`: activations are in 16 bits. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
+/** Groups `from` to `to`; `kind` may have `WIDE_BLOCKS` or `PAIRS`. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
 export function multiplyBlocks(
   kind: i32,
   w: usize,
@@ -30,6 +30,7 @@ export function multiplyBlocks(
   room: usize,
 ): void {
   const wide = (kind & WIDE_BLOCKS) !== 0
+  const pairs = (kind & PAIRS) !== 0
   kind &= WIDE_BLOCKS - 1
   const bits = runOf(kind)
   const shares = sharesOf(kind)
@@ -38,6 +39,8 @@ export function multiplyBlocks(
   const runs = k / BLOCK
   const quads = tokens & ~3
   const planes = room + roomAfter(kind, k)
+  const starts = planes + <usize>runs * 512
+  const stride = shareBytes(kind)
   const gathered = isGathered(kind)
   const blocks = k / 256
   const leasts = room + <usize>blocks * gatheredBytes(shares)
@@ -47,6 +50,8 @@ export function multiplyBlocks(
     if (quads > 0 || !gathered) unfold(kind, group, room, k)
     const codes = runsAt(kind, group, room, k)
     const rows = n - g * GROUP
+    // Where nothing is taken off, the sums of four tokens begin with zero.
+    if (quads > 0 && !least) memory.fill(starts, 0, 128)
     let xt = x
     let yt = y + ((<usize>(g * GROUP)) << 2)
     if (quads > 0) {
@@ -57,10 +62,15 @@ export function multiplyBlocks(
     for (; t < quads; t += 4) {
       if (wide || (!ASC_FEATURE_RELAXED_SIMD && bits === 8)) {
         quadOfWide(planes, room, xt, xStride, yt, yStride, runs, rows, add)
-      } else if (ASC_FEATURE_RELAXED_SIMD) {
-        quadOfPlanes<i8>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, least, rows, add)
       } else {
-        quadOfPlanes<i16>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, least, rows, add)
+        if (least) leastsOfFour(room, xt, xStride, runs, shares, starts)
+        if (!ASC_FEATURE_RELAXED_SIMD) {
+          quadOfPlanes<i16>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
+        } else if (!pairs || bits === 8) {
+          quadOfPlanes<i8>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
+        } else if (bits === 4) {
+          quadOfPairs<i8>(planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
+        } else quadOfPairs<i16>(planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
       }
       xt += xStride << 2
       yt += yStride << 2
@@ -75,17 +85,21 @@ export function multiplyBlocks(
         low = f32x4.neg(v128.load(leasts))
         high = f32x4.neg(v128.load(leasts, 16))
       } else if (least) {
-        low = f32x4.neg(leastsOf(room + 32, xt, runs, shares))
-        high = f32x4.neg(leastsOf(room + 48, xt, runs, shares))
+        leastsOfOne(room, xt, runs, shares, planes)
+        low = v128.load(planes)
+        high = v128.load(planes, 16)
       }
-      one(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
+      if (ASC_FEATURE_RELAXED_SIMD && pairs) {
+        one<i16>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
+      } else one<i8>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
       xt += xStride
       yt += yStride
     }
   }
 }
 
-function one(
+/** Products are added up by fours (P: i8) or by pairs (i16). */
+function one<P>(
   bits: i32,
   wide: bool,
   shares: i32,
@@ -103,19 +117,19 @@ function one(
   add: bool,
 ): void {
   if (bits === 8) {
-    if (ASC_FEATURE_RELAXED_SIMD && !wide) oneTokenOfBytes<i8>(codes, scales, x, y, runs, zero, rows, add)
-    else oneTokenOfBytes<i16>(codes, scales, x, y, runs, zero, rows, add)
-  } else if (bits === 6) oneToken<i32, i16, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    if (ASC_FEATURE_RELAXED_SIMD && !wide) oneTokenOfBytes<i8, P>(codes, scales, x, y, runs, zero, rows, add)
+    else oneTokenOfBytes<i16, P>(codes, scales, x, y, runs, zero, rows, add)
+  } else if (bits === 6) oneToken<i32, i16, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
   else if (bits === 5) {
-    if (gathered) oneToken<i16, i8, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
-    else if (least) oneToken<i16, i8, i16>(codes, scales, x, y, runs, zero, low, high, rows, add)
-    else oneToken<i16, i8, i8>(codes, scales, x, y, runs, zero, low, high, rows, add)
-  } else if (gathered) oneToken<i8, i8, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    if (gathered) oneToken<i16, i8, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    else if (least) oneToken<i16, i8, i16, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    else oneToken<i16, i8, i8, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  } else if (gathered) oneToken<i8, i8, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
   else if (shares === 1) {
-    if (least) oneToken<i8, i8, i16>(codes, scales, x, y, runs, zero, low, high, rows, add)
-    else oneToken<i8, i8, i8>(codes, scales, x, y, runs, zero, low, high, rows, add)
-  } else if (least) oneToken<i8, i16, i16>(codes, scales, x, y, runs, zero, low, high, rows, add)
-  else oneToken<i8, i16, i8>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    if (least) oneToken<i8, i8, i16, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    else oneToken<i8, i8, i8, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  } else if (least) oneToken<i8, i16, i16, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  else oneToken<i8, i16, i8, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
 }
 
 /** With activations as they are. `room`: that of `multiplyBlocks`, and a group of rows in f32. */

@@ -1,7 +1,7 @@
 /** The product of `matmul-q4.ts` for four tokens at a time. */
 import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
-import { dot, scaled } from './q4-dot'
+import { addPairs, dot, pairsOf, scaled } from './q4-dot'
 import { putRows } from './rows'
 
 /** The weights of one group as 16-bit integers, in the order of the activations and up to their factors. */
@@ -26,11 +26,30 @@ function unpack(w: usize, planes: usize, blocks: i32): void {
   }
 }
 
+/** The same as bytes. */
+function unpackBytes(w: usize, planes: usize, blocks: i32): void {
+  const m = i8x16.splat(0x0f)
+  for (let b = 0; b < blocks; b++) {
+    w += Q4_SCALES_BYTES
+    for (let step = 0; step < 4; step++) {
+      const w0 = v128.load(w)
+      const w1 = v128.load(w, 16)
+      v128.store(planes, v128.and(w0, m))
+      v128.store(planes, v128.and(w1, m), 16)
+      v128.store(planes, v128.and(i16x8.shr_u(w0, 4), m), 32)
+      v128.store(planes, v128.and(i16x8.shr_u(w1, 4), m), 48)
+      w += Q4_STEP_BYTES
+      planes += 64
+    }
+  }
+}
+
 /**
  * `quads` times four tokens, `xStride` and `yStride` bytes apart. `planes` has room for a group of eight rows in 16-bit
- * integers: compilers keep sums in registers only if the innermost loop is no more than loads and products.
+ * integers: compilers keep sums in registers only if the innermost loop is no more than loads and products. These are
+ * added up by fours (P: i8) or by pairs (i16).
  */
-export function matmulQ4x4(
+export function matmulQ4x4<P>(
   w: usize,
   x: usize,
   xStride: usize,
@@ -47,10 +66,14 @@ export function matmulQ4x4(
   const groupBytes = <usize>blocks * Q4_BLOCK_BYTES
   for (let g = from; g < to; g++) {
     const p = w + <usize>g * groupBytes
-    if (!ASC_FEATURE_RELAXED_SIMD) unpack(p, planes, blocks)
+    if (sizeof<P>() > 1) unpackBytes(p, planes, blocks)
+    else if (!ASC_FEATURE_RELAXED_SIMD) unpack(p, planes, blocks)
     const out = y + ((<usize>(g * GROUP)) << 2)
     for (let t: usize = 0; t < <usize>quads * 4; t += 4) {
-      quad(p, planes, x + t * xStride, xStride, out + t * yStride, yStride, n - g * GROUP, blocks, add)
+      const xt = x + t * xStride
+      const yt = out + t * yStride
+      if (sizeof<P>() > 1) quadOfPairs(p, planes, xt, xStride, yt, yStride, n - g * GROUP, blocks, add)
+      else quad(p, planes, xt, xStride, yt, yStride, n - g * GROUP, blocks, add)
     }
   }
 }
@@ -141,6 +164,83 @@ function quad(
     s5 = scaled(c1, p + 16, header + stride2, s5)
     s6 = scaled(d0, p, header + stride3, s6)
     s7 = scaled(d1, p + 16, header + stride3, s7)
+    p += Q4_BLOCK_BYTES
+  }
+  putRows(out, s0, rows, add)
+  putRows(out + 16, s1, rows - 4, add)
+  out += yStride
+  putRows(out, s2, rows, add)
+  putRows(out + 16, s3, rows - 4, add)
+  out += yStride
+  putRows(out, s4, rows, add)
+  putRows(out + 16, s5, rows - 4, add)
+  out += yStride
+  putRows(out, s6, rows, add)
+  putRows(out + 16, s7, rows - 4, add)
+}
+
+function quadOfPairs(
+  p: usize,
+  planes: usize,
+  x: usize,
+  xStride: usize,
+  out: usize,
+  yStride: usize,
+  rows: i32,
+  blocks: i32,
+  add: bool,
+): void {
+  const ones = i16x8.splat(1)
+  const stride2 = xStride * 2
+  const stride3 = xStride * 3
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let s4 = s0
+  let s5 = s0
+  let s6 = s0
+  let s7 = s0
+  for (; blocks > 0; blocks--) {
+    const header = x
+    let a0 = i32x4.splat(0)
+    let b0 = a0
+    let c0 = a0
+    let d0 = a0
+    let a1 = a0
+    let b1 = a0
+    let c1 = a0
+    let d1 = a0
+    x += X_HEADER_BYTES
+    for (const end = x + 4 * X_STEP_BYTES; x < end; x += 4) {
+      const m0 = v128.load(planes)
+      const m1 = v128.load(planes, 16)
+      let e = v128.load_splat<i32>(x)
+      a0 = i16x8.add(a0, pairsOf(m0, e))
+      a1 = i16x8.add(a1, pairsOf(m1, e))
+      e = v128.load_splat<i32>(x + xStride)
+      b0 = i16x8.add(b0, pairsOf(m0, e))
+      b1 = i16x8.add(b1, pairsOf(m1, e))
+      e = v128.load_splat<i32>(x + stride2)
+      c0 = i16x8.add(c0, pairsOf(m0, e))
+      c1 = i16x8.add(c1, pairsOf(m1, e))
+      e = v128.load_splat<i32>(x + stride3)
+      d0 = i16x8.add(d0, pairsOf(m0, e))
+      d1 = i16x8.add(d1, pairsOf(m1, e))
+      planes += 32
+    }
+    let z = v128.load_splat<i32>(header, 4)
+    s0 = scaled(addPairs(a0, ones, z), p, header, s0)
+    s1 = scaled(addPairs(a1, ones, z), p + 16, header, s1)
+    z = v128.load_splat<i32>(header + xStride, 4)
+    s2 = scaled(addPairs(b0, ones, z), p, header + xStride, s2)
+    s3 = scaled(addPairs(b1, ones, z), p + 16, header + xStride, s3)
+    z = v128.load_splat<i32>(header + stride2, 4)
+    s4 = scaled(addPairs(c0, ones, z), p, header + stride2, s4)
+    s5 = scaled(addPairs(c1, ones, z), p + 16, header + stride2, s5)
+    z = v128.load_splat<i32>(header + stride3, 4)
+    s6 = scaled(addPairs(d0, ones, z), p, header + stride3, s6)
+    s7 = scaled(addPairs(d1, ones, z), p + 16, header + stride3, s7)
     p += Q4_BLOCK_BYTES
   }
   putRows(out, s0, rows, add)

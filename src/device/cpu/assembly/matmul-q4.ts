@@ -6,14 +6,15 @@
  */
 import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
-import { dot, scaled } from './q4-dot'
+import { addPairs, dot, pairsOf, scaled } from './q4-dot'
 import { putRows } from './rows'
 
-/** One token. */
-export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, blocks: i32, add: bool): void {
+/** One token, products added up by fours (P: i8) or by pairs (i16). */
+export function matmulQ4x1<P>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, blocks: i32, add: bool): void {
   const m = v128.load_splat<i32>(x, 8)
   const m4 = i16x8.shl(m, 4)
   const m8 = i16x8.shl(m, 8)
+  const ones = i16x8.shr_u(m, 11)
   let p = w + <usize>(from * blocks) * Q4_BLOCK_BYTES
   for (let g = from; g < to; g++) {
     let xp = x
@@ -24,12 +25,22 @@ export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: 
       const header = xp
       let a0 = v128.load_splat<i32>(xp, 4)
       let a1 = a0
+      let p0 = i32x4.splat(0)
+      let p1 = p0
       p += Q4_SCALES_BYTES
       xp += X_HEADER_BYTES
       for (let step = 0; step < 4; step++) {
         const w0 = v128.load(p)
         const w1 = v128.load(p, 16)
         let e = v128.load_splat<i32>(xp)
+        if (sizeof<P>() > 1) {
+          const f = v128.load_splat<i32>(xp, 4)
+          p0 = i16x8.add(p0, i16x8.add(pairsOf(v128.and(w0, m), e), pairsOf(v128.and(i16x8.shr_u(w0, 4), m), f)))
+          p1 = i16x8.add(p1, i16x8.add(pairsOf(v128.and(w1, m), e), pairsOf(v128.and(i16x8.shr_u(w1, 4), m), f)))
+          p += Q4_STEP_BYTES
+          xp += X_STEP_BYTES
+          continue
+        }
         a0 = dot(v128.and(w0, m), e, a0)
         a1 = dot(v128.and(w1, m), e, a1)
         e = v128.load_splat<i32>(xp, 4)
@@ -48,6 +59,10 @@ export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: 
         }
         p += Q4_STEP_BYTES
         xp += X_STEP_BYTES
+      }
+      if (sizeof<P>() > 1) {
+        a0 = addPairs(p0, ones, a0)
+        a1 = addPairs(p1, ones, a1)
       }
       low = scaled(a0, scales, header, low)
       high = scaled(a1, scales + 16, header, high)

@@ -8,6 +8,7 @@ import {
   FIRST_BLOCK_KIND,
   GROUP,
   Matmul,
+  PAIRS,
   Product,
   Q4,
   Q4_BLOCK_BYTES,
@@ -26,6 +27,7 @@ import { matmulQ4Exact } from './matmul-q4-exact'
 const TILE_BYTES: i32 = 16384
 
 export function groupBytes(kind: i32, k: i32): i32 {
+  kind &= ~PAIRS
   if (kind >= FIRST_BLOCK_KIND) return blockGroupBytes(kind & (WIDE_BLOCKS - 1), k)
   if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
@@ -60,14 +62,18 @@ export function multiply(
   add: bool,
   planes: usize,
 ): void {
-  const kind = Product.kind(args)
+  let kind = Product.kind(args)
+  const pairs = (kind & PAIRS) !== 0
+  kind &= ~PAIRS
   const w = Product.matrix(args)
   const xStride = Product.xStride(args)
-  if (kind === Q4) multiplyQ4(w, x, xStride, y, yStride, from, to, n, k / BLOCK, tokens, add, planes)
+  if (ASC_FEATURE_RELAXED_SIMD && pairs && kind === Q4) {
+    multiplyQ4<i16>(w, x, xStride, y, yStride, from, to, n, k / BLOCK, tokens, add, planes)
+  } else if (kind === Q4) multiplyQ4<i8>(w, x, xStride, y, yStride, from, to, n, k / BLOCK, tokens, add, planes)
   else if (kind >= EXACT_BLOCKS) {
     multiplyBlocksExact(kind - EXACT_BLOCKS, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
   } else if (kind >= FIRST_BLOCK_KIND) {
-    multiplyBlocks(kind, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
+    multiplyBlocks(kind | (pairs ? PAIRS : 0), w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
   } else {
     const tile = max(1, TILE_BYTES / groupBytes(kind, k))
     for (let g = from; g < to; g += tile) {
@@ -76,7 +82,8 @@ export function multiply(
   }
 }
 
-function multiplyQ4(
+/** Products are added up by fours (P: i8) or by pairs (i16). */
+function multiplyQ4<P>(
   w: usize,
   x: usize,
   xStride: usize,
@@ -91,9 +98,9 @@ function multiplyQ4(
   planes: usize,
 ): void {
   const quads = tokens >> 2
-  if (quads > 0) matmulQ4x4(w, x, xStride, y, yStride, from, to, n, blocks, add, quads, planes)
+  if (quads > 0) matmulQ4x4<P>(w, x, xStride, y, yStride, from, to, n, blocks, add, quads, planes)
   for (let t = quads * 4; t < tokens; t++) {
-    matmulQ4x1(w, x + <usize>t * xStride, y + <usize>t * yStride, from, to, n, blocks, add)
+    matmulQ4x1<P>(w, x + <usize>t * xStride, y + <usize>t * yStride, from, to, n, blocks, add)
   }
 }
 
