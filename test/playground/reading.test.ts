@@ -26,6 +26,7 @@ import { scripted } from '../../src/engines/scripted.js'
 import { type PartialJson, readPartial } from '../../src/grammar/partial-json.js'
 import { compile, type SchemaError, schemaErrorMessage } from '../../src/grammar/structured.js'
 import { createV1 } from '../../src/index.js'
+import { damaged } from '../../src/models/files/failure.js'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 type Told = { state: string; questions: Deciding['questions'] }
@@ -460,6 +461,15 @@ describe('what failed', () => {
     vi.stubGlobal('navigator', { onLine: false })
     expect(wordsOf(unreachable('the network failed.'))).toMatch(/^This device is offline/)
     vi.unstubAllGlobals()
+  })
+
+  test('names no address where the files of a model are at fault, and says what to do', () => {
+    const error = damaged('http://localhost:5173/models/x/', 'x.bin is cut: it has 6 of at least 7 bytes.')
+    expect(wordsOf(error)).toBe(
+      'This model cannot be loaded: x.bin is cut: it has 6 of at least 7 bytes. Its files are damaged or not whole: download it again.',
+    )
+    const file = damaged('notes.gguf', 'notes.gguf is cut: it ends at byte 3, in its head.')
+    expect(wordsOf(file)).toBe(file.message)
   })
 
   test('is otherwise said as it was, and never in a browser’s own words', () => {

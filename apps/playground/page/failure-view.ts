@@ -43,6 +43,9 @@ const SMALLER = new Set([
   'device_out_of_memory',
   'device_too_small',
   'unsupported_model',
+  'model_not_supported',
+  'model_files',
+  'malformed_weights',
   'cache_full',
 ])
 

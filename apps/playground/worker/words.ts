@@ -1,6 +1,6 @@
 /** What an error says to a person. What a browser or a language says of itself differs from one to the next, and helps nobody. */
 export function wordsOf(error: unknown): string {
-  if (error instanceof Error && !isRaw(error)) return undownloaded(error) ?? error.message
+  if (error instanceof Error && !isRaw(error)) return undownloaded(error) ?? unaddressed(error.message)
   const name = error instanceof Error && error.name !== '' ? ` (${error.name})` : ''
   return `This browser does not allow something that this page needs${name}. Reload the page, or open it in its own tab.`
 }
@@ -8,6 +8,10 @@ export function wordsOf(error: unknown): string {
 const RAW = [TypeError, RangeError, SyntaxError, ReferenceError, DOMException]
 
 export const isRaw = (error: unknown): boolean => RAW.some((kind) => error instanceof kind)
+
+/** Where a model's files are is told by its name; an address says nothing more. */
+const unaddressed = (message: string): string =>
+  message.replace(/^The model at [a-z]+:\/\/\S+ cannot be loaded: /, 'This model cannot be loaded: ')
 
 /** What did not come over the network is said without its address, which helps nobody who is offline. */
 function undownloaded(error: Error): string | undefined {

@@ -1,5 +1,5 @@
 /** A model in files that a page was given. */
-import { broken } from './failure.js'
+import { broken, damaged } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 
 /** Of a file that was dropped into a page, or of a `Blob` with a name. */
@@ -17,7 +17,7 @@ export function blobFiles({ place, file, get }: BlobFiles): RepositoryFiles {
   const whole = async (name: string) => {
     const blob = await get(name)
     if (blob) return blob
-    throw broken(place, `${name} is missing.`)
+    throw broken(place, `${name} is missing: choose it too, or download it again.`)
   }
   const head = async (name: string, from: number, to: number) => {
     const part = (await whole(name)).slice(from, to)
@@ -36,7 +36,7 @@ export function blobFiles({ place, file, get }: BlobFiles): RepositoryFiles {
     async fetch({ name, bytes, least = 0 }, onBytes) {
       const { size } = await whole(name)
       if (size < (bytes ?? least) || size > (bytes ?? size))
-        throw broken(
+        throw damaged(
           place,
           `${name} is cut: it has ${size} of ${bytes === undefined ? 'at least ' : ''}${bytes ?? least} bytes.`,
         )
@@ -45,7 +45,7 @@ export function blobFiles({ place, file, get }: BlobFiles): RepositoryFiles {
     head,
     async slice(name, from, to) {
       const data = await head(name, from, to)
-      if (data.length < to - from) throw broken(place, `${name} ends before byte ${to}.`)
+      if (data.length < to - from) throw damaged(place, `${name} ends before byte ${to}.`)
       return data
     },
     release() {},

@@ -229,8 +229,14 @@ describe('a download that fails', () => {
   })
 
   it.each([
-    [401, 'the server refuses m.bin (401): the model may be private or its terms not accepted.'],
-    [403, 'the server refuses m.bin (403): the model may be private or its terms not accepted.'],
+    [
+      401,
+      'the server refuses m.bin (401): the model may be private or its terms not accepted. Choose another, or give its files from this disk.',
+    ],
+    [
+      403,
+      'the server refuses m.bin (403): the model may be private or its terms not accepted. Choose another, or give its files from this disk.',
+    ],
     [418, 'the server answered 418 for m.bin.'],
     [400, 'the server answered 400 for m.bin.'],
   ])('is not tried again where that helps nothing: %i', async (code, why) => {

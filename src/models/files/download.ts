@@ -117,7 +117,7 @@ async function isUsable({ url, file }: Download, response: Response): Promise<bo
   if (status === 401 || status === 403) {
     throw broken(
       url,
-      `the server refuses ${file.name} (${status}): the model may be private or its terms not accepted.`,
+      `the server refuses ${file.name} (${status}): the model may be private or its terms not accepted. Choose another, or give its files from this disk.`,
     )
   }
   if (status === 416) throw new Retry('the file has changed on the server.', 0)

@@ -5,6 +5,10 @@ export function broken(place: string, what: string, cause?: unknown): V1Error {
   return new V1Error(500, `The model at ${place} cannot be loaded: ${what}`, { code: 'model_files', cause })
 }
 
+/** Files that are cut or contradict themselves; the same weights, whole, would do. */
+export const damaged = (place: string, what: string, cause?: unknown): V1Error =>
+  broken(place, `${what} Its files are damaged or not whole: download it again.`, cause)
+
 /**
  * What is thrown while a model's files are read: where it is no refusal of ours, those contradict themselves in a way that
  * nobody has thought of, which is still their fault.
@@ -12,7 +16,7 @@ export function broken(place: string, what: string, cause?: unknown): V1Error {
 export function asBroken(place: string, error: unknown): unknown {
   if (V1Error.is(error) || (error as { name?: unknown } | null)?.name === 'AbortError') return error
   const why = error instanceof Error ? error.message : String(error)
-  return broken(place, `its files cannot be understood: ${why.slice(0, 200)}`, error)
+  return damaged(place, `its files cannot be understood: ${why.slice(0, 200).replace(/[^.!?]$/, '$&.')}`, error)
 }
 
 /** The network or the server failed; asking again may help. */

@@ -1,6 +1,6 @@
 import { V1Error } from '../../contract/index.js'
 import { builtin } from '../../platform/index.js'
-import { broken } from './failure.js'
+import { broken, damaged } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { sliceOfFile } from './slice-of-file.js'
 import type { ForeignPlace } from './store/foreign/index.js'
@@ -15,11 +15,11 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
   const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${within(path, name)}`
   const part = (name: string, from: number, to: number, into?: Uint8Array) =>
     sliceOfFile(fs, at(name), from, to, into).catch((cause: unknown) => {
-      throw broken(path, `${name} is missing.`, cause)
+      throw broken(path, `${name} is missing: check the path, or download it again.`, cause)
     })
   const slice = async (name: string, from: number, to: number, into?: Uint8Array) => {
     const data = await part(name, from, to, into)
-    if (data.length < to - from) throw broken(path, `${name} ends before byte ${to}.`)
+    if (data.length < to - from) throw damaged(path, `${name} ends before byte ${to}.`)
     return data
   }
   return {
@@ -31,21 +31,21 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
         return await fs.readFile(at(name), 'utf8')
       } catch (cause) {
         if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-        throw broken(path, `${name} cannot be read.`, cause)
+        throw broken(path, `${name} cannot be read: may this user open it?`, cause)
       }
     },
     ...(known && { known }),
     pathOf: at,
     async fetch({ name, bytes: named, least = 0 }, onBytes) {
       const stat = await fs.stat(at(name)).catch((cause: unknown) => {
-        throw broken(path, `${name} is missing.`, cause)
+        throw broken(path, `${name} is missing: check the path, or download it again.`, cause)
       })
       const bytes = named ?? (await known?.(name))?.bytes
       if (bytes !== undefined && stat.size !== bytes) {
         const fault = stat.size < bytes ? 'is cut: it' : 'is not what it was: it'
-        throw broken(path, `${name} ${fault} has ${stat.size} bytes and should have ${bytes}.`)
+        throw damaged(path, `${name} ${fault} has ${stat.size} bytes and should have ${bytes}.`)
       }
-      if (stat.size < least) throw broken(path, `${name} is cut: it has ${stat.size} of at least ${least} bytes.`)
+      if (stat.size < least) throw damaged(path, `${name} is cut: it has ${stat.size} of at least ${least} bytes.`)
       onBytes(stat.size)
     },
     head: (name, from, to) => part(name, from, to),

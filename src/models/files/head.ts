@@ -50,9 +50,12 @@ async function attemptHead(
   }
   if (!body || (status !== 200 && status !== 206)) {
     await body?.cancel()
-    if (status === 404 || status === 410) throw broken(url, 'the server has no such file.')
+    if (status === 404 || status === 410) throw broken(url, 'the server has no such file: check the name.')
     if (status === 401 || status === 403) {
-      throw broken(url, `the server refuses it (${status}): the model may be private or its terms not accepted.`)
+      throw broken(
+        url,
+        `the server refuses it (${status}): the model may be private or its terms not accepted. Choose another, or give its files from this disk.`,
+      )
     }
     throw unreachable(url, `the server answered ${status}.`)
   }

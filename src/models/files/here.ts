@@ -1,5 +1,5 @@
 /** Whether a model is here, whole. */
-import { broken, unreachable } from './failure.js'
+import { damaged, unreachable } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
 import { detect } from './formats/index.js'
@@ -33,7 +33,7 @@ export function keptFiles(base: string, store: FileStore, file?: string): Reposi
       const file = await read(name)
       if (file === undefined) throw unreachable(base, `${name} is not kept.`)
       if (file.bytes < least || (bytes !== undefined && file.bytes !== bytes))
-        throw broken(base, `${name} is cut: it has ${file.bytes} of ${bytes ?? least} bytes.`)
+        throw damaged(base, `${name} is cut: it has ${file.bytes} of ${bytes ?? least} bytes.`)
     },
     head,
     slice,

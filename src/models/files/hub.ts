@@ -11,7 +11,8 @@ export async function fileOnHub(repository: string, quantisation: string, read: 
   const text = await read(place, 'main')
   const names =
     text === undefined ? [] : filesIn(place, text).flatMap(({ name }) => (/\.gguf$/i.test(name) ? [name] : []))
-  if (names.length === 0) throw broken(repository, 'it has no GGUF files.')
+  if (names.length === 0)
+    throw broken(repository, 'it has no GGUF files: name it without a quantisation, or choose another.')
   const found = pickFile(names, quantisation)
   if (found !== undefined) return found
   throw broken(repository, `it has no GGUF file of ${quantisation}; there are ${names.join(', ')}.`)

@@ -1,14 +1,14 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { isRecord, type JsonObject } from '../../platform/index.js'
-import { broken } from './failure.js'
+import { broken, damaged } from './failure.js'
 
 export function parseJson(place: string, name: string, text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text)
     if (isRecord(value)) return value
   } catch (cause) {
-    throw broken(place, `${name} is not JSON.`, cause)
+    throw damaged(place, `${name} is not JSON.`, cause)
   }
   throw broken(place, `${name} is not a JSON object.`)
 }
@@ -23,7 +23,7 @@ export function assertKeysOnce(place: string, name: string, text: string): void 
     else if (part !== ':') last = part
     else {
       const keys = open.at(-1)
-      if (keys?.has(last)) throw broken(place, `${name} has the key ${last.slice(0, 100)} twice.`)
+      if (keys?.has(last)) throw damaged(place, `${name} has the key ${last.slice(0, 100)} twice.`)
       keys?.add(last)
     }
   }

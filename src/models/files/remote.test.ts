@@ -157,7 +157,9 @@ describe('a large file of a repository', () => {
     const { files } = repository({})
     const missing = files.fetch({ name: 'm.bin' }, () => {}, never)
     await expect(missing).rejects.toMatchObject({ status: 500, code: 'model_files' })
-    await expect(files.fetch({ name: 'm.bin' }, () => {}, never)).rejects.toThrow('the server has no m.bin.')
+    await expect(files.fetch({ name: 'm.bin' }, () => {}, never)).rejects.toThrow(
+      'the server has no m.bin: check the name',
+    )
   })
 
   it('that is shorter than its head says is cut, which is known before it is brought where its size is', async () => {

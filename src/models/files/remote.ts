@@ -1,5 +1,5 @@
 import { download, type Fetch } from './download.js'
-import { broken, unreachable } from './failure.js'
+import { broken, damaged, unreachable } from './failure.js'
 import type { RepositoryFiles, WantedFile } from './files.js'
 import { fetchHead } from './head.js'
 import { hashNamedBySource, noteHash } from './named-hash.js'
@@ -63,14 +63,14 @@ export class RemoteFiles implements RepositoryFiles {
     const known = unnamed ? await hashNamedBySource(url, this.#fetch, signal) : undefined
     const bytes = file.bytes ?? known?.bytes ?? this.#sizes.get(name)
     if (bytes !== undefined && bytes < least) {
-      throw broken(this.place, `${name} is cut: the server has ${bytes} of at least ${least} bytes.`)
+      throw damaged(this.place, `${name} is cut: the server has ${bytes} of at least ${least} bytes.`)
     }
     const held = await this.#get({ ...known, ...file, ...(bytes !== undefined && { bytes }) }, onBytes, signal)
     if (held && held.bytes < least) {
-      throw broken(this.place, `${name} is cut: it has ${held.bytes} of at least ${least} bytes.`)
+      throw damaged(this.place, `${name} is cut: it has ${held.bytes} of at least ${least} bytes.`)
     }
     if (known?.sha256 !== undefined) await noteHash(this.#store, url, known.sha256)
-    if (!held) throw broken(this.place, `the server has no ${file.name}.`)
+    if (!held) throw broken(this.place, `the server has no ${file.name}: check the name, or choose another model.`)
     this.#held.set(file.name, held)
   }
 

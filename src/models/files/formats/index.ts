@@ -21,5 +21,6 @@ export async function detect(files: RepositoryFiles, signal: AbortSignal): Promi
     if (found) return found
   }
   const marks = FORMATS.map(({ name, mark }) => `${mark} (${name})`)
-  throw broken(files.place, `it has neither ${marks.join(' nor ')}.`)
+  const advice = 'Of a repository of GGUF files, name one too: owner/name:Q4_K_M.'
+  throw broken(files.place, `it has neither ${marks.join(' nor ')}. ${advice}`)
 }

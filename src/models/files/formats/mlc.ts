@@ -1,6 +1,6 @@
 import type { TextFiles } from '../../../generate/index.js'
 import { isRecord, type JsonObject } from '../../../platform/index.js'
-import { broken } from '../failure.js'
+import { broken, damaged } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
 import type { PlainType, RawTensor } from '../source.js'
@@ -49,7 +49,7 @@ export const mlc: RepositoryFormat = {
     const shards = new Map<string, Shard>()
     for (const entry of entries) {
       const shard = readShard(files.place, name, entry)
-      if (shards.has(shard.name)) throw broken(files.place, `${name} names the shard ${shard.name} twice.`)
+      if (shards.has(shard.name)) throw damaged(files.place, `${name} names the shard ${shard.name} twice.`)
       shards.set(shard.name, shard)
     }
     // Whoever takes the shards alone (WebLLM) may know tensors that cannot be read here.
@@ -60,7 +60,7 @@ export const mlc: RepositoryFormat = {
     }
     const find = (tensor: string): Placed => {
       const found = tensors().get(tensor)
-      if (!found) throw broken(files.place, `${name} names no tensor ${tensor}.`)
+      if (!found) throw damaged(files.place, `${name} names no tensor ${tensor}.`)
       return found
     }
     const outline = () => ({
@@ -123,11 +123,11 @@ function placeTensors(place: string, manifest: string, entries: readonly JsonObj
     const ends = within.map(({ name, offset, bytes }) => ({ name, from: offset, to: offset + bytes }))
     assertApart(place, shard.name, ends)
     for (const placed of within) {
-      if (tensors.has(placed.name)) throw broken(place, `it has the tensor ${placed.name} twice.`)
+      if (tensors.has(placed.name)) throw damaged(place, `it has the tensor ${placed.name} twice.`)
       tensors.set(placed.name, placed)
     }
   }
-  if (tensors.size === 0) throw broken(place, `${manifest} names no tensors.`)
+  if (tensors.size === 0) throw damaged(place, `${manifest} names no tensors.`)
   return tensors
 }
 
@@ -152,11 +152,11 @@ function placeTensor(place: string, record: JsonObject, shard: string, shardByte
     throw broken(place, `tensor ${String(name)} has the unknown format ${String(format)}.`)
   if (!type) throw broken(place, `tensor ${String(name)} has the unknown type ${String(dtype)}.`)
   if (typeof name !== 'string' || !Array.isArray(shape) || !shape.every(isSize) || !isSize(bytes) || !isSize(offset)) {
-    throw broken(place, `a tensor in ${shard} lacks a name, a shape or a place.`)
+    throw damaged(place, `a tensor in ${shard} lacks a name, a shape or a place.`)
   }
   const needed = shape.reduce((product: number, side: number) => product * side, SIZES[type])
   if (needed !== bytes || offset + bytes > shardBytes) {
-    throw broken(place, `tensor ${name} needs ${needed} bytes and has ${bytes} at ${offset} of ${shard}.`)
+    throw damaged(place, `tensor ${name} needs ${needed} bytes and has ${bytes} at ${offset} of ${shard}.`)
   }
   return { name, shape, dtype: type, shard, offset, bytes }
 }

@@ -1,5 +1,5 @@
 /** Where the tensors of a file lie: each in a place of its own. */
-import { broken } from '../failure.js'
+import { damaged } from '../failure.js'
 
 interface Place {
   readonly name: string
@@ -14,7 +14,7 @@ export function assertApart(place: string, file: string, tensors: readonly Place
   let [before] = inOrder
   for (const tensor of inOrder.slice(1)) {
     if (tensor.from < before!.to)
-      throw broken(place, `the tensors ${before!.name} and ${tensor.name} share bytes of ${file}.`)
+      throw damaged(place, `the tensors ${before!.name} and ${tensor.name} share bytes of ${file}.`)
     before = tensor
   }
 }
@@ -23,7 +23,7 @@ export function assertApart(place: string, file: string, tensors: readonly Place
 export function assertNamedOnce(place: string, tensors: readonly { readonly name: string }[]): void {
   const names = new Set<string>()
   for (const { name } of tensors) {
-    if (names.has(name)) throw broken(place, `it has the tensor ${name} twice.`)
+    if (names.has(name)) throw damaged(place, `it has the tensor ${name} twice.`)
     names.add(name)
   }
 }

@@ -1,5 +1,5 @@
 import { isRecord } from '../../../platform/index.js'
-import { broken } from '../failure.js'
+import { damaged } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { assertKeysOnce, parseJson } from '../json.js'
 import type { PlainType } from '../source.js'
@@ -34,7 +34,7 @@ export async function readHeader(files: RepositoryFiles, file: string, signal: A
   const first = await exactly(files, file, 0, 8, signal)
   const length = new DataView(first.buffer, first.byteOffset).getBigUint64(0, true)
   if (length > BigInt(MOST_HEADER)) {
-    throw broken(files.place, `${file} is not in the safetensors format: its head would have ${length} bytes.`)
+    throw damaged(files.place, `${file} is not in the safetensors format: its head would have ${length} bytes.`)
   }
   const start = 8 + Number(length)
   const text = new TextDecoder().decode(await exactly(files, file, 8, start, signal))
@@ -48,19 +48,19 @@ export async function readHeader(files: RepositoryFiles, file: string, signal: A
 async function exactly(files: RepositoryFiles, file: string, from: number, to: number, signal: AbortSignal) {
   const bytes = await files.head(file, from, to, signal)
   if (bytes.length === to - from) return bytes
-  throw broken(files.place, `${file} ends at byte ${from + bytes.length}, in its head.`)
+  throw damaged(files.place, `${file} ends at byte ${from + bytes.length}, in its head.`)
 }
 
 function readEntry(place: string, file: string, start: number, name: string, entry: unknown): StoredTensor {
   const { dtype: kind, shape, data_offsets: offsets } = isRecord(entry) ? entry : {}
   if (!isSizes(shape) || !isSizes(offsets) || offsets.length !== 2) {
-    throw broken(place, `tensor ${name} in ${file} lacks a shape or a place.`)
+    throw damaged(place, `tensor ${name} in ${file} lacks a shape or a place.`)
   }
   const [from, to] = offsets as [number, number]
   const dtype = Object.hasOwn(TYPES, String(kind)) ? TYPES[String(kind)] : undefined
   const needed = dtype ? shape.reduce((product, side) => product * side, SIZES[dtype]) : to - from
   if (to - from !== needed || needed < 0) {
-    throw broken(place, `tensor ${name} needs ${needed} bytes and has ${to - from}.`)
+    throw damaged(place, `tensor ${name} needs ${needed} bytes and has ${to - from}.`)
   }
   return { name, shape, kind: String(kind), dtype, file, from: start + from, to: start + to }
 }

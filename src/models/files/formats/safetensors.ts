@@ -1,5 +1,5 @@
 import { isRecord, type JsonObject } from '../../../platform/index.js'
-import { broken } from '../failure.js'
+import { broken, damaged } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
 import { readAhead } from '../read-ahead.js'
@@ -59,7 +59,7 @@ export async function readTransformers(
   const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
   const find = (name: string) => {
     const found = tensors.get(name)
-    if (!found) throw broken(files.place, `it has no tensor ${name}.`)
+    if (!found) throw damaged(files.place, `it has no tensor ${name}.`)
     return found
   }
   const describe = (name: string) => {
@@ -106,6 +106,6 @@ async function namesOf(files: RepositoryFiles, signal: AbortSignal): Promise<str
   const text = await files.text(INDEX, signal)
   if (text === undefined) return [SINGLE]
   const { weight_map: map } = parseJson(files.place, INDEX, text)
-  if (!isRecord(map)) throw broken(files.place, `${INDEX} has no weight_map.`)
+  if (!isRecord(map)) throw damaged(files.place, `${INDEX} has no weight_map.`)
   return [...new Set(Object.values(map).map(String))]
 }

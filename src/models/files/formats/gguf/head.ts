@@ -1,5 +1,5 @@
 /** What stands before the weights of a GGUF file: metadata, and where every tensor is. */
-import { broken } from '../../failure.js'
+import { broken, damaged } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { assertApart } from '../places.js'
 import { Malformed, Reader, Short } from './reader.js'
@@ -45,11 +45,12 @@ export async function readHead(files: RepositoryFiles, file: string, signal: Abo
     if (!(read instanceof Short)) return read
     const { needed } = read
     if (needed > MOST) throw broken(files.place, `${file} says that its head has more than ${MOST} bytes.`)
-    if (bytes.length < asked) throw broken(files.place, `${file} is cut: it ends at byte ${bytes.length}, in its head.`)
+    if (bytes.length < asked)
+      throw damaged(files.place, `${file} is cut: it ends at byte ${bytes.length}, in its head.`)
     asked = Math.min(MOST, 4 * bytes.length)
     // What it says of itself is not believed before its last byte was seen.
     if (needed > asked && (await files.head(file, needed - 1, needed, signal)).length === 0)
-      throw broken(files.place, `${file} is cut: it ends before byte ${needed}, in its head.`)
+      throw damaged(files.place, `${file} is cut: it ends before byte ${needed}, in its head.`)
     asked = Math.max(asked, needed)
     const more = await files.head(file, bytes.length, asked, signal)
     const joined = new Uint8Array(bytes.length + more.length)
@@ -73,7 +74,7 @@ function attempt<T>(place: string, file: string, read: () => T): T | Short {
     return read()
   } catch (error) {
     if (error instanceof Short) return error
-    if (error instanceof Malformed) throw broken(place, `the head of ${file} cannot be read: ${error.message}.`)
+    if (error instanceof Malformed) throw damaged(place, `the head of ${file} cannot be read: ${error.message}.`)
     throw error
   }
 }
@@ -112,12 +113,12 @@ function parse(place: string, file: string, bytes: Uint8Array): GgufHead {
   const tensors = placed.map(({ name, dims, type, offset }): GgufTensor => {
     const { label, block, bytes: size } = typeOf(type)
     const [columns = 1] = dims
-    if (columns % block !== 0) throw broken(place, `tensor ${name} in ${file} has ${columns} columns in ${label}.`)
+    if (columns % block !== 0) throw damaged(place, `tensor ${name} in ${file} has ${columns} columns in ${label}.`)
     const values = dims.reduce((product, side) => product * side, 1)
     const from = start + offset
     const length = (values / block) * size
     if (!Number.isSafeInteger(values) || !Number.isSafeInteger(from + length) || values === 0)
-      throw broken(place, `tensor ${name} in ${file} is [${[...dims].reverse().join('][')}] at byte ${from}.`)
+      throw damaged(place, `tensor ${name} in ${file} is [${[...dims].reverse().join('][')}] at byte ${from}.`)
     return { name, shape: [...dims].reverse(), type, file, from, bytes: length }
   })
   const ends = tensors.map(({ name, from, bytes: length }) => ({ name, from, to: from + length }))

@@ -1,6 +1,6 @@
 import type { MadeForm } from '../../../../generate/index.js'
 import { halfToFloat, type JsonObject } from '../../../../platform/index.js'
-import { broken } from '../../failure.js'
+import { broken, damaged } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { digestOf } from '../../json.js'
 import type { WeightOutline } from '../../source.js'
@@ -116,7 +116,7 @@ async function readHeads(
   const others = await Promise.all(Array.from({ length: count - 1 }, (_, i) => read(i + 1)))
   const tensors = [first, ...others].reduce((sum, head) => sum + head.tensors.length, 0)
   const wanted = first.metadata.get('split.tensors.count') ?? tensors
-  if (tensors !== wanted) throw broken(files.place, `its ${count} parts have ${tensors} tensors instead of ${wanted}.`)
+  if (tensors !== wanted) throw damaged(files.place, `its ${count} parts have ${tensors} tensors instead of ${wanted}.`)
   return [first, ...others]
 }
 
@@ -130,7 +130,7 @@ async function readFloats(files: RepositoryFiles, tensor: GgufTensor, signal: Ab
   const { name, file, from, bytes } = tensor
   const { form, label } = typeOf(tensor.type)
   const data = await files.head(file, from, from + bytes, signal)
-  if (data.length < bytes) throw broken(files.place, `${file} is cut: it ends within ${name}.`)
+  if (data.length < bytes) throw damaged(files.place, `${file} is cut: it ends within ${name}.`)
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   if (form === 'f32') return Array.from({ length: bytes / 4 }, (_, i) => view.getFloat32(4 * i, true))
   if (form === 'f16') return Array.from({ length: bytes / 2 }, (_, i) => halfToFloat(view.getUint16(2 * i, true)))

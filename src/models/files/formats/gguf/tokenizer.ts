@@ -1,7 +1,7 @@
 /** The vocabulary of a GGUF file in the form of transformers' `tokenizer.json`. */
 
 import type { JsonObject } from '../../../../platform/index.js'
-import { broken } from '../../failure.js'
+import { broken, damaged } from '../../failure.js'
 import { aroundVectors, marksOf, unigram, wordPiece } from './encoder-tokenizer.js'
 import type { GgufMetadata } from './head.js'
 import { WORDS } from './words.js'
@@ -36,7 +36,7 @@ function assertLists(place: string, metadata: GgufMetadata): void {
     const key = `tokenizer.ggml.${name}`
     const list = metadata.get(key)
     if (list === undefined || (Array.isArray(list) && list.every((each) => typeof each === kind))) continue
-    throw broken(place, `its ${key} is no list of ${kind}s.`)
+    throw damaged(place, `its ${key} is no list of ${kind}s.`)
   }
 }
 
@@ -49,7 +49,7 @@ export function readTokenizer(
   const model = metadata.get('tokenizer.ggml.model')
   const tokens = metadata.get('tokenizer.ggml.tokens') as readonly string[] | undefined
   assertLists(place, metadata)
-  if (tokens === undefined) throw broken(place, 'it has no vocabulary (tokenizer.ggml.tokens).')
+  if (tokens === undefined) throw damaged(place, 'it has no vocabulary (tokenizer.ggml.tokens).')
   const kinds = (metadata.get('tokenizer.ggml.token_type') ?? []) as readonly number[]
   const marks = new Set(model === 'bert' ? Object.values(marksOf(metadata, tokens)) : [])
   const added_tokens = tokens.flatMap((content: string, id) => {
@@ -119,7 +119,7 @@ function plainBpe(
 
 function mergesOf(place: string, metadata: GgufMetadata): [string, string][] {
   const merges = metadata.get('tokenizer.ggml.merges')
-  if (!Array.isArray(merges)) throw broken(place, 'it has no merges (tokenizer.ggml.merges).')
+  if (!Array.isArray(merges)) throw damaged(place, 'it has no merges (tokenizer.ggml.merges).')
   return merges.map((pair: string) => splitPair(pair))
 }
 

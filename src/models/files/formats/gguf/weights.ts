@@ -1,7 +1,7 @@
 /** GGUF's tensors as they lie: plain numbers, and matrices in blocks. */
 
 import { type BlockType, isBlockType } from '../../../../platform/index.js'
-import { broken } from '../../failure.js'
+import { broken, damaged } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { readAhead } from '../../read-ahead.js'
 import { storedRows } from '../../rows.js'
@@ -20,7 +20,7 @@ export function ggufWeights(
   const read = readAhead(files, (file) => ends.get(file) ?? 0)
   const find = (name: string) => {
     const found = tensors.get(name)
-    if (!found) throw broken(files.place, `it has no tensor ${name}.`)
+    if (!found) throw damaged(files.place, `it has no tensor ${name}.`)
     return found
   }
   return {
