@@ -1,7 +1,8 @@
 /**
- * What a mounted `/v1` does to the application around it: an Express application with default options, whose own route
- * is asked all the time, idle and while chats run; with the engine in its worker and without, in turns within one run.
- * `npm run build`, then `npm run bench:host -- [-m made-up/SmolLM2-135M-like] [--device cpu] [--rounds 3]`.
+ * What a mounted `/v1` does to the application around it: an application in Node (Express), Deno and Bun with default
+ * options, whose own route is asked all the time, idle and while chats run; with the engine in its worker and without, in
+ * turns within one run. `npm run build`, then
+ * `[BUN=path] npm run bench:host -- [-m made-up/SmolLM2-135M-like] [--device cpu] [--runtime deno] [--rounds 3]`.
  *
  * Of the own route it tells by the clock and, in brackets on Linux, what the loop itself computed and idled before the
  * answer: a busy machine lengthens only the former. Speed, first token and processor time are
@@ -13,12 +14,13 @@ import { Command, Option } from 'commander'
 import type { Time } from '../../scripts/hostile-clients/ready.js'
 import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
 import { writeGguf } from '../peers/gguf.js'
-import type { AppOptions } from './app.js'
-import { App } from './running.js'
+import type { AppOptions, Runtime } from './app.js'
+import { App, RUNTIMES } from './running.js'
 
 interface Options {
   readonly model: string[]
   readonly device: AppOptions['device'][]
+  readonly runtime: Runtime[]
   readonly chats: string
   readonly tokens: string
   readonly rounds: string
@@ -90,14 +92,14 @@ function ownRoute(times: readonly Time[]): string {
 const line = (name: string, times: readonly Time[], rest = '') =>
   console.log(`  ${name.padEnd(26)}${ownRoute(times)}   ${rest}`)
 
-async function measure(model: string, device: AppOptions['device'], options: Options): Promise<void> {
+async function measure(runtime: Runtime, model: string, device: AppOptions['device'], options: Options): Promise<void> {
   const { path, remove } = await placeOf(model)
   const apps = new Map<string, App>()
   try {
     for (const worker of [true, false]) {
-      apps.set(worker ? 'worker' : 'no worker', await App.start({ model: path, device, worker }))
+      apps.set(worker ? 'worker' : 'no worker', await App.start(runtime, { model: path, device, worker }))
     }
-    console.log(`\n${model} on ${[...apps.values()][0]!.device}`)
+    console.log(`\n${runtime}: ${model} on ${[...apps.values()][0]!.device}`)
     console.log(`  own route, ms: clock (own)${['p50', 'p90', 'p99'].map((p) => p.padStart(17)).join('')}`)
     for (const [name, app] of apps) {
       await app.chat(4)
@@ -149,11 +151,16 @@ await new Command('bench:host')
     'made-up/Llama-3.2-1B-like',
   ])
   .addOption(new Option('--device <name...>', 'where').choices(['cpu', 'webgpu']).default(['cpu']))
+  .addOption(new Option('--runtime <name...>', 'of the application').choices(RUNTIMES).default(RUNTIMES))
   .option('--chats <list>', 'at the same time', '2,8')
   .option('--tokens <count>', 'of each answer', '64')
   .option('--rounds <count>', 'of each', '3')
   .action(async (options: Options) => {
-    for (const model of options.model) for (const device of options.device) await measure(model, device, options)
+    for (const model of options.model) {
+      for (const device of options.device) {
+        for (const runtime of options.runtime) await measure(runtime, model, device, options)
+      }
+    }
   })
   .parseAsync()
 process.exit(0)

@@ -1,9 +1,13 @@
 /** One application and what is asked of it. */
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { Agent, request } from 'node:http'
+import { createInterface, type Interface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { lookForAdapter } from '../../src/platform/dawn.js'
+import { denoPath } from '../../test/support/deno.js'
 import { swiftshaderEnv } from '../../test/support/swiftshader.js'
-import type { AppOptions, Spent } from './app.js'
+import type { AppOptions, Opened, Runtime, Spent } from './app.js'
 
 export interface Answered {
   readonly tokens: number
@@ -13,25 +17,43 @@ export interface Answered {
 
 const QUESTION = 'Tell me about the sea, the wind, the ships that went out, and those who stayed at home. '
 
+/** How each runtime is started; of Bun, which is no dependency of this repository, `BUN` names the program. */
+const PROGRAMS: Readonly<Record<Runtime, () => readonly [program: string, ...arguments_: string[]]>> = {
+  node: () => [process.execPath, '--import', 'tsx'],
+  deno: () => [denoPath(), 'run', '--allow-all', '--no-lock', '--no-remote', '--node-modules-dir=manual'],
+  bun: () => [process.env.BUN!],
+}
+export const RUNTIMES = (Object.keys(PROGRAMS) as Runtime[]).filter((name) => name !== 'bun' || process.env.BUN)
+
+type Child = ChildProcessByStdio<Writable, Readable, null>
+
 export class App {
-  readonly #process: ChildProcess
+  readonly #process: Child
+  readonly #lines: Interface
   readonly #agent = new Agent({ keepAlive: true })
   readonly origin: string
   readonly device: string
   #asked = 0
 
-  private constructor(process: ChildProcess, port: number, device: string) {
+  private constructor(process: Child, lines: Interface, { port, name }: Opened) {
     this.#process = process
+    this.#lines = lines
     this.origin = `http://127.0.0.1:${port}`
-    this.device = device
+    this.device = name
   }
 
-  static async start(options: AppOptions): Promise<App> {
+  static async start(runtime: Runtime, options: AppOptions): Promise<App> {
     const env = { ...process.env, ...(options.device === 'webgpu' && (await driver())) }
-    const child = fork(new URL('./app.ts', import.meta.url), [JSON.stringify(options)], { env })
-    const told = await answerOf<{ port: number; name: string; worker: boolean }>(child)
-    if ((told.worker === true) !== options.worker) throw new Error(`It computes in a worker: ${told.worker}.`)
-    return new App(child, told.port, told.name)
+    const [program, ...arguments_] = PROGRAMS[runtime]()
+    const app = fileURLToPath(new URL('app.ts', import.meta.url))
+    const child = spawn(program, [...arguments_, app, JSON.stringify(options)], {
+      env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    const lines = createInterface({ input: child.stdout })
+    const opened = await lineOf<Opened>(child, lines)
+    if ((opened.worker === true) !== options.worker) throw new Error(`It computes in a worker: ${opened.worker}.`)
+    return new App(child, lines, opened)
   }
 
   get pid(): number {
@@ -39,13 +61,13 @@ export class App {
   }
 
   spent(): Promise<Spent> {
-    this.#process.send('spent')
-    return answerOf(this.#process)
+    this.#process.stdin.write('\n')
+    return lineOf(this.#process, this.#lines)
   }
 
   stop(): void {
     this.#agent.destroy()
-    this.#process.disconnect()
+    this.#process.stdin.end()
   }
 
   /** A chat as a stream, with a prompt that no other has had. */
@@ -85,12 +107,13 @@ async function driver(): Promise<Record<string, string>> {
   return (await lookForAdapter())?.adapter ? {} : swiftshaderEnv()
 }
 
-function answerOf<T>(child: ChildProcess): Promise<T> {
+function lineOf<T>(child: Child, lines: Interface): Promise<T> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`The application ended with ${code}.`))
-    child.once('exit', ended).once('message', (told) => {
+    child.once('exit', ended)
+    lines.once('line', (told) => {
       child.off('exit', ended)
-      resolve(told as T)
+      resolve(JSON.parse(told) as T)
     })
   })
 }
