@@ -30,17 +30,25 @@ function repeated({ tokens, by }: NonNullable<SampleSettings['repeats']>, token:
   return { repeats: { tokens: more, by } }
 }
 
+/** Of a bias alone: a request may name every token of a vocabulary, and has one for all of its steps. */
+const ofBias = new WeakMap<ReadonlyMap<number, number>, SampleRow['adjust']>()
+
 function adjustments(settings: SampleSettings): SampleRow['adjust'] {
   const { presencePenalty, frequencyPenalty, counts, logitBias } = settings
   const penalised = counts !== undefined && (presencePenalty !== 0 || frequencyPenalty !== 0)
-  if (!penalised && !logitBias?.size) return undefined
-  const deltas = new Map(logitBias)
-  if (penalised) {
-    for (const [token, count] of counts) {
-      if (count > 0) deltas.set(token, (deltas.get(token) ?? 0) - presencePenalty - frequencyPenalty * count)
-    }
+  if (!penalised) {
+    if (!logitBias?.size) return undefined
+    if (!ofBias.has(logitBias)) ofBias.set(logitBias, listed(logitBias))
+    return ofBias.get(logitBias)
   }
-  return deltas.size === 0
-    ? undefined
-    : { tokens: Int32Array.from(deltas.keys()), deltas: Float32Array.from(deltas.values()) }
+  const deltas = new Map(logitBias)
+  for (const [token, count] of counts) {
+    if (count > 0) deltas.set(token, (deltas.get(token) ?? 0) - presencePenalty - frequencyPenalty * count)
+  }
+  return deltas.size === 0 ? undefined : listed(deltas)
 }
+
+const listed = (deltas: ReadonlyMap<number, number>): NonNullable<SampleRow['adjust']> => ({
+  tokens: Int32Array.from(deltas.keys()),
+  deltas: Float32Array.from(deltas.values()),
+})

@@ -10,6 +10,7 @@ import type { BackgroundResponse } from '../endpoints/responses/store/background
 import type { Conversations, Owner, ResponseStore } from '../endpoints/responses/store/store.js'
 import type { Deadlines } from '../stream/abort.js'
 import { readableOf } from '../stream/sse.js'
+import { MOST_NAMED } from '../wire/fields.js'
 import type { Bodies } from './bodies.js'
 import type { Loader } from './loader.js'
 
@@ -153,7 +154,6 @@ export interface EndpointSet {
   readonly endpoints: readonly object[]
 }
 
-const MAX_NAMES = 20
 const MAX_LENGTH = 80
 
 /** What the answer has to say about the request: fields that were ignored, demands that nothing enforces. */
@@ -170,9 +170,9 @@ export function noticeHeaders(
 /** Names come from the request: only what a header may hold is repeated. */
 function listOf(names: readonly string[]): string {
   const shown = names
-    .slice(0, MAX_NAMES)
+    .slice(0, MOST_NAMED)
     .map((name) => name.slice(0, MAX_LENGTH).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?'))
-  return shown.join(', ') + (names.length > MAX_NAMES ? ', ...' : '')
+  return shown.join(', ') + (names.length > MOST_NAMED ? ', ...' : '')
 }
 
 /** The error to answer with; what is not ours to tell becomes a 500 that says nothing of it. */

@@ -177,7 +177,15 @@ export function hint<T>(
   }
 }
 
-/** Notes the fields that nobody reads, so that the answer can name them. */
+/** So many ignored fields are named in an answer. */
+export const MOST_NAMED = 20
+
+/** Notes the fields that nobody reads, so that the answer can name them: of a body of nothing else, not all 100,000. */
 export function noteUnknown(object: JsonObject, known: ReadonlySet<string>, path: string, ignored: string[]): void {
-  for (const name in object) if (!known.has(name)) ignored.push(at(path, name))
+  if (ignored.length > MOST_NAMED) return
+  for (const name in object) {
+    if (known.has(name)) continue
+    // One more than is named says that there are others.
+    if (ignored.push(at(path, name)) > MOST_NAMED) return
+  }
 }

@@ -52,17 +52,25 @@ export function readSampling(body: JsonObject, nameOf: (name: string) => string 
   return sampling
 }
 
+/** There may be 90,000 in a body: nothing is made for each but its place here. */
 function readLogitBias(value: unknown, param: string): ReadonlyMap<number, number> {
   const bias = new Map<number, number>()
-  for (const [token, amount] of Object.entries(anObject(value, param))) {
-    if (!/^(0|[1-9]\d{0,8})$/.test(token)) {
+  const given = anObject(value, param)
+  for (const token in given) {
+    if (!isTokenId(token)) {
       const message = `Invalid key in '${param}': '${token.slice(0, 100)}' is no token id.`
       throw refuse(param, message, 'invalid_value')
     }
-    bias.set(Number(token), aBias(amount, at(param, token)))
+    const amount = given[token]
+    bias.set(
+      Number(token),
+      typeof amount === 'number' && Math.abs(amount) <= 100 ? amount : aBias(amount, at(param, token)),
+    )
   }
   return bias
 }
+
+const isTokenId = (token: string): boolean => /^(0|[1-9]\d{0,8})$/.test(token)
 
 export type EndFields = Pick<ChatCall, 'stop' | 'minTokens' | 'stopTokens' | 'ignoreEnds'>
 

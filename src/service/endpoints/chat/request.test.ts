@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { MOST_NAMED } from '../../wire/fields.js'
 import { minimal, read, refusedFor, tool, user } from '../../wire/request.test-helper.js'
 
 describe('a chat request', () => {
@@ -209,6 +210,12 @@ describe('a chat request', () => {
       response_format: { type: 'text', x: 1 },
     }
     expect(read(body).ignored).toEqual(['top_n', 'messages[0].mood', 'response_format.x', 'tools[0].cached'])
+  })
+
+  it('notes no more of them than an answer names', () => {
+    const unknown = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, 1]))
+    const { ignored } = read({ ...unknown, messages: [{ ...user, ...unknown }] })
+    expect(ignored).toEqual(Array.from({ length: MOST_NAMED + 1 }, (_, i) => `k${i}`))
   })
 
   it('thinks as Anthropic’s words say, which other servers take in chats', () => {
