@@ -100,8 +100,8 @@ function weighed(value: unknown, most: number): number {
     for (let i = 0; i < value.length && sum <= most; i++) sum += weighed(value[i], most - sum)
     return sum
   }
-  for (const [name, field] of Object.entries(value)) {
-    sum += name.length + 3 + weighed(field, most - sum)
+  for (const name in value) {
+    sum += name.length + 3 + weighed((value as Record<string, unknown>)[name], most - sum)
     if (sum > most) break
   }
   return sum

@@ -186,7 +186,10 @@ async function collected(
   headers: Readonly<Record<string, string>>,
 ): Promise<Answered> {
   reply.begin(head, run.answer!)
-  for (let part = first; part; part = await run.next()) reply.part(part)
+  if (first) {
+    reply.part(first)
+    await run.rest((part) => reply.part(part))
+  }
   const whole = await reply.whole()
   await run.succeed()
   return jsonAnswer(whole, headers)

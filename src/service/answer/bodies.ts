@@ -7,8 +7,8 @@ import { Entrance } from '../door/entrance.js'
  */
 export class Bodies {
   readonly #limit: number
-  /** By caller, the oldest first. */
-  readonly #arriving = new Map<string, Set<BodyRoom>>()
+  /** The oldest first. */
+  readonly #arriving = new Set<BodyRoom>()
   /** Pieces arrive in turns, as requests do: three hundred at once keep nobody waiting for all of them. */
   readonly #entrance = new Entrance()
   #held = 0
@@ -24,9 +24,7 @@ export class Bodies {
 
   begin(caller: string, giveUp: (error: V1Error) => void): BodyRoom {
     const body = new BodyRoom(this, caller, giveUp)
-    const own = this.#arriving.get(caller)
-    if (own) own.add(body)
-    else this.#arriving.set(caller, new Set([body]))
+    this.#arriving.add(body)
     return body
   }
 
@@ -42,13 +40,11 @@ export class Bodies {
   }
 
   #displace(): void {
-    let most: [bodies: Set<BodyRoom>, held: number] | undefined
-    for (const bodies of this.#arriving.values()) {
-      let held = 0
-      for (const body of bodies) held += body.held
-      if (most === undefined || held > most[1]) most = [bodies, held]
-    }
-    const oldest = [...most![0]].find(({ held }) => held > 0)!
+    const heldBy = new Map<string, number>()
+    for (const { caller, held } of this.#arriving) heldBy.set(caller, (heldBy.get(caller) ?? 0) + held)
+    let most = 0
+    for (const held of heldBy.values()) most = Math.max(most, held)
+    const oldest = [...this.#arriving].find(({ caller, held }) => held > 0 && heldBy.get(caller) === most)!
     oldest.done()
     const message = `More than ${this.#limit} bytes of unfinished requests are held here, most of them yours: the oldest is given up.`
     oldest.giveUp(new V1Error(503, message, { code: 'too_many_bodies', retryAfter: 1 }))
@@ -56,9 +52,7 @@ export class Bodies {
 
   forget(body: BodyRoom): void {
     this.#held -= body.held
-    const own = this.#arriving.get(body.caller)!
-    own.delete(body)
-    if (own.size === 0) this.#arriving.delete(body.caller)
+    this.#arriving.delete(body)
   }
 }
 

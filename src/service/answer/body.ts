@@ -10,9 +10,13 @@ const MAX_DEPTH = 256
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Reads a JSON body, in which a model goes by its id from here on. */
+/** Reads a JSON body, in which a model goes by its id from here on: it may be asked for by another name. */
 export async function readJson(service: Service, exchange: Exchange, signal: AbortSignal): Promise<unknown> {
-  return withModel(service, await readSent(service, exchange, signal), signal)
+  const body = await readSent(service, exchange, signal)
+  if (!isRecord(body) || typeof body.model !== 'string') return body
+  if (service.engine.ready !== undefined) await lookedAround(service.engine, signal)
+  const model = modelIdOf(service, body.model)
+  return model === body.model ? body : { ...body, model }
 }
 
 /** The same, read further in pieces: conversations of tens of thousands of messages hold nobody up. */
@@ -106,14 +110,6 @@ async function unpacked(
   } finally {
     bytes.free()
   }
-}
-
-/** A model may be asked for by another name than its id; from here on it goes by its id. */
-async function withModel(service: Service, body: unknown, signal: AbortSignal): Promise<unknown> {
-  if (!isRecord(body) || typeof body.model !== 'string') return body
-  if (service.engine.ready !== undefined) await lookedAround(service.engine, signal)
-  const model = modelIdOf(service, body.model)
-  return model === body.model ? body : { ...body, model }
 }
 
 /** Of large bodies that are whole at the same time, one is parsed in each turn of the event loop. */
@@ -245,9 +241,9 @@ class GrowingBytes {
     bytes.set(piece, this.#size)
   }
 
-  /** In a buffer of their own, which does not change: browsers decode no other. */
+  /** In a buffer whose size does not change: browsers decode no other. */
   taken(): Uint8Array {
-    if (this.#first) return this.#first.slice()
+    if (this.#first) return isFixed(this.#first.buffer) ? this.#first : this.#first.slice()
     return this.#buffer ? new Uint8Array(this.#buffer, 0, this.#size).slice() : new Uint8Array()
   }
 
@@ -255,6 +251,9 @@ class GrowingBytes {
     this.#buffer?.resize(0)
   }
 }
+
+const isFixed = (buffer: ArrayBufferLike): boolean =>
+  buffer instanceof ArrayBuffer && !(buffer as { resizable?: boolean }).resizable
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -28,6 +28,7 @@ function runOf(
   const service = {
     deadlines: new Deadlines(undefined, () => undefined),
     admission: {
+      running: 2,
       enter: (caller: string, signal: AbortSignal, asked: object) => {
         steps.push(`enter ${caller} ${JSON.stringify(asked)}`)
         expect(signal).toBe(run.signal)
@@ -156,6 +157,16 @@ describe('a run', () => {
     await expect(entering).rejects.toBe('later')
     await settled()
     expect(other.steps).toContain('release')
+  })
+
+  it('that is alone begins at once, and gives its place back all the same', async () => {
+    const steps: string[] = []
+    const admission = { running: 1, enter: () => () => void steps.push('release') }
+    const { run } = runOf([], { admission } as unknown as Partial<Service>)
+    expect(run.enter()).toBeUndefined()
+    await run.fail(new Error('gone'))
+    await settled()
+    expect(steps).toEqual(['release'])
   })
 
   it('that is not counted has no model, and leaves none behind', async () => {

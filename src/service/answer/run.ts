@@ -35,6 +35,9 @@ export class Run {
   #begun = false
   readonly #arrived = performance.now()
   #left = false
+  /** Of the one who waits for the next part. */
+  #heard: ((part: Part | undefined) => void) | undefined
+  #failed: ((error: unknown) => void) | undefined
 
   /** `client` is aborted when nobody wants the answer any more. */
   constructor(service: Service, exchange: Exchange, client = exchange.request.signal) {
@@ -46,11 +49,19 @@ export class Run {
     this.signal = this.#abort.signal
   }
 
-  /** `weight`: how many answers are to be made. */
-  async enter(weight = 1): Promise<void> {
+  /** `weight`: how many answers are to be made. Nothing to wait for, or what to wait for. */
+  enter(weight = 1): Promise<void> | undefined {
     const { caller, bodyBytes = 0 } = this.#exchange
-    const entering = this.#service.admission.enter(caller.id, this.signal, { bytes: bodyBytes, weight })
-    const release = typeof entering === 'function' ? entering : await entering
+    const { admission } = this.#service
+    const entering = admission.enter(caller.id, this.signal, { bytes: bodyBytes, weight })
+    // Who runs alone keeps nobody waiting, even if it is found only later that its client has hung up.
+    if (typeof entering !== 'function' || admission.running > 1) return this.#entered(entering)
+    this.#release = entering
+    return undefined
+  }
+
+  async #entered(entering: Release | Promise<Release>): Promise<void> {
+    const release = await entering
     // It may have been left while it was on its way out of the line.
     if (this.#ended) release()
     else this.#release = release
@@ -90,21 +101,46 @@ export class Run {
     return new Promise((resolve, reject) => this.ask(resolve, reject))
   }
 
-  /** `next` without a promise. One of the two is called, once; neither may throw. */
-  ask(heard: (part: Part | undefined) => void, failed: (error: unknown) => void): void {
-    if (this.signal.aborted) failed(this.signal.reason)
-    else
-      this.#parts!.ask((part) => {
-        let checked: void | Promise<void>
-        try {
-          checked = this.#take(part)
-        } catch (error) {
-          failed(error)
+  /** Gives every part that is still to come to `take`, until the answer is whole. */
+  rest(take: (part: Part) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const heard = (part: Part | undefined): void => {
+        if (!part) {
+          resolve()
           return
         }
-        if (checked) checked.then(() => heard(part), failed)
-        else heard(part)
-      }, failed)
+        try {
+          take(part)
+        } catch (error) {
+          reject(error)
+          return
+        }
+        this.ask(heard, reject)
+      }
+      this.ask(heard, reject)
+    })
+  }
+
+  /** `next` without a promise. One of the two is called, once; neither may throw. */
+  ask(heard: (part: Part | undefined) => void, failed: (error: unknown) => void): void {
+    this.#heard = heard
+    this.#failed = failed
+    if (this.signal.aborted) failed(this.signal.reason)
+    else this.#parts!.ask(this.#told, failed)
+  }
+
+  readonly #told = (part: Part | undefined): void => {
+    const heard = this.#heard!
+    const failed = this.#failed!
+    let checked: void | Promise<void>
+    try {
+      checked = this.#take(part)
+    } catch (error) {
+      failed(error)
+      return
+    }
+    if (checked) checked.then(() => heard(part), failed)
+    else heard(part)
   }
 
   #take(part: Part | undefined): void | Promise<void> {

@@ -10,6 +10,7 @@ const LEAVE_MS = 5000
 export class Leavable<T> {
   readonly #iterator: AsyncIterator<T>
   /** Of the one who waits for an answer. */
+  #heard: ((value: T | undefined) => void) | undefined
   #failed: ((reason: unknown) => void) | undefined
   #ended = false
 
@@ -26,17 +27,22 @@ export class Leavable<T> {
    * Asks for the next value, undefined at the end; one of the two is called, once, and neither may throw. One at a time.
    */
   ask(heard: (value: T | undefined) => void, failed: (reason: unknown) => void): void {
+    this.#heard = heard
     this.#failed = failed
-    this.#next().then(
-      ({ done, value }) => {
-        if (done) this.#ended = true
-        if (this.#settle()) heard(done ? undefined : value)
-      },
-      (error: unknown) => {
-        this.#ended = true
-        if (this.#settle()) failed(error)
-      },
-    )
+    this.#next().then(this.#told, this.#broke)
+  }
+
+  // Made once: an answer has thousands of parts.
+  readonly #told = ({ done, value }: IteratorResult<T>): void => {
+    if (done) this.#ended = true
+    const heard = this.#heard
+    if (this.#settle()) heard!(done ? undefined : value)
+  }
+
+  readonly #broke = (error: unknown): void => {
+    this.#ended = true
+    const failed = this.#failed
+    if (this.#settle()) failed!(error)
   }
 
   #next(): Promise<IteratorResult<T>> {
@@ -55,6 +61,7 @@ export class Leavable<T> {
   /** False where nobody waits any more. */
   #settle(): boolean {
     const waits = this.#failed !== undefined
+    this.#heard = undefined
     this.#failed = undefined
     return waits
   }

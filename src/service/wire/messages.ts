@@ -44,13 +44,14 @@ type ToolCalls = readonly { readonly id: string; readonly name: string; readonly
 /** The conversation of a request, in the engine's form. */
 export function* readMessages(body: JsonObject, ignored: string[]): Slices<ChatMessage[]> {
   const read = yield* mapped(required(body, 'messages', '', someMessages), (message, i) =>
-    readMessage(anObject(message, `messages[${i}]`), `messages[${i}]`, ignored),
+    readMessage(message, at('messages', i), ignored),
   )
   checkToolTurns(read)
   return read
 }
 
-function readMessage(message: JsonObject, path: string, ignored: string[]): ChatMessage {
+function readMessage(value: unknown, path: string, ignored: string[]): ChatMessage {
+  const message = anObject(value, path)
   noteUnknown(message, KNOWN, path, ignored)
   const role = required(message, 'role', path, aRole)
   if (role === 'tool') return readResult(message, path)
@@ -58,9 +59,14 @@ function readMessage(message: JsonObject, path: string, ignored: string[]): Chat
   if (role === 'assistant') return readAssistant(message, name, path, ignored)
   const types = role === 'user' ? SHOWN : SAID
   const read = required(message, 'content', path, (value, param) => readContent(value, param, types, ignored))
-  const { content, ...joined } = joinedOf(read)
-  // To a model of today the developer is the system: their templates know no other name for it.
-  return { role: role === 'developer' ? 'system' : role, content, ...(name !== undefined && { name }), ...joined }
+  const { content, joined } = joinedOf(read)
+  return {
+    // To a model of today the developer is the system: their templates know no other name for it.
+    role: role === 'developer' ? 'system' : role,
+    content,
+    ...(name !== undefined && { name }),
+    ...(joined && { joined }),
+  }
 }
 
 function readAssistant(message: JsonObject, name: string | undefined, path: string, ignored: string[]): ChatMessage {
