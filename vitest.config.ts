@@ -6,7 +6,7 @@ const SLOW = {
   structured: ['src/grammar/**'],
   gpu: [
     ...['src/device/**', 'src/models/{architectures,blocks,encoders}/**', 'src/models/*.test.ts'],
-    ...['src/engines/webgpu/**', 'bench/**'],
+    'src/engines/webgpu/**',
   ],
   runtimes: [
     ...[
@@ -15,6 +15,7 @@ const SLOW = {
       'src/cli/**',
       'models/**',
       'scripts/**',
+      'bench/**',
     ],
     ...['test/{contract,clients,support,nano}/**', 'test/{cli*,package,readme,docs-code}.test.ts'],
   ],
@@ -26,6 +27,8 @@ const SLOW = {
  * takes as long as the tests.
  */
 const ALONE = new Set(['runtimes', 'browser'])
+/** And this one with those that have, as it says for its process how wide cases are made. */
+const WIDE = 'src/models/encoders/blocks.test.ts'
 const NEVER = ['**/node_modules/**', 'dist/**']
 const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
 
@@ -56,8 +59,11 @@ export default defineConfig({
         extends: true as const,
         test: {
           name,
-          include: places.map((place) => place.replace(/\*\*$/, '**/*.test.ts')),
-          exclude: NEVER,
+          include: [
+            ...places.map((place) => place.replace(/\*\*$/, '**/*.test.ts')),
+            ...(name === 'runtimes' ? [WIDE] : []),
+          ],
+          exclude: name === 'runtimes' ? NEVER : [...NEVER, WIDE],
           isolate: ALONE.has(name),
           // Kernels and pages take minutes on a machine that is busy: who waits for good is found out all the same.
           testTimeout: 240_000,

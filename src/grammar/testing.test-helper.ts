@@ -24,8 +24,16 @@ interface TokenizerFile {
   readonly added_tokens: readonly { readonly id: number; readonly content: string }[]
 }
 
-/** A vocabulary of an installed tokenizer package. */
+const known = new Map<string, Words>()
+
+/** A vocabulary of an installed tokenizer package, read once in a process. */
 export function realWords(name: 'qwen2_5' | 'llama3_2' | 'gpt2'): Words {
+  const words = known.get(name) ?? readWords(name)
+  known.set(name, words)
+  return words
+}
+
+function readWords(name: string): Words {
   const path = new URL(`../../node_modules/@lenml/tokenizer-${name}/models/tokenizer.json`, import.meta.url)
   const file = JSON.parse(readFileSync(path, 'utf8')) as TokenizerFile
   const letters = byteLetters()

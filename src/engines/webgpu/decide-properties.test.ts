@@ -252,7 +252,7 @@ describe.each(DECIDERS)('decisions of $name', ({ write, joint, whole, anywhere }
             }
           },
         ),
-        { numRuns: kind === 'cpu' ? 8 : 2 },
+        { numRuns: kind === 'cpu' ? (FULL ? 8 : 4) : 2 },
       )
     }, 600_000)
 
