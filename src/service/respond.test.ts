@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../contract/errors.js'
-import type { Answered, Dialect, Endpoint, Exchange, Method, Route, Service } from './answer/service.js'
+import type { Dialect, Endpoint, Exchange, Method, Route, RouteResponse, Service } from './answer/service.js'
 import { Json } from './answer/service.js'
 import type { Caller } from './door/auth.js'
 import { type Door, respond } from './respond.js'
 
 const PAGE = 'https://page.test'
-const OK: Answered = { status: 200, body: '"é"', headers: { 'content-type': 'application/json' } }
+const OK: RouteResponse = { status: 200, body: '"é"', headers: { 'content-type': 'application/json' } }
 const USAGE = { promptTokens: 1, completionTokens: 2, cachedTokens: 0 }
 
 interface Setup {

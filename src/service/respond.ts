@@ -1,6 +1,6 @@
 import { V1Error } from '../contract/index.js'
 import { byteLength } from '../platform/index.js'
-import type { Answered, Dialect, Exchange, Method, Service } from './answer/service.js'
+import type { Dialect, Exchange, Method, RouteResponse, Service } from './answer/service.js'
 import { errorHeaders, Json, requestError } from './answer/service.js'
 import type { Authenticate, Caller } from './door/auth.js'
 import type { Entrance } from './door/entrance.js'
@@ -37,7 +37,7 @@ export async function respond(
   const url = requestUrlOf(request.url)
   const path = url?.pathname ?? pathOf(request.url) ?? ''
   const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
-  const toResponse = ({ status, body: given, headers }: Answered) => {
+  const toResponse = ({ status, body: given, headers }: RouteResponse) => {
     const body = given instanceof Json ? given.sent(line.caller?.id) : given
     // What is whole says how long it is: servers send it in one piece, and clients know when they have all of it.
     const sent: Record<string, string> = {
@@ -78,7 +78,7 @@ async function answer(
   id: string,
   info: ConnectionInfo | undefined,
   line: LogLine,
-): Promise<Answered> {
+): Promise<RouteResponse> {
   if (url === undefined) throw invalidHost()
   checkOrigin(request, url, door.origins, info)
   const found = findPlace(door, url.pathname)
@@ -118,7 +118,7 @@ const NOBODY: Caller = { id: 'anonymous' }
 const findPlace = ({ base, router }: Door, pathname: string): FoundRoute | undefined =>
   router.find(pathUnder(base, pathname) ?? pathname)
 
-function options(request: Request, allow: string, cors: readonly string[]): Answered {
+function options(request: Request, allow: string, cors: readonly string[]): RouteResponse {
   const asked = request.headers.get('access-control-request-method') !== null
   const granted = asked && 'access-control-allow-origin' in corsHeaders(request, cors)
   return { status: 204, body: null, headers: { allow, ...(granted && preflightHeaders(request, allow)) } }

@@ -4,9 +4,9 @@ import { V1Error } from '../../contract/errors.js'
 import { Constraints } from '../../grammar/constraints/constraints.js'
 import { Deadlines } from '../stream/abort.js'
 import { SSE_HEADERS } from '../stream/sse.js'
-import type { AnswerHead, CallSpec, Reply } from '../wire/reply.js'
-import { type Answering, answering } from './answering.js'
-import type { Answered, Exchange, Service } from './service.js'
+import type { CallSpec, Reply, ReplyHead } from '../wire/reply.js'
+import { answering, type RunRequest } from './answering.js'
+import type { Exchange, RouteResponse, Service } from './service.js'
 import { Json } from './service.js'
 
 const text = (said: string, choice = 0): Part => ({ type: 'text-delta', choice, text: said })
@@ -35,10 +35,10 @@ interface Setup {
   readonly loaded?: Capabilities
   readonly model?: Partial<ModelInfo>
   readonly spec?: Partial<CallSpec>
-  readonly asked?: Partial<Answering>
+  readonly asked?: Partial<RunRequest>
   readonly reply?: Reply
   readonly service?: Partial<Service>
-  readonly ask?: () => Promise<Answering>
+  readonly ask?: () => Promise<RunRequest>
   readonly signal?: AbortSignal
 }
 
@@ -46,7 +46,7 @@ interface Setup {
 function ask(part: Setup = {}) {
   const steps: string[] = []
   const calls: ChatCall[] = []
-  const heads: AnswerHead[] = []
+  const heads: ReplyHead[] = []
   const ends: [number, { error?: unknown } | undefined][] = []
   const logged: object[] = []
   const model: ModelInfo = { id: 'a/b', ownedBy: 'me', ...part.model }
@@ -109,7 +109,7 @@ function ask(part: Setup = {}) {
       return { said: parts.map((one) => ('text' in one ? one.text : one.type)) }
     },
   }
-  const asked: Answering = {
+  const asked: RunRequest = {
     ...{ spec: { ...SPEC, ...part.spec }, reply: part.reply ?? whole, id: 'chatcmpl-1', ignored: ['odd'] },
     ...part.asked,
   }
@@ -118,7 +118,7 @@ function ask(part: Setup = {}) {
   return { answer, steps, calls, heads, ends, logged, client, parts }
 }
 
-const bodyOf = ({ body }: Answered) => (body instanceof Json ? JSON.parse(body.sent('me') as string) : body)
+const bodyOf = ({ body }: RouteResponse) => (body instanceof Json ? JSON.parse(body.sent('me') as string) : body)
 /** Once all is done that was begun: what goes on without its client is awaited by nobody. */
 const ended = ({ ends }: { readonly ends: readonly unknown[] }) => vi.waitFor(() => expect(ends).toHaveLength(1))
 
@@ -390,7 +390,7 @@ describe('an answer that is sent as it is made', () => {
 })
 
 describe('a run that goes on without its client', () => {
-  const early: Answered = { status: 202, body: 'later', headers: {} }
+  const early: RouteResponse = { status: 202, body: 'later', headers: {} }
 
   it('is told at once, and what becomes of it when it is over', async () => {
     const heard: V1Error[] = []

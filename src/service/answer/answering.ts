@@ -9,22 +9,22 @@ import {
 import { type PacedSource, type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS } from '../stream/sse.js'
 import { seconds } from '../wire/ids.js'
-import type { AnswerHead, Asked, CallSpec, StreamReply, WholeReply } from '../wire/reply.js'
+import type { CallSpec, ModelRequest, ReplyHead, StreamReply, WholeReply } from '../wire/reply.js'
 import { checkCapable, withoutHints } from './capable.js'
 import { checkChoice, constrained } from './constrain.js'
 import { findModel, knownModel } from './loader.js'
 import { Run } from './run.js'
-import { type Answered, type Exchange, jsonAnswer, noticeHeaders, type Service } from './service.js'
+import { type Exchange, jsonResponse, noticeHeaders, type RouteResponse, type Service } from './service.js'
 
-/** A request that has been read, and what becomes of one that is answered before its answer is made. */
-export interface Answering extends Asked {
+/** A request that has been read, and the response of one that goes on without its client. */
+export interface RunRequest extends ModelRequest {
   /**
    * The conversation, where it is more than the request itself brought, and what comes with it: it is put together once
    * the run has its place, and stands over `spec`.
    */
   readonly context?: () => Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>>
   /** What the client is told at once, while the run goes on without it. */
-  readonly early?: Answered
+  readonly early?: RouteResponse
   /** Hears why a run that went on without its client came to nothing. */
   readonly failed?: (error: V1Error) => Promise<void>
 }
@@ -36,35 +36,37 @@ export interface Answering extends Asked {
 export async function answering(
   service: Service,
   exchange: Exchange,
-  ask: (run: Run) => Promise<Answering>,
+  ask: (run: Run) => Promise<RunRequest>,
   signal?: AbortSignal,
-): Promise<Answered> {
+): Promise<RouteResponse> {
   const run = new Run(service, exchange, signal)
-  let asked: Answering
+  let request: RunRequest
   try {
-    asked = await ask(run)
+    request = await ask(run)
   } catch (error) {
     throw await run.fail(error)
   }
-  const answer = answered(service, run, asked, exchange.caller.id)
-  if (!asked.early) return answer
-  answer.catch((error: V1Error) => asked.failed?.(error)).catch((error: unknown) => notKept(service, asked.id, error))
-  return asked.early
+  const response = responseTo(service, run, request, exchange.caller.id)
+  if (!request.early) return response
+  response
+    .catch((error: V1Error) => request.failed?.(error))
+    .catch((error: unknown) => notKept(service, request.id, error))
+  return request.early
 }
 
-async function answered(service: Service, run: Run, read: Answering, caller: string): Promise<Answered> {
+async function responseTo(service: Service, run: Run, read: RunRequest, caller: string): Promise<RouteResponse> {
   const { reply, id, headers: own, context } = read
   try {
     const model = await knownModel(service.engine, read.spec.model, run.signal)
-    let asked: Asked = withoutHints(model, read)
-    checkCapable(model, asked.spec)
+    let request: ModelRequest = withoutHints(model, read)
+    checkCapable(model, request.spec)
     run.model = model.id
     await run.enter(read.spec.n)
     if (context) {
-      asked = { ...asked, spec: { ...asked.spec, ...(await context()) } }
-      checkCapable(model, asked.spec)
+      request = { ...request, spec: { ...request.spec, ...(await context()) } }
+      checkCapable(model, request.spec)
     }
-    const constraint = await constrained(service, asked.spec, { id, caller, signal: run.signal })
+    const constraint = await constrained(service, request.spec, { id, caller, signal: run.signal })
     const loading = service.loader.ready(model.id, run.signal)
     if (loading) {
       run.stepAside()
@@ -72,17 +74,17 @@ async function answered(service: Service, run: Run, read: Answering, caller: str
       await run.enter(read.spec.n)
       // Some of what it cannot do a model says only once it is there.
       const loaded = findModel(service.engine, model.id)
-      asked = withoutHints(loaded, asked)
-      checkCapable(loaded, asked.spec)
+      request = withoutHints(loaded, request)
+      checkCapable(loaded, request.spec)
     }
-    const { spec, ignored } = asked
+    const { spec, ignored } = request
     const head = headOf(service, spec.model, id)
     const call = callOf(spec, model, { id, caller, signal: run.signal }, constraint, service.describeSchema)
     // Before the first part an engine may still refuse; only then are status and headers settled.
     const first = await begun(run, call, spec, constraint)
     const headers = { ...noticeHeaders(ignored, constraint.notEnforced), ...own }
     if (!reply.stream) return await collected(run, first, head, reply, headers)
-    const events = new AnswerEvents(run, first, reply, reply.begin(head, run.answer!))
+    const events = new ReplyEvents(run, first, reply, reply.begin(head, run.answer!))
     return {
       status: 200,
       body: paced(events, patience(service)),
@@ -123,7 +125,7 @@ function patience({ stallMs }: Service): Patience | undefined {
   return { ms: stallMs, gaveUp: () => new V1Error(408, message, { code: 'stalled' }) }
 }
 
-function headOf(service: Service, model: string, id: string): AnswerHead {
+function headOf(service: Service, model: string, id: string): ReplyHead {
   return {
     id,
     created: seconds(),
@@ -181,10 +183,10 @@ type Complete<T> = { readonly [F in keyof Required<T>]: T[F] }
 async function collected(
   run: Run,
   first: Part | undefined,
-  head: AnswerHead,
+  head: ReplyHead,
   reply: WholeReply,
   headers: Readonly<Record<string, string>>,
-): Promise<Answered> {
+): Promise<RouteResponse> {
   reply.begin(head, run.answer!)
   if (first) {
     reply.part(first)
@@ -192,11 +194,11 @@ async function collected(
   }
   const whole = await reply.whole()
   await run.succeed()
-  return jsonAnswer(whole, headers)
+  return jsonResponse(whole, headers)
 }
 
 /** A streamed answer, part by part, up to its last word or an error. */
-export class AnswerEvents implements PacedSource {
+export class ReplyEvents implements PacedSource {
   readonly #run: Run
   readonly #reply: StreamReply
   /** What is sent before anything else. */

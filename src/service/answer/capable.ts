@@ -2,7 +2,7 @@ import { type Capabilities, localSampling, type ModelInfo, SAMPLING, type V1Erro
 import { quotesOf, saysQuote } from '../../grammar/index.js'
 import { unsupported } from '../wire/fields.js'
 import { notTaken } from '../wire/messages.js'
-import type { Asked, CallSpec } from '../wire/reply.js'
+import type { CallSpec, ModelRequest } from '../wire/reply.js'
 
 /** Refuses what the model has said it cannot do, by the name of the field that asks for it. */
 export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpec): void {
@@ -27,15 +27,15 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
  * The call without what only shapes an answer and this model cannot do, and the names of the fields that asked for it.
  * Agents send their effort to every model: one that does not think answers all the same.
  */
-export function withoutHints<T extends Asked>({ capabilities }: ModelInfo, asked: T): T {
-  const { spec } = asked
-  if (capabilities?.thinking !== false || !wantsThoughts(spec)) return asked
+export function withoutHints<T extends ModelRequest>({ capabilities }: ModelInfo, request: T): T {
+  const { spec } = request
+  if (capabilities?.thinking !== false || !wantsThoughts(spec)) return request
   const { thinkingBudget: _, templateOptions, ...rest } = spec
   const { reasoning_effort: __, ...options } = templateOptions ?? {}
   return {
-    ...asked,
+    ...request,
     spec: { ...rest, templateOptions: { ...options, enable_thinking: false } },
-    ignored: [...asked.ignored, spec.fields.thinking ?? 'reasoning_effort'],
+    ignored: [...request.ignored, spec.fields.thinking ?? 'reasoning_effort'],
   }
 }
 

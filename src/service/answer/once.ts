@@ -2,10 +2,10 @@ import type { ModelInfo, Usage } from '../../contract/index.js'
 import { Answer } from '../wire/reply.js'
 import { knownModel } from './loader.js'
 import { Run } from './run.js'
-import { type Answered, type Exchange, jsonAnswer, noticeHeaders, type Service } from './service.js'
+import { type Exchange, jsonResponse, noticeHeaders, type RouteResponse, type Service } from './service.js'
 
-/** Something asked of a model that has one result. */
-export interface AskedOnce {
+/** A request to a model that has one result. */
+export interface SingleRequest {
   readonly model: string
   readonly ignored?: readonly string[]
   /** How many answers are made of it side by side, where an engine is asked for more than one. */
@@ -20,8 +20,8 @@ export interface AskedOnce {
 export async function once(
   service: Service,
   exchange: Exchange,
-  ask: (run: Run) => Promise<AskedOnce>,
-): Promise<Answered> {
+  ask: (run: Run) => Promise<SingleRequest>,
+): Promise<RouteResponse> {
   const run = new Run(service, exchange)
   try {
     const { model, ignored = [], weight = 1, check, act } = await ask(run)
@@ -40,7 +40,7 @@ export async function once(
       run.answer.usage = usage
     }
     await run.succeed()
-    return jsonAnswer(body, noticeHeaders(ignored, []))
+    return jsonResponse(body, noticeHeaders(ignored, []))
   } catch (error) {
     throw await run.fail(error)
   }

@@ -79,8 +79,8 @@ export interface RequestUsage {
   readonly cachedTokens: number
 }
 
-/** An answer before the headers that all answers share. */
-export interface Answered {
+/** A response before the headers that all responses share. */
+export interface RouteResponse {
   readonly status: number
   readonly body: string | ReadableStream<Uint8Array> | Json | null
   readonly headers: Readonly<Record<string, string>>
@@ -88,11 +88,11 @@ export interface Answered {
   readonly streams?: boolean
 }
 
-export type Route = (service: Service, exchange: Exchange) => Answered | Promise<Answered>
+export type Route = (service: Service, exchange: Exchange) => RouteResponse | Promise<RouteResponse>
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-export function jsonAnswer(body: unknown, headers?: Readonly<Record<string, string>>): Answered {
+export function jsonResponse(body: unknown, headers?: Readonly<Record<string, string>>): RouteResponse {
   return { status: 200, body: new Json(body), headers: headers ? { ...JSON_TYPE, ...headers } : JSON_TYPE }
 }
 

@@ -3,8 +3,8 @@ import { EvidenceSoFar } from './evidence.js'
 import { toolCallId } from './ids.js'
 import { NO_USAGE } from './usage.js'
 
-/** What all chunks of one answer, and the completion, say alike. */
-export interface AnswerHead {
+/** What every chunk of a reply, or the whole of it, says alike. */
+export interface ReplyHead {
   readonly id: string
   /** Seconds since 1970. */
   readonly created: number
@@ -149,7 +149,7 @@ export interface StreamReply {
   /** Of its form. @default those of an event stream */
   readonly headers?: Readonly<Record<string, string>>
   /** Before the first part. `answer` takes in every part before the reply hears of it. */
-  begin(head: AnswerHead, answer: Answer): string
+  begin(head: ReplyHead, answer: Answer): string
   part(part: Part): string
   /** The last words of an answer that is whole; what must be safe before they go out is awaited. */
   end(): string | Promise<string>
@@ -159,15 +159,15 @@ export interface StreamReply {
 /** An answer that is sent once it is whole. */
 export interface WholeReply {
   readonly stream: false
-  begin(head: AnswerHead, answer: Answer): void
+  begin(head: ReplyHead, answer: Answer): void
   part(part: Part): void
   whole(): unknown
 }
 
 export type Reply = StreamReply | WholeReply
 
-/** A request that has been read: what to ask the model for, and how to tell its answer. */
-export interface Asked {
+/** A request that has been read: what a model is to do, and the reply that its answer is written as. */
+export interface ModelRequest {
   readonly spec: CallSpec
   readonly reply: Reply
   /** The id that answers of this kind have. */

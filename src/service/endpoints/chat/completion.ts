@@ -1,7 +1,7 @@
 import type { Part } from '../../../contract/index.js'
 import { CallInput } from '../../wire/custom-tool.js'
 import { type EvidenceOfDocument, wireEvidence } from '../../wire/evidence.js'
-import { type Answer, type AnswerChoice, type AnswerHead, type WireLogprob, wireLogprob } from '../../wire/reply.js'
+import { type Answer, type AnswerChoice, type ReplyHead, type WireLogprob, wireLogprob } from '../../wire/reply.js'
 import { type WireUsage, wireUsage } from '../../wire/usage.js'
 
 export interface Completion {
@@ -63,7 +63,7 @@ export class Logprobs {
 
 /** `custom`: the tools whose calls are told as texts. */
 export function completionOf(
-  head: AnswerHead,
+  head: ReplyHead,
   answer: Answer,
   logprobs: Logprobs | undefined,
   custom: ReadonlySet<string>,
@@ -126,7 +126,7 @@ export interface ChunkOptions {
 export class ChunkWriter {
   readonly #answer: Answer
   readonly #asked: ChunkOptions
-  readonly #about: AnswerHead
+  readonly #about: ReplyHead
   readonly #head: string
   readonly #tail: string
   readonly #frame: (json: string) => string
@@ -134,7 +134,7 @@ export class ChunkWriter {
   readonly #calls: boolean[][] = []
   readonly #inputs: CallInput[][] = []
 
-  constructor(head: AnswerHead, answer: Answer, asked: ChunkOptions, frame: (json: string) => string) {
+  constructor(head: ReplyHead, answer: Answer, asked: ChunkOptions, frame: (json: string) => string) {
     this.#answer = answer
     this.#asked = asked
     this.#about = head
@@ -224,7 +224,7 @@ export class ChunkWriter {
   }
 }
 
-function headOf({ id, created, model }: AnswerHead, fingerprint: string | undefined): string {
+function headOf({ id, created, model }: ReplyHead, fingerprint: string | undefined): string {
   const known = fingerprint === undefined ? '' : `"system_fingerprint":${JSON.stringify(fingerprint)},`
   return (
     `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},` +

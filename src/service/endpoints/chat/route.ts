@@ -1,15 +1,15 @@
 import type { Part, V1Error } from '../../../contract/index.js'
 import { answering } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
-import type { Answered, Exchange, Service } from '../../answer/service.js'
+import type { Exchange, RouteResponse, Service } from '../../answer/service.js'
 import { SSE_DONE, sseEvent } from '../../stream/sse.js'
 import { customNames } from '../../wire/custom-tool.js'
 import { completionId } from '../../wire/ids.js'
-import type { Answer, AnswerHead, Reply, StreamReply, WholeReply } from '../../wire/reply.js'
+import type { Answer, Reply, ReplyHead, StreamReply, WholeReply } from '../../wire/reply.js'
 import { ChunkWriter, type Completion, completionOf, Logprobs } from './completion.js'
 import { type ChatRequest, readChatRequest } from './request.js'
 
-export function chat(service: Service, exchange: Exchange): Promise<Answered> {
+export function chat(service: Service, exchange: Exchange): Promise<RouteResponse> {
   return answering(service, exchange, async ({ signal }) => {
     const request = await readRequest(service, exchange, signal, readChatRequest)
     const { spec, ignored } = request
@@ -31,7 +31,7 @@ class ChatChunks implements StreamReply {
     this.#request = request
   }
 
-  begin(head: AnswerHead, answer: Answer): string {
+  begin(head: ReplyHead, answer: Answer): string {
     this.#writer = new ChunkWriter(
       head,
       answer,
@@ -58,7 +58,7 @@ class ChatCompletion implements WholeReply {
   readonly stream = false
   readonly #logprobs: Logprobs | undefined
   readonly #custom: ReadonlySet<string>
-  #head: AnswerHead | undefined
+  #head: ReplyHead | undefined
   #answer: Answer | undefined
 
   constructor({ spec: { topLogprobs, n, tools } }: ChatRequest) {
@@ -66,7 +66,7 @@ class ChatCompletion implements WholeReply {
     this.#logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
   }
 
-  begin(head: AnswerHead, answer: Answer): void {
+  begin(head: ReplyHead, answer: Answer): void {
     this.#head = head
     this.#answer = answer
   }

@@ -6,10 +6,10 @@ import { SSE_DONE, sseEvent } from '../../stream/sse.js'
 import { textCompletionId } from '../../wire/ids.js'
 import {
   type Answer,
-  type AnswerHead,
   finite,
   NEVER,
   type Reply,
+  type ReplyHead,
   type StreamReply,
   type WholeReply,
 } from '../../wire/reply.js'
@@ -33,7 +33,7 @@ function choiceOf(index: number, text: string, logprobs: object | null, finish: 
   return { index, text, logprobs, finish_reason: finish }
 }
 
-const headOf = ({ id, created, model, fingerprint }: AnswerHead) => ({
+const headOf = ({ id, created, model, fingerprint }: ReplyHead) => ({
   id,
   object: 'text_completion',
   created,
@@ -112,7 +112,7 @@ class TextChunks implements StreamReply {
   readonly #request: TextRequest
   readonly #echo: Echo
   readonly #said: (number | undefined)[] = []
-  #head: AnswerHead | undefined
+  #head: ReplyHead | undefined
   #answer: Answer | undefined
 
   constructor(request: TextRequest) {
@@ -120,7 +120,7 @@ class TextChunks implements StreamReply {
     this.#echo = new Echo(request)
   }
 
-  begin(head: AnswerHead, answer: Answer): string {
+  begin(head: ReplyHead, answer: Answer): string {
     this.#head = head
     this.#answer = answer
     return ''
@@ -180,7 +180,7 @@ class TextWhole implements WholeReply {
   readonly #request: TextRequest
   readonly #echo: Echo
   readonly #told: PromptLogprob[][] = []
-  #head: AnswerHead | undefined
+  #head: ReplyHead | undefined
   #answer: Answer | undefined
 
   constructor(request: TextRequest) {
@@ -188,7 +188,7 @@ class TextWhole implements WholeReply {
     this.#echo = new Echo(request)
   }
 
-  begin(head: AnswerHead, answer: Answer): void {
+  begin(head: ReplyHead, answer: Answer): void {
     this.#head = head
     this.#answer = answer
   }

@@ -2,12 +2,12 @@ import { V1Error } from '../../../contract/index.js'
 import { inTurns, type JsonObject, myTurn } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import {
-  type Answered,
   type Exchange,
-  jsonAnswer,
+  jsonResponse,
   noticeHeaders,
   ownerOf,
   type Route,
+  type RouteResponse,
   type Service,
 } from '../../answer/service.js'
 import { LinkedAbort } from '../../stream/abort.js'
@@ -34,33 +34,33 @@ export const createConversation: Route = async (service, exchange) => {
   const now = seconds()
   const conversation = { id: conversationId(), object: 'conversation', created_at: now, metadata } as const
   await service.conversations.add({ ...ownerOf(exchange), conversation, items, changedAt: now })
-  return jsonAnswer(conversation, noticeHeaders(ignored, []))
+  return jsonResponse(conversation, noticeHeaders(ignored, []))
 }
 
 export const retrieveConversation: Route = async (service, exchange) =>
-  jsonAnswer((await named(service, exchange)).conversation)
+  jsonResponse((await named(service, exchange)).conversation)
 
 export const updateConversation: Route = async (service, exchange) => {
   const { body, ignored } = await bodyOf(service, exchange, ['metadata'])
   const read = (value: unknown, param: string) => (value === null ? {} : readMetadata(value, param))
   const metadata = required(body, 'metadata', '', read)
   const change = (kept: KeptConversation) => ({ ...kept, conversation: { ...kept.conversation, metadata } })
-  return jsonAnswer((await changed(service, exchange, change)).conversation, noticeHeaders(ignored, []))
+  return jsonResponse((await changed(service, exchange, change)).conversation, noticeHeaders(ignored, []))
 }
 
 export const deleteConversation: Route = async (service, exchange) => {
   const id = exchange.named.id!
   if (!(await service.conversations.delete(ownerOf(exchange), id))) throw noConversation(id)
-  return jsonAnswer({ id, object: 'conversation.deleted', deleted: true })
+  return jsonResponse({ id, object: 'conversation.deleted', deleted: true })
 }
 
 export const listItems: Route = async (service, exchange) => {
   const asked = pageOf(new URLSearchParams(exchange.query))
   const { items } = await named(service, exchange)
-  return jsonAnswer(page(asked.order === 'asc' ? items : items.toReversed(), asked))
+  return jsonResponse(page(asked.order === 'asc' ? items : items.toReversed(), asked))
 }
 
-export const createItems: Route = async (service, exchange): Promise<Answered> => {
+export const createItems: Route = async (service, exchange): Promise<RouteResponse> => {
   const { body, ignored } = await bodyOf(service, exchange, ['items'])
   const more = await itemsOf(service, exchange, required(body, 'items', '', moreItems), ignored)
   const { items } = await changed(service, exchange, (kept) => {
@@ -68,12 +68,12 @@ export const createItems: Route = async (service, exchange): Promise<Answered> =
     return { ...kept, items: joined(kept.items, more) }
   })
   const added = items.slice(-more.length)
-  return jsonAnswer(page(added, { order: 'asc', limit: added.length, after: null }), noticeHeaders(ignored, []))
+  return jsonResponse(page(added, { order: 'asc', limit: added.length, after: null }), noticeHeaders(ignored, []))
 }
 
 export const retrieveItem: Route = async (service, exchange) => {
   const { items } = await named(service, exchange)
-  return jsonAnswer(items[placeOf(items, exchange)])
+  return jsonResponse(items[placeOf(items, exchange)])
 }
 
 export const deleteItem: Route = async (service, exchange) => {
@@ -81,7 +81,7 @@ export const deleteItem: Route = async (service, exchange) => {
     ...kept,
     items: kept.items.toSpliced(placeOf(kept.items, exchange), 1),
   }))
-  return jsonAnswer(conversation)
+  return jsonResponse(conversation)
 }
 
 function placeOf(items: readonly StoredItem[], { named }: Exchange): number {

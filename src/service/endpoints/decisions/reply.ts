@@ -1,5 +1,5 @@
 import type { Decided, Decision } from '../../../contract/index.js'
-import type { AskedQuestion, DecisionsRequest } from './request.js'
+import type { DecisionsRequest, QuestionRequest } from './request.js'
 import type { NamedQuestion, SystemOneRequest } from './systemone.js'
 
 /** TypeSafe's: how far the likeliest option stands above chance; 1 where there is one alone. */
@@ -37,7 +37,7 @@ export function wireDecisions({ model, questions }: DecisionsRequest, decided: D
   }
 }
 
-function answerOf({ type, name, values }: AskedQuestion, decision: Decision): object {
+function answerOf({ type, name, values }: QuestionRequest, decision: Decision): object {
   if ('refused' in decision) return { type: 'refusal', name }
   const { probabilities } = decision
   const mass = massOf(decision)

@@ -31,14 +31,14 @@ import { anEffort } from '../../wire/sampling.js'
 export type ChoiceValue = string | boolean
 
 /** A question, and what its answer says beside probabilities. */
-export interface AskedQuestion extends DecideQuestion {
+export interface QuestionRequest extends DecideQuestion {
   readonly name: string | null
   /** Of each option; of a predicate none. */
   readonly values: readonly ChoiceValue[]
 }
 
 export interface DecisionsRequest extends DecideSpec {
-  readonly questions: readonly AskedQuestion[]
+  readonly questions: readonly QuestionRequest[]
 }
 
 /** Tools in the form that OpenAI's clients send, beside what is ours. */
@@ -74,7 +74,7 @@ export function readDecisions(json: unknown): DecisionsRequest {
   return { model, state, stateField: 'input', questionField: (i) => at('questions', i), questions, ...noted, ...extras }
 }
 
-function readQuestion(question: JsonObject, path: string, noted: Noted): AskedQuestion {
+function readQuestion(question: JsonObject, path: string, noted: Noted): QuestionRequest {
   noteUnknown(question, KNOWN_QUESTION, path, noted.ignored)
   const type = required(question, 'type', path, aType)
   const name = optional(question, 'name', path, anAnswerName) ?? null

@@ -2,7 +2,7 @@ import type { Part, Usage, V1Error } from '../../../contract/index.js'
 import { objectOf } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
 import { sseEventOf } from '../../stream/sse.js'
-import type { Answer, AnswerHead, StreamReply, WholeReply } from '../../wire/reply.js'
+import type { Answer, ReplyHead, StreamReply, WholeReply } from '../../wire/reply.js'
 import { sealed } from '../../wire/sealed.js'
 
 const TYPES: ReadonlyMap<number, string> = new Map([
@@ -96,7 +96,7 @@ export class MessageProgress {
   readonly #showsThoughts: boolean
   readonly #tell: (event: MessageEvent) => void
   readonly #blocks: Block[] = []
-  #head: AnswerHead | undefined
+  #head: ReplyHead | undefined
   #answer: Answer | undefined
   #open: Open | undefined
   #stopReason: StopReason | null = null
@@ -127,7 +127,7 @@ export class MessageProgress {
     }
   }
 
-  begin(head: AnswerHead, answer: Answer): void {
+  begin(head: ReplyHead, answer: Answer): void {
     this.#head = head
     this.#answer = answer
     this.#tell({ type: 'message_start', message: this.message })
@@ -249,7 +249,7 @@ export class MessageEvents implements StreamReply {
     })
   }
 
-  begin(head: AnswerHead, answer: Answer): string {
+  begin(head: ReplyHead, answer: Answer): string {
     this.#progress.begin(head, answer)
     return this.#taken()
   }
@@ -284,7 +284,7 @@ export class WholeMessage implements WholeReply {
     this.#progress = progress
   }
 
-  begin(head: AnswerHead, answer: Answer): void {
+  begin(head: ReplyHead, answer: Answer): void {
     this.#progress.begin(head, answer)
   }
 

@@ -1,10 +1,10 @@
 import { type LoadProgress, type ModelInfo, V1Error } from '../../../contract/index.js'
 import { findModel, lookedAround, modelIdOf } from '../../answer/loader.js'
 import {
-  type Answered,
   type Exchange,
-  jsonAnswer,
+  jsonResponse,
   type Route,
+  type RouteResponse,
   requestError,
   type Service,
 } from '../../answer/service.js'
@@ -15,14 +15,14 @@ export const listModels: Route = async ({ engine }, { request }) => {
   await lookedAround(engine, request.signal)
   await engine.survey?.()
   const decide = engine.models.filter(({ capabilities }) => capabilities?.decisions)
-  return jsonAnswer({ object: 'list', data: engine.models.map(wireModel), models: decide.map(wireDecider) })
+  return jsonResponse({ object: 'list', data: engine.models.map(wireModel), models: decide.map(wireDecider) })
 }
 
 export const retrieveModel: Route = async (service, { named, request }) => {
   const { engine } = service
   await lookedAround(engine, request.signal)
   await engine.survey?.()
-  return jsonAnswer(wireModel(findModel(engine, modelIdOf(service, named.model!))))
+  return jsonResponse(wireModel(findModel(engine, modelIdOf(service, named.model!))))
 }
 
 /** A model that decides, as TypeSafe's clients list them: they read this part alone, and OpenAI's the other. */
@@ -60,7 +60,7 @@ export async function loading(
   exchange: Exchange,
   id: string,
   { headers, first, show, done, failed }: LoadForm,
-): Promise<Answered> {
+): Promise<RouteResponse> {
   const news = new News<LoadProgress>()
   const { signal } = exchange.request
   loader
@@ -119,14 +119,14 @@ export const loadModel: Route = async (service, exchange) =>
 export const unloadModel: Route = async (service, exchange) => {
   const id = await named(service, exchange)
   await service.loader.unload(id)
-  return jsonAnswer(wireModel(findModel(service.engine, id)))
+  return jsonResponse(wireModel(findModel(service.engine, id)))
 }
 
 /** `DELETE models/<id>`: what was downloaded is deleted; the model may be loaded again. */
 export const removeModel: Route = async (service, exchange) => {
   const id = await named(service, exchange)
   await removed(service, id)
-  return jsonAnswer({ id, object: 'model', deleted: true })
+  return jsonResponse({ id, object: 'model', deleted: true })
 }
 
 function wireProgress(progress: LoadProgress) {

@@ -1,7 +1,7 @@
 import { type EmbedCall, type Engine, V1Error } from '../../../contract/index.js'
 import type { JsonObject } from '../../../platform/index.js'
 import { once } from '../../answer/once.js'
-import type { Answered, Exchange, Route, Service } from '../../answer/service.js'
+import type { Exchange, Route, RouteResponse, Service } from '../../answer/service.js'
 import {
   aBoolean,
   anArray,
@@ -78,7 +78,7 @@ function readInputs(value: unknown, param: string): string[] {
   return someInputs(value, param).map((item, i) => aString(item, at(param, i)))
 }
 
-function made(service: Service, exchange: Exchange, read: () => Asked): Promise<Answered> {
+function made(service: Service, exchange: Exchange, read: () => Asked): Promise<RouteResponse> {
   return once(service, exchange, async () => {
     const { model, inputs, dimensions, truncates, ignored, tell } = read()
     return {

@@ -3,12 +3,12 @@ import { answering } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import {
-  type Answered,
   type Endpoint,
   type EndpointSet,
   type Exchange,
-  jsonAnswer,
+  jsonResponse,
   type Route,
+  type RouteResponse,
   type Service,
 } from '../../answer/service.js'
 import { completionId } from '../../wire/ids.js'
@@ -28,7 +28,7 @@ import {
   unmade,
   version,
 } from './models.js'
-import { type AnswerForm, AnswerLines, asMessage, asResponse, dialect, WholeAnswer } from './reply.js'
+import { asMessage, asResponse, dialect, ReplyDocument, type ReplyForm, ReplyLines } from './reply.js'
 import { type OllamaRequest, readChat, readGenerate } from './request.js'
 
 export type { EndpointSet } from '../../answer/service.js'
@@ -69,16 +69,16 @@ function answered(
   service: Service,
   exchange: Exchange,
   { name }: NamedModel,
-  form: AnswerForm,
+  form: ReplyForm,
   read: () => Slices<OllamaRequest>,
-): Promise<Answered> {
+): Promise<RouteResponse> {
   return answering(service, exchange, async ({ signal }) => {
     const { spec, stream, ignored } = await inTurns(read(), signal, exchange.caller.id)
     return {
       spec,
       ignored,
       id: completionId(),
-      reply: stream ? new AnswerLines(name, form) : new WholeAnswer(name, form),
+      reply: stream ? new ReplyLines(name, form) : new ReplyDocument(name, form),
     }
   })
 }
@@ -89,8 +89,8 @@ async function present(
   exchange: Exchange,
   { keep_alive: kept }: JsonObject,
   { name, id }: NamedModel,
-  form: AnswerForm,
-): Promise<Answered> {
+  form: ReplyForm,
+): Promise<RouteResponse> {
   const told = (done_reason: string) => {
     const head = { model: name, created_at: new Date().toISOString() }
     return { ...head, ...form({ text: '' }), done: true, done_reason }
@@ -101,7 +101,7 @@ async function present(
   findModel(service.engine, id)
   checkManages(service, exchange)
   await service.loader.unload(id)
-  return jsonAnswer(told('unload'))
+  return jsonResponse(told('unload'))
 }
 
 /** As Ollama reads how long: a number of seconds, or a text with a unit. */

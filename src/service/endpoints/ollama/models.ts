@@ -2,7 +2,7 @@ import { type Engine, type ModelInfo, V1Error } from '../../../contract/index.js
 import type { JsonObject } from '../../../platform/index.js'
 import { readSent } from '../../answer/body.js'
 import { findModel, knownModel, lookedAround, modelIdOf } from '../../answer/loader.js'
-import { type Exchange, jsonAnswer, type Route, type Service } from '../../answer/service.js'
+import { type Exchange, jsonResponse, type Route, type Service } from '../../answer/service.js'
 import { LinkedAbort } from '../../stream/abort.js'
 import { aBody, aBoolean, aString, missing, optional } from '../../wire/fields.js'
 import { loading, removed } from '../models/route.js'
@@ -76,7 +76,7 @@ export const pull: Route = async (service, exchange) => {
   const { id } = findModel(service.engine, (await modelOf(service, body, signal)).id)
   if (!stream) {
     await service.loader.load(id, undefined, signal)
-    return jsonAnswer(SUCCESS)
+    return jsonResponse(SUCCESS)
   }
   const digest = await digestOf(id)
   return loading(service, exchange, id, {
@@ -97,7 +97,7 @@ export const remove: Route = async (service, exchange) => {
   const { id } = findModel(service.engine, (await modelOf(service, body, exchange.request.signal)).id)
   checkManages(service, exchange)
   await removed(service, id)
-  return jsonAnswer(SUCCESS)
+  return jsonResponse(SUCCESS)
 }
 
 /** `/api/create`, `/api/copy`, `/api/push`. */
@@ -133,11 +133,11 @@ export const root: Route = () => ({
   headers: { 'content-type': 'text/plain; charset=utf-8' },
 })
 
-export const version: Route = () => jsonAnswer({ version: VERSION })
+export const version: Route = () => jsonResponse({ version: VERSION })
 
 /** `GET /api/tags`: all that are offered, loaded or not. */
 export const tags: Route = async ({ engine }, { request }) =>
-  jsonAnswer({ models: await Promise.all((await surveyed(engine, request.signal)).map(listed)) })
+  jsonResponse({ models: await Promise.all((await surveyed(engine, request.signal)).map(listed)) })
 
 /** `GET /api/ps`: those that are in memory. */
 export const running: Route = async ({ engine }, { request }) => {
@@ -148,7 +148,7 @@ export const running: Route = async ({ engine }, { request }) => {
     const size_vram = metadata?.device === 'cpu' ? 0 : size
     return { ...(await listed(model)), size, size_vram, expires_at: FAR_OFF, context_length: contextLength }
   })
-  return jsonAnswer({ models: await Promise.all(wire) })
+  return jsonResponse({ models: await Promise.all(wire) })
 }
 
 /** `POST /api/show`. */
@@ -166,7 +166,7 @@ export const show: Route = async (service, exchange) => {
     ['insert', infill],
     ['embedding', embeddings],
   ]
-  return jsonAnswer({
+  return jsonResponse({
     license: '',
     modelfile: `# Offered by local-v1\nFROM ${id}`,
     parameters: '',

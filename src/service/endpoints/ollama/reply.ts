@@ -3,7 +3,7 @@ import { objectOf } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
 import {
   type Answer,
-  type AnswerHead,
+  type ReplyHead,
   type StreamReply,
   type ToolCallSoFar,
   type WholeReply,
@@ -36,9 +36,9 @@ export interface WireToolCall {
 }
 
 /** The fields in which an endpoint tells what was said. */
-export type AnswerForm = (said: Piece) => object
+export type ReplyForm = (said: Piece) => object
 
-export const asMessage: AnswerForm = ({ text, thinking, toolCalls }) => ({
+export const asMessage: ReplyForm = ({ text, thinking, toolCalls }) => ({
   message: {
     role: 'assistant',
     content: text,
@@ -47,7 +47,7 @@ export const asMessage: AnswerForm = ({ text, thinking, toolCalls }) => ({
   },
 })
 
-export const asResponse: AnswerForm = ({ text, thinking }) => ({ response: text, ...(thinking && { thinking }) })
+export const asResponse: ReplyForm = ({ text, thinking }) => ({ response: text, ...(thinking && { thinking }) })
 
 /** Newline-delimited JSON, which no proxy shall gather. */
 export const LINE_HEADERS: Readonly<Record<string, string>> = {
@@ -65,18 +65,18 @@ export const lineOf = (value: object): string =>
 /** What all of an answer's lines are told under, and how long it took. */
 class Telling {
   readonly #name: string
-  readonly #form: AnswerForm
+  readonly #form: ReplyForm
   readonly #began = performance.now()
   #askedAt = 0
   #firstAt = 0
   #answer: Answer | undefined
 
-  constructor(name: string, form: AnswerForm) {
+  constructor(name: string, form: ReplyForm) {
     this.#name = name
     this.#form = form
   }
 
-  begin({ askedAt }: AnswerHead, answer: Answer): void {
+  begin({ askedAt }: ReplyHead, answer: Answer): void {
     this.#askedAt = askedAt
     this.#firstAt = performance.now()
     this.#answer = answer
@@ -128,18 +128,18 @@ const wireCall = ({ id, name, arguments: text }: ToolCallSoFar, index: number): 
 })
 
 /** An answer as it comes, a line for each piece; a call is one piece. */
-export class AnswerLines implements StreamReply {
+export class ReplyLines implements StreamReply {
   readonly stream = true
   readonly headers = LINE_HEADERS
   readonly #telling: Telling
   /** The call that is being written. */
   #open: number | undefined
 
-  constructor(name: string, form: AnswerForm) {
+  constructor(name: string, form: ReplyForm) {
     this.#telling = new Telling(name, form)
   }
 
-  begin(head: AnswerHead, answer: Answer): string {
+  begin(head: ReplyHead, answer: Answer): string {
     this.#telling.begin(head, answer)
     return ''
   }
@@ -175,16 +175,16 @@ export class AnswerLines implements StreamReply {
 }
 
 /** An answer that is told once it is whole. */
-export class WholeAnswer implements WholeReply {
+export class ReplyDocument implements WholeReply {
   readonly stream = false
   readonly #telling: Telling
   readonly #logprobs: TokenLogprob[] = []
 
-  constructor(name: string, form: AnswerForm) {
+  constructor(name: string, form: ReplyForm) {
     this.#telling = new Telling(name, form)
   }
 
-  begin(head: AnswerHead, answer: Answer): void {
+  begin(head: ReplyHead, answer: Answer): void {
     this.#telling.begin(head, answer)
   }
 

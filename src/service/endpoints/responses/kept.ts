@@ -1,5 +1,5 @@
 import { V1Error } from '../../../contract/index.js'
-import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../../answer/service.js'
+import { type Exchange, jsonResponse, ownerOf, type RouteResponse, type Service } from '../../answer/service.js'
 import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
 import { LONGEST, sizeOf, turnsBefore } from './conversation.js'
 import { keyOf } from './store/shelved.js'
@@ -7,37 +7,37 @@ import type { KeptResponse } from './store/store.js'
 import { framed } from './wire/reply.js'
 import type { ResponseResource, StoredItem } from './wire/resource.js'
 
-export async function retrieveResponse(service: Service, exchange: Exchange): Promise<Answered> {
+export async function retrieveResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const query = new URLSearchParams(exchange.query)
   const streams = query.get('stream') === 'true'
   const running = runningOf(service, exchange)
   if (running) {
-    if (!streams) return jsonAnswer(running.progress!.resource)
+    if (!streams) return jsonResponse(running.progress!.resource)
     const after = wholeNumber(query, 'starting_after', -1, Number.MAX_SAFE_INTEGER)
     return { status: 200, body: running.follow(after), headers: SSE_HEADERS }
   }
   const { response } = await keptOf(service, exchange)
-  return streams ? lastEvent(response) : jsonAnswer(response)
+  return streams ? lastEvent(response) : jsonResponse(response)
 }
 
-export async function deleteResponse(service: Service, exchange: Exchange): Promise<Answered> {
+export async function deleteResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const id = exchange.named.id!
   await runningOf(service, exchange)?.cancel()
   if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(id)
-  return jsonAnswer({ id, object: 'response', deleted: true })
+  return jsonResponse({ id, object: 'response', deleted: true })
 }
 
-export async function cancelResponse(service: Service, exchange: Exchange): Promise<Answered> {
+export async function cancelResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const running = runningOf(service, exchange)
   await running?.cancel()
-  if (running) return jsonAnswer(running.progress!.resource)
+  if (running) return jsonResponse(running.progress!.resource)
   const { response } = await keptOf(service, exchange)
-  if (response.background) return jsonAnswer(response)
+  if (response.background) return jsonResponse(response)
   throw new V1Error(400, 'Only a response that is made in the background can be cancelled.', { code: 'invalid_value' })
 }
 
 /** What the model was given: the items of the request, after those of the responses that it went on from. */
-export async function listInputItems(service: Service, exchange: Exchange): Promise<Answered> {
+export async function listInputItems(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const { input, response } = await keptOf(service, exchange)
   const query = new URLSearchParams(exchange.query)
   const asked = pageOf(query)
@@ -51,7 +51,7 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
       items = [...turn, ...items.slice(0, endOf(items, 0, asked.limit) + 1)]
       if (isThere()) break
     }
-    return jsonAnswer(page(items, asked))
+    return jsonResponse(page(items, asked))
   }
   // The latest come first: as a rule nobody asks for what is far back.
   const items = input.toReversed()
@@ -59,7 +59,7 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
     for (const item of turn.toReversed()) items.push(item)
     if (isWhole(items, asked)) break
   }
-  return jsonAnswer(page(items, asked))
+  return jsonResponse(page(items, asked))
 }
 
 function runningOf({ responses }: Service, exchange: Exchange) {
@@ -74,7 +74,7 @@ async function keptOf({ responses }: Service, exchange: Exchange): Promise<KeptR
 }
 
 /** Of one that is over: the event that says how it ended, with all of it. */
-function lastEvent(response: ResponseResource): Answered {
+function lastEvent(response: ResponseResource): RouteResponse {
   const type = `response.${response.status === 'cancelled' ? 'failed' : response.status}`
   const body = framed({ type, sequence_number: 0, response }) + SSE_DONE
   return { status: 200, body, headers: SSE_HEADERS }

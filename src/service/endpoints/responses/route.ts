@@ -1,14 +1,21 @@
 import { type ChatMessage, V1Error } from '../../../contract/index.js'
-import { type Answering, answering } from '../../answer/answering.js'
+import { answering, type RunRequest } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
 import { findModel, lookedAround } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import type { Run } from '../../answer/run.js'
-import { type Answered, type Exchange, jsonAnswer, ownerOf, type Route, type Service } from '../../answer/service.js'
+import {
+  type Exchange,
+  jsonResponse,
+  ownerOf,
+  type Route,
+  type RouteResponse,
+  type Service,
+} from '../../answer/service.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
 import { withNames } from '../../wire/guidance.js'
 import { itemId, responseId, seconds } from '../../wire/ids.js'
-import type { Answer, AnswerHead, CallSpec, FieldNames, Reply, WholeReply } from '../../wire/reply.js'
+import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
 import { sealed } from '../../wire/sealed.js'
 import { contextOf, conversationOf, cut, joined, shortener, turnsBefore } from './conversation.js'
 import { BackgroundResponse } from './store/background.js'
@@ -27,11 +34,11 @@ export const RESPONSE_FIELDS: FieldNames = {
   parameters: (tool) => `tools[${tool}].parameters`,
 }
 
-export function createResponse(service: Service, exchange: Exchange): Promise<Answered> {
+export function createResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const client = new AbortController()
   const left = () => client.abort(exchange.request.signal.reason)
   exchange.request.signal.addEventListener('abort', left)
-  const ask = async (run: Run): Promise<Answering> => {
+  const ask = async (run: Run): Promise<RunRequest> => {
     const { signal } = run
     const request = await readRequest(service, exchange, signal, readResponseRequest)
     const making = new Making(service, exchange, run, request)
@@ -71,13 +78,13 @@ class Making {
     this.#nameSkipped(request.tools)
   }
 
-  asked(): Answering {
+  asked(): RunRequest {
     if (!this.#request.stream) return this.#answering(new WholeResponse(this.#progress(), this.#keep))
     const events = new ResponseEvents(this.#keep)
     return this.#answering(events.of(this.#progress(events.hear)))
   }
 
-  askedInBackground(client: AbortController): Answering {
+  askedInBackground(client: AbortController): RunRequest {
     const { background } = this.#service.responses
     const running = new BackgroundResponse(ownerOf(this.#exchange), client)
     const progress = this.#progress(running.hear)
@@ -89,9 +96,9 @@ class Making {
     running.progress = progress
     background.set(this.#id, running)
     progress.queued()
-    const early: Answered = this.#request.stream
+    const early: RouteResponse = this.#request.stream
       ? { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers } }
-      : jsonAnswer(progress.resource, this.#headers)
+      : jsonResponse(progress.resource, this.#headers)
     return {
       ...this.#answering(new WholeResponse(progress, over)),
       early,
@@ -129,7 +136,7 @@ class Making {
     return this.#made
   }
 
-  #answering(reply: Reply): Answering {
+  #answering(reply: Reply): RunRequest {
     return {
       spec: this.#spec(),
       context: this.#context,
@@ -234,10 +241,10 @@ class Compaction implements WholeReply {
   readonly stream = false
   /** What users said, and the tools that became known on the way. */
   kept: readonly StoredItem[] = []
-  #head: AnswerHead | undefined
+  #head: ReplyHead | undefined
   #answer: Answer | undefined
 
-  begin(head: AnswerHead, answer: Answer): void {
+  begin(head: ReplyHead, answer: Answer): void {
     this.#head = head
     this.#answer = answer
   }

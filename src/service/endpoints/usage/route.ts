@@ -1,6 +1,6 @@
 import { V1Error } from '../../../contract/index.js'
 import { type BucketWidth, type UsageQuery, usagePage } from '../../../usage/index.js'
-import { jsonAnswer, type Route } from '../../answer/service.js'
+import { jsonResponse, type Route } from '../../answer/service.js'
 import { refuse } from '../../wire/fields.js'
 
 const WIDTHS = new Map<string, { seconds: BucketWidth; limit: number; max: number }>([
@@ -15,7 +15,7 @@ export const completionsUsage: Route = async ({ ledger }, { query, caller }) => 
   const asked = readUsageQuery(new URLSearchParams(query))
   const rows = await ledger.rows(asked.from, asked.to)
   const visible = caller.admin ? rows : rows.filter((row) => row.caller === caller.id)
-  return jsonAnswer(usagePage(visible, asked))
+  return jsonResponse(usagePage(visible, asked))
 }
 
 function readUsageQuery(params: URLSearchParams): UsageQuery {
