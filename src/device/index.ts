@@ -37,6 +37,7 @@ export {
 export { openCpuDevice } from './cpu/index.js'
 export { becomeThread } from './cpu/start-thread.js'
 export { openWebGpuDevice } from './gpu/index.js'
+export { carry } from './operations/carry/index.js'
 export { collect } from './operations/collect/index.js'
 export { convolve, MAX_TAPS } from './operations/convolve/index.js'
 export { delta } from './operations/delta/index.js'

@@ -4,6 +4,7 @@
  * computed, and the names of what computes it: kernels in `gpu/kernels/`, and operations of the CPU in `cpu/abi.ts`.
  */
 import { type Activations, type Batch, type KeyValueCache, PAGE, type Pass } from '../contract.js'
+import { carry } from './carry/index.js'
 import { collect } from './collect/index.js'
 import { convolve } from './convolve/index.js'
 import { atLeast, type BatchShape, bothHave } from './define.js'
@@ -41,7 +42,7 @@ export function shapeOf({ spans }: Batch): BatchShape {
 }
 
 /** Operations that have a folder each. */
-export const DEFINED = { collect, convolve, delta, embed, gate, join, pick, pool, route, routed }
+export const DEFINED = { carry, collect, convolve, delta, embed, gate, join, pick, pool, route, routed }
 
 interface Method<N extends PassOperation> {
   /** Refuses operands that do not fit: kernels check nothing. */

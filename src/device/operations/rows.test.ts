@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Device, Vector } from '../contract.js'
+import { type Device, NO_STATE, type Vector } from '../contract.js'
+import { carry } from './carry/index.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { gate as gateRows } from './gate/index.js'
@@ -189,5 +190,57 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
       expect(Math.abs(got[i]! - value)).toBeLessThan(2e-4)
     })
     for (const one of [table, x, out]) one.destroy()
+  })
+
+  it('each row is given the one before it, over passes, and where a slot is written that is read', async () => {
+    const data = new Uint8Array(values.buffer)
+    const table = device.matrix({ format: 'f32', rows: 9, columns: COLUMNS, data })
+    const [x, out] = [device.activations(9, COLUMNS), device.activations(9, COLUMNS)]
+    const states = device.states({ slots: 3, sizes: [8, COLUMNS] })
+    const pages = new Int32Array(1)
+    const rowOf = (row: number) =>
+      row < 0 ? new Float32Array(COLUMNS) : values.subarray(row * COLUMNS, (row + 1) * COLUMNS)
+    const told = async (spans: readonly [tokens: number[], from: number, to: number][], keeps?: boolean) => {
+      const pass = device.begin({
+        spans: spans.map(([tokens, from, to]) => {
+          return { tokens: Int32Array.from(tokens), position: 0, pages, state: { from, to } }
+        }),
+      })
+      pass.run(embed, table, x)
+      pass.run(carry, x, states, 1, out, ...(keeps === undefined ? [] : [{ keeps }]))
+      const read = pass.read(out, pass.rows)
+      await pass.submit()
+      return read
+    }
+    const all = (...rows: number[]) => Float32Array.from(rows.flatMap((row) => [...rowOf(row)]))
+    expect(
+      await told([
+        [[3, 4], NO_STATE, 2],
+        [[5], NO_STATE, 0],
+      ]),
+    ).toEqual(all(-1, 3, -1))
+    // What a pass does not keep the next one does not find.
+    expect(
+      await told(
+        [
+          [[8], 2, 2],
+          [[8], 0, 1],
+        ],
+        false,
+      ),
+    ).toEqual(all(4, 5))
+    expect(
+      await told([
+        [[1, 2, 7], 2, 2],
+        [[6], 0, 1],
+      ]),
+    ).toEqual(all(4, 1, 2, 5))
+    expect(
+      await told([
+        [[0], 1, 1],
+        [[0], 2, 0],
+      ]),
+    ).toEqual(all(6, 7))
+    for (const one of [table, x, out, states]) one.destroy()
   })
 })

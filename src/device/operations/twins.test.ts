@@ -6,6 +6,7 @@ import { OPERATION_NAMES } from '../cpu/abi.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { Commands } from '../gpu/commands.js'
 import { openWebGpuDevice } from '../gpu/index.js'
+import { carryCase } from './carry/case.test-helper.js'
 import { collectCase } from './collect/case.test-helper.js'
 import { convolveCase } from './convolve/case.test-helper.js'
 import { deltaCase } from './delta/case.test-helper.js'
@@ -35,7 +36,7 @@ function attention(desk: Desk) {
 type Name = PassOperation | keyof typeof DEFINED
 const CASES: { readonly [N in Name]: Case } = {
   ...{ convolve: convolveCase, delta: deltaCase, embed: embedCase, gate: gateCase, join: joinCase, pick: pickCase },
-  ...{ collect: collectCase, pool: poolCase, route: routeCase, routed: routedCase },
+  ...{ carry: carryCase, collect: collectCase, pool: poolCase, route: routeCase, routed: routedCase },
   project: {
     async run(desk) {
       const [matrix, x, out] = [desk.matrix(48, 32), desk.filled(32), desk.empty(24)]

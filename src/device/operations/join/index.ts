@@ -18,6 +18,8 @@ export interface JoinOptions {
   readonly cap?: number | undefined
   /** Only so many columns of each row, from the first on; multiples of 4. @default all */
   readonly from?: number
+  /** The first of them in `out`, a multiple of 4. @default `from` */
+  readonly into?: number
   readonly columns?: number
   /** Each so many of them are normed by themselves; a divisor of them, and a multiple of 4. @default all together */
   readonly every?: number | undefined
@@ -32,17 +34,18 @@ export const join = defineOperation({
     batch: BatchShape,
     x: Activations,
     out: Activations,
-    { rows = batch.rows, from = 0, columns = x.columns }: JoinOptions,
+    { rows = batch.rows, from = 0, into = from, columns = x.columns }: JoinOptions,
   ) {
-    atLeast('Columns to join', Math.min(x.columns, out.columns), from + columns)
+    atLeast('Columns to join', x.columns, from + columns)
+    atLeast('Columns to join into', out.columns, into + columns)
     bothHave('Rows to join', x, out, rows)
   },
   gpu(pass, x, out, options) {
     const { rows = pass.rows, norm, scale = 1, add = false, gate, cap, from = 0, columns = x.columns } = options
-    const { every = columns, total } = options
+    const { every = columns, total, into = from } = options
     const within = x === out
     const shape = {
-      ...{ strides: [x.columns, out.columns] as const, columns: every, from, scale, add, within },
+      ...{ strides: [x.columns, out.columns] as const, columns: every, from, into, scale, add, within },
       ...(norm && { epsilon: norm.epsilon }),
       ...(norm?.centred && { centred: true }),
       ...(norm?.bias && { bias: true }),
@@ -62,10 +65,10 @@ export const join = defineOperation({
   },
   cpu(pass, x, out, options) {
     const { rows = pass.rows, norm, scale = 1, add = false, gate, cap = 0 } = options
-    const { from = 0, columns = x.columns, every = columns, total } = options
+    const { from = 0, into = from, columns = x.columns, every = columns, total } = options
     const args = {
       ...{ x: pass.at(x) + from * 4, xStride: pass.stride(x), columns: every, parts: columns / every },
-      ...{ out: pass.at(out) + from * 4, outStride: pass.stride(out), scale, add, cap },
+      ...{ out: pass.at(out) + into * 4, outStride: pass.stride(out), scale, add, cap },
       ...{ weight: norm ? pass.at(norm.weight) : 0, epsilon: norm?.epsilon ?? 0, centred: norm?.centred === true },
       ...{ bias: norm?.bias ? pass.at(norm.bias) : 0, total: total ? pass.at(total) : 0 },
       gate: gate ? gateCode(gate) : 0,

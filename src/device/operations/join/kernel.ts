@@ -8,9 +8,10 @@ import { enableSubgroups, sumOfGroup } from '../../gpu/kernels/subgroup.js'
 export interface JoinShape {
   /** Columns of a row of x, and of out. */
   readonly strides: readonly [x: number, out: number]
-  /** Of a part of both that is normed by itself; the parts begin at `from`. */
+  /** Of a part of both that is normed by itself; the parts begin at `from`, in out at `into`. */
   readonly columns: number
   readonly from: number
+  readonly into: number
   readonly scale: number
   readonly add: boolean
   /** Of the norm; absent: none. */
@@ -28,7 +29,7 @@ export interface JoinShape {
 }
 
 export const joinKernel = memo(function joinKernel(shape: JoinShape, { serial, lanes }: GpuTraits): Kernel {
-  const { strides, columns, from, scale, add, epsilon, centred, bias, gate, cap, total, within } = shape
+  const { strides, columns, from, into, scale, add, epsilon, centred, bias, gate, cap, total, within } = shape
   const normed = epsilon !== undefined
   const list: Binding[] = [['out', 'vec4<f32>', 'w']]
   if (!within) list.push(['x', 'vec4<f32>', 'r'])
@@ -67,7 +68,7 @@ ${normed && !serial ? `var<workgroup> parts: array<f32, ${threads / near}>;` : '
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let base = group.x * ${strides[0] / 4}u + group.y * ${quads}u + ${from / 4}u;
-  let to = group.x * ${strides[1] / 4}u + group.y * ${quads}u + ${from / 4}u;
+  let to = group.x * ${strides[1] / 4}u + group.y * ${quads}u + ${into / 4}u;
 ${normed ? sum : `  let factor = ${float(scale)};`}
   for (var i = lane; i < ${quads}u; i += ${threads}u) {
     ${gate ? 'let gate' : 'let value'} = (${x}[base + i]${less}) * factor${normed ? ' * weight[i]' : ''}${bias ? ' + bias[i]' : ''};
