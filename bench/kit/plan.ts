@@ -16,6 +16,7 @@ export const TEST_FILES = [
   'src/device/operations/experts.test.ts',
   'src/models/decoder.test.ts',
   'src/models/kept-on-gpu.test.ts',
+  'src/models/draft-head.test.ts',
   'src/models/architectures/families.test.ts',
   'src/models/encoders/blocks.test.ts',
   'src/models/encoders/encoders.test.ts',

@@ -74,6 +74,8 @@ export {
 } from './sampling.js'
 export {
   type Following,
+  type GuessInput,
+  type Guessing,
   MOST_AMONG,
   type Sampled,
   type SampleSettings,

@@ -48,12 +48,29 @@ export interface TokenModel {
    * can go no further; what was begun and not drawn from never happened. Absent: nothing is gained by it.
    */
   follow?(batch: readonly StepInput[]): Following
+  /**
+   * Guesses, by a head of the model's own that costs little, what `step` would draw: token after token, of which nothing is
+   * left afterwards. What each is given first is what its sequence does not hold yet. Absent: it has no such head.
+   */
+  guess?(batch: readonly StepInput[]): Guessing
   /** Frees weights, caches and device memory. Every later call fails. */
   close(): Promise<void>
 }
 
 /** The tokens of one step after the other; what it is given is how those of the next are drawn. */
 export type Following = AsyncGenerator<readonly Sampled[], void, readonly SampleSettings[]>
+
+/**
+ * What is drawn of each sequence; undefined for those that are at their end. What it is given says by which tokens each goes
+ * on, and how the one behind them is drawn; undefined where it does not. Ends by itself where it can go no further.
+ */
+export type Guessing = AsyncGenerator<readonly (Sampled | undefined)[], void, readonly (GuessInput | undefined)[]>
+
+export interface GuessInput {
+  /** At least one token. */
+  readonly tokens: readonly number[]
+  readonly sample: SampleSettings
+}
 
 export interface Sequence {
   /**

@@ -23,6 +23,8 @@ import { MadeDecider } from './decide/made.js'
 import { thinkAbout } from './decide/think.js'
 import type { DraftModel } from './drafts/draft-model.js'
 import type { Drafting } from './drafts/drafting.js'
+import type { Guesser } from './drafts/guesser.js'
+import { HeadGuesser } from './drafts/head-guesser.js'
 import type { DraftMode } from './drafts/mode.js'
 import { DraftSource } from './drafts/source.js'
 import type { Read } from './evidence/others-read.js'
@@ -49,6 +51,7 @@ export interface DecodeLoopOptions {
   /**
    * A smaller model of the same vocabulary, that guesses what this one says. It is closed with it. Without effect where
    * the model draws one token of an answer a step.
+   * @default a head of the model's own, where it has one
    */
   readonly draftModel?: DraftModel
 }
@@ -93,7 +96,7 @@ export class DecodeLoop {
   readonly #model: TokenModel
   readonly #text: ChatText
   readonly #scheduler: Scheduler
-  readonly #small: DraftModel | undefined
+  readonly #small: Guesser | undefined
   /** Of a model that is made for decisions. */
   readonly #made: MadeDecider | undefined
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
@@ -104,7 +107,7 @@ export class DecodeLoop {
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
-    this.#small = draftModel
+    this.#small = draftModel ?? (drafts === 'never' || !model.guess ? undefined : new HeadGuesser(model.guess))
     this.#scheduler = new Scheduler(model, stepsAhead, drafts, this.#small)
     this.#made = text.made && new MadeDecider(text, text.made)
   }
@@ -117,7 +120,11 @@ export class DecodeLoop {
 
   /** What a model's listing says of its text. */
   get metadata(): Readonly<Record<string, string | boolean>> {
-    return { tool_format: this.#text.toolFormat.name, thinks: this.#text.thoughtMarks !== undefined }
+    return {
+      tool_format: this.#text.toolFormat.name,
+      thinks: this.#text.thoughtMarks !== undefined,
+      ...(this.#small instanceof HeadGuesser && { draft_head: true }),
+    }
   }
 
   /** What made the model unusable, if anything did: it must then be rebuilt. */

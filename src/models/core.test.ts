@@ -119,7 +119,8 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
       const settings = () => ({ ...DRAWN, index: path.tokens.length })
       const push = (token: number) => path.push(token, 'model')
       const lane = { tokens } as unknown as Lane
-      return { lane, outlook: { tokens: path.tokens, free: true, settings, push, drafted: undefined } }
+      const sequence = { length: 0 } as Sequence
+      return { lane, sequence, outlook: { tokens: path.tokens, free: true, settings, push, drafted: undefined } }
     })
     await small.guess(asked, 4)
     for (const { lane, outlook } of asked) {

@@ -1,9 +1,10 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
-import type { Following, Sampled, Sequence, StepInput, TokenModel } from '../contract/index.js'
+import type { Following, Guessing, Sampled, Sequence, StepInput, TokenModel } from '../contract/index.js'
 import { type Device, type KeyValueCache, PAGE, type Sampler } from '../device/index.js'
 import { tooLong } from '../generate/index.js'
 import type { Decoder } from './decoder.js'
 import { follow } from './follow.js'
+import { guessAhead } from './guess-ahead.js'
 import type { SequenceMemory } from './kept.js'
 import { cacheFull, PagePool } from './pages.js'
 import { planPasses } from './passes.js'
@@ -45,6 +46,8 @@ export class Core implements TokenModel {
   readonly fingerprint: string
   /** On a GPU, where what is drawn takes a while to come back, and rows of one token are read alike in every pass. */
   readonly follow: ((batch: readonly StepInput[]) => Following) | undefined
+  /** Where a head that guesses is loaded. */
+  readonly guess: ((batch: readonly StepInput[]) => Guessing) | undefined
   readonly #parts: CoreParts
   readonly #pools: SequencePools
   readonly #slots: Slots
@@ -70,6 +73,7 @@ export class Core implements TokenModel {
     this.#slots = new Slots(parts.sampler.shape.slots)
     const waits = parts.device.info.kind === 'webgpu' && this.rowLength === undefined && !parts.decoder.needsTokens
     this.follow = waits ? (batch) => this.#follow(batch) : undefined
+    this.guess = parts.decoder.guesses ? (batch) => this.#guess(batch) : undefined
   }
 
   get rowLength(): number | undefined {
@@ -183,6 +187,20 @@ export class Core implements TokenModel {
         if (!this.#roomForOne(batch)) return false
         this.#hold(batch)
         return true
+      })
+    } finally {
+      this.#slots.give(slots)
+    }
+  }
+
+  async *#guess(batch: readonly StepInput[]): Guessing {
+    this.#check(batch, 0)
+    const slots = this.#slots.take(batch.length)
+    try {
+      yield* guessAhead(this.#parts, batch, slots, (sequences) => {
+        const pages = sequences.reduce((sum, sequence) => sum + sequence.needs(1), 0)
+        const short = sequences.some(({ length }) => length >= this.contextLength)
+        return !this.#closed && !short && pages <= this.#pools.pages.free && !this.#lacks(pages)
       })
     } finally {
       this.#slots.give(slots)

@@ -11,6 +11,7 @@ import {
   type Sampler,
 } from '../device/index.js'
 import { joinsApart, normsApart } from './blocks/arrangement/index.js'
+import { DraftHead } from './blocks/draft-head.js'
 import type { FeedForwardRoom } from './blocks/feed-forward/feed-forward.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { Layer, type LayersRoom } from './blocks/layer.js'
@@ -32,6 +33,7 @@ export class Decoder {
   /** The same for texts beyond the model's border. */
   readonly #layersLong: readonly Layer[]
   readonly #perLayer: PerLayerEmbedding | undefined
+  readonly #draftHead: DraftHead | undefined
   /** Of the last norm. */
   readonly #epsilon: number
   /** Rows of logits that there is room for. */
@@ -75,6 +77,9 @@ export class Decoder {
     }
     this.#perLayer = weights.perLayer && new PerLayerEmbedding(device, model, weights.perLayer, rows, wanted)
     const by = { scale: residualScale / folded, epsilon: this.#epsilon }
+    const { draftHead, embedding, norm } = weights
+    const ofHead = { embedding, norm, kept, room: this.#room, by, rows }
+    this.#draftHead = draftHead && new DraftHead(device, model, { weights: draftHead, ...ofHead })
     const layer = (i: number, own: LayerWeights) => new Layer(i, model, own, kept, this.#room, by, this.#perLayer)
     this.#layers = weights.layers.map((own, i) => layer(i, own))
     this.#layersLong = weights.layers.map(({ longAngles: angles, ...own }, i) =>
@@ -99,7 +104,7 @@ export class Decoder {
 
   /** Rows of which no logits are made go through fewer layers, if no others are in their pass. */
   get skipsLayers(): boolean {
-    return this.#keeping < this.#model.layers.length - 1
+    return this.#draftHead === undefined && this.#keeping < this.#model.layers.length - 1
   }
 
   /**
@@ -109,6 +114,7 @@ export class Decoder {
   forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long = false): Activations {
     const { layers } = this.#weights
     const room = this.#room
+    if (this.#draftHead) return this.#forwardWithHead(pass, spans, wanted, long)
     this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
     const all = wanted.length === pass.rows
@@ -122,6 +128,32 @@ export class Decoder {
   body(pass: Pass, spans: Batch['spans'], long: boolean): void {
     this.embed(pass, spans)
     for (const index of this.#weights.layers.keys()) this.layer(pass, index, undefined, long)
+    this.#draftHead?.read(pass, this.hidden)
+  }
+
+  /** There every row goes through every layer: the head that guesses reads them all. */
+  #forwardWithHead(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long: boolean): Activations {
+    this.body(pass, spans, long)
+    if (wanted.length === 0) return this.#room.logits
+    if (wanted.length === pass.rows) return this.#head(pass, this.hidden, wanted.length)
+    this.logitsOf(pass, wanted)
+    return this.#room.logits
+  }
+
+  /** Whether it has a head that guesses. */
+  get guesses(): boolean {
+    return this.#draftHead !== undefined
+  }
+
+  /**
+   * Tokens that were not read, one of each sequence, go through the head that guesses: behind what the sequences hold, or
+   * behind the `rows` of the last such pass. `drawn`: logits are made.
+   */
+  guess(pass: Pass, rows: Int32Array | undefined, drawn: boolean): void {
+    const head = this.#draftHead!
+    const made = rows ? head.next(pass, rows) : head.first(pass)
+    const { matrix, bias } = this.#weights.head
+    if (drawn) pass.project(matrix, made, this.#room.logits, { rows: pass.rows, bias })
   }
 
   /** Logits of these rows of the last `body`, in a later pass that has a row for each, at most `wanted` of them. */
@@ -190,6 +222,7 @@ export class Decoder {
 
   destroy(): void {
     this.#perLayer?.destroy()
+    this.#draftHead?.destroy()
     for (const one of Object.values(this.#room)) {
       for (const activations of one instanceof Map ? one.values() : [one]) activations.destroy()
     }

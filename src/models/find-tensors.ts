@@ -46,6 +46,11 @@ export class Finder {
     return this.#partsOf(role, layer).every((name) => this.#holds(name))
   }
 
+  /** Whether there is one of its parts. */
+  hasSome(role: Role, layer?: number): boolean {
+    return this.#partsOf(role, layer).some((name) => this.#holds(name))
+  }
+
   #holds(name: string): boolean {
     return this.#names.has(`${name}.weight`) || this.#names.has(`${name}.q_weight`)
   }
@@ -68,6 +73,29 @@ export class Finder {
     for (const name of this.#partsOf(role, layer)) {
       const suffixes = ['weight', 'q_weight', 'q_scale', ...(biased ? ['bias'] : [])]
       for (const suffix of suffixes) this.#used.add(`${name}.${suffix}`)
+    }
+  }
+
+  /** Finds what `plan` asks for in another layer, of which a name begins with `name` in place of `model.layers.#`. */
+  inLayer<T>(name: string, plan: () => T): T {
+    const roles = this.#roles
+    const renamed = (each: string) => each.replace('model.layers.#', name)
+    const entries = Object.entries(roles).map(([role, names]) => {
+      return [role, typeof names === 'string' ? renamed(names) : names.map(renamed)] as const
+    })
+    this.#roles = Object.fromEntries(entries)
+    try {
+      return plan()
+    } finally {
+      this.#roles = roles
+    }
+  }
+
+  /** Layers from this one on are not needed, and are no fault. */
+  passOverLayers(from: number): void {
+    for (const name of this.#names) {
+      const [, layer] = /^blk\.(\d+)\./.exec(name) ?? []
+      if (layer !== undefined && Number(layer) >= from) this.#used.add(name)
     }
   }
 

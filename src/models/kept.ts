@@ -8,7 +8,10 @@ export interface KeptPlan {
   readonly caches: readonly Pick<CacheShape, 'layers' | 'heads' | 'headSize' | 'sliding'>[]
   /** Values of every state, one layer's after the other's. */
   readonly states: readonly number[]
+  /** One more where a head guesses: its own. */
   readonly layers: readonly KeptOfLayer[]
+  /** Of a head that guesses: the state that has the last row. */
+  readonly row?: number
 }
 
 export interface KeptOfLayer {
@@ -35,7 +38,7 @@ export function windowOf({ layers }: ModelPlan): number | undefined {
 }
 
 /** `sliding`: layers with a window keep no more than that. */
-export function planKept({ layers, hidden }: ModelPlan, sliding: boolean): KeptPlan {
+export function planKept({ layers, hidden, draftHead }: ModelPlan, sliding: boolean): KeptPlan {
   const caches: { layers: number; heads: number; headSize: number; sliding?: boolean }[] = []
   const states: number[] = []
   const places: KeptOfLayer[] = []
@@ -55,7 +58,9 @@ export function planKept({ layers, hidden }: ModelPlan, sliding: boolean): KeptP
     return { cache: { index, layer: caches[index]!.layers++ } }
   }
   for (const layer of layers) places.push(placeOf(layer))
-  return { caches, states, layers: places }
+  if (!draftHead) return { caches, states, layers: places }
+  places.push(placeOf(draftHead.layer))
+  return { caches, states, layers: places, row: states.push(hidden) - 1 }
 }
 
 /** Bytes of keys and values of a token in all layers that slide or do not, and in the layer that takes most. */

@@ -34,8 +34,16 @@ export interface ModelPlan {
   readonly perLayer?: PerLayerPlan
   /** In place of logits its head makes rows of so many numbers, with a bias. */
   readonly rowLength?: number
+  /** Its layers behind the last, which guess: see `blocks/draft-head.ts`. Absent: it has none, or none is used. */
+  readonly draftHead?: DraftHeadPlan
   /** The token embeddings are the output head too; undefined: where the weights have no head of its own. */
   readonly tied: boolean | undefined
+}
+
+export interface DraftHeadPlan {
+  /** How many there are; only one alone is used. */
+  readonly layers: number
+  readonly layer: AttentionLayer
 }
 
 export interface PerLayerPlan {
@@ -204,5 +212,19 @@ export type VectorRole =
   | 'perLayerAfter'
   | 'total'
 /** What stands in a model once. */
-export type ModelRole = 'embedding' | 'norm' | 'head' | 'rows' | 'perLayerTable' | 'perLayerProduct' | 'perLayerNorm'
+export type ModelRole =
+  | 'embedding'
+  | 'norm'
+  | 'head'
+  | 'rows'
+  | 'perLayerTable'
+  | 'perLayerProduct'
+  | 'perLayerNorm'
+  /** Of a head that guesses: what norms a token and the row before it, what joins both, and its last norm. */
+  | 'draftTokenNorm'
+  | 'draftRowNorm'
+  | 'draftIn'
+  | 'draftNorm'
+  /** Tables of its own, with which it is not used. */
+  | 'draftTables'
 export type Role = MatrixRole | VectorRole | ModelRole

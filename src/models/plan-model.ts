@@ -14,6 +14,8 @@ import { type ModelSize, type SizeOptions, sizeOf } from './size.js'
 export interface PlanOptions extends SizeOptions {
   /** Plain matrices get four bits on their way to the device. @default they stay as they are */
   readonly quantize?: 'q4f16_1'
+  /** A head that guesses tokens is loaded too, where the weights have one. @default it is not */
+  readonly draftHead?: boolean
 }
 
 export interface LoadPlan {
@@ -28,11 +30,14 @@ export function planModel(outline: WeightOutline, device: Device, options: PlanO
   assertLayers(outline, options.name ?? 'This model')
   const { architecture, model: read } = readModel(outline.chatConfig, options.name, outline.naming)
   const { rowLength } = outline
-  const model = rowLength === undefined ? read : { ...read, rowLength }
-  if (model.layers.some(seesAhead)) {
+  const whole = rowLength === undefined ? read : { ...read, rowLength }
+  if (whole.layers.some(seesAhead)) {
     throw refuse(options.name ?? 'This model', 'text from a model that sees what follows (use_bidirectional_attention)')
   }
-  const tensors = planTensors(outline, architecture, model, options.quantize !== undefined, options.name)
+  const drafts = options.draftHead === true && rowLength === undefined
+  const tensors = planTensors(outline, architecture, whole, options.quantize !== undefined, options.name, drafts)
+  const { draftHead, ...body } = whole
+  const model = tensors.draftHead && draftHead ? { ...body, draftHead } : body
   return { model, tensors, size: sizeOf(device, model, tensors, outline, options) }
 }
 

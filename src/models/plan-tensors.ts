@@ -9,15 +9,16 @@ import { planLayerInput, planPerLayer } from './blocks/per-layer-embedding.js'
 import type { Naming, WeightOutline } from './files/source.js'
 import { Finder } from './find-tensors.js'
 import type { LayerPlan, ModelPlan, Role } from './model-plan.js'
-import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
+import type { PlannedDraftHead, PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 
-/** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
+/** `drafts`: a head that guesses is found too, where there is one. Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
 export function planTensors(
   outline: WeightOutline,
   architecture: Architecture,
   model: ModelPlan,
   quantize: boolean,
   name = 'This model',
+  drafts = false,
 ): PlannedTensors {
   const { vocabulary, hidden } = model
   const { naming = 'mlc' } = outline
@@ -25,14 +26,23 @@ export function planTensors(
   const finder = new Finder(outline, architecture, quantize, name)
   const embedding = finder.matrix('embedding', [vocabulary], hidden)
   const interleaved = architecture.interleaved ?? (naming === 'gguf' && architecture.gguf?.interleaved === true)
-  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, { naming, offset, interleaved }))
+  const forms = { naming, offset, interleaved }
+  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, forms))
   const { logitScale: scale } = model
   // Logits grow with what the last norm gives.
   const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
   const head = planHead(finder, model)
   const perLayer = planPerLayer(finder, model)
+  const guessing = architecture.draftLayer?.[naming]
+  const draftHead = drafts && guessing !== undefined ? planDraftHead(finder, model, guessing, forms) : undefined
+  if (!draftHead && model.draftHead && naming === 'gguf') finder.passOverLayers(model.layers.length)
   finder.assertAllUsed()
-  return { embedding, layers, norm, ...(head && { head }), ...(perLayer && { perLayer }) }
+  return {
+    ...{ embedding, layers, norm },
+    ...(head && { head }),
+    ...(perLayer && { perLayer }),
+    ...(draftHead && { draftHead }),
+  }
 }
 
 function planHead(finder: Finder, { vocabulary, hidden, tied, rowLength }: ModelPlan): PlannedMatrix | undefined {
@@ -45,12 +55,34 @@ function planHead(finder: Finder, { vocabulary, hidden, tied, rowLength }: Model
   return { ...finder.matrix('rows', [rowLength], hidden), quantize: false, ...(bias && { bias }) }
 }
 
+interface Forms {
+  readonly naming: Naming
+  readonly offset: number | undefined
+  readonly interleaved: boolean
+}
+
+/** Undefined: it has none, or one that has more to it than is used here. */
+function planDraftHead(finder: Finder, model: ModelPlan, name: string, forms: Forms): PlannedDraftHead | undefined {
+  const { hidden, layers, draftHead } = model
+  const at = layers.length
+  if (draftHead?.layers !== 1 || !finder.has('draftIn', at)) return undefined
+  if (finder.hasSome('draftTables', at)) return undefined
+  const norm = (role: Role) => ({ ...finder.vector(role, hidden, at), ...(forms.offset && { offset: forms.offset }) })
+  return {
+    tokenNorm: norm('draftTokenNorm'),
+    rowNorm: norm('draftRowNorm'),
+    input: finder.matrix('draftIn', [hidden], 2 * hidden, at),
+    layer: finder.inLayer(name, () => planLayer(finder, model, draftHead.layer, at, forms)),
+    norm: norm('draftNorm'),
+  }
+}
+
 function planLayer(
   finder: Finder,
   model: ModelPlan,
   layer: LayerPlan,
   index: number,
-  { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
+  { naming, offset, interleaved }: Forms,
 ): PlannedLayer {
   const { hidden } = model
   const { feedForward, scaled } = layer

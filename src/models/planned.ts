@@ -83,6 +83,15 @@ export interface PlannedTensors {
   /** Absent: the embedding. */
   readonly head?: PlannedMatrix
   readonly perLayer?: PlannedPerLayer
+  readonly draftHead?: PlannedDraftHead
+}
+
+export interface PlannedDraftHead {
+  readonly tokenNorm: PlannedVector
+  readonly rowNorm: PlannedVector
+  readonly input: PlannedMatrix
+  readonly layer: PlannedLayer
+  readonly norm: PlannedVector
 }
 
 export interface PlannedPerLayer {

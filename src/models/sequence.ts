@@ -1,6 +1,6 @@
 /** One sequence: how long it is, on which pages of the caches it lies, and which states it has. */
 import type { Sequence } from '../contract/index.js'
-import type { SpanState } from '../device/index.js'
+import { NO_STATE, type SpanState } from '../device/index.js'
 import { type Appended, PageList } from './page-list.js'
 import type { PagePool } from './pages.js'
 import { StateHistory, type StatePool } from './states.js'
@@ -87,6 +87,15 @@ export class PagedSequence implements Sequence {
     if (this.history) other.history?.copyFrom(this.history)
     other.#length = this.#length
     return other
+  }
+
+  /** A copy on which tokens may be tried that the sequence never comes to have; `from`: the slot of what it stands at. */
+  lookAhead(): { readonly sequence: PagedSequence; readonly from: number } {
+    this.#assertOpen()
+    const other = new PagedSequence({ ...this.#pools, states: undefined }, this.long)
+    other.#list.shareWith(this.#list)
+    other.#length = this.#length
+    return { sequence: other, from: this.history?.last?.slot ?? NO_STATE }
   }
 
   truncate(length: number): void {

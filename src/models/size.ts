@@ -9,7 +9,7 @@ import { planCaches } from './cache-size.js'
 import type { WeightOutline } from './files/source.js'
 import { hostBytes } from './host-rows.js'
 import { type KeptPlan, planKept } from './kept.js'
-import type { FeedForwardPlan, ModelPlan } from './model-plan.js'
+import type { FeedForwardPlan, LayerPlan, ModelPlan } from './model-plan.js'
 import { bandForms, type PlannedMatrix, type PlannedTensors } from './planned.js'
 import { refuse } from './refuse.js'
 import { bytes, short } from './short.js'
@@ -146,11 +146,13 @@ export function matrixBytes(device: Device, planned: PlannedMatrix): number {
   return sum(bands) + 4 * (planned.bias?.length ?? 0)
 }
 
-export function weightBytes(device: Device, { embedding, head, norm, layers, perLayer }: PlannedTensors): number {
+export function weightBytes(device: Device, tensors: PlannedTensors): number {
+  const { embedding, head, norm, layers, perLayer, draftHead } = tensors
   const matrix = (planned: PlannedMatrix) => matrixBytes(device, planned)
   let all = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
   if (perLayer) all += matrix(perLayer.product) + 4 * perLayer.norm.length
-  for (const { matrices, vectors } of layers) {
+  if (draftHead) all += matrix(draftHead.input) + 3 * 4 * norm.length
+  for (const { matrices, vectors } of draftHead ? [...layers, draftHead.layer] : layers) {
     for (const one of Object.values(matrices)) all += matrix(one)
     for (const { length, order } of Object.values(vectors)) all += 4 * (order?.length ?? length)
   }
@@ -178,7 +180,8 @@ interface Work {
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, wanted, context } = of
-  const { hidden, vocabulary, rowLength = vocabulary, layers, border = Number.POSITIVE_INFINITY } = model
+  const { hidden, vocabulary, rowLength = vocabulary, border = Number.POSITIVE_INFINITY } = model
+  const layers = allLayers(model)
   // Those of short texts stand beside those of long ones.
   const positions = context + (context > border ? border : 0)
   const { input, between, mixed, feedForwards } = roomOf(model)
@@ -190,7 +193,8 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
     ),
   )
   const apart = (joinsApart(model) ? 1 : 0) + (normsApart(model) ? 1 : 0)
-  const perRow = (2 + apart) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
+  const ofHead = model.draftHead ? 5 : 0
+  const perRow = (2 + apart + ofHead) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
   const perLogits = (normsApart(model) ? 3 : 2) * hidden + sum(mixed) + rowLength
   const given = perLayerValues(model, rows, wanted)
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
@@ -205,7 +209,9 @@ interface RoomOfLayers extends Readonly<Record<'input' | 'between' | 'mixed', Re
 }
 
 /** Columns of the rows that a pass writes on its way through a layer; layers of the same width share them. */
-export function roomOf({ layers, hidden }: ModelPlan): RoomOfLayers {
+export function roomOf(model: ModelPlan): RoomOfLayers {
+  const { hidden } = model
+  const layers = allLayers(model)
   const widths = layers.map((layer) => mixerOf(layer).widths(layer, hidden))
   return {
     input: new Set(widths.map(({ input }) => input)),
@@ -214,6 +220,10 @@ export function roomOf({ layers, hidden }: ModelPlan): RoomOfLayers {
     feedForwards: feedForwardsOf(layers).map((plan) => feedForwardOf(plan).widths(plan, hidden)),
   }
 }
+
+/** With that of a head that guesses. */
+export const allLayers = ({ layers, draftHead }: ModelPlan): readonly LayerPlan[] =>
+  draftHead ? [...layers, draftHead.layer] : layers
 
 /** Those that differ, of which each has its room. */
 function feedForwardsOf(layers: ModelPlan['layers']): FeedForwardPlan[] {

@@ -3,7 +3,7 @@ import type { Matrix, Vector } from '../device/index.js'
 import { angleTable } from './angles.js'
 import { loadPerLayer, type PerLayerWeights } from './blocks/per-layer-embedding.js'
 import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
-import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
+import type { PlannedDraftHead, PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 import type { TensorLoader } from './tensors.js'
 
 /** A matrix, and what is added to what it makes. */
@@ -30,6 +30,16 @@ export interface DecoderWeights {
   /** The embedding itself where the two are tied. */
   readonly head: BiasedMatrix
   readonly perLayer?: PerLayerWeights
+  readonly draftHead?: DraftHeadWeights
+}
+
+/** Of a head that guesses: see `blocks/draft-head.ts`. */
+export interface DraftHeadWeights {
+  readonly tokenNorm: Vector
+  readonly rowNorm: Vector
+  readonly input: Matrix
+  readonly layer: LayerWeights
+  readonly norm: Vector
 }
 
 /** `positions`: for how many angles are made. */
@@ -69,7 +79,24 @@ export async function loadWeights(
   ] as const)
   const head = ownHead ?? { matrix: embedding }
   const perLayer = tensors.perLayer && (await loadPerLayer(loader, tensors.perLayer))
-  return { embedding, layers, norm, head, ...(perLayer && { perLayer }) }
+  const guessing = model.draftHead && tensors.draftHead
+  const draftHead = guessing && (await loadDraftHead(loader, guessing, anglesOf(model.draftHead.layer)))
+  return { embedding, layers, norm, head, ...(perLayer && { perLayer }), ...(draftHead && { draftHead }) }
+}
+
+async function loadDraftHead(
+  loader: TensorLoader,
+  planned: PlannedDraftHead,
+  angles: Pick<LayerWeights, 'angles' | 'longAngles'>,
+): Promise<DraftHeadWeights> {
+  const [tokenNorm, rowNorm, norm, input, layer] = await allOf([
+    loader.vector(planned.tokenNorm),
+    loader.vector(planned.rowNorm),
+    loader.vector(planned.norm),
+    loader.matrix(planned.input),
+    loadLayer(loader, planned.layer, angles),
+  ] as const)
+  return { tokenNorm, rowNorm, norm, input, layer }
 }
 
 async function loadLayer(

@@ -54,8 +54,9 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
         const { device } = await opened
         const needs = { surroundings, device, maxBatch, report, signal }
         draft = drafts === 'never' ? undefined : await openDraft(model, { weights, text }, needs)
-        const beside = draft?.plan.size.bytes.total
-        plan = at('files', model.id, () => planLoad(model, weights, device, maxBatch, beside))
+        // One guesses: what is named, else what the weights have for it.
+        const guessing = { beside: draft?.plan.size.bytes.total, draftHead: drafts !== 'never' && !draft }
+        plan = at('files', model.id, () => planLoad(model, weights, device, maxBatch, guessing))
       }
       const repositories = surroundings.openRepository(model, report, signal, check)
       const [{ device, alone }, repository] = await Promise.all([opened, repositories])

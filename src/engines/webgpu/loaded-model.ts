@@ -51,14 +51,14 @@ export interface LoadSettings {
 
 /**
  * What is known of the model before its weights are downloaded; throws where it cannot be run here, or not `beside` so many
- * bytes of its draft model.
+ * bytes of its draft model. `draftHead`: a head that guesses is loaded where the weights have one.
  */
 export function planLoad(
   { id, contextLength, cacheTokens, cacheType, quantize }: OfferedModel,
   weights: WeightOutline,
   device: Device,
   maxBatch: number | undefined,
-  beside = 0,
+  { beside = 0, draftHead = false }: { readonly beside?: number | undefined; readonly draftHead?: boolean } = {},
 ): LoadPlan | EncoderLoadPlan {
   const options = {
     name: id,
@@ -69,7 +69,8 @@ export function planLoad(
     ...(quantize !== undefined && { quantize }),
     beside,
   }
-  return understood(id, () => (makesVectors(weights, id) ? planEncoderLoad : planModel)(weights, device, options))
+  if (makesVectors(weights, id)) return understood(id, () => planEncoderLoad(weights, device, options))
+  return understood(id, () => planModel(weights, device, { ...options, draftHead }))
 }
 
 /** What its files say is made something of; what they contradict themselves in is theirs. */

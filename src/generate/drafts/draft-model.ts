@@ -4,17 +4,13 @@ import type { Lane, Outlook } from '../answer/lane.js'
 import { quietly } from '../run/failure.js'
 import { Memory } from '../run/memory.js'
 import { serves } from '../run/prefix-cache.js'
+import { asGuess, type DraftAsked, type Guesser } from './guesser.js'
 
 /** What it has read of an answer. */
 interface Held {
   readonly sequence: Sequence
   /** The tokens that the sequence holds. */
   readonly tokens: number[]
-}
-
-export interface DraftAsked {
-  readonly lane: Lane
-  readonly outlook: Outlook
 }
 
 interface Turn extends Held {
@@ -27,7 +23,8 @@ interface Turn extends Held {
  * A small model that guesses what a large one says. It draws as the large one does, by the same settings and the same
  * chance, so that it is right wherever both would say the same; what it says is asked of nobody else.
  */
-export class DraftModel {
+export class DraftModel implements Guesser {
+  readonly lengths = [2, 4, 7]
   readonly #model: TokenModel
   readonly #memory: Memory
   readonly #held = new Map<Lane, Held>()
@@ -169,8 +166,9 @@ export class DraftModel {
     return this.#memory.makeRoom(needed)
   }
 
-  /** Nothing is told of a guess. Rows of logits may be padded to another length. */
-  #asSmall({ topLogprobs: _, among: __, admitted: ___, mask, ...settings }: SampleSettings): SampleSettings {
+  /** Rows of logits may be padded to another length. */
+  #asSmall(told: SampleSettings): SampleSettings {
+    const { mask, ...settings } = asGuess(told)
     if (!mask) return settings
     const words = Math.ceil(this.#model.vocabSize / 32)
     if (mask.length === words) return { ...settings, mask }

@@ -2,7 +2,7 @@ import type { TokenModel } from '../../contract/index.js'
 import { at } from '../../platform/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { Arms } from './arms.js'
-import type { DraftAsked, DraftModel } from './draft-model.js'
+import type { DraftAsked, DraftWriter, Guesser } from './guesser.js'
 import type { DraftMode } from './mode.js'
 import type { Drafted, DraftRoom, GuessKind } from './path.js'
 
@@ -10,13 +10,12 @@ import type { Drafted, DraftRoom, GuessKind } from './path.js'
 interface Choice {
   /** How many guesses an answer may have in a step. */
   readonly most: number
-  /** The small model is asked where nothing in the prompt goes on like the answer. */
+  /** What is small is asked where nothing in the prompt goes on like the answer. */
   readonly asks?: true
 }
 
 const NOTHING: Choice = { most: 0 }
 const BY_TEXT: readonly Choice[] = [{ most: 2 }, { most: 8 }]
-const BY_MODEL: readonly Choice[] = [2, 4, 7].map((most) => ({ most, asks: true }))
 
 /**
  * Steps of one choice, one after the other: what a guess leaves to be done is then done under the same choice.
@@ -31,7 +30,7 @@ const SURE = 8
 export interface DraftedStep {
   /** Of each lane, in their order. */
   readonly guesses: readonly (Drafted | undefined)[]
-  /** Lets the small model guess for those that have none, as many as there are. Absent: it is not asked. */
+  /** Lets what is small guess for those that have none, as many as there are. Absent: it is not asked. */
   readonly ask?: () => Promise<DraftedStep['guesses']>
   /** How many guesses an answer may have in these steps, of which so many are to come. */
   readonly most: number
@@ -63,14 +62,14 @@ export class Drafting {
     end: { right: 0, wrong: 0 },
     model: { right: 0, wrong: 0 },
   }
-  readonly small: DraftModel | undefined
+  readonly small: Guesser | undefined
   /** By how many answers there are, and whether any takes its values from the prompt. */
   readonly #arms = new Map<string, Arms>()
   #trial: Trial | undefined
   readonly #always: boolean
   readonly #most: DraftRoom
 
-  constructor({ fewTokens = MOST_ROWS, maxChunk, maxSamples = 0 }: TokenModel, mode: DraftMode, small?: DraftModel) {
+  constructor({ fewTokens = MOST_ROWS, maxChunk, maxSamples = 0 }: TokenModel, mode: DraftMode, small?: Guesser) {
     this.small = small
     this.#always = mode === 'always'
     this.#most = { rows: Math.min(fewTokens, maxChunk, MOST_ROWS), draws: maxSamples }
@@ -81,8 +80,9 @@ export class Drafting {
     return lane.guessable === true || (this.small !== undefined && lane.draftable === true)
   }
 
-  /** Guesses for these lanes; `taken`: what the step feeds and draws in any case, for others too. */
-  of(lanes: readonly Lane[], taken: DraftRoom): DraftedStep {
+  /** Guesses for these answers; `taken`: what the step feeds and draws in any case, for others too. */
+  of(writers: readonly DraftWriter[], taken: DraftRoom): DraftedStep {
+    const lanes = writers.map(({ lane }) => lane)
     const trial = this.#trialOf(lanes)
     const { most, asks } = trial.choices[this.#always ? trial.choices.length - 1 : trial.arm]!
     let rows = this.#most.rows - taken.rows
@@ -105,7 +105,7 @@ export class Drafting {
       const asked = new Map<number, DraftAsked>()
       for (const i of without) {
         const outlook = ahead(lanes[i]!, room)
-        if (outlook) asked.set(i, { lane: lanes[i]!, outlook })
+        if (outlook) asked.set(i, { ...writers[i]!, outlook })
       }
       read = await this.small!.guess([...asked.values()], room.draws)
       return guesses.map((guess, i) => guess ?? asked.get(i)?.outlook.drafted)
@@ -128,7 +128,11 @@ export class Drafting {
     const known = this.#trial
     if (known?.key === key && known.steps < STEPS) return known
     if (known && known.steps >= STEPS) this.#armsOf(known).took(known.arm, known.tokens, known.time)
-    const choices = [NOTHING, ...(byText ? BY_TEXT : []), ...(this.small ? BY_MODEL : [])]
+    const choices = [
+      NOTHING,
+      ...(byText ? BY_TEXT : []),
+      ...(this.small?.lengths.map((most) => ({ most, asks: true }) as const) ?? []),
+    ]
     const trial = { key, choices, arm: this.#armsOf({ key, choices }).next(), steps: 0, tokens: 0, time: 0 }
     this.#trial = trial
     return trial

@@ -1,8 +1,8 @@
 import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN, V1Error } from '../../contract/index.js'
 import { at, beginSteps, breathe } from '../../platform/index.js'
 import type { Lane } from '../answer/lane.js'
-import type { DraftModel } from '../drafts/draft-model.js'
 import { type DraftedStep, Drafting } from '../drafts/drafting.js'
+import type { Guesser } from '../drafts/guesser.js'
 import type { DraftMode } from '../drafts/mode.js'
 import type { Drafted } from '../drafts/path.js'
 import { Ahead } from './ahead.js'
@@ -43,9 +43,9 @@ export class Scheduler {
 
   /**
    * `ahead`: steps that the model may run ahead of what was read back, where it can; `drafts`: whether it guesses, and
-   * `small`: by which other model, too.
+   * `small`: by what else, too.
    */
-  constructor(model: TokenModel, ahead: number, drafts: DraftMode = 'never', small?: DraftModel) {
+  constructor(model: TokenModel, ahead: number, drafts: DraftMode = 'never', small?: Guesser) {
     this.#model = model
     this.#ahead = model.run === undefined ? 1 : ahead
     this.#memory = new Memory(model)
@@ -381,8 +381,8 @@ export class Scheduler {
     })
     if (may.length === 0) return undefined
     const taken = { rows: rows.reduce((sum, { count }) => sum + count, 0), draws: rows.length }
-    const lanes = may.map(({ slot }) => slot.lane)
-    const step = drafting.of(lanes, taken)
+    const writers = may.map(({ slot: { lane, sequence } }) => ({ lane, sequence: sequence! }))
+    const step = drafting.of(writers, taken)
     let { guesses } = step
     if (step.ask) {
       // Nobody's sequences go meanwhile.

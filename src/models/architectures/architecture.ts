@@ -18,6 +18,8 @@ export interface Architecture {
   readonly gguf?: GgufForm
   /** What may stand in place of `model.` where the decoder is a part of something larger. */
   readonly prefixes?: readonly string[]
+  /** How its head that guesses calls its layer, in place of `model.layers.#`; absent: no head is used. */
+  readonly draftLayer?: Readonly<Partial<Record<Naming, string>>>
   /** Tensors that files carry along and that nobody needs. */
   readonly idle?: RegExp
 }

@@ -19,6 +19,11 @@ export const QWEN35_NAMES: Names = {
   delay: `${LINEAR}.dt_bias`,
   headNorm: `${LINEAR}.norm`,
   mixerOut: `${LINEAR}.out_proj`,
+  draftTokenNorm: 'mtp.pre_fc_norm_embedding',
+  draftRowNorm: 'mtp.pre_fc_norm_hidden',
+  draftIn: 'mtp.fc',
+  draftNorm: 'mtp.norm',
+  draftTables: ['mtp.embed_tokens'],
 }
 
 const MLC: Names = {
@@ -38,6 +43,11 @@ export const QWEN35_GGUF: Names = {
   delay: 'blk.#.ssm_dt.bias',
   headNorm: 'blk.#.ssm_norm',
   mixerOut: 'blk.#.ssm_out',
+  draftTokenNorm: 'blk.#.nextn.enorm',
+  draftRowNorm: 'blk.#.nextn.hnorm',
+  draftIn: 'blk.#.nextn.eh_proj',
+  draftNorm: 'blk.#.nextn.shared_head_norm',
+  draftTables: ['blk.#.nextn.embed_tokens', 'blk.#.nextn.shared_head_head'],
 }
 
 export function ownOfQwen35(take: TakeKey, config: JsonObject): JsonObject {
@@ -46,10 +56,18 @@ export function ownOfQwen35(take: TakeKey, config: JsonObject): JsonObject {
   // Of text all sections have the same positions.
   take('rope.dimension_sections')
   const linear = take('attention.recurrent_layers')
+  // Blocks that guess are counted with the others, behind them.
+  const guessing = Number(take('nextn_predict_layers') ?? 0)
+  const layers = Number(config.num_hidden_layers) - guessing
   // A list of the same throughout is told as one of them.
-  const listed =
-    Array.isArray(linear) || linear === undefined ? linear : Array(Number(config.num_hidden_layers)).fill(linear)
+  const listed = Array.isArray(linear)
+    ? linear.slice(0, layers)
+    : linear === undefined
+      ? linear
+      : Array(layers).fill(linear)
   return {
+    num_hidden_layers: layers,
+    mtp_num_hidden_layers: guessing,
     full_attention_interval: interval,
     ...(Array.isArray(listed) && { layer_types: listed.map((each) => (each ? 'linear_attention' : 'full_attention')) }),
     linear_conv_kernel_dim: take('ssm.conv_kernel'),
@@ -67,8 +85,9 @@ export function ownOfQwen35(take: TakeKey, config: JsonObject): JsonObject {
 export const qwen35: Architecture = {
   names: { huggingface: QWEN35_NAMES, mlc: MLC, gguf: QWEN35_GGUF },
   prefixes: ['model.language_model.', 'language_model.model.'],
-  // What sees, as transformers and as MLX call it, and what guesses several tokens ahead.
+  // What sees, as transformers and as MLX call it, and what guesses several tokens ahead, where that is not used.
   idle: /^(model\.)?visual\.|^vision_tower\.|^mtp\./,
+  draftLayer: { huggingface: 'mtp.layers.0', gguf: 'blk.#' },
   gguf: {
     partial: true,
     own: ownOfQwen35,
@@ -114,5 +133,9 @@ export function readQwen35(fields: Fields, feedForward?: DecoderTraits['feedForw
     layer: (layer, { arrangement, feedForward }): Partial<AttentionLayer> | LayerPlan =>
       attends(layer) ? { outputGate } : { kind: 'delta', ...linear, arrangement, biased: [], feedForward },
   })
-  return { ...plan, normOffset: 1 }
+  const layer = plan.layers.find((each): each is AttentionLayer => each.kind === 'attention')
+  // Of a file that does not speak of it it is known by its tensors.
+  const guessing = fields.get('mtp_num_hidden_layers') ?? 1
+  const draftHead = layer && typeof guessing === 'number' && guessing > 0 && { layers: guessing, layer }
+  return { ...plan, normOffset: 1, ...(draftHead && { draftHead }) }
 }

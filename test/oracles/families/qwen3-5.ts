@@ -45,28 +45,11 @@ const tensors: TensorSpec[] = [
 ]
 
 function layerTensors(i: number): TensorSpec[] {
-  const { hidden, inner, heads, keyHeads, headSize } = QWEN35_SHAPE
+  const { hidden } = QWEN35_SHAPE
   const at = layerName(i)
-  const list = [
-    norm(`${at}.input_layernorm.weight`, hidden, 0),
-    norm(`${at}.post_attention_layernorm.weight`, hidden, 0),
-    matrix(`${at}.mlp.gate_proj.weight`, inner, hidden),
-    matrix(`${at}.mlp.up_proj.weight`, inner, hidden),
-    matrix(`${at}.mlp.down_proj.weight`, hidden, inner),
-  ]
-  if (isFull(i)) {
-    return [
-      ...list,
-      matrix(`${at}.self_attn.q_proj.weight`, 2 * heads * headSize, hidden, 1.5),
-      matrix(`${at}.self_attn.k_proj.weight`, keyHeads * headSize, hidden, 1.5),
-      matrix(`${at}.self_attn.v_proj.weight`, keyHeads * headSize, hidden),
-      matrix(`${at}.self_attn.o_proj.weight`, hidden, heads * headSize, 2),
-      norm(`${at}.self_attn.q_norm.weight`, headSize, 0),
-      norm(`${at}.self_attn.k_norm.weight`, headSize, 0),
-    ]
-  }
+  if (isFull(i)) return fullTensors(at)
   return [
-    ...list,
+    ...commonTensors(at),
     matrix(`${at}.linear_attn.in_proj_qkv.weight`, CHANNELS, hidden, 1.5),
     matrix(`${at}.linear_attn.in_proj_z.weight`, VALUES, hidden),
     matrix(`${at}.linear_attn.in_proj_a.weight`, LINEAR.valueHeads, hidden),
@@ -76,6 +59,31 @@ function layerTensors(i: number): TensorSpec[] {
     vector(`${at}.linear_attn.dt_bias`, LINEAR.valueHeads, -2, 0.5),
     norm(`${at}.linear_attn.norm.weight`, LINEAR.size),
     matrix(`${at}.linear_attn.out_proj.weight`, hidden, VALUES),
+  ]
+}
+
+function commonTensors(at: string): TensorSpec[] {
+  const { hidden, inner } = QWEN35_SHAPE
+  return [
+    norm(`${at}.input_layernorm.weight`, hidden, 0),
+    norm(`${at}.post_attention_layernorm.weight`, hidden, 0),
+    matrix(`${at}.mlp.gate_proj.weight`, inner, hidden),
+    matrix(`${at}.mlp.up_proj.weight`, inner, hidden),
+    matrix(`${at}.mlp.down_proj.weight`, hidden, inner),
+  ]
+}
+
+/** Of a layer with attention. */
+export function fullTensors(at: string): TensorSpec[] {
+  const { hidden, heads, keyHeads, headSize } = QWEN35_SHAPE
+  return [
+    ...commonTensors(at),
+    matrix(`${at}.self_attn.q_proj.weight`, 2 * heads * headSize, hidden, 1.5),
+    matrix(`${at}.self_attn.k_proj.weight`, keyHeads * headSize, hidden, 1.5),
+    matrix(`${at}.self_attn.v_proj.weight`, keyHeads * headSize, hidden),
+    matrix(`${at}.self_attn.o_proj.weight`, hidden, heads * headSize, 2),
+    norm(`${at}.self_attn.q_norm.weight`, headSize, 0),
+    norm(`${at}.self_attn.k_norm.weight`, headSize, 0),
   ]
 }
 
@@ -154,6 +162,35 @@ function unit(x: Vector): Vector {
   return x.map((value) => value / Math.sqrt(squares + 1e-6))
 }
 
+/** Attention of the layer of this name, at a position. */
+export function attend35(
+  weights: Weights,
+  at: string,
+  cache: Attention,
+  position: number,
+  h: Vector,
+  mistake?: string,
+): Vector {
+  const { heads, headSize, keyHeads, epsilon, theta } = QWEN35_SHAPE
+  const angles = frequencies(theta, mistake === 'rotates the whole head' ? headSize : ROTATED)
+  const of = (name: string) => weights(`${at}.self_attn.${name}.weight`)
+  const both2 = product(of('q_proj'), h)
+  const query = new Float64Array(heads * headSize)
+  const gate = new Float64Array(heads * headSize)
+  for (let head = 0; head < heads; head++) {
+    const from = 2 * head * headSize
+    const [first, second] = mistake === 'takes the gate for the query' ? [gate, query] : [query, gate]
+    first.set(both2.slice(from, from + headSize), head * headSize)
+    second.set(both2.slice(from + headSize, from + 2 * headSize), head * headSize)
+  }
+  const turned = (y: Vector, name: string) =>
+    rotate(normHeads(y, headSize, of(`${name}_norm`), epsilon, 1), headSize, position, angles)
+  const key = turned(product(of('k_proj'), h), 'k')
+  const form = { headSize, keyHeads, scale: headSize ** -0.5 }
+  const seen = cache.look(turned(query, 'q'), key, product(of('v_proj'), h), form)
+  return product(of('o_proj'), mistake === 'forgets the gate' ? seen : both(seen, gate.map(sigmoid)))
+}
+
 /** `within`: what a layer has in place of its MLP. */
 export function qwen35Reference(
   weights: Weights,
@@ -161,33 +198,13 @@ export function qwen35Reference(
   kept?: Kept,
   within?: (layer: number, x: Vector) => Vector,
 ) {
-  const { hidden, heads, headSize, keyHeads, epsilon } = QWEN35_SHAPE
+  const { hidden, epsilon } = QWEN35_SHAPE
   const caches = Array.from({ length: QWEN35_SHAPE.layers }, () => new Attention(kept))
   const nets = Array.from(
     { length: QWEN35_SHAPE.layers },
     (_, i) => new DeltaNet((name) => weights(`${layerName(i)}.linear_attn.${name}`), mistake),
   )
-  const angles = frequencies(QWEN35_SHAPE.theta, mistake === 'rotates the whole head' ? headSize : ROTATED)
   let position = 0
-
-  function attend(i: number, h: Vector): Vector {
-    const of = (name: string) => weights(`${layerName(i)}.self_attn.${name}.weight`)
-    const both2 = product(of('q_proj'), h)
-    const query = new Float64Array(heads * headSize)
-    const gate = new Float64Array(heads * headSize)
-    for (let head = 0; head < heads; head++) {
-      const from = 2 * head * headSize
-      const [first, second] = mistake === 'takes the gate for the query' ? [gate, query] : [query, gate]
-      first.set(both2.slice(from, from + headSize), head * headSize)
-      second.set(both2.slice(from + headSize, from + 2 * headSize), head * headSize)
-    }
-    const turned = (y: Vector, name: string) =>
-      rotate(normHeads(y, headSize, of(`${name}_norm`), epsilon, 1), headSize, position, angles)
-    const key = turned(product(of('k_proj'), h), 'k')
-    const form = { headSize, keyHeads, scale: headSize ** -0.5 }
-    const seen = caches[i]!.look(turned(query, 'q'), key, product(of('v_proj'), h), form)
-    return product(of('o_proj'), mistake === 'forgets the gate' ? seen : both(seen, gate.map(sigmoid)))
-  }
 
   return {
     /** What the last norm leaves of a token's row; or what it is given. */
@@ -195,7 +212,7 @@ export function qwen35Reference(
       let x = embedding(weights, token, hidden)
       for (let i = 0; i < QWEN35_SHAPE.layers; i++) {
         const h = rmsNorm(x, weights(`${layerName(i)}.input_layernorm.weight`), epsilon, 1)
-        x = add(x, isFull(i) ? attend(i, h) : nets[i]!.step(h))
+        x = add(x, isFull(i) ? attend35(weights, layerName(i), caches[i]!, position, h, mistake) : nets[i]!.step(h))
         const m = rmsNorm(x, weights(`${layerName(i)}.post_attention_layernorm.weight`), epsilon, 1)
         x = add(x, within?.(i, m) ?? gatedMlp(m, weights, `${layerName(i)}.mlp`, silu))
       }
@@ -222,14 +239,39 @@ function tiled(values: Vector, unitSize: number): Vector {
   return out
 }
 
+const grown = (values: Vector) => values.map((value) => value + 1)
+
+/** Of a layer with attention, called `name`, as block `i`. */
+export function ggufFull(weights: Weights, name: string, i: number): GgufTensor[] {
+  const { hidden, inner, heads, keyHeads, headSize } = QWEN35_SHAPE
+  const from = (each: string) => weights(`${name}.${each}`)
+  const one = (each: string, dims: number[], values: Vector) => ({ name: `blk.${i}.${each}`, dims, values })
+  return [
+    one('attn_norm.weight', [hidden], grown(from('input_layernorm.weight'))),
+    one('post_attention_norm.weight', [hidden], grown(from('post_attention_layernorm.weight'))),
+    one('ffn_gate.weight', [hidden, inner], from('mlp.gate_proj.weight')),
+    one('ffn_up.weight', [hidden, inner], from('mlp.up_proj.weight')),
+    one('ffn_down.weight', [inner, hidden], from('mlp.down_proj.weight')),
+    one('attn_q.weight', [hidden, 2 * heads * headSize], from('self_attn.q_proj.weight')),
+    one('attn_k.weight', [hidden, keyHeads * headSize], from('self_attn.k_proj.weight')),
+    one('attn_v.weight', [hidden, keyHeads * headSize], from('self_attn.v_proj.weight')),
+    one('attn_output.weight', [heads * headSize, hidden], from('self_attn.o_proj.weight')),
+    one('attn_q_norm.weight', [headSize], grown(from('self_attn.q_norm.weight'))),
+    one('attn_k_norm.weight', [headSize], grown(from('self_attn.k_norm.weight'))),
+  ]
+}
+
 function gguf(weights: Weights): GgufTensor[] {
-  const { vocab, hidden, inner, heads, keyHeads, headSize } = QWEN35_SHAPE
+  const { vocab, hidden, inner } = QWEN35_SHAPE
   const list: GgufTensor[] = []
   const put = (name: string, dims: number[], values: Vector) => list.push({ name, dims, values })
-  const grown = (values: Vector) => values.map((value) => value + 1)
   put('token_embd.weight', [hidden, vocab], weights('model.embed_tokens.weight'))
   put('output_norm.weight', [hidden], grown(weights('model.norm.weight')))
   for (let i = 0; i < QWEN35_SHAPE.layers; i++) {
+    if (isFull(i)) {
+      list.push(...ggufFull(weights, layerName(i), i))
+      continue
+    }
     const from = (name: string) => weights(`${layerName(i)}.${name}`)
     const to = (name: string) => `blk.${i}.${name}`
     put(to('attn_norm.weight'), [hidden], grown(from('input_layernorm.weight')))
@@ -237,15 +279,6 @@ function gguf(weights: Weights): GgufTensor[] {
     put(to('ffn_gate.weight'), [hidden, inner], from('mlp.gate_proj.weight'))
     put(to('ffn_up.weight'), [hidden, inner], from('mlp.up_proj.weight'))
     put(to('ffn_down.weight'), [inner, hidden], from('mlp.down_proj.weight'))
-    if (isFull(i)) {
-      put(to('attn_q.weight'), [hidden, 2 * heads * headSize], from('self_attn.q_proj.weight'))
-      put(to('attn_k.weight'), [hidden, keyHeads * headSize], from('self_attn.k_proj.weight'))
-      put(to('attn_v.weight'), [hidden, keyHeads * headSize], from('self_attn.v_proj.weight'))
-      put(to('attn_output.weight'), [heads * headSize, hidden], from('self_attn.o_proj.weight'))
-      put(to('attn_q_norm.weight'), [headSize], grown(from('self_attn.q_norm.weight')))
-      put(to('attn_k_norm.weight'), [headSize], grown(from('self_attn.k_norm.weight')))
-      continue
-    }
     const linear = (name: string) => from(`linear_attn.${name}`)
     const mixed = (values: Vector, columns: number) => {
       const out = values.slice()
@@ -277,8 +310,9 @@ function outColumns(values: Vector): Vector {
   return out
 }
 
-export function qwen35Metadata(out: Metadata, architecture: string): void {
-  llamaMetadata(out, architecture, QWEN35_SHAPE, { rotated: ROTATED })
+/** `blocks`: where there are more than layers. */
+export function qwen35Metadata(out: Metadata, architecture: string, blocks = QWEN35_SHAPE.layers): void {
+  llamaMetadata(out, architecture, { ...QWEN35_SHAPE, layers: blocks }, { rotated: ROTATED })
   out.integers(`${architecture}.rope.dimension_sections`, Int32Array.of(11, 11, 10, 0))
   out.u32(`${architecture}.ssm.conv_kernel`, LINEAR.kernel)
   out.u32(`${architecture}.ssm.state_size`, LINEAR.size)

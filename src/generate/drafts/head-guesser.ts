@@ -1,0 +1,59 @@
+import { type GuessInput, type StepInput, type TokenModel, UNDRAWN } from '../../contract/index.js'
+import { asGuess, type DraftAsked, type Guesser } from './guesser.js'
+
+/** Tokens that are certain go through the head one by one: of more than so many in a row nothing is guessed. */
+const MOST_UNREAD = 4
+
+/** A head of the model's own guesses: it sees the rows that the model has made, and keeps nothing of an answer. */
+export class HeadGuesser implements Guesser {
+  readonly lengths = [1, 2, 3]
+  readonly #guess: NonNullable<TokenModel['guess']>
+  #failed = false
+
+  constructor(guess: NonNullable<TokenModel['guess']>) {
+    this.#guess = guess
+  }
+
+  async guess(asked: readonly DraftAsked[], most: number): Promise<number> {
+    const ready = asked.filter(({ lane, sequence }) => lane.tokens.length - sequence.length <= MOST_UNREAD)
+    if (this.#failed || ready.length === 0 || most === 0) return 0
+    try {
+      await this.#go(ready, most)
+    } catch {
+      this.#failed = true
+    }
+    return 0
+  }
+
+  async #go(asked: readonly DraftAsked[], most: number): Promise<void> {
+    const guessing = this.#guess(
+      asked.map(({ lane, sequence, outlook }): StepInput => {
+        return { sequence, tokens: lane.tokens.slice(sequence.length), sample: asGuess(outlook.settings()) }
+      }),
+    )
+    try {
+      let step = await guessing.next()
+      for (let left = most - 1; !step.done; left--) {
+        const drawn = step.value
+        const next = asked.map(({ outlook }, i): GuessInput | undefined => {
+          const token = drawn[i]?.token ?? UNDRAWN
+          const before = outlook.tokens.length
+          if (token === UNDRAWN || !outlook.push(token) || left === 0) return undefined
+          return { tokens: outlook.tokens.slice(before), sample: asGuess(outlook.settings()) }
+        })
+        if (next.every((given) => given === undefined)) return
+        step = await guessing.next(next)
+      }
+    } finally {
+      await guessing.return()
+    }
+  }
+
+  drop(): void {}
+
+  clear(): void {}
+
+  async close(): Promise<void> {
+    this.#failed = true
+  }
+}

@@ -1,0 +1,93 @@
+/** A head that guesses changes how many passes an answer takes, and not a bit of what it says. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ChatCall, StepInput } from '../contract/index.js'
+import type { Device } from '../device/contract.js'
+import { DEVICES } from '../device/operations/devices.test-helper.js'
+import { DecodeLoop } from '../generate/decode-loop.js'
+import type { DraftMode } from '../generate/drafts/mode.js'
+import { call, collect, smallText } from '../generate/testing/call.test-helper.js'
+import { compile } from '../grammar/structured.js'
+import { goodHead } from './draft-head.test-helper.js'
+import { loadCore } from './load.js'
+
+const { sampling } = call()
+const grammar = compile({
+  type: 'object',
+  properties: { name: { type: 'string', maxLength: 12 }, kind: { enum: ['first', 'second'] } },
+  required: ['name', 'kind'],
+  additionalProperties: false,
+})
+const KINDS: Readonly<Record<string, Partial<ChatCall>>> = {
+  greedily: { sampling: { ...sampling, temperature: 0 } },
+  'by chance': { sampling: { ...sampling, temperature: 0.7, topP: 0.9, seed: 4 } },
+  'under a schema': { output: { type: 'json_schema', name: 'x', strict: true, schema: {} }, grammar },
+  'three times, with what was likely': { n: 3, topLogprobs: 2 },
+  'a long prompt': { messages: [{ role: 'user', content: 'word '.repeat(60) }] },
+}
+
+async function answers(device: Device, drafts: DraftMode, kinds: readonly string[], wrong = false) {
+  const core = await loadCore(device, goodHead(wrong), {
+    ...{ contextLength: 512, tokens: smallText.tokenizer.size, maxBatch: 4 },
+    ...(drafts !== 'never' && { draftHead: true }),
+  })
+  let passes = 0
+  const { step } = core
+  core.step = (batch: readonly StepInput[]) => {
+    passes++
+    return step.call(core, batch)
+  }
+  const loop = new DecodeLoop(core, smallText, { drafts })
+  const free = core.freeTokens
+  const told = await Promise.all(
+    kinds.map((kind) => {
+      const asked = call({ maxTokens: 24, ignoreEnds: kind !== 'under a schema', ...KINDS[kind]! })
+      return collect(loop.generate(asked), asked.n)
+    }),
+  )
+  const { guesses, metadata } = loop
+  expect(core.freeTokens).toBeLessThanOrEqual(free)
+  await loop.close()
+  return { said: told.map(({ texts, logprobs, reasons }) => ({ texts, logprobs, reasons })), passes, guesses, metadata }
+}
+
+/** Of a GPU in software one way and one kind: compiling shaders takes long there. */
+const ON = DEVICES.filter(({ name }) => name !== 'webgpu, cut for hardware')
+const onCpu = (name: string) => name.startsWith('cpu')
+
+describe.each(ON)('on $name', ({ name, open }) => {
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  it.each(onCpu(name) ? Object.keys(KINDS) : ['by chance'])(
+    'the same is said %s',
+    async (kind) => {
+      const without = await answers(device, 'never', [kind])
+      const guessed = await answers(device, 'always', [kind])
+      expect(guessed.said).toEqual(without.said)
+      expect(guessed.guesses!.model.right).toBeGreaterThan(guessed.guesses!.model.wrong)
+      // A GPU takes several passes in one call.
+      if (onCpu(name)) expect(guessed.passes).toBeLessThan(without.passes)
+      expect([without.metadata.draft_head, guessed.metadata.draft_head]).toEqual([undefined, true])
+    },
+    240_000,
+  )
+})
+
+describe.each(ON.filter(({ name }) => onCpu(name)))('where it is wrong, on $name', ({ open }) => {
+  it('the same is said, in company', async () => {
+    const device = await open()
+    const kinds = Object.keys(KINDS)
+    const { said } = await answers(device, 'never', kinds)
+    for (const drafts of ['always', 'gaining'] as const) {
+      expect((await answers(device, drafts, kinds, true)).said).toEqual(said)
+    }
+    // In company all draws are taken; alone it guesses.
+    const alone = await answers(device, 'always', [kinds[1]!], true)
+    expect(alone.said).toEqual(said.slice(1, 2))
+    expect(alone.guesses!.model.wrong).toBeGreaterThan(0)
+    device.destroy()
+  }, 240_000)
+})

@@ -1,0 +1,181 @@
+/** The head of Qwen3.5 that guesses says on every device what its definition says in float64. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { HEAD_MISTAKES, headReference, qwen35Head } from '../../test/oracles/families/qwen3-5-head.js'
+import type { Weights } from '../../test/oracles/family.js'
+import { writeGguf } from '../../test/oracles/files/gguf.js'
+import { argmax, logSoftmax, type Vector } from '../../test/oracles/float64.js'
+import { compare, promptOf } from '../../test/oracles/judge.js'
+import { weightsOf } from '../../test/oracles/weights.js'
+import type { Guessing, Sampled, StepInput } from '../contract/index.js'
+import type { Device } from '../device/contract.js'
+import { DEVICES } from '../device/operations/devices.test-helper.js'
+import { GREEDY, sourceOf } from './architectures/cases.test-helper.js'
+import type { Core } from './core.js'
+import { openRepository } from './files/open.js'
+import { loadCore } from './load.js'
+import { planModel } from './plan-model.js'
+
+const GUESSES = 3
+const weights = weightsOf(qwen35Head)
+const prompt = promptOf(qwen35Head).slice(0, 40)
+/** Of a prompt of so many tokens, the last of which the model has not read, what the head says to it and to its guesses. */
+interface Told {
+  readonly guessed: readonly number[]
+  readonly logprobs: readonly Vector[]
+}
+
+function toldBy(of: Weights, length: number, mistake?: string, given?: readonly number[]): Told {
+  const reference = headReference(of, mistake)
+  for (const token of prompt.slice(0, length - 1)) reference.step(token)
+  const logprobs: Vector[] = []
+  const guessed: number[] = []
+  let token = prompt[length - 1]!
+  for (let i = 0; i < GUESSES; i++) {
+    logprobs.push(logSoftmax(reference.guess(token)))
+    token = given?.[i] ?? argmax(logprobs[i]!)
+    guessed.push(token)
+  }
+  return { guessed, logprobs }
+}
+
+const seen = ({ top }: Sampled) => {
+  const known = new Map(top!.map(({ token, logprob }) => [token, logprob]))
+  return (token: number) => known.get(token) ?? Math.min(...known.values())
+}
+
+/** Guesses of several sequences side by side, each given the tokens that it is to go on by. */
+async function guesses(core: Core, batch: readonly StepInput[], by: readonly (readonly number[])[]) {
+  const told: Sampled[][] = batch.map(() => [])
+  const guessing: Guessing = core.guess!(batch)
+  let next = await guessing.next()
+  for (let i = 0; !next.done; i++) {
+    for (const [k, sampled] of next.value.entries()) if (sampled) told[k]!.push(sampled)
+    const given = by.map((tokens) => (i < GUESSES - 1 ? { tokens: [tokens[i]!], sample: GREEDY } : undefined))
+    next = await guessing.next(given)
+  }
+  return told
+}
+
+describe('the definition', () => {
+  it('every mistake that people make is seen', () => {
+    const { guessed, logprobs } = toldBy(weights, 12)
+    for (const mistake of HEAD_MISTAKES) {
+      const { logprobs: other } = toldBy(weights, 12, mistake, guessed)
+      const off = compare(
+        logprobs,
+        other.map((told) => (token: number) => told[token]!),
+      )
+      expect([mistake, off.worst > 0.05]).toEqual([mistake, true])
+    }
+  })
+})
+
+describe.each(DEVICES)('on $name', ({ open }) => {
+  let device: Device
+  let core: Core
+  beforeAll(async () => {
+    device = await open()
+    core = await loadCore(device, sourceOf(qwen35Head, 'f32'), { contextLength: 144, maxBatch: 2, draftHead: true })
+  }, 60_000)
+  afterAll(async () => {
+    await core?.close()
+    device.destroy()
+  })
+
+  it('guesses are those of float64: behind prompts of any cut, side by side, and after a text was cut', async () => {
+    const lengths = [39, 7]
+    const truth = lengths.map((length) => toldBy(weights, length))
+    const sequences = await Promise.all(
+      lengths.map(async (length, i) => {
+        const sequence = core.open()
+        for (let at = 0; at < length - 1; ) {
+          // In chunks, and token by token.
+          const tokens = prompt.slice(at, Math.min(length - 1, at + (i === 0 ? 17 : 1)))
+          await core.step([{ sequence, tokens }])
+          at += tokens.length
+        }
+        return sequence
+      }),
+    )
+    const batch = lengths.map((length, i) => {
+      return { sequence: sequences[i]!, tokens: [prompt[length - 1]!], sample: GREEDY }
+    })
+    const free = core.freeTokens
+    for (let round = 0; round < 2; round++) {
+      const told = await guesses(
+        core,
+        batch,
+        truth.map(({ guessed }) => guessed),
+      )
+      for (const [i, { logprobs }] of truth.entries()) {
+        const { worst, wrongTokens } = compare(logprobs, told[i]!.map(seen))
+        expect(worst).toBeLessThan(2e-3)
+        expect(wrongTokens).toBe(0)
+      }
+      // Nothing is left of them.
+      expect(core.freeTokens).toBe(free)
+      expect(sequences.map(({ length }) => length)).toEqual(lengths.map((length) => length - 1))
+    }
+    // What was guessed is no part of the text: the model goes on as if nobody had guessed.
+    const plain = core.open()
+    await core.step([{ sequence: plain, tokens: prompt.slice(0, 38) }])
+    const [own] = await core.step([{ sequence: plain, tokens: [prompt[38]!], sample: GREEDY }])
+    const [after] = await core.step([{ ...batch[0]! }])
+    expect(after!.token).toBe(own!.token)
+    for (const each of [...sequences, plain]) each.close()
+  }, 240_000)
+})
+
+describe('a head that guesses', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await DEVICES.at(-1)!.open()
+  })
+  afterAll(() => device.destroy())
+  const source = sourceOf(qwen35Head, 'f32')
+
+  it('is planned where it is asked for, is there and is all there is to it, and counted', () => {
+    const plan = planModel(source, device, { draftHead: true })
+    const without = planModel(source, device)
+    expect(plan.model.draftHead).toBeDefined()
+    expect([without.model.draftHead, without.tensors.draftHead]).toEqual([undefined, undefined])
+    expect(plan.size.bytes.weights).toBeGreaterThan(without.size.bytes.weights)
+    expect(plan.size.bytes.states).toBeGreaterThan(without.size.bytes.states)
+    const none = { ...source, names: source.names.filter((name) => !name.startsWith('mtp.')) }
+    const several = { ...source, chatConfig: { ...source.chatConfig, mtp_num_hidden_layers: 2 } }
+    const own = { ...source, names: [...source.names, 'mtp.embed_tokens.weight'] }
+    for (const outline of [none, several, own]) {
+      expect(planModel(outline, device, { draftHead: true }).model.draftHead).toBeUndefined()
+    }
+  })
+
+  it('is read from a GGUF file as llama.cpp writes it, where its block counts with the layers', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'local-v1-draft-head-'))
+    try {
+      const path = join(folder, 'head.gguf')
+      await writeGguf(path, qwen35Head, weights)
+      const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+      const { weights: file } = await openRepository({ kind: 'folder', path }, options)
+      expect(planModel(file, device).model).toMatchObject({ layers: { length: qwen35Head.config.num_hidden_layers } })
+      const core = await loadCore(device, file, { contextLength: 144, maxBatch: 1, draftHead: true })
+      const { guessed, logprobs } = toldBy(weights, 12)
+      const sequence = core.open()
+      await core.step([{ sequence, tokens: prompt.slice(0, 11) }])
+      const [told] = await guesses(core, [{ sequence, tokens: [prompt[11]!], sample: GREEDY }], [guessed])
+      expect(compare(logprobs, told!.map(seen)).worst).toBeLessThan(2e-3)
+      await core.close()
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  }, 60_000)
+
+  it('is refused by name where a part of it is missing or has another shape', () => {
+    for (const name of ['mtp.norm.weight', 'mtp.layers.0.mlp.up_proj.weight']) {
+      const outline = { ...source, names: source.names.filter((other) => other !== name) }
+      expect(() => planModel(outline, device, { draftHead: true })).toThrow(name)
+    }
+  })
+})
