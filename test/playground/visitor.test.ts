@@ -114,6 +114,16 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     }
   })
 
+  test('has what stands above the answer in one line', { timeout: LONG }, async () => {
+    for (let width = 1184; width <= 1300; width += 10) {
+      await page.setViewportSize({ width, height: 900 })
+      const [head, copy] = await Promise.all(
+        ['.output h2', '#copy-json'].map((each) => page.locator(`#structured ${each}`).boundingBox()),
+      )
+      expect(copy!.y, `${width} px`).toBeLessThan(head!.y + head!.height)
+    }
+  })
+
   test('reads links in the colours of the page', { timeout: LONG }, async () => {
     await page.goto('about:blank')
     await page.goto(`${url}?embed`)
