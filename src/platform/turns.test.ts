@@ -6,6 +6,8 @@ import { beginSteps, breathe, FOR_OTHERS, FOR_STEPS, inTurns, myTurn, TURNS_BETW
 const never = new AbortController().signal
 const SLICE_MS = 20
 const STEP_MS = 2
+/** Of which steps have more turns than are left to others anyway. */
+const LONG_MS = (TURNS_BETWEEN * STEP_MS * 3) / FOR_STEPS
 
 afterEach(() => {
   vi.useRealTimers()
@@ -202,9 +204,9 @@ describe('a turn of the event loop', () => {
   })
 
   it.each([
-    ['in Node', {}],
-    ['where nothing tells when it ends', { process: undefined }],
-  ])('ends once promises that are settled have been followed: %s', async (_, globals) => {
+    ['in Node, to the end', {}, 9],
+    ['where nothing tells when it ends', { process: undefined }, 1],
+  ])('ends once promises that are settled have been followed: %s', async (_, globals, many) => {
     for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
     const order: string[] = []
     const ended = new Promise<void>((resolve) => {
@@ -214,7 +216,9 @@ describe('a turn of the event loop', () => {
       })
     })
     vi.unstubAllGlobals()
-    void Promise.resolve().then(() => order.push('promise'))
+    let followed: Promise<unknown> = Promise.resolve()
+    for (let i = 1; i < many; i++) followed = followed.then(() => {})
+    void followed.then(() => order.push('promise'))
     setImmediate(() => order.push('next'))
     expect(order).toEqual([])
     await ended
@@ -268,6 +272,41 @@ describe('work in slices', () => {
     }
   })
 
+  it('goes on for whoever comes after the only one has left', async () => {
+    function* work() {
+      yield
+      return 'done'
+    }
+    const leaving = new AbortController()
+    const left = inTurns(work(), leaving.signal)
+    leaving.abort('gone')
+    await expect(left).rejects.toBe('gone')
+    for (let turn = 0; turn < 2 * TURNS_BETWEEN; turn++) await breathe()
+    expect(await inTurns(work(), never)).toBe('done')
+  })
+
+  it('leaves to others, where their turns are long, four times what it has taken and no more', async () => {
+    const pass = clock()
+    let slices = 0
+    function* work() {
+      for (let i = 0; i < 3; i++) {
+        yield
+        pass(SLICE_MS)
+        slices++
+      }
+    }
+    const works = inTurns(work(), never)
+    const spent = [0, 0, 0, 0]
+    while (slices < 3) {
+      pass(SLICE_MS)
+      spent[slices]! += SLICE_MS
+      await breathe()
+    }
+    await works
+    // The turn in which a slice begins is one of others too.
+    for (const ms of spent.slice(1, 3)) expect(Math.abs(ms - FOR_OTHERS * SLICE_MS)).toBeLessThanOrEqual(SLICE_MS)
+  })
+
   it('rests for nobody whose steps are over, however often that is said', async () => {
     const pass = clock()
     beginSteps()()
@@ -279,7 +318,7 @@ describe('work in slices', () => {
     function* work() {
       for (let i = 0; i < 3; i++) {
         yield
-        pass(SLICE_MS)
+        pass(LONG_MS)
         slices++
       }
     }
@@ -292,7 +331,7 @@ describe('work in slices', () => {
     }
     end()
     await works
-    for (const count of taken.slice(1, 3)) expect(count).toBeGreaterThanOrEqual((FOR_STEPS * SLICE_MS) / STEP_MS - 1)
+    for (const count of taken.slice(1, 3)) expect(count).toBeGreaterThanOrEqual((FOR_STEPS * LONG_MS) / STEP_MS - 1)
   })
 
   it('leaves to steps no more than twice the time of the slice before', async () => {
