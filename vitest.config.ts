@@ -8,16 +8,13 @@ const SLOW = {
     ...['src/device/**', 'src/models/{architectures,blocks,encoders}/**', 'src/models/*.test.ts'],
     'src/engines/webgpu/**',
   ],
+  clients: [
+    ...['src/cli/**', 'src/engines/{remote,llama-cpp}/**', 'src/engines/webllm/*.test.ts', 'test/clients/**'],
+    'test/contract/{express,fastify,fetch,hono,hostile-heads,http-edges,http2,node-http,port}.test.ts',
+  ],
   runtimes: [
-    ...[
-      'src/engines/{remote,webllm,llama-cpp}/**',
-      'src/usage/shared-file.test.ts',
-      'src/cli/**',
-      'models/**',
-      'scripts/**',
-      'bench/**',
-    ],
-    ...['test/{contract,clients,support,nano}/**', 'test/{cli*,package,readme,docs-code}.test.ts'],
+    ...['src/engines/webllm/**', 'src/usage/shared-file.test.ts', 'models/**', 'scripts/**', 'bench/**'],
+    ...['test/{contract,support,nano}/**', 'test/{cli*,package,readme,docs-code}.test.ts'],
   ],
   browser: ['test/{browser,playground}/**'],
 }
@@ -63,7 +60,7 @@ export default defineConfig({
             ...places.map((place) => place.replace(/\*\*$/, '**/*.test.ts')),
             ...(name === 'runtimes' ? [WIDE] : []),
           ],
-          exclude: name === 'runtimes' ? NEVER : [...NEVER, WIDE],
+          exclude: name === 'runtimes' ? [...NEVER, ...SLOW.clients] : [...NEVER, WIDE],
           isolate: ALONE.has(name),
           // Kernels and pages take minutes on a machine that is busy: who waits for good is found out all the same.
           testTimeout: 240_000,
