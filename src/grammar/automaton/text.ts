@@ -37,6 +37,10 @@ export class TextFrames {
     return IN_JSON.length(this.text, state) + 1
   }
 
+  spell(state: number): Bytes {
+    return `${IN_JSON.spell(this.text, state)}"`
+  }
+
   at(state: number): TextFrame {
     let frame = this.#frames.get(state)
     if (frame === undefined) {
@@ -51,7 +55,7 @@ export class TextFrames {
 export class TextFrame extends CharacterFrame {
   readonly home: TextFrames
   readonly state: number
-  override readonly class: StringClass
+  #class: StringClass | undefined
   /** Whether every character leads on. */
   #open: boolean | undefined
 
@@ -59,7 +63,12 @@ export class TextFrame extends CharacterFrame {
     super()
     this.home = home
     this.state = state
-    this.class = classOf(home.text, state)
+  }
+
+  /** Of many places nothing is asked but how far the end is. */
+  override get class(): StringClass {
+    this.#class ??= classOf(this.home.text, this.state)
+    return this.#class
   }
 
   /** The same place in a text of any length, if for so many characters more only its own room tells it from that. */
@@ -108,7 +117,7 @@ export class TextFrame extends CharacterFrame {
   }
 
   override spell(): Bytes {
-    return `${IN_JSON.spell(this.home.text, this.state)}"`
+    return this.home.spell(this.state)
   }
 
   override get onTheWay(): number {

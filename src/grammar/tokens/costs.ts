@@ -5,7 +5,7 @@ import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
 /** Ways to the end that are longer than this are counted in bytes: every byte is at most one token. */
-const SPELLED = 2048
+export const SPELLED = 2048
 
 /** Stacks of fewer frames are counted as they come. */
 const TALL = 100

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { FULL } from '../../../test/support/full.js'
 import { compile, fromSource, type Vocabulary } from '../structured.js'
 import { allowed, pick, randomness, realWords, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
 import { Learned } from './learned.js'
+import type { LeadingTo } from './text-walk.js'
 
 const object = (rest: object) => ({ type: 'object', ...rest })
 const pattern = (source: string, rest: object = {}) => ({ type: 'string', pattern: source, ...rest })
@@ -306,4 +307,30 @@ describe('keys of which there are only so many', () => {
       }
     },
   )
+})
+
+describe('the places to which the tokens of a text lead', () => {
+  it('are asked about once for each text that is left behind them, however many they are', () => {
+    // A label may have 63 letters: from each of them the same is left.
+    const schema = object({ properties: { u: { type: 'string', format: 'email' } }, required: ['u'] })
+    const constraint = compile(schema).start(gpt2)
+    const { characters } = Learned.of(gpt2)
+    const from = vi.spyOn(characters, 'from')
+    const mask = new Uint32Array(gpt2.words)
+    for (const byte of new TextEncoder().encode('{"u":"so@me')) {
+      const token = gpt2.tries.map((trie) => trie.token(trie.child(0, byte))).find((found) => found >= 0)!
+      expect(constraint.accept(token)).toBe(true)
+    }
+    constraint.closing(constraint.shortest)
+    constraint.mask(mask)
+    const [frame] = from.mock.calls[0]!
+    const { states, alike } = from.mock.results[0]!.value as LeadingTo
+    from.mockRestore()
+    const left = states.map((state) => (state === 0 ? undefined : frame.home.spell(state)))
+    states.forEach((state, number) => {
+      if (state !== 0) expect(alike[number]).toBe(left.indexOf(left[number]))
+    })
+    expect(new Set(left).size).toBeLessThan(left.length / 2)
+    expect(allowed(mask, gpt2.size)).toEqual(tried(constraint, gpt2))
+  })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { atOnce } from '../../platform/index.js'
 import { KIND } from '../automata/kinds.js'
 import type { StringPlace } from '../automaton/characters.js'
@@ -119,7 +120,7 @@ function after(place: StringPlace, character: string): StringPlace | undefined {
 const kindOf = (character: string): number => KIND[encoded(character.codePointAt(0)!).charCodeAt(0)]!
 
 describe('what a place in a string says of itself', () => {
-  it('is what its bytes say: which characters may come, how many of them, and how far the end then is', () => {
+  it('is what its bytes say: what may come, how much of it, and how far the end then is', () => {
     let [passed, freed, same, shorter] = [0, 0, 0, 0]
     const choices = fc.array(fc.nat(1000), { minLength: 12, maxLength: 30 })
     fc.assert(
@@ -153,7 +154,7 @@ describe('what a place in a string says of itself', () => {
           })
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(600) },
     )
     // None of this was empty.
     for (const count of [passed, freed, same, shorter]) expect(count).toBeGreaterThan(20)
@@ -163,7 +164,7 @@ describe('what a place in a string says of itself', () => {
 describe('a mask in a string', () => {
   const small = vocabularyOf(smallWords())
 
-  it('holds the tokens that its definition holds, each tried by itself, whatever the budget', () => {
+  it('holds the tokens of its definition, each tried by itself, whatever the budget', () => {
     const mask = new Uint32Array(small.words)
     let masks = 0
     fc.assert(
@@ -180,7 +181,7 @@ describe('a mask in a string', () => {
           constraint!.accept(may[choice % may.length]!)
         }
       }),
-      { numRuns: 120 },
+      { numRuns: runs(480) },
     )
     expect(masks).toBeGreaterThan(300)
   })

@@ -317,11 +317,17 @@ export class StringMasks {
       this.#walk.run(whole, frame, { ...all, cut: false, reached })
       return
     }
-    const admitted = Uint8Array.from(leading.states, (state) => {
-      if (state === NOWHERE) return 0
+    const admitted = new Uint8Array(leading.states.length)
+    leading.states.forEach((state, number) => {
+      if (state === NOWHERE) return
+      const first = leading.alike[number]!
+      if (first < number) {
+        admitted[number] = admitted[first]!
+        return
+      }
       const place = frame.home.at(state)
       reach(reached, place)
-      return isAffordable(place, all.rest) ? 1 : 0
+      if (isAffordable(place, all.rest)) admitted[number] = 1
     })
     this.#characters.add(into, leading, admitted)
     this.#walk.run(this.#escaped, frame, { ...all, cut: false, reached })

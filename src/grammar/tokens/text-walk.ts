@@ -1,6 +1,8 @@
 import type { TextAutomaton } from '../automata/types.js'
+import type { Bytes } from '../automaton/frame.js'
 import type { TextFrame } from '../automaton/text.js'
-import { ENTRY_BYTES, Kept } from '../kept.js'
+import { ENTRY_BYTES, Kept, made } from '../kept.js'
+import { SPELLED } from './costs.js'
 import type { Found } from './found.js'
 import type { Letters } from './letters.js'
 
@@ -18,6 +20,8 @@ const PLACES = 12
 export interface LeadingTo {
   /** By their numbers here, `NOWHERE` for those to which none leads: the first is that of tokens that lead nowhere. */
   readonly states: readonly number[]
+  /** For each the first of those that have the same text left: what is asked of how far the end is, is asked of that one. */
+  readonly alike: Uint16Array
   /** For each token of the letters which of these. */
   readonly to: Uint16Array
 }
@@ -62,7 +66,7 @@ export class TextWalk {
     if (leading) {
       let known = this.#leading.get(frame.home.text)
       if (known === undefined) {
-        known = new Kept(PLACES, ({ states, to }) => ENTRY_BYTES + to.byteLength + 8 * states.length)
+        known = new Kept(PLACES, ({ states, to }) => ENTRY_BYTES + to.byteLength + 10 * states.length)
         this.#leading.set(frame.home.text, known)
       }
       known.set(frame.state, leading)
@@ -76,7 +80,12 @@ export class TextWalk {
     const to = new Uint16Array(nodes.length)
     const met = new Uint8Array(this.#states.length)
     gather(to, met, this.#reached, nodes)
-    return { states: this.#states.map((state, number) => (met[number] ? state : NOWHERE)), to }
+    const states = this.#states.map((state, number) => (met[number] ? state : NOWHERE))
+    const ends = new Map<Bytes | number, number>()
+    const alike = Uint16Array.from(states, (state, number) => {
+      return state === NOWHERE ? NOWHERE : made(ends, endOf(frame, state), () => number)
+    })
+    return { states, alike, to }
   }
 
   /** Finds all that lead anywhere; false: to too many states. */
@@ -133,6 +142,12 @@ export class TextWalk {
     }
     return number
   }
+}
+
+/** The text that is left; where it takes more tokens than are counted, only its length matters. */
+function endOf({ home }: TextFrame, state: number): Bytes | number {
+  const length = home.length(state)
+  return length > SPELLED ? length : home.spell(state)
 }
 
 /** What a walk reads and writes. */
