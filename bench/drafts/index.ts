@@ -4,6 +4,8 @@
  *
  *     npm run bench:drafts -- [--model FOLDER] [--device cpu|webgpu] [--threads N] [--limit N] [--draft FOLDER]
  *
+ * `--head` measures a made-up model's multi-token head instead (`head.ts`). A `--model` that brings one along uses it.
+ *
  * `--draft` adds rows in which a draft model guesses, too, where the prompt has nothing to copy: with the model itself
  * each of its guesses is right, and costs as much as a pass.
  *
@@ -16,6 +18,7 @@ import { parseArgs } from 'node:util'
 import { callOf, timed } from '../../src/bench/clock.js'
 import type { DraftMode } from '../../src/generate/drafts/mode.js'
 import { compile } from '../../src/grammar/structured.js'
+import { compareHead } from './head.js'
 import { type DraftSubject, openSubject } from './subject.js'
 
 interface Case {
@@ -31,10 +34,13 @@ const { values } = parseArgs({
     device: { type: 'string', default: 'cpu' },
     threads: { type: 'string', default: '1' },
     draft: { type: 'string' },
+    head: { type: 'boolean', default: false },
     limit: { type: 'string', default: '60' },
   },
 })
 if (values.device !== 'cpu' && values.device !== 'webgpu') throw new TypeError("--device is 'cpu' or 'webgpu'.")
+
+if (values.head) process.exit((await compareHead(Number(values.threads))) ? 0 : 1)
 
 const cases = readFileSync(`${root}models/nano/eval/natural.jsonl`, 'utf8')
   .trim()

@@ -32,7 +32,11 @@ export async function openSubject(
   const text = new ChatText(repository.text)
   const sizes = { contextLength: 2048, cacheTokens: 8192, maxBatch: 8 }
   const tokens = text.tokenizer.size
-  const core = await loadCore(device, repository.weights, { ...sizes, tokens })
+  const core = await loadCore(device, repository.weights, {
+    ...sizes,
+    tokens,
+    draftHead: drafts !== 'never' && draft === undefined,
+  })
   const small =
     draft === undefined ? undefined : await loadCore(device, (await open(draft)).weights, { ...sizes, tokens })
   const counted: typeof core = new Proxy(core, {
