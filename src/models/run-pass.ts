@@ -3,7 +3,7 @@ import { type Sampled, type SampleSettings, UNDRAWN } from '../contract/index.js
 import { type Device, type Pass, type SampleRow, type Sampler, type Span, slotToken } from '../device/index.js'
 import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
-import type { Appended } from './page-list.js'
+import type { Appended } from './pages.js'
 import type { PlannedSpan } from './passes.js'
 import type { PagedSequence } from './sequence.js'
 import { sampleRow } from './settings.js'

@@ -1,8 +1,7 @@
 /** One sequence: how long it is, on which pages of the caches it lies, and which states it has. */
 import type { Sequence } from '../contract/index.js'
 import { NO_STATE, type SpanState } from '../device/index.js'
-import { type Appended, PageList } from './page-list.js'
-import type { PagePool } from './pages.js'
+import { type Appended, PageList, type PagePool } from './pages.js'
 import { StateHistory, type StatePool } from './states.js'
 import { WindowList, type WindowPool } from './windows.js'
 

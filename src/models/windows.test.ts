@@ -6,7 +6,7 @@ import { openCpuDevice } from '../device/cpu/index.js'
 import { Chance } from '../device/operations/numbers.test-helper.js'
 import { GREEDY, sourceOf } from './architectures/cases.test-helper.js'
 import { loadCore } from './load.js'
-import { GONE } from './page-list.js'
+import { GONE } from './pages.js'
 import { planModel } from './plan-model.js'
 import { WindowList, WindowPool } from './windows.js'
 

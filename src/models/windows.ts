@@ -3,8 +3,7 @@
  * room, so that it can be cut: to where a whole window is left. Who has lost some of the window begins anew.
  */
 import { PAGE } from '../device/index.js'
-import { type Appended, GONE, PageList } from './page-list.js'
-import { PagePool } from './pages.js'
+import { type Appended, GONE, PageList, PagePool } from './pages.js'
 
 export class WindowPool extends PagePool {
   readonly window: number

@@ -2,10 +2,9 @@
 import type { Activations, AttentionShape, KeyValueCache, PlaceOptions } from '../contract.js'
 import { PAGE } from '../contract.js'
 import { OPERATIONS } from '../operations/index.js'
-import { own } from './guards.js'
 import type { PassRecorder } from './pass-recorder.js'
 import { few } from './program.js'
-import { CpuActivations, CpuCache, CpuVector } from './tensors.js'
+import { CpuActivations, CpuCache, CpuVector, own } from './tensors.js'
 
 export class CpuAttention {
   /** Where keys and values are written. */

@@ -1,7 +1,7 @@
 /** What the operations need to know of each row of a pass, where the kernels can read it. */
 import { type Batch, NO_STATE, PAGE } from '../contract.js'
-import { own } from './guards.js'
 import { CpuSampler } from './sampler.js'
+import { own } from './tensors.js'
 
 export interface PlacedBatch {
   /** For each row, its token, its position, the page that it is written to, and where its sequence's page list is. */

@@ -1,5 +1,6 @@
 /** The CPU device: every machine's fallback. WebAssembly SIMD, on as many threads as help. */
 import { V1Error } from '../../contract/index.js'
+import { breathe } from '../../platform/index.js'
 import {
   type Activations,
   type Batch,
@@ -13,7 +14,6 @@ import {
   type SamplerShape,
 } from '../contract.js'
 import { CONTROL } from './abi.js'
-import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { CpuMatrix, storedBytes } from './matrix.js'
 import { DeviceMemory } from './memory.js'
@@ -28,6 +28,16 @@ import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
 import { CpuActivations, CpuCache, CpuReadingRoom, CpuStates, CpuVector } from './tensors.js'
 import { bestVariant, compileKernels, hasSimd, instantiate, type Kernels, type KernelVariant } from './wasm.js'
+
+/** A pass ends in a turn of the event loop so often: it computes before it returns, and everything else would wait. */
+const TURN_MS = 8
+let turned = 0
+
+async function pause(): Promise<void> {
+  if (performance.now() - turned < TURN_MS) return
+  await breathe()
+  turned = performance.now()
+}
 
 export interface CpuDeviceOptions {
   /**
@@ -143,7 +153,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     threads: team.threads,
     variant: parts.variant,
     products,
-    done: breathe,
+    done: pause,
     ...(parts.profiler && { profiler: parts.profiler }),
   }
   const living = <T>(make: () => T): T => {
@@ -179,7 +189,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
         open = new CpuPass(host, batch)
         return open
       }),
-    idle: () => living(breathe),
+    idle: () => living(pause),
     work: team.work,
     get kernelChoices() {
       return products.choices

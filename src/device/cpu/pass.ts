@@ -17,7 +17,6 @@ import { OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
 import type { Arguments, OperationName } from './abi.js'
 import { CpuAttention } from './attention.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
-import { own } from './guards.js'
 import { CpuMatrix, roomOf } from './matrix.js'
 import type { CpuPassHost } from './pass-host.js'
 import type { PassRecorder } from './pass-recorder.js'
@@ -25,7 +24,7 @@ import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
 import { CpuRouting } from './routing.js'
 import { CpuSampler } from './sampler.js'
-import { CpuActivations, CpuCache, CpuStates, CpuVector } from './tensors.js'
+import { CpuActivations, CpuCache, CpuStates, CpuVector, own } from './tensors.js'
 
 /**
  * Bytes between what two threads write. A processor fetches ahead, up to the end of a page, and would take from the other

@@ -1,13 +1,12 @@
 /** Records products of matrices, and what goes before and after them: norms, rounding, gates. */
 import { type Gate, gateCode, type ProjectOptions, Q4_BLOCK } from '../contract.js'
 import * as abi from './abi.js'
-import { own } from './guards.js'
 import { activationBytes, activationsOf, type Band, type CpuMatrix, roomOf } from './matrix.js'
 import type { PassRecorder } from './pass-recorder.js'
 import type { ProductTrial } from './product-trial.js'
 import { few, shareOf } from './program.js'
 import type { CpuRouting } from './routing.js'
-import { type CpuActivations, CpuVector } from './tensors.js'
+import { type CpuActivations, CpuVector, own } from './tensors.js'
 import type { KernelVariant } from './wasm.js'
 
 /** So many values every thread prepares for itself. */
