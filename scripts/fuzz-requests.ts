@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { SAMPLING } from '../src/contract/sampling.js'
-import type { Endpoint } from '../src/service/answer/service.js'
+import type { EndpointEntry } from '../src/service/answer/service.js'
 import { messages } from '../src/service/endpoints/messages/index.js'
 import { ollama } from '../src/service/endpoints/ollama/index.js'
 import { ENDPOINTS } from '../src/service/endpoints.js'
@@ -250,7 +250,7 @@ const body: fc.Arbitrary<Uint8Array | string | undefined> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(`"${'x'.repeat(20_000)}"`) },
 )
 /** Every endpoint there is, asked as the table has it or for what nobody has. */
-const every = [...ENDPOINTS, ...([...messages().endpoints, ...ollama().endpoints] as readonly Endpoint[])]
+const every = [...ENDPOINTS, ...([...messages().endpoints, ...ollama().endpoints] as readonly EndpointEntry[])]
 const endpoints = every.map(({ path }) => path.replace('{model}', MODEL))
 const anyEndpoint = fc
   .tuple(fc.constantFrom(...endpoints), fc.oneof(fc.constantFrom('resp_x', '%', '..'), fc.string({ maxLength: 9 })))

@@ -1,6 +1,6 @@
 import { lost } from './exchange.js'
 import type { HostLink } from './host-link.js'
-import type { Asked } from './messages.js'
+import type { PassedRequest } from './messages.js'
 
 /** A request that has cost three workers their lives does not get a fourth one. */
 const MAX_HOSTS = 3
@@ -13,7 +13,7 @@ export interface Ways {
 }
 
 /** Asks the host; another one where it is lost before it has begun. */
-export async function askHost({ find, without }: Ways, asked: Asked, signal: AbortSignal): Promise<Response> {
+export async function askHost({ find, without }: Ways, asked: PassedRequest, signal: AbortSignal): Promise<Response> {
   for (let tried = 0; tried < MAX_HOSTS; tried++) {
     const link = await find()
     if (!link) return without()
@@ -25,7 +25,7 @@ export async function askHost({ find, without }: Ways, asked: Asked, signal: Abo
 }
 
 /** Read as a whole: it may have to be sent once more. */
-export async function askedOf(request: Request): Promise<Asked> {
+export async function passedRequest(request: Request): Promise<PassedRequest> {
   const { url, method, headers } = request
   const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer()
   return { url, method, headers: [...headers], body }

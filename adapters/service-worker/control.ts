@@ -1,7 +1,7 @@
 import { V1Error } from '../../src/contract/errors.js'
 import { isOfOurs } from './identity.js'
 import { type FromPage, wrap } from './messages.js'
-import type { Script } from './registration.js'
+import type { ServiceWorkerScript } from './registration.js'
 
 /** Longer than a busy page takes to be claimed. */
 const CONTROL_MS = 10_000
@@ -9,7 +9,7 @@ const CONTROL_MS = 10_000
 /** Settles once the registration's worker controls this page. */
 export async function controlled(
   registration: ServiceWorkerRegistration,
-  script: Script,
+  script: ServiceWorkerScript,
   signal: AbortSignal,
 ): Promise<void> {
   await ours(registration, script, signal)
@@ -28,7 +28,11 @@ export async function controlled(
 }
 
 /** Settles once the registration's active worker is one that answers `/v1`. */
-async function ours(registration: ServiceWorkerRegistration, script: Script, signal: AbortSignal): Promise<void> {
+async function ours(
+  registration: ServiceWorkerRegistration,
+  script: ServiceWorkerScript,
+  signal: AbortSignal,
+): Promise<void> {
   const { href } = new URL(String(script.address), document.baseURI)
   const { active } = registration
   if (!active) return first(registration.installing ?? registration.waiting, href, signal)

@@ -1,7 +1,7 @@
 import { V1Error } from '../../src/contract/errors.js'
-import { askedOf, askHost } from './asking.js'
+import { askHost, passedRequest } from './asking.js'
 import { HostLink } from './host-link.js'
-import type { HostWorker, Way } from './host-worker.js'
+import type { HostWorker, LinkedHost } from './host-worker.js'
 import { isOfOurs } from './identity.js'
 import { type FromPage, type Introduction, wrap } from './messages.js'
 
@@ -43,7 +43,7 @@ export class DeviceFetch {
     const { signal } = request
     if (new URL(request.url).origin !== location.origin) return failed(elsewhere(request.url))
     const ways = { find: () => this.#find(), without: () => failed(this.#unreachable()) }
-    const response = await askHost(ways, await askedOf(request), signal)
+    const response = await askHost(ways, await passedRequest(request), signal)
     signal.throwIfAborted()
     const { body, status, headers } = response
     // As with any other fetch, the signal ends the body too.
@@ -76,7 +76,7 @@ export class DeviceFetch {
   }
 
   /** The host of another tab, to which the service worker knows the way: no other worker is asked for it. */
-  async #introduced(): Promise<Way | undefined> {
+  async #introduced(): Promise<LinkedHost | undefined> {
     const active = this.#parts.registration()?.active
     if (!active || !(await isOfOurs(active))) return undefined
     const { port1, port2 } = new MessageChannel()

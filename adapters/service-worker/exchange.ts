@@ -11,7 +11,7 @@ export interface ExchangeWays {
 type Head = Extract<FromHost, { type: 'head' }>
 
 /** One request that a host answers. Its end comes once, whatever happens to either side. */
-export class Exchange {
+export class HostExchange {
   /** Undefined when the host was lost before it had said a word: another one can begin anew. */
   readonly response: Promise<Response | undefined>
   readonly #ways: ExchangeWays

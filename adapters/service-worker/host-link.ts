@@ -1,6 +1,6 @@
-import { Exchange } from './exchange.js'
+import { HostExchange } from './exchange.js'
 import { holdLock, whenGone } from './locks.js'
-import { type Asked, type FromHost, type Host, hostLock, linkLock, type ToHost } from './messages.js'
+import { type EngineWorker, type FromHost, hostLock, linkLock, type PassedRequest, type ToHost } from './messages.js'
 
 /** Pings that may go unanswered, by the host and by its page, while somebody waits. */
 const MAX_SILENCE = 3
@@ -9,7 +9,7 @@ const MAX_SILENCE = 3
 export class HostLink {
   readonly host: string
   readonly #port: MessagePort
-  readonly #exchanges = new Map<number, Exchange>()
+  readonly #exchanges = new Map<number, HostExchange>()
   readonly #open = new AbortController()
   #last = 0
   #silence = 0
@@ -25,7 +25,7 @@ export class HostLink {
   }
 
   /** Settles once each side will hear of the other's end, which frees its lock; where there are locks. */
-  static async open(name: string, { host, held }: Host, port: MessagePort): Promise<HostLink> {
+  static async open(name: string, { host, held }: EngineWorker, port: MessagePort): Promise<HostLink> {
     const link = new HostLink(host, port)
     if (!held) return link
     const id = crypto.randomUUID()
@@ -50,7 +50,7 @@ export class HostLink {
   }
 
   /** The answer; undefined when the host was lost before it had begun. */
-  ask(asked: Asked, signal: AbortSignal): Promise<Response | undefined> {
+  ask(asked: PassedRequest, signal: AbortSignal): Promise<Response | undefined> {
     return this.#ask((id) => this.#send({ type: 'request', id, ...asked }), signal)
   }
 
@@ -62,7 +62,7 @@ export class HostLink {
 
   async #ask(send: (id: number) => void, signal: AbortSignal): Promise<Response | undefined> {
     const id = this.#last++
-    const exchange = new Exchange({
+    const exchange = new HostExchange({
       pull: () => this.#send({ type: 'pull', id }),
       abort: () => this.#send({ type: 'abort', id }),
       over: () => this.#exchanges.delete(id),

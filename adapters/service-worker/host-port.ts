@@ -1,7 +1,7 @@
 import { V1Error } from '../../src/contract/errors.js'
 import type { V1 } from '../../src/index.js'
 import { whenGone } from './locks.js'
-import { type Asked, type FromHost, linkLock, type ToHost } from './messages.js'
+import { type FromHost, linkLock, type PassedRequest, type ToHost } from './messages.js'
 
 interface Answering {
   readonly aborter: AbortController
@@ -32,7 +32,7 @@ export class HostPort {
     port.addEventListener('close', () => this.#close())
   }
 
-  async #answer(id: number, asked: Asked): Promise<void> {
+  async #answer(id: number, asked: PassedRequest): Promise<void> {
     const answering: Answering = { aborter: new AbortController(), reader: undefined }
     this.#answering.set(id, answering)
     const request = requestOf(asked, answering.aborter.signal)
@@ -105,6 +105,6 @@ function notServed({ url }: Request): Response {
   return Response.json(new V1Error(404, message, { code: 'unknown_url' }), { status: 404 })
 }
 
-export function requestOf({ url, method, headers, body }: Asked, signal: AbortSignal): Request {
+export function requestOf({ url, method, headers, body }: PassedRequest, signal: AbortSignal): Request {
   return new Request(url, { method, headers: headers as [string, string][], body, signal })
 }

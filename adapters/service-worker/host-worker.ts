@@ -1,7 +1,15 @@
 import { V1Error } from '../../src/contract/errors.js'
 import type { LoadProgress } from '../../src/index.js'
 import { whenGone } from './locks.js'
-import { type FromPage, type FromWorker, type Host, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
+import {
+  type EngineWorker,
+  type FromPage,
+  type FromWorker,
+  hostLock,
+  type PageToWorker,
+  unwrap,
+  wrap,
+} from './messages.js'
 import type { Address } from './registration.js'
 
 /** Longer than a script takes that was fetched for the service worker just before. */
@@ -27,7 +35,7 @@ export interface HostWorkerParts {
 }
 
 /** A port to a host. */
-export interface Way extends Host {
+export interface LinkedHost extends EngineWorker {
   readonly port: MessagePort
 }
 
@@ -35,7 +43,7 @@ export interface Way extends Host {
 export class HostWorker {
   readonly #parts: HostWorkerParts
   #worker: Worker | undefined
-  #host: Host | undefined
+  #host: EngineWorker | undefined
   #life = new AbortController()
 
   constructor(parts: HostWorkerParts) {
@@ -93,10 +101,10 @@ export class HostWorker {
   }
 
   /** A port to the engine, if this page's worker runs it. */
-  way(): Way | undefined {
+  way(): LinkedHost | undefined {
     if (!this.#worker || this.#host === undefined) return undefined
     const { port1, port2 } = new MessageChannel()
-    this.#worker.postMessage(wrap<ToWorker>({ type: 'link' }), [port1])
+    this.#worker.postMessage(wrap<PageToWorker>({ type: 'link' }), [port1])
     return { ...this.#host, port: port2 }
   }
 
@@ -110,7 +118,7 @@ export class HostWorker {
   /** The host was silent for too long. If it is here, this page wakes up only now. */
   takeOver(): void {
     if (this.#host !== undefined) this.restart()
-    else this.#worker?.postMessage(wrap<ToWorker>({ type: 'take-over' }))
+    else this.#worker?.postMessage(wrap<PageToWorker>({ type: 'take-over' }))
   }
 
   stop(): void {
@@ -128,7 +136,7 @@ export class HostWorker {
     })
   }
 
-  #begin(host: Host): void {
+  #begin(host: EngineWorker): void {
     this.#host = host
     this.link()
     // It may run out of memory, and then ends without a word.

@@ -1,7 +1,16 @@
 import type { LoadProgress, V1 } from '../../src/index.js'
 import { HostPort } from './host-port.js'
 import { holdLock } from './locks.js'
-import { ALONE, type Broadcast, type FromWorker, hostLock, isName, type ToWorker, unwrap, wrap } from './messages.js'
+import {
+  ALONE,
+  type Broadcast,
+  type FromWorker,
+  hostLock,
+  isName,
+  type PageToWorker,
+  unwrap,
+  wrap,
+} from './messages.js'
 import { tellLoads } from './progress.js'
 import type { HostScope } from './scope.js'
 
@@ -42,7 +51,7 @@ function start(scope: HostScope): Running {
   const tell = (message: FromWorker) => scope.postMessage(wrap(message))
   const line = new AbortController()
   scope.addEventListener('message', ({ data, ports }) => {
-    const message = unwrap<ToWorker>(data)
+    const message = unwrap<PageToWorker>(data)
     if (message?.type === 'link' && ports[0]) new HostPort(ports[0], name, services)
     if (message?.type === 'take-over') void takeOver(name, line, tell)
   })
@@ -64,7 +73,7 @@ function startAlone(scope: HostScope): Running {
   const services: V1[] = []
   const tell = (message: FromWorker) => scope.postMessage(wrap(message))
   scope.addEventListener('message', ({ data, ports }) => {
-    if (unwrap<ToWorker>(data)?.type === 'link' && ports[0]) new HostPort(ports[0], ALONE, services)
+    if (unwrap<PageToWorker>(data)?.type === 'link' && ports[0]) new HostPort(ports[0], ALONE, services)
   })
   const host = crypto.randomUUID()
   void isHeld(hostLock(ALONE, host)).then((held) => {

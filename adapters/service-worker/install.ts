@@ -11,7 +11,7 @@ import {
   hasServiceWorkers,
   refused,
   register,
-  type Script,
+  type ServiceWorkerScript,
 } from './registration.js'
 import { findWebGpu, type WebGpuFinding } from './webgpu-state.js'
 
@@ -175,7 +175,7 @@ async function started(
   newPart: (scope: string | undefined) => PagePart,
   signal: AbortSignal,
 ): Promise<Started> {
-  const script: Script = { address, type, scope, replace }
+  const script: ServiceWorkerScript = { address, type, scope, replace }
   let part: PagePart | undefined
   try {
     if (!hasServiceWorkers()) throw refused(undefined)

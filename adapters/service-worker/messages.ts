@@ -7,7 +7,7 @@ import type { LoadProgress } from '../../src/index.js'
 const PREFIX = 'local-v1/1 '
 
 /** Names the lock of the host, the broadcast channel and the workers of one registration. */
-export const nameOf = (scope: string): string => PREFIX + scope
+export const scopeName = (scope: string): string => PREFIX + scope
 
 export const isName = (name: string): boolean => name.startsWith(PREFIX)
 
@@ -24,7 +24,7 @@ export const pagesLock = (name: string): string => `${name} pages`
 export const linkLock = (name: string, link: string): string => `${name} link ${link}`
 
 /** A request whose answer can be begun anew elsewhere. */
-export interface Asked {
+export interface PassedRequest {
   readonly url: string
   readonly method: string
   readonly headers: readonly [string, string][]
@@ -34,7 +34,7 @@ export interface Asked {
 /** Over a link, to the host. */
 export type ToHost =
   | { readonly type: 'hello'; readonly link: string }
-  | ({ readonly type: 'request'; readonly id: number } & Asked)
+  | ({ readonly type: 'request'; readonly id: number } & PassedRequest)
   /** Nothing is made that nobody asked for: one `pull`, one piece. */
   | { readonly type: 'pull'; readonly id: number }
   | { readonly type: 'abort'; readonly id: number }
@@ -60,19 +60,19 @@ export type FromHost =
   | { readonly type: 'pong' }
 
 /** A worker that runs the engine. */
-export interface Host {
+export interface EngineWorker {
   readonly host: string
   /** Whether it holds its lock, by which others hear of its end: pages whose storage is blocked have no locks. */
   readonly held: boolean
 }
 
 /** From a page to the worker that it started; `link` brings a port. */
-export type ToWorker = { readonly type: 'link' } | { readonly type: 'take-over' }
+export type PageToWorker = { readonly type: 'link' } | { readonly type: 'take-over' }
 
 export type FromWorker =
   /** It stands in line to be the host, or is it already; its clients ask below `basePath`. */
   | { readonly type: 'ready'; readonly basePath: string }
-  | ({ readonly type: 'host' } & Host)
+  | ({ readonly type: 'host' } & EngineWorker)
   /** Another one has taken over. */
   | { readonly type: 'lost' }
   /** To its own page, where there is no other. */

@@ -2,7 +2,7 @@ import type { LoadProgress } from '../../src/index.js'
 import { DeviceFetch } from './device-fetch.js'
 import { HostWorker, type WorkerScript } from './host-worker.js'
 import { holdLock } from './locks.js'
-import { ALONE, type Broadcast, type FromPage, nameOf, pagesLock, unwrap, wrap } from './messages.js'
+import { ALONE, type Broadcast, type FromPage, pagesLock, scopeName, unwrap, wrap } from './messages.js'
 
 /** `isHere`: this page's own worker loads the model. */
 type Hear = (progress: LoadProgress, isHere: boolean) => void
@@ -21,7 +21,7 @@ export class PagePart {
 
   /** Without the scope of a service worker the page has its worker for itself, and speaks with nobody else. */
   constructor(script: WorkerScript, scope: string | undefined, onProgress: Hear) {
-    const name = scope === undefined ? ALONE : nameOf(scope)
+    const name = scope === undefined ? ALONE : scopeName(scope)
     const registration = () => this.#registration
     this.#name = name
     this.#shared = scope !== undefined

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { asksForStream, type Patience, patiently } from './patience.js'
+import { asksForStream, type HostPatience, patiently } from './patience.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer
 const events = (text: string) => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
 
 /** An answer that comes when the test says so, to a client that is told of it after a few milliseconds. */
-function late(reads: Patience['reads']) {
+function late(reads: HostPatience['reads']) {
   let answer: (response: Response) => void = () => {}
   let left = 0
   const response = new Promise<Response>((resolve) => {
@@ -23,7 +23,7 @@ async function read(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<st
 describe('patiently', () => {
   test('an answer in time is passed on as it is', async () => {
     const response = Response.json({ error: {} }, { status: 429 })
-    const patience: Patience = { reads: 'events', leave: () => expect.fail('nobody left') }
+    const patience: HostPatience = { reads: 'events', leave: () => expect.fail('nobody left') }
     expect(await patiently(Promise.resolve(response), patience)).toBe(response)
   })
 
@@ -88,7 +88,7 @@ const BROWSERS_MS = 5 * 60_000
 
 describe('by itself', () => {
   afterEach(() => void vi.useRealTimers())
-  const start = (reads: Patience['reads']) => {
+  const start = (reads: HostPatience['reads']) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
     let answer: (response: Response) => void = () => {}
     const response = new Promise<Response>((resolve) => {

@@ -9,7 +9,7 @@ const SIGN_MS = 15_000
 const SIGN = { events: ': waiting for the first word\n\n', whole: ' ' }
 const TYPE = { events: 'text/event-stream; charset=utf-8', whole: 'application/json' }
 
-export interface Patience {
+export interface HostPatience {
   /** How the client reads. */
   readonly reads: 'events' | 'whole'
   /** The client has left before the answer began. */
@@ -25,7 +25,7 @@ export interface Patience {
  * clients skip, until it is there. Its status is then 200; an error comes as a frame, and where events are not read,
  * as a connection that breaks.
  */
-export async function patiently(response: Promise<Response>, patience: Patience): Promise<Response> {
+export async function patiently(response: Promise<Response>, patience: HostPatience): Promise<Response> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, patience.firstWordMs ?? FIRST_WORD_MS[patience.reads], undefined)
@@ -34,7 +34,7 @@ export async function patiently(response: Promise<Response>, patience: Patience)
   return early ?? waiting(response, patience)
 }
 
-function waiting(response: Promise<Response>, patience: Patience): Response {
+function waiting(response: Promise<Response>, patience: HostPatience): Response {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   let left = false
   const body = new ReadableStream<Uint8Array>(
@@ -60,7 +60,7 @@ function waiting(response: Promise<Response>, patience: Patience): Response {
 
 async function readerOf(
   response: Promise<Response>,
-  { reads, signMs = SIGN_MS }: Patience,
+  { reads, signMs = SIGN_MS }: HostPatience,
   give: (sign: Uint8Array) => void,
 ): Promise<ReadableStreamDefaultReader<Uint8Array>> {
   const sign = new TextEncoder().encode(SIGN[reads])

@@ -4,7 +4,7 @@ import { isOfOurs } from './identity.js'
 /** A text or a `URL`; where a page's policy requires trusted types, a `TrustedScriptURL`. */
 export type Address = string | { toJSON(): string }
 
-export interface Script {
+export interface ServiceWorkerScript {
   readonly address: Address
   readonly type: 'module' | 'classic'
   readonly scope: string | undefined
@@ -13,7 +13,7 @@ export interface Script {
 
 /** Registers the service worker for what it reaches, and says in words what is wrong where that fails. */
 export async function register(
-  { address, type, scope, replace }: Script,
+  { address, type, scope, replace }: ServiceWorkerScript,
   reach: string,
 ): Promise<ServiceWorkerRegistration> {
   const url = String(address)
@@ -118,7 +118,7 @@ async function explain(
   cause: unknown,
   url: string,
   reach: string,
-  { type, scope }: Pick<Script, 'type' | 'scope'>,
+  { type, scope }: Pick<ServiceWorkerScript, 'type' | 'scope'>,
 ): Promise<V1Error> {
   const script = (message: string) =>
     new V1Error(500, `The service worker ${url} could not be registered: ${message}`, {

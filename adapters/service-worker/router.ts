@@ -1,9 +1,17 @@
-import { askedOf, askHost } from './asking.js'
+import { askHost, passedRequest } from './asking.js'
 import { atItsEnd } from './at-its-end.js'
 import { HostFinder } from './host-finder.js'
 import { requestOf } from './host-port.js'
 import { sayWho } from './identity.js'
-import { type Asked, type Broadcast, type FromPage, type Introduction, nameOf, unwrap, wrap } from './messages.js'
+import {
+  type Broadcast,
+  type FromPage,
+  type Introduction,
+  type PassedRequest,
+  scopeName,
+  unwrap,
+  wrap,
+} from './messages.js'
 import { OwnService } from './own-service.js'
 import type { Routed } from './pages-alone.js'
 import { asksForStream, patiently } from './patience.js'
@@ -43,7 +51,7 @@ export function route(v1: Routed, scope: WorkerScope, { claim }: RouterOptions):
 }
 
 function start(scope: WorkerScope, claim: boolean) {
-  const name = nameOf(scope.registration.scope)
+  const name = scopeName(scope.registration.scope)
   const channel = new BroadcastChannel(name)
   const hosts = new HostFinder(name, channel)
   scope.addEventListener('message', (event) => {
@@ -68,7 +76,7 @@ async function respond(own: OwnService, hosts: HostFinder, event: FetchEvent, sc
   const rest = hosts.keepAlive(gone)
   const signal = AbortSignal.any([request.signal, gone.signal])
   try {
-    const asked = await askedOf(request)
+    const asked = await passedRequest(request)
     const answer = answerOf(own, hosts, asked, signal).finally(stop)
     const reads = asksForStream(asked.body) ? 'events' : 'whole'
     return atItsEnd(await patiently(answer, { reads, leave: () => gone.abort() }), rest)
@@ -93,7 +101,7 @@ function watchClient({ clientId }: FetchEvent, { clients }: WorkerScope, left: (
   return () => clearInterval(timer)
 }
 
-function answerOf(own: OwnService, hosts: HostFinder, asked: Asked, signal: AbortSignal): Promise<Response> {
+function answerOf(own: OwnService, hosts: HostFinder, asked: PassedRequest, signal: AbortSignal): Promise<Response> {
   const find = async () => {
     const link = await hosts.find()
     if (link) own.rest()

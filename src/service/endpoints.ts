@@ -1,4 +1,4 @@
-import type { Endpoint } from './answer/service.js'
+import type { EndpointEntry } from './answer/service.js'
 import { chat } from './endpoints/chat/route.js'
 import { classify } from './endpoints/classify/route.js'
 import { completions } from './endpoints/completions/route.js'
@@ -26,7 +26,7 @@ import { detokenize, tokenize, tokenizerInfo } from './endpoints/tokenize/route.
 import { completionsUsage } from './endpoints/usage/route.js'
 
 /** All that there is. `Allow`, the text of a 404, the order of checks and the contract tests come from here. */
-export const ENDPOINTS: readonly Endpoint[] = [
+export const ENDPOINTS: readonly EndpointEntry[] = [
   { method: 'POST', path: '/chat/completions', route: chat },
   { method: 'POST', path: '/responses', route: createResponse },
   { method: 'POST', path: '/responses/compact', route: compactResponse },

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../contract/errors.js'
-import type { Dialect, Endpoint, Exchange, Method, Route, RouteResponse, Service } from './answer/service.js'
+import type { Dialect, EndpointEntry, Exchange, Method, Route, RouteResponse, Service } from './answer/service.js'
 import { Json } from './answer/service.js'
 import type { Caller } from './door/auth.js'
 import { type Door, respond } from './respond.js'
@@ -12,7 +12,7 @@ const USAGE = { promptTokens: 1, completionTokens: 2, cachedTokens: 0 }
 interface Setup {
   readonly route?: Route
   readonly methods?: readonly Method[]
-  readonly endpoint?: Partial<Endpoint>
+  readonly endpoint?: Partial<EndpointEntry>
   readonly dialect?: Dialect
   readonly caller?: Partial<Caller>
   readonly door?: Partial<Door>
@@ -40,7 +40,7 @@ function setUp({ route = () => OK, methods = ['GET', 'POST'], endpoint, dialect,
     return route(given, exchange)
   }
   const endpoints = new Map(
-    methods.map((method) => [method, { method, path: '/thing/{id}', route: noted, ...endpoint } as Endpoint]),
+    methods.map((method) => [method, { method, path: '/thing/{id}', route: noted, ...endpoint } as EndpointEntry]),
   )
   const door = {
     base: '/v1',

@@ -1,8 +1,8 @@
-import type { Dialect, Endpoint, Method } from './answer/service.js'
+import type { Dialect, EndpointEntry, Method } from './answer/service.js'
 
 /** What lies at one path: an endpoint for each method that it takes. */
 export interface RoutePlace {
-  readonly endpoints: ReadonlyMap<Method, Endpoint>
+  readonly endpoints: ReadonlyMap<Method, EndpointEntry>
   /** The methods as `Allow` names them. */
   readonly allow: string
   /** In which all of them tell what every endpoint tells, where that is not as OpenAI does. */
@@ -32,7 +32,7 @@ export class Router {
   /** Every endpoint as people write it. */
   readonly summary: string
 
-  constructor(endpoints: readonly Endpoint[]) {
+  constructor(endpoints: readonly EndpointEntry[]) {
     this.summary = endpoints.map(({ method, path }) => `${method} ${path || '/'}`).join(', ')
     for (const path of new Set(endpoints.map((each) => each.path))) {
       const place = placeOf(endpoints.filter((each) => each.path === path))
@@ -59,7 +59,7 @@ export class Router {
   }
 }
 
-function placeOf(endpoints: readonly Endpoint[]): RoutePlace {
+function placeOf(endpoints: readonly EndpointEntry[]): RoutePlace {
   const byMethod = new Map(endpoints.map((endpoint) => [endpoint.method, endpoint]))
   const allowed = [
     ...(byMethod.has('GET') ? ['GET', 'HEAD'] : []),

@@ -4,7 +4,7 @@ import { memoryUsage, type UsageEvent, type UsageLedger } from '../usage/index.j
 import { Bodies } from './answer/bodies.js'
 import { Loader } from './answer/loader.js'
 import { timedOut } from './answer/run.js'
-import type { Endpoint, EndpointSet, Service } from './answer/service.js'
+import type { EndpointEntry, EndpointSet, Service } from './answer/service.js'
 import { authenticator, isSoleCaller, type Keys, lineOf } from './door/auth.js'
 import { Entrance } from './door/entrance.js'
 import { type Log, logFaults } from './door/log.js'
@@ -305,8 +305,8 @@ function expectEngine(options: V1Options): V1Options {
 }
 
 /** They are ours, whatever their type shows. */
-const endpointsOf = ({ endpoints = [] }: V1Options): Endpoint[] =>
-  endpoints.flatMap((set) => set.endpoints as readonly Endpoint[])
+const endpointsOf = ({ endpoints = [] }: V1Options): EndpointEntry[] =>
+  endpoints.flatMap((set) => set.endpoints as readonly EndpointEntry[])
 
 function aliasesOf(given: V1Options['aliases'] = {}): ReadonlyMap<string, string> {
   for (const [alias, id] of Object.entries(given)) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Endpoint } from '../../src/service/answer/service.js'
+import type { EndpointEntry } from '../../src/service/answer/service.js'
 import { messages } from '../../src/service/endpoints/messages/index.js'
 import { ollama } from '../../src/service/endpoints/ollama/index.js'
 import { judges, judgesAreHere } from '../../src/service/endpoints/responses/wire/judges.test-helper.js'
@@ -408,7 +408,7 @@ export function endpointsContract(reach: () => Reach): void {
   }
 
   test('each has a row here', () => {
-    const all = [...ENDPOINTS, ...([...messages().endpoints, ...ollama().endpoints] as readonly Endpoint[])]
+    const all = [...ENDPOINTS, ...([...messages().endpoints, ...ollama().endpoints] as readonly EndpointEntry[])]
     expect(Object.keys(rows).sort()).toEqual(all.map(({ method, path }) => `${method} ${path}`).sort())
   })
 

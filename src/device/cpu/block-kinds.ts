@@ -48,11 +48,11 @@ export const PAIRS = 128
 const NAMES = Object.keys(KINDS) as BlockType[]
 
 export const blockKind = (type: BlockType): number => FIRST_BLOCK_KIND + NAMES.indexOf(type)
-export const nameOf = (kind: number): BlockType => NAMES[(kind & (WIDE_BLOCKS - 1)) - FIRST_BLOCK_KIND]!
+export const blockTypeOf = (kind: number): BlockType => NAMES[(kind & (WIDE_BLOCKS - 1)) - FIRST_BLOCK_KIND]!
 /** Whether codes are multiplied in 8 bits. */
 export function isOfBytes(kind: number): boolean {
   if (kind < FIRST_BLOCK_KIND || kind >= EXACT_BLOCKS) return false
-  const { bits, run = bits } = KINDS[nameOf(kind)]
+  const { bits, run = bits } = KINDS[blockTypeOf(kind)]
   return run === 8
 }
 

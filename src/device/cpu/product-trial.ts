@@ -4,7 +4,7 @@
  * in 16 bits. Which is quicker hangs on what the processor makes of them, and nothing but a trial tells.
  */
 import { Q4, type WeightKind } from './abi.js'
-import { blockKind, EXACT_BLOCKS, FIRST_BLOCK_KIND, isOfBytes, nameOf, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
+import { blockKind, blockTypeOf, EXACT_BLOCKS, FIRST_BLOCK_KIND, isOfBytes, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
 import { activationBytes, activationsOf, roomOf, storedBytes } from './matrix.js'
 import type { DeviceMemory } from './memory.js'
 import { PassProgram } from './program.js'
@@ -133,7 +133,7 @@ export class ProductTrial {
     const program = new PassProgram(1)
     program.add('matmul', rows / 8, {
       kind,
-      matrix: take(storedBytes({ format: nameOf(kind), rows, columns })),
+      matrix: take(storedBytes({ format: blockTypeOf(kind), rows, columns })),
       ...{ x: take(tokens * xStride), xStride, xGap: 0, y: take(tokens * rows * 4), yStride: rows * 4 },
       ...{ rows, columns, tokens, add: false, bias: 0 },
       ...{ unpacked: take(roomOf(kind, columns, tokens)), unpackedGap: 0 },
@@ -144,7 +144,7 @@ export class ProductTrial {
   }
 }
 
-const formatOf = (kind: WeightKind) => (kind === Q4 ? 'q4' : nameOf(kind))
+const formatOf = (kind: WeightKind) => (kind === Q4 ? 'q4' : blockTypeOf(kind))
 
 /** Milliseconds of a run. */
 function timeOf(run: () => void): number {

@@ -117,7 +117,7 @@ export function repeat(body: Rule, min: number, max: number): Rule {
   return { kind: 'repeat', body, min, max, nullable, length: nullable ? 0 : min * body.length }
 }
 
-export function nameOf(name: string): Name {
+export function ruleNamed(name: string): Name {
   return { kind: 'name', name, rule: NOTHING, nullable: false, length: Infinity }
 }
 

@@ -1,5 +1,5 @@
 import { normalise } from '../automata/charset.js'
-import { choice, follow, type Name, NOTHING, nameOf, type Rule, repeat, sequence } from '../automaton/rule.js'
+import { choice, follow, type Name, NOTHING, type Rule, repeat, ruleNamed, sequence } from '../automaton/rule.js'
 import { GrammarText } from './grammar-text.js'
 import { COMMON } from './lark-common.js'
 import { RuleNames } from './names.js'
@@ -39,7 +39,7 @@ class Lark {
     this.#from = new GrammarText(text)
     this.#builder = builder
     this.#names = names
-    this.#ignore = /^[ \t]*%ignore\b/m.test(text) ? nameOf('%ignore') : undefined
+    this.#ignore = /^[ \t]*%ignore\b/m.test(text) ? ruleNamed('%ignore') : undefined
   }
 
   read(): Rule {

@@ -1,4 +1,4 @@
-import { choice, follow, type Name, NOTHING, nameOf, type Rule, repeat } from '../automaton/rule.js'
+import { choice, follow, type Name, NOTHING, type Rule, repeat, ruleNamed } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
 import { made } from '../kept.js'
 import { NotEmpty } from './not-empty.js'
@@ -76,7 +76,7 @@ class Circle {
     const missing = new Map<Name, Name>()
     const behind = (name: Name) =>
       made(missing, name, () => {
-        const rest = nameOf(wanted.name)
+        const rest = ruleNamed(wanted.name)
         rest.nullable = this.#leadsTo(name, wanted)
         return rest
       })

@@ -1,4 +1,4 @@
-import { type Name, nameOf, type Rule } from '../automaton/rule.js'
+import { type Name, type Rule, ruleNamed } from '../automaton/rule.js'
 import { GrammarError } from '../grammar-error.js'
 
 /** The rules of a grammar by their names, in whatever order they are written. */
@@ -36,7 +36,7 @@ export class RuleNames {
   #entry(name: string, at: number) {
     let entry = this.#known.get(name)
     if (entry === undefined) {
-      entry = { name: nameOf(name), at, defined: false }
+      entry = { name: ruleNamed(name), at, defined: false }
       this.#known.set(name, entry)
     }
     return entry

@@ -1,5 +1,5 @@
 import { PlainTextFrame } from '../automaton/plain-text.js'
-import { choice, follow, heads, leaf, type Name, NOTHING, nameOf, type Rule, repeat } from '../automaton/rule.js'
+import { choice, follow, heads, leaf, type Name, NOTHING, type Rule, repeat, ruleNamed } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
 import { made } from '../kept.js'
 
@@ -26,7 +26,7 @@ export class NotEmpty {
   name(name: Name): Name {
     const known = this.#names.get(name)
     if (known !== undefined) return known
-    const bare = nameOf(name.name)
+    const bare = ruleNamed(name.name)
     this.#names.set(name, bare)
     if (!this.#kept.has(name)) bare.rule = choiceOf(this.heads(name.rule))
     return bare

@@ -7,7 +7,7 @@ import type { Expander, Factors } from './expand.js'
 import { orderOf } from './key-order.js'
 import { atomsFor, tailShapes } from './object-of-part.js'
 import { type Atom, aside, OBJECT, type PropertyGroup, SchemaPart, type WantedMember } from './part.js'
-import { type Alternative, type List, nameOf, type Standing, standsOf } from './standing.js'
+import { type Alternative, type List, type Standing, standingName, standsOf } from './standing.js'
 import type { ValueSource } from './value-source.js'
 
 /** What is said of one declared key. */
@@ -156,7 +156,7 @@ class GraphBuilder {
   }
 
   #node(index: number, standing: Standing): GraphNode {
-    const key = `${index}|${nameOf(standing)}`
+    const key = `${index}|${standingName(standing)}`
     let node = this.#nodes.get(key)
     if (node === undefined) {
       this.#values.context.fuel.spend(10)
@@ -235,7 +235,7 @@ class GraphBuilder {
     const next = unsure.find(({ alternative }) => wanted[alternative.id] === 1)
     if (next === undefined) {
       const then = this.#settle(index, { lists, alive })
-      return then === undefined ? [] : [{ atoms: [], then, key: nameOf(then) }]
+      return then === undefined ? [] : [{ atoms: [], then, key: standingName(then) }]
     }
     const atom = next.atoms.find((one) => !decided.has(one.id >> 1))!
     const [yes, no] = [atom, context.not(atom)].map((side) => {

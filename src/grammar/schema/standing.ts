@@ -33,7 +33,7 @@ export function standsOf({ of }: List, alive: Uint8Array, index: number, pending
   return possible
 }
 
-export function nameOf({ lists, alive }: Standing): string {
+export function standingName({ lists, alive }: Standing): string {
   return `${bitsOf(lists)}|${bitsOf(alive)}`
 }
 

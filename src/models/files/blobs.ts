@@ -54,7 +54,7 @@ export function blobFiles({ place, file, get }: BlobFiles): RepositoryFiles {
 
 /** Files by their names; of a GGUF that is split, all of its parts. */
 export function chosenFiles(files: readonly NamedBlob[]): RepositoryFiles {
-  const named = new Map(files.map((file) => [nameOf(file), file]))
+  const named = new Map(files.map((file) => [fileNameOf(file), file]))
   const [first] = [...named.keys()].filter((name) => !/-(?!00001)\d{5}-of-\d{5}\.gguf$/i.test(name))
   const file = named.size === 1 || first?.endsWith('.gguf') ? first : undefined
   return blobFiles({
@@ -64,4 +64,4 @@ export function chosenFiles(files: readonly NamedBlob[]): RepositoryFiles {
   })
 }
 
-export const nameOf = ({ name = 'model.gguf' }: NamedBlob): string => name.split(/[/\\]/).at(-1)!
+export const fileNameOf = ({ name = 'model.gguf' }: NamedBlob): string => name.split(/[/\\]/).at(-1)!

@@ -124,7 +124,7 @@ function* nextOf(pieces: Generator<string, void, void>): Slices<string | undefin
 export type Method = 'GET' | 'POST' | 'DELETE'
 
 /** One thing that can be asked for, under the base path. */
-export interface Endpoint {
+export interface EndpointEntry {
   readonly method: Method
   /** `{model}` stands for the id of a model, which holds a slash; any other name in braces for one segment. */
   readonly path: string

@@ -189,9 +189,9 @@ export interface WireLogprob {
 }
 
 /** What OpenAI sends for a token that cannot come; JSON has no infinity. */
-export const NEVER = -9999
+export const NEVER_LOGPROB = -9999
 
-export const finite = (logprob: number): number => (Number.isFinite(logprob) ? logprob : NEVER)
+export const finite = (logprob: number): number => (Number.isFinite(logprob) ? logprob : NEVER_LOGPROB)
 
 export function wireLogprob({ token, logprob, bytes, top }: TokenLogprob): WireLogprob {
   return {

@@ -1,6 +1,6 @@
 /** Files of the user's own, kept in the origin's private file system: large ones are read there without being copied. */
 import { V1Error } from '../../../contract/index.js'
-import { blobFiles, chosenFiles, type NamedBlob, nameOf } from '../blobs.js'
+import { blobFiles, chosenFiles, fileNameOf, type NamedBlob } from '../blobs.js'
 import type { RepositoryFiles } from '../files.js'
 import { gguf } from '../formats/gguf/index.js'
 import { adviceFor, full, isFull } from '../storage.js'
@@ -111,7 +111,7 @@ function entriesOf(folder: FileSystemDirectoryHandle): AsyncIterable<FileSystemH
 
 async function assertRoom(bytes: number, files: readonly NamedBlob[]): Promise<void> {
   const held = new Map((await keptFiles()).map((file) => [file.name, file.bytes]))
-  const replaced = files.reduce((sum, file) => sum + (held.get(nameOf(file)) ?? 0), 0)
+  const replaced = files.reduce((sum, file) => sum + (held.get(fileNameOf(file)) ?? 0), 0)
   const { quota, usage = 0 } = await navigator.storage.estimate()
   const free = quota === undefined ? Number.POSITIVE_INFINITY : quota - usage + replaced
   if (bytes <= free) return
@@ -130,7 +130,7 @@ async function copy(
   signal: AbortSignal,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  const handle = await folder.getFileHandle(nameOf(file), { create: true })
+  const handle = await folder.getFileHandle(fileNameOf(file), { create: true })
   // What a writable is given is not in the file before it is closed.
   const writable = await handle.createWritable()
   const counted = new TransformStream<Uint8Array, Uint8Array>({
@@ -143,7 +143,7 @@ async function copy(
     await file.stream().pipeThrough(counted).pipeTo(writable, { signal })
   } catch (error) {
     const { size } = await handle.getFile()
-    if (size === 0) await folder.removeEntry(nameOf(file)).catch(() => {})
+    if (size === 0) await folder.removeEntry(fileNameOf(file)).catch(() => {})
     throw error
   }
 }

@@ -7,7 +7,7 @@ import { textCompletionId } from '../../wire/ids.js'
 import {
   type Answer,
   finite,
-  NEVER,
+  NEVER_LOGPROB,
   type Reply,
   type ReplyHead,
   type StreamReply,
@@ -67,7 +67,7 @@ class Told {
 /** Of tokens of the same text the likelier one. */
 function likeliest(top: readonly { readonly token: string; readonly logprob: number }[]): Record<string, number> {
   const by = new Map<string, number>()
-  for (const { token, logprob } of top) by.set(token, Math.max(by.get(token) ?? NEVER, logprob))
+  for (const { token, logprob } of top) by.set(token, Math.max(by.get(token) ?? NEVER_LOGPROB, logprob))
   return Object.fromEntries(by)
 }
 

@@ -14,7 +14,7 @@ import { LinkedAbort } from '../../stream/abort.js'
 import { aBody, anArray, noteUnknown, optional, required } from '../../wire/fields.js'
 import { readMetadata } from '../../wire/hints.js'
 import { conversationId, seconds } from '../../wire/ids.js'
-import { checkRoom, conversationOf, joined, noConversation, resolved } from '../responses/conversation.js'
+import { checkRoom, conversationOf, joinedItems, noConversation, resolved } from '../responses/conversation.js'
 import { page, pageOf } from '../responses/kept.js'
 import type { KeptConversation } from '../responses/store/store.js'
 import { readItems } from '../responses/wire/items.js'
@@ -29,7 +29,7 @@ export const createConversation: Route = async (service, exchange) => {
   const { body, ignored } = await bodyOf(service, exchange, ['items', 'metadata'])
   const metadata = optional(body, 'metadata', '', readMetadata) ?? {}
   const given = optional(body, 'items', '', someItems) ?? []
-  const items = joined([], await itemsOf(service, exchange, given, ignored))
+  const items = joinedItems([], await itemsOf(service, exchange, given, ignored))
   checkRoom([], items, 'items')
   const now = seconds()
   const conversation = { id: conversationId(), object: 'conversation', created_at: now, metadata } as const
@@ -65,7 +65,7 @@ export const createItems: Route = async (service, exchange): Promise<RouteRespon
   const more = await itemsOf(service, exchange, required(body, 'items', '', moreItems), ignored)
   const { items } = await changed(service, exchange, (kept) => {
     checkRoom(kept.items, more, 'items')
-    return { ...kept, items: joined(kept.items, more) }
+    return { ...kept, items: joinedItems(kept.items, more) }
   })
   const added = items.slice(-more.length)
   return jsonResponse(page(added, { order: 'asc', limit: added.length, after: null }), noticeHeaders(ignored, []))

@@ -108,7 +108,7 @@ const MOST = 4096
 export type Readable = ReadonlyMap<string | number, readonly TextSpan[]>
 
 /** Undefined: it is a stretch of any words. */
-export function kindOf(field: ExtractField): ReadableKind | undefined {
+export function readableKindOf(field: ExtractField): ReadableKind | undefined {
   const kind = field.type === 'list' ? field.items : field.type
   return kind === 'text' ? undefined : kind
 }
@@ -124,7 +124,7 @@ export class Readables {
 
   /** Undefined: any stretch may be written. Where the text says nothing of the kind, the model shows what comes nearest. */
   of(field: ExtractField): Promise<Readable | undefined> {
-    const kind = kindOf(field)
+    const kind = readableKindOf(field)
     if (kind === undefined) return Promise.resolve(undefined)
     let found = this.#found.get(kind)
     if (!found) {

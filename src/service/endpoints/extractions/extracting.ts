@@ -20,7 +20,7 @@ import { findModel } from '../../answer/loader.js'
 import type { Service } from '../../answer/service.js'
 import { Answer } from '../../wire/reply.js'
 import { NO_USAGE } from '../../wire/usage.js'
-import { answerOf, kindOf, type Readable, Readables, type SaidStretch } from './extracted.js'
+import { answerOf, type Readable, Readables, readableKindOf, type SaidStretch } from './extracted.js'
 
 /** What a stretch may take, and a list of them; it is then closed. */
 const MOST_TOKENS = 256
@@ -233,7 +233,7 @@ function formatOf(
 function toldOf(field: ExtractField): JsonObject {
   const description = describe(field)
   return {
-    ...schemaOf(field, kindOf(field) === 'number' ? { type: 'number' } : STRETCH, false),
+    ...schemaOf(field, readableKindOf(field) === 'number' ? { type: 'number' } : STRETCH, false),
     ...(description !== '' && { description }),
   }
 }

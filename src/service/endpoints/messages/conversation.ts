@@ -35,14 +35,14 @@ const someMessages = anArray(1, Number.POSITIVE_INFINITY)
 const someBlocks = anArray(0, Number.POSITIVE_INFINITY)
 const aRole = oneOf(['user', 'assistant', 'system'])
 
-export interface Turns {
+export interface MessagesTurns {
   readonly messages: readonly ChatMessage[]
   /** By message, where some of its parts are no text: the place of each part in the request. */
   readonly images: ReadonlyMap<number, readonly string[]>
 }
 
 /** `system` and `messages` of a request, in the engine's form. */
-export function* readConversation(body: JsonObject, ignored: string[]): Slices<Turns> {
+export function* readMessagesTurns(body: JsonObject, ignored: string[]): Slices<MessagesTurns> {
   const system = optional(body, 'system', '', (value, param) => readTexts(value, param, ignored))
   const reader = new ConversationReader(ignored)
   if (system !== undefined && system !== '') reader.messages.push({ role: 'system', content: system })
@@ -53,7 +53,7 @@ export function* readConversation(body: JsonObject, ignored: string[]): Slices<T
   return reader
 }
 
-class ConversationReader implements Turns {
+class ConversationReader implements MessagesTurns {
   readonly messages: ChatMessage[] = []
   readonly images = new Map<number, readonly string[]>()
   readonly #ignored: string[]

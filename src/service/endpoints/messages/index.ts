@@ -2,9 +2,9 @@ import { V1Error } from '../../../contract/index.js'
 import { answering } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
-import type { Endpoint, EndpointSet, Route } from '../../answer/service.js'
+import type { EndpointEntry, EndpointSet, Route } from '../../answer/service.js'
 import { itemId } from '../../wire/ids.js'
-import { dialect, MessageEvents, MessageProgress, WholeMessage } from './reply.js'
+import { MessageEvents, MessageProgress, messagesDialect, WholeMessage } from './reply.js'
 import { readMessageRequest } from './request.js'
 
 export type { EndpointSet } from '../../answer/service.js'
@@ -59,7 +59,7 @@ const countTokens: Route = (service, exchange) =>
     }
   })
 
-const ENDPOINTS: readonly Endpoint[] = [
-  { method: 'POST', path: '/messages', route: createMessage, dialect },
-  { method: 'POST', path: '/messages/count_tokens', route: countTokens, dialect },
+const ENDPOINTS: readonly EndpointEntry[] = [
+  { method: 'POST', path: '/messages', route: createMessage, dialect: messagesDialect },
+  { method: 'POST', path: '/messages/count_tokens', route: countTokens, dialect: messagesDialect },
 ]

@@ -17,14 +17,14 @@ const TYPES: ReadonlyMap<number, string> = new Map([
 ])
 
 /** An error in Anthropic's form, which has no place for the field at fault but its message. */
-export function wireError({ status, message: said, param, code }: V1Error, requestId: string) {
+export function messagesError({ status, message: said, param, code }: V1Error, requestId: string) {
   const message = param === null || said.includes(param) ? said : `${param}: ${said}`
   const type = TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
   const error = { type, message, ...(code !== null && { details: { error_code: code } }) }
   return { type: 'error', error, request_id: requestId }
 }
 
-export const dialect: Dialect = { error: wireError, requestIdHeader: 'request-id' }
+export const messagesDialect: Dialect = { error: messagesError, requestIdHeader: 'request-id' }
 
 export type MessageEvent = { readonly type: string } & Readonly<Record<string, unknown>>
 
@@ -265,7 +265,7 @@ export class MessageEvents implements StreamReply {
   }
 
   failed(error: V1Error): string {
-    return sseEventOf('error', JSON.stringify(wireError(error, this.#requestId)))
+    return sseEventOf('error', JSON.stringify(messagesError(error, this.#requestId)))
   }
 
   #taken(): string {

@@ -19,7 +19,7 @@ import {
 import { aSchema } from '../../wire/output-format.js'
 import type { CallSpec } from '../../wire/reply.js'
 import { anEffort, aStop, readSampling, withEffort } from '../../wire/sampling.js'
-import { readConversation } from './conversation.js'
+import { readMessagesTurns } from './conversation.js'
 import { readMessageTools } from './tools.js'
 
 export interface MessageRequest {
@@ -65,7 +65,7 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
   const maxTokens = (counted ? optional : required)(body, 'max_tokens', '', aTokenLimit)
   const { skipped, ...tools } = readMessageTools(body, ignored)
   const { output, effort, path } = readOutput(body, ignored)
-  const { messages, images } = yield* readConversation(body, ignored)
+  const { messages, images } = yield* readMessagesTurns(body, ignored)
   const { showsThoughts, thoughtsBy, ...thoughts } = readThinking(body, effort, ignored)
   return {
     stream: optional(body, 'stream', '', aBoolean) ?? false,

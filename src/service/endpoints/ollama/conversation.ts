@@ -28,7 +28,7 @@ export const asksNothing = ({ messages }: JsonObject): boolean =>
   messages == null || (Array.isArray(messages) && messages.length === 0)
 
 /** `messages` of a request, in the engine's form. */
-export function* readConversation(body: JsonObject, ignored: string[]): Slices<ReadTurns> {
+export function* readOllamaTurns(body: JsonObject, ignored: string[]): Slices<ReadTurns> {
   const reader = new Reader(ignored)
   yield* mapped(required(body, 'messages', '', someMessages), (item, i) => {
     reader.read(anObject(item, at('messages', i)), at('messages', i))

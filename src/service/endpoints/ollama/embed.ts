@@ -35,7 +35,7 @@ interface Asked {
 }
 
 /** `POST /api/embed`: a vector for each input. */
-export const embed: Route = async (service, exchange) => {
+export const ollamaEmbed: Route = async (service, exchange) => {
   const began = performance.now()
   const body = await bodyOf(service, exchange)
   const { name, id } = await modelOf(service, body, exchange.request.signal)

@@ -3,7 +3,7 @@ import { answering } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
 import {
-  type Endpoint,
+  type EndpointEntry,
   type EndpointSet,
   type Exchange,
   jsonResponse,
@@ -13,14 +13,14 @@ import {
 } from '../../answer/service.js'
 import { completionId } from '../../wire/ids.js'
 import { asksNothing } from './conversation.js'
-import { embed, embedOne } from './embed.js'
+import { embedOne, ollamaEmbed } from './embed.js'
 import {
   bodyOf,
   checkManages,
   modelOf,
   type NamedModel,
-  pull,
-  remove,
+  ollamaPull,
+  ollamaRemove,
   root,
   running,
   show,
@@ -28,7 +28,7 @@ import {
   unmade,
   version,
 } from './models.js'
-import { asMessage, asResponse, dialect, ReplyDocument, type ReplyForm, ReplyLines } from './reply.js'
+import { asMessage, asResponse, ollamaDialect, ReplyDocument, type ReplyForm, ReplyLines } from './reply.js'
 import { type OllamaRequest, readChat, readGenerate } from './request.js'
 
 export type { EndpointSet } from '../../answer/service.js'
@@ -48,7 +48,7 @@ export function ollama(): EndpointSet {
 }
 
 /** `POST /api/chat`; without messages its model is loaded, or unloaded. */
-export const chat: Route = async (service, exchange) => {
+export const ollamaChat: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const model = await modelOf(service, body, exchange.request.signal)
   if (asksNothing(body)) return present(service, exchange, body, model, asMessage)
@@ -107,20 +107,20 @@ async function present(
 /** As Ollama reads how long: a number of seconds, or a text with a unit. */
 const isZero = (kept: unknown): boolean => kept === 0 || (typeof kept === 'string' && /^0+(\.0*)?[a-z]*$/.test(kept))
 
-const ENDPOINTS: readonly Endpoint[] = [
+const ENDPOINTS: readonly EndpointEntry[] = [
   // Whether anybody is there: clients ask for it before anything else, without a key.
   { method: 'GET', path: '', route: root, open: true },
-  { method: 'GET', path: '/api/version', route: version, open: true, dialect },
-  { method: 'GET', path: '/api/tags', route: tags, dialect },
-  { method: 'GET', path: '/api/ps', route: running, dialect },
-  { method: 'POST', path: '/api/show', route: show, dialect },
-  { method: 'POST', path: '/api/chat', route: chat, dialect },
-  { method: 'POST', path: '/api/generate', route: generate, dialect },
-  { method: 'POST', path: '/api/embed', route: embed, dialect },
-  { method: 'POST', path: '/api/embeddings', route: embedOne, dialect },
-  { method: 'POST', path: '/api/pull', route: pull, dialect },
-  { method: 'DELETE', path: '/api/delete', route: remove, dialect },
-  { method: 'POST', path: '/api/create', route: unmade, dialect },
-  { method: 'POST', path: '/api/copy', route: unmade, dialect },
-  { method: 'POST', path: '/api/push', route: unmade, dialect },
+  { method: 'GET', path: '/api/version', route: version, open: true, dialect: ollamaDialect },
+  { method: 'GET', path: '/api/tags', route: tags, dialect: ollamaDialect },
+  { method: 'GET', path: '/api/ps', route: running, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/show', route: show, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/chat', route: ollamaChat, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/generate', route: generate, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/embed', route: ollamaEmbed, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/embeddings', route: embedOne, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/pull', route: ollamaPull, dialect: ollamaDialect },
+  { method: 'DELETE', path: '/api/delete', route: ollamaRemove, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/create', route: unmade, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/copy', route: unmade, dialect: ollamaDialect },
+  { method: 'POST', path: '/api/push', route: unmade, dialect: ollamaDialect },
 ]

@@ -6,7 +6,7 @@ import { type Exchange, jsonResponse, type Route, type Service } from '../../ans
 import { LinkedAbort } from '../../stream/abort.js'
 import { aBody, aBoolean, aString, missing, optional } from '../../wire/fields.js'
 import { loading, removed } from '../models/route.js'
-import { LINE_HEADERS, lineOf, wireError } from './reply.js'
+import { LINE_HEADERS, ndjsonLine, ollamaError } from './reply.js'
 
 /** The body of a request, under whichever type it comes: Ollama's own examples send it by `curl -d` alone. */
 export async function bodyOf(service: Service, exchange: Exchange): Promise<JsonObject> {
@@ -69,7 +69,7 @@ const SUCCESS = { status: 'success' }
  * `POST /api/pull`: loads a model that is offered here, and downloads it where it is not here yet, as its first request
  * would; tells how far it is.
  */
-export const pull: Route = async (service, exchange) => {
+export const ollamaPull: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const stream = optional(body, 'stream', '', aBoolean) ?? true
   const { signal } = exchange.request
@@ -81,18 +81,18 @@ export const pull: Route = async (service, exchange) => {
   const digest = await digestOf(id)
   return loading(service, exchange, id, {
     headers: LINE_HEADERS,
-    first: lineOf({ status: 'pulling manifest' }),
+    first: ndjsonLine({ status: 'pulling manifest' }),
     show: ({ phase, bytesLoaded: completed, bytesTotal: total, retry }) => {
       const status = retry ?? (phase === 'download' ? `pulling ${digest.slice(0, 12)}` : phase)
-      return lineOf({ status, digest, total, completed })
+      return ndjsonLine({ status, digest, total, completed })
     },
-    done: lineOf(SUCCESS),
-    failed: (error) => lineOf(wireError(error)),
+    done: ndjsonLine(SUCCESS),
+    failed: (error) => ndjsonLine(ollamaError(error)),
   })
 }
 
 /** `DELETE /api/delete`. */
-export const remove: Route = async (service, exchange) => {
+export const ollamaRemove: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const { id } = findModel(service.engine, (await modelOf(service, body, exchange.request.signal)).id)
   checkManages(service, exchange)

@@ -11,7 +11,7 @@ import {
 } from '../../wire/reply.js'
 
 /** An error in Ollama's form, whose one text has the field at fault too. */
-export function wireError({ message, param }: V1Error): { readonly error: string } {
+export function ollamaError({ message, param }: V1Error): { readonly error: string } {
   return { error: param === null || names(message, param) ? message : `'${param}': ${message}` }
 }
 
@@ -21,7 +21,7 @@ function names(message: string, param: string): boolean {
   return at >= 0 && !/\w/.test(message.charAt(at - 1)) && !/\w/.test(message.charAt(at + param.length))
 }
 
-export const dialect: Dialect = { error: wireError, requestIdHeader: 'x-request-id' }
+export const ollamaDialect: Dialect = { error: ollamaError, requestIdHeader: 'x-request-id' }
 
 /** What an answer, or a piece of one, says. */
 export interface Piece {
@@ -59,7 +59,7 @@ export const LINE_HEADERS: Readonly<Record<string, string>> = {
 /** JSON may hold them as they are, but where Python reads lines (`httpx`, so Ollama's client) they end one. */
 const OTHER_BREAKS = /[\u0085\u2028\u2029]/g
 
-export const lineOf = (value: object): string =>
+export const ndjsonLine = (value: object): string =>
   `${JSON.stringify(value).replace(OTHER_BREAKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
 
 /** What all of an answer's lines are told under, and how long it took. */
@@ -147,9 +147,9 @@ export class ReplyLines implements StreamReply {
   part(part: Part): string {
     if (part.type === 'text-delta') {
       if (part.text === '' && !part.logprobs) return ''
-      return this.#called() + lineOf(this.#telling.piece({ text: part.text }, part.logprobs))
+      return this.#called() + ndjsonLine(this.#telling.piece({ text: part.text }, part.logprobs))
     }
-    if (part.type === 'reasoning-delta') return lineOf(this.#telling.piece({ text: '', thinking: part.text }))
+    if (part.type === 'reasoning-delta') return ndjsonLine(this.#telling.piece({ text: '', thinking: part.text }))
     if (part.type === 'finish') return this.#called()
     if (part.type !== 'tool-call-delta' || part.index === this.#open) return ''
     const before = this.#called()
@@ -158,11 +158,11 @@ export class ReplyLines implements StreamReply {
   }
 
   end(): string {
-    return lineOf(this.#telling.done({ text: '' }))
+    return ndjsonLine(this.#telling.done({ text: '' }))
   }
 
   failed(error: V1Error): string {
-    return lineOf(wireError(error))
+    return ndjsonLine(ollamaError(error))
   }
 
   /** The call that is whole now. */
@@ -170,7 +170,7 @@ export class ReplyLines implements StreamReply {
     const index = this.#open
     if (index === undefined) return ''
     this.#open = undefined
-    return lineOf(this.#telling.piece({ text: '', toolCalls: [this.#telling.call(index)] }))
+    return ndjsonLine(this.#telling.piece({ text: '', toolCalls: [this.#telling.call(index)] }))
   }
 }
 

@@ -17,7 +17,7 @@ import type { CallSpec } from '../../wire/reply.js'
 import { anEffort, readSampling, readStop, withEffort } from '../../wire/sampling.js'
 import { readTools } from '../../wire/tools.js'
 import { shortener } from '../responses/conversation.js'
-import { type ReadTurns, readConversation, readImages, shown } from './conversation.js'
+import { type ReadTurns, readImages, readOllamaTurns, shown } from './conversation.js'
 
 /** By Ollama's name: how the other interfaces call it. */
 const NAMES: ReadonlyMap<string, string> = new Map([
@@ -91,7 +91,7 @@ export function* readChat(
   const ignored: string[] = []
   noteUnknown(body, KNOWN_IN_CHAT, '', ignored)
   const tools = readTools({ tools: body.tools }, ignored)
-  const conversation = yield* readConversation(body, ignored)
+  const conversation = yield* readOllamaTurns(body, ignored)
   const shortens = optional(body, 'truncate', '', aBoolean) ?? true
   return requestOf(body, ignored, {
     ...inConversation(model, conversation),

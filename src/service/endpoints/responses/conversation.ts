@@ -119,7 +119,7 @@ export function checkRoom(items: readonly StoredItem[], more: readonly StoredIte
 }
 
 /** Both together, every item with an id of its own: what is said a second time is another item. */
-export function joined(items: readonly StoredItem[], more: readonly StoredItem[]): StoredItem[] {
+export function joinedItems(items: readonly StoredItem[], more: readonly StoredItem[]): StoredItem[] {
   const taken = new Set(items.map(({ id }) => id))
   const own = more.map((item) => {
     const added = taken.has(item.id) ? { ...item, id: itemId('item') } : item
@@ -154,10 +154,10 @@ export async function resolved(
 const ITEM = 200
 
 /** About how many bytes an item takes. */
-export const sizeOf = (item: StoredItem): number => ITEM + lengthOf(item)
+export const itemSize = (item: StoredItem): number => ITEM + lengthOf(item)
 
 function* sized(items: readonly StoredItem[]): Slices<number> {
-  const lengths = yield* mapped(items, sizeOf)
+  const lengths = yield* mapped(items, itemSize)
   return lengths.reduce((sum, length) => sum + length, 0)
 }
 

@@ -1,7 +1,7 @@
 import { V1Error } from '../../../contract/index.js'
 import { type Exchange, jsonResponse, ownerOf, type RouteResponse, type Service } from '../../answer/service.js'
 import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
-import { LONGEST, sizeOf, turnsBefore } from './conversation.js'
+import { itemSize, LONGEST, turnsBefore } from './conversation.js'
 import { keyOf } from './store/shelved.js'
 import type { KeptResponse } from './store/store.js'
 import { framed } from './wire/reply.js'
@@ -48,16 +48,16 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
     let items: readonly StoredItem[] = input
     const isThere = () => items.some(({ id }) => id === asked.after)
     for await (const turn of isThere() ? [] : turns) {
-      items = [...turn, ...items.slice(0, endOf(items, 0, asked.limit) + 1)]
+      items = [...turn, ...items.slice(0, pageEnd(items, 0, asked.limit) + 1)]
       if (isThere()) break
     }
     return jsonResponse(page(items, asked))
   }
   // The latest come first: as a rule nobody asks for what is far back.
   const items = input.toReversed()
-  for await (const turn of isWhole(items, asked) ? [] : turns) {
+  for await (const turn of isWholePage(items, asked) ? [] : turns) {
     for (const item of turn.toReversed()) items.push(item)
-    if (isWhole(items, asked)) break
+    if (isWholePage(items, asked)) break
   }
   return jsonResponse(page(items, asked))
 }
@@ -102,11 +102,11 @@ const startOf = (items: readonly StoredItem[], after: string | null): number =>
   after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
 
 /** Where the page ends: at its limit, or before the item with which it would be longer than a conversation may be. */
-export function endOf(items: readonly StoredItem[], from: number, limit: number): number {
+export function pageEnd(items: readonly StoredItem[], from: number, limit: number): number {
   let room = LONGEST
   let to = from
   while (to < Math.min(from + limit, items.length)) {
-    room -= sizeOf(items[to]!)
+    room -= itemSize(items[to]!)
     // One it holds, however long that is.
     if (room < 0 && to > from) break
     to++
@@ -115,15 +115,15 @@ export function endOf(items: readonly StoredItem[], from: number, limit: number)
 }
 
 /** Whether the page, and one more that says that there is more, are among the items. */
-export function isWhole(items: readonly StoredItem[], { after, limit }: Page): boolean {
+export function isWholePage(items: readonly StoredItem[], { after, limit }: Page): boolean {
   const from = startOf(items, after)
-  return (after === null || from > 0) && items.length > endOf(items, from, limit)
+  return (after === null || from > 0) && items.length > pageEnd(items, from, limit)
 }
 
 export function page(items: readonly StoredItem[], { after, limit }: Page) {
   const from = startOf(items, after)
   if (after !== null && from === 0) throw badQuery('after', 'the id of an item of this list')
-  const to = endOf(items, from, limit)
+  const to = pageEnd(items, from, limit)
   const data = items.slice(from, to)
   return {
     object: 'list',

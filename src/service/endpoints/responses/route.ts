@@ -17,7 +17,7 @@ import { withNames } from '../../wire/guidance.js'
 import { itemId, responseId, seconds } from '../../wire/ids.js'
 import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
 import { sealed } from '../../wire/sealed.js'
-import { contextOf, conversationOf, cut, joined, shortener, turnsBefore } from './conversation.js'
+import { contextOf, conversationOf, cut, joinedItems, shortener, turnsBefore } from './conversation.js'
 import { BackgroundResponse } from './store/background.js'
 import type { KeptConversation } from './store/store.js'
 import { ResponseProgress, wireResponseUsage } from './wire/progress.js'
@@ -124,7 +124,7 @@ class Making {
   async #append({ status, output }: ResponseResource): Promise<void> {
     const id = this.#request.conversationId
     if (id === undefined || (status !== 'completed' && status !== 'incomplete')) return
-    const longer = (kept: KeptConversation) => ({ ...kept, items: joined(kept.items, [...this.#own, ...output]) })
+    const longer = (kept: KeptConversation) => ({ ...kept, items: joinedItems(kept.items, [...this.#own, ...output]) })
     // Without a turn of its own: who is told that it is completed is to find it there.
     await this.#service.conversations.change(ownerOf(this.#exchange), id, longer)
   }
