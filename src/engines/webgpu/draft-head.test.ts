@@ -1,0 +1,57 @@
+/** A model that brings a head along that guesses, asked as an application asks: over the service, with a real client. */
+import OpenAI from 'openai'
+import { afterAll, expect, test } from 'vitest'
+import { openCpuDevice } from '../../device/cpu/index.js'
+import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
+import { createV1, type V1 } from '../../index.js'
+import { goodHead } from '../../models/draft-head.test-helper.js'
+import { WebGpuEngine } from './engine.js'
+import type { WebGpuOptions } from './options.js'
+
+const open: V1[] = []
+afterAll(async () => {
+  for (const v1 of open) await v1.close()
+})
+
+function setUp(drafts: WebGpuOptions['drafts']) {
+  const text = smallTokenizer()
+  const engine = new WebGpuEngine(
+    { models: [{ id: 'test/head', contextLength: 512 }], log: () => {}, ...(drafts && { drafts }) },
+    {
+      openDevice: () => openCpuDevice({ threads: 1 }),
+      async openRepository(_, __, ___, check) {
+        const weights = goodHead()
+        await check(weights, text)
+        return { weights, text }
+      },
+    },
+  )
+  const v1 = createV1({ engine, keys: ['secret'] })
+  open.push(v1)
+  const fetch: typeof globalThis.fetch = (input, init) => v1.fetch(new Request(input, init))
+  return new OpenAI({ apiKey: 'secret', baseURL: 'http://device/v1', maxRetries: 0, fetch })
+}
+
+async function told(client: OpenAI) {
+  const messages = [{ role: 'user' as const, content: 'Once upon a time' }]
+  const said: unknown[] = []
+  for (const more of [{ temperature: 0 }, { temperature: 1, seed: 7 }]) {
+    const { choices, usage } = await client.chat.completions.create({
+      ...{ model: 'test/head', messages, max_tokens: 40, ...more },
+    })
+    said.push([choices[0]!.message.content, choices[0]!.finish_reason, usage!.completion_tokens])
+  }
+  const { metadata } = (await client.models.retrieve('test/head')) as unknown as { metadata: Record<string, unknown> }
+  return { said, metadata }
+}
+
+test('it is loaded by itself, said of the model, left where nothing is to be guessed, and changes no answer', async () => {
+  const without = await told(setUp('never'))
+  for (const drafts of [undefined, 'always'] as const) {
+    const { said, metadata } = await told(setUp(drafts))
+    expect(said).toEqual(without.said)
+    expect(metadata.draft_head).toBe(true)
+    expect(Number(metadata.weights_bytes)).toBeGreaterThan(Number(without.metadata.weights_bytes))
+  }
+  expect(without.metadata).not.toHaveProperty('draft_head')
+})
