@@ -26,8 +26,10 @@ it('work in slices lets messages, timers and other work have their turns', async
       resolve()
     }
   })
+  // As long as nobody else was heard, and no longer than a slice would hold them up.
   function* work(name: string) {
-    for (let i = 0; i < 300; i++) yield
+    const until = performance.now() + 10_000
+    while (order.length < 2 && performance.now() < until) yield
     order.push(name)
   }
   port2.postMessage(null)
