@@ -26,14 +26,14 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 182_000,
-  './browser': 506_500,
-  './core': 428_000,
-  './webgpu': 428_000,
+  './browser': 513_000,
+  './core': 435_000,
+  './webgpu': 435_000,
   './webllm': 219_500,
   './webllm/worker': 226_000,
   './llama-cpp': 241_500,
   './structured': 104_500,
-  './messages': 18_700,
+  './messages': 19_000,
   './ollama': 25_500,
   './service-worker': 10_900,
   './express': 7_000,
@@ -209,7 +209,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_470_000)
+    expect(packed.size).toBeLessThan(1_490_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

@@ -48,7 +48,7 @@ export function ollama(): EndpointSet {
 }
 
 /** `POST /api/chat`; without messages its model is loaded, or unloaded. */
-export const ollamaChat: Route = async (service, exchange) => {
+const ollamaChat: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const model = await modelOf(service, body, exchange.request.signal)
   if (asksNothing(body)) return present(service, exchange, body, model, asMessage)
@@ -57,7 +57,7 @@ export const ollamaChat: Route = async (service, exchange) => {
 }
 
 /** `POST /api/generate`; without a prompt its model is loaded, or unloaded. */
-export const generate: Route = async (service, exchange) => {
+const generate: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const model = await modelOf(service, body, exchange.request.signal)
   if (!body.prompt && !body.suffix && !Array.isArray(body.images))
