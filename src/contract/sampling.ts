@@ -22,7 +22,7 @@ export interface SamplingSetting {
   /** Servers of open models alone know it. */
   readonly local?: true
   /**
-   * `draw`: what is drawn from hangs on it, in the sampler of a device (`engines/webgpu/sampling.ts`). `penalty`: what was
+   * `draw`: what is drawn from hangs on it, in the sampler of a device (`device/sampling.ts`). `penalty`: what was
    * said before is made less likely, which answers that copy are spared where only the model's makers ask for it.
    */
   readonly acts: 'draw' | 'penalty'
