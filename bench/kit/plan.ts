@@ -17,6 +17,7 @@ export const TEST_FILES = [
   'src/models/decoder.test.ts',
   'src/models/kept-on-gpu.test.ts',
   'src/models/draft-head.test.ts',
+  'src/models/draft-head-answers.test.ts',
   'src/models/architectures/families.test.ts',
   'src/models/encoders/blocks.test.ts',
   'src/models/encoders/encoders.test.ts',
@@ -111,7 +112,7 @@ export function plan(quick: boolean): Part[] {
       {
         name,
         seconds: 100,
-        least: 9,
+        least: 8,
         job: { kind: 'tests', file, names: quick ? IN_SOFTWARE : ON_GPU },
         ...(WIDE_FILES.test(path) && { env: WIDE }),
       },
