@@ -1,6 +1,6 @@
 /** Guesses by the head that a model has for it, on copies of the sequences, which are gone afterwards. */
 import type { GuessInput, Guessing, Sampled, StepInput } from '../contract/index.js'
-import type { PassParts } from './run-pass.js'
+import { Changes, type PassParts } from './run-pass.js'
 import type { PagedSequence } from './sequence.js'
 import { sampleRow } from './settings.js'
 
@@ -61,13 +61,11 @@ async function guessOnce(
   before: Int32Array | undefined,
   slots: readonly number[] | undefined,
 ): Promise<readonly Sampled[]> {
-  const copies: { from: number; to: number }[] = []
-  const cleared: number[] = []
+  const changed = new Changes()
   const spans = turns.map(({ sequence, from, given }) => {
     const position = sequence.length
     const { pages } = sequence.append(1)
-    if (pages.copy) copies.push(pages.copy)
-    cleared.push(...pages.clear)
+    changed.add(pages)
     return {
       tokens: Int32Array.of(given.tokens[at]!),
       position,
@@ -76,10 +74,7 @@ async function guessOnce(
     }
   })
   const pass = device.begin({ spans, sampler })
-  for (const cache of kept.caches) {
-    if (cleared.length > 0) pass.clearPages(cache, cleared)
-    if (copies.length > 0) pass.copyPages(cache, copies)
-  }
+  for (const cache of kept.caches) changed.record(pass, cache)
   decoder.guess(pass, before, slots !== undefined)
   if (slots)
     decoder.sample(

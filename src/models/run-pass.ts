@@ -1,6 +1,14 @@
 /** Records and submits one pass over parts of sequences. */
 import { type Sampled, type SampleSettings, UNDRAWN } from '../contract/index.js'
-import { type Device, type Pass, type SampleRow, type Sampler, type Span, slotToken } from '../device/index.js'
+import {
+  type Device,
+  type KeyValueCache,
+  type Pass,
+  type SampleRow,
+  type Sampler,
+  type Span,
+  slotToken,
+} from '../device/index.js'
 import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
 import type { Appended } from './pages.js'
@@ -21,13 +29,18 @@ export interface PassResult {
 }
 
 /** What must happen to pages before a pass. */
-class Changes {
-  readonly copies: { from: number; to: number }[] = []
-  readonly cleared: number[] = []
+export class Changes {
+  readonly #copies: { from: number; to: number }[] = []
+  readonly #cleared: number[] = []
 
   add({ copy, clear }: Appended): void {
-    if (copy) this.copies.push(copy)
-    this.cleared.push(...clear)
+    if (copy) this.#copies.push(copy)
+    this.#cleared.push(...clear)
+  }
+
+  record(pass: Pass, cache: KeyValueCache): void {
+    if (this.#cleared.length > 0) pass.clearPages(cache, this.#cleared)
+    if (this.#copies.length > 0) pass.copyPages(cache, this.#copies)
   }
 }
 
@@ -75,11 +88,7 @@ export function submitSpans(
     if (draws) samples.push(sampleRow(sample, slots[input]!))
   }
   const pass = device.begin({ spans, sampler })
-  for (const cache of kept.caches) {
-    const { cleared, copies } = cache.shape.sliding ? changed.windows : changed.full
-    if (cleared.length > 0) pass.clearPages(cache, cleared)
-    if (copies.length > 0) pass.copyPages(cache, copies)
-  }
+  for (const cache of kept.caches) (cache.shape.sliding ? changed.windows : changed.full).record(pass, cache)
   const { long } = planned[0]!.sequence
   const drawing = wanted.length > decoder.wanted ? drawApart : drawWithin
   const sampling = planned.filter(({ sample }) => sample)
