@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compile } from '../../grammar/structured.js'
-import { heldToWords } from './output-format.js'
+import { heldToWords } from './worded-forms.js'
 
 /** As `@ai-sdk/provider-utils` writes the fields of an extraction. */
 const DATE = { type: 'string', description: 'A calendar date formatted as YYYY-MM-DD.' }

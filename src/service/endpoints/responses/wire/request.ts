@@ -22,7 +22,7 @@ import {
 } from '../../../wire/fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../../../wire/guidance.js'
 import { aTier, readMetadata, readVerbosity } from '../../../wire/hints.js'
-import { aSchema, heldToWords } from '../../../wire/output-format.js'
+import { aSchema } from '../../../wire/output-format.js'
 import {
   anEffort,
   BUDGET_FIELDS,
@@ -34,6 +34,7 @@ import {
   tokenLimit,
   withEffort,
 } from '../../../wire/sampling.js'
+import { heldToWords } from '../../../wire/worded-forms.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
 import { type EarlierTools, type ResponseTools, readResponseTools } from './tools.js'
