@@ -727,12 +727,31 @@ test('what follows a prompt as it stands keeps to a grammar where one is asked f
   }
 })
 
+test('tokens by the thousand are told as text, each and together, in many turns', async () => {
+  const { decoder } = setUp()
+  const signal = new AbortController().signal
+  let [turns, counting] = [0, true]
+  const next = () => {
+    turns++
+    if (counting) setImmediate(next)
+  }
+  setImmediate(next)
+  const tokens = Array.from({ length: 20_000 }, (_, i) => i % 200)
+  const prompt = await decoder.detokenize({ model: 'a/b', signal, tokens })
+  expect(turns).toBeGreaterThan(tokens.length / 1000)
+  const before = turns
+  const { texts } = await decoder.tokenize({ model: 'a/b', signal, prompt: 'a b '.repeat(5000) })
+  counting = false
+  expect(turns - before).toBeGreaterThan(texts.length / 1000)
+  expect(prompt.length).toBeGreaterThan(0)
+})
+
 test('a prompt as it stands is text with its control tokens, or tokens that the model has', async () => {
   const { decoder, text } = setUp()
   const signal = new AbortController().signal
   const { tokens } = await decoder.tokenize({ model: 'a/b', signal, prompt: 'Hello<|im_end|>' })
   expect(tokens.at(-1)).toBe(text.tokenizer.idOf('<|im_end|>'))
-  expect(decoder.detokenize({ model: 'a/b', signal, tokens })).toBe('Hello<|im_end|>')
+  expect(await decoder.detokenize({ model: 'a/b', signal, tokens })).toBe('Hello<|im_end|>')
   const asked = (prompt: string | readonly number[]) =>
     collect(decoder.generate(call({ messages: [], prompt, maxTokens: 5 })))
   expect((await asked(tokens)).texts).toEqual((await asked('Hello<|im_end|>')).texts)

@@ -11,7 +11,7 @@ import {
   textOf,
   V1Error,
 } from '../contract/index.js'
-import { inStage, inTurns, type JsonObject, PartQueue } from '../platform/index.js'
+import { atOnce, inStage, inTurns, type JsonObject, mapped, PartQueue, type Slices } from '../platform/index.js'
 import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'
@@ -166,7 +166,7 @@ export class DecodeLoop {
     const sampling = settledSampling(call, this.#text.recommended)
     const scores = call.promptLogprobs ? new PromptScores(call, prompt, this.#text.tokenizer, vocabSize) : undefined
     const tell = () => {
-      const text = this.detokenize({ tokens: prompt })
+      const text = atOnce(this.#textOf(prompt))
       queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
     }
     if (scores ? scores.open === 0 : call.returnTokens) tell()
@@ -227,7 +227,8 @@ export class DecodeLoop {
       call.caller,
     )
     const told = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens
-    return { tokens: told, texts: told.map((token) => this.#text.nameOf(token)) }
+    const names = mapped(told, (token) => this.#text.nameOf(token))
+    return { tokens: told, texts: await inTurns(inStage('prompt', call.model, names), call.signal, call.caller) }
   }
 
   /** Without the mark of a beginning, unless the text itself has it. */
@@ -237,7 +238,11 @@ export class DecodeLoop {
     return isOurs ? tokens.slice(1) : tokens
   }
 
-  detokenize({ tokens }: Partial<DetokenizeCall> & Pick<DetokenizeCall, 'tokens'>): string {
+  detokenize({ model, tokens, signal, caller }: DetokenizeCall): Promise<string> {
+    return inTurns(inStage('prompt', model, this.#textOf(tokens)), signal, caller)
+  }
+
+  *#textOf(tokens: readonly number[]): Slices<string> {
     const { tokenizer } = this.#text
     const unknown = tokens.find((token) => token >= tokenizer.size)
     if (unknown !== undefined) {
@@ -247,7 +252,7 @@ export class DecodeLoop {
       })
     }
     const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-    const pieces = tokens.map((token) =>
+    const pieces = yield* mapped(tokens, (token) =>
       tokenizer.special.has(token)
         ? utf8.decode() + tokenizer.name(token)
         : utf8.decode(tokenizer.bytes(token), { stream: true }),

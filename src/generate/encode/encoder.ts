@@ -17,7 +17,7 @@ import {
   V1Error,
   type VectorModel,
 } from '../../contract/index.js'
-import { exp, inStage, inTurns, type JsonObject, type Slices, softmax } from '../../platform/index.js'
+import { exp, inStage, inTurns, type JsonObject, mapped, type Slices, softmax } from '../../platform/index.js'
 import { DECIDES, NO_CHAT } from '../decide/capabilities.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Decider } from './decide.js'
@@ -133,10 +133,10 @@ export class Encoder {
     const tokens = call.bare ? whole.tokens.slice(before.length, whole.tokens.length - after.length) : whole.tokens
     const { special } = this.#tokenizer
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-    const texts = tokens.map((id) =>
+    const names = mapped(tokens, (id) =>
       special.has(id) ? this.#tokenizer.name(id) : decoder.decode(this.#tokenizer.bytes(id)),
     )
-    return { tokens, texts }
+    return { tokens, texts: await inTurns(inStage('prompt', call.model, names), call.signal, call.caller) }
   }
 
   detokenize({ tokens }: DetokenizeCall): string {

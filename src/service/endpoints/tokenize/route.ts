@@ -1,5 +1,5 @@
 import { V1Error } from '../../../contract/index.js'
-import { inTurns, type JsonObject } from '../../../platform/index.js'
+import { inTurns, type JsonObject, mapped } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { findModel, lookedAround, modelIdOf } from '../../answer/loader.js'
 import { once } from '../../answer/once.js'
@@ -61,7 +61,8 @@ export const detokenize: Route = (service, exchange) =>
     const body = aBody(await readJson(service, exchange, signal))
     const model = required(body, 'model', '', aString)
     const caller = exchange.caller.id
-    const tokens = required(body, 'tokens', '', someTokens).map((token, i) => aToken(token, at('tokens', i)))
+    const read = mapped(required(body, 'tokens', '', someTokens), (token, i) => aToken(token, at('tokens', i)))
+    const tokens = await inTurns(read, signal, caller)
     const ignored: string[] = []
     noteUnknown(body, KNOWN_BACK, '', ignored)
     return {
