@@ -1,5 +1,8 @@
 import { SchemaError, type SchemaPath } from './schema-error.js'
 
+/** Steps from one pause to the next: a millisecond or two. */
+const SLICE = 3000
+
 /**
  * The step budget of one compilation, shared by all its parts. Steps are counted, not milliseconds, so that a schema is
  * accepted or refused alike on every device.
@@ -10,6 +13,7 @@ export class Fuel {
   /** What is computed once in a process, and in a compilation therefore paid for once. */
   readonly #paid: Set<string>
   readonly #what: string
+  #rested = 0
   /** Where the compiler stands, so that a refusal names the place that was too costly. */
   place: { readonly path: SchemaPath } = { path: [] }
 
@@ -26,6 +30,13 @@ export class Fuel {
     const portion = new Fuel(Math.min(this.#left, most), this.#paid, this.#what)
     portion.place = this.place
     return portion
+  }
+
+  /** Whether it is time to pause, after so much since the last one: others may be waiting. */
+  tires(): boolean {
+    if (this.spent - this.#rested < SLICE) return false
+    this.#rested = this.spent
+    return true
   }
 
   get left(): number {

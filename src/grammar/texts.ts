@@ -31,7 +31,7 @@ export function fromSource(source: GrammarSource, options: SourceOptions = {}): 
   return atOnce(fromSourceInSlices(source, options))
 }
 
-/** As `fromSource`, with a pause every few milliseconds while schemas are compiled. */
+/** As `fromSource`, with a pause every few milliseconds. */
 export function* fromSourceInSlices(source: GrammarSource, { cache }: SourceOptions = {}): Slices<Grammar> {
   if (cache === undefined || isOfOneText(source)) return yield* compiled(source, cache)
   const key = JSON.stringify(source)
@@ -66,17 +66,16 @@ function* compiled(source: GrammarSource, cache?: GrammarCache): Slices<Grammar>
           return (yield* fromSourceInSlices(part, { cache })).source as SchemaSource
         },
     )
-    yield* builder.prepare(source)
-    const rule = builder.rule(source)
-    measure(rule, fuel)
-    const names = namesIn(rule)
+    const rule = yield* builder.rule(source)
+    yield* measure(rule, fuel)
+    const names = yield* namesIn(rule)
     if (names.length > 0) {
-      withoutLeftRecursion(names, fuel)
-      measure(rule, fuel)
+      yield* withoutLeftRecursion(names, fuel)
+      yield* measure(rule, fuel)
     }
     if (rule.length === Infinity) throw new GrammarError('no text satisfies the grammar.')
     if (rule.length > LONGEST) throw new GrammarError(`every text would be longer than ${LONGEST} bytes.`)
-    const machine = new Machine(prepare(rule, fuel), () => builder.forget(), builder.tokens, true)
+    const machine = new Machine(yield* prepare(rule, fuel), () => builder.forget(), builder.tokens, true)
     const steps = fuel.spent
     return new Grammar(machine, {
       notEnforced: builder.notEnforced,

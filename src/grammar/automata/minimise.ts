@@ -1,5 +1,6 @@
 /** From a complete table to the smallest automaton of the same language. */
 
+import { atOnce, type Slices } from '../../platform/index.js'
 import { blocksFromEnds } from './acyclic.js'
 import { type Classes, merged } from './classes.js'
 import { Partition } from './partition.js'
@@ -11,19 +12,40 @@ import { DEAD } from './types.js'
  * `accepting` has the kind of those that end in a state, from 1 on.
  */
 export function minimise(start: number, classes: Classes, table: Uint32Array, accepting: Accepting): TableAutomaton {
+  return atOnce(minimiseInSlices(start, classes, table, accepting))
+}
+
+/** Transitions that are looked at from one pause to the next. */
+const SLICE = 65_536
+
+/** The same, with a pause every few milliseconds. */
+export function* minimiseInSlices(
+  start: number,
+  classes: Classes,
+  table: Uint32Array,
+  accepting: Accepting,
+): Slices<TableAutomaton> {
   const width = classes.count
   const quick = blocksFromEnds(start, width, table, accepting)
   if (quick !== undefined) return quotient(start, classes, table, accepting, quick)
+  if (table.length > SLICE) yield
   const reach = distances(table, width, accepting)
   for (let i = 0; i < table.length; i++) if (reach[table[i]!] === Number.POSITIVE_INFINITY) table[i] = DEAD
   for (let s = 0; s < accepting.length; s++) {
     if (reach[s] === Number.POSITIVE_INFINITY) table.fill(DEAD, s * width, (s + 1) * width)
   }
-  return quotient(start, classes, table, accepting, stateBlocks(table, width, accepting, reach))
+  if (table.length > SLICE) yield
+  const blocks = yield* stateBlocks(table, width, accepting, reach)
+  return quotient(start, classes, table, accepting, blocks)
 }
 
 /** Hopcroft's algorithm in Valmari's form, over live states and the transitions between them. */
-function stateBlocks(table: Uint32Array, width: number, accepting: Accepting, reach: Float64Array): Uint32Array {
+function* stateBlocks(
+  table: Uint32Array,
+  width: number,
+  accepting: Accepting,
+  reach: Float64Array,
+): Slices<Uint32Array> {
   const states = accepting.length
   let count = 0
   for (let i = 0; i < table.length; i++) if (table[i] !== DEAD) count++
@@ -32,6 +54,7 @@ function stateBlocks(table: Uint32Array, width: number, accepting: Accepting, re
   const cords = new Partition(count)
   const incoming = new Uint32Array(states + 1)
   let n = 0
+  let looked = 0
   // By label, so that the cords start out as one set per label.
   const labelEnds: number[] = []
   for (let cls = 1; cls < width; cls++) {
@@ -43,6 +66,11 @@ function stateBlocks(table: Uint32Array, width: number, accepting: Accepting, re
       incoming[head + 1]!++
     }
     labelEnds.push(n)
+    looked += states
+    if (looked > SLICE) {
+      yield
+      looked = 0
+    }
   }
   cords.cut(labelEnds)
   for (let s = 1; s <= states; s++) incoming[s]! += incoming[s - 1]!
@@ -50,6 +78,7 @@ function stateBlocks(table: Uint32Array, width: number, accepting: Accepting, re
   const cursor = incoming.slice()
   for (let t = 0; t < count; t++) byHead[cursor[heads[t]!]!++] = t
 
+  if (count > SLICE) yield
   const blocks = new Partition(states)
   for (let s = 0; s < states; s++) if (reach[s] === Number.POSITIVE_INFINITY) blocks.mark(s)
   blocks.split()
@@ -59,14 +88,20 @@ function stateBlocks(table: Uint32Array, width: number, accepting: Accepting, re
   }
   let block = 0
   for (let cord = 0; cord < cords.count; cord++) {
+    looked += cords.past[cord]! - cords.first[cord]!
     for (let i = cords.first[cord]!; i < cords.past[cord]!; i++) blocks.mark(tails[cords.elements[i]!]!)
     blocks.split()
     for (; block < blocks.count; block++) {
       for (let i = blocks.first[block]!; i < blocks.past[block]!; i++) {
         const state = blocks.elements[i]!
+        looked += incoming[state + 1]! - incoming[state]!
         for (let j = incoming[state]!; j < incoming[state + 1]!; j++) cords.mark(byHead[j]!)
       }
       cords.split()
+    }
+    if (looked > SLICE) {
+      yield
+      looked = 0
     }
   }
   return blocks.setOf

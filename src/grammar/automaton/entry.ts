@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
 import { made } from '../kept.js'
@@ -196,12 +197,13 @@ function loopOf(rule: Repeat): Rule | undefined {
 }
 
 /** The frame before a rule, after a look at all that it leads to: what is nested too deeply is found here and not in an answer. */
-export function prepare(root: Rule, fuel: Fuel): Frame {
+export function* prepare(root: Rule, fuel: Fuel): Slices<Frame> {
   const first = frameOf(root)
   const seen = new Set<Entry>()
   const bodies = new Set<Rule>()
   const rest: (Frame | Entry)[] = [first]
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    if (fuel.tires()) yield
     if (next instanceof RuleFrame && next.rule.kind === 'repeat') {
       // What is left after a round begins as the rounds before did.
       if (bodies.has(next.rule.body)) continue
@@ -215,7 +217,10 @@ export function prepare(root: Rule, fuel: Fuel): Frame {
       fuel.spend(1 + rests.length)
     }
   }
-  for (const { height } of seen) fuel.spend(height > 0 ? 1 : 0)
+  for (const entry of seen) {
+    fuel.spend(entry.height > 0 ? 1 : 0)
+    if (fuel.tires()) yield
+  }
   return first
 }
 

@@ -1,4 +1,4 @@
-import { LruMap } from '../../platform/index.js'
+import { atOnce, LruMap, type Slices } from '../../platform/index.js'
 
 /**
  * Regular expressions to automata by derivatives. A state is a boolean combination of what may still follow, so that
@@ -7,7 +7,7 @@ import { LruMap } from '../../platform/index.js'
 
 import { BUT_LINE_FEED, DOT, EVERY } from '../automata/charset.js'
 import { CountedAutomaton } from '../automata/counted.js'
-import { minimise } from '../automata/minimise.js'
+import { minimiseInSlices } from '../automata/minimise.js'
 import type { TableAutomaton } from '../automata/table.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
@@ -62,6 +62,11 @@ export interface RegexOptions {
 
 /** The texts in which the regular expression finds a match, as `RegExp.test` with the `u` flag does. */
 export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), options: RegexOptions = {}): TextAutomaton {
+  return atOnce(compileRegexInSlices(source, fuel, options))
+}
+
+/** As `compileRegex`, with a pause every few milliseconds. */
+export function* compileRegexInSlices(source: string, fuel: Fuel, options: RegexOptions = {}): Slices<TextAutomaton> {
   const { flags = '', whole = false, longLines = false, shared = false } = options
   const key = `${whole ? '=' : ''}${longLines ? '.' : ''}${shared ? '&' : ''}/${flags}/${source}`
   const known = cache.get(key)
@@ -76,7 +81,7 @@ export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), option
   fuel.spend(source.length)
   const parsed = parseRegex(source, fuel, flags, new Nodes(fuel), longLines ? BUT_LINE_FEED : DOT, shared)
   const node = whole ? new Nodes(fuel).cat([{ kind: 'start' }, parsed, { kind: 'end' }]) : parsed
-  const made = counted(node, fuel) ?? compileNode(node, fuel)
+  const made = (yield* counted(node, fuel)) ?? (yield* compileNode(node, fuel))
   if (made instanceof CountedAutomaton || made.states <= CACHED_STATES) {
     cache.set(key, { made, cost: before - fuel.left })
   }
@@ -84,7 +89,7 @@ export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), option
 }
 
 /** `^[a-z]{1,500}$` as a counter; undefined for any other form. */
-function counted(node: Node, fuel: Fuel): TextAutomaton | undefined {
+function* counted(node: Node, fuel: Fuel): Slices<TextAutomaton | undefined> {
   if (node.kind !== 'cat' || node.parts.length !== 3) return undefined
   const [first, body, last] = node.parts as [Node, Node, Node]
   if (first.kind !== 'start' || last.kind !== 'end' || body.kind !== 'repeat' || body.body.kind !== 'set')
@@ -92,18 +97,18 @@ function counted(node: Node, fuel: Fuel): TextAutomaton | undefined {
   const { min, max } = body
   if ((max === Number.POSITIVE_INFINITY ? min : max) < COUNTED) return undefined
   const loop = { ...body, min: 0, max: Number.POSITIVE_INFINITY }
-  return CountedAutomaton.of(compileNode(new Nodes(fuel).cat([first, loop, last]), fuel), min, max, fuel)
+  return CountedAutomaton.of(yield* compileNode(new Nodes(fuel).cat([first, loop, last]), fuel), min, max, fuel)
 }
 
-function compileNode(node: Node, fuel: Fuel): TableAutomaton {
+function* compileNode(node: Node, fuel: Fuel): Slices<TableAutomaton> {
   const derivatives = new Derivatives(node, new Formulas(fuel), fuel, (body) => behind(body, fuel))
-  return explore(derivatives, search(node, derivatives, fuel), fuel)
+  return yield* explore(derivatives, search(node, derivatives, fuel), fuel)
 }
 
 /** Texts that end with a match: what a lookbehind asks of everything before it. */
 function behind(body: Node, fuel: Fuel): TableAutomaton {
   if (looksAhead(body)) throw new TextError('a lookahead or \\b inside a lookbehind cannot be enforced exactly')
-  return compileNode(new Nodes(fuel).cat([body, { kind: 'end' }]), fuel)
+  return atOnce(compileNode(new Nodes(fuel).cat([body, { kind: 'end' }]), fuel))
 }
 
 function looksAhead(node: Node, seen = new Set<Node>()): boolean {
@@ -137,7 +142,7 @@ function search(node: Node, derivatives: Derivatives, fuel: Fuel): number {
   return derivatives.follow(ANYTHING, derivatives.follow(node, formulas.everything))
 }
 
-function explore(derivatives: Derivatives, first: number, fuel: Fuel): TableAutomaton {
+function* explore(derivatives: Derivatives, first: number, fuel: Fuel): Slices<TableAutomaton> {
   const { classes } = derivatives
   const width = classes.count
   const ids = new Map<number, number>()
@@ -164,9 +169,10 @@ function explore(derivatives: Derivatives, first: number, fuel: Fuel): TableAuto
     if (rows.length > MAX_CELLS) throw new TextError('the regular expression needs too many states')
     rows.push(0)
     for (let cls = 1; cls < width; cls++) {
+      if (fuel.tires()) yield
       const formula = derivatives.derive(formulas[s]!, cls, contexts[s]!)
       rows.push(stateOf(formula, derivatives.advance(contexts[s]!, cls)))
     }
   }
-  return minimise(start, classes, Uint32Array.from(rows), Uint8Array.from(accepting))
+  return yield* minimiseInSlices(start, classes, Uint32Array.from(rows), Uint8Array.from(accepting))
 }

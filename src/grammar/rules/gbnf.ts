@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import { EVERY, negate, normalise } from '../automata/charset.js'
 import { type Name, type Rule, sequence } from '../automaton/rule.js'
 import { GrammarText } from './grammar-text.js'
@@ -5,7 +6,7 @@ import { RuleNames } from './names.js'
 import type { RuleParts } from './parts.js'
 
 /** A grammar as llama.cpp writes it: `root ::= "a" b | [0-9]+`. The texts are those of `root`. */
-export function gbnf(text: string, builder: RuleParts): Rule {
+export function gbnf(text: string, builder: RuleParts): Slices<Rule> {
   return new Gbnf(text, builder).read()
 }
 
@@ -37,27 +38,27 @@ class Gbnf {
     this.#names = new RuleNames(text)
   }
 
-  read(): Rule {
+  *read(): Slices<Rule> {
     for (this.#space(true); !this.#from.ended; this.#space(true)) {
       const at = this.#from.at
       const name = this.#word()
       this.#space(false)
       if (!this.#from.take('::=')) throw this.#from.wrong("'::=' is missing after the name of a rule.")
       this.#space(true)
-      const rule = this.#choice()
+      const rule = yield* this.#choice()
       if (!this.#from.ended && !/[\r\n]/.test(this.#from.next!)) throw this.#from.unexpected()
       this.#names.define(name, rule, at)
     }
     return this.#names.close('root')
   }
 
-  #choice(): Rule {
+  *#choice(): Slices<Rule> {
     if (++this.#depth > MOST_DEPTH) throw this.#from.wrong('the groups are nested too deeply.')
-    const options = [this.#sequence()]
+    const options = [yield* this.#sequence()]
     while (this.#peekBar()) {
       this.#from.at++
       this.#space(true)
-      options.push(this.#sequence())
+      options.push(yield* this.#sequence())
     }
     this.#depth--
     return this.#builder.options(options)
@@ -73,17 +74,18 @@ class Gbnf {
     return false
   }
 
-  #sequence(): Rule {
+  *#sequence(): Slices<Rule> {
     const parts: Rule[] = []
     for (;;) {
-      const atom = this.#atom()
+      if (this.#from.tires()) yield
+      const atom = yield* this.#atom()
       if (atom === undefined) return sequence(parts)
       parts.push(this.#times(atom))
       this.#space(this.#depth > 1)
     }
   }
 
-  #atom(): Rule | undefined {
+  *#atom(): Slices<Rule | undefined> {
     const c = this.#from.next
     if (c === '"') return this.#builder.literal(this.#quoted())
     if (c === '[') return this.#characters()
@@ -94,7 +96,7 @@ class Gbnf {
     if (c === '(') {
       this.#from.at++
       this.#space(true)
-      const rule = this.#choice()
+      const rule = yield* this.#choice()
       this.#space(true)
       if (!this.#from.take(')')) throw this.#from.wrong("')' is missing.")
       return rule

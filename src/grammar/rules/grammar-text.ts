@@ -1,12 +1,23 @@
 import { GrammarError } from '../grammar-error.js'
 
+/** Characters that are read from one pause to the next: a millisecond or two. */
+const SLICE = 4096
+
 /** A grammar's own text, read from the left; what is wrong is said with its place. */
 export class GrammarText {
   readonly text: string
   at = 0
+  #rested = 0
 
   constructor(text: string) {
     this.text = text
+  }
+
+  /** Whether it is time to pause, after so much since the last one. */
+  tires(): boolean {
+    if (this.at - this.#rested < SLICE) return false
+    this.#rested = this.at
+    return true
   }
 
   get ended(): boolean {

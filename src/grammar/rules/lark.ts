@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import { normalise } from '../automata/charset.js'
 import { choice, follow, type Name, NOTHING, type Rule, repeat, ruleNamed, sequence } from '../automaton/rule.js'
 import { GrammarText } from './grammar-text.js'
@@ -9,7 +10,7 @@ import type { RuleParts } from './parts.js'
  * A grammar as Lark writes it. The texts are those of `start`, terminals taken as they fit (Lark's `dynamic_complete`),
  * and what `%ignore` names may stand before any terminal and at the end.
  */
-export function lark(text: string, builder: RuleParts): Rule {
+export function lark(text: string, builder: RuleParts): Slices<Rule> {
   return new Lark(text, builder, new RuleNames(text)).read()
 }
 
@@ -42,16 +43,16 @@ class Lark {
     this.#ignore = /^[ \t]*%ignore\b/m.test(text) ? ruleNamed('%ignore') : undefined
   }
 
-  read(): Rule {
-    for (this.#space(true); !this.#from.ended; this.#space(true)) this.#statement()
+  *read(): Slices<Rule> {
+    for (this.#space(true); !this.#from.ended; this.#space(true)) yield* this.#statement()
     if (this.#ignore !== undefined) this.#ignore.rule = repeat(choice(this.#ignored), 0, Infinity)
     const start = this.#names.close('start')
     return this.#ignore === undefined ? start : follow(start, this.#ignore)
   }
 
-  #statement(): void {
+  *#statement(): Slices<void> {
     const at = this.#from.at
-    if (this.#from.text[at] === '%') this.#directive()
+    if (this.#from.text[at] === '%') yield* this.#directive()
     else {
       const name = this.#from.match(RULE)?.[1] ?? this.#from.match(TERMINAL)?.[0]
       if (name === undefined) throw this.#from.unexpected()
@@ -61,37 +62,37 @@ class Lark {
       this.#space(false)
       if (!this.#from.take(':')) throw this.#from.wrong(`':' is missing after '${name}'.`)
       this.#inTerminal = isTerminal(name)
-      this.#names.define(name, this.#choice(), at)
+      this.#names.define(name, yield* this.#choice(), at)
     }
     this.#lineEnd()
   }
 
-  #directive(): void {
+  *#directive(): Slices<void> {
     const imported = this.#from.match(IMPORT)
     if (imported !== undefined) {
       const names =
         imported[1] === undefined ? (imported[2] ?? '').split(',').map((name) => name.trim()) : [imported[1]]
-      for (const name of names) this.#import(name, imported[3] ?? name)
+      for (const name of names) yield* this.#import(name, imported[3] ?? name)
     } else if (this.#from.take('%ignore')) {
       this.#space(false)
       this.#inTerminal = true
-      this.#ignored.push(this.#choice())
+      this.#ignored.push(yield* this.#choice())
     } else {
       const word = /^%\w*/.exec(this.#from.text.slice(this.#from.at))![0]
       throw this.#from.wrong(`'${word}' is not supported: only '%ignore' and '%import common.NAME' are.`)
     }
   }
 
-  #import(name: string, as: string): void {
+  *#import(name: string, as: string): Slices<void> {
     const source = COMMON.get(name)
     if (source === undefined) throw this.#from.wrong(`'common' has no '${name}'.`)
-    this.#names.define(as, this.#builder.regex(source), this.#from.at)
+    this.#names.define(as, yield* this.#builder.regex(source), this.#from.at)
   }
 
-  #choice(): Rule {
+  *#choice(): Slices<Rule> {
     if (++this.#depth > MOST_DEPTH) throw this.#from.wrong('the groups are nested too deeply.')
-    const options = [this.#sequence()]
-    while (this.#bar()) options.push(this.#sequence())
+    const options = [yield* this.#sequence()]
+    while (this.#bar()) options.push(yield* this.#sequence())
     this.#depth--
     return this.#builder.options(options)
   }
@@ -105,33 +106,34 @@ class Lark {
     return false
   }
 
-  #sequence(): Rule {
+  *#sequence(): Slices<Rule> {
     const parts: Rule[] = []
     for (;;) {
+      if (this.#from.tires()) yield
       this.#space(this.#depth > 1)
       if (this.#from.match(ALIAS) !== undefined) continue
-      const atom = this.#atom()
+      const atom = yield* this.#atom()
       if (atom === undefined) return sequence(parts)
       parts.push(this.#times(atom))
     }
   }
 
-  #atom(): Rule | undefined {
+  *#atom(): Slices<Rule | undefined> {
     const c = this.#from.next
     if (c === '(' || c === '[') {
       this.#from.at++
-      const rule = this.#choice()
+      const rule = yield* this.#choice()
       this.#space(true)
       if (!this.#from.take(c === '(' ? ')' : ']')) throw this.#from.wrong(`'${c === '(' ? ')' : ']'}' is missing.`)
       return c === '(' ? rule : choice([rule, NOTHING])
     }
-    if (c === '%') return this.#document()
+    if (c === '%') return yield* this.#document()
     if (c === '<') return this.#token()
     const at = this.#from.at
     const terminal = this.#from.match(TERMINAL)?.[0]
     if (terminal !== undefined) return this.#spaced(this.#names.mention(terminal, at))
     const rule = this.#from.match(RULE)?.[1]
-    if (rule === undefined) return c === '"' || c === '/' ? this.#spaced(this.#literal()) : undefined
+    if (rule === undefined) return c === '"' || c === '/' ? this.#spaced(yield* this.#literal()) : undefined
     if (this.#from.next === '{') throw this.#from.wrong('templates, name{...}, are not supported.')
     if (this.#inTerminal) throw this.#from.wrong(`a terminal cannot contain the rule '${rule}'.`)
     return this.#names.mention(rule, at)
@@ -141,10 +143,10 @@ class Lark {
     return this.#ignore === undefined || this.#inTerminal ? terminal : follow(this.#ignore, terminal)
   }
 
-  #literal(): Rule {
+  *#literal(): Slices<Rule> {
     const at = this.#from.at
     const regex = this.#from.match(REGEX)
-    if (regex !== undefined) return this.#builder.regex(regex[1]!, regex[2], { text: this.#from.text, at }, true)
+    if (regex !== undefined) return yield* this.#builder.regex(regex[1]!, regex[2], { text: this.#from.text, at }, true)
     const text = this.#string()
     if (this.#from.take('..')) {
       const [low, high] = [text, this.#string()].map((end) => Array.from(end, (letter) => letter.codePointAt(0)!))
@@ -155,7 +157,8 @@ class Lark {
     }
     if (!/i(?!\w)/y.test(this.#from.text.slice(this.#from.at, this.#from.at + 2))) return this.#builder.literal(text)
     this.#from.at++
-    return this.#builder.regex(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'i', { text: this.#from.text, at })
+    const source = text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+    return yield* this.#builder.regex(source, 'i', { text: this.#from.text, at })
   }
 
   #string(): string {
@@ -172,7 +175,7 @@ class Lark {
   }
 
   /** `%json { ... }`: a schema in its place. */
-  #document(): Rule {
+  *#document(): Slices<Rule> {
     if (!this.#from.take('%json')) throw this.#from.wrong('only %json { ... } is allowed in a rule.')
     this.#space(true)
     const from = this.#from.at
@@ -188,7 +191,7 @@ class Lark {
     } catch {
       throw this.#from.wrong('the schema of %json is not JSON.', from)
     }
-    return this.#spaced(this.#builder.document({ schema }))
+    return this.#spaced(yield* this.#builder.document({ schema }))
   }
 
   #token(): Rule {

@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import { choice, follow, type Name, NOTHING, type Rule, repeat, ruleNamed } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
 import { made } from '../kept.js'
@@ -9,12 +10,19 @@ import { NotEmpty } from './not-empty.js'
  * what of the one that was wanted is still missing. That takes as many rules as there are pairs of them, never more.
  * Rules must have been measured, and are to be measured anew.
  */
-export function withoutLeftRecursion(names: readonly Name[], fuel: Fuel): void {
-  const circles = circlesOf(names, fuel)
+export function* withoutLeftRecursion(names: readonly Name[], fuel: Fuel): Slices<void> {
+  const circles = yield* circlesOf(names, fuel)
   const notEmpty = new NotEmpty(fuel, new Set(circles.flat()))
   // All are read before any is changed.
-  const read = circles.map((circle) => new Circle(circle, notEmpty, fuel))
-  for (const circle of read) circle.rewrite()
+  const read: Circle[] = []
+  for (const circle of circles) {
+    if (fuel.tires()) yield
+    read.push(new Circle(circle, notEmpty, fuel))
+  }
+  for (const circle of read) {
+    if (fuel.tires()) yield
+    circle.rewrite()
+  }
 }
 
 /** From one name of a circle, once it is complete, to another that it is the beginning of. */
@@ -131,7 +139,7 @@ function beginnings(rule: Rule, into: Set<Name>): void {
 }
 
 /** The sets of names that lead back to themselves, by Tarjan's algorithm. */
-function circlesOf(names: readonly Name[], fuel: Fuel): Name[][] {
+function* circlesOf(names: readonly Name[], fuel: Fuel): Slices<Name[][]> {
   const found: Name[][] = []
   const order = new Map<Name, number>()
   const low = new Map<Name, number>()
@@ -155,6 +163,9 @@ function circlesOf(names: readonly Name[], fuel: Fuel): Name[][] {
     for (const one of circle) stacked.delete(one)
     if (circle.length > 1 || next.has(name)) found.push(circle)
   }
-  for (const name of names) if (!order.has(name)) visit(name)
+  for (const name of names) {
+    if (fuel.tires()) yield
+    if (!order.has(name)) visit(name)
+  }
   return found
 }

@@ -1,14 +1,22 @@
+import type { Slices } from '../../platform/index.js'
 import { type Name, partsOf, type Rule, weigh } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
 
 /** All names that a rule leads to, itself by way of them included, each once. */
-export function namesIn(root: Rule): Name[] {
-  return rulesIn(root).filter((rule): rule is Name => rule.kind === 'name')
+export function* namesIn(root: Rule): Slices<Name[]> {
+  return (yield* rulesIn(root)).filter((rule): rule is Name => rule.kind === 'name')
 }
 
-function rulesIn(root: Rule): readonly Rule[] {
+/** Rules that are looked at from one pause to the next. */
+const SLICE = 2048
+
+function* rulesIn(root: Rule): Slices<readonly Rule[]> {
   const found = new Set([root])
-  for (const rule of found) for (const part of partsOf(rule)) found.add(part)
+  let looked = 0
+  for (const rule of found) {
+    if (++looked % SLICE === 0) yield
+    for (const part of partsOf(rule)) found.add(part)
+  }
   return [...found]
 }
 
@@ -16,10 +24,11 @@ function rulesIn(root: Rule): readonly Rule[] {
  * Finds for each rule whether it may be empty and how short it can be: from below, and again for those above whenever
  * it turns out to be less, as what stands in itself needs it.
  */
-export function measure(root: Rule, fuel: Fuel): void {
-  const rules = rulesIn(root)
+export function* measure(root: Rule, fuel: Fuel): Slices<void> {
+  const rules = yield* rulesIn(root)
   const above = new Map<Rule, Rule[]>()
-  for (const rule of rules) {
+  for (const [i, rule] of rules.entries()) {
+    if (i % SLICE === SLICE - 1) yield
     for (const part of partsOf(rule)) {
       const known = above.get(part)
       if (known === undefined) above.set(part, [rule])
@@ -32,6 +41,7 @@ export function measure(root: Rule, fuel: Fuel): void {
   for (const rule of waiting) {
     waiting.delete(rule)
     fuel.spend(1)
+    if (fuel.tires()) yield
     const { nullable, length } = rule
     weigh(rule)
     if (rule.nullable !== nullable || rule.length !== length) for (const one of above.get(rule) ?? []) waiting.add(one)

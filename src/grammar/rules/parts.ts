@@ -1,5 +1,5 @@
 import type { SchemaSource, TextPart } from '../../contract/index.js'
-import { atOnce, type Slices } from '../../platform/index.js'
+import type { Slices } from '../../platform/index.js'
 import type { CharSet } from '../automata/charset.js'
 import { escaped } from '../automata/escaped.js'
 import { literalSet, oneOf } from '../automata/literals.js'
@@ -11,7 +11,7 @@ import { FIRST_TOKEN, TokenFrame } from '../automaton/token.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
 import { made } from '../kept.js'
-import { compileRegex } from '../regex/regex.js'
+import { compileRegexInSlices } from '../regex/regex.js'
 import type { SchemaError } from '../schema-error.js'
 import { toBytes } from '../values/format.js'
 import { type Documents, documentsOf } from './documents.js'
@@ -53,7 +53,14 @@ export abstract class RuleParts {
     for (const { forget } of this.#documents.values()) forget()
   }
 
-  abstract rule(part: TextPart): Rule
+  /** Pauses every few milliseconds, as all that makes rules of texts. */
+  abstract rule(part: TextPart): Slices<Rule>
+
+  *rules(parts: readonly TextPart[]): Slices<Rule[]> {
+    const rules: Rule[] = []
+    for (const part of parts) rules.push(yield* this.rule(part))
+    return rules
+  }
 
   literal(text: string): Rule {
     if (/\p{Surrogate}/u.test(text)) throw new GrammarError('a text contains half of a character (a lone surrogate).')
@@ -61,11 +68,11 @@ export abstract class RuleParts {
     return fixed(toBytes(this.#quoted ? JSON.stringify(text).slice(1, -1) : text))
   }
 
-  protected string(part: TextPart): Rule {
+  protected *string(part: TextPart): Slices<Rule> {
     if (this.#quoted) throw new GrammarError("a 'quoted' is inside another.")
     const quote = this.literal('"')
     this.#quoted = true
-    const inside = this.rule(part)
+    const inside = yield* this.rule(part)
     this.#quoted = false
     return sequence([quote, inside, this.literal('"')])
   }
@@ -74,10 +81,10 @@ export abstract class RuleParts {
     if (this.#quoted) throw new GrammarError(`${what} cannot be inside 'quoted'.`)
   }
 
-  protected choice(options: readonly TextPart[]): Rule {
+  protected *choice(options: readonly TextPart[]): Slices<Rule> {
     if (listed(options, 'choice').length === 0) throw new GrammarError("'choice' is empty: it allows no text.")
     const texts = options.filter((option): option is string => typeof option === 'string')
-    const others = options.filter((option) => typeof option !== 'string').map((option) => this.rule(option))
+    const others = yield* this.rules(options.filter((option) => typeof option !== 'string'))
     const letters = texts.reduce((sum, { length }) => sum + length, 0)
     // Some texts are one automaton, which knows what they share; many are found by their beginnings.
     if (texts.length < 2 || letters > MOST_LETTERS)
@@ -112,38 +119,29 @@ export abstract class RuleParts {
   }
 
   /** `at`: what to say where it is wrong. */
-  regex(source: string, flags = '', place?: { readonly text: string; readonly at: number }, longLines = false): Rule {
+  *regex(
+    source: string,
+    flags = '',
+    place?: { readonly text: string; readonly at: number },
+    longLines = false,
+  ): Slices<Rule> {
     // Also where it is known already: reading it again takes its time.
     this.fuel.spend(REGEX_COST)
     try {
-      return this.text(
-        compileRegex(worded(source, 'regex'), this.fuel, { flags, whole: true, longLines, shared: true }),
-      )
+      const options = { flags, whole: true, longLines, shared: true }
+      return this.text(yield* compileRegexInSlices(worded(source, 'regex'), this.fuel, options))
     } catch (error) {
       if (error instanceof TextError) throw new GrammarError(`/${source}/: ${error.message}`, place)
       throw error
     }
   }
 
-  /** Compiles the schemas among the parts, with pauses, so that `rule` need not. */
-  *prepare(part: TextPart): Slices<void> {
-    if (typeof part !== 'object' || part === null) return
-    if ('schema' in part) yield* this.#prepared(part)
-    else if ('choice' in part) yield* this.#prepareAll(part.choice)
-    else if ('sequence' in part) yield* this.#prepareAll(part.sequence)
-    else if ('repeat' in part) yield* this.prepare(part.repeat)
-  }
-
-  *#prepareAll(parts: readonly TextPart[]): Slices<void> {
-    if (Array.isArray(parts)) for (const part of parts) yield* this.prepare(part)
-  }
-
-  document(source: SchemaSource): Rule {
+  *document(source: SchemaSource): Slices<Rule> {
     this.#notQuoted('JSON')
-    return leaf(atOnce(this.#prepared(source)).first)
+    return leaf((yield* this.#documentsOf(source)).first)
   }
 
-  *#prepared(source: SchemaSource): Slices<Documents> {
+  *#documentsOf(source: SchemaSource): Slices<Documents> {
     const known = this.#documents.get(source)
     if (known !== undefined) return known
     const documents = yield* documentsOf(this.#known === undefined ? source : yield* this.#known(source))

@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import { upTo, without } from '../automata/search.js'
 import { choice, follow, NOTHING, type Rule, repeat, sequence } from '../automaton/rule.js'
 import { GrammarError } from '../grammar-error.js'
@@ -8,15 +9,15 @@ import type { RuleParts } from './parts.js'
  * Free text with parts of which each begins with a trigger, as vLLM and XGrammar write it: the older form (`structures`
  * and `triggers`) and the newer one (`format`). What is not known is refused by its place.
  */
-export function structuralTag(description: unknown, builder: RuleParts): Rule {
+export function* structuralTag(description: unknown, builder: RuleParts): Slices<Rule> {
   const root = fields(description, '')
-  if ('format' in root) return new Tags(builder).format(root.format, 'format')
+  if ('format' in root) return yield* new Tags(builder).format(root.format, 'format')
   const { structures, triggers } = root
   const tags = listed(structures, 'structures').map((one, i) => {
     const { begin, schema, end } = fields(one, `structures[${i}]`)
     return { type: 'tag', begin, content: { type: 'json_schema', json_schema: schema }, end }
   })
-  return new Tags(builder).format({ type: 'triggered_tags', triggers, tags }, '')
+  return yield* new Tags(builder).format({ type: 'triggered_tags', triggers, tags }, '')
 }
 
 interface Tag {
@@ -33,7 +34,7 @@ class Tags {
   }
 
   /** `place` says where it stands, for whoever reads a refusal. */
-  format(description: unknown, place: string): Rule {
+  *format(description: unknown, place: string): Slices<Rule> {
     const format = fields(description, place)
     const builder = this.#builder
     switch (format.type) {
@@ -41,35 +42,38 @@ class Tags {
         return builder.literal(texted(format.value, `${place}.value`))
       case 'json_schema':
         if ((format.style ?? 'json') !== 'json') throw new GrammarError(`'${place}.style' may only be 'json'.`)
-        return builder.rule({ schema: format.json_schema })
+        return yield* builder.rule({ schema: format.json_schema })
       case 'regex':
-        return builder.rule({ regex: texted(format.pattern, `${place}.pattern`) })
+        return yield* builder.rule({ regex: texted(format.pattern, `${place}.pattern`) })
       case 'grammar':
-        return builder.rule({ gbnf: texted(format.grammar, `${place}.grammar`) })
+        return yield* builder.rule({ gbnf: texted(format.grammar, `${place}.grammar`) })
       case 'any_text':
         return builder.free(format.excludes === undefined ? [] : words(format.excludes, `${place}.excludes`))
       case 'sequence':
-        return sequence(this.#all(format.elements, `${place}.elements`))
+        return sequence(yield* this.#all(format.elements, `${place}.elements`))
       case 'or':
-        return this.#builder.options(this.#all(format.elements, `${place}.elements`))
+        return builder.options(yield* this.#all(format.elements, `${place}.elements`))
       case 'tag': {
-        const { begin, rest } = this.#tag(format, place)
+        const { begin, rest } = yield* this.#tag(format, place)
         return follow(builder.literal(begin), rest)
       }
       case 'triggered_tags':
-        return this.#triggered(format, place)
+        return yield* this.#triggered(format, place)
       case 'tags_with_separator':
-        return this.#separated(format, place)
+        return yield* this.#separated(format, place)
       default:
         throw new GrammarError(`'${place}.type' is not known: ${JSON.stringify(format.type) ?? 'it is missing'}.`)
     }
   }
 
-  #all(list: unknown, place: string): Rule[] {
-    return listed(list, place).map((one, i) => this.format(one, `${place}[${i}]`))
+  *#all(list: unknown, place: string): Slices<Rule[]> {
+    const rules: Rule[] = []
+    for (const [i, one] of listed(list, place).entries()) rules.push(yield* this.format(one, `${place}[${i}]`))
+    return rules
   }
 
-  #tag(description: unknown, place: string): Tag {
+  *#tag(description: unknown, place: string): Slices<Tag> {
+    if (this.#builder.fuel.tires()) yield
     const { begin, content, end } = fields(description, place)
     const ends = typeof end === 'string' ? [end] : words(end, `${place}.end`)
     const closes = choice(ends.map((one) => this.#builder.literal(one)))
@@ -78,18 +82,20 @@ class Tags {
     const free = inside.type === 'any_text' && inside.excludes === undefined && ends.every((one) => one !== '')
     const rest = free
       ? choice(upTo(ends, this.#builder.fuel).map((text) => this.#builder.text(text)))
-      : follow(this.format(content, `${place}.content`), closes)
+      : follow(yield* this.format(content, `${place}.content`), closes)
     return { begin: texted(begin, `${place}.begin`), rest }
   }
 
-  #triggered(format: Record<string, unknown>, place: string): Rule {
+  *#triggered(format: Record<string, unknown>, place: string): Slices<Rule> {
     const { fuel } = this.#builder
     const at = place === '' ? '' : `${place}.`
     const triggers = words(format.triggers, `${at}triggers`)
     if (triggers.length === 0 || triggers.includes('')) {
       throw new GrammarError(`'${at}triggers' must hold at least one text, and none that is empty.`)
     }
-    const tags = listed(format.tags, `${at}tags`).map((tag, i) => this.#tag(tag, `${at}tags[${i}]`))
+    const tags: Tag[] = []
+    for (const [i, tag] of listed(format.tags, `${at}tags`).entries())
+      tags.push(yield* this.#tag(tag, `${at}tags[${i}]`))
     const options = upTo(triggers, fuel).flatMap((free, i) => {
       const trigger = triggers[i]!
       const begun = tags.filter(({ begin }) => begin.startsWith(trigger))
@@ -108,9 +114,9 @@ class Tags {
     return follow(repeat(choice(options), least, Infinity), free)
   }
 
-  #separated(format: Record<string, unknown>, place: string): Rule {
+  *#separated(format: Record<string, unknown>, place: string): Slices<Rule> {
     const separator = this.#builder.literal(texted(format.separator, `${place}.separator`))
-    const tags = this.#all(format.tags, `${place}.tags`)
+    const tags = yield* this.#all(format.tags, `${place}.tags`)
     if (tags.length === 0) throw new GrammarError(`'${place}.tags' is empty.`)
     const one = this.#builder.options(tags)
     const some = format.stop_after_first === true ? one : follow(one, repeat(follow(separator, one), 0, Infinity))

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import type { GrammarSource } from '../contract/index.js'
+import { Fuel } from './fuel.js'
+import { compileRegexInSlices } from './regex/regex.js'
+import { fromSourceInSlices } from './texts.js'
+
+const many = (count: number, line: (i: number) => string, join = '\n') =>
+  Array.from({ length: count }, (_, i) => line(i)).join(join)
+
+/** How often it pauses until it is compiled, or refused. */
+function pausesOf(source: GrammarSource): number {
+  let pauses = 0
+  const work = fromSourceInSlices(source)
+  try {
+    while (!work.next().done) pauses++
+  } catch {}
+  return pauses
+}
+
+const READINGS = '((a|b)*(b|c)*){1,40}(x|y){0,200}'
+
+describe('what takes long to compile pauses', () => {
+  it.each<[string, GrammarSource]>([
+    ['a regular expression', { regex: `^${READINGS}$` }],
+    ['one of a choice', { choice: [{ regex: `a${READINGS}` }, 'b'] }],
+    ['one within a JSON string', { quoted: { regex: `b${READINGS}` } }],
+    ['one of Lark', { lark: `start: /${READINGS}z/` }],
+    ['one of a structural tag', { structuralTag: { format: { type: 'regex', pattern: `c${READINGS}` } } }],
+    [
+      'many rules of llama.cpp',
+      { gbnf: `root ::= ${many(4000, (i) => `r${i}`, ' | ')}\n${many(4000, (i) => `r${i} ::= "${i}" [a-z]`)}` },
+    ],
+    ['one rule of many options', { gbnf: `root ::= ${many(9000, (i) => `"${i}" [a-z]`, ' | ')}` }],
+    [
+      'rules that begin with each other',
+      { gbnf: `root ::= r0\n${many(900, (i) => `r${i} ::= r${(i + 1) % 900} "${i}" | "x"`)}` },
+    ],
+    [
+      'many rules of Lark',
+      { lark: `start: ${many(3000, (i) => `r${i}`, ' | ')}\n${many(3000, (i) => `r${i}: "${i}" /[a-z]/`)}` },
+    ],
+    [
+      'many tags',
+      {
+        structuralTag: {
+          triggers: ['<'],
+          structures: Array.from({ length: 2000 }, (_, i) => ({
+            begin: `<t${i}>`,
+            schema: { type: 'boolean' },
+            end: '</t>',
+          })),
+        },
+      },
+    ],
+  ])('%s', (_, source) => {
+    expect(pausesOf(source)).toBeGreaterThan(10)
+  })
+
+  it.each([
+    READINGS,
+    '(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])(?=.*[^a-z0-9]).{8,64}',
+    '(a?){60}a{60}',
+    '([a-z]{1,9}-?){1,30}[0-9]',
+  ])('and no longer than steps between one pause and the next: %s', (source) => {
+    const fuel = new Fuel(500_000)
+    let [before, most] = [fuel.spent, 0]
+    const work = compileRegexInSlices(source, fuel, { whole: true })
+    try {
+      for (let done = false; !done; before = fuel.spent) {
+        done = work.next().done === true
+        most = Math.max(most, fuel.spent - before)
+      }
+    } catch {}
+    expect(most).toBeLessThan(30_000)
+  })
+})
