@@ -76,8 +76,9 @@ function plain(like: string, architecture: string, of: Sizes, metadata?: (out: M
   return { like, architecture, sizes: of, ...(metadata && { metadata }), layer }
 }
 
-function qwen35(): Family {
-  const of = sizes([1024, 3584, 8], [8, 2, 256])
+/** `guesses`: with a head for it, which is a block behind the others. */
+function qwen35(layers = 8, guesses = false): Family {
+  const of = sizes([1024, 3584, guesses ? layers + 1 : layers], [8, 2, 256])
   const [heads, size] = [16, 128]
   const all = heads * size
   return {
@@ -93,11 +94,18 @@ function qwen35(): Family {
       out.u32('qwen35.ssm.time_step_rank', heads)
       out.u32('qwen35.ssm.inner_size', all)
       out.u32('qwen35.full_attention_interval', 4)
+      if (guesses) out.u32('qwen35.nextn_predict_layers', 1)
     },
     layer: (at, layer) => [
       ...norms(at, of, 'attn_norm', 'post_attention_norm'),
       ...mlp(at, of),
-      ...((layer + 1) % 4 === 0
+      ...(layer === layers
+        ? [
+            ...norms(at, of, 'nextn.enorm', 'nextn.hnorm', 'nextn.shared_head_norm'),
+            matrix(at('nextn.eh_proj'), 2 * of.hidden, of.hidden),
+          ]
+        : []),
+      ...(layer === layers || (layer + 1) % 4 === 0
         ? [...attention(at, of, 2), ...headNorms(at, of)]
         : [
             matrix(at('attn_qkv'), of.hidden, 3 * all),
@@ -247,6 +255,9 @@ function qwen3(): Family {
   ]
   return { like: 'Qwen3 0.6B', architecture: 'qwen3', sizes: of, layer }
 }
+
+/** All layers of the one of 0.8B, and its head that guesses. */
+export const GUESSING = qwen35(24, true)
 
 export const FAMILIES: readonly Family[] = [
   plain('Llama 3.2 1B', 'llama', sizes([2048, 8192, 5], [32, 8, 64])),

@@ -53,6 +53,11 @@ export interface TokenModel {
    * left afterwards. What each is given first is what its sequence does not hold yet. Absent: it has no such head.
    */
   guess?(batch: readonly StepInput[]): Guessing
+  /**
+   * That head reads whatever is read, which costs a little. May be set: of a text that it has not read from its beginning on
+   * it guesses nothing.
+   */
+  readsAlong?: boolean
   /** Frees weights, caches and device memory. Every later call fails. */
   close(): Promise<void>
 }
@@ -93,6 +98,8 @@ export interface Sequence {
    * from the first token on. Absent: any.
    */
   readonly lengths?: readonly [least: number, most: number] | undefined
+  /** Whether a head that guesses has read all of it. */
+  readonly readAlong?: boolean
   close(): void
 }
 
@@ -108,6 +115,8 @@ export interface StepInput {
    * of guesses that were right is the same as one without. Fewer than `tokens`.
    */
   readonly drafts?: readonly (SampleSettings | undefined)[]
+  /** The sequence may be cut behind any of `drafts`: a model that can go back to few lengths alone keeps these. */
+  readonly guessed?: true
 }
 
 export interface SampleSettings extends DrawSettings {

@@ -24,7 +24,7 @@ import { thinkAbout } from './decide/think.js'
 import type { DraftModel } from './drafts/draft-model.js'
 import type { Drafting } from './drafts/drafting.js'
 import type { Guesser } from './drafts/guesser.js'
-import { HeadGuesser } from './drafts/head-guesser.js'
+import { HeadGuesser, hasHead } from './drafts/head-guesser.js'
 import type { DraftMode } from './drafts/mode.js'
 import { DraftSource } from './drafts/source.js'
 import type { Read } from './evidence/others-read.js'
@@ -107,7 +107,7 @@ export class DecodeLoop {
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
-    this.#small = draftModel ?? (drafts === 'never' || !model.guess ? undefined : new HeadGuesser(model.guess))
+    this.#small = draftModel ?? (drafts !== 'never' && hasHead(model) ? new HeadGuesser(model) : undefined)
     this.#scheduler = new Scheduler(model, stepsAhead, drafts, this.#small)
     this.#made = text.made && new MadeDecider(text, text.made)
   }

@@ -76,6 +76,14 @@ export class Core implements TokenModel {
     this.guess = parts.decoder.guesses ? (batch) => this.#guess(batch) : undefined
   }
 
+  get readsAlong(): boolean {
+    return this.#parts.decoder.readsAlong
+  }
+
+  set readsAlong(reads: boolean) {
+    this.#parts.decoder.readsAlong = reads && this.#parts.decoder.guesses
+  }
+
   get rowLength(): number | undefined {
     return this.#parts.decoder.rowLength
   }

@@ -34,6 +34,8 @@ export class Decoder {
   readonly #layersLong: readonly Layer[]
   readonly #perLayer: PerLayerEmbedding | undefined
   readonly #draftHead: DraftHead | undefined
+  /** Whether the head that guesses reads what is read. */
+  readsAlong: boolean
   /** Of the last norm. */
   readonly #epsilon: number
   /** Rows of logits that there is room for. */
@@ -80,6 +82,7 @@ export class Decoder {
     const { draftHead, embedding, norm } = weights
     const ofHead = { embedding, norm, kept, room: this.#room, by, rows }
     this.#draftHead = draftHead && new DraftHead(device, model, { weights: draftHead, ...ofHead })
+    this.readsAlong = this.guesses
     const layer = (i: number, own: LayerWeights) => new Layer(i, model, own, kept, this.#room, by, this.#perLayer)
     this.#layers = weights.layers.map((own, i) => layer(i, own))
     this.#layersLong = weights.layers.map(({ longAngles: angles, ...own }, i) =>
@@ -104,7 +107,7 @@ export class Decoder {
 
   /** Rows of which no logits are made go through fewer layers, if no others are in their pass. */
   get skipsLayers(): boolean {
-    return this.#draftHead === undefined && this.#keeping < this.#model.layers.length - 1
+    return !this.readsAlong && this.#keeping < this.#model.layers.length - 1
   }
 
   /**
@@ -114,7 +117,7 @@ export class Decoder {
   forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long = false): Activations {
     const { layers } = this.#weights
     const room = this.#room
-    if (this.#draftHead) return this.#forwardWithHead(pass, spans, wanted, long)
+    if (this.readsAlong) return this.#forwardWithHead(pass, spans, wanted, long)
     this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
     const all = wanted.length === pass.rows
@@ -128,7 +131,7 @@ export class Decoder {
   body(pass: Pass, spans: Batch['spans'], long: boolean): void {
     this.embed(pass, spans)
     for (const index of this.#weights.layers.keys()) this.layer(pass, index, undefined, long)
-    this.#draftHead?.read(pass, this.hidden)
+    if (this.readsAlong) this.#draftHead!.read(pass, this.hidden)
   }
 
   /** There every row goes through every layer: the head that guesses reads them all. */

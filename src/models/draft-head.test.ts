@@ -59,6 +59,15 @@ async function guesses(core: Core, batch: readonly StepInput[], by: readonly (re
   return told
 }
 
+async function expectGuesses(core: Core): Promise<void> {
+  const { guessed, logprobs } = toldBy(weights, 12)
+  const sequence = core.open()
+  await core.step([{ sequence, tokens: prompt.slice(0, 11) }])
+  const [told] = await guesses(core, [{ sequence, tokens: [prompt[11]!], sample: GREEDY }], [guessed])
+  expect(compare(logprobs, told!.map(seen)).worst).toBeLessThan(2e-3)
+  await core.close()
+}
+
 describe('the definition', () => {
   it('every mistake that people make is seen', () => {
     const { guessed, logprobs } = toldBy(weights, 12)
@@ -127,6 +136,26 @@ describe.each(DEVICES)('on $name', ({ open }) => {
     expect(after!.token).toBe(own!.token)
     for (const each of [...sequences, plain]) each.close()
   }, 240_000)
+
+  it('of guesses that were wrong nothing is left, in the head either', async () => {
+    const sequence = core.open()
+    await core.step([{ sequence, tokens: prompt.slice(0, 30) }])
+    const drafts = [GREEDY, GREEDY, GREEDY]
+    const tokens = [...prompt.slice(30, 32), 300, 301]
+    await core.step([{ sequence, tokens, drafts, sample: GREEDY, guessed: true }])
+    sequence.truncate(32)
+    expect(sequence.length).toBe(32)
+    const { guessed, logprobs } = toldBy(weights, 33)
+    const next = { sequence, tokens: [prompt[32]!], sample: GREEDY }
+    const [told] = await guesses(core, [next], [guessed])
+    expect(compare(logprobs, told!.map(seen)).worst).toBeLessThan(2e-3)
+    const plain = core.open()
+    await core.step([{ sequence: plain, tokens: prompt.slice(0, 32) }])
+    const [own] = await core.step([{ ...next, sequence: plain }])
+    const [after] = await core.step([next])
+    expect(after!.token).toBe(own!.token)
+    for (const each of [sequence, plain]) each.close()
+  }, 240_000)
 })
 
 describe('a head that guesses', () => {
@@ -152,6 +181,26 @@ describe('a head that guesses', () => {
     }
   })
 
+  it('is found in a checkpoint that sees, where the layers have other names', async () => {
+    const { tie_word_embeddings, ...text_config } = qwen35Head.config
+    const inner = (name: string) => name.replace('model.language_model.', 'model.')
+    const core = await loadCore(
+      device,
+      {
+        ...source,
+        chatConfig: { model_type: 'qwen3_5', tie_word_embeddings, text_config, vision_config: { depth: 2 } },
+        names: [
+          ...source.names.map((name) => name.replace(/^model\./, 'model.language_model.')),
+          ...['model.visual.blocks.0.attn.qkv.weight', 'model.visual.patch_embed.proj.bias'],
+        ],
+        describe: (name) => source.describe(inner(name)),
+        read: (name, ...more) => source.read(inner(name), ...more),
+      },
+      { contextLength: 144, maxBatch: 1, draftHead: true },
+    )
+    await expectGuesses(core)
+  }, 60_000)
+
   it('is read from a GGUF file as llama.cpp writes it, where its block counts with the layers', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-draft-head-'))
     try {
@@ -161,12 +210,7 @@ describe('a head that guesses', () => {
       const { weights: file } = await openRepository({ kind: 'folder', path }, options)
       expect(planModel(file, device).model).toMatchObject({ layers: { length: qwen35Head.config.num_hidden_layers } })
       const core = await loadCore(device, file, { contextLength: 144, maxBatch: 1, draftHead: true })
-      const { guessed, logprobs } = toldBy(weights, 12)
-      const sequence = core.open()
-      await core.step([{ sequence, tokens: prompt.slice(0, 11) }])
-      const [told] = await guesses(core, [{ sequence, tokens: [prompt[11]!], sample: GREEDY }], [guessed])
-      expect(compare(logprobs, told!.map(seen)).worst).toBeLessThan(2e-3)
-      await core.close()
+      await expectGuesses(core)
     } finally {
       await rm(folder, { recursive: true })
     }

@@ -22,10 +22,11 @@ export async function* guessAhead(
 ): Guessing {
   const copies = batch.map(({ sequence }) => (sequence as PagedSequence).lookAhead())
   try {
-    let turns = batch.map(({ tokens, sample }, input): Turn => {
+    let turns = batch.flatMap(({ sequence, tokens, sample }, input): Turn[] => {
       if (!sample) throw new TypeError('`guess` draws for every sequence of its batch.')
-      return { ...copies[input]!, input, given: { tokens, sample } }
+      return sequence.readAlong ? [{ ...copies[input]!, input, given: { tokens, sample } }] : []
     })
+    if (turns.length === 0) return
     /** Which row of the last pass is of which input; undefined: there was none. */
     let rows: readonly number[] | undefined
     for (;;) {

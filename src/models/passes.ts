@@ -10,6 +10,8 @@ export interface PlannedSpan {
   readonly sample?: SampleSettings | undefined
   /** Of the tokens before the last. */
   readonly drafts?: readonly (SampleSettings | undefined)[] | undefined
+  /** What follows these may be wrong. */
+  readonly guessed?: true | undefined
   /** Logits are made of its last token, from which a later pass draws. */
   readonly logits?: true
   /** Place of the input in the step. */
@@ -82,7 +84,7 @@ function cut(batch: readonly StepInput[], inputs: readonly number[], rows: numbe
   const passes: PlannedSpan[][] = []
   let left = 0
   for (const input of inputs) {
-    const { sequence, tokens, sample, drafts } = batch[input]!
+    const { sequence, tokens, sample, drafts, guessed } = batch[input]!
     for (let from = 0; from < tokens.length; from += rows) {
       const to = Math.min(from + rows, tokens.length)
       if (to - from > left) {
@@ -95,7 +97,7 @@ function cut(batch: readonly StepInput[], inputs: readonly number[], rows: numbe
         tokens: new Int32Array(tokens.slice(from, to)),
         input,
         sample: last ? sample : undefined,
-        drafts: last && sample ? drafts : undefined,
+        ...(last && sample && { drafts, guessed }),
       })
       left -= to - from
     }

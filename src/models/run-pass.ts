@@ -53,6 +53,10 @@ function rowsOf(values: Float32Array, count: number): Sampled[] {
   })
 }
 
+/** Behind how many of its tokens something is drawn, the last left out. */
+const endsOf = (tokens: Int32Array, drafts: NonNullable<PlannedSpan['drafts']>): number[] =>
+  drafts.flatMap((draft, i) => (draft ? [tokens.length - drafts.length + i] : []))
+
 /** Appends the tokens to their sequences at once; the promise is of what was sampled. */
 export function submitSpans(
   parts: PassParts,
@@ -69,9 +73,10 @@ export function submitSpans(
   const wanted: number[] = []
   let row = 0
   let drafted = 0
-  for (const { sequence, tokens, sample, drafts = [], logits, input } of planned) {
+  for (const { sequence, tokens, sample, drafts = [], guessed, logits, input } of planned) {
     const position = sequence.length
-    const { pages, windows, state } = sequence.append(tokens.length)
+    const back = guessed && endsOf(tokens, drafts)
+    const { pages, windows, state } = sequence.append(tokens.length, { back, along: decoder.readsAlong })
     changed.full.add(pages)
     if (windows) changed.windows.add(windows)
     const windowPages = sequence.windows?.pages

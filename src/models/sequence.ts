@@ -24,6 +24,8 @@ export class PagedSequence implements Sequence {
   readonly windows: WindowList | undefined
   readonly history: StateHistory | undefined
   #length = 0
+  /** Tokens that a head that guesses has read, from the first on. */
+  #along = 0
   #closed = false
 
   constructor(pools: SequencePools, long = false) {
@@ -37,6 +39,10 @@ export class PagedSequence implements Sequence {
 
   get length(): number {
     return this.#length
+  }
+
+  get readAlong(): boolean {
+    return this.#along === this.#length
   }
 
   get closed(): boolean {
@@ -63,11 +69,18 @@ export class PagedSequence implements Sequence {
     return this.#list.needs(this.#length, tokens)
   }
 
-  /** Makes room for more tokens and counts them as held. */
-  append(tokens: number): { pages: Appended; windows: Appended | undefined; state: SpanState | undefined } {
+  /**
+   * Makes room for more tokens and counts them as held. `back`: it may be cut behind so many of them; `along`: a head that
+   * guesses reads them, too.
+   */
+  append(
+    tokens: number,
+    { back, along }: { readonly back?: readonly number[] | undefined; readonly along?: boolean } = {},
+  ): { pages: Appended; windows: Appended | undefined; state: SpanState | undefined } {
     const pages = this.#list.append(this.#length, tokens)
     const windows = this.windows?.append(this.#length, tokens)
-    const state = this.history?.advance(tokens)
+    const state = this.history?.advance(tokens, back)
+    if (along && this.readAlong) this.#along += tokens
     this.#length += tokens
     return { pages, windows, state }
   }
@@ -85,6 +98,7 @@ export class PagedSequence implements Sequence {
     if (this.windows) other.windows?.shareWith(this.windows)
     if (this.history) other.history?.copyFrom(this.history)
     other.#length = this.#length
+    other.#along = this.#along
     return other
   }
 
@@ -122,6 +136,7 @@ export class PagedSequence implements Sequence {
 
   #cut(length: number): void {
     this.#length = length
+    this.#along = Math.min(length, this.#along)
     this.#list.cut(length)
     this.windows?.cut(length)
     this.history?.cut(length)

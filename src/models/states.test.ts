@@ -48,9 +48,14 @@ describe('states', () => {
       const read: { from: number; to: number }[] = []
       const written = new Set<number>()
       batch.forEach((history, i) => {
-        const { from, to } = history.advance(1 + chance.below(40))
-        expect(written.has(to)).toBe(false)
-        written.add(to)
+        const tokens = 1 + chance.below(40)
+        const back = [1, 2, 3].filter((count) => count < tokens && chance.below(3) === 0)
+        const { from, to, each = Int32Array.of(to) } = history.advance(tokens, back)
+        expect(each.at(-1)).toBe(to)
+        for (const slot of new Set(each)) {
+          expect(written.has(slot)).toBe(false)
+          written.add(slot)
+        }
         if (lengths[i] === 0) expect(from).toBe(NO_STATE)
         read.push({ from, to })
       })
@@ -68,6 +73,27 @@ describe('states', () => {
     }
     for (const history of histories) history.cut(0)
     expect(pool.free).toBe(6)
+  })
+
+  it.each([
+    [8, [11, 12, 12, 14]],
+    [4, [11, 12, 12, 12]],
+    [1, [0, 0, 0, 0]],
+  ] as const)('are kept where tokens may be taken back: of %i slots', (slots, reached) => {
+    const pool = new StatePool(slots)
+    const history = new StateHistory(pool, fall)
+    const advance = (tokens: number, back?: readonly number[]) => {
+      pool.begin([history])
+      return history.advance(tokens, back)
+    }
+    advance(10)
+    const { to, each = [to] } = advance(5, [1, 2, 4])
+    if (slots === 8) expect(each).toEqual(Int32Array.of(each[0]!, each[1]!, each[3]!, each[3]!, to))
+    expect(new Set(each).size).toBe(Math.min(slots - 1 || 1, 4))
+    expect([11, 12, 13, 14].map((length) => history.reach(length))).toEqual(reached)
+    expect(history.length).toBe(15)
+    history.cut(0)
+    expect(pool.free).toBe(slots)
   })
 
   it('are given up where slots run short: first those of who is writing, then those that nobody used for longest', () => {
@@ -189,9 +215,16 @@ describe.each([
     const sequence = core.open()
     await answer(sequence, prompt)
     const guesses = [first, second, third === 300 ? 301 : 300]
-    const [judged] = await core.step([{ sequence, tokens: guesses, drafts: [GREEDY, GREEDY], sample: GREEDY }])
+    const drafts = [GREEDY, GREEDY]
+    const [judged] = await core.step([{ sequence, tokens: guesses, drafts, sample: GREEDY, guessed: true }])
     expect(judged!.drafts!.map(({ token }) => token)).toEqual([second, third])
+    const other = sequence.clone()
+    other.truncate(prompt.length + 1)
+    expect(other.length).toBe(prompt.length + 1)
+    expect(await answer(other, [second])).toEqual(alone[2])
+    other.close()
     sequence.truncate(prompt.length + 2)
+    expect(sequence.length).toBe(prompt.length + 2)
     expect(await answer(sequence, tokens.slice(sequence.length, -1))).toEqual(alone[3])
     sequence.close()
   })

@@ -120,15 +120,23 @@ export class StateHistory {
     return this.#states.at(-1)
   }
 
-  /** From where a pass that appends tokens reads, and to where it writes. */
-  advance(tokens: number): SpanState {
-    const { last } = this
-    const make = [this, this.length + tokens, tokens < PAGE] as const
+  /**
+   * From where a pass that appends tokens reads, and to where it writes. `back`: numbers of these tokens to which it may
+   * be cut, whose states are kept as far as there are slots.
+   */
+  advance(tokens: number, back: readonly number[] = []): SpanState {
+    const { last, length } = this
+    const make = [this, length + tokens, tokens < PAGE] as const
     const state = this.#pool.make(...make) ?? (last && this.#pool.replace(last, ...make))
     if (!state) throw cacheFull()
-    this.#states.push(state)
-    this.#thin()
-    return { from: last?.slot ?? NO_STATE, to: state.slot }
+    const between = back.flatMap((count) => this.#pool.make(this, length + count, true) ?? [])
+    this.#states.push(...between, state)
+    this.#thin(2 + between.length)
+    const span = { from: last?.slot ?? NO_STATE, to: state.slot }
+    if (between.length === 0) return span
+    const each = new Int32Array(tokens).fill(state.slot)
+    for (const { length: end, slot } of between.reverse()) each.fill(slot, 0, end - length)
+    return { ...span, each }
   }
 
   /** The longest that it can be cut to and be no longer than `length`. */
@@ -159,18 +167,18 @@ export class StateHistory {
   }
 
   /**
-   * What stays: the last two, the end of the last prompt, and of the others the fewer, the further back: of those in each
+   * What stays: the `last`, the end of the last prompt, and of the others the fewer, the further back: of those in each
    * run of 2^n pages the first, where 2^n pages is about how far back they are. Whoever goes back by some tokens feeds
    * about as many again.
    */
-  #thin(): void {
+  #thin(last: number): void {
     const states = this.#states
     const end = this.length
     const prompt = states.findLast(({ passing }) => !passing)
     const stays = states.filter((state, i) => {
       const run = PAGE * 2 ** Math.max(0, Math.floor(Math.log2((end - state.length) / PAGE)))
       const begins = Math.floor(state.length / run) > Math.floor((states[i - 1]?.length ?? 0) / run)
-      return begins || i >= states.length - 2 || state === prompt
+      return begins || i >= states.length - last || state === prompt
     })
     this.#drop((state) => !stays.includes(state))
   }

@@ -38,6 +38,11 @@ export interface Span {
 export interface SpanState {
   readonly from: number
   readonly to: number
+  /**
+   * The slot that each of its tokens leaves its states in, the last one in `to`; before a token that leaves them in the
+   * same one they are of no use. @default `to`
+   */
+  readonly each?: Int32Array
 }
 
 /** In place of a slot: nothing came before, all values are zero. */

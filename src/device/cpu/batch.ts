@@ -14,7 +14,7 @@ export interface PlacedBatch {
   readonly windowLists: number
   /** Row of a second table for each row, where some span says which. */
   readonly places?: number
-  /** For each span its first row, its rows, and the slots of its states before and after them. */
+  /** For each span its first row, its rows, the slot of its states before them, and where those after each row are. */
   readonly spans: number
   /** Positions of the longest sequence. */
   readonly longest: number
@@ -36,7 +36,8 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
     if (places) placed = true
   }
   const columns = placed ? PLACES + 1 : slides ? PLACES : WINDOW_PAGES
-  const words = new Int32Array(columns * rows + SPAN_WORDS * spans.length)
+  const slotsFrom = columns * rows + SPAN_WORDS * spans.length
+  const words = new Int32Array(slotsFrom + (spans[0]?.state ? rows : 0))
   let said = columns * rows
   let row = 0
   let longest = 0
@@ -48,7 +49,10 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
     words[said++] = row
     words[said++] = span.tokens.length
     words[said++] = state ? state.from : NO_STATE
-    words[said++] = state ? state.to : NO_STATE
+    // From the first span's words on.
+    words[said++] = SPAN_WORDS * spans.length + row
+    if (state?.each) words.set(state.each, slotsFrom + row)
+    else if (state) words.fill(state.to, slotsFrom + row, slotsFrom + row + span.tokens.length)
     for (let i = 0; i < span.tokens.length; i++, row++) {
       const token = span.tokens[i]!
       const page = Math.floor((position + i) / PAGE)

@@ -33,7 +33,9 @@ export class BatchWords {
     words[4] = spans.length
     spans.forEach(({ tokens: { length }, state }, i) => {
       words[META_HEADER + 7 * rows + i] = first | (length << 16)
-      words[META_HEADER + 8 * rows + i] = state ? (state.from + 1) | (state.to << 16) : 0
+      for (let k = 0; state && k < length; k++) {
+        words[META_HEADER + 8 * rows + first + k] = (state.from + 1) | ((state.each?.[k] ?? state.to) << 16)
+      }
       first += length
     })
     let row = 0

@@ -120,6 +120,6 @@ export function stateFits({ spans }: BatchShape, { shape }: States, index: numbe
   atLeast('Values of a state', shape.sizes[index] ?? 0, values)
   for (const { state } of spans) {
     if (!state) throw new RangeError('A span has no slot for its states.')
-    atLeast('Slots', shape.slots, Math.max(state.from, state.to) + 1)
+    atLeast('Slots', shape.slots, Math.max(state.from, state.to, ...(state.each ?? [])) + 1)
   }
 }

@@ -25,6 +25,8 @@ interface Turn extends Held {
  */
 export class DraftModel implements Guesser {
   readonly lengths = [2, 4, 7]
+  /** It reads nothing before it is asked. */
+  rests = false
   readonly #model: TokenModel
   readonly #memory: Memory
   readonly #held = new Map<Lane, Held>()
@@ -52,6 +54,10 @@ export class DraftModel implements Guesser {
       quietly(() => this.clear())
       return 0
     }
+  }
+
+  knows(): boolean {
+    return true
   }
 
   /** The answer is over; what was read of it may be the beginning of another. */

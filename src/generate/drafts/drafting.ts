@@ -83,7 +83,7 @@ export class Drafting {
   /** Guesses for these answers; `taken`: what the step feeds and draws in any case, for others too. */
   of(writers: readonly DraftWriter[], taken: DraftRoom): DraftedStep {
     const lanes = writers.map(({ lane }) => lane)
-    const trial = this.#trialOf(lanes)
+    const trial = this.#trialOf(writers)
     const { most, asks } = trial.choices[this.#always ? trial.choices.length - 1 : trial.arm]!
     let rows = this.#most.rows - taken.rows
     let draws = this.#most.draws - taken.draws
@@ -122,9 +122,9 @@ export class Drafting {
   }
 
   /** The choice that is being tried; a new one where it has had its steps, or there are more answers or fewer. */
-  #trialOf(lanes: readonly Lane[]): Trial {
-    const byText = lanes.some(({ guessable }) => guessable)
-    const key = `${lanes.length} ${byText}`
+  #trialOf(writers: readonly DraftWriter[]): Trial {
+    const byText = writers.some(({ lane }) => lane.guessable)
+    const key = `${writers.length} ${byText}`
     const known = this.#trial
     if (known?.key === key && known.steps < STEPS) return known
     if (known && known.steps >= STEPS) this.#armsOf(known).took(known.arm, known.tokens, known.time)
@@ -133,7 +133,9 @@ export class Drafting {
       ...(byText ? BY_TEXT : []),
       ...(this.small?.lengths.map((most) => ({ most, asks: true }) as const) ?? []),
     ]
-    const trial = { key, choices, arm: this.#armsOf({ key, choices }).next(), steps: 0, tokens: 0, time: 0 }
+    const arms = this.#armsOf({ key, choices })
+    const arm = this.small && !this.#always ? nextBeside(this.small, arms, choices, writers) : arms.next()
+    const trial = { key, choices, arm, steps: 0, tokens: 0, time: 0 }
     this.#trial = trial
     return trial
   }
@@ -147,6 +149,21 @@ export class Drafting {
   judge(kind: GuessKind, right: boolean): void {
     this.counts[kind][right ? 'right' : 'wrong']++
   }
+}
+
+/**
+ * What is tried next where something small may be asked. It rests where it neither gains nor is due to be tried; what it
+ * has not read meanwhile it cannot guess for.
+ */
+function nextBeside(small: Guesser, arms: Arms, choices: readonly Choice[], writers: readonly DraftWriter[]): number {
+  const arm = arms.next()
+  const { best } = arms
+  const asked = choices.flatMap(({ asks }, i) => (asks ? [i] : []))
+  const gains = asked.includes(best)
+  small.rests = !gains && !asked.some((each) => arms.isDue(each))
+  if (!asked.includes(arm) || small.knows(writers)) return arm
+  arms.putOff(arm)
+  return gains ? 0 : best
 }
 
 /** A guess that fails is none: what an answer may cost is found out where it is written. */

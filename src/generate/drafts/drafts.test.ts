@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Sequence, TokenModel } from '../../contract/index.js'
+import type { Lane } from '../answer/lane.js'
 import { Arms } from './arms.js'
+import { Drafting } from './drafting.js'
 import { guessOf } from './guess.js'
 import { OpenValue } from './open-value.js'
 import { DraftSource } from './source.js'
@@ -112,3 +115,53 @@ describe('what is chosen', () => {
     expect(arms.hopeless(1, 8, 17)).toBe(true)
   })
 })
+
+describe('a head that guesses', () => {
+  /** So many trials, of which those that ask it gain so much: in how many it was asked, and in how many it did not rest. */
+  const play = (count: number, gain: number, knows: boolean, drafting = new Trials()) => {
+    drafting.small.knows = () => knows
+    let [asked, awake] = [0, 0]
+    for (let i = 0; i < count; i++) {
+      if (drafting.trial(gain)) asked++
+      if (!drafting.small.rests) awake++
+    }
+    return { asked, awake, drafting }
+  }
+
+  it('rests where it does not gain, and is tried ever less', () => {
+    const first = play(200, 0.9, true)
+    const later = play(1000, 0.9, true, first.drafting)
+    expect(first.asked).toBeGreaterThan(1)
+    expect(later.asked).toBeGreaterThan(1)
+    expect(later.awake).toBeLessThan(20)
+    // Once it gains, it is asked all the time.
+    const gaining = play(3000, 2, true, first.drafting)
+    expect(gaining.awake).toBeGreaterThan(2000)
+    expect(play(100, 2, true, first.drafting).awake).toBe(100)
+  })
+
+  it('is not asked for what it has not read, and does not wait for long that it is', () => {
+    const { drafting } = play(200, 0.9, true)
+    const unread = play(1000, 0.9, false, drafting)
+    expect(unread.asked).toBe(0)
+    expect(unread.awake).toBeGreaterThan(0)
+    expect(unread.awake).toBeLessThan(200)
+    expect(play(1000, 0.9, false).awake).toBeLessThan(200)
+  })
+})
+
+class Trials {
+  readonly small = {
+    ...{ lengths: [1], rests: false, knows: () => true, guess: async () => 0 },
+    ...{ drop: () => {}, clear: () => {}, close: async () => {} },
+  }
+  readonly #drafting = new Drafting({ maxChunk: 64, maxSamples: 8 } as TokenModel, 'gaining', this.small)
+
+  /** Whether it was asked. */
+  trial(gain: number): boolean {
+    const writer = { lane: { draftable: true } as Lane, sequence: {} as Sequence }
+    const { ask, steps, took } = this.#drafting.of([writer], { rows: 1, draws: 1 })
+    took(ask ? gain * steps : steps, steps, steps)
+    return ask !== undefined
+  }
+}

@@ -5,6 +5,10 @@ import type { Lane, Outlook } from '../answer/lane.js'
 export interface Guesser {
   /** How many guesses a step may have, of which the best number is found out. */
   readonly lengths: readonly number[]
+  /** Nobody is going to ask it for a while. */
+  rests: boolean
+  /** Whether it can guess for all of these. */
+  knows(writers: readonly DraftWriter[]): boolean
   /**
    * Lets the paths of answers grow by at most `most` guesses each. Gives back the time that it took for what is done once
    * for an answer. What fails is not tried again.

@@ -1,17 +1,34 @@
 import { type GuessInput, type StepInput, type TokenModel, UNDRAWN } from '../../contract/index.js'
-import { asGuess, type DraftAsked, type Guesser } from './guesser.js'
+import { asGuess, type DraftAsked, type DraftWriter, type Guesser } from './guesser.js'
 
 /** Tokens that are certain go through the head one by one: of more than so many in a row nothing is guessed. */
 const MOST_UNREAD = 4
 
+export type GuessingModel = TokenModel & Required<Pick<TokenModel, 'guess'>>
+
+export const hasHead = (model: TokenModel): model is GuessingModel => model.guess !== undefined
+
 /** A head of the model's own guesses: it sees the rows that the model has made, and keeps nothing of an answer. */
 export class HeadGuesser implements Guesser {
   readonly lengths = [1, 2, 3]
-  readonly #guess: NonNullable<TokenModel['guess']>
+  readonly #model: GuessingModel
   #failed = false
 
-  constructor(guess: NonNullable<TokenModel['guess']>) {
-    this.#guess = guess
+  constructor(model: GuessingModel) {
+    this.#model = model
+  }
+
+  /** What is read meanwhile costs nothing. */
+  get rests(): boolean {
+    return this.#model.readsAlong === false
+  }
+
+  set rests(rests: boolean) {
+    this.#model.readsAlong = !rests && !this.#failed
+  }
+
+  knows(writers: readonly DraftWriter[]): boolean {
+    return !this.#failed && writers.every(({ sequence }) => sequence.readAlong)
   }
 
   async guess(asked: readonly DraftAsked[], most: number): Promise<number> {
@@ -21,12 +38,13 @@ export class HeadGuesser implements Guesser {
       await this.#go(ready, most)
     } catch {
       this.#failed = true
+      this.rests = true
     }
     return 0
   }
 
   async #go(asked: readonly DraftAsked[], most: number): Promise<void> {
-    const guessing = this.#guess(
+    const guessing = this.#model.guess(
       asked.map(({ lane, sequence, outlook }): StepInput => {
         return { sequence, tokens: lane.tokens.slice(sequence.length), sample: asGuess(outlook.settings()) }
       }),

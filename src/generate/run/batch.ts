@@ -150,6 +150,7 @@ export function draftedInput({ slot, count }: Row, { tokens, draws }: Drafted): 
     tokens: [...slot.lane.tokens.slice(from, from + count), ...tokens],
     sample: draws[last]!.settings,
     drafts,
+    guessed: true,
   }
 }
 

@@ -1,4 +1,7 @@
-/** The spans of a pass, as `batch.ts` writes them: first row, rows, and the slots of their states before and after. */
+/**
+ * The spans of a pass, as `batch.ts` writes them: first row, rows, the slot of their states before, and where a list of
+ * those after each row begins.
+ */
 
 function at(spans: usize, span: i32, index: i32): i32 {
   return load<i32>(spans + ((<usize>(span * 4 + index)) << 2))
@@ -18,6 +21,16 @@ export function stateBefore(spans: usize, span: i32, state: usize, slotBytes: us
   return slot < 0 ? 0 : state + <usize>slot * slotBytes
 }
 
-export function stateAfter(spans: usize, span: i32, state: usize, slotBytes: usize): usize {
-  return state + <usize>at(spans, span, 3) * slotBytes
+/** Where it is written after one of its rows. */
+export function stateAfter(spans: usize, span: i32, row: i32, state: usize, slotBytes: usize): usize {
+  return state + <usize>slotAfter(spans, span, row) * slotBytes
+}
+
+/** Whether the row behind this one does not write to the same place. */
+export function leavesState(spans: usize, span: i32, row: i32): bool {
+  return row + 1 === rowsOf(spans, span) || slotAfter(spans, span, row) !== slotAfter(spans, span, row + 1)
+}
+
+function slotAfter(spans: usize, span: i32, row: i32): i32 {
+  return load<i32>(spans + ((<usize>(at(spans, span, 3) + row)) << 2))
 }

@@ -29,15 +29,16 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let column = id.x;
   if (column >= ${columns}u) { return; }
   let span = spanOf(id.y);
-  let slots = slotsOf(id.y);
-  var before = 0.0;
-  if ((slots & 0xffffu) != 0u) { before = state[((slots & 0xffffu) - 1u) * ${size}u + column]; }
   let first = span & 0xffffu;
-  for (var row = first; row < first + (span >> 16u); row++) {
+  let end = first + (span >> 16u);
+  let slot = slotsOf(first) & 0xffffu;
+  var before = 0.0;
+  if (slot != 0u) { before = state[(slot - 1u) * ${size}u + column]; }
+  for (var row = first; row < end; row++) {
     out[row * ${stride}u + column] = before;
     before = x[row * ${columns}u + column];
+${keeps ? `    if (leavesState(row, end)) { state[(slotsOf(row) >> 16u) * ${size}u + column] = before; }` : ''}
   }
-${keeps ? `  state[(slots >> 16u) * ${size}u + column] = before;` : ''}
 }`,
   }
 })

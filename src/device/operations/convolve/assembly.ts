@@ -4,7 +4,7 @@
  */
 import { CHANNELS_OF_LINE, Convolve } from '../../cpu/assembly/abi'
 import { silu4 } from '../../cpu/assembly/elementwise'
-import { firstRow, rowsOf, stateAfter, stateBefore } from '../../cpu/assembly/spans'
+import { firstRow, leavesState, rowsOf, stateAfter, stateBefore } from '../../cpu/assembly/spans'
 
 export function convolve(args: usize, from: i32, to: i32, _thread: i32): void {
   const channels = Convolve.channels(args)
@@ -63,10 +63,10 @@ function convolve4(args: usize, span: i32, channel: i32): void {
     a = b
     b = c
     c = input
+    if (state === 0 || !leavesState(spans, span, row)) continue
+    const after = stateAfter(spans, span, row, state, Convolve.slotBytes(args)) + at
+    v128.store(after, a)
+    v128.store(after + width, b)
+    v128.store(after + 2 * width, c)
   }
-  if (state === 0) return
-  const after = stateAfter(spans, span, state, Convolve.slotBytes(args)) + at
-  v128.store(after, a)
-  v128.store(after + width, b)
-  v128.store(after + 2 * width, c)
 }

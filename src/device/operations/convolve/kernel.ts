@@ -36,20 +36,20 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let channel = id.x;
   if (channel >= ${channels}u) { return; }
   let span = spanOf(id.y);
+  let first = span & 0xffffu;
+  let end = first + (span >> 16u);
   var past = vec3<f32>();
 ${
   keeps
-    ? `  let slots = slotsOf(id.y);
-  if ((slots & 0xffffu) != 0u) {
-    let before = ((slots & 0xffffu) - 1u) * ${size}u + channel;
+    ? `  let slot = slotsOf(first) & 0xffffu;
+  if (slot != 0u) {
+    let before = (slot - 1u) * ${size}u + channel;
     past = vec3<f32>(state[before], state[before + ${channels}u], state[before + ${2 * channels}u]);
   }`
     : ''
 }
   let weights = vec3<f32>(taps[channel], taps[channel + ${channels}u], taps[channel + ${2 * channels}u]);
   let newest = taps[channel + ${3 * channels}u];
-  let first = span & 0xffffu;
-  let end = first + (span >> 16u);
   for (var row = first; row < end${ahead > 0 ? ` + ${ahead}u` : ''}; row++) {
     let at = row * ${strides[0]}u + channel;
     ${ahead > 0 ? `var input = 0.0;\n    if (row < end) { input = ${input}; }` : `let input = ${input};`}
@@ -59,15 +59,17 @@ ${
       out[to * ${strides[1]}u + channel] = ${written};
     }
     past = vec3<f32>(past.yz, input);
-  }
 ${
   keeps
-    ? `  let to = (slots >> 16u) * ${size}u + channel;
-  state[to] = past.x;
-  state[to + ${channels}u] = past.y;
-  state[to + ${2 * channels}u] = past.z;`
+    ? `    if (leavesState(row, end)) {
+      let to = (slotsOf(row) >> 16u) * ${size}u + channel;
+      state[to] = past.x;
+      state[to + ${channels}u] = past.y;
+      state[to + ${2 * channels}u] = past.z;
+    }`
     : ''
 }
+  }
 }`,
   }
 })

@@ -24,13 +24,12 @@ function deltaHead(args: usize, span: i32, head: i32, room: usize): void {
   const width = (<usize>size) << 2
   const at = <usize>head * <usize>Delta.keySize(args) * width
   const before = stateBefore(spans, span, Delta.state(args), Delta.slotBytes(args))
-  const after = stateAfter(spans, span, Delta.state(args), Delta.slotBytes(args)) + at
   const keys = Delta.keyHeads(args) * Delta.keySize(args)
   const values = Delta.x(args) + first * Delta.xStride(args) + ((<usize>(2 * keys + head * size)) << 2)
   const out = Delta.out(args) + first * Delta.outStride(args) + <usize>head * width
   for (let column = 0; column < size; column += COLUMNS) {
     const c = (<usize>column) << 2
-    deltaColumns(args, rows, room, before === 0 ? 0 : before + at + c, after + c, values + c, out + c)
+    deltaColumns(args, span, room, before === 0 ? 0 : before + at + c, at + c, values + c, out + c)
   }
   const stride = Delta.outStride(args)
   rmsnorm(out, stride, Delta.weight(args), out, stride, 0, rows, size, Delta.epsilon(args))
@@ -94,24 +93,19 @@ function unit(x: usize, out: usize, size: i32, scale: f32): void {
 }
 
 /**
- * Sixteen columns of the matrix through all rows, read at `before` (0: all zero) and left at `after`. What the matrix
- * answers after it has learned is what it answered before, and the share of what is learned.
+ * Sixteen columns of the matrix through all rows, read at `before` (0: all zero) and left `own` bytes into the state after
+ * each. What the matrix answers after it has learned is what it answered before, and the share of what is learned.
  */
-function deltaColumns(
-  args: usize,
-  rows: i32,
-  room: usize,
-  before: usize,
-  after: usize,
-  values: usize,
-  out: usize,
-): void {
+function deltaColumns(args: usize, span: i32, room: usize, before: usize, own: usize, values: usize, out: usize): void {
   const size = Delta.keySize(args)
   const stride = (<usize>Delta.valueSize(args)) << 2
   const keyBytes = (<usize>size) << 2
   const next = roomOfRow(args)
+  const spans = Delta.spans(args)
+  const rows = rowsOf(spans, span)
   let source = before
-  for (; rows > 0; rows--) {
+  for (let row = 0; row < rows; row++) {
+    const after = stateAfter(spans, span, row, Delta.state(args), Delta.slotBytes(args)) + own
     const rest = room + 2 * keyBytes
     const stays = v128.load(rest)
     const learns = v128.load(rest, 16)

@@ -56,16 +56,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let column = group.x * ${columns}u + lane;
   let keyHead = ${tiled ? `head % ${keyHeads}u` : `head / ${valueHeads / keyHeads}u`};
   let span = spanOf(group.z);
-  let slots = slotsOf(group.z);
+  let first = span & 0xffffu;
+  let end = first + (span >> 16u);
+  let slot = slotsOf(first) & 0xffffu;
   let own = head * ${keySize * valueSize}u + column;
-  if ((slots & 0xffffu) == 0u) {
+  if (slot == 0u) {
     for (var i = 0u; i < ${keySize}u; i++) { memory[i * ${columns}u + lane] = 0.0; }
   } else {
-    let before = ((slots & 0xffffu) - 1u) * ${size}u + own;
+    let before = (slot - 1u) * ${size}u + own;
     for (var i = 0u; i < ${keySize}u; i++) { memory[i * ${columns}u + lane] = state[before + i * ${valueSize}u]; }
   }
-  let first = span & 0xffffu;
-  for (var row = first; row < first + (span >> 16u); row++) {
+  for (var row = first; row < end; row++) {
     let query = row * ${strides.x}u + keyHead * ${keySize}u;
     let key = query + ${keys}u;
     var squares = vec2<f32>();
@@ -95,9 +96,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var i = 0u; i < ${keySize}u; i++) {
       memory[i * ${columns}u + lane] = fma(memory[i * ${columns}u + lane], stays, x[key + i] * push);
     }
+    if (leavesState(row, end)) {
+      let after = (slotsOf(row) >> 16u) * ${size}u + own;
+      for (var i = 0u; i < ${keySize}u; i++) { state[after + i * ${valueSize}u] = memory[i * ${columns}u + lane]; }
+    }
   }
-  let after = (slots >> 16u) * ${size}u + own;
-  for (var i = 0u; i < ${keySize}u; i++) { state[after + i * ${valueSize}u] = memory[i * ${columns}u + lane]; }
 }`,
   }
 })
