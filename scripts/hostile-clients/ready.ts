@@ -74,6 +74,8 @@ export class Watch {
     }
     const known = first.worked + first.waited + busiest.worked + busiest.waited + asking.worked + asking.waited
     const idle = Math.max(0, clock - known)
-    return { clock, own: first.worked + (this.#computed ? busiest.worked : 0) + idle }
+    const own = first.worked + (this.#computed ? busiest.worked : 0) + idle
+    // While whoever asks waits for a processor itself, to send or to read, nobody keeps it waiting.
+    return { clock, own: Math.min(own, clock - asking.worked - asking.waited) }
   }
 }

@@ -128,6 +128,15 @@ describe('an answer', () => {
     expect((await setUp({ methods: ['POST'] }).send(undefined, { method: 'HEAD' })).status).toBe(405)
   })
 
+  it('is not made for whoever left while it waited to begin: nothing is read, and nobody asked for a key', async () => {
+    const leaving = new AbortController()
+    const enter = async () => leaving.abort()
+    const { send, seen } = setUp({ door: { entrance: { enter } } as unknown as Partial<Door> })
+    expect((await send(undefined, { signal: leaving.signal })).status).toBe(499)
+    expect([seen.keys, seen.asked, seen.exchanges]).toEqual([0, [], []])
+    expect(seen.log).toMatchObject([{ status: 499 }])
+  })
+
   it('waits for its turn, in the line of whoever asks', async () => {
     let pass = () => {}
     const turn = new Promise<void>((resolve) => {

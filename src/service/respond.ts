@@ -51,6 +51,8 @@ export async function respond(
     return new Response(request.method === 'HEAD' ? null : body, { status, headers: sent })
   }
   try {
+    // Of hundreds that waited many may have gone, and nothing is begun for nobody.
+    if (turn) request.signal.throwIfAborted()
     const answered = await answer(service, door, request, url, id, info, line)
     const response = toResponse(answered)
     if (!answered.streams) line.write(answered.status)

@@ -1,12 +1,12 @@
 import { MessageChannel } from 'node:worker_threads'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ChatCall, Engine, Part } from '../../contract/engine.js'
 import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
 import { type MessageTarget, type Port, portOf, RemoteEngine, serveEngine } from './index.js'
 import type { Told } from './protocol.js'
 
 /** An engine over a real port, and the messages that came from it. */
-function over(generate: Engine['generate']) {
+function over(generate: Engine['generate'], more: Partial<Engine> = {}) {
   const { port1, port2 } = new MessageChannel()
   const messages: (readonly Told[])[] = []
   const inside = portOf(port2 as unknown as MessageTarget)
@@ -17,7 +17,7 @@ function over(generate: Engine['generate']) {
       messages.push(message as readonly Told[])
     },
   }
-  serveEngine({ models: [{ id: 'test/small', ownedBy: 'test' }], generate }, counted)
+  serveEngine({ models: [{ id: 'test/small', ownedBy: 'test' }], generate, ...more }, counted)
   const far = portOf(port1 as unknown as MessageTarget)
   const engine = new RemoteEngine({
     start: () => ({ port: far, gone: new Promise(() => {}), end: () => port1.close() }),
@@ -91,4 +91,39 @@ test('of hundreds that end at once, few go on in each turn of the event loop', a
   counting = false
   expect([...perTurn.values()].reduce((sum, count) => sum + count, 0)).toBe(300)
   expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(32)
+})
+
+test('a list that was told before waits for no look around while something is under way', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  let looked = 0
+  const never = new Promise<void>(() => {})
+  const survey = () => (looked++ === 0 ? Promise.resolve() : never)
+  const { engine } = over(
+    // biome-ignore lint/correctness/useYield: it says nothing until it is left.
+    async function* ({ signal }): AsyncGenerator<Part> {
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+    { survey },
+  )
+  await engine.survey()
+  const leaving = new AbortController()
+  const answer = collect(engine.generate(asked('a', { signal: leaving.signal }))).catch(() => 'left')
+  const turns = async () => {
+    for (let turn = 0; turn < 9; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await turns()
+  for (let i = 0; i < 3; i++) {
+    vi.advanceTimersByTime(1500)
+    let told = false
+    void engine.survey().then(() => {
+      told = true
+    })
+    await turns()
+    expect(told).toBe(true)
+  }
+  // Asked again only once it was done.
+  expect(looked).toBe(2)
+  leaving.abort()
+  expect(await answer).toBe('left')
 })

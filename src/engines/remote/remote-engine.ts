@@ -51,7 +51,7 @@ export interface RemoteOptions {
 const CLOSE_MS = 5000
 /** How long a look around there is good for: of hundreds who ask for the list at once, one has it looked around. */
 const SURVEYED_MS = 1000
-/** How long the list waits for it: who computes hears nothing meanwhile, and may stand. */
+/** How long the list waits for it, where nothing is known from before or nothing is under way: who computes hears nothing. */
 const SURVEY_MS = 100
 const STANDS_MS = 10_000
 
@@ -150,10 +150,12 @@ export class RemoteEngine implements Engine {
   async survey(): Promise<void> {
     if (!this.#running && !this.#options.lazily) return
     if (performance.now() - this.#surveyed < SURVEYED_MS) return
+    const busy = this.#running?.session.busy && this.#surveyed > Number.NEGATIVE_INFINITY
     this.#surveying ??= this.#settled('survey').finally(() => {
       this.#surveying = undefined
     })
-    await atMost(SURVEY_MS, this.#surveying)
+    // What is found while it works is for the next list.
+    if (!busy) await atMost(SURVEY_MS, this.#surveying)
     this.#surveyed = performance.now()
   }
 

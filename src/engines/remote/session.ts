@@ -72,6 +72,11 @@ export class Session {
     this.#port.close()
   }
 
+  /** Whether anything is under way. */
+  get busy(): boolean {
+    return this.#jobs.size > 0
+  }
+
   /** Which of the things under way the other side is at: as it says, or because there is no other. */
   culprit(doing: Doing | undefined): Culprit | undefined {
     const all = [...this.#jobs].map(([id, { work }]) => ({ id, ...aboutOf(work) }))

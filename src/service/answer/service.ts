@@ -1,6 +1,6 @@
 import { type Engine, V1Error } from '../../contract/index.js'
 import type { Constraints } from '../../grammar/index.js'
-import { inTurns, isSmall, type Slices, spelled } from '../../platform/index.js'
+import { inTurns, isSmall, keptError, type Slices, spelled } from '../../platform/index.js'
 import type { UsageEvent, UsageLedger } from '../../usage/index.js'
 import type { Caller } from '../door/auth.js'
 import type { Log } from '../door/log.js'
@@ -175,10 +175,12 @@ function listOf(names: readonly string[]): string {
   return shown.join(', ') + (names.length > MOST_NAMED ? ', ...' : '')
 }
 
+/** One for all, without a place: six hundred may leave at once, and nobody is there to read it. The log wants to know. */
+const LEFT = keptError(new V1Error(499, 'The client closed the request.', { code: 'client_closed_request' }))
+
 /** The error to answer with; what is not ours to tell becomes a 500 that says nothing of it. */
 export function requestError(error: unknown, clientLeft: boolean): V1Error {
-  // Nobody is there to read it; the log wants to know.
-  if (clientLeft) return new V1Error(499, 'The client closed the request.', { code: 'client_closed_request' })
+  if (clientLeft) return LEFT
   if (V1Error.is(error)) return error
   return new V1Error(500, 'The server had an error while processing your request.', { cause: error })
 }
