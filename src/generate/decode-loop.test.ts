@@ -415,61 +415,6 @@ describe('side by side', () => {
     expect(single.texts[0]).toBe(answer.texts[0])
   })
 
-  test.each([
-    ['room for all', ['a', 'b'], 512],
-    ['hardly room', ['a'], 11],
-  ])('choices of a call take no place that another call needs: %s', async (_, names, pages) => {
-    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
-    const mine = call({ messages: asks('mine '.repeat(12)), maxTokens: 9 })
-    const theirs = names.map((name) => call({ messages: asks(name), n: 8, maxTokens: 40 }))
-    const roomy = setUp({ bias }).decoder
-    const expected = [await collect(roomy.generate(mine)), await collect(roomy.generate(theirs[0]!), 8)]
-    for (const at of [10, 20, 30, 40, 50]) {
-      const { decoder, model } = setUp({ bias, pages, maxBatch: 4 })
-      const answers = Promise.all(theirs.map((one) => collect(decoder.generate(one), 8)))
-      await untilStep(model, at)
-      const before = model.steps.length
-      const newcomer = await collect(decoder.generate(mine))
-      // A few to read its prompt, and some that were under way.
-      expect(model.steps.length - before).toBeLessThan(9 + 8)
-      expect(newcomer.texts).toEqual(expected[0]!.texts)
-      expect((await answers)[0]!.texts).toEqual(expected[1]!.texts)
-    }
-  })
-
-  test.each([
-    ['prompts of one request', 8, 16, 1],
-    ['prompts of several choices', 4, 4, 4],
-    ['more calls than there are rows', 2, 12, 1],
-  ])('whoever has none has a place at once beside one caller: %s', async (_, maxBatch, count, n) => {
-    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
-    const { decoder, model } = setUp({ bias, maxBatch })
-    const theirs = (i: number) => call({ caller: 'a', messages: asks(`${i} theirs`), n, maxTokens: 200 })
-    const flood = Array.from({ length: count }, (_, i) => collect(decoder.generate(theirs(i)), n))
-    await untilStep(model, 40)
-    for (const caller of ['b', 'c', 'd']) {
-      const before = model.steps.length
-      const { usage } = await collect(decoder.generate(call({ caller, messages: asks('mine'), maxTokens: 9 })))
-      // A sixteenth of its prompt in each step at least, then a token in each, and a few that were under way.
-      expect(model.steps.length - before).toBeLessThan(usage.promptTokens / 16 + 9 + 6)
-    }
-    expect((await Promise.all(flood)).every(({ usage }) => usage.completionTokens === 200 * n)).toBe(true)
-  })
-
-  test('more callers than there are rows take part in turns', async () => {
-    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
-    const { decoder, model } = setUp({ bias, maxBatch: 2 })
-    const longs = ['a', 'b', 'c'].map((caller) =>
-      collect(decoder.generate(call({ caller, messages: asks(caller), maxTokens: 300 }))),
-    )
-    await untilStep(model, 60)
-    const before = model.steps.length
-    await collect(decoder.generate(call({ caller: 'd', messages: asks('mine'), maxTokens: 20 })))
-    // It has a row of two in every second step.
-    expect(model.steps.length - before).toBeLessThan(2 * (20 + 12))
-    await Promise.all(longs)
-  })
-
   test('with one sequence at a time, calls and choices take turns', async () => {
     const { decoder, model } = setUp({ maxBatch: 1 })
     const [first, second] = await Promise.all([
@@ -665,23 +610,6 @@ describe('readers and failures', () => {
       // Little more than half of them fit side by side: the others are read once more.
       expect(fed).toBeLessThan(2 * tokens)
     })
-  })
-
-  test('what alone finds no room in the cache is told so, and the next one is served', async () => {
-    const endless = { bias: () => new Map([...smallText.ends].map((id) => [id, -100])) }
-    const { decoder, model } = setUp({ ...endless, pages: 8 })
-    const { freePages } = model
-    // As if another model had taken the memory meanwhile: the answer was promised more than there is now.
-    const long = decoder.generate(call({ maxTokens: 90 }))
-    await long.next()
-    model.freePages = 0
-    await expect(collect(long)).rejects.toMatchObject({ status: 503, code: 'out_of_memory' })
-    model.freePages = freePages
-    const next = await collect(decoder.generate(call({ maxTokens: 10 })))
-    expect(next.usage.completionTokens).toBe(10)
-    expect(decoder.failure).toBeUndefined()
-    await decoder.close()
-    expect(model.openSequences).toBe(0)
   })
 
   test('a step that fails fails all that ran, cleanly', async () => {

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { Sequence } from '../../contract/token-model.js'
-import type { Lane } from '../answer/lane.js'
+import { V1Error } from '../../contract/errors.js'
+import { type Sampled, type Sequence, UNDRAWN } from '../../contract/token-model.js'
+import type { Lane, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
-import { call, collect, setUp } from '../testing/call.test-helper.js'
+import { nextTurn } from '../testing/call.test-helper.js'
 import { RandomModel, type RandomModelOptions } from '../testing/random-model.test-helper.js'
 import { Scheduler } from './scheduler.js'
+import type { Slot } from './slot.js'
 
 const codes = (text: string) => [...text].map((letter) => letter.charCodeAt(0))
 
@@ -60,32 +62,687 @@ it('an answer that replaces tokens while it waits goes on behind those that it h
   await scheduler.stopped()
 })
 
-describe('a cache that turns out to grow no further', () => {
-  const long = (seed: number, maxTokens: number) =>
-    call({ maxTokens, ignoreEnds: true, sampling: { ...call().sampling, seed } })
+/** An answer of so many tokens, of whatever the model says. Its prompt's first letter names it. */
+class Says implements Lane {
+  readonly tokens: number[]
+  readonly promptLength: number
+  readonly scores: LaneScores | undefined = undefined
+  kept: number
+  finished = false
+  foreseeable = true
+  error: unknown
+  /** What it was told of the cache. */
+  readonly found: number[] = []
+  held = 0
+  /** How often its place in the cache was taken from it. */
+  restarts = 0
+  /** How often it was asked whether it is paused. */
+  looks = 0
+  #paused = false
+  readonly length: number
+  readonly #onTake: (lane: Says) => void
 
-  it('costs nobody an answer: some begin again once there is room', async () => {
-    const calls = [long(1, 120), long(2, 120), long(3, 120)]
-    const ask = async (options: Partial<RandomModelOptions>) => {
-      const { decoder, model } = setUp({ maxSamples: 4, ...options })
-      const told = await Promise.all(calls.map((one) => collect(decoder.generate(one))))
-      await decoder.close()
-      expect(model.openSequences).toBe(0)
-      return { texts: told.map(({ texts }) => texts), missing: model.missing }
+  constructor(prompt: string, length = 4, onTake: (lane: Says) => void = () => {}) {
+    this.length = length
+    this.#onTake = onTake
+    this.tokens = codes(prompt)
+    this.promptLength = this.kept = this.tokens.length
+  }
+  get said() {
+    return this.tokens.length - this.promptLength
+  }
+  get remaining() {
+    return this.length - this.said
+  }
+  get paused() {
+    this.looks++
+    return this.#paused
+  }
+  set paused(paused) {
+    this.#paused = paused
+  }
+  settings = () => ({ ...GREEDY, index: this.said })
+  take({ token }: Sampled) {
+    this.tokens.push(token)
+    this.finished = this.said >= this.length
+    this.#onTake(this)
+  }
+  settle() {
+    this.kept = this.tokens.length
+  }
+  holds(tokens: number) {
+    if (tokens === 0 && this.held > 0) this.restarts++
+    this.held = tokens
+  }
+  cached(tokens: number) {
+    this.found.push(tokens)
+  }
+  fail(error: unknown) {
+    this.error = error
+    this.finished = true
+  }
+}
+
+const DOT = 46
+/** How many tokens of whom each step reads. */
+function scheduled({ before, ...options }: Partial<RandomModelOptions> = {}, ahead = 1) {
+  const steps: Record<string, number>[] = []
+  const model = new RandomModel({
+    ...{ vocabSize: 128, next: () => DOT, ...options },
+    before(batch) {
+      const rows = batch.map(({ sequence, tokens }) => {
+        const [first] = [...(sequence as Sequence & { tokens: number[] }).tokens, ...tokens]
+        return [String.fromCharCode(first!), tokens.length] as const
+      })
+      steps.push(Object.fromEntries(rows))
+      return before?.(batch)
+    },
+  })
+  const scheduler = new Scheduler(model, ahead)
+  const run = async (lane: Lane, more?: Parameters<Scheduler['add']>[1]) => {
+    await Promise.all(scheduler.add([lane], more).map(({ released }) => released))
+  }
+  return { model, scheduler, steps, run, all: (...lanes: Lane[]) => Promise.all(lanes.map((lane) => run(lane))) }
+}
+const turns = async (count: number) => {
+  for (let i = 0; i < count; i++) await nextTurn()
+}
+
+describe('the steps of a model', () => {
+  it('begin with all that came together, and end when nobody is left', async () => {
+    const { scheduler, model, steps, all } = scheduled()
+    expect(scheduler.idle).toBe(true)
+    const done = all(new Says('a', 2), new Says('bb', 3))
+    expect(scheduler.idle).toBe(false)
+    await done
+    await scheduler.stopped()
+    expect(steps).toEqual([{ a: 1, b: 2 }, { a: 1, b: 1 }, { b: 1 }])
+    expect([scheduler.idle, scheduler.failure, model.openSequences]).toEqual([true, undefined, 2])
+  })
+
+  it('are not over as long as somebody waits for a place', async () => {
+    const idle: boolean[] = []
+    const { scheduler, all } = scheduled({ maxBatch: 1, before: () => void idle.push(scheduler.idle) })
+    await all(new Says('a', 2), new Says('b', 2))
+    expect(idle).toEqual([false, false, false, false])
+  })
+
+  it('leave the event loop its turns, and cost none where everybody pauses', async () => {
+    const { scheduler, run, steps } = scheduled()
+    let ended = false
+    const long = new Says('a', 40)
+    void run(long).then(() => {
+      ended = true
+    })
+    await turns(10)
+    expect([ended, steps.length > 2]).toEqual([false, true])
+    long.paused = true
+    await turns(3)
+    const before = [long.looks, steps.length]
+    await turns(10)
+    expect([long.looks, steps.length]).toEqual(before)
+    long.paused = false
+    scheduler.poke()
+    await scheduler.stopped()
+    await turns(1)
+    expect(ended).toBe(true)
+  })
+
+  it('wait for who pauses only where nobody else goes on', async () => {
+    const { run, steps } = scheduled()
+    const pausing = new Says('a', 9, (lane) => {
+      lane.paused = lane.said === 2
+    })
+    void run(pausing)
+    await run(new Says('b', 6))
+    expect(steps.map(({ a = 0, b = 0 }) => [a, b])).toEqual([[1, 1], [1, 1], ...new Array(4).fill([0, 1])])
+  })
+
+  it('do not run ahead where the model cannot', async () => {
+    const { run, steps } = scheduled({}, 8)
+    await run(new Says('a', 3))
+    expect(steps).toEqual([{ a: 1 }, { a: 1 }, { a: 1 }])
+  })
+
+  it('guess where that is asked for and several tokens of an answer are drawn', () => {
+    const guesses = (maxSamples: number | undefined, mode?: 'gaining') =>
+      new Scheduler(new RandomModel({ vocabSize: 9, ...(maxSamples && { maxSamples }) }), 1, mode).guesses
+    expect([guesses(8), guesses(1, 'gaining'), guesses(undefined, 'gaining')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(guesses(2, 'gaining')).toMatchObject({ copy: { right: 0, wrong: 0 } })
+  })
+})
+
+describe('who leaves', () => {
+  it('in the midst of a step goes behind it, and nothing stays of what was read', async () => {
+    let leave = () => {}
+    const { scheduler, model, all, run, steps } = scheduled({
+      before: () => {
+        if (steps.length === 2) leave()
+      },
+    })
+    const [left, other] = [new Says('abc', 9), new Says('b', 4)]
+    const slots = scheduler.add([left])
+    let gone = false
+    leave = () => {
+      void scheduler.cancel(slots).then(() => {
+        gone = true
+      })
+      expect([gone, model.openSequences]).toEqual([false, 2])
     }
-    const { texts } = await ask({})
-    for (const way of [{}, { follows: true }, { ahead: true }]) {
+    await all(other)
+    expect([gone, left.said, other.said]).toEqual([true, 1, 4])
+    expect(steps.slice(2)).toEqual([{ b: 1 }, { b: 1 }])
+    const again = new Says('abcd', 1)
+    await run(again)
+    expect(again.found).toEqual([0])
+  })
+
+  it('while nothing runs is gone at once, and who has not begun never begins', async () => {
+    const { scheduler, model, steps } = scheduled({ maxBatch: 1 })
+    const first = new Says('a', 30)
+    const slots = [first, new Says('b')].flatMap((lane) => scheduler.add([lane]))
+    await turns(4)
+    void scheduler.cancel(slots)
+    expect([scheduler.idle, model.openSequences]).toEqual([true, 0])
+    await scheduler.stopped()
+    const pausing = new Says('a', 9, (lane) => {
+      lane.paused = true
+    })
+    const [slot] = scheduler.add([pausing])
+    await turns(4)
+    const before = steps.length
+    await scheduler.cancel([slot!])
+    await scheduler.stopped()
+    expect([steps.length, first.error, pausing.error, model.openSequences]).toEqual([before, undefined, undefined, 0])
+    expect(steps.every((step) => !('b' in step))).toBe(true)
+  })
+
+  it('once it has its answer leaves what was read to others', async () => {
+    const { scheduler, run } = scheduled()
+    const slots: Slot[] = []
+    const first = new Says('abcd', 3, ({ finished }) => {
+      if (finished) void scheduler.cancel(slots)
+    })
+    slots.push(...scheduler.add([first]))
+    await slots[0]!.released
+    const next = new Says('abcd..x', 1)
+    await run(next)
+    expect(next.found).toEqual([6])
+  })
+})
+
+describe('what was read', () => {
+  it('of tokens that were replaced is no beginning of others', async () => {
+    const { run, model } = scheduled()
+    const first = new Says('abc', 1, (lane) => {
+      lane.tokens.splice(2, 2, ...codes('de'))
+      lane.kept = 2
+    })
+    await run(first)
+    const read: string[] = []
+    const step = model.step.bind(model)
+    model.step = async (batch) => {
+      const results = await step(batch)
+      for (const { sequence } of batch)
+        read.push(String.fromCharCode(...(sequence as Sequence & { tokens: number[] }).tokens))
+      return results
+    }
+    const next = new Says('abdef', 1)
+    await run(next)
+    expect([next.found, read]).toEqual([[2], ['abdef']])
+  })
+
+  it('is told, and of who starts over no gift of an earlier call', async () => {
+    const { run } = scheduled()
+    const lane = new Says('abcdef', 2)
+    await run(lane)
+    expect([lane.found, lane.held]).toEqual([[0], 7])
+    const [first, second] = [new Says('abcdefgh', 2), new Says('abcdefgh', 2)]
+    const { scheduler } = scheduled()
+    await Promise.all(scheduler.add([first, second]).map(({ released }) => released))
+    expect([first.found, second.found]).toEqual([[0], []])
+  })
+})
+
+describe('an end of all', () => {
+  it('comes behind the step that runs, to all but those that have their answer', async () => {
+    const broken = new Error('gone')
+    const lanes = [new Says('a', 2), new Says('b', 9), new Says('c', 9)]
+    const { scheduler, model, steps } = scheduled({
+      maxBatch: 2,
+      before(batch) {
+        if (steps.length < 2) return
+        scheduler.stop(broken)
+        scheduler.stop(new Error('another'))
+        expect(batch.map(({ sequence }) => (sequence as Sequence & { closed: boolean }).closed)).toEqual([false, false])
+        expect(scheduler.idle).toBe(false)
+      },
+    })
+    const slots = lanes.flatMap((lane) => scheduler.add([lane]))
+    lanes[0]!.finished = false
+    await Promise.all(slots.map(({ released }) => released))
+    await scheduler.stopped()
+    expect(lanes.map(({ error }) => error)).toEqual([broken, broken, broken])
+    expect([steps.length, scheduler.failure, model.openSequences, scheduler.idle]).toEqual([2, broken, 0, true])
+    expect(() => scheduler.add([new Says('d')])).toThrow(broken)
+  })
+
+  it('takes no answer from who has it', async () => {
+    const { scheduler, run } = scheduled()
+    const lane = new Says('a', 1, () => scheduler.stop(new Error('gone')))
+    await run(lane)
+    expect(lane.error).toBeUndefined()
+  })
+
+  it('frees at once where nothing runs, also those that pause', async () => {
+    const { scheduler, model, run } = scheduled()
+    await run(new Says('a', 2))
+    await scheduler.stopped()
+    expect(model.openSequences).toBe(1)
+    const pausing = new Says('b', 9, (lane) => {
+      lane.paused = true
+    })
+    const [slot] = scheduler.add([pausing])
+    await turns(4)
+    scheduler.stop(new Error('unloaded'))
+    expect([model.openSequences, scheduler.idle]).toEqual([0, true])
+    await slot!.released
+    await scheduler.stopped()
+    expect(pausing.error).toMatchObject({ message: 'unloaded' })
+  })
+
+  it('is a step that fails, with what a model says of itself or else a word of ours', async () => {
+    for (const [thrown, told] of [
+      [new Error('lost'), { code: 'engine_failed', message: 'The model stopped working: lost' }],
+      [new V1Error(503, 'full', { code: 'cache_full' }), { code: 'cache_full' }],
+    ] as const) {
+      const { scheduler, run } = scheduled({
+        before: () => {
+          throw thrown
+        },
+      })
+      const lane = new Says('a')
+      await run(lane)
+      expect([lane.error, scheduler.failure]).toEqual([expect.objectContaining(told), lane.error])
+    }
+  })
+})
+
+describe('an answer that fails', () => {
+  it('does so alone, and nobody goes on from what is no number', async () => {
+    const { scheduler, model, run, all } = scheduled({ next: (tokens) => (tokens[0] === 97 ? UNDRAWN : DOT) })
+    const [bad, good] = [new Says('abc', 4), new Says('bc', 4)]
+    await all(bad, good)
+    expect(bad.error).toMatchObject({ code: 'model_output_invalid' })
+    expect([good.said, good.error, scheduler.failure]).toEqual([4, undefined, undefined])
+    const again = new Says('abcd', 1)
+    await run(again)
+    expect(again.found).toEqual([0])
+    expect(model.openSequences).toBe(1)
+  })
+
+  it('where it takes a token, or says how one is drawn, stops nobody else', async () => {
+    const broken = new Error('grammar')
+    const { all, steps, scheduler } = scheduled()
+    const takes = new Says('a', 4, () => {
+      throw broken
+    })
+    const says = new Says('b', 4)
+    says.settings = () => {
+      throw broken
+    }
+    const good = new Says('c', 3)
+    await all(takes, says, good)
+    expect([takes.error, says.error, good.error, good.said]).toEqual([broken, broken, undefined, 3])
+    expect(steps).toEqual([{ a: 1, c: 1 }, { c: 1 }, { c: 1 }])
+    const alone = new Says('d', 4)
+    alone.settings = says.settings
+    await all(alone)
+    expect([alone.error, steps.length, scheduler.failure]).toEqual([broken, 3, undefined])
+  })
+})
+
+describe('a place in the batch', () => {
+  const fill = (letters: string, length = 30) => [...letters].map((letter) => new Says(letter, length))
+
+  it('is there for whoever has none, beside callers that have several', async () => {
+    const { scheduler, run, steps } = scheduled({ maxBatch: 2 })
+    const theirs = fill('abc')
+    const over = theirs.map((lane) => run(lane, { caller: 'they' }))
+    await turns(6)
+    await run(new Says('m', 5), { caller: 'me' })
+    const first = steps.findIndex((step) => 'm' in step)
+    expect(steps.slice(first, first + 5).every((step) => step.m === 1)).toBe(true)
+    expect(theirs[0]!.said).toBeLessThan(20)
+    await Promise.all(over)
+    expect(scheduler.idle).toBe(true)
+  })
+
+  it.each([
+    ['nobody says whose they are', 2, undefined],
+    ['one sequence is held at a time', 1, 'me'],
+    ['it has one already', 2, 'they'],
+  ])('comes when it is its turn where %s', async (_, maxBatch, caller) => {
+    const { run, steps } = scheduled({ maxBatch })
+    const theirs = fill('abc'.slice(0, maxBatch))
+    const over = theirs.map((lane) => run(lane, { caller: 'they' }))
+    await turns(6)
+    await run(new Says('m', 5), caller === undefined ? {} : { caller })
+    await Promise.all(over)
+    expect(steps.findIndex((step) => 'm' in step)).toBeGreaterThanOrEqual(30)
+  })
+
+  it('is given by further choices of a call, whose prompt is read once', async () => {
+    const { scheduler, run, steps } = scheduled({
+      maxBatch: 3,
+      maxChunk: 8,
+      next: (tokens) => DOT + (tokens.length % 7),
+    })
+    const choices = Array.from({ length: 5 }, () => new Says(`a${'b'.repeat(15)}`, 12))
+    const over = Promise.all(scheduler.add(choices).map(({ released }) => released))
+    while (choices[2]!.said < 2) await nextTurn()
+    expect(choices.map(({ said }) => said > 0)).toEqual([true, true, true, false, false])
+    const before = steps.length
+    await run(new Says('m', 5))
+    expect(steps.length - before).toBeLessThan(5 + 4)
+    await over
+    expect(choices.map(({ said }) => said)).toEqual([12, 12, 12, 12, 12])
+    expect(choices.map(({ found }) => found.length)).toEqual([1, 0, 0, 0, 0])
+    // The prompt once, and one token for each that is said after the first.
+    expect(steps.reduce((sum, { a = 0 }) => sum + a, 0)).toBeLessThanOrEqual(steps.length + 16)
+  })
+})
+
+describe('where the cache is short', () => {
+  const prompt = (letter: string, length = 20) => letter.padEnd(length, '-')
+
+  it('who pauses gives way, and comes to the same answer later', async () => {
+    const { scheduler, model, run, all } = scheduled({ pages: 4, next: (tokens) => 48 + (tokens.length % 10) })
+    const pausing = new Says(prompt('a'), 30, (lane) => {
+      lane.paused = lane.said === 2
+    })
+    const first = run(pausing)
+    await turns(8)
+    expect([pausing.held, pausing.restarts]).toEqual([21, 0])
+    await all(new Says(prompt('b'), 30))
+    expect([pausing.held, pausing.restarts]).toEqual([0, 1])
+    pausing.paused = false
+    scheduler.poke()
+    await first
+    expect(String.fromCharCode(...pausing.tokens.slice(20))).toBe('0123456789'.repeat(3))
+    scheduler.stop(new Error('over'))
+    expect([model.freePages, model.openSequences]).toEqual([4, 0])
+  })
+
+  it('the oldest keeps its own, and all come to their end', async () => {
+    const { all, model, scheduler } = scheduled({ pages: 6, maxBatch: 3 })
+    const lanes = ['a', 'b', 'c'].map((letter) => new Says(prompt(letter), 40))
+    await all(...lanes)
+    expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [40, undefined]))
+    expect(lanes[0]!.restarts).toBe(0)
+    expect(lanes[1]!.restarts + lanes[2]!.restarts).toBeGreaterThan(0)
+    await scheduler.stopped()
+    scheduler.stop(new Error('over'))
+    expect([model.freePages, model.openSequences]).toEqual([6, 0])
+  })
+
+  it('further choices of a call give way to other calls', async () => {
+    const { scheduler, run } = scheduled({ pages: 10, maxBatch: 4 })
+    const choices = [new Says(prompt('a'), 40), new Says(prompt('a'), 40)]
+    const over = Promise.all(scheduler.add(choices).map(({ released }) => released))
+    await turns(6)
+    const other = new Says(prompt('m'), 40)
+    await run(other)
+    await over
+    expect([other.restarts, choices[1]!.restarts > 0]).toEqual([0, true])
+    expect(choices.map(({ said }) => said)).toEqual([40, 40])
+  })
+
+  it('what needs little is let in by who has more than its share, until that was passed often enough', async () => {
+    const { run, steps } = scheduled({ pages: 8, maxBatch: 4 })
+    const long = ['a', 'b'].map((letter) => new Says(prompt(letter, 40), 60))
+    let ended = false
+    const over = Promise.all(long.map((lane) => run(lane))).then(() => {
+      ended = true
+    })
+    while (long[0]!.said < 20) await nextTurn()
+    const before = steps.length
+    await run(new Says('m', 3))
+    expect(steps.length - before).toBeLessThan(3 + 5)
+    let came = 0
+    const stream = Array.from({ length: 4 }, async () => {
+      while (!ended && came++ < 400) await run(new Says('n', 3))
+    })
+    await over
+    expect(came).toBeLessThan(300)
+    expect(long.map(({ said, error }) => [said, error])).toEqual(long.map(() => [60, undefined]))
+    await Promise.all(stream)
+  })
+
+  it.each([{}, { follows: true }, { ahead: true }])(
+    'and turns out to grow no further, it costs nobody an answer: %j',
+    async (way) => {
       // The last third of it is not there.
-      const short = await ask({ pages: 30, endsAt: 10, ...way })
-      expect(short.texts).toEqual(texts)
-      expect(short.missing).toBeGreaterThan(0)
+      const { all, model, scheduler } = scheduled({ pages: 30, endsAt: 10, ...way }, 4)
+      const lanes = ['a', 'b', 'c'].map((letter) => new Says(prompt(letter), 120))
+      await all(...lanes)
+      expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [120, undefined]))
+      expect([model.missing > 0, scheduler.failure]).toEqual([true, undefined])
+      const more = new Says(prompt('d'), 400)
+      await all(more)
+      expect(more.error).toMatchObject({ status: 503, code: 'out_of_memory' })
+      await all(new Says(prompt('e'), 9))
+      await scheduler.stopped()
+      scheduler.stop(new Error('over'))
+      expect(model.openSequences).toBe(0)
+    },
+  )
+
+  it('what alone finds no room is told so, and nobody after it', async () => {
+    const { run, scheduler, model } = scheduled({ pages: 2 })
+    const lane = new Says(prompt('a'), 30)
+    await run(lane)
+    expect(lane.error).toMatchObject({
+      status: 503,
+      code: 'out_of_memory',
+      message: expect.stringContaining('no memory left'),
+    })
+    const next = new Says(prompt('b', 9), 3)
+    await run(next)
+    expect([next.said, next.error, scheduler.failure]).toEqual([3, undefined, undefined])
+    await scheduler.stopped()
+    expect(model.openSequences).toBe(1)
+  })
+})
+
+describe('a sequence that is for so many tokens', () => {
+  function ofLengths(border: number, options: Partial<RandomModelOptions> = {}, ahead = 1) {
+    const made = scheduled({ maxBatch: 1, ...options }, ahead)
+    const opened: (number | undefined)[] = []
+    const open = made.model.open.bind(made.model)
+    made.model.open = (length?: number) => {
+      opened.push(length)
+      return Object.assign(open(), { lengths: length! <= border ? [0, border] : [border + 1, 999] })
+    }
+    return { ...made, opened }
+  }
+
+  it('is left for another where an answer outgrows it', async () => {
+    const { run, opened, steps } = ofLengths(8)
+    const lane = new Says('abcde', 9)
+    await run(lane)
+    expect([opened, lane.said, lane.restarts]).toEqual([[5, 9], 9, 1])
+    // Each token once, and all that was there once more.
+    expect(steps.map(({ a }) => a)).toEqual([5, 1, 1, 1, 9, 1, 1, 1, 1])
+  })
+
+  it('is not run beyond ahead of what is read', async () => {
+    const { run, opened, model } = ofLengths(8, { ahead: true }, 16)
+    const runs: number[] = []
+    const ahead = model.run!
+    Object.assign(model, {
+      run: (batch: never, steps: number) => {
+        runs.push(steps)
+        return ahead(batch, steps)
+      },
+    })
+    const lane = new Says('abcde', 9)
+    await run(lane)
+    expect([lane.said, opened, runs]).toEqual([9, [5, 9], [3, 5]])
+  })
+})
+
+describe('steps ahead', () => {
+  function ahead(options: Partial<RandomModelOptions> = {}) {
+    const made = scheduled({ ahead: true, ...options }, 8)
+    const runs: number[] = []
+    const run = made.model.run!
+    Object.assign(made.model, {
+      run: (batch: never, steps: number) => {
+        runs.push(steps)
+        return run(batch, steps)
+      },
+    })
+    return { ...made, runs }
+  }
+
+  it('are as many as may be, and no more than an answer has left', async () => {
+    const { run, runs, steps } = ahead()
+    const lane = new Says('a', 20)
+    await run(lane)
+    expect([runs, steps.length, lane.said]).toEqual([[8, 8, 4], 20, 20])
+  })
+
+  it('are taken by nobody while others wait or pause', async () => {
+    const { all, runs } = ahead({ maxBatch: 1 })
+    await all(new Says('a', 9), new Says('b', 1))
+    expect(runs).toEqual([])
+    const beside = ahead()
+    void beside.run(
+      new Says('p', 9, (lane) => {
+        lane.paused = true
+      }),
+    )
+    await turns(4)
+    beside.runs.length = 0
+    await beside.run(new Says('a', 9))
+    expect(beside.runs).toEqual([])
+  })
+
+  it.each<[string, (lane: Says, come: () => void) => void, number]>([
+    ['somebody comes', (_, come) => come(), 3],
+    ['it pauses', (lane) => void Object.assign(lane, { paused: true }), 3],
+    ['something hangs on what was drawn', (lane) => void Object.assign(lane, { foreseeable: false }), 3],
+    ['it has its answer', (lane) => void Object.assign(lane, { finished: true }), 3],
+  ])('end where %s', async (_, happens, taken) => {
+    const { run, runs, steps, scheduler } = ahead()
+    let at = 0
+    const lane = new Says('a', 20, (self) => {
+      if (self.said !== 3) return
+      at = steps.length
+      happens(self, () => void run(new Says('m', 1)))
+    })
+    void run(lane)
+    await turns(12)
+    expect([runs[0], at]).toEqual([8, taken])
+    if (lane.paused || lane.finished) expect(steps).toHaveLength(3)
+    else expect(steps[3]).toEqual(lane.foreseeable ? { a: 1, m: 1 } : { a: 1 })
+    scheduler.stop(new Error('over'))
+    await scheduler.stopped()
+  })
+
+  it('end with the model, in the midst of them', async () => {
+    const { run, steps, scheduler, model } = ahead()
+    const lane = new Says('a', 20, ({ said }) => {
+      if (said === 3) scheduler.stop(new Error('gone'))
+    })
+    await run(lane)
+    await scheduler.stopped()
+    expect([steps.length, lane.error, model.openSequences]).toEqual([3, scheduler.failure, 0])
+  })
+})
+
+describe('a pass that begins before it is known how its tokens are drawn', () => {
+  const follows = (options: Partial<RandomModelOptions> = {}) => scheduled({ follows: true, ...options })
+
+  it('is begun for each token but the last, for one answer and for several', async () => {
+    for (const letters of ['a', 'abc']) {
+      const { all, model } = follows()
+      const lanes = [...letters].map((letter) => new Says(letter, 9))
+      await all(...lanes)
+      expect(lanes.map(({ said }) => said)).toEqual(lanes.map(() => 9))
+      expect(model.begun.used).toBe(8)
+      expect(model.begun.all).toBeLessThanOrEqual(9)
     }
   })
 
-  it('fails what needs more than there is by itself, in words that say so', async () => {
-    const { decoder } = setUp({ pages: 30, endsAt: 20 })
-    await expect(collect(decoder.generate(long(1, 400)))).rejects.toMatchObject({ status: 503, code: 'out_of_memory' })
-    expect((await collect(decoder.generate(long(2, 20)))).usage.completionTokens).toBe(20)
-    await decoder.close()
+  it.each<[string, Partial<Lane>, Partial<RandomModelOptions>]>([
+    ['is read in pieces', { pieces: { floor: (at) => at, next: (_, most) => most, least: () => 0 } }, {}],
+    ['is read and no more', { reads: 99 }, {}],
+    ['has one token left', {}, {}],
+  ])('is none where an answer %s', async (_, more) => {
+    const { run, model } = follows()
+    const lane = Object.assign(new Says('a', Object.keys(more).length === 0 ? 1 : 5), more)
+    if (lane.reads) Object.defineProperty(lane, 'reads', { get: () => lane.tokens.length })
+    await run(lane)
+    expect([lane.said, model.begun.all]).toEqual([lane.length, 0])
+  })
+
+  it('is none where a sequence cannot be cut to what it was', async () => {
+    const reached = async (reach: (length: number) => number) => {
+      const { run, model } = follows({ maxBatch: 1, maxChunk: 2 })
+      const open = model.open.bind(model)
+      model.open = () => Object.assign(open(), { reach })
+      await run(new Says('abc', 6))
+      return model.begun.all
+    }
+    expect(await reached(() => 0)).toBeLessThanOrEqual(1)
+    expect(await reached((length) => length)).toBeGreaterThan(3)
+  })
+
+  it.each<[string, (lane: Says, come: () => void) => void]>([
+    ['somebody comes', (_, come) => come()],
+    ['it pauses', (lane) => void Object.assign(lane, { paused: true })],
+    ['it has its answer', (lane) => void Object.assign(lane, { finished: true })],
+    ['another token takes the place of what was drawn', (lane) => void lane.tokens.splice(-1, 1, 120)],
+    ['more follows that no model was asked for', (lane) => void lane.tokens.push(120, 121)],
+    ['it cannot say how it goes on', (lane) => void Object.assign(lane, { settings: () => expect.fail('grammar') })],
+  ])('is of no use where %s', async (_, happens) => {
+    const { run, steps, model, scheduler } = follows()
+    let used = -1
+    const other = new Says('m', 2)
+    const lane = new Says('a', 20, (self) => {
+      if (self.said !== 3) return
+      used = model.begun.used
+      happens(self, () => void run(other))
+    })
+    void run(lane)
+    await turns(3)
+    while (!lane.paused && !lane.finished && lane.said < 20) await nextTurn()
+    expect(used).toBe(2)
+    if (lane.said === 3) expect(model.begun.used).toBeLessThanOrEqual(3)
+    if (other.said > 0) expect(steps).toContainEqual({ a: 1, m: 1 })
+    expect(scheduler.failure).toBeUndefined()
+    if (lane.length === lane.said) expect(lane.error).toBeUndefined()
+    scheduler.stop(new Error('over'))
+    await scheduler.stopped()
+    expect([model.openSequences, model.freePages]).toEqual([0, 512])
+  })
+
+  it('is left where somebody leaves in between', async () => {
+    const { scheduler, model, run } = follows()
+    const lane = new Says('a', 30)
+    const slots = scheduler.add([lane])
+    while (lane.said < 5) await nextTurn()
+    await scheduler.cancel(slots)
+    const said = lane.said
+    await run(new Says('b', 2))
+    expect([lane.said, said < 12]).toEqual([said, true])
+    await scheduler.stopped()
+    expect(model.openSequences).toBe(1)
   })
 })

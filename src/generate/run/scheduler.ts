@@ -112,13 +112,13 @@ export class Scheduler {
       while (this.#failure === undefined) {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
-        for (const slot of this.#running) if (slot.sequence && slot.lane.kept < slot.sequence.length) sync(slot)
+        for (const slot of this.#running) sync(slot)
         this.#outgrow()
         this.#admit()
         const rows = this.#fit(compose(this.#running, this.#model))
         if (rows.length > 0) await this.#advance(rows)
         else if (this.idle) return
-        else if (this.#running.every((slot) => slot.lane.paused && !slot.cancelled)) {
+        else if (this.#running.every(({ lane }) => lane.paused)) {
           endSteps()
           await this.#change()
           endSteps = beginSteps()
@@ -126,7 +126,6 @@ export class Scheduler {
         await breathe()
       }
     } catch (cause) {
-      this.#stepping = false
       this.stop(modelFailed(cause))
     } finally {
       endSteps()
@@ -154,7 +153,7 @@ export class Scheduler {
     this.#drafting?.small?.drop(lane)
     slot.sequence = undefined
     if (sequence !== undefined) {
-      if (slot.cancelled || slot.spoilt || this.#failure !== undefined) sequence.close()
+      if (slot.cancelled || slot.spoilt) sequence.close()
       else {
         const good = Math.min(lane.kept, lane.tokens.length)
         if (sequence.length > good) sequence.truncate(good)
@@ -417,6 +416,7 @@ export class Scheduler {
     for await (const results of this.#model.run!(inputs, steps)) {
       rows.forEach(({ slot }, i) => {
         this.#take(slot, results[i]!)
+        grownBy(slot, results[i]!.token)
       })
       taken++
       const stop = rows.some(({ slot }) => isOver(slot) || !slot.lane.foreseeable)
@@ -495,12 +495,16 @@ const roomLeft = ({ sequence, lane }: Slot): number =>
 
 const isOver = ({ cancelled, lane }: Slot): boolean => cancelled || lane.finished || lane.paused
 
-/** Whether the cache holds all that a lane has, the token that was drawn last and nothing behind it; it is then told so. */
-function goesOn({ lane, sequence }: Slot, token: number): boolean {
+/** Whether the cache holds all that a lane has, the token that was drawn last and nothing behind it. */
+const goesOn = (slot: Slot, token: number): boolean =>
+  slot.lane.tokens.length === slot.sequence!.length && grownBy(slot, token)
+
+/** Whether a lane has come to have the token that was drawn last, and nothing else; it is then told so. */
+function grownBy({ lane }: Slot, token: number): boolean {
   const { tokens, kept } = lane
-  const all = tokens.length === sequence!.length && kept === tokens.length - 1 && tokens.at(-1) === token
-  if (all) lane.settle()
-  return all
+  const alone = kept === tokens.length - 1 && tokens.at(-1) === token
+  if (alone) lane.settle()
+  return alone
 }
 
 const canBeCut = (sequence: Sequence): boolean => {
