@@ -153,7 +153,7 @@ export class GpuPass implements Pass, GpuRecorder {
   /** What `record` asks for, or what it asked for when all that decides it was as now. */
   #repeat(owner: object, facts: readonly unknown[], record: () => void): void {
     const { gpu } = this.#host
-    const all = [...facts, this.meta, this.traits, gpu.generation]
+    const all = [...facts, this.meta, this.traits, this.#batch.steady, gpu.generation]
     const known = gpu.tapes.find(owner, all)
     if (known) {
       for (const dispatch of known.dispatches) this.encode(dispatch)
