@@ -1,0 +1,347 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type Activations, type Batch, type Device, NO_STATE, type Pass } from '../contract.js'
+import { carry } from '../operations/carry/index.js'
+import { collectCase } from '../operations/collect/case.test-helper.js'
+import { Desk } from '../operations/desk.test-helper.js'
+import { embed } from '../operations/embed/index.js'
+import { join } from '../operations/join/index.js'
+import { routedCase } from '../operations/routed/case.test-helper.js'
+import { type CpuDeviceOptions, openCpuDevice } from './index.js'
+import { floats, matrixQ4 } from './kernels.test-helper.js'
+import { OPERATION_BYTES } from './program.js'
+import { Runner } from './runner.js'
+
+const open: Device[] = []
+async function device(options: CpuDeviceOptions = {}) {
+  const opened = await openCpuDevice({ threads: 1, ...options })
+  open.push(opened)
+  return opened
+}
+afterEach(() => {
+  vi.restoreAllMocks()
+  for (const each of open.splice(0)) each.destroy()
+})
+
+const span = (length: number, position = 0, page = 0) => ({
+  tokens: Int32Array.from({ length }, (_, i) => i),
+  position,
+  pages: Int32Array.from({ length: Math.ceil((position + length) / 16) }, (_, i) => page + i),
+})
+const batch = (...spans: Batch['spans']): Batch => ({ spans })
+const table = (on: Device, rows: number, columns: number, values: ArrayLike<number>) =>
+  on.matrix({ format: 'f32', rows, columns, data: new Uint8Array(Float32Array.from(values).buffer) })
+/** Row i is all i + `from`. */
+const steps = (on: Device, rows: number, columns: number, from = 0) =>
+  table(
+    on,
+    rows,
+    columns,
+    Array.from({ length: rows * columns }, (_, i) => Math.floor(i / columns) + from),
+  )
+async function outcome(on: Device, spans: Batch['spans'], out: Activations, record: (pass: Pass) => void, rows = 1) {
+  const pass = on.begin({ spans })
+  record(pass)
+  const read = pass.read(out, rows)
+  await pass.submit()
+  return [...(await read)]
+}
+
+describe('a pass', () => {
+  it('is run once in its order, what is sampled in between', async () => {
+    const ran = vi.spyOn(Runner.prototype, 'run')
+    const on = await device()
+    const [x, sampler] = [on.activations(3, 16), on.sampler({ vocabulary: 16, tokens: 16, rows: 3, slots: 3 })]
+    const tables = [0, 1].map((turn) =>
+      table(
+        on,
+        3,
+        16,
+        Array.from({ length: 48 }, (_, i) => Number(i % 16 === Math.floor(i / 16) * 2 + turn)),
+      ),
+    )
+    const row = { temperature: 0, topP: 1, seed: 0, index: 0 }
+    const rows = [1, 0, 2].map((slot) => ({ ...row, slot }))
+    ran.mockClear()
+    const pass = on.begin(batch(span(2), span(1, 0, 1)))
+    expect(pass.rows).toBe(3)
+    pass.run(embed, tables[0]!, x)
+    pass.sample(sampler, x, rows.slice(0, 2))
+    expect(() => pass.sample(sampler, x, rows)).toThrow('at most once')
+    pass.run(embed, tables[1]!, x)
+    const read = pass.read(x, 2)
+    expect((await pass.submit()).map(({ token }) => token)).toEqual([0, 2])
+    expect([...(await read)].flatMap((value, i) => (value ? [i] : []))).toEqual([1, 16 + 3])
+    const [[at] = []] = ran.mock.calls
+    expect(ran.mock.calls).toEqual([
+      [at, 1, 3],
+      [at! + OPERATION_BYTES, 2, 3],
+    ])
+    // Nothing to do is nothing to run, and of what was recorded before nothing is left.
+    expect(await on.begin(batch(span(3))).submit()).toEqual([])
+    expect(ran).toHaveBeenCalledTimes(2)
+    const narrow = on.activations(3, 8)
+    expect(() => on.begin(batch(span(3))).sample(sampler, narrow, rows)).toThrow('Logits of a row')
+  })
+
+  it('shows its operations to who takes their times, one by one while that is asked for', async () => {
+    const seen: unknown[] = []
+    const profiler = {
+      on: false,
+      recorded: (name: string) => void seen.push(name),
+      run: <T>(index: unknown, work: () => T) => {
+        seen.push(index)
+        return work()
+      },
+    }
+    const ran = vi.spyOn(Runner.prototype, 'run')
+    const on = await device({ profiler })
+    const [t, x] = [steps(on, 3, 8, 5), on.activations(3, 8)]
+    const sampler = on.sampler({ vocabulary: 8, tokens: 8, rows: 3, slots: 3 })
+    const told = async () => {
+      ran.mockClear()
+      seen.length = 0
+      const pass = on.begin(batch(span(3)))
+      pass.run(embed, t, x)
+      pass.sample(sampler, x, [{ slot: 0, temperature: 0, topP: 1, seed: 0, index: 0 }])
+      const read = pass.read(x, 3)
+      expect(await pass.submit()).toHaveLength(1)
+      expect([...(await read)].filter((_, i) => i % 8 === 0)).toEqual([5, 6, 7])
+      return { seen: [...seen], counts: ran.mock.calls.map(([, count, rows]) => [count, rows]) }
+    }
+    expect(await told()).toEqual({
+      seen: ['embed', 'pick'],
+      counts: [
+        [1, 3],
+        [1, 3],
+      ],
+    })
+    profiler.on = true
+    expect(await told()).toEqual({
+      seen: ['embed', 'pick', 0, 'sample', 1],
+      counts: [
+        [1, 3],
+        [1, 3],
+      ],
+    })
+  })
+
+  it('that is over takes nothing more, and holds nothing', async () => {
+    const on = await device()
+    const [t, x] = [steps(on, 3, 8), on.activations(3, 8)]
+    const before = on.memory
+    const pass = on.begin(batch(span(3)))
+    pass.run(embed, t, x)
+    expect(on.memory.bytes).toBeGreaterThan(before.bytes)
+    await pass.submit()
+    expect(on.memory).toEqual(before)
+    expect(() => pass.run(embed, t, x)).toThrow('The pass was submitted.')
+    await expect(pass.submit()).rejects.toThrow('The pass was submitted.')
+    // Of one that is never submitted nothing stays, either; nor of one that fails.
+    const left = on.begin(batch(span(3)))
+    const gone = on.activations(3, 8)
+    const next = on.begin(batch(span(3)))
+    expect(() => left.run(embed, t, x)).toThrow('The pass was submitted.')
+    next.write(gone, new Float32Array(8))
+    gone.destroy()
+    await expect(next.submit()).rejects.toThrow('This tensor was destroyed.')
+    expect(on.memory).toEqual(before)
+  })
+
+  it('lets the event loop turn where it took long', async () => {
+    const on = await device()
+    let turned = false
+    setImmediate(() => {
+      turned = true
+    })
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 1e6)
+    await on.begin(batch(span(1))).submit()
+    expect(turned).toBe(true)
+  })
+
+  it('has room for each thread once, however many operations need it', async () => {
+    const roomOn = async (threads: number) => {
+      const on = await device({ threads })
+      const [t, x] = [
+        on.matrix({ format: 'q8_0', rows: 8, columns: 32, data: new Uint8Array(8 * 34) }),
+        on.activations(1, 32),
+      ]
+      const pass = on.begin(batch(span(1)))
+      const before = on.memory.bytes
+      pass.run(embed, t, x)
+      const once = on.memory.bytes - before
+      pass.run(embed, t, x)
+      expect(on.memory.bytes - before).toBe(once)
+      await pass.submit()
+      return once
+    }
+    const one = await roomOn(1)
+    // Eight rows of 32 values, and a gap in which no other thread writes.
+    expect(one).toBeGreaterThan(4096)
+    expect(await roomOn(3)).toBe(3 * one)
+    const on = await device()
+    const pass = on.begin(batch(span(1)))
+    const before = on.memory.bytes
+    pass.run(embed, steps(on, 1, 8), on.activations(1, 8))
+    // Numbers need none to be read: what was made of device memory is the two tensors.
+    expect(on.memory.bytes - before).toBeLessThan(1024)
+  })
+})
+
+describe('rows', () => {
+  it('that are written are there before anything else, as they were when they were given', async () => {
+    const on = await device()
+    const [t, x, y] = [steps(on, 2, 8, 3), on.activations(2, 8), on.activations(2, 8)]
+    const values = new Float32Array(8).fill(7)
+    const got = await outcome(on, [span(2)], y, (pass) => {
+      pass.run(embed, t, y)
+      pass.run(join, x, y, { add: true })
+      pass.write(x, values)
+      values.fill(9)
+    })
+    expect(got).toEqual(new Array(8).fill(3 + 7))
+    const pass = on.begin(batch(span(2)))
+    expect(() => pass.write(x, new Float32Array(24))).toThrow(RangeError)
+    expect(() => pass.write(x, new Float32Array(7))).toThrow(RangeError)
+  })
+
+  it('of another device are refused', async () => {
+    const [on, other] = [await device(), await device()]
+    const [t, x] = [steps(on, 2, 8), on.activations(2, 8)]
+    const pass = on.begin(batch(span(2)))
+    const shape = { layers: 1, pages: 1, heads: 1, headSize: 4, type: 'f32' } as const
+    const gpuLike = { rows: 2, columns: 8, bytes: 64, destroy() {} }
+    expect(() => pass.run(embed, t, gpuLike)).toThrow('another device')
+    expect(() => pass.write(gpuLike, new Float32Array(8))).toThrow('another device')
+    expect(() => pass.project(gpuLike, x, x)).toThrow('another device')
+    expect(() => pass.clearPages({ shape, usedBytes: 0, bytes: 0, destroy() {} }, [0])).toThrow('another device')
+    expect(() => pass.copyPages({ shape, usedBytes: 0, bytes: 0, destroy() {} }, [])).toThrow('another device')
+    expect(() => pass.read(gpuLike, 1)).toThrow('another device')
+    expect(other.memory.buffers).toBe(0)
+  })
+
+  it('are embedded by their tokens, or by their places, which are their positions unless it is said', async () => {
+    const on = await device()
+    const [t, x] = [steps(on, 8, 8), on.activations(4, 8)]
+    const by = async (how: 'tokens' | 'places', spans: Batch['spans']) =>
+      (await outcome(on, spans, x, (pass) => pass.run(embed, t, x, how), 4)).filter((_, i) => i % 8 === 0)
+    const spans = [span(3, 2), span(1, 5, 1)]
+    expect(await by('tokens', spans)).toEqual([0, 1, 2, 0])
+    expect(await by('places', spans)).toEqual([2, 3, 4, 5])
+    expect(await by('places', [{ ...spans[0]!, places: Int32Array.of(7, 0, 6) }, spans[1]!])).toEqual([7, 0, 6, 5])
+  })
+
+  it('take what a state has of the last one', async () => {
+    const on = await device()
+    const states = on.states({ slots: 2, sizes: [4, 8] })
+    const [t, x, out] = [steps(on, 3, 8, 1), on.activations(3, 8), on.activations(3, 8)]
+    const carried = (state: { from: number; to: number }) =>
+      outcome(
+        on,
+        [{ ...span(3), state }],
+        out,
+        (pass) => {
+          pass.run(embed, t, x)
+          pass.run(carry, x, states, 1, out)
+        },
+        3,
+      )
+    const each = (values: readonly number[]) => values.filter((_, i) => i % 8 === 0)
+    expect(each(await carried({ from: NO_STATE, to: 1 }))).toEqual([0, 1, 2])
+    expect(each(await carried({ from: 1, to: 0 }))).toEqual([3, 1, 2])
+  })
+
+  it('go through experts, alike on several threads', async () => {
+    for (const { run } of [routedCase, collectCase]) {
+      const [alone, together] = [await run(new Desk(await device())), await run(new Desk(await device({ threads: 2 })))]
+      expect(alone.some((value) => value !== 0)).toBe(true)
+      expect(alone.every(Number.isFinite)).toBe(true)
+      expect(together).toEqual(alone)
+    }
+  })
+})
+
+describe('a product', () => {
+  it('is of all rows, or of the first ones', async () => {
+    const on = await device()
+    const eye = table(
+      on,
+      8,
+      8,
+      Array.from({ length: 64 }, (_, i) => Number(i % 9 === 0)),
+    )
+    const [t, x, out] = [steps(on, 3, 8, 1), on.activations(3, 8), on.activations(3, 8)]
+    const firsts = async (rows?: number) => {
+      const got = await outcome(
+        on,
+        [span(3)],
+        out,
+        (pass) => {
+          pass.write(out, new Float32Array(24).fill(-1))
+          pass.run(embed, t, x)
+          pass.project(eye, x, out, rows === undefined ? undefined : { rows })
+        },
+        3,
+      )
+      return got.filter((_, i) => i % 8 === 0)
+    }
+    expect(await firsts()).toEqual([1, 2, 3])
+    expect(await firsts(2)).toEqual([1, 2, -1])
+    const pass = on.begin(batch(span(3)))
+    expect(() => pass.project(eye, x, on.activations(3, 4))).toThrow('Columns to project into')
+  })
+
+  it('of what an operation has changed since it was gated is of what it is now', async () => {
+    const on = await device()
+    const q4 = ({ codes, scales }: ReturnType<typeof matrixQ4>, rows: number, columns: number) =>
+      on.matrix({
+        ...({ format: 'q4', scaleType: 'f32', rows, columns } as const),
+        ...{ codes: new Uint8Array(codes.buffer), scales: new Uint8Array(scales.buffer) },
+      })
+    const [up, down] = [q4(matrixQ4(128, 32, 1), 128, 32), q4(matrixQ4(32, 64, 2), 32, 64)]
+    const [x, middle, out] = [on.activations(1, 32), on.activations(1, 64), on.activations(1, 32)]
+    const begin = (pass: Pass) => {
+      pass.write(x, floats(32, 3))
+      pass.project(up, x, middle, { gated: true })
+    }
+    const double = (pass: Pass) => pass.run(join, middle, middle, { add: true })
+    const end = (pass: Pass) => pass.project(down, middle, out)
+    const all = await outcome(on, [span(1)], out, (pass) => {
+      begin(pass)
+      double(pass)
+      end(pass)
+    })
+    for (const part of [begin, double]) await outcome(on, [span(1)], out, part)
+    expect(all).toEqual(await outcome(on, [span(1)], out, end))
+  })
+})
+
+describe('pages of a cache', () => {
+  it('are copied and cleared before attention reads them, and begun where it writes', async () => {
+    const on = await device()
+    const cache = on.cache({ layers: 2, pages: 3, heads: 1, headSize: 4, type: 'f32' })
+    const angles = on.vector(Float32Array.from({ length: 32 * 4 }, (_, i) => 1 - (i % 2)))
+    const [qkv, out] = [on.activations(2, 12), on.activations(2, 4)]
+    /** Queries and keys of nothing: what is seen is the mean of the values. */
+    const seen = async (own: Batch['spans'][number], value: number, before: (pass: Pass) => void = () => {}) => {
+      const rows = own.tokens.length
+      const got = await outcome(on, [own], out, (pass) => {
+        pass.write(
+          qkv,
+          Float32Array.from({ length: rows * 12 }, (_, i) => (i % 12 < 8 ? 0 : value)),
+        )
+        pass.place(qkv, cache, 1, { heads: 1, angles })
+        pass.attend(qkv, cache, 1, out, { heads: 1, scale: 1 })
+        before(pass)
+      })
+      return got[0]
+    }
+    expect(cache.usedBytes).toBe(0)
+    expect(await seen(span(2), 6)).toBe(6)
+    expect(cache.usedBytes).toBeGreaterThan(0)
+    const from = (page: number) => ({ ...span(1, 2), pages: Int32Array.of(page) })
+    const copied = await seen(from(1), 9, (pass) => pass.copyPages(cache, [{ from: 0, to: 1 }]))
+    expect(copied).toBeCloseTo((6 + 6 + 9) / 3, 5)
+    expect(await seen(from(1), 9, (pass) => pass.clearPages(cache, [2, 1]))).toBeCloseTo(9 / 3, 5)
+    expect(await seen(from(0), 9)).toBeCloseTo((6 + 6 + 9) / 3, 5)
+  })
+})
