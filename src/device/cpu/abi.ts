@@ -99,14 +99,16 @@ const OWN = {
   },
   /**
    * `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each
-   * row its sequence's pages; `pairsTokens`: tokens are paired, not heads; `cap`, `sinks`: 0 is none. Items: a head of two tokens, or two heads that share their keys; what has no other half stands alone.
+   * row its sequence's pages; `read`: which `rows` are attended, or 0: the first, of which tokens may be paired and not
+   * heads (`pairsTokens`); `cap`, `sinks`: 0 is none. Items: a head of two tokens, or two heads that share their keys; what
+   * has no other half stands alone.
    */
   attend: {
     ...{ qkv: 'pointer', stride: 'pointer', out: 'pointer', outStride: 'pointer' },
     ...{ heads: 'i32', keyHeads: 'i32', headSize: 'i32', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
     ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', kept: 'i32', pairsTokens: 'bool' },
-    ...{ rows: 'i32', cap: 'f32', overflows: 'pointer', sinks: 'pointer' },
+    ...{ rows: 'i32', read: 'pointer', cap: 'f32', overflows: 'pointer', sinks: 'pointer' },
   },
   /** `x` is packed: gates, then values. Items: rows. */
   activate: {

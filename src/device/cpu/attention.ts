@@ -54,8 +54,12 @@ export class CpuAttention {
     // For each of two queries: itself, scaled, and its scores, in whole pages; once more as they weigh a block of values.
     const scores = (Math.ceil(this.#pass.batch.longest / PAGE) + 1) * PAGE * (kv.shape.type === 'q8_0' ? 2 : 1)
     const room = this.#pass.perThread(2 * (headSize + scores) * 4)
-    const sharing = few(this.#pass.rows * shape.heads * this.#pass.batch.longest * headSize)
+    const { rows: read } = shape
+    const rows = read?.length ?? this.#pass.rows
+    const sharing = few(rows * shape.heads * this.#pass.batch.longest * headSize)
     const { lasts, firsts } = this.#sight(shape)
+    // Those that are read are mostly one of a sequence.
+    const pairsTokens = !read && this.#pass.batch.several
     const args = {
       qkv: x.use(),
       stride: x.stride,
@@ -64,8 +68,9 @@ export class CpuAttention {
       heads: shape.heads,
       keyHeads: heads,
       headSize,
-      rows: this.#pass.rows,
-      pairsTokens: this.#pass.batch.several,
+      rows,
+      read: read ? this.#pass.put(read) : 0,
+      pairsTokens,
       keys: kv.keys(layer),
       values: kv.values(layer),
       keyPageBytes: kv.keyPageBytes,
@@ -81,7 +86,9 @@ export class CpuAttention {
       cap: shape.cap ?? 0,
       sinks: shape.sinks ? own(shape.sinks, CpuVector).use() : 0,
     }
-    this.#pass.add('attend', this.#attendItems(shape.heads, heads), args, sharing)
+    // Pairs of queries that read the same keys and values: `assembly/attend.ts` tells how they are counted.
+    const pairs = pairsTokens ? Math.ceil(rows / 2) * shape.heads : rows * heads * Math.ceil(shape.heads / heads / 2)
+    this.#pass.add('attend', pairs, args, sharing)
   }
 
   /** The last position that each row sees, and the first; 0: all see from the begin. */
@@ -104,11 +111,5 @@ export class CpuAttention {
     const sight = { lasts: this.#pass.put(lasts), firsts: window === undefined ? 0 : this.#pass.put(firsts) }
     this.#sights.set(key, sight)
     return sight
-  }
-
-  /** Pairs of queries that read the same keys and values: `assembly/attend.ts` tells how they are counted. */
-  #attendItems(heads: number, keyHeads: number): number {
-    if (this.#pass.batch.several) return Math.ceil(this.#pass.rows / 2) * heads
-    return this.#pass.rows * keyHeads * Math.ceil(heads / keyHeads / 2)
   }
 }

@@ -73,12 +73,26 @@ export class BatchWords {
     return this.#lengths.every((length) => length === 1)
   }
 
-  /** Tiles of so many rows of one sequence: how many there are. Heads are of one size, or else of two. */
-  tile(rows: number, splits: number, large: boolean): number {
-    const known = this.#tiles.get(large)
-    if (known?.rows === rows) return known.count
-    if (known) throw new Error('Attention of a pass has tiles of one size.')
+  /**
+   * Tiles of so many rows of one sequence: how many there are. Heads are of one size, or else of two. `read`: how many have
+   * one of these rows. They come first in the list then: who takes all of them takes them in any order.
+   */
+  tile(rows: number, splits: number, large: boolean, read?: Int32Array): number {
     const list = META_HEADER + (large ? 9 : 4) * this.rows
+    const known = this.#tiles.get(large)
+    if (known && known.rows !== rows) throw new Error('Attention of a pass has tiles of one size.')
+    const count = known?.count ?? this.#cut(rows, list)
+    if (!known) this.words[3] = splits
+    this.#tiles.set(large, { rows, count })
+    if (!read) return count
+    const tiles = this.words.subarray(list, list + count)
+    const has = (tile: number) => read.some((row) => row >= (tile & 0xffff) && row < (tile & 0xffff) + (tile >>> 16))
+    const first = tiles.filter(has)
+    tiles.set([...first, ...tiles.filter((tile) => !has(tile))])
+    return first.length
+  }
+
+  #cut(rows: number, list: number): number {
     let count = 0
     let row = 0
     for (const length of this.#lengths) {
@@ -87,8 +101,6 @@ export class BatchWords {
       }
       row += length
     }
-    this.words[3] = splits
-    this.#tiles.set(large, { rows, count })
     return count
   }
 

@@ -135,8 +135,8 @@ export class GpuPass implements Pass, GpuRecorder {
     operation.gpu(this, ...operands)
   }
 
-  tiles(rows: number, splits: number, large: boolean): number {
-    return this.#batch.tile(rows, splits, large)
+  tiles(rows: number, splits: number, large: boolean, read?: Int32Array): number {
+    return this.#batch.tile(rows, splits, large, read)
   }
 
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
@@ -254,9 +254,10 @@ export class GpuPass implements Pass, GpuRecorder {
     const { heads, headSize, type, sliding } = cache.shape
     const { heads: queries, scale, window, cap, causal = true, sinks } = options
     const few = this.few(this.rows)
-    // Others take several rows at once.
-    const picked = this.traits.serial ? options.rows : undefined
-    if (picked) this.pick(picked)
+    const { serial } = this.traits
+    // Hardware takes several rows at once, of which one is read; and of few rows all, which cost it little.
+    const read = serial || !few ? options.rows : undefined
+    if (serial && read) this.pick(read)
     const record = () => {
       const layout = { queries, columns: qkv.columns, heads, headSize, type, ...slides(sliding) }
       const shape = {
@@ -266,7 +267,7 @@ export class GpuPass implements Pass, GpuRecorder {
         ...(cap && { cap }),
         ...(!causal && { causal }),
         ...(sinks && { sinks: true }),
-        ...(picked && { picked: true }),
+        ...(serial && read && { picked: true }),
       }
       const target = out as GpuActivations
       const buffers = {
@@ -278,9 +279,9 @@ export class GpuPass implements Pass, GpuRecorder {
       }
       const waiting = this.#toPlace
       const own = waiting?.qkv === qkv && waiting.cache === cache && waiting.layer === layer
-      const within = own && few && !this.traits.serial && this.#batch.single && placesWithin(shape, this.traits)
+      const within = own && few && !serial && this.#batch.single && placesWithin(shape, this.traits)
       if (within) this.#toPlace = undefined
-      attend(this, shape, buffers, few, picked?.length ?? this.rows, within ? placingOf(waiting) : undefined)
+      attend(this, shape, buffers, few, read, within ? placingOf(waiting) : undefined)
     }
     // Of many rows, what is recorded depends on all their sequences.
     if (!few) {
@@ -299,7 +300,7 @@ export class GpuPass implements Pass, GpuRecorder {
       causal,
       sinks,
       this.rows,
-      picked?.length,
+      read?.length,
       splits,
       this.#batch.single,
     ]

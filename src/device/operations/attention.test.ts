@@ -398,15 +398,17 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'some of many rows',
-    heads: 4,
+    heads: 6,
     keyHeads: 2,
     headSize: 24,
     type: 'f16',
+    window: 60,
     spans: [
-      [50, 21],
+      [50, 70],
       [0, 3],
+      [9, 30],
     ],
-    read: [20, 23, 4],
+    read: [69, 72, 40, 4],
     few: true,
   },
   // What hardware takes at a time ends at 64 positions, and at 64 queries of a head of keys.

@@ -31,7 +31,10 @@ function headPair(args: usize, item: i32, room: usize, kept: i32): void {
   const pair = item % (pairs * keyHeads)
   const member = (pair % pairs) << 1
   const head = (pair / pairs) * share + member
-  query(args, item / (pairs * keyHeads), head, 0, member + 1 < share ? 1 : 0, room, kept)
+  const at = item / (pairs * keyHeads)
+  const read = Attend.read(args)
+  const row = read === 0 ? at : load<i32>(read + ((<usize>at) << 2))
+  query(args, row, head, 0, member + 1 < share ? 1 : 0, room, kept)
 }
 
 /** One query, and with it that of the next row or of the next head, if `nextRow` or `nextHead` is 1. */

@@ -36,20 +36,20 @@ export function splitsOf(pass: Recorder): number {
   return Math.ceil((pass.lastPosition + 1) / cutsOf(pass.traits).pieces.positions)
 }
 
-/** `few`: the pass is one of few rows, whose contexts are split when they are long. `rows`: that are needed, as far as it matters. */
+/** `few`: the pass is one of few rows, whose contexts are split when they are long. `read`: no other rows are. */
 export function attend(
   pass: Recorder,
   shape: AttendShape,
   buffers: AttendBuffers,
   few: boolean,
-  rows: number,
+  read: Int32Array | undefined,
   placing?: Placing,
 ): void {
   const { qkv, cache, out, sinks } = buffers
   const bound = [pass.meta, qkv, cache, out, ...(sinks ? [sinks] : [])]
   const { queries } = shape
   if (pass.traits.serial) {
-    const groups = Math.ceil((rows * queries) / 64)
+    const groups = Math.ceil(((read?.length ?? pass.rows) * queries) / 64)
     pass.dispatch(attendSerialKernel(shape), bound, groups)
     return
   }
@@ -60,13 +60,13 @@ export function attend(
   }
   const { blocks } = cutsOf(pass.traits)
   if (!few && blocks.on && inBlocks(shape)) {
-    const tiles = pass.tiles(blockRowsOf(shape, blocks), 1, false)
+    const tiles = pass.tiles(blockRowsOf(shape, blocks), 1, false, read)
     const groups = queries / sharersInBlock(shape, blocks)
     pass.dispatch(blocksKernel(shape, pass.traits), bound, tiles, groups)
     return
   }
   const tiled = tiledShapeOf(shape, pass.traits, few)
-  const tiles = pass.tiles(tiled.tileRows, splits, tiled.large)
+  const tiles = pass.tiles(tiled.tileRows, splits, tiled.large, read)
   pass.dispatch(tiledKernel(tiled, pass.traits), bound, tiles, queries / sharersOf(tiled))
 }
 

@@ -34,8 +34,11 @@ export interface Recorder {
   readonly lastPosition: number
   /** See `meta.ts`. */
   readonly meta: GPUBuffer
-  /** Cuts the rows into tiles of one sequence each; returns how many. All calls of a pass give the same numbers. */
-  tiles(rows: number, splits: number, large: boolean): number
+  /**
+   * Cuts the rows into tiles of one sequence each; returns how many, or how many have one of those that are `read`, which
+   * are then the first. All calls of a pass give the same numbers.
+   */
+  tiles(rows: number, splits: number, large: boolean, read?: Int32Array): number
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y?: number, z?: number): void
 }
 
