@@ -12,6 +12,7 @@ import { Command } from 'commander'
 import { RERANKERS } from '../test/oracles/encoders/cross.js'
 import { ENCODERS } from '../test/oracles/encoders/index.js'
 import { CASES } from '../test/oracles/families/index.js'
+import { qwen35Head } from '../test/oracles/families/qwen3-5-head.js'
 import { weightsOf } from '../test/oracles/weights.js'
 import { checkDecisions, DECISIONS } from './models/check-decisions.js'
 import { checkDefinition } from './models/check-definition.js'
@@ -37,20 +38,20 @@ interface Options {
 
 const RESULTS = new URL('../bench/RESULTS.md', import.meta.url)
 const SECTION = 'Families held to float64 and llama.cpp'
-const FAMILIES = [...CASES, ...ENCODERS, ...RERANKERS, ...MARKED].map(({ name }) => name)
+const FAMILIES = [...CASES, qwen35Head, ...ENCODERS, ...RERANKERS, ...MARKED].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {
   const { peers, tokens, gpuTokens, device: devices, form: forms, ours } = options
   const rows = new Rows(path)
   const judge = peers === undefined ? {} : { peers }
+  const decides = forms.length === 0 || forms.some((part) => DECISIONS.includes(part))
+  const decidesOnly = forms.length > 0 && forms.every((part) => DECISIONS.includes(part))
   const of = CASES.find(({ name }) => name === family)
   if (of) {
     const weights = weightsOf(of)
     const count = Number(tokens)
-    if (!ours) await checkDefinition(of, weights, { rows, tokens: count, ...judge })
-    if (forms.length === 0 || forms.some((part) => DECISIONS.includes(part))) {
-      await checkDecisions(of, weights, { rows, devices, ...judge })
-    }
+    if (!ours && !decidesOnly) await checkDefinition(of, weights, { rows, tokens: count, ...judge })
+    if (decides) await checkDecisions(of, weights, { rows, devices, ...judge })
     await checkOurCore(of, weights, {
       rows,
       devices,
@@ -60,12 +61,16 @@ async function checkFamily(family: string, path: string, options: Options): Prom
       ...judge,
     })
   }
+  // All rows go through all layers there; what the model says is the same.
+  if (decides && family === qwen35Head.name)
+    await checkDecisions(qwen35Head, weightsOf(qwen35Head), { rows, devices, ...judge })
+  const marked = MARKED.find(({ name }) => name === family)
+  if (marked && decides) await checkMarked(marked, rows, devices)
+  if (decidesOnly) return
   const encoder = ENCODERS.find(({ name }) => name === family)
   if (encoder) await checkEncoder(encoder, { rows, devices, ...judge })
   const reranker = RERANKERS.find(({ name }) => name === family)
   if (reranker) await checkReranker(reranker, { rows, devices, ...judge })
-  const marked = MARKED.find(({ name }) => name === family)
-  if (marked) await checkMarked(marked, rows, devices)
 }
 
 /**

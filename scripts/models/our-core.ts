@@ -277,6 +277,7 @@ export function planned(device: Device, of: Case, form: Form, source: WeightSour
     contextLength: Math.max(of.context ?? 0, length + 8),
     cacheTokens: 5 * (length + 64),
     maxBatch: 16,
+    draftHead: of.config.mtp_num_hidden_layers !== undefined,
     ...('quantize' in form && { quantize: form.quantize }),
     ...('cacheType' in form && { cacheType: form.cacheType }),
   })
