@@ -100,7 +100,6 @@ test('a list that was told before waits for no look around while something is un
   const never = new Promise<void>(() => {})
   const survey = () => (looked++ === 0 ? Promise.resolve() : never)
   const { engine } = over(
-    // biome-ignore lint/correctness/useYield: it says nothing until it is left.
     async function* ({ signal }): AsyncGenerator<Part> {
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     },
