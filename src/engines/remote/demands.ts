@@ -36,16 +36,16 @@ export class Demands {
   async compiled(call: ConstrainCall): Promise<WireConstraint> {
     const constraint = await this.#constraint(call)
     const { grammar, toolGrammar, notEnforced } = constraint
+    const [text, toolText] = [grammar, toolGrammar].map((each) => each?.source && JSON.stringify(each.source))
     // With which the call comes in a moment.
     if (call.quote) this.#handed.set(call.id, constraint)
     else {
-      for (const each of [grammar, toolGrammar]) {
-        if (each instanceof Grammar) this.#grammars.set(JSON.stringify(each.source), each)
-      }
+      if (grammar instanceof Grammar) this.#grammars.set(text!, grammar)
+      if (toolGrammar instanceof Grammar) this.#grammars.set(toolText!, toolGrammar)
     }
     return {
-      ...(grammar?.source && { grammar: grammar.source }),
-      ...(toolGrammar?.source && { toolGrammar: toolGrammar.source }),
+      ...(text !== undefined && { grammar: text }),
+      ...(toolText !== undefined && { toolGrammar: toolText }),
       notEnforced,
       judged: call.output.type !== 'text' || call.tools.some(({ strict, input }) => strict || input !== undefined),
     }
@@ -60,15 +60,18 @@ export class Demands {
     return at('check', call.id, () => constraint.faultOf(answer))
   }
 
-  /** `name` is that of the call's field that has it, `of` the call's request, `caller` whose it is. */
+  /** `text`: its source's; `name` is that of the call's field that has it, `of` the call's request, `caller` whose it is. */
   grammar(
-    source: GrammarSource,
+    text: string,
     name: string,
     { of, caller, signal }: { readonly of: string; readonly caller?: string; readonly signal: AbortSignal },
   ): OutputGrammar | Promise<OutputGrammar> {
     const handed = this.#handed.get(of)
     const grammar = name === 'grammar' ? handed?.grammar : handed?.toolGrammar
     if (grammar) return grammar
+    const known = this.#grammars.get(text)
+    if (known) return known
+    const source = JSON.parse(text) as GrammarSource
     return inTurns(inStage('compile', of, fromSourceInSlices(source, { cache: this.#grammars })), signal, caller)
   }
 

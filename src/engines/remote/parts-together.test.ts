@@ -126,3 +126,27 @@ test('a list that was told before waits for no look around while something is un
   leaving.abort()
   expect(await answer).toBe('left')
 })
+
+test('grammars go from thread to thread as text: nothing is taken apart on the way', async () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 40 }, (_, i) => [`p${i}`, { type: 'string', maxLength: i }]),
+  )
+  const schema = { type: 'object', properties, additionalProperties: false }
+  const given: unknown[] = []
+  const { engine, messages } = over(async function* ({ grammar, toolGrammar }): AsyncGenerator<Part> {
+    given.push(grammar?.source, toolGrammar?.source)
+    yield { type: 'finish', choice: 0, reason: 'stop' }
+  })
+  const tool = { name: 'f', parameters: schema, strict: true }
+  const { signal } = new AbortController()
+  const asks = { output: { type: 'json_schema', name: 'x', strict: true, schema }, tools: [tool] } as const
+  const places = { format: 'response_format', tools: ['tools[0]'] }
+  const { grammar, toolGrammar } = await engine.constrain({
+    ...{ ...asks, toolChoice: 'auto', places, layout: 'compact', id: 'a', model: 'test/small', caller: 'c', signal },
+  })
+  await collect(engine.generate(asked('a', { grammar: grammar!, toolGrammar: toolGrammar! })))
+  expect(given).toEqual([grammar!.source, toolGrammar!.source])
+  expect(grammar!.source).toMatchObject({ schema })
+  const [told] = messages.flat().filter(({ type }) => type === 'value') as { value: Record<string, unknown> }[]
+  expect([typeof told!.value.grammar, typeof told!.value.toolGrammar]).toEqual(['string', 'string'])
+})

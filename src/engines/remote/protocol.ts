@@ -1,13 +1,7 @@
 /** What goes over the port. Plain data: whatever cannot be cloned is named here by what it was made from. */
-import {
-  type GrammarSource,
-  type LoadProgress,
-  type ModelInfo,
-  type OutputGrammar,
-  type Part,
-  V1Error,
-} from '../../contract/index.js'
+import { type LoadProgress, type ModelInfo, type OutputGrammar, type Part, V1Error } from '../../contract/index.js'
 import type { WireFailure } from './failure.js'
+import { FarGrammar } from './far-grammar.js'
 
 /**
  * What the contract asks with one object, which has the signal in it, and has one result. A method more of this kind is a
@@ -47,10 +41,10 @@ export interface PartTold {
   readonly part: Part
 }
 
-/** What demands come to, of which the grammars are compiled. */
+/** What demands come to, of which the grammars are compiled, as the JSON of their sources. */
 export interface WireConstraint {
-  readonly grammar?: GrammarSource
-  readonly toolGrammar?: GrammarSource
+  readonly grammar?: string
+  readonly toolGrammar?: string
   readonly notEnforced: readonly string[]
   /** Whether an answer can be at fault at all. */
   readonly judged: boolean
@@ -59,12 +53,12 @@ export interface WireConstraint {
 /** Parts that may be under way and unread, for each call. */
 export const WINDOW = 64
 
-/** A call without its signal, which is a message of its own, and with its grammars as what they were compiled from. */
+/** A call without its signal, which is a message of its own, and with its grammars as the JSON of what they were compiled from. */
 export interface WireCall {
   /** Which request it is, for whoever asks what an engine is at. */
   readonly about: Whose
   readonly rest: Readonly<Record<string, unknown>>
-  readonly grammars: Readonly<Record<string, GrammarSource>>
+  readonly grammars: Readonly<Record<string, string>>
 }
 
 export interface Whose {
@@ -75,10 +69,10 @@ export interface Whose {
 
 export function wireCall(call: { readonly model: string; readonly id?: string }): WireCall {
   const rest: Record<string, unknown> = {}
-  const grammars: Record<string, GrammarSource> = {}
+  const grammars: Record<string, string> = {}
   for (const [name, value] of Object.entries(call)) {
     if (name === 'signal') continue
-    if (isGrammar(value)) grammars[name] = sourceOf(value)
+    if (isGrammar(value)) grammars[name] = textOf(value)
     else rest[name] = value
   }
   const { model, id } = call
@@ -89,7 +83,9 @@ function isGrammar(value: unknown): value is OutputGrammar {
   return typeof (value as Partial<OutputGrammar> | null | undefined)?.accepts === 'function'
 }
 
-function sourceOf({ source }: OutputGrammar): GrammarSource {
-  if (source !== undefined) return source
+function textOf(grammar: OutputGrammar): string {
+  if (grammar instanceof FarGrammar) return grammar.text
+  const { source } = grammar
+  if (source !== undefined) return JSON.stringify(source)
   throw new V1Error(500, 'A grammar that does not say what it was compiled from cannot be sent to another thread.')
 }

@@ -144,8 +144,8 @@ class EngineServer {
     const { caller } = rest as { readonly caller?: string }
     const of = about.request ?? about.model
     const whose = { of, signal, ...(caller !== undefined && { caller }) }
-    for (const [name, source] of Object.entries(grammars)) {
-      compiled[name] = await this.#demands.grammar(source, name, whose)
+    for (const [name, text] of Object.entries(grammars)) {
+      compiled[name] = await this.#demands.grammar(text, name, whose)
     }
     if (Object.keys(compiled).length > 0) this.#demands.begun(of)
     return { ...rest, ...compiled, signal }
