@@ -67,6 +67,8 @@ describe('a body', () => {
   it.each<[string, string | Uint8Array<ArrayBuffer>, string, RegExp]>([
     ['no JSON', '{"model":', 'invalid_json', /it is not valid JSON: \w/],
     ['no UTF-8', Uint8Array.of(0x22, 0xff, 0x22), 'invalid_json', /it is not valid UTF-8\.$/],
+    ['too many', `[${'[],'.repeat(99_999)}[]]`, 'json_too_many', /more than 100000 lists and objects: send less/],
+    ['as many as may be', `[${'[],'.repeat(99_998)}[]]`, 'invalid_type', /JSON object/],
     ['too deep', '['.repeat(257), 'json_too_deep', /more than 256 levels deep\.$/],
   ])('that is %s is told so', async (_, body, code, message) => {
     const error = errorOf(await serviceOf().chat({}, { body }))
