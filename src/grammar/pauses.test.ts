@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { GrammarSource } from '../contract/index.js'
 import { Fuel } from './fuel.js'
 import { compileRegexInSlices } from './regex/regex.js'
-import { fromSourceInSlices } from './texts.js'
+import { Vocabulary } from './structured.js'
+import { fromSourceInSlices, gbnf } from './texts.js'
 
 const many = (count: number, line: (i: number) => string, join = '\n') =>
   Array.from({ length: count }, (_, i) => line(i)).join(join)
@@ -72,5 +73,32 @@ describe('what takes long to compile pauses', () => {
       }
     } catch {}
     expect(most).toBeLessThan(30_000)
+  })
+})
+
+describe('rules by the thousand', () => {
+  const bytes = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte))
+  const vocabulary = new Vocabulary([...bytes, new Uint8Array()], { eos: [256] })
+
+  it('are found by what they begin with: a mask looks at none of the others', () => {
+    const rules = many(9000, (i) => `r${i} ::= "${i}" [a-z]`)
+    const place = gbnf(`root ::= "x" (${many(9000, (i) => `r${i}`, ' | ')} | .)\n${rules}`).start(vocabulary)
+    const allowed = () => {
+      const mask = new Uint32Array(9)
+      place.mask(mask)
+      return bytes.flatMap((_, byte) => ((mask[byte >> 5]! >> (byte & 31)) & 1 ? [byte] : []))
+    }
+    expect(allowed()).toEqual([0x78])
+    place.accept(0x78)
+    // Whatever a character may begin with.
+    expect(allowed().length).toBeGreaterThan(150)
+    place.accept(0x37)
+    const letters = Array.from({ length: 26 }, (_, i) => 0x61 + i)
+    expect(allowed()).toEqual([...Array.from({ length: 10 }, (_, i) => 0x30 + i), ...letters])
+  })
+
+  it('pay for the same characters once', () => {
+    const steps = (of: (i: number) => string) => gbnf(`root ::= ${many(300, of, ' ')}`).steps
+    expect(steps(() => '[a-z]')).toBeLessThan(steps((i) => `[${String.fromCharCode(0x100 + i)}]`) - 300)
   })
 })

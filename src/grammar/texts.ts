@@ -15,6 +15,8 @@ import { measure, namesIn } from './rules/measure.js'
 const GRAMMAR_FUEL = 500_000
 /** On average what a step leaves behind. */
 const RULE_BYTES = 16
+/** Of a rule that has a name: with what it is entered by. */
+const NAME_BYTES = 2500
 /** Shortest texts beyond this many bytes are refused: no model writes them. */
 const LONGEST = 1_000_000
 
@@ -81,7 +83,7 @@ function* compiled(source: GrammarSource, cache?: GrammarCache): Slices<Grammar>
       notEnforced: builder.notEnforced,
       source,
       steps,
-      bytes: builder.bytes + RULE_BYTES * steps,
+      bytes: builder.bytes + RULE_BYTES * steps + NAME_BYTES * names.length,
     })
   } catch (error) {
     // The engine's own limit on recursion: the one thing that steps do not count.

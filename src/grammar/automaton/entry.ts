@@ -28,6 +28,8 @@ export class Entry implements RuleStart {
   readonly #bySymbol = new Map<number, readonly Way[]>()
   #height = 0
   #firsts: ReadonlySet<number> | null | undefined
+  /** Places of ways by what comes first of them; under `ANY` where that is more than a list. */
+  #byFirst: Map<number, number[]> | undefined
 
   constructor(rule: Rule, owner: string | undefined) {
     this.owner = owner
@@ -50,11 +52,24 @@ export class Entry implements RuleStart {
   /** The ways that begin with a byte, or a token without text. */
   of(symbol: number, work: StepWork): readonly Way[] {
     return made(this.#bySymbol, symbol, () => {
-      work.spend(this.ways.length)
-      return this.ways.filter(({ head }) =>
-        head instanceof Entry ? head.of(symbol, work).length > 0 : takes(head, symbol),
-      )
+      const ways = this.ways.length > FEW_WAYS ? this.#near(symbol, work) : this.ways
+      work.spend(ways.length)
+      return ways.filter(({ head }) => (head instanceof Entry ? head.of(symbol, work).length > 0 : takes(head, symbol)))
     })
+  }
+
+  /** In their order those that may begin with it, as far as that is known of each: of thousands all but a few do not. */
+  #near(symbol: number, work: StepWork): readonly Way[] {
+    if (this.#byFirst === undefined) {
+      work.spend(this.ways.length)
+      this.#byFirst = new Map()
+      for (const [i, { head }] of this.ways.entries()) {
+        for (const first of firstsOf(head) ?? [ANY]) made(this.#byFirst, first, (): number[] => []).push(i)
+      }
+    }
+    const [known = [], unknown = []] = [this.#byFirst.get(symbol), this.#byFirst.get(ANY)]
+    const places = unknown.length === 0 ? known : [...known, ...unknown].sort((a, b) => a - b)
+    return places.map((i) => this.ways[i]!)
   }
 
   /** The bytes that may come first; null if they are too many to be worth a list. */
@@ -72,8 +87,19 @@ export class Entry implements RuleStart {
   }
 }
 
+/** More ways than this are found by what they begin with. */
+const FEW_WAYS = 16
+/** No symbol. */
+const ANY = -1
+
 /** What a frame allows does not depend on what stands below it. */
 const NOWHERE = new Cell()
+
+function firstsOf(head: Frame | Entry): ReadonlySet<number> | null {
+  if (head instanceof Entry) return head.firsts
+  const found = new Set<number>()
+  return head.next(NOWHERE, found) ? found : null
+}
 
 function takes(frame: Frame, symbol: number): boolean {
   const moved = frame.move(symbol)
@@ -196,6 +222,19 @@ function loopOf(rule: Repeat): Rule | undefined {
   return loop
 }
 
+/** Options from one pause to the next. */
+const SLICE = 1024
+
+/** Makes what stands for the options of a rule, which may be thousands, before it is entered: each is then only found. */
+function* beginnings(rule: Rule): Slices<void> {
+  if (rule.kind !== 'choice') return
+  for (const [i, option] of rule.options.entries()) {
+    if (i % SLICE === SLICE - 1) yield
+    const first = option.kind === 'then' ? option.first : option
+    if (first.kind === 'name' && option.length !== Infinity) headOf(first, undefined)
+  }
+}
+
 /** The frame before a rule, after a look at all that it leads to: what is nested too deeply is found here and not in an answer. */
 export function* prepare(root: Rule, fuel: Fuel): Slices<Frame> {
   const first = frameOf(root)
@@ -209,6 +248,7 @@ export function* prepare(root: Rule, fuel: Fuel): Slices<Frame> {
       if (bodies.has(next.rule.body)) continue
       bodies.add(next.rule.body)
     }
+    if (next instanceof RuleFrame) yield* beginnings(next.rule)
     const entry = next instanceof RuleFrame ? next.entry : next
     if (!(entry instanceof Entry) || seen.has(entry)) continue
     seen.add(entry)

@@ -20,6 +20,7 @@ import { fixed, optionsOf } from './options.js'
 /** More rounds than any text has. */
 const MOST_ROUNDS = 100_000
 const REGEX_COST = 200
+const SET_COST = 20
 /** Of texts that are one automaton. */
 const MOST_LETTERS = 2000
 
@@ -35,6 +36,7 @@ export abstract class RuleParts {
   readonly #known: ((source: SchemaSource) => Slices<SchemaSource>) | undefined
   /** Inside a JSON string: characters stand as JSON writes them. */
   #quoted = false
+  readonly #sets = new Map<string, TextAutomaton>()
   readonly #escaped = new Map<TextAutomaton, TextAutomaton>()
 
   /** `known` finds for a schema one that was compiled before. */
@@ -102,9 +104,14 @@ export abstract class RuleParts {
     return leaf(PlainTextFrame.of(made(this.#escaped, automaton, () => escaped(automaton, this.fuel))))
   }
 
-  /** One character of a set. */
+  /** One character of a set: what is written a thousand times is one automaton. */
   characters(set: CharSet): Rule {
-    return this.text(oneOf(set))
+    return this.text(
+      made(this.#sets, set.join(), () => {
+        this.fuel.spend(SET_COST)
+        return oneOf(set)
+      }),
+    )
   }
 
   free(words: readonly string[]): Rule {
