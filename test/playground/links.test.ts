@@ -101,12 +101,13 @@ describe('links', () => {
   })
 
   it('of examples say where one is, and nothing else is taken for a place', () => {
+    const tabs = ['structured', 'chat']
     for (const { name } of examples) {
-      expect(placeIn(`#/structured/${slugOf(name)}`)).toEqual({ mode: 'structured', example: slugOf(name) })
+      expect(placeIn(`#/structured/${slugOf(name)}`, tabs)).toEqual({ mode: 'structured', example: slugOf(name) })
     }
-    expect(placeIn('#/chat')).toEqual({ mode: 'chat' })
+    expect(placeIn('#/chat', tabs)).toEqual({ mode: 'chat' })
     for (const hash of ['', '#', '#share=abc', '#/nowhere', '#/structured/a/b', '#/structured/<b>', '#key=x']) {
-      expect(placeIn(hash), hash).toBeUndefined()
+      expect(placeIn(hash, tabs), hash).toBeUndefined()
     }
   })
 

@@ -2,10 +2,13 @@
  * Where one is, as the address says it after `#`: `#/structured/invoice`. Each tab and example has one, and the browser's
  * Back leads from one to the one before.
  */
-import type { Settings } from './settings.js'
 
-export type Mode = Settings['mode']
-export const MODES: readonly Mode[] = ['structured', 'table', 'decisions', 'chat', 'requests', 'device']
+/** The name of a tab: the page has the element `<name>-tab`. */
+export type Mode = string
+
+/** In their order, as the page has them. */
+export const modes = (): readonly Mode[] =>
+  [...document.querySelectorAll('[role="tab"]')].map(({ id }) => id.slice(0, -'-tab'.length))
 
 export interface Place {
   readonly mode: Mode
@@ -20,10 +23,10 @@ let first: Place = { mode: 'structured' }
 let showTab: (mode: Mode) => void = () => {}
 
 /** What the address says; undefined: nothing of this. */
-export function placeIn(hash: string): Place | undefined {
-  const [, name, example] = /^#\/([a-z]+)(?:\/([\w-]+))?$/.exec(hash) ?? []
-  const mode = MODES.find((each) => each === name)
-  return mode && { mode, ...(example !== undefined && { example }) }
+export function placeIn(hash: string, known = modes()): Place | undefined {
+  const [, mode, example] = /^#\/([a-z]+)(?:\/([\w-]+))?$/.exec(hash) ?? []
+  if (mode === undefined || !known.includes(mode)) return undefined
+  return { mode, ...(example !== undefined && { example }) }
 }
 
 export const slugOf = (name: string): string =>

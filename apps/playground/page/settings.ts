@@ -1,3 +1,4 @@
+import type { Mode } from './address.js'
 import type { SamplingFields } from './api.js'
 import { keepValue, keptValue } from './kept.js'
 
@@ -11,7 +12,7 @@ export interface Settings {
   readonly seed: string
   readonly system: string
   readonly theme: 'auto' | 'light' | 'dark'
-  readonly mode: 'structured' | 'table' | 'decisions' | 'chat' | 'requests' | 'device'
+  readonly mode: Mode
 }
 
 const KEY = 'local-v1 playground'

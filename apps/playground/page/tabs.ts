@@ -1,16 +1,17 @@
-import { followAddress, goTo, MODES, type Mode } from './address.js'
+import { followAddress, goTo, type Mode, modes } from './address.js'
 import { byId } from './dom.js'
 import { set, settings } from './settings.js'
 
 /** Tabs as keyboards expect them: arrows move between them. */
 export function connectTabs(): void {
-  for (const mode of MODES) {
+  const all = modes()
+  for (const mode of all) {
     const tab = tabOf(mode)
     tab.addEventListener('click', () => choose(mode))
     tab.addEventListener('keydown', ({ key }) => {
       if (key !== 'ArrowLeft' && key !== 'ArrowRight') return
-      const step = key === 'ArrowRight' ? 1 : MODES.length - 1
-      const other = MODES[(MODES.indexOf(mode) + step) % MODES.length]!
+      const step = key === 'ArrowRight' ? 1 : all.length - 1
+      const other = all[(all.indexOf(mode) + step) % all.length]!
       choose(other)
       tabOf(other).focus()
     })
@@ -28,7 +29,7 @@ function choose(mode: Mode): void {
 
 export function show(mode: Mode): void {
   set({ mode })
-  for (const each of MODES) {
+  for (const each of modes()) {
     const chosen = each === mode
     tabOf(each).setAttribute('aria-selected', String(chosen))
     tabOf(each).tabIndex = chosen ? 0 : -1
@@ -45,5 +46,5 @@ function reveal(mode: Mode): void {
   if (narrow.matches) tabOf(mode).scrollIntoView({ block: 'nearest', inline: 'nearest' })
 }
 
-const panelOf = (mode: Mode) => byId(mode === 'device' ? 'my-device' : mode, HTMLElement)
+const panelOf = (mode: Mode) => byId(tabOf(mode).getAttribute('aria-controls')!, HTMLElement)
 const tabOf = (mode: Mode) => byId(`${mode}-tab`, HTMLButtonElement)
