@@ -116,6 +116,6 @@ const standIns: Plugin = {
   name: 'stand-ins',
   setup({ onResolve }) {
     onResolve({ filter: /^vitest$/ }, () => ({ path: join(here, 'vitest.ts') }))
-    onResolve({ filter: /support\/swiftshader\.js$/ }, () => ({ path: join(here, 'gpu.ts') }))
+    onResolve({ filter: /\/swiftshader\.js$/ }, () => ({ path: join(here, 'gpu.ts') }))
   },
 }

@@ -1,6 +1,6 @@
 /** Every device that the compute tests run on. */
 import { FULL } from '../../../test/support/full.js'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
+import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { openWebGpuDevice } from '../gpu/index.js'
@@ -20,13 +20,13 @@ export interface DeviceCase {
 export const DEVICES: readonly DeviceCase[] = [
   {
     name: 'webgpu, cut for hardware',
-    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false }),
+    open: async () => openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false }),
     roundsActivations: false,
     cases: 'all',
   },
   {
     name: 'webgpu, cut for software',
-    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: true }),
+    open: async () => openWebGpuDevice({ gpu: await sharedGpu(), serial: true }),
     roundsActivations: false,
     cases: 'few',
   },
@@ -46,7 +46,7 @@ const OTHER_CUTS = {
 const OTHERS: readonly DeviceCase[] = [
   {
     name: 'webgpu, cut for hardware without subgroups',
-    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, subgroups: false, half: false }),
+    open: async () => openWebGpuDevice({ gpu: await sharedGpu(), serial: false, subgroups: false, half: false }),
     roundsActivations: false,
     cases: 'few',
   },
@@ -54,7 +54,7 @@ const OTHERS: readonly DeviceCase[] = [
     name: 'webgpu, cut for the least of hardware',
     open: async () =>
       openWebGpuDevice({
-        ...{ gpu: await softwareGpu(), serial: false, subgroups: false, half: false },
+        ...{ gpu: await sharedGpu(), serial: false, subgroups: false, half: false },
         workgroupBytes: 16384,
       }),
     roundsActivations: false,
@@ -62,7 +62,7 @@ const OTHERS: readonly DeviceCase[] = [
   },
   {
     name: 'webgpu, cut for hardware in other ways',
-    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false, cuts: OTHER_CUTS }),
+    open: async () => openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false, cuts: OTHER_CUTS }),
     roundsActivations: false,
     cases: FULL ? 'all' : 'few',
   },
