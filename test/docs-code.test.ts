@@ -9,7 +9,7 @@ import { referencePages } from '../scripts/reference.js'
 import { wordPieces } from '../src/generate/testing/word-pieces.test-helper.js'
 import { bge } from './oracles/encoders/bert.js'
 import { writeEncoder } from './oracles/files/repository.js'
-import { type CodeBlock, codeBlocks, pagesIn } from './support/code-blocks.js'
+import { type CodeBlock, codeBlocks, pagesIn, runnable } from './support/code-blocks.js'
 
 /**
  * The code of the documentation site. After its language a block says what holds it: `node` (it runs, and prints what it
@@ -75,13 +75,13 @@ describe('the documentation', () => {
     const files = [...held('node'), ...held('check')].map(fileOf)
     const flags = '--noEmit --strict --skipLibCheck --jsx react-jsx --target es2022 --module nodenext'
     const lib = '--types node,@webgpu/types --lib es2023,dom,dom.iterable,dom.asynciterable'
-    await run('npx', ['tsc', ...flags.split(' '), ...lib.split(' '), ...files], { cwd: root }).catch(
-      ({ stdout }: { stdout: string }) => expect.fail(stdout),
-    )
+    await run(process.execPath, ['node_modules/typescript/bin/tsc', ...flags.split(' '), ...lib.split(' '), ...files], {
+      cwd: root,
+    }).catch(({ stdout }: { stdout: string }) => expect.fail(stdout))
   })
 
   it.each(held('node').map((block) => [`${block.page}:${block.line}`, block] as const))('%s runs', async (_, block) => {
-    const { stdout } = await run(process.execPath, ['--import', 'tsx', fileOf(block)], {
+    const { stdout } = await run(process.execPath, [await runnable(fileOf(block), block.code)], {
       cwd: root,
       env: { ...process.env, NO_COLOR: '1', HF_HUB_CACHE: hub },
       timeout: 60_000,

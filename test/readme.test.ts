@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runnable } from './support/code-blocks.js'
 import { printed, type Running, start } from './support/spawn.js'
 
 /**
@@ -62,9 +63,9 @@ describe('README', () => {
     )
     const flags = '--noEmit --strict --skipLibCheck --target es2022 --module nodenext --types node,@webgpu/types'
     const lib = '--lib es2023,dom,dom.iterable,dom.asynciterable'
-    await run('npx', ['tsc', ...flags.split(' '), ...lib.split(' '), ...files], { cwd: root }).catch(
-      ({ stdout }: { stdout: string }) => expect.fail(stdout),
-    )
+    await run(process.execPath, ['node_modules/typescript/bin/tsc', ...flags.split(' '), ...lib.split(' '), ...files], {
+      cwd: root,
+    }).catch(({ stdout }: { stdout: string }) => expect.fail(stdout))
   })
 
   describe('quick start', () => {
@@ -91,9 +92,10 @@ describe('README', () => {
     })
 
     it.each(of('ts node').map((block) => [block.line, block] as const))('line %i runs in Node', async (_, block) => {
-      const file = await asFile({ ...block, code: block.code.replaceAll('http://127.0.0.1:8080', url) })
+      const code = block.code.replaceAll('http://127.0.0.1:8080', url)
+      const file = await runnable(await asFile({ ...block, code }), code)
       const env = { ...process.env, README_TEST: '1', NO_COLOR: '1' }
-      const { stdout } = await run(process.execPath, ['--import', 'tsx', file], { cwd: root, env, timeout: 60_000 })
+      const { stdout } = await run(process.execPath, [file], { cwd: root, env, timeout: 60_000 })
       const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
       if (promised.length > 0) expect(stdout.trim()).toBe(promised.join('\n'))
     })
@@ -101,8 +103,8 @@ describe('README', () => {
 
   it.each(of('ts server').map((block) => [block.line, block] as const))('line %i serves in Node', async (_, block) => {
     // On a port that is free here; it prints its address once it listens.
-    const file = await asFile({ ...block, code: block.code.replace('listen(8080', 'listen(0') })
-    const server = start(process.execPath, ['--import', 'tsx', file])
+    const code = block.code.replace('listen(8080', 'listen(0')
+    const server = start(process.execPath, [await runnable(await asFile({ ...block, code }), code)])
     await printed(server, /(http:)/)
     await server.stop()
   })
