@@ -14,6 +14,8 @@ const PATTERNS = ['^a', 'b$', '^[ab ]{2,5}$', '\\d', '^\\w+$', '.a.', '^$', 'zzz
 /** All texts of an automaton without an end of them; of each of its states one must be an end, or lead to one. */
 function textsOf(automaton: SparseAutomaton): string[] {
   const found: string[] = []
+  const { first, classes, to } = automaton.moves
+  expect([classes.length, to.length]).toEqual([first.at(-1), first.at(-1)])
   const visit = (state: number, text: string) => {
     const before = found.length
     if (automaton.accepts(state)) found.push(text)
@@ -55,8 +57,8 @@ describe('the texts of one language that another has', () => {
     expect(atOnce(within(none, nothing, false, new Fuel())).empty).toBe(true)
   })
 
-  it('are found in long texts too, with a pause every few thousand places, and paid for', () => {
-    const said = Array.from({ length: 12_000 }, (_, i) => `${(i * 7919) % 1000}`).join(' ')
+  it('are found in long texts too, with a pause every few thousand pairs of places, and paid for', () => {
+    const said = Array.from({ length: 24_000 }, (_, i) => `${(i * 7919) % 1000}`).join(' ')
     const parts = partsOf(said)
     const other = compileRegex('55')
     const fuel = new Fuel(10_000_000)
@@ -66,9 +68,15 @@ describe('the texts of one language that another has', () => {
     for (; !last.done; last = work.next()) pauses++
     const found = last.value
     expect(found.states).toBeGreaterThan(parts.states / 2)
-    expect(pauses).toBeGreaterThan(found.states / 8192)
     expect(fuel.spent).toBeGreaterThanOrEqual(Math.floor(found.states / 32))
     expect(fuel.spent).toBeLessThanOrEqual(Math.ceil((4 * parts.states) / 32))
+    // They are gone through four times: 32 of them are a step, and a pause is every 8192.
+    const slices = Math.ceil((32 * fuel.spent) / 8192)
+    expect(slices).toBeGreaterThan(10)
+    expect(pauses).toBeGreaterThanOrEqual(4 * slices)
+    expect(pauses).toBeLessThan(5 * slices)
+    // Each pair is one state, however many there are.
+    expect(atOnce(within(parts, compileRegex(''), true, new Fuel(10_000_000))).states).toBe(parts.states)
     const random = randomness(2)
     for (let i = 0; i < 300; i++) {
       const start = said.indexOf(' ', Math.floor(random() * said.length)) + 1

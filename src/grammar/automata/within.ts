@@ -65,7 +65,7 @@ function* pairsOf(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel
   const { first, classes, to } = a.moves
   const classOf = Uint16Array.from(a.letters, (letter) => b.classes.of(letter))
   const known = new PairNumbers()
-  if (!a.empty && !(has && b.empty)) known.of(a.start, b.start)
+  known.of(a.start, b.start)
   const { lefts, rights } = known
   const starts = [0]
   const ofMoves: number[] = []
@@ -74,7 +74,7 @@ function* pairsOf(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel
     if (pair > MOST_PAIRS)
       throw new TextError('the texts to quote from are too long for what else is asked of the string')
     if (pair % PAIRS_PER_STEP === 0) fuel.spend(1)
-    if (pair % SLICE === SLICE - 1) yield
+    if (pair % SLICE === 0) yield
     const left = lefts[pair]!
     const right = rights[pair]!
     for (let i = first[left]!; i < first[left + 1]!; i++) {
@@ -88,7 +88,7 @@ function* pairsOf(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel
   yield
   const ends = new Uint8Array(lefts.length)
   for (let pair = 0; pair < lefts.length; pair++) {
-    if (pair % SLICE === SLICE - 1) yield
+    if (pair % SLICE === 0) yield
     if (a.accepts(lefts[pair]!) && b.accepts(rights[pair]!) === has) ends[pair] = 1
   }
   const listed = { first: Uint32Array.from(starts), classes: Uint16Array.from(ofMoves) }
