@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest'
-import { compile, fromSource, type Vocabulary } from '../structured.js'
-import { smallWords, vocabularyOf } from '../testing.test-helper.js'
+import { describe, expect, it, vi } from 'vitest'
+import type { State } from '../automaton/machine.js'
+import { ENTRY_BYTES } from '../kept.js'
+import { compile, fromSource, type Grammar, type Vocabulary } from '../structured.js'
+import { randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
+import { TokenCosts } from './costs.js'
 
 const words = smallWords()
 const vocabulary = vocabularyOf(words)
@@ -52,20 +55,6 @@ describe('the fewest tokens to the end', () => {
   ])('are those of the text itself, from each of its places: %s', (_, value) => {
     const text = JSON.stringify(value)
     expect(told(compile({ const: value }).start(vocabulary), text)).toEqual(fewest(text))
-  })
-
-  it('are the same whatever was counted before by the same grammar', () => {
-    const value = { name: ['the name', 'a name'], age: 'the name' }
-    const text = JSON.stringify(value)
-    const grammar = compile({ const: value })
-    const whole = told(grammar.start(vocabulary), text)
-    // From the end on, and again from the beginning.
-    for (const from of [text.length - 1, 8, 0]) {
-      const constraint = grammar.start(vocabulary)
-      const bytes = utf8.encode(text)
-      for (const byte of bytes.subarray(0, from)) constraint.accept(tokenOf(vocabulary, byte))
-      expect(constraint.shortest).toBe(whole[from])
-    }
   })
 
   it('are those of the shortest of several ways', () => {
@@ -131,14 +120,106 @@ describe('the fewest tokens to the end', () => {
     }
   })
 
-  it('hold whatever number of them was counted: what is kept is bounded', () => {
-    // Each of them is far from the others: more than is kept.
-    const values = Array.from({ length: 260 }, (_, i) => `${String(i).padStart(4, '0')}${'the name '.repeat(200)}`)
-    const grammar = compile({ enum: values })
-    for (const value of [values[0]!, values[130]!, values[259]!, values[0]!]) {
+  it.each([
+    { patternProperties: { '^[xy]$': { type: 'null' } }, properties: { a: { enum: ['a'] } }, minProperties: 2 },
+    { propertyNames: { enum: ['name', 'aaaaaaaa', 'foo'] }, additionalProperties: { enum: [1] }, minProperties: 2 },
+  ])('suffice, whichever key comes where others may: %j', (schema) => {
+    const grammar = compile({ type: 'object', additionalProperties: false, ...schema })
+    const random = randomness(5)
+    for (let i = 0; i < 12; i++) {
       const constraint = grammar.start(vocabulary)
-      for (const byte of utf8.encode(`"${value.slice(0, 4)}`)) constraint.accept(tokenOf(vocabulary, byte))
-      expect(constraint.shortest).toBe(fewest(JSON.stringify(value))[5])
+      const text = randomDocument(constraint, vocabulary, constraint.shortest + (i % 3), random)
+      expect(grammar.accepts(text)).toBe(true)
     }
+  })
+})
+
+describe('what counting takes', () => {
+  /** The states of a grammar at each place of a text. */
+  function statesOn(grammar: Grammar, text: string): State[] {
+    const of = vi.spyOn(TokenCosts.prototype, 'of')
+    const constraint = grammar.start(vocabulary)
+    try {
+      told(constraint, text)
+      return of.mock.calls.map(([state]) => state)
+    } finally {
+      of.mockRestore()
+    }
+  }
+
+  /** Counted by somebody who knows nothing: looks at nodes of tries, calls within each other, what is kept. */
+  function counted(states: readonly State[], stacks = false) {
+    let [looks, deepest] = [0, 0]
+    const { stackTraceLimit } = Error
+    const tries = vocabulary.tries.map((trie) => {
+      const child = (node: number, byte: number) => {
+        looks++
+        if (stacks && looks % 8 === 0) deepest = Math.max(deepest, new Error().stack!.split('\n').length)
+        return trie.child(node, byte)
+      }
+      return Object.create(trie, { child: { value: child } })
+    })
+    const costs = new TokenCosts({ tries } as unknown as Vocabulary)
+    try {
+      Error.stackTraceLimit = Infinity
+      let most = 0
+      const found = states.map((state) => {
+        const cost = costs.of(state)
+        most = Math.max(most, costs.bytes)
+        return cost
+      })
+      return { found, looks, deepest, bytes: costs.bytes, most }
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit
+    }
+  }
+
+  const text = JSON.stringify('the name of the aaaaaaaaaaaa é'.repeat(4))
+  const length = utf8.encode(text).length
+  const states = statesOn(compile({ const: JSON.parse(text) }), text)
+
+  it('is a look at each byte once, wherever it is begun', () => {
+    const [forth, back] = [counted(states), counted(states.toReversed())]
+    expect(forth.found).toEqual(fewest(text))
+    expect(back.found).toEqual(fewest(text).reverse())
+    expect(back.looks).toBe(forth.looks)
+    expect(counted([...states, ...states]).looks).toBe(forth.looks)
+    // No token is longer than eight bytes, and of three kinds each.
+    expect(forth.looks).toBeLessThan(3 * 9 * length)
+    // What is known of a place is kept; of its bytes once, where they are a part of others.
+    expect(forth.bytes).toBe(length * (ENTRY_BYTES + 5))
+    expect(back.bytes).toBe(length * ENTRY_BYTES + (5 * length * (length + 1)) / 2)
+  })
+
+  it('is that of each of two ways that end otherwise, one behind the other', () => {
+    const other = JSON.stringify('a name '.repeat(9))
+    const grammar = compile({ enum: [JSON.parse(text), JSON.parse(other)] })
+    const [one, two] = [text, other].map((text) => statesOn(grammar, text).slice(3))
+    expect(counted([...one!, ...two!]).looks).toBeLessThanOrEqual(counted(one!).looks + counted(two!).looks)
+  })
+
+  it('is bounded in what is kept of it', () => {
+    const long = JSON.stringify('aaaaaa the '.repeat(120))
+    const all = statesOn(compile({ const: JSON.parse(long) }), long).toReversed()
+    const { found, most, bytes } = counted(all)
+    expect(found).toEqual(fewest(long).reverse())
+    // All of it would be 4 MB.
+    expect(most).toBeGreaterThan(2 ** 21)
+    expect(most).toBeLessThan(2 ** 21 + ENTRY_BYTES + 5 * SPELLED)
+    expect(bytes).toBeLessThan(most)
+  })
+
+  it.each([
+    ['root ::= "(" root ")" | "a"', '('],
+    ['root ::= e\ne ::= e "+" e | "a" | "(" e ")"', '(a+'],
+  ])('grows with what stands open, and no call within another: %s', (gbnf, opening) => {
+    const grammar = fromSource({ gbnf })
+    const at = (times: number) => counted(statesOn(grammar, opening.repeat(times)).slice(-1), true)
+    const [some, more] = [at(110), at(220)]
+    expect(more.looks).toBeLessThan(3 * some.looks)
+    expect(more.deepest).toBeLessThan(some.deepest + 20)
+    // Each is kept, with a byte or two.
+    expect(more.bytes - some.bytes).toBeGreaterThanOrEqual(110 * ENTRY_BYTES)
+    expect(more.bytes - some.bytes).toBeLessThanOrEqual(220 * (ENTRY_BYTES + 10))
   })
 })

@@ -1,6 +1,6 @@
 import { type Cell, LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
-import { ENTRY_BYTES } from '../kept.js'
+import { ENTRY_BYTES, made } from '../kept.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
@@ -40,12 +40,9 @@ export class TokenCosts {
   }
 
   of(state: State): number {
-    let cost = this.#states.get(state)
-    if (cost === undefined) {
-      cost = state.cells.reduce((least, cell) => Math.min(least, this.ofCell(cell)), Infinity)
-      this.#states.set(state, cost)
-    }
-    return cost
+    return made(this.#states, state, () => {
+      return state.cells.reduce((least, cell) => Math.min(least, this.ofCell(cell)), Infinity)
+    })
   }
 
   ofCell(cell: Cell): number {
@@ -82,22 +79,19 @@ export class TokenCosts {
     while (at.frame !== undefined) {
       const { bytes, tokens } = this.#costs(at)
       if (i < bytes.length) return tokens[i]!
-      i -= bytes.length
+      i = 0
       at = at.below!
     }
-    return i === 0 ? this.#atFork(at) : NEVER
+    return this.#atFork(at)
   }
 
   /** From the beginning of each of its ways: no frame above a fork reaches into it. */
   #atFork(fork: Cell): number {
     if (fork.complete) return 0
-    let least = this.#forks.get(fork)
-    if (least === undefined) {
-      least = spelled(fork).reduce((least, way) => Math.min(least, this.#at(way, 0)), NEVER)
-      this.#forks.set(fork, least)
+    return made(this.#forks, fork, () => {
       this.#bytes += ENTRY_BYTES
-    }
-    return least
+      return spelled(fork).reduce((least, way) => Math.min(least, this.#at(way, 0)), NEVER)
+    })
   }
 
   #costs(cell: Cell): Costs {
@@ -112,7 +106,7 @@ export class TokenCosts {
         costs = { bytes, tokens: end }
         this.#bytes += ENTRY_BYTES
       } else {
-        costs = { bytes, tokens: new Int32Array(bytes.length).fill(NEVER) }
+        costs = { bytes, tokens: new Int32Array(bytes.length) }
         if (end !== undefined) costs.tokens.set(end, bytes.length - common)
         this.#bytes += ENTRY_BYTES + 5 * bytes.length
       }
@@ -139,12 +133,12 @@ export class TokenCosts {
     let i = from
     for (let node = reached; ; ) {
       while (at.frame !== undefined && i >= this.#costs(at).bytes.length) {
-        i -= this.#costs(at).bytes.length
+        i = 0
         at = at.below!
       }
       if (at.frame === undefined) {
         if (at.complete || !isNew(seen, `${at.id},${node}`)) return best
-        return spelled(at).reduce((least, way) => Math.min(least, this.#leastOf(trie, node, way, i, seen)), best)
+        return spelled(at).reduce((least, way) => Math.min(least, this.#leastOf(trie, node, way, 0, seen)), best)
       }
       node = trie.child(node, this.#costs(at).bytes.charCodeAt(i))
       if (node === 0) return best
@@ -159,12 +153,10 @@ function isNew<T>(seen: Set<T>, value: T): boolean {
   return seen.add(value).size > size
 }
 
-/** How many bytes two texts have in common at their ends. */
+/** How many bytes two texts have in common at their ends. Before its beginning a text has no bytes, which are like none. */
 function commonEnd(a: string, b: string): number {
-  if (b.endsWith(a)) return a.length
-  const most = Math.min(a.length, b.length)
   let common = 0
-  while (common < most && a.charCodeAt(a.length - 1 - common) === b.charCodeAt(b.length - 1 - common)) common++
+  while (a.charCodeAt(a.length - 1 - common) === b.charCodeAt(b.length - 1 - common)) common++
   return common
 }
 

@@ -3,35 +3,9 @@ import { Tokenizer } from '@huggingface/tokenizers'
 import { describe, expect, it } from 'vitest'
 import { KIND, SPECIAL } from '../automata/kinds.js'
 import { compile, maskLogits, Vocabulary } from '../structured.js'
-import { allowed, randomness, realWords, smallWords, vocabularyOf, type Words } from '../testing.test-helper.js'
+import { allowed, randomness, realWords, smallWords, vocabularyOf } from '../testing.test-helper.js'
 
 describe('a vocabulary', () => {
-  it('comes back whole from its serialised form, from any place in a buffer', () => {
-    const words = realWords('gpt2')
-    const vocabulary = vocabularyOf(words)
-    const data = vocabulary.serialize()
-    const shifted = new Uint8Array(data.length + 1)
-    shifted.set(data, 1)
-    for (const copy of [Vocabulary.deserialize(data), Vocabulary.deserialize(shifted.subarray(1))]) {
-      expect(copy.size).toBe(vocabulary.size)
-      expect(copy.eos).toEqual(vocabulary.eos)
-      const [a, b] = [vocabulary, copy].map((each) => {
-        const constraint = compile({ type: 'array', items: { type: 'string', maxLength: 9 } }).start(each)
-        for (const byte of '["a') expect(constraint.accept(idOf(words, byte))).toBe(true)
-        const mask = new Uint32Array(each.words)
-        constraint.mask(mask)
-        return mask
-      })
-      expect(b).toEqual(a)
-    }
-  })
-
-  it('refuses what it did not write', () => {
-    const data = vocabularyOf(smallWords()).serialize()
-    expect(() => Vocabulary.deserialize(data.subarray(0, data.length >> 1))).toThrow()
-    expect(() => Vocabulary.deserialize(new Uint8Array(100))).toThrow()
-  })
-
   it('gives the same bit to tokens of the same text, and none to special ones', () => {
     const encoder = new TextEncoder()
     const texts = ['"', 'a', '"', 'a', '<tool>', '']
@@ -125,42 +99,7 @@ describe('a constraint', () => {
     expect(clone.done).toBe(false)
     expect(() => clone.rollback(9)).toThrow(RangeError)
   })
-
-  it('counts the same from a place whatever it has counted before', () => {
-    const words = smallWords()
-    const vocabulary = vocabularyOf(words)
-    const member = { type: 'object', properties: { name: { enum: ['an', 'annan'] }, n: {} }, required: ['name', 'n'] }
-    const names = ['a', 'b', 'name', 'c']
-    const schema = {
-      type: 'object',
-      properties: Object.fromEntries(names.map((name) => [name, { anyOf: [member, { const: 'name' }] }])),
-      required: names,
-    }
-    const walked = compile(schema).start(vocabulary)
-    const text = '{"a":{"name":"annan","n":[1]},"b":"name","name":{"name":"an","n":{"a":"b"}},"c":"name"}'
-    for (let at = 0; at <= text.length; at++) {
-      const fresh = compile(schema).start(vocabulary)
-      for (const letter of text.slice(0, at)) expect(fresh.accept(idOf(words, letter))).toBe(true)
-      expect(walked.shortest).toBe(fresh.shortest)
-      if (at < text.length) expect(walked.accept(idOf(words, text[at]!))).toBe(true)
-    }
-    expect(walked.done).toBe(true)
-  })
-
-  it('counts the shortest document in tokens', () => {
-    const vocabulary = vocabularyOf(smallWords())
-    const encoded = (schema: unknown) => compile(schema).start(vocabulary).shortest
-    expect(encoded({ const: 'name' })).toBe(2)
-    expect(encoded({ type: 'object' })).toBe(1)
-    expect(encoded({ type: 'boolean' })).toBe(1)
-    expect(encoded({ type: 'array', minItems: 1, items: { type: 'object', maxProperties: 0 } })).toBeLessThanOrEqual(3)
-  })
 })
-
-/** The token that is this one letter. */
-function idOf({ tokens }: Words, letter: string): number {
-  return tokens.findIndex((bytes) => bytes?.length === 1 && bytes[0] === letter.charCodeAt(0))
-}
 
 describe('a vocabulary from a tokenizer.json', () => {
   const fileOf = (name: string) =>
