@@ -47,8 +47,7 @@ describe('a plan for text that is certain', () => {
     fc.assert(
       fc.property(text, text, fc.constantFrom('', 'a', '"', '0', ' ', '}'), (before, certain, after) => {
         const answer = encode(before)
-        const run = planForced(spelling, answer, utf8.encode(certain), false)
-        if (run === undefined) return
+        const run = planForced(spelling, answer, utf8.encode(certain), false)!
         const written = [...answer.slice(0, answer.length - run.replace), ...run.tokens]
         expect(encode(before + certain + after).slice(0, written.length)).toEqual(written)
         expect(bytesOf(spelling, written).length).toBe(utf8.encode(before).length + run.covered)
@@ -64,8 +63,7 @@ describe('a plan for text that is certain', () => {
     fc.assert(
       fc.property(text, text, (before, certain) => {
         const answer = encode(before)
-        const run = planForced(spelling, answer, utf8.encode(certain), true)
-        if (run === undefined) return
+        const run = planForced(spelling, answer, utf8.encode(certain), true)!
         expect([...answer.slice(0, answer.length - run.replace), ...run.tokens]).toEqual(encode(before + certain))
         expect([run.covered, run.next]).toEqual([utf8.encode(certain).length, []])
       }),
@@ -108,6 +106,104 @@ describe('a plan for text that is certain', () => {
       const run = planForced(spelling, encode('{"'), bytes.subarray(0, bytes.length - cut), true)!
       expect([textOf(run.tokens), run.covered]).toEqual(['name":', 6])
     }
+  })
+})
+
+describe('what stands before a certain text', () => {
+  const [NEW, OTHER] = [0x7e, 0x2a]
+  /** A tokenizer that reads an end of `answer` of so many tokens as it says, and all else as one token. */
+  function reading(answer: readonly number[], reads: Readonly<Record<number, readonly number[]>>) {
+    const asked: number[] = []
+    const tokenizer: TokenSpelling = {
+      encodeContinuation(text) {
+        asked.push(text.length - 1)
+        return reads[text.length - 1] ?? [OTHER]
+      },
+      bytes: (token) => (token === OTHER ? new Uint8Array(20) : Uint8Array.of(token)),
+    }
+    return { run: planForced(tokenizer, answer, Uint8Array.of(NEW), true), asked }
+  }
+  const answer = [...utf8.encode('abcdefghijklmn')]
+  const last = (count: number) => answer.slice(answer.length - count)
+
+  it.each([
+    [3, [3]],
+    [6, [3, 6]],
+    [12, [3, 6, 12]],
+    [1, [3, 6, 12, 1]],
+    [0, [3, 6, 12, 1, 0]],
+  ])('is read again from its last %i tokens on, where fewer do not tell', (count, asked) => {
+    const said = reading(answer, { [count]: [...last(count), NEW] })
+    expect(said).toEqual({ run: { replace: 0, tokens: [NEW], covered: 1, next: [] }, asked })
+  })
+
+  it('may be shorter, or nothing', () => {
+    const few = (count: number) => reading(answer.slice(0, count), {})
+    expect([few(0), few(1), few(2), few(6)].map(({ asked }) => asked)).toEqual([
+      [0],
+      [1, 1, 0],
+      [2, 1, 0],
+      [3, 6, 1, 0],
+    ])
+    expect([few(0), few(6)].map(({ run }) => run)).toEqual([undefined, undefined])
+  })
+
+  it.each([
+    // How many are read again, how many of them as they were, and whether so many may be replaced.
+    [3, 3, true],
+    [3, 2, true],
+    [3, 1, true],
+    [3, 0, false],
+    [6, 4, true],
+    [6, 3, false],
+    [12, 10, true],
+    [12, 9, false],
+    [1, 0, true],
+  ])(
+    'is kept but for its last two tokens, of which one is, where there are several: %i, %i as they were',
+    (size, kept, may) => {
+      // The others one by one as capitals.
+      const tail = last(size)
+      const read = tail.map((token, i) => (i < kept ? token : token - 0x20))
+      const { run } = reading(answer, { [size]: [...read, NEW] })
+      const replaced = { replace: size - kept, tokens: [...read.slice(kept), NEW], covered: 1, next: [] }
+      expect(run).toEqual(may ? replaced : undefined)
+    },
+  )
+
+  it('is not read by a tokenizer that leaves out some of a text, or puts something in', () => {
+    for (const [more, read] of [
+      [true, [...last(3), NEW]],
+      [true, last(3)],
+      [false, last(3).slice(0, 2)],
+      [false, [...last(3), NEW, NEW]],
+    ] as const) {
+      expect([read, reading(answer, { 3: read }).run !== undefined]).toEqual([read, more])
+    }
+  })
+})
+
+describe('what is certain however a text goes on', () => {
+  it.each([...'"a0 [}-\'.(/\\<#%@'])('is no token that may become another with %j behind it', (begin) => {
+    const both = utf8.encode(`9${begin}`)
+    const tokenizer: TokenSpelling = {
+      encodeContinuation: (text) => [...utf8.encode(text.replaceAll(`9${begin}`, '\0'))],
+      bytes: (token) => (token === 0 ? both : Uint8Array.of(token)),
+    }
+    const plan = (certain: string) => planForced(tokenizer, [], utf8.encode(certain), false)
+    expect(plan('9')).toEqual({ replace: 0, tokens: [], covered: 0, next: [0x39, 0] })
+    expect(plan('89')).toMatchObject({ tokens: [0x38], covered: 1 })
+    expect(plan('98')).toEqual({ replace: 0, tokens: [0x39, 0x38], covered: 2, next: expect.any(Array) })
+  })
+
+  it('is found by the last tokens, once for all texts that end alike', () => {
+    const asks = (text: string) => {
+      spelling.asked.length = 0
+      planForced(spelling, [], utf8.encode(text), false)
+      return spelling.asked.length
+    }
+    const [first, same, alike, other] = ['"city":"9ß9"', '"city":"9ß9"', '"name":"9ß9"', '"city":"9ß8"'].map(asks)
+    expect([same, alike, first! > 10, other! > 10]).toEqual([1, 1, true, true])
   })
 })
 
