@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { TokenConstraint } from '../contract/engine.js'
-import { type Grammar, Vocabulary } from './structured.js'
+import { compile, type Grammar, Vocabulary } from './structured.js'
 
 /** Deterministic numbers below 1. */
 export function randomness(seed: number): () => number {
@@ -225,5 +225,92 @@ export function* masksOnTheWay(
     const tokens = tried(constraint, vocabulary)
     yield { closes, masked: allowed(mask, vocabulary.size), tokens }
     constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
+  }
+}
+
+export const object = (rest: object) => ({ type: 'object', ...rest })
+export const pattern = (source: string, rest: object = {}) => ({ type: 'string', pattern: source, ...rest })
+
+/** Each comes to a shortcut of its own: kinds of characters that pass, limits of length, keys that are taken. */
+const MASK_SCHEMAS: Readonly<Record<string, unknown>> = {
+  'any text': { type: 'string' },
+  'a short text': { type: 'string', maxLength: 3 },
+  'a text of some length': { type: 'string', minLength: 4, maxLength: 40 },
+  'small letters': pattern('^[a-z]*$'),
+  'kinds cut in two': pattern('^[a-ch-j0-4é-ü]*$'),
+  'no slash': pattern('^[^/]+$'),
+  'letters of any script': pattern('^\\p{L}+$'),
+  'pairs of characters': pattern('^(..)*$'),
+  'a row of characters': pattern('^.{2,9}$'),
+  'a name': pattern('^[A-Z][a-zA-Z0-9_-]*$', { maxLength: 12 }),
+  'a pattern with both limits': pattern('^x?[a-z]*9$', { minLength: 3, maxLength: 8 }),
+  'letters, many of them': pattern('^[a-zé ]+$', { minLength: 12, maxLength: 40 }),
+  'any keys by a pattern': object({ patternProperties: { '^.*$': { type: 'number' } }, additionalProperties: false }),
+  'few keys by a pattern': object({
+    properties: { b: { type: 'null' } },
+    patternProperties: { '^[a-c]{1,2}$': { type: 'integer' } },
+    additionalProperties: false,
+    minProperties: 3,
+  }),
+  'somewhere a word': pattern('foo'),
+  'a quote leads on': pattern('^[^"]*("x{4})?$', { maxLength: 60 }),
+  'somewhere a word, within a limit': pattern('foo', { maxLength: 50 }),
+  'an ending': pattern('\\.(js|json)$'),
+  'an address': { type: 'string', format: 'email' },
+  'a link': { type: 'string', format: 'uri' },
+  'one of two': { anyOf: [pattern('^[a-z]*$'), { type: 'string', minLength: 5 }] },
+  'any keys': object({ properties: { name: {}, na: {} }, minProperties: 3 }),
+  'keys of one character': object({ propertyNames: { maxLength: 1 }, properties: { a: {} }, minProperties: 1 }),
+  'keys of some length': object({ propertyNames: { minLength: 2, maxLength: 5 }, properties: { name: {} } }),
+  'keys by pattern': object({
+    properties: { aa: { type: 'null' } },
+    patternProperties: { '^[a-f]+$': { type: 'integer' }, '^x-': {} },
+    additionalProperties: false,
+    minProperties: 2,
+  }),
+  'keys with a word in them': object({
+    patternProperties: { x_: { type: 'integer' }, '': {} },
+    required: ['x_', 'na'],
+  }),
+  'keys with words in them that exclude each other': object({
+    patternProperties: { foo: { type: 'integer' }, ba: { type: 'null' }, '[A-Z]': { type: 'string' } },
+    additionalProperties: false,
+    properties: { food: {} },
+  }),
+  'a text without a word': { type: 'string', not: { pattern: 'ab|xyz' } },
+  'a text without a sign, or one with a word': { anyOf: [pattern('^[^@]*$'), pattern('@x')] },
+  'a key still owed': object({ required: ['late'], maxProperties: 2 }),
+}
+
+/** Every so many of them. */
+export function maskGrammars(step = 1, from = 0): [string, Grammar][] {
+  const chosen = Object.entries(MASK_SCHEMAS).filter((_, i) => i % step === from)
+  return chosen.map(([name, schema]) => [name, compile(schema)])
+}
+
+/** On ways by chance this share of the masks, and every token tried. */
+export function* masksByChance(
+  vocabulary: Vocabulary,
+  grammars: Iterable<readonly [string, Grammar]>,
+  walks: number,
+  share: number,
+): Generator<{ name: string; masked: number[]; tokens: number[] }> {
+  const random = randomness(17)
+  const mask = new Uint32Array(vocabulary.words)
+  for (const [name, grammar] of grammars) {
+    for (let walk = 0; walk < walks * 2; walk++) {
+      const constraint = grammar.start(vocabulary)
+      // With no budget, with one that soon restricts, with one that restricts at once.
+      const spare = [Infinity, 2 + Math.floor(random() * 12), 0][walk % 3]!
+      for (let left = constraint.shortest + spare, i = 0; left > 0 && i < 16 && !constraint.done; left--, i++) {
+        if (left < Infinity && !constraint.closing(left)) throw new Error(`${name}: ${left} tokens no longer suffice`)
+        constraint.mask(mask)
+        const named = `${name}, ${i}`
+        if (random() < share)
+          yield { name: named, masked: allowed(mask, vocabulary.size), tokens: tried(constraint, vocabulary) }
+        if (!constraint.accept(pick(mask, vocabulary.size, random)))
+          throw new Error(`${named}: what was allowed is not`)
+      }
+    }
   }
 }

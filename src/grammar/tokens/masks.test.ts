@@ -1,99 +1,30 @@
 import { describe, expect, it, vi } from 'vitest'
 import { FULL } from '../../../test/support/full.js'
-import { compile, fromSource, type Vocabulary } from '../structured.js'
-import { allowed, pick, randomness, realWords, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
+import { compile, type Grammar, type Vocabulary } from '../structured.js'
+import {
+  allowed,
+  maskGrammars,
+  masksByChance,
+  object,
+  pattern,
+  realWords,
+  tried,
+  vocabularyOf,
+} from '../testing.test-helper.js'
 import { Learned } from './learned.js'
 import type { LeadingTo } from './text-walk.js'
 
-const object = (rest: object) => ({ type: 'object', ...rest })
-const pattern = (source: string, rest: object = {}) => ({ type: 'string', pattern: source, ...rest })
-
-/** Each comes to a shortcut of its own: kinds of characters that pass, limits of length, keys that are taken. */
-const SCHEMAS: Readonly<Record<string, unknown>> = {
-  'any text': { type: 'string' },
-  'a short text': { type: 'string', maxLength: 3 },
-  'a text of some length': { type: 'string', minLength: 4, maxLength: 40 },
-  'small letters': pattern('^[a-z]*$'),
-  'kinds cut in two': pattern('^[a-ch-j0-4é-ü]*$'),
-  'no slash': pattern('^[^/]+$'),
-  'letters of any script': pattern('^\\p{L}+$'),
-  'pairs of characters': pattern('^(..)*$'),
-  'a row of characters': pattern('^.{2,9}$'),
-  'a name': pattern('^[A-Z][a-zA-Z0-9_-]*$', { maxLength: 12 }),
-  'a pattern with both limits': pattern('^x?[a-z]*9$', { minLength: 3, maxLength: 8 }),
-  'letters, many of them': pattern('^[a-zé ]+$', { minLength: 12, maxLength: 40 }),
-  'any keys by a pattern': object({ patternProperties: { '^.*$': { type: 'number' } }, additionalProperties: false }),
-  'few keys by a pattern': object({
-    properties: { b: { type: 'null' } },
-    patternProperties: { '^[a-c]{1,2}$': { type: 'integer' } },
-    additionalProperties: false,
-    minProperties: 3,
-  }),
-  'somewhere a word': pattern('foo'),
-  'a quote leads on': pattern('^[^"]*("x{4})?$', { maxLength: 60 }),
-  'somewhere a word, within a limit': pattern('foo', { maxLength: 50 }),
-  'an ending': pattern('\\.(js|json)$'),
-  'an address': { type: 'string', format: 'email' },
-  'a link': { type: 'string', format: 'uri' },
-  'one of two': { anyOf: [pattern('^[a-z]*$'), { type: 'string', minLength: 5 }] },
-  'any keys': object({ properties: { name: {}, na: {} }, minProperties: 3 }),
-  'keys of one character': object({ propertyNames: { maxLength: 1 }, properties: { a: {} }, minProperties: 1 }),
-  'keys of some length': object({ propertyNames: { minLength: 2, maxLength: 5 }, properties: { name: {} } }),
-  'keys by pattern': object({
-    properties: { aa: { type: 'null' } },
-    patternProperties: { '^[a-f]+$': { type: 'integer' }, '^x-': {} },
-    additionalProperties: false,
-    minProperties: 2,
-  }),
-  'keys with a word in them': object({
-    patternProperties: { x_: { type: 'integer' }, '': {} },
-    required: ['x_', 'na'],
-  }),
-  'keys with words in them that exclude each other': object({
-    patternProperties: { foo: { type: 'integer' }, ba: { type: 'null' }, '[A-Z]': { type: 'string' } },
-    additionalProperties: false,
-    properties: { food: {} },
-  }),
-  'a text without a word': { type: 'string', not: { pattern: 'ab|xyz' } },
-  'a text without a sign, or one with a word': { anyOf: [pattern('^[^@]*$'), pattern('@x')] },
-  'a key still owed': object({ required: ['late'], maxProperties: 2 }),
-}
-
-const small = vocabularyOf(smallWords())
 const gpt2 = vocabularyOf(realWords('gpt2'))
-/** Large ones share the schemas where not all is asked for. */
-const half = (turn: number) => Object.entries(SCHEMAS).filter((_, i) => FULL || i % 2 === turn)
-const vocabularies: [string, () => Vocabulary, number, number, [string, unknown][]][] = [
-  ['a small one', () => small, 8, 1, Object.entries(SCHEMAS)],
-  ['GPT-2', () => gpt2, FULL ? 2 : 1, 0.2, Object.entries(SCHEMAS)],
-  ['Llama 3', () => vocabularyOf(realWords('llama3_2')), 1, 0.06, half(0)],
-  ['Qwen 2.5', () => vocabularyOf(realWords('qwen2_5')), 1, 0.06, half(1)],
-]
+/** Of the larger ones each has half of the schemas where not all is asked for. */
+const half = (turn: number) => (FULL ? maskGrammars() : maskGrammars(2, turn))
 
-describe('masks equal every token tried by itself', () => {
-  for (const [vocabularyName, load, walks, share, schemas] of vocabularies) {
-    it(`with ${vocabularyName}`, () => {
-      const vocabulary = load()
-      const random = randomness(17)
-      const mask = new Uint32Array(vocabulary.words)
-      for (const [name, schema] of schemas) {
-        const grammar = compile(schema)
-        for (let walk = 0; walk < walks * 2; walk++) {
-          const constraint = grammar.start(vocabulary)
-          // With no budget, with one that soon restricts, with one that restricts at once.
-          const spare = [Infinity, 2 + Math.floor(random() * 12), 0][walk % 3]!
-          for (let left = constraint.shortest + spare, i = 0; left > 0 && i < 16 && !constraint.done; left--, i++) {
-            if (left < Infinity) expect(constraint.closing(left)).toBe(true)
-            constraint.mask(mask)
-            if (random() < share)
-              expect(allowed(mask, vocabulary.size), `${name}, ${i}`).toEqual(tried(constraint, vocabulary))
-            const token = pick(mask, vocabulary.size, random)
-            expect(constraint.accept(token), `${name}, ${i}`).toBe(true)
-          }
-        }
-      }
-    })
-  }
+it.each<[string, Vocabulary, [string, Grammar][], number, number]>([
+  ['GPT-2', gpt2, maskGrammars(), FULL ? 2 : 1, 0.2],
+  ['Llama 3', vocabularyOf(realWords('llama3_2')), half(0), 1, 0.06],
+  ['Qwen 2.5', vocabularyOf(realWords('qwen2_5')), half(1), 1, 0.06],
+])('masks equal every token tried by itself: %s', (_, vocabulary, grammars, walks, share) => {
+  for (const { name, masked, tokens } of masksByChance(vocabulary, grammars, walks, share))
+    expect(masked, name).toEqual(tokens)
 })
 
 describe('what a mask costs inside keys that patterns tell apart', () => {
@@ -235,78 +166,6 @@ describe('the last masks of a budget', () => {
       }
     }
   })
-})
-
-describe('a token that begins and ends inside a character', () => {
-  it('is allowed exactly where the budget suffices to complete both', () => {
-    const tokens = [
-      ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
-      Uint8Array.of(0xa4, 0xed),
-      undefined,
-    ]
-    const vocabulary = vocabularyOf({ tokens, eos: [257], special: [] })
-    for (const budget of [2, 3, 4, 5]) {
-      const constraint = compile({ type: 'string' }).start(vocabulary)
-      for (const byte of [0x22, 0xe2, 0x80]) expect(constraint.accept(byte)).toBe(true)
-      expect(constraint.closing(budget)).toBe(true)
-      const mask = new Uint32Array(vocabulary.words)
-      constraint.mask(mask)
-      expect(allowed(mask, vocabulary.size), `budget ${budget}`).toEqual(tried(constraint, vocabulary))
-      // What it begins takes two bytes more, and the quote one.
-      expect(allowed(mask, vocabulary.size).includes(256)).toBe(budget >= 4)
-    }
-  })
-})
-
-describe('the shortest way out of a string', () => {
-  it('takes of each character that may come the one of the fewest bytes', () => {
-    // Of one class are a quote and é, which take two bytes, and of another the letter.
-    const bytes = (schema: object) => compile({ type: 'string', ...schema }).shortest
-    expect(bytes({ pattern: '^(?:["éa]a?)*$', minLength: 1, maxLength: 2 })).toBe(3)
-    expect(bytes({ pattern: '^a?["\\\\éb]*$', minLength: 2 })).toBe(4)
-  })
-})
-
-describe('the shortest way out of a text', () => {
-  it.each([
-    ['(?:a[abé"]é|b[ab]")', 3],
-    ['aaé|bac', 3],
-    ['😀|ccc', 3],
-    ['(?:é|aa)c*d', 3],
-  ])('takes the fewest bytes of all: %s', (regex, bytes) => {
-    const constraint = fromSource({ regex }).start(vocabularyOf(smallWords()))
-    expect(fromSource({ regex }).shortest).toBe(bytes)
-    expect(constraint.closing(bytes)).toBe(true)
-  })
-})
-
-describe('keys of which there are only so many', () => {
-  const few = { patternProperties: { '^[xy]$': { type: 'null' } }, additionalProperties: false }
-  const schemas = [
-    { ...few, properties: { a: { enum: ['a'] } }, minProperties: 2 },
-    { ...few, properties: { a: { enum: ['a'] }, b: { enum: [1] } }, minProperties: 3, maxProperties: 3 },
-    { ...few, properties: { a: { enum: ['a'] } }, required: ['x'], minProperties: 3 },
-    { ...few, minProperties: 2 },
-    { propertyNames: { enum: ['x', 'y', 'xy'] }, additionalProperties: { enum: [1] }, minProperties: 3 },
-  ]
-  it.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))(
-    'leave enough for all that must come: %s',
-    (_, schema) => {
-      const vocabulary = vocabularyOf(smallWords())
-      const grammar = compile({ type: 'object', ...schema })
-      const random = randomness(3)
-      for (let i = 0; i < 30; i++) {
-        // Without a budget no key is kept away by its cost.
-        const constraint = grammar.start(vocabulary)
-        const mask = new Uint32Array(vocabulary.words)
-        while (!constraint.done) {
-          constraint.mask(mask)
-          expect(allowed(mask, vocabulary.size)).not.toEqual([])
-          constraint.accept(pick(mask, vocabulary.size, random))
-        }
-      }
-    },
-  )
 })
 
 describe('the places to which the tokens of a text lead', () => {

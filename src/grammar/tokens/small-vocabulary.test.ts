@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compile, Vocabulary } from '../structured.js'
-import { allowed } from '../testing.test-helper.js'
+import { compile, fromSource, type Grammar, Vocabulary } from '../structured.js'
+import {
+  allowed,
+  maskGrammars,
+  masksByChance,
+  pick,
+  randomness,
+  smallWords,
+  tried,
+  vocabularyOf,
+} from '../testing.test-helper.js'
 import type { Trie } from './trie.js'
 import type { VocabularyOptions } from './vocabulary.js'
 
@@ -160,4 +169,103 @@ describe('a vocabulary of a file', () => {
     const vocabulary = Vocabulary.fromTokenizer(file, { eos })
     expect([[...vocabulary.eos], vocabulary.size]).toEqual([ends, 4])
   })
+})
+
+const words = smallWords()
+const named = { '<call>': words.tokens.length, '<end>': words.tokens.length + 1 }
+const withCalls = new Vocabulary([...words.tokens, undefined, undefined], { eos: [...words.eos, 0x0c], named })
+
+const once = (items: object) => compile({ type: 'array', uniqueItems: true, minItems: 1, items })
+const OTHERS: Readonly<Record<string, Grammar>> = {
+  'listed items that come once': once({ enum: ['a', 'aa', 'name', 1, 12, true] }),
+  'texts that come once': once({ type: 'string', maxLength: 2, pattern: '^[ab"]*$' }),
+  'numbers that come once': once({ type: 'integer', minimum: 8 }),
+  'any text or number': compile({ type: ['string', 'number', 'null'] }),
+  'part of a text': compile(
+    { type: 'array', items: { type: 'string', 'x-quote': true }, minItems: 2 },
+    { quote: { texts: ['the name of the foo', 'a"b é語 12, foo'] } },
+  ),
+  'a call between tokens': fromSource({
+    sequence: [{ without: ['foo'] }, { token: '<call>' }, { schema: { type: 'string' } }, { token: '<end>' }],
+  }),
+  'rules that end in many ways': fromSource({
+    gbnf: 'root ::= e\ne ::= e "+" e | "a" | "(" e ")" | "\\"" [a-z]* "\\""',
+  }),
+}
+
+it('masks equal every token tried by itself', () => {
+  const all = [...maskGrammars(), ...Object.entries(OTHERS)]
+  for (const { name, masked, tokens } of masksByChance(withCalls, all, 8, 1)) expect(masked, name).toEqual(tokens)
+})
+
+describe('a token that begins and ends inside a character', () => {
+  it('is allowed exactly where the budget suffices to complete both', () => {
+    const tokens = [
+      ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
+      Uint8Array.of(0xa4, 0xed),
+      undefined,
+    ]
+    const vocabulary = vocabularyOf({ tokens, eos: [257], special: [] })
+    for (const budget of [2, 3, 4, 5]) {
+      const constraint = compile({ type: 'string' }).start(vocabulary)
+      for (const byte of [0x22, 0xe2, 0x80]) expect(constraint.accept(byte)).toBe(true)
+      expect(constraint.closing(budget)).toBe(true)
+      const mask = new Uint32Array(vocabulary.words)
+      constraint.mask(mask)
+      expect(allowed(mask, vocabulary.size), `budget ${budget}`).toEqual(tried(constraint, vocabulary))
+      // What it begins takes two bytes more, and the quote one.
+      expect(allowed(mask, vocabulary.size).includes(256)).toBe(budget >= 4)
+    }
+  })
+})
+
+describe('the shortest way out of a string', () => {
+  it('takes of each character that may come the one of the fewest bytes', () => {
+    // Of one class are a quote and é, which take two bytes, and of another the letter.
+    const bytes = (schema: object) => compile({ type: 'string', ...schema }).shortest
+    expect(bytes({ pattern: '^(?:["éa]a?)*$', minLength: 1, maxLength: 2 })).toBe(3)
+    expect(bytes({ pattern: '^a?["\\\\éb]*$', minLength: 2 })).toBe(4)
+  })
+})
+
+describe('the shortest way out of a text', () => {
+  it.each([
+    ['(?:a[abé"]é|b[ab]")', 3],
+    ['aaé|bac', 3],
+    ['😀|ccc', 3],
+    ['(?:é|aa)c*d', 3],
+  ])('takes the fewest bytes of all: %s', (regex, bytes) => {
+    const constraint = fromSource({ regex }).start(vocabularyOf(smallWords()))
+    expect(fromSource({ regex }).shortest).toBe(bytes)
+    expect(constraint.closing(bytes)).toBe(true)
+  })
+})
+
+describe('keys of which there are only so many', () => {
+  const few = { patternProperties: { '^[xy]$': { type: 'null' } }, additionalProperties: false }
+  const schemas = [
+    { ...few, properties: { a: { enum: ['a'] } }, minProperties: 2 },
+    { ...few, properties: { a: { enum: ['a'] }, b: { enum: [1] } }, minProperties: 3, maxProperties: 3 },
+    { ...few, properties: { a: { enum: ['a'] } }, required: ['x'], minProperties: 3 },
+    { ...few, minProperties: 2 },
+    { propertyNames: { enum: ['x', 'y', 'xy'] }, additionalProperties: { enum: [1] }, minProperties: 3 },
+  ]
+  it.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))(
+    'leave enough for all that must come: %s',
+    (_, schema) => {
+      const vocabulary = vocabularyOf(smallWords())
+      const grammar = compile({ type: 'object', ...schema })
+      const random = randomness(3)
+      for (let i = 0; i < 30; i++) {
+        // Without a budget no key is kept away by its cost.
+        const constraint = grammar.start(vocabulary)
+        const mask = new Uint32Array(vocabulary.words)
+        while (!constraint.done) {
+          constraint.mask(mask)
+          expect(allowed(mask, vocabulary.size)).not.toEqual([])
+          constraint.accept(pick(mask, vocabulary.size, random))
+        }
+      }
+    },
+  )
 })
