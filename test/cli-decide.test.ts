@@ -84,8 +84,8 @@ describe('local-v1 decide', () => {
   it.each([
     [[], /one question in words, or several with --questions/],
     [['Spam?', '--choice', 'a', '--level', 'b'], /two kinds of question/],
-    [['Spam?', '--choice', 'a'], /--choice "a" stands alone: give --choice once for each option, 2 to 255/],
-    [['Spam?', '--level', 'low'], /--level "low" stands alone/],
+    [['Spam?', '--choice', 'a'], /--choice "a" is the only one: give --choice once for each option, 2 to 255/],
+    [['Spam?', '--level', 'low'], /--level "low" is the only one/],
     [['Spam?', ...Array.from({ length: 256 }, (_, i) => ['--choice', `n${i}`]).flat()], /given 256 times/],
     [['Spam?', '--choice', 'a', '--choice', ''], /--choice is empty: give each option a name/],
     [['Which?', '--choice', 'a', '--choice', 'b', '--choice', 'a'], /--choice "a" is given twice/],

@@ -175,9 +175,20 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await schema().fill(text)
     expect(await error.isVisible()).toBe(false)
 
+    const places = () =>
+      page.locator('.setting > input, .rail > *').evaluateAll((all) =>
+        all.map((each) => {
+          const { x, y, width, height } = each.getBoundingClientRect()
+          return [x, y + scrollY, width, height].join()
+        }),
+      )
+    const before = await places()
     await page.getByLabel('Temperature').fill('hot')
     await button('Generate').click()
     expect(await page.locator('#temperature-error').textContent()).toMatch(/'temperature'/)
+    expect(await places()).toEqual(before)
+    await picture('5-setting-error')
+    expect(await cutIn(page)).toEqual([])
     await page.getByLabel('Temperature').fill('0')
 
     await page.getByLabel('Max tokens').fill('3')

@@ -87,7 +87,7 @@ describe('what an answer says', () => {
     const { client, raw } = listening()
     await client.embeddings.create({ model: 'test/model', input: ['a', 'aa'], encoding_format: 'float' })
     // (1, 1, 0) and (2, 1, 0): 3 / sqrt(10)
-    expect(readingOf(await raw()).facts).toEqual(['2 vectors of 3 numbers', 'the first two are alike by 0.949'])
+    expect(readingOf(await raw()).facts).toEqual(['2 vectors of 3 numbers', 'similarity of the first two: 0.949'])
     const results = [{ index: 1, relevance_score: 0.5 }]
     expect(readingOf(JSON.stringify({ results })).facts).toEqual(['document 2: 0.500'])
     for (const odd of [

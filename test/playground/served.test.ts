@@ -4,6 +4,8 @@ import { get } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseCsv } from '../../apps/playground/page/table/csv.js'
+import { fieldsFromAnswer } from '../../apps/playground/page/table/draft-schema.js'
 import { launchChromium } from '../support/chromium.js'
 import { PROGRAM } from '../support/cli.js'
 import { withOllama } from '../support/ollama-machine.js'
@@ -13,6 +15,8 @@ import { barriers, cutIn } from './audit.js'
 import { slowHub } from './hub.js'
 
 const KEY = 'a-key-for-tests'
+/** A model that is no nano writes long on a busy machine. */
+const LONG = 300_000
 const running: Running[] = []
 afterAll(() => Promise.all(running.map((each) => each.stop())))
 
@@ -260,6 +264,39 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     await page.getByRole('button', { name: 'Check', exact: true }).click()
     await page.locator('#add-model-found [role="alert"]').waitFor()
     expect(await page.locator('#add-model-found').textContent()).toContain('ollama:small:1b')
+    await rm(folder, { recursive: true })
+  })
+
+  test('drafts columns with a model that writes, fills them and gives the table away', { timeout: LONG }, async () => {
+    const { env, folder } = await withOllama()
+    const { origin } = await serve(['--model', 'ollama:small:1b'], env)
+    const { page } = await visit(`${origin}/#/table`)
+    page.setDefaultTimeout(LONG)
+    await page.locator('body.ready').waitFor()
+    const answers: Promise<string>[] = []
+    page.on('response', (response) => {
+      if (response.request().postData()?.includes('"name":"columns"')) answers.push(response.text().catch(String))
+    })
+    await page.getByLabel('Texts, one per line').fill('Ana sends two lamps.\nBen sends a chair.')
+    await page.getByLabel('What do you want to know about each text?').fill('who sends what')
+    await page.getByRole('button', { name: 'Make columns' }).click()
+    await page.locator('#table-facts', { hasText: 'drafting' }).waitFor()
+    await page.locator('#table-facts', { hasText: '0 of 2 rows' }).waitFor()
+    const [stream = ''] = await Promise.all(answers)
+    const pieces = [...stream.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data!))
+    const drafted = fieldsFromAnswer(pieces.map(({ choices }) => choices[0]?.delta.content ?? '').join(''))
+    const names = drafted.map(({ name }) => name)
+    expect(names.length).toBeGreaterThan(0)
+    expect((await page.locator('.grid thead th').allTextContents()).slice(2)).toEqual(names)
+    await page.screenshot({ path: 'test-output/playground/served-draft.png', fullPage: true })
+    await page.getByRole('button', { name: 'Fill 2 rows' }).click()
+    await page.locator('#table-facts', { hasText: '2 of 2 rows' }).waitFor()
+    await page.screenshot({ path: 'test-output/playground/served-table.png', fullPage: true })
+    expect([await barriers(page), await cutIn(page)]).toEqual([[], []])
+    const csv = page.getByRole('button', { name: 'CSV' })
+    const [download] = await Promise.all([page.waitForEvent('download'), csv.click()])
+    const [head, ...rows] = parseCsv(readFileSync(await download.path(), 'utf8'))
+    expect([head, rows.length]).toEqual([[...names, 'text', 'least_sure'], 2])
     await rm(folder, { recursive: true })
   })
 

@@ -187,7 +187,9 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
       expect(await markOf(name).count()).toBe(1)
       expect(await text(markOf(name))).toBe(await text(row(name).locator('.source-value')))
     }
-    expect(await text(row('recommends').locator('.source-notes'))).toMatch(/no words of its own · or (true|false), /)
+    expect(await text(row('recommends').locator('.source-notes'))).toMatch(
+      /no exact words in the text · or (true|false), /,
+    )
     // No number of the text is within its bounds.
     expect(await text(row('height').locator('.source-notes'))).toMatch(/^not in the text/)
     expect(await row('height').getByRole('link').count()).toBe(0)

@@ -55,6 +55,16 @@ describe('a folder that is dropped', () => {
     const names = (await filesBelow(dropped)).map(({ name }) => name)
     expect(names).toEqual(['a.txt', ...Array.from({ length: 250 }, (_, i) => `${i + 1}.txt`)])
   })
+
+  it('is named where the browser may not read a file of it, and the others are texts', async () => {
+    const refused = new DOMException('It is gone.', 'NotFoundError')
+    const gone = { ...file('gone.txt'), file: (_: unknown, fail: (error: unknown) => void) => fail(refused) } as never
+    const unread = new File(['x'], 'unread.txt')
+    unread.arrayBuffer = () => Promise.reject(refused)
+    const files = await filesBelow([folder('mails', [gone, file('a.txt')])])
+    const { texts, without } = await textsInFiles([...files, unread])
+    expect([texts.map(({ text }) => text), without]).toEqual([['a.txt'], ['gone.txt', 'unread.txt']])
+  })
 })
 
 describe('columns from a sentence', () => {

@@ -1,5 +1,8 @@
 /** What a visitor does first: brings texts of their own, writes a sentence, turns the phone. No model is waited for. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -61,7 +64,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
 
   test('is told which files hold no text, and keeps the others', { timeout: LONG }, async () => {
     await drop(['a.txt', 'Cora is glad.'], ['scan.pdf', '%PDF-1.4'], ['odd.txt', 'x\0y'], ['none.csv', ''])
-    await expect.poll(told).toMatch(/Left out, for there is no text in them: scan\.pdf, odd\.txt, none\.csv\.$/)
+    await expect.poll(told).toMatch(/Left out because there is no text in them: scan\.pdf, odd\.txt, none\.csv\.$/)
     expect((await texts()).at(-1)).toBe('Cora is glad.')
     expect(await page.locator('#add-model-found').textContent()).toBe('')
     await drop(['photo.png', 'x'])
@@ -70,6 +73,31 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     expect([await cutIn(page), await barriers(page)]).toEqual([[], []])
     await page.getByRole('button', { name: 'Remove these' }).click()
     await expect.poll(told).toBe('0 texts')
+  })
+
+  test('drops a folder of the disk, and each text of it is a row', { timeout: LONG }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'local-v1-mails-'))
+    const files = { 'b.txt': 'Ben is not glad.', 'old/a.eml': 'Ana is glad.', 'old/deep/c.csv': 'said\nyes\nno\n' }
+    const others = { 'scan.pdf': '%PDF-1.4\n', 'old/photo.png': '\x89PNG', '.hidden': 'x' }
+    for (const [name, text] of Object.entries({ ...files, ...others })) {
+      await mkdir(dirname(join(folder, name)), { recursive: true })
+      await writeFile(join(folder, name), text, 'latin1')
+    }
+    const devtools = await page.context().newCDPSession(page)
+    const { x, y, width, height } = (await page.locator('#table-grid').boundingBox())!
+    const at = { x: x + width / 2, y: y + height / 2, data: { items: [], files: [folder], dragOperationsMask: 1 } }
+    await devtools.send('Input.dispatchDragEvent', { type: 'dragEnter', ...at })
+    await devtools.send('Input.dispatchDragEvent', { type: 'dragOver', ...at })
+    const asked = () => page.evaluate(() => getComputedStyle(document.body, '::after').content)
+    await expect.poll(asked).toMatch(/^"Drop a CSV file, text files or a folder/)
+    await devtools.send('Input.dispatchDragEvent', { type: 'drop', ...at })
+    await expect.poll(texts).toEqual(['Ben is not glad.', 'Ana is glad.', 'yes', 'no'])
+    expect(await told()).toMatch(/^4 texts, 4 of them from files .*in them: photo\.png, scan\.pdf\.$/)
+    expect(await asked()).toBe('none')
+    await page.screenshot({ path: `${out}45-table-folder.png` })
+    await page.getByRole('button', { name: 'Remove these' }).click()
+    await expect.poll(told).toBe('0 texts')
+    await rm(folder, { recursive: true })
   })
 
   test('keeps its columns where a sentence names none, and is told what to write', { timeout: LONG }, async () => {

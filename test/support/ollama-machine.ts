@@ -8,7 +8,7 @@ import { writeMadeUp } from '../../src/models/files/formats/gguf/made-up.test-he
 export async function withOllama(): Promise<{ env: Record<string, string>; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-served-'))
   const chatTemplate = '{% for message in messages %}<s>{{ message.content }}</s>{% endfor %}'
-  await writeMadeUp(join(folder, 'small.gguf'), { types: { '*': 'Q8_0' }, chatTemplate })
+  await writeMadeUp(join(folder, 'small.gguf'), { types: { '*': 'Q8_0' }, chatTemplate, contextLength: 4096 })
   const bytes = await readFile(join(folder, 'small.gguf'))
   const hash = createHash('sha256').update(bytes).digest('hex')
   const layer = { mediaType: 'application/vnd.ollama.image.model', digest: `sha256:${hash}`, size: bytes.length }

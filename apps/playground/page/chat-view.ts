@@ -136,9 +136,12 @@ export class ChatView {
 
   #body(messages: readonly Message[]): ChatBody {
     const system = this.#system.value.trim()
+    const { selected } = this.#models
+    // nano has never seen a second question: what was said before only confuses it.
+    const seen = chats(selected) ? messages : messages.slice(-1)
     return {
-      model: this.#models.selected,
-      messages: [...(system === '' ? [] : [{ role: 'system' as const, content: system }]), ...messages],
+      model: selected,
+      messages: [...(system === '' ? [] : [{ role: 'system' as const, content: system }]), ...seen],
       ...samplingFields(),
       ...(this.#canThink && { chat_template_kwargs: { enable_thinking: this.#thinks.checked } }),
     }

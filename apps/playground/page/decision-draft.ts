@@ -57,7 +57,7 @@ export function questionOf({ kind, text, options }: DraftQuestion): BodyQuestion
   const told = options.map(optionOf).filter(({ name }) => name !== '')
   const names = told.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) < i)
-  if (twice !== undefined) return `“${twice}” is there twice.`
+  if (twice !== undefined) return `“${twice}” is listed twice.`
   if (told.length < 2) return 'Add at least two options.'
   const described = (description: string | undefined) => (description === undefined ? {} : { description })
   return kind === 'choice'

@@ -44,7 +44,9 @@ export async function filesBelow(entries: readonly FileSystemEntry[]): Promise<F
   const sorted = shown.toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
   const files = sorted.map(async (entry) => {
     if (isFolder(entry)) return filesBelow(await entriesOf(entry))
-    return [await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject))]
+    const read = new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject))
+    // What may not be read, or is gone: an empty file is named among those that hold no text.
+    return [await read.catch(() => new File([], entry.name))]
   })
   return (await Promise.all(files)).flat()
 }

@@ -21,7 +21,7 @@ export function metricsLine(answer: Generation): HTMLElement {
   const parts = [`${whole(answer.tokens)} tokens`]
   if (answer.perSecond !== undefined) parts.push(`${rate(answer.perSecond)} per second`)
   if (answer.firstMs !== undefined) parts.push(`first after ${milliseconds(answer.firstMs)}`)
-  if (answer.finish === 'length') parts.push('cut off at the limit of tokens')
+  if (answer.finish === 'length') parts.push('cut off at the token limit')
   if (answer.finish === 'stopped') parts.push('stopped')
   return el('p', { class: 'metrics-line' }, parts.join(' · '))
 }
@@ -52,7 +52,7 @@ function shares({ tokens, forced }: Generation): HTMLElement {
     el(
       'p',
       {},
-      el('span', { class: 'key forced' }, `${whole(forced)} forced by the schema (${percent(forced / tokens)})`),
+      el('span', { class: 'key forced' }, `${whole(forced)} decided by the schema (${percent(forced / tokens)})`),
       el('span', { class: 'key sampled' }, `${whole(sampled)} chosen by the model`),
     ),
   )

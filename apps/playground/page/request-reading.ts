@@ -89,7 +89,7 @@ class Reader {
     const [first, second] = vectors
     if (first)
       this.#facts.push(`${vectors.length} ${vectors.length === 1 ? 'vector' : 'vectors'} of ${first.length} numbers`)
-    if (first && second) this.#facts.push(`the first two are alike by ${cosine(first, second).toFixed(3)}`)
+    if (first && second) this.#facts.push(`similarity of the first two: ${cosine(first, second).toFixed(3)}`)
     for (const { index, relevance_score: score } of listOf(results))
       if (typeof score === 'number') this.#facts.push(`document ${Number(index) + 1}: ${score.toFixed(3)}`)
     if (Array.isArray(tokens)) this.#facts.push(`${tokens.length} tokens`)

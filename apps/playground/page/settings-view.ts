@@ -27,8 +27,8 @@ export function showSettingError(param: string | null, message: string): boolean
   if (!field) return false
   const closed = byId(field.id, HTMLInputElement).closest('details')
   if (closed) closed.open = true
-  showFieldError(field.id, message)
   byId(field.id, HTMLInputElement).focus()
+  showFieldError(field.id, message)
   return true
 }
 
@@ -44,6 +44,8 @@ function showFieldError(id: string, message: string | undefined): void {
   if (message === undefined) input.removeAttribute('aria-describedby')
   else {
     input.setAttribute('aria-describedby', errorId)
-    input.after(el('p', { class: 'field-error', id: errorId, role: 'alert' }, message))
+    const told = el('p', { class: 'field-error', id: errorId, role: 'alert' }, message)
+    input.after(told)
+    told.scrollIntoView({ block: 'nearest' })
   }
 }

@@ -163,7 +163,7 @@ const pointersOf = ({ dataset }: HTMLElement) => JSON.parse(dataset.pointers ?? 
 function notesOf(leaf: Leaf, { source, runner_up: other, p_null: absent }: Evidence, message: number): string[] {
   const notes: string[] = []
   if (source && source.message !== message) notes.push('in the instructions')
-  if (!source && (leaf.kind === 'boolean' || leaf.kind === 'null')) notes.push('no words of its own')
+  if (!source && (leaf.kind === 'boolean' || leaf.kind === 'null')) notes.push('no exact words in the text')
   else if (!source) notes.push('not in the text')
   if (other) notes.push(`or ${String(other.value ?? 'none')}, ${likelihood(other.probability)}`)
   if (absent !== undefined && leaf.kind !== 'null') notes.push(`no value: ${likelihood(absent)}`)

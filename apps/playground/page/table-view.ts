@@ -60,6 +60,8 @@ export class TableView {
   #filling: Filling | undefined
   #error: unknown
   #drafting = false
+  /** The model was asked for columns and could not say any. */
+  #undrafted = false
   /** Something was written into the field since it was read. */
   #unread = false
   #keeping: ReturnType<typeof setTimeout> | undefined
@@ -187,6 +189,7 @@ export class TableView {
   #set({ sentence, fields }: Wanted, pasted: string, rows: Row[]): void {
     this.#close()
     this.#error = undefined
+    this.#undrafted = false
     this.#tellSentence(false)
     this.#sentence.value = sentence
     this.#form.show(fields)
@@ -272,6 +275,7 @@ export class TableView {
     const sentence = this.#sentence.value.trim()
     if (sentence === '' || this.#drafting || this.#filling) return this.#sentence.focus()
     let fields = fieldsFromWords(sentence)
+    this.#undrafted = false
     if (!isNano(this.#models.selected)) {
       this.#drafting = true
       this.#draw()
@@ -283,6 +287,7 @@ export class TableView {
         fields = fieldsFromAnswer(generation.text)
       } catch {
         // The words are there in any case.
+        this.#undrafted = true
       } finally {
         this.#drafting = false
       }
@@ -313,6 +318,7 @@ export class TableView {
     const rows = waiting.length > 0 ? waiting : this.#rows
     for (const row of rows) row.asked = ''
     this.#error = undefined
+    this.#undrafted = false
     const filling = new Filling(this.#wanted, {
       model: this.#models.selected,
       project: settings().project,
@@ -445,6 +451,7 @@ export class TableView {
       ({ asked, fault }) => fault === undefined && asked !== undefined && asked !== '',
     ).length
     const facts = [
+      this.#undrafted && 'The model could not draft the columns: they are made from your words',
       this.#rows.length > 0 && `${whole(filled.length)} of ${whole(this.#rows.length)} rows filled`,
       doubtful > 0 && `${whole(doubtful)} doubtful`,
       failed > 0 && `${whole(failed)} failed`,
@@ -523,7 +530,7 @@ function leftOut(names: readonly string[]): string {
   if (names.length === 0) return ''
   const named = names.slice(0, 3).join(', ')
   const more = names.length > 3 ? ` and ${whole(names.length - 3)} more` : ''
-  return `Left out, for there is no text in ${names.length === 1 ? 'it' : 'them'}: ${named}${more}.`
+  return `Left out because there is no text in ${names.length === 1 ? 'it' : 'them'}: ${named}${more}.`
 }
 
 const exampleOf = (slug: string | undefined): TableExample | undefined =>

@@ -57,7 +57,9 @@ export async function textsInFiles(files: readonly File[]): Promise<{ texts: Sou
   const without: string[] = []
   for (const file of files) {
     const { name } = file
-    const text = isTextFile(file) ? decoded(new Uint8Array(await file.arrayBuffer())) : ''
+    // What cannot be read holds no text for us.
+    const bytes = isTextFile(file) ? await file.arrayBuffer().catch(() => new ArrayBuffer(0)) : new ArrayBuffer(0)
+    const text = decoded(new Uint8Array(bytes))
     // Whatever its name: no text has such a character.
     if (text.trim() === '' || text.includes('\0')) without.push(name)
     else if (isCsv(file)) found.push(...textsInCsv(text, name))

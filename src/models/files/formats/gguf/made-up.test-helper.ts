@@ -16,6 +16,8 @@ export interface MadeUp {
   readonly version?: 2 | 3
   readonly metadata?: (out: Metadata) => void
   readonly chatTemplate?: string
+  /** @default 512 */
+  readonly contextLength?: number
   readonly factors?: Float32Array
   /** Written to `NAME-00001-of-0000N.gguf` and its like. @default one file */
   readonly parts?: number
@@ -43,7 +45,7 @@ export async function writeMadeUp(path: string, of: MadeUp): Promise<void> {
   const [keyHeads, headSize] = [heads / 2, hidden / heads]
   out.text('general.architecture', architecture)
   out.text('general.name', 'made up')
-  out.u32(`${architecture}.context_length`, 512)
+  out.u32(`${architecture}.context_length`, of.contextLength ?? 512)
   out.u32(`${architecture}.embedding_length`, hidden)
   out.u32(`${architecture}.block_count`, layers)
   out.u32(`${architecture}.feed_forward_length`, inner)
