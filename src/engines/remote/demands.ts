@@ -19,11 +19,13 @@ const ANSWERED = 64
 /** Services, each with its own layout and formats, that ask one engine. */
 const SERVICES = 8
 
+const bytesOf = (grammar: OutputGrammar | undefined): number => (grammar instanceof Grammar ? grammar.bytes : 0)
+
 /** What requests demand of their answers, compiled in this thread for a service in another. */
 export class Demands {
   readonly #engine: Engine
   readonly #grammars = new GrammarCache({ maxBytes: KEPT_BYTES })
-  /** Of quotes: by their request, kept no longer than it takes them. */
+  /** Of quotes, and what is too large to be kept: by their request, no longer than it takes them. */
   readonly #handed = new LruMap<string, Constrained>(HANDED)
   readonly #answered = new LruMap<string, WeakRef<Grammar>>(ANSWERED)
   readonly #constraints = new WeakMap<Grammar, Constrained>()
@@ -38,7 +40,7 @@ export class Demands {
     const { grammar, toolGrammar, notEnforced } = constraint
     const [text, toolText] = [grammar, toolGrammar].map((each) => each?.source && JSON.stringify(each.source))
     // With which the call comes in a moment.
-    if (call.quote) this.#handed.set(call.id, constraint)
+    if (call.quote || bytesOf(grammar) + bytesOf(toolGrammar) > KEPT_BYTES) this.#handed.set(call.id, constraint)
     else {
       if (grammar instanceof Grammar) this.#grammars.set(text!, grammar)
       if (toolGrammar instanceof Grammar) this.#grammars.set(toolText!, toolGrammar)
@@ -55,7 +57,7 @@ export class Demands {
     answer,
     ...call
   }: ConstrainCall & { readonly answer: ConstrainedAnswer }): Promise<string | undefined> {
-    const kept = call.quote && this.#answered.get(call.id)?.deref()
+    const kept = this.#answered.get(call.id)?.deref()
     const constraint = (kept && this.#constraints.get(kept)) ?? (await this.#constraint(call))
     return at('check', call.id, () => constraint.faultOf(answer))
   }
@@ -75,7 +77,7 @@ export class Demands {
     return inTurns(inStage('compile', of, fromSourceInSlices(source, { cache: this.#grammars })), signal, caller)
   }
 
-  /** The call has its grammars: those of quotes live from here on as long as it does. */
+  /** The call has its grammars: those that are its own live from here on as long as it does. */
   begun(of: string): void {
     const constraint = this.#handed.get(of)
     const grammar = constraint?.grammar ?? constraint?.toolGrammar

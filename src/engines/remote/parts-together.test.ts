@@ -2,6 +2,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ChatCall, Engine, Part } from '../../contract/engine.js'
 import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
+import { Builder } from '../../grammar/rules/builder.js'
 import { type MessageTarget, type Port, portOf, RemoteEngine, serveEngine } from './index.js'
 import type { Told } from './protocol.js'
 
@@ -149,4 +150,31 @@ test('grammars go from thread to thread as text: nothing is taken apart on the w
   expect(grammar!.source).toMatchObject({ schema })
   const [told] = messages.flat().filter(({ type }) => type === 'value') as { value: Record<string, unknown> }[]
   expect([typeof told!.value.grammar, typeof told!.value.toolGrammar]).toEqual(['string', 'string'])
+})
+
+test('a grammar that is too large to be kept is compiled once for its request', async () => {
+  const given: unknown[] = []
+  const { engine } = over(async function* ({ grammar }): AsyncGenerator<Part> {
+    given.push(grammar)
+    yield { type: 'finish', choice: 0, reason: 'stop' }
+  })
+  const compiling = vi.spyOn(Builder.prototype, 'rule')
+  onTestFinished(() => compiling.mockRestore())
+  const rules = Array.from({ length: 11_000 }, (_, i) => `r${i} ::= "${i}" [a-z]`).join('\n')
+  const source = { gbnf: `root ::= ${Array.from({ length: 11_000 }, (_, i) => `r${i}`).join(' | ')}\n${rules}` }
+  const { signal } = new AbortController()
+  const whose = { id: 'chatcmpl-1', model: 'test/small', caller: 'c', signal }
+  const places = { format: 'grammar', tools: [] }
+  const asks = {
+    output: { type: 'grammar', source },
+    tools: [],
+    toolChoice: 'none',
+    places,
+    layout: 'compact',
+  } as const
+  const { grammar, faultOf } = await engine.constrain({ ...asks, ...whose })
+  await collect(engine.generate(asked('a', { id: whose.id, grammar: grammar! })))
+  expect(await faultOf({ text: '7a', toolCalls: [], cut: false })).toBeUndefined()
+  expect(await faultOf({ text: '7', toolCalls: [], cut: false })).toBeTypeOf('string')
+  expect([given.length, compiling.mock.calls.length]).toEqual([1, 1])
 })
