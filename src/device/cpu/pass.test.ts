@@ -305,13 +305,17 @@ describe('a product', () => {
     }
     const double = (pass: Pass) => pass.run(join, middle, middle, { add: true })
     const end = (pass: Pass) => pass.project(down, middle, out)
-    const all = await outcome(on, [span(1)], out, (pass) => {
-      begin(pass)
-      double(pass)
-      end(pass)
-    })
-    for (const part of [begin, double]) await outcome(on, [span(1)], out, part)
-    expect(all).toEqual(await outcome(on, [span(1)], out, end))
+    for (const parts of [
+      [begin, end],
+      [begin, double, end],
+    ]) {
+      const together = await outcome(on, [span(1)], out, (pass) => {
+        for (const part of parts) part(pass)
+      })
+      let apart: number[] = []
+      for (const part of parts) apart = await outcome(on, [span(1)], out, part)
+      expect(together).toEqual(apart)
+    }
   })
 })
 
