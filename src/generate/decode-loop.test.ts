@@ -464,20 +464,6 @@ describe('the cache', () => {
 })
 
 describe('abort', () => {
-  test('ends within a step and frees the sequence', async () => {
-    const { decoder, model } = setUp()
-    const controller = new AbortController()
-    const parts = decoder.generate(call({ signal: controller.signal }))
-    await parts.next()
-    const before = model.steps.length
-    controller.abort(new Error('gone'))
-    await expect(parts.next()).rejects.toThrow('gone')
-    await nextTurn()
-    expect(model.steps.length).toBeLessThanOrEqual(before + 2)
-    expect(model.openSequences).toBe(0)
-    expect(decoder.idle).toBe(true)
-  })
-
   test('at any time leaks nothing and disturbs nobody', async () => {
     const { decoder, model } = setUp({ pages: 64, maxChunk: 16 })
     const pages = model.freePages

@@ -1,0 +1,240 @@
+/** What a call gets of its model: its parts in order, its usage, its end, and who hears of what goes wrong. */
+import { describe, expect, it, vi } from 'vitest'
+import type { ChatCall } from '../contract/engine.js'
+import { compile } from '../grammar/structured.js'
+import { ChatText } from './chat-text.js'
+import { DecodeLoop } from './decode-loop.js'
+import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
+import { RandomModel } from './testing/random-model.test-helper.js'
+import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
+
+const { tokenizer } = smallText
+/** What is said, token for token, from where the prompt ends. */
+const says = (text: string, part: Partial<ChatCall> = {}, chat = smallText) => {
+  const tokens = [...chat.tokenizer.encodeMarker(text), [...chat.ends][0]!]
+  const from = chat.prompt(call(part)).length
+  return { tokens, next: (all: readonly number[]) => tokens[all.length - from] ?? tokens.at(-1) }
+}
+const endless = { next: () => tokenizer.encodePlain('a', 1)[0] }
+const signal = new AbortController().signal
+const decision = (part = {}) =>
+  ({ id: 'd', model: 'a/b', signal, document: 'x', questions: [], order: 'given', ...part }) as never
+
+describe('a model', () => {
+  it('says what it can, and how its text is', () => {
+    const { decoder } = setUp()
+    const can = { chat: true, logprobs: true, seed: true, tools: true, grammar: true, sampling: true, tokens: true }
+    const more = { promptLogprobs: true, decisions: true, evidence: true, quotes: true, thinking: true, infill: false }
+    expect(decoder.capabilities).toMatchObject({ ...can, ...more, images: false, audio: false, embeddings: false })
+    expect(decoder.metadata).toEqual({ tool_format: smallText.toolFormat.name, thinks: true })
+    const chatty = '{{ messages[0].content }}'
+    const plain = new ChatText({ ...smallTokenizer(), chatTemplate: chatty })
+    expect(setUp({}, plain).decoder.metadata.thinks).toBe(plain.thoughtMarks !== undefined)
+    expect(decoder.tokenizerInfo).toBe(smallText.info)
+  })
+
+  it('guesses by a head of its own where it has one, and that is not forbidden', () => {
+    const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 4 })
+    const guess = async function* () {}
+    const loop = (options = {}) => new DecodeLoop(Object.assign(model, { guess }) as never, smallText, options)
+    expect(loop().metadata.draft_head).toBe(true)
+    expect(loop().guesses).toBeDefined()
+    const never = loop({ drafts: 'never' })
+    expect([never.metadata.draft_head, never.guesses]).toEqual([undefined, undefined])
+    expect(loop({ draftModel: { lengths: [1] } }).metadata.draft_head).toBeUndefined()
+  })
+
+  it('that draws no tokens answers no chat', async () => {
+    const { decoder, model } = setUp()
+    Object.assign(model, { rowLength: 4 })
+    expect(decoder.capabilities.chat).toBeFalsy()
+    await expect(collect(decoder.generate(call({ model: 'a/b' })))).rejects.toMatchObject({
+      ...{ status: 400, param: 'model', code: 'unsupported_model' },
+      message: "The model 'a/b' generates no text.",
+    })
+  })
+
+  it('has room for what its context and its cache hold, whichever is less', async () => {
+    const long = call({ messages: [{ role: 'user', content: 'word '.repeat(90) }] })
+    for (const options of [{ contextLength: 48 }, { pages: 3 }]) {
+      await expect(collect(setUp(options).decoder.generate(long))).rejects.toThrow('context length is 48 tokens')
+    }
+  })
+})
+
+describe('an answer', () => {
+  it('is counted with its thoughts, and says what was cached', async () => {
+    const { tokens, next } = says('<think>\nso\n</think>\n\nYes.')
+    const { decoder, model } = setUp({ next })
+    const told = await collect(decoder.generate(call({ returnTokens: true })))
+    expect([told.texts, told.reasons]).toEqual([['Yes.'], ['stop']])
+    expect(told.usage).toEqual({
+      ...{ promptTokens: smallText.prompt(call()).length, completionTokens: tokens.length - 1, cachedTokens: 0 },
+      reasoningTokens: tokenizer.encodeMarker('\nso\n').length,
+    })
+    expect(told.parts.at(-1)).toMatchObject({ type: 'usage', fingerprint: model.fingerprint })
+    const again = await collect(decoder.generate(call({ n: 2 })), 2)
+    expect(again.usage.cachedTokens).toBe(told.usage.promptTokens - 1)
+    expect(again.usage.completionTokens).toBe(2 * told.usage.completionTokens)
+    const plain = setUp({ next: says('Yes.').next })
+    const { usage, parts } = await collect(plain.decoder.generate(call()))
+    expect('reasoningTokens' in usage).toBe(false)
+    expect(parts.some(({ type }) => type === 'prompt')).toBe(false)
+  })
+
+  it('tells what its values rest on where that is asked for', async () => {
+    const messages = [{ role: 'user' as const, content: 'The colour is red.' }]
+    const output = { type: 'json_schema', name: 'x', strict: true, schema: {} } as const
+    const schema = {
+      type: 'object',
+      properties: { c: { enum: ['red'] } },
+      required: ['c'],
+      additionalProperties: false,
+    }
+    const asked = call({ messages, output, grammar: compile(schema), maxTokens: 30 })
+    const kinds = async (more: Partial<ChatCall>) =>
+      (await collect(setUp().decoder.generate({ ...asked, ...more }))).parts.map(({ type }) => type)
+    expect(await kinds({ evidence: true })).toContain('evidence')
+    expect(await kinds({})).not.toContain('evidence')
+  })
+
+  it.each([1, 2])('waits for who reads none of %i, and goes on', async (n) => {
+    const { decoder, model } = setUp(endless)
+    const parts = decoder.generate(call({ n, maxTokens: 200 }))
+    await parts.next()
+    for (let i = 0; i < 150; i++) await nextTurn()
+    // A part of each choice a step.
+    expect(Math.abs(model.steps.length - 64)).toBeLessThan(6)
+    expect((await collect(parts, n)).reasons).toEqual(new Array(n).fill('length'))
+  })
+
+  it('guesses from what stands in the messages or the prompt, under a grammar alone', async () => {
+    const said = 'violet-orange-indigo-magenta'
+    const grammar = compile({ type: 'string', maxLength: 60 })
+    const output = { type: 'json_schema', name: 'x', strict: true, schema: {} } as const
+    const copies = async (part: Partial<ChatCall>) => {
+      const asked = { maxTokens: 60, sampling: { temperature: 0 }, ...part }
+      const { next } = says(JSON.stringify(said), asked)
+      const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 8, next })
+      const decoder = new DecodeLoop(model, smallText, { drafts: 'always' })
+      await collect(decoder.generate(call(asked)))
+      return Object.values(decoder.guesses!).reduce((sum, { right, wrong }) => sum + right + wrong, 0)
+    }
+    const messages = [{ role: 'user' as const, content: `Say ${said}.` }]
+    expect(await copies({ grammar, output, messages })).toBeGreaterThan(0)
+    expect(await copies({ grammar, output, messages: [], prompt: `Say ${said}.` })).toBeGreaterThan(0)
+    expect(await copies({ messages })).toBe(0)
+  })
+})
+
+describe('who leaves', () => {
+  it('before anything is done hears why, and nothing is begun', async () => {
+    const gone = AbortSignal.abort(new Error('gone'))
+    const { decoder, model } = setUp()
+    await expect(collect(decoder.generate(call({ signal: gone })))).rejects.toThrow('gone')
+    await expect(decoder.decide(decision({ signal: gone }))).rejects.toThrow('gone')
+    expect(model.steps).toEqual([])
+  })
+
+  it('in the midst of what has come gets no more of it, and frees its place', async () => {
+    for (const leave of ['abort', 'return'] as const) {
+      const { decoder, model } = setUp(endless)
+      const leaving = new AbortController()
+      const ended = vi.spyOn(leaving.signal, 'removeEventListener')
+      const parts = decoder.generate(call({ signal: leaving.signal, maxTokens: 500 }))
+      await parts.next()
+      for (let i = 0; i < 20; i++) await nextTurn()
+      await parts.next()
+      if (leave === 'abort') {
+        leaving.abort(new Error('gone'))
+        await expect(parts.next()).rejects.toThrow('gone')
+      } else await parts.return(undefined)
+      expect(ended).toHaveBeenCalledWith('abort', expect.any(Function))
+      expect([decoder.idle, model.openSequences]).toEqual([true, 0])
+    }
+  })
+
+  it('while nothing comes hears of it at once', async () => {
+    const leaving = new AbortController()
+    let go = () => {}
+    const held = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const { decoder } = setUp({ ...endless, before: () => held })
+    const first = decoder.generate(call({ signal: leaving.signal })).next()
+    for (let i = 0; i < 5; i++) await nextTurn()
+    leaving.abort(new Error('gone'))
+    setImmediate(go)
+    await expect(first).rejects.toThrow('gone')
+  })
+})
+
+describe('a model that is gone', () => {
+  it('fails what runs, and everything after it, with the reason', async () => {
+    const lost = new Error('device lost')
+    const { decoder } = setUp(endless)
+    const running = collect(decoder.generate(call()))
+    for (let i = 0; i < 5; i++) await nextTurn()
+    const coming = collect(decoder.generate(call()))
+    decoder.abandon(lost)
+    for (const one of [running, coming, collect(decoder.generate(call())), decoder.decide(decision())])
+      await expect(one).rejects.toBe(lost)
+    expect(decoder.failure).toBe(lost)
+  })
+
+  it('says that it was unloaded, and frees itself and what guesses for it', async () => {
+    const closed: string[] = []
+    const small = { lengths: [1], clear() {}, drop() {}, close: async () => void closed.push('small') }
+    const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 4, ...endless })
+    const decoder = new DecodeLoop(model, smallText, { draftModel: small as never, drafts: 'never' })
+    const running = collect(decoder.generate(call()))
+    const told = expect(running).rejects.toMatchObject({
+      ...{ status: 503, code: 'model_unloaded', message: 'The model was unloaded.', retryAfter: 1 },
+    })
+    for (let i = 0; i < 5; i++) await nextTurn()
+    await decoder.close()
+    await told
+    expect([closed, model.closed, model.openSequences]).toEqual([['small'], true, 0])
+  })
+})
+
+describe('tokens', () => {
+  it('are told by their texts, of a prompt or of messages', async () => {
+    const { decoder } = setUp()
+    const told = await decoder.tokenize({ model: 'a/b', signal, messages: call().messages, tools: [] } as never)
+    expect(told.tokens).toEqual(smallText.prompt(call()))
+    expect(told.texts).toEqual(told.tokens.map((token) => smallText.nameOf(token)))
+    await expect(
+      decoder.tokenize({ model: 'a/b', signal: AbortSignal.abort(new Error('gone')), prompt: 'a' }),
+    ).rejects.toThrow('gone')
+  })
+
+  it('become text again, also where a letter takes several; and who names none is told', async () => {
+    const { decoder } = setUp()
+    const text = 'é<|im_end|>€ \u{feff}ü'
+    const tokens = tokenizer.encodeMarker(text)
+    expect(await decoder.detokenize({ model: 'a/b', signal, tokens })).toBe(text)
+    // A letter of which the end is missing.
+    expect(await decoder.detokenize({ model: 'a/b', signal, tokens: tokenizer.encodePlain('€', 1).slice(0, 1) })).toBe(
+      '\u{fffd}',
+    )
+    const unknown = (async () => decoder.detokenize({ model: 'a/b', signal, tokens: [1, tokenizer.size] }))()
+    await expect(unknown).rejects.toMatchObject({
+      ...{ status: 400, param: 'tokens', code: 'invalid_value' },
+      message: `Invalid 'tokens': ${tokenizer.size} is not a token of this model.`,
+    })
+  })
+})
+
+it('what is to be calibrated is refused where no temperature was fitted, with the order that was asked for', async () => {
+  const { decoder } = setUp()
+  for (const [order, words] of [
+    ['given', ''],
+    ['average', " with the order 'average'"],
+  ] as const) {
+    await expect(decoder.decide(decision({ calibrated: true, order }))).rejects.toMatchObject({
+      ...{ status: 400, param: 'calibrated', code: 'not_calibrated' },
+      message: `No temperature was fitted for the model 'a/b'${words}: leave 'calibrated' out, or see local-v1 calibrate.`,
+    })
+  }
+})
