@@ -33,6 +33,10 @@ const common = {
   format: 'esm',
   target: 'es2022',
   define: { __VERSION__: JSON.stringify(version) },
+  esbuildOptions(options: { minifySyntax?: boolean }) {
+    // Objects that are spread where they are written become fields, which takes a tenth of a small model's step.
+    options.minifySyntax = true
+  },
 } as const
 const esbuildPlugins = [throughDoors()]
 
