@@ -249,6 +249,7 @@ describe('what the model is asked', () => {
       tokens: [10, 11, 70, 71, 72],
       sample: settings(2),
       drafts: [settings(0), undefined, settings(1)],
+      guessed: true,
     })
   })
 
