@@ -64,7 +64,7 @@ const CONTROL = [
 const ENDING = 16
 
 /** Tokens beyond its room to which a prompt is counted. */
-const COUNTED = 8192
+export const COUNTED = 8192
 
 /** Sections of a prompt as tokens. `placeOf`: how many sections stand before one in what its tokenizer takes for a text. */
 export function* encodedSections(

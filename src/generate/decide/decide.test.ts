@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { DecideCall, DecideQuestion } from '../../contract/engine.js'
 import { drawKey, gumbel, mix } from '../../device/sampling.js'
 import { atOnce } from '../../platform/slices.js'
@@ -7,6 +7,7 @@ import { ChatText } from '../chat-text.js'
 import { call as chat, collect, nextTurn, setUp, smallText } from '../testing/call.test-helper.js'
 import type { RandomModelOptions } from '../testing/random-model.test-helper.js'
 import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
+import { Tokenizer } from '../tokenizer/tokenizer.js'
 import { CutAtStops } from './pieces.js'
 import { DecidePrompt } from './prompt.js'
 import { QUESTION } from './questions.js'
@@ -269,6 +270,33 @@ describe('a decision', () => {
     const trie = new OptionTrie([[1], Array.from({ length: 100_000 }, (_, i) => i)], [])
     expect(trie.walks()).toMatchObject([{ from: 0, path: { length: 99_999 }, stops: [99_999] }])
     expect(trie.scores()).toEqual([0, 0])
+  })
+
+  it('refuses what cannot fit before more is written behind it, and writes many options with pauses', async () => {
+    const { decoder, model } = setUp({ contextLength: 1024 })
+    const written: number[] = []
+    for (const name of ['encodeContinuation', 'encodePlain'] as const) {
+      const plain = Tokenizer.prototype[name]
+      vi.spyOn(Tokenizer.prototype, name).mockImplementation(function (this: Tokenizer, text: string) {
+        written.push(text.length)
+        return plain.call(this, text)
+      })
+    }
+    onTestFinished(() => void vi.restoreAllMocks())
+    const options = Array.from({ length: 60 }, (_, i) => `${i} ${'word '.repeat(400)}`)
+    const [first, ...others] = options
+    for (const question of [choice('word '.repeat(2000), ...options), choice('?', `${first}`.repeat(9), ...others)]) {
+      written.length = 0
+      const refused = decoder.decide(asking([question]))
+      await expect(refused).rejects.toMatchObject({ param: 'questions[0]', code: 'context_length_exceeded' })
+      expect(written.reduce((sum, length) => sum + length, 0)).toBeLessThan(options.join().length / 2)
+    }
+    expect(model.steps).toEqual([])
+    const asked = asking([choice('Which?', ...options)])
+    let pauses = 0
+    const work = atOnce(DecidePrompt.of(asked, smallText, '', 100_000)).asked(asked.questions[0]!, 0, 'given')
+    while (!work.next().done) pauses++
+    expect(pauses).toBeGreaterThan(4)
   })
 
   it('is not calibrated by nobody', async () => {

@@ -1,7 +1,7 @@
 /** A state and questions about it as tokens. */
 import { type DecideCall, type DecideQuestion, V1Error } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
-import { type ChatText, encodedSections } from '../chat-text.js'
+import { type ChatText, COUNTED, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { partsAround, type TextAround } from './parts.js'
 import { INSTRUCTIONS, ordersOf, QUESTION, questionText, stateBlock, stateText } from './questions.js'
@@ -9,6 +9,11 @@ import { OptionTrie } from './trie.js'
 
 /** Tokens that may end an answer are few; these are the first of them. */
 const MOST_ENDS = 8
+
+/** What two texts may be shorter by where they are one. */
+const JOINED = 8
+/** Characters that are taken apart from one pause to the next. */
+const SLICE = 16_384
 
 /** One question in one order of its options. */
 export interface AskedTokens {
@@ -57,28 +62,37 @@ export class DecidePrompt {
     return new DecidePrompt({ text, parts, capacity }, earlier, last)
   }
 
-  /** The question in each of its orders, one in a turn of the event loop. */
+  /** The question in each of its orders, with pauses. */
   *asked(question: DecideQuestion, index: number, order: DecideCall['order']): Slices<AskedTokens[]> {
     const found: AskedTokens[] = []
     for (const turned of ordersOf(question, order)) {
-      found.push(this.#askedIn(question, index, turned))
+      found.push(yield* this.#askedIn(question, index, turned))
       yield
     }
     return found
   }
 
-  #askedIn(question: DecideQuestion, index: number, order: readonly number[]): AskedTokens {
+  *#askedIn(question: DecideQuestion, index: number, order: readonly number[]): Slices<AskedTokens> {
     const [first, ...rest] = this.#parts.after
     const last = rest.at(-1)
     const said = questionText(question, order) + first
+    yield* this.#assertFits(said, index)
     const head = last === undefined ? [] : [...this.#behind(said), ...this.#encoded(rest.slice(0, -1))]
     // An option is written behind the last text, which is the question's own where nothing stands between.
     const written = (option: string) =>
       last === undefined ? this.#behind(said + option) : [...head, ...this.#ending(last, option)]
     const plain = written('')
-    const options = question.options.map(({ text }) => written(text))
+    const options: (readonly number[])[] = []
+    let read = 0
+    for (const { text } of question.options) {
+      read += said.length + text.length
+      if (read > SLICE) yield
+      read %= SLICE
+      const tokens = written(text)
+      if (tokens.length > this.#capacity) throw this.#tooLong(index, tokens.length)
+      options.push(tokens)
+    }
     const length = Math.max(...options.map((tokens) => tokens.length))
-    if (length > this.#capacity) throw this.#tooLong(index, length)
     // Where a token of an option reaches back over the border, the border is where none does.
     const border = options.reduce((length, tokens) => commonLength(plain, tokens, length), plain.length)
     const ends = hasBeginnings(question) ? [...this.#text.ends].slice(0, MOST_ENDS) : []
@@ -89,12 +103,28 @@ export class DecidePrompt {
     return { question: index, stem: plain.slice(0, border), trie, length }
   }
 
+  /** Each option is written behind all that a question says: what cannot fit is refused before. */
+  *#assertFits(said: string, index: number): Slices<void> {
+    const { sections, reveal } = this.#parts
+    const room = this.#capacity - this.state.length
+    if (said.length <= room) return
+    const most = room + COUNTED
+    let length = most
+    try {
+      length = (yield* encodedSections(this.#text.tokenizer, sections(said), room, reveal, () => 1)).length
+    } catch (error) {
+      if (!V1Error.is(error) || error.code !== 'context_length_exceeded') throw error
+    }
+    // At a border with what stands before a token or two may become one.
+    if (length > room + JOINED) throw this.#tooLong(index, this.state.length + length, length >= most)
+  }
+
   /** Whichever is longer is named: the question, or the state. */
-  #tooLong(index: number, length: number): V1Error {
+  #tooLong(index: number, length: number, least = false): V1Error {
     const own = length - this.state.length
-    if (own <= this.state.length) return tooLong(this.#capacity, length)
+    if (own <= this.state.length) return tooLong(this.#capacity, length, least)
     const field = `questions[${index}]`
-    const message = `Invalid '${field}': with its longest option it has ${own} tokens, and this model's maximum context length is ${this.#capacity} tokens. Shorten it.`
+    const message = `Invalid '${field}': with its longest option it has ${least ? 'more than ' : ''}${own} tokens, and this model's maximum context length is ${this.#capacity} tokens. Shorten it.`
     return new V1Error(400, message, { param: field, code: 'context_length_exceeded' })
   }
 
