@@ -263,7 +263,9 @@ describe('a decision', () => {
       [asking([QUESTIONS[0]!, choice('Which?', 'a', long)]), 'questions[1]'],
       [asking([QUESTIONS[0]!], { state: long }), 'messages'],
     ] as const) {
-      await expect(decoder.decide(part)).rejects.toMatchObject({ status: 400, param, code: 'context_length_exceeded' })
+      const message = expect.stringContaining('context length is 4096 tokens')
+      const refusal = { status: 400, param, code: 'context_length_exceeded', message }
+      await expect(decoder.decide(part)).rejects.toMatchObject(refusal)
     }
     expect(model.steps).toEqual([])
     // However long an option is.

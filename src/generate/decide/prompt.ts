@@ -57,8 +57,8 @@ export class DecidePrompt {
     const parts = partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, asked)
     const { before, section, reveal } = parts
     const earlier = yield* encodedSections(text.tokenizer, before, capacity, reveal)
-    const room = capacity - earlier.length
-    const last = yield* encodedSections(text.tokenizer, [section], room, reveal, () => before.length)
+    // What it is too long for is the whole context, in words and in numbers.
+    const last = yield* encodedSections(text.tokenizer, [section], capacity, reveal, () => before.length)
     return new DecidePrompt({ text, parts, capacity }, earlier, last)
   }
 

@@ -51,13 +51,16 @@ const someQuestions = anArray(1, 400)
 const someChoices = anArray(2, MAX_OPTIONS)
 const someLevels = anArray(2, MAX_OPTIONS)
 const aType = oneOf(['predicate', 'choice', 'score'])
-const aText = aName(/[\s\S]/, 65_536)
-/** What an option is called, or a question. */
-export function aWord(value: unknown, param: string): string {
-  if (value === '') throw refuse(param, `Invalid '${param}': an empty name. Give it another.`, 'empty_string')
-  return aText(value, param)
+function aWordOf(most: number): Read<string> {
+  const any = aName(/^/, most)
+  return (value, param) => {
+    if (value === '') throw refuse(param, `Invalid '${param}': an empty name. Give it another.`, 'empty_string')
+    return any(value, param)
+  }
 }
-const anAnswerName = aName(/[\s\S]/, 256)
+/** What an option is called. */
+export const aWord = aWordOf(65_536)
+const anAnswerName = aWordOf(256)
 
 export function readDecisions(json: unknown): DecisionsRequest {
   const body = aBody(json)

@@ -130,6 +130,7 @@ describe('a request for decisions', () => {
     ['questions[0].choices[1].value', decisions(choice('a', '')), 'empty_string', /an empty name/],
     ['questions[0].levels[0].label', decisions(levels(true, 'a')), 'invalid_type', /string/],
     ['questions[0].name', decisions({ ...SO, name: 'x'.repeat(257) }), '', /256/],
+    ['questions[0].name', decisions({ ...SO, name: '' }), 'empty_string', /an empty name/],
     [
       'questions[0].choices[2].value',
       decisions(choice('a', 'b', 'a')),
