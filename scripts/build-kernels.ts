@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 import { assemblyModule, CONSTANTS, definedModule, writersModule } from '../src/device/cpu/abi.js'
-import { DEFINED } from '../src/device/operations/index.js'
+import { OPERATIONS } from '../src/device/operations/index.js'
 
 const folder = fileURLToPath(new URL('../src/device/', import.meta.url))
 const sources = 'cpu/assembly/'
@@ -65,7 +65,9 @@ export function sharedFlagOffset(binary: Uint8Array): number {
 function hashOfSources(): string {
   const files = [
     ...readdirSync(folder + sources).map((name) => folder + sources + name),
-    ...Object.keys(DEFINED).map((name) => `${folder}operations/${name}/assembly.ts`),
+    ...Object.keys(OPERATIONS)
+      .map((name) => `${folder}operations/${name}/assembly.ts`)
+      .filter(existsSync),
     fileURLToPath(import.meta.url),
   ]
   const hash = createHash('sha256')

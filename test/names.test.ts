@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * none comes on. `ChatMessage` and `ChatOptions` are the public names of `local-v1/react`, too.
  */
 const LEFT = `
-  ANY_TEXT ChatMessage ChatOptions ENCODERS END ENDS KINDS NANO OPERATIONS
+  ANY_TEXT ChatMessage ChatOptions ENCODERS END ENDS KINDS NANO
   PLAIN PRIVATE SPACED WIDE WORDS after anyOf ask assertApart
   at atLeast atMost atOnce before broken bytesOf callOf
   chat choice classesOf collect cut damaged decide decisions delta

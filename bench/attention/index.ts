@@ -4,10 +4,13 @@
  *
  *     npm run bench:attention
  */
+
 import process from 'node:process'
 import { type CacheType, cacheBytes, PAGE } from '../../src/device/contract.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
+import { attend } from '../../src/device/operations/attend/index.js'
 import { embed } from '../../src/device/operations/embed/index.js'
+import { rope } from '../../src/device/operations/rope/index.js'
 import { angleTable } from '../../src/models/angles.js'
 
 /** Query heads, key heads, values of a head: a Llama of 1B, a Qwen of 0.5B and one of 0.6B. */
@@ -43,14 +46,14 @@ async function attending(type: CacheType, length: number, [heads, keyHeads, head
     const tokens = Int32Array.from({ length: Math.min(CHUNK, length - position) }, (_, k) => k)
     const pass = device.begin({ spans: [{ tokens, position, pages }] })
     pass.run(embed, table, qkv)
-    pass.place(qkv, cache, 0, { heads, angles })
+    pass.run(rope, qkv, cache, 0, { heads, angles })
     await pass.submit()
   }
   return {
     async once(): Promise<number> {
       const pass = device.begin({ spans: [{ tokens: Int32Array.of(3), position: length - 1, pages }] })
       pass.run(embed, table, qkv)
-      for (let i = 0; i < OPERATIONS; i++) pass.attend(qkv, cache, 0, out, { heads, scale: headSize ** -0.5 })
+      for (let i = 0; i < OPERATIONS; i++) pass.run(attend, qkv, cache, 0, out, { heads, scale: headSize ** -0.5 })
       const read = pass.read(out, 1)
       const began = milliseconds()
       await pass.submit()

@@ -1,10 +1,12 @@
 /** Which kernels multiply with a matrix, for each form of weights and as many rows as make a difference. */
+
 import type { Device, MatrixBand } from '../../src/device/contract.js'
 import { rowBytes } from '../../src/device/contract.js'
 import { Q4 } from '../../src/device/cpu/abi.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { activationsOf, type CpuMatrix } from '../../src/device/cpu/matrix.js'
 import { GpuDevice } from '../../src/device/gpu/gpu-device.js'
+import { matmul } from '../../src/device/operations/matmul/index.js'
 import { BLOCK_TYPES } from '../../src/platform/block-types.js'
 import type { Counts } from './compare.js'
 import { GPUS } from './steps.js'
@@ -65,7 +67,7 @@ function ofDevice(device: Device, taken: () => string[]): Counts {
       const tokens = new Int32Array(rows)
       const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(Math.ceil(rows / 16)) }] })
       taken()
-      pass.project(matrix, device.activations(rows, SIDE), device.activations(rows, SIDE), { norm })
+      pass.run(matmul, matrix, device.activations(rows, SIDE), device.activations(rows, SIDE), { norm })
       return [`${rows} rows`, taken().join(', ')]
     })
     return [form, Object.fromEntries(chosen)]

@@ -14,6 +14,9 @@ import type { Kernel } from '../../src/device/gpu/kernels/kernel.js'
 import { GpuPass } from '../../src/device/gpu/pass.js'
 import type { Dispatch } from '../../src/device/gpu/tapes.js'
 import type { GpuActivations, GpuCache } from '../../src/device/gpu/tensors.js'
+import { attend } from '../../src/device/operations/attend/index.js'
+import { matmul } from '../../src/device/operations/matmul/index.js'
+import { rope } from '../../src/device/operations/rope/index.js'
 import { angleTable } from '../../src/models/angles.js'
 import { loadCore } from '../../src/models/load.js'
 import { tell } from './message.js'
@@ -447,8 +450,8 @@ function attention(
         out: (out as GpuActivations).buffer,
         outBytes: rows * heads * headSize * 4,
         record(pass) {
-          if (placed) pass.place(qkv, cache, 0, { heads, angles })
-          pass.attend(qkv, cache, 0, out, { heads, scale: headSize ** -0.5 })
+          if (placed) pass.run(rope, qkv, cache, 0, { heads, angles })
+          pass.run(attend, qkv, cache, 0, out, { heads, scale: headSize ** -0.5 })
         },
       },
       close() {
@@ -526,7 +529,7 @@ function product(
         },
         out: (out as GpuActivations).buffer,
         outBytes: count * (gated ? rows / 2 : rows) * 4,
-        record: (pass, copy) => pass.project(matrices[copy]!, x, out, { gated, add, ...norm }),
+        record: (pass, copy) => pass.run(matmul, matrices[copy]!, x, out, { gated, add, ...norm }),
       },
       close() {
         for (const one of [...matrices, x, out, weight]) one.destroy()

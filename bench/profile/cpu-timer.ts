@@ -1,10 +1,10 @@
 /** Times of the CPU device's operations, which run one by one while it is on. */
-import type { OperationName } from '../../src/device/cpu/abi.js'
+import type { FunctionName } from '../../src/device/cpu/abi.js'
 import type { OperationProfiler } from '../../src/device/cpu/pass-host.js'
 import type { Current, Operation, Timed, Timer } from './operation.js'
 
 /** Those that are not told by their own names. */
-const KERNELS: Readonly<Partial<Record<OperationName, string>>> = {
+const KERNELS: Readonly<Partial<Record<FunctionName, string>>> = {
   norm: 'norm and round',
   prepare: 'round',
   matmul: 'product',
@@ -19,7 +19,7 @@ const KERNELS: Readonly<Partial<Record<OperationName, string>>> = {
 export class CpuTimer implements Timer, OperationProfiler {
   on = false
   readonly #current: Current
-  #recorded: { readonly operation: Operation; readonly kernel: OperationName }[] = []
+  #recorded: { readonly operation: Operation; readonly kernel: FunctionName }[] = []
   #timed: Timed[] = []
 
   constructor(current: Current) {
@@ -30,7 +30,7 @@ export class CpuTimer implements Timer, OperationProfiler {
     this.#recorded = []
   }
 
-  recorded(name: OperationName): void {
+  recorded(name: FunctionName): void {
     this.#recorded.push({ operation: this.#current.operation, kernel: name })
   }
 

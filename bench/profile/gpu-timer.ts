@@ -58,8 +58,8 @@ export class GpuTimer implements Timer, DispatchProfiler {
     const part = bound === 0 ? (attends ? 1 : 0) : operation.name === 'embed' ? 1 : bound / operation.weights
     const bytes = (bound > 0 ? operation.weights * part : 0) + (attends ? operation.cache : 0) + operation.logits
     return {
-      // Placing waits for attention, which may do it by the way.
-      operation: name === 'place' ? 'place' : operation.name,
+      // It waits for attention, which may do it by the way.
+      operation: name === 'rope' ? 'rope' : operation.name,
       kernel: name,
       bytes,
       multiplications: operation.multiplications * part,

@@ -1,7 +1,7 @@
 /** A device that tells which operation is being recorded, and how long recording and waiting take. */
-import type { Batch, Device, Matrix, Pass, ProjectOptions } from '../../src/device/contract.js'
+import type { Batch, Device, Matrix, Pass } from '../../src/device/contract.js'
 import type { ArgumentKinds, Operation as DeviceOperation } from '../../src/device/operations/define.js'
-import type { PassOperation } from '../../src/device/operations/index.js'
+import type { MatmulOptions } from '../../src/device/operations/matmul/index.js'
 import type { Current, Operation, Timer } from './operation.js'
 
 /** Milliseconds of one pass, as the caller sees it. */
@@ -41,50 +41,31 @@ export function watch(device: Device, current: Current, timer: Timer, seen: (pas
   }
 }
 
-type About = { readonly [N in PassOperation]: (...operands: Parameters<Pass[N]>) => Partial<Operation> }
+type Watched = Pick<DeviceOperation<ArgumentKinds, unknown[]>, 'name' | 'cost'>
 
-/** What each operation of a pass is called, and what it costs; one of a folder by its own name. */
-function aboutOf(pass: Pass, { sampler, spans }: Batch): About {
-  const count = (rows = pass.rows) => rows
+/** What each operation of a pass is called, and what it costs. */
+function tellerOf({ sampler, spans }: Batch, rows: number) {
+  const longest = Math.max(...spans.map(({ tokens, position }) => position + tokens.length))
   // Gates come before the second product that is added.
   let gates = false
-  const nameOf = ({ rows }: Matrix, { gated, add }: ProjectOptions) => {
+  const productOf = ({ rows }: Matrix, { gated = false, add = false }: MatmulOptions = {}) => {
+    const afterGates = gates
+    gates = gated
     if (gated) return 'gate and up'
-    if (add) return gates ? 'down' : 'attention out'
+    if (add) return afterGates ? 'down' : 'attention out'
     return rows === sampler?.shape.vocabulary ? 'logits' : 'queries, keys, values'
   }
-  return {
-    project(matrix, _x, _out, options = {}) {
-      const multiplications = matrix.rows * matrix.columns * count(options.rows)
-      const operation = { name: nameOf(matrix, options), weights: matrix.bytes, multiplications }
-      gates = options.gated === true
-      return operation
-    },
-    place: () => ({ name: 'place' }),
-    attend(_qkv, cache, _layer, _out, shape) {
-      const { heads, headSize, type } = cache.shape
-      const positions = spans.reduce((sum, { tokens, position }) => sum + position + tokens.length, 0)
-      const bytes = positions * 2 * heads * headSize * (type === 'f16' ? 2 : 4)
-      // A query multiplies with a key, then its weight with a value; a prompt's later tokens see more than earlier ones.
-      const pairs = spans.reduce((sum, { tokens: { length }, position }) => {
-        return sum + length * position + (length * (length + 1)) / 2
-      }, 0)
-      return { name: 'attention', cache: bytes, multiplications: pairs * 2 * shape.heads * headSize }
-    },
-    sample: (sampler, _logits, rows) => ({ name: 'sample', logits: rows.length * sampler.shape.tokens * 4 }),
+  return ({ name, cost }: Watched, operands: readonly unknown[]): Partial<Operation> => {
+    const product = name === 'matmul' ? productOf(operands[0] as Matrix, operands[3] as MatmulOptions) : undefined
+    return {
+      name: product ?? (name === 'attend' ? 'attention' : name),
+      ...cost?.({ spans, rows, longest }, ...operands),
+    }
   }
 }
 
-type Defined = Pick<DeviceOperation<ArgumentKinds, unknown[]>, 'name' | 'cost'>
-const toldOf = (rows: number, { name, cost }: Defined, ...operands: unknown[]): Partial<Operation> => ({
-  name,
-  ...cost?.(rows, ...operands),
-})
-
 function watchPass(pass: Pass, batch: Batch, current: Current, start: number, seen: (pass: Seen) => void): Pass {
-  const about = new Map<string | symbol, (...operands: never[]) => Partial<Operation>>(
-    Object.entries(aboutOf(pass, batch)),
-  )
+  const told = tellerOf(batch, pass.rows)
   // What the CPU device does not compute before it is submitted.
   let sampling: Partial<Operation> = {}
   const submit = async () => {
@@ -101,15 +82,11 @@ function watchPass(pass: Pass, batch: Batch, current: Current, start: number, se
       if (name === 'submit') return submit
       const value = Reflect.get(target, name, target) as unknown
       if (typeof value !== 'function') return value
-      return (...operands: never[]) => {
-        const run = () => value.apply(target, operands)
-        const told =
-          name === 'run'
-            ? toldOf(target.rows, ...(operands as unknown as [Defined, ...unknown[]]))
-            : about.get(name)?.(...operands)
-        if (!told) return run()
-        if (name === 'sample') sampling = told
-        return current.during(told, run)
+      if (name !== 'run') return value.bind(target)
+      return (operation: Watched, ...operands: unknown[]) => {
+        const about = told(operation, operands)
+        if (about.name === 'sample') sampling = about
+        return current.during(about, () => value.call(target, operation, ...operands))
       }
     },
   })

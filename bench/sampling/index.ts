@@ -6,6 +6,7 @@
 import type { Device, SampleRow } from '../../src/device/contract.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { embed } from '../../src/device/operations/embed/index.js'
+import { sample } from '../../src/device/operations/sample/index.js'
 import { mix, sampleRow } from '../../src/device/sampling.js'
 
 const MILLISECONDS = 300
@@ -39,7 +40,7 @@ async function onDevice(device: Device, logits: Float32Array, row: SampleRow): P
   await filled.submit()
   const took = await least((index) => {
     const pass = device.begin({ spans: [span], sampler })
-    pass.sample(sampler, values, [{ ...row, index }])
+    pass.run(sample, sampler, values, [{ ...row, index }])
     return pass.submit()
   })
   for (const resource of [table, values, sampler]) resource.destroy()

@@ -6,8 +6,7 @@
  * `cpu/index.ts` exports `openCpuDevice(options?): Promise<Device>`, `gpu/index.ts` `openWebGpuDevice(options?)`.
  */
 
-import type { Batch, SampledRow, SampleRow } from './contract/batch.js'
-import type { AttentionShape, PlaceOptions, ProjectOptions } from './contract/options.js'
+import type { Batch, SampledRow } from './contract/batch.js'
 import type {
   Activations,
   CacheShape,
@@ -26,11 +25,11 @@ import type {
   StatesShape,
   Vector,
 } from './contract/tensors.js'
-import type { ArgumentKinds, Operation } from './operations/define.js'
+import type { ArgumentKinds, Functions, Operation } from './operations/define.js'
 
 export * from './contract/batch.js'
 export * from './contract/cache-types.js'
-export * from './contract/options.js'
+export * from './contract/gates.js'
 export * from './contract/tensors.js'
 
 export interface DeviceInfo {
@@ -123,8 +122,8 @@ export interface Pass {
   /** Tokens in the batch. */
   readonly rows: number
   /** Computes one of `operations`. */
-  run<F extends ArgumentKinds, Operands extends readonly unknown[]>(
-    operation: Operation<F, Operands>,
+  run<Operands extends readonly unknown[]>(
+    operation: Operation<ArgumentKinds, Operands, Functions>,
     ...operands: Operands
   ): void
   /** Fills pages of all layers with zeros, before anything else of this pass. */
@@ -133,17 +132,6 @@ export interface Pass {
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void
   /** Fills the first rows, before anything else of this pass. The values may be reused when the call returns. */
   write(out: Activations, values: Float32Array): void
-  /** out = W x. `out` has as many columns as the matrix has rows (half as many if gated), `x` as it has columns. */
-  project(matrix: Matrix, x: Activations, out: Activations, options?: ProjectOptions): void
-  /**
-   * Turns queries (in place) and keys by their positions; writes keys and values into their pages. In a row of `qkv` are
-   * `heads` queries, then the cache's heads of keys, then of values.
-   */
-  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
-  /** Attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
-  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void
-  /** Samples the first rows of `logits`, one for each of `rows`. At most once per pass; leaves the logits alone. */
-  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void
   /** A copy of the first `rows` rows at this point of the pass, for tests and diagnosis. */
   read(x: Activations, rows: number): Promise<Float32Array>
   /** Runs the pass. Resolves with what was sampled; rejects with a `V1Error` 503 when the device was lost. */

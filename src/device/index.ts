@@ -4,13 +4,11 @@ export {
   type Batch,
   type CacheShape,
   type CacheType,
-  type Centring,
   cacheBytes,
   type Device,
   type DeviceInfo,
   type DeviceLimits,
   type Gate,
-  type Growth,
   type KeyValueCache,
   keepsHeads,
   type Matrix,
@@ -21,7 +19,6 @@ export {
   PAGE,
   type Pass,
   type PlainFormat,
-  type ProjectOptions,
   Q4_BLOCK,
   type ReadingRoom,
   type Routing,
@@ -37,15 +34,20 @@ export {
 export { openCpuDevice } from './cpu/index.js'
 export { becomeThread } from './cpu/start-thread.js'
 export { openWebGpuDevice } from './gpu/index.js'
+export { attend } from './operations/attend/index.js'
 export { carry } from './operations/carry/index.js'
 export { collect } from './operations/collect/index.js'
 export { convolve, MAX_TAPS } from './operations/convolve/index.js'
 export { delta } from './operations/delta/index.js'
 export { embed } from './operations/embed/index.js'
 export { gate } from './operations/gate/index.js'
-export { join } from './operations/join/index.js'
+export { type Centring, join } from './operations/join/index.js'
+export { type MatmulOptions, matmul } from './operations/matmul/index.js'
 export { pick } from './operations/pick/index.js'
 export { pool } from './operations/pool/index.js'
+export { rope } from './operations/rope/index.js'
+export type { Growth } from './operations/rope/rotation.js'
 export { type RouteOptions, route } from './operations/route/index.js'
 export { routed } from './operations/routed/index.js'
+export { sample } from './operations/sample/index.js'
 export { needsAll, sampleRow, uncut } from './sampling.js'

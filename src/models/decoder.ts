@@ -5,10 +5,12 @@ import {
   type Device,
   embed,
   join,
+  matmul,
   type Pass,
   pick,
   type SampleRow,
   type Sampler,
+  sample,
 } from '../device/index.js'
 import { joinsApart, normsApart } from './blocks/arrangement/index.js'
 import { DraftHead } from './blocks/draft-head.js'
@@ -156,7 +158,7 @@ export class Decoder {
     const head = this.#draftHead!
     const made = rows ? head.next(pass, rows) : head.first(pass)
     const { matrix, bias } = this.#weights.head
-    if (drawn) pass.project(matrix, made, this.#room.logits, { rows: pass.rows, bias })
+    if (drawn) pass.run(matmul, matrix, made, this.#room.logits, { rows: pass.rows, bias })
   }
 
   /** Logits of these rows of the last `body`, in a later pass that has a row for each, at most `wanted` of them. */
@@ -174,14 +176,14 @@ export class Decoder {
     const { logitCap: cap, centred } = this.#model
     if (centred) {
       pass.run(join, from, room.lastNormed!, { rows, norm: { ...last, centred } })
-      pass.project(matrix, room.lastNormed!, room.logits, { rows, bias })
-    } else pass.project(matrix, from, room.logits, { rows, norm: last, bias })
+      pass.run(matmul, matrix, room.lastNormed!, room.logits, { rows, bias })
+    } else pass.run(matmul, matrix, from, room.logits, { rows, norm: last, bias })
     if (cap !== undefined) pass.run(join, room.logits, room.logits, { rows, cap })
     return room.logits
   }
 
   sample(pass: Pass, sampler: Sampler, rows: readonly SampleRow[]): void {
-    if (rows.length > 0 && this.rowLength === undefined) pass.sample(sampler, this.#room.logits, rows)
+    if (rows.length > 0 && this.rowLength === undefined) pass.run(sample, sampler, this.#room.logits, rows)
   }
 
   /** What the head has made of the first rows that were wanted, where it makes no logits. */

@@ -120,7 +120,7 @@ export interface AttentionLayer extends LayerShape {
   /** Scores are capped as logits are. */
   readonly scoreCap?: number
   readonly angles: Angles
-  /** Queries grow with their positions: see `PlaceOptions`. */
+  /** Queries grow with their positions: see `RopeOptions`. */
   readonly growth?: Growth
   /** A query sees nothing after its own position. @default true */
   readonly causal?: boolean

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device, Matrix } from '../device/contract.js'
 import { openCpuDevice } from '../device/cpu/index.js'
+import { matmul } from '../device/operations/matmul/index.js'
 import { Chance, type Known, knownMatrix } from '../device/operations/numbers.test-helper.js'
 import { storedRows } from './files/rows.js'
 import { sliceOfFile } from './files/slice-of-file.js'
@@ -61,7 +62,7 @@ async function product(device: Device, matrix: Matrix): Promise<Float32Array> {
   const [x, out] = [device.activations(1, COLUMNS), device.activations(1, ROWS)]
   const pass = device.begin({ spans: [{ tokens: new Int32Array(1), position: 0, pages: new Int32Array(1) }] })
   pass.write(x, new Chance(3).floats(COLUMNS))
-  pass.project(matrix, x, out)
+  pass.run(matmul, matrix, x, out)
   const reading = pass.read(out, 1)
   await pass.submit()
   x.destroy()

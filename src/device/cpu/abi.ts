@@ -5,8 +5,16 @@
  */
 import { CACHE_BLOCK, type CacheType, GATES, gateCode, PAGE, Q4_BLOCK } from '../contract.js'
 import { CHANNELS_OF_LINE } from '../operations/convolve/index.js'
-import { type ArgumentKind, type ArgumentKinds, type ArgumentsOf, GROUP, PRODUCT } from '../operations/define.js'
-import { DEFINED } from '../operations/index.js'
+import {
+  type ArgumentKind,
+  type ArgumentKinds,
+  type ArgumentsOf,
+  type Functions,
+  GROUP,
+  PRODUCT,
+} from '../operations/define.js'
+import { OPERATIONS } from '../operations/index.js'
+import { GATED_ROOM } from '../operations/matmul/index.js'
 import { ROUTED_GROUPS } from '../operations/routed/index.js'
 import { blocksModule } from './block-kinds.js'
 
@@ -46,8 +54,6 @@ export const SMALL = 0
 export const PRIVATE = -1
 /** Of an operation, before its arguments: its code, unit, chunk and items. */
 export const HEADER_WORDS = 4
-/** Gates and values of a gated product that a thread computes before it joins them; one item of all tokens may take more. */
-export const GATED_ROOM = 16384
 
 /** The first bytes of memory stay unused, so that 0 is no valid place; then come the constants of the kernels' own. */
 export const CONSTANTS = 64
@@ -66,7 +72,7 @@ export const MAY_SLEEP = 396
 export const SPINS = 400
 export const controlBytes = (threads: number): number => SLICES + threads * SLICE_BYTES
 
-/** Operations that no folder of `operations` has, and their arguments, in the order in which they lie in memory. */
+/** Functions that no operation of a pass has of its own. */
 const OWN = {
   /** `prepared` is for a matrix of `kind`; `gap`: from one thread's outs to the next's. Items: rows. */
   norm: {
@@ -77,66 +83,37 @@ const OWN = {
   prepare: {
     ...{ x: 'pointer', xStride: 'pointer', out: 'pointer', columns: 'i32', kind: 'i32', gap: 'pointer' },
   },
-  /**
-   * `unpacked`: room for a group of rows, `unpackedGap` for each thread; `xGap`: from one thread's x to the
-   * next's. Items: groups of eight rows.
-   */
-  matmul: {
-    ...PRODUCT,
-    ...{ add: 'bool', bias: 'pointer', unpacked: 'pointer', unpackedGap: 'pointer', xGap: 'pointer' },
-  },
-  /**
-   * Turns queries and keys by their positions and puts keys and values into the cache. `pages`: of each row;
-   * `overflows`: of each page, a bit for each slot that has what cannot be kept; `queriesOnly`: no keys, no values. Items: a
-   * row's key head, and the heads of queries that read it, so that mostly the same thread will read what it writes here.
-   */
-  place: {
-    ...{ qkv: 'pointer', stride: 'pointer', heads: 'i32', keyHeads: 'i32', headSize: 'i32', angles: 'pointer' },
-    ...{ positions: 'pointer', pages: 'pointer', keys: 'pointer', values: 'pointer' },
-    ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
-    ...{ epsilon: 'f32', kept: 'i32', growBy: 'f32', growEvery: 'i32', overflows: 'pointer' },
-    queriesOnly: 'bool',
-  },
-  /**
-   * `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each
-   * row its sequence's pages; `read`: which `rows` are attended, or 0: the first, of which tokens may be paired and not
-   * heads (`pairsTokens`); `cap`, `sinks`: 0 is none. Items: a head of two tokens, or two heads that share their keys; what
-   * has no other half stands alone.
-   */
-  attend: {
-    ...{ qkv: 'pointer', stride: 'pointer', out: 'pointer', outStride: 'pointer' },
-    ...{ heads: 'i32', keyHeads: 'i32', headSize: 'i32', keys: 'pointer', values: 'pointer' },
-    ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
-    ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', kept: 'i32', pairsTokens: 'bool' },
-    ...{ rows: 'i32', read: 'pointer', cap: 'f32', overflows: 'pointer', sinks: 'pointer' },
-  },
-  /** `x` is packed: gates, then values. Items: rows. */
-  activate: {
-    ...{ x: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32', prepared: 'pointer', kind: 'i32' },
-    gate: 'i32',
-  },
-  /** `y` has half as many columns as the matrix rows; `room` begins with `unpackedBytes`. Items: 32 columns. */
-  gated: {
-    ...PRODUCT,
-    ...{ prepared: 'pointer', preparedStride: 'pointer', preparedKind: 'i32', room: 'pointer', roomGap: 'pointer' },
-    ...{ unpackedBytes: 'pointer', xGap: 'pointer', gate: 'i32' },
-  },
   /** Rows from `source` to `matrix`; `scales`: of 4 bits, which have them apart, in f16 if `half`. Items: groups of eight rows. */
   pack: {
     ...{ kind: 'i32', source: 'pointer', scales: 'pointer', half: 'bool', matrix: 'pointer', columns: 'i32' },
   },
-} as const satisfies Readonly<Record<string, ArgumentKinds>>
+} as const satisfies Functions
 
-const DEFINED_FIELDS = Object.fromEntries(Object.entries(DEFINED).map(([name, { fields }]) => [name, fields])) as {
-  readonly [N in keyof typeof DEFINED]: (typeof DEFINED)[N]['fields']
+type Defined = typeof OPERATIONS
+/** One of each operation that has `fields`, by its name. */
+type NamedFunctions = {
+  readonly [N in keyof Defined as keyof NonNullable<Defined[N]['fields']> extends never ? never : N]: NonNullable<
+    Defined[N]['fields']
+  >
 }
-export const OPERATIONS = { ...OWN, ...DEFINED_FIELDS }
+type All = typeof OWN & NamedFunctions & NonNullable<(typeof OPERATIONS.matmul)['others']>
 
-export type OperationName = keyof typeof OPERATIONS
-export type Arguments<N extends OperationName> = ArgumentsOf<(typeof OPERATIONS)[N]>
+const namesOf = ([name, { fields, others }]: [
+  string,
+  { readonly fields?: ArgumentKinds; readonly others?: Functions },
+]) => Object.entries({ ...(fields && { [name]: fields }), ...others })
+/** What the folders' modules in AssemblyScript export, by the operation. */
+const EXPORTED = Object.entries(OPERATIONS).map(
+  (operation) => [operation[0], namesOf(operation).map(([name]) => name)] as const,
+)
+/** All functions of programs: those that no operation has of its own, then those of operations. */
+export const FUNCTIONS = { ...OWN, ...Object.fromEntries(Object.entries(OPERATIONS).flatMap(namesOf)) } as All
 
-export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
-const MOST_ARGUMENTS = Math.max(...OPERATION_NAMES.map((name) => Object.keys(OPERATIONS[name]).length))
+export type FunctionName = keyof All
+export type Arguments<N extends FunctionName> = ArgumentsOf<All[N]>
+
+export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as readonly FunctionName[]
+const MOST_ARGUMENTS = Math.max(...FUNCTION_NAMES.map((name) => Object.keys(FUNCTIONS[name]).length))
 /** All are as long as the longest, in whole vectors. */
 export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 8
 
@@ -159,13 +136,13 @@ const SIZES = {
 
 /** Sets the words of an operation from `at` on: its code, then, behind what says how it is shared out, its arguments. */
 export type Writers = {
-  readonly [N in OperationName]: (words: Int32Array, floats: Float32Array, at: number, args: Arguments<N>) => void
+  readonly [N in FunctionName]: (words: Int32Array, floats: Float32Array, at: number, args: Arguments<N>) => void
 }
 
 /** `WRITERS`, written out: a loop over names would take as long as a small model's layer. */
 export function writersModule(): string {
-  const writers = OPERATION_NAMES.map((name, code) => {
-    const lines = Object.entries(OPERATIONS[name]).map(([field, type], i) => {
+  const writers = FUNCTION_NAMES.map((name, code) => {
+    const lines = Object.entries(FUNCTIONS[name]).map(([field, type], i) => {
       const [into, sign] = [type === 'f32' ? 'floats' : 'words', type === 'bool' ? '+' : '']
       return `    ${into}[at + ${HEADER_WORDS + i}] = ${sign}args.${field}\n`
     })
@@ -178,8 +155,8 @@ export function writersModule(): string {
 export function assemblyModule(): string {
   const constants = (type: string, values: Readonly<Record<string, number>>) =>
     Object.entries(values).map(([name, value]) => `export const ${name}: ${type} = ${value}\n`)
-  const codes = Object.fromEntries(OPERATION_NAMES.map((name, code) => [name.toUpperCase(), code]))
-  const namespaces = Object.entries({ product: PRODUCT, ...OPERATIONS }).map(([name, fields]) => {
+  const codes = Object.fromEntries(FUNCTION_NAMES.map((name, code) => [name.toUpperCase(), code]))
+  const namespaces = Object.entries({ product: PRODUCT, ...FUNCTIONS }).map(([name, fields]) => {
     const readers = Object.entries(fields).map(([field, type], i) => READERS[type](field, i * 4))
     return `export namespace ${name[0]!.toUpperCase()}${name.slice(1)} {\n${readers.join('')}}\n`
   })
@@ -187,10 +164,12 @@ export function assemblyModule(): string {
   return [...numbers, blocksModule(), ...namespaces].join('')
 }
 
-/** The module by which `assembly/operations.ts` runs those that have folders. */
+/** The module by which `assembly/operations.ts` runs those of operations. */
 export function definedModule(): string {
-  const names = Object.keys(DEFINED)
-  const imports = names.map((name) => `import { ${name} } from '../../operations/${name}/assembly'\n`)
+  const names = EXPORTED.flatMap(([, names]) => names)
+  const imports = EXPORTED.filter(([, names]) => names.length > 0).map(
+    ([operation, names]) => `import { ${names.join(', ')} } from '../../operations/${operation}/assembly'\n`,
+  )
   const lines = names.map((name) => `  if (code === ${name.toUpperCase()}) return ${name}(args, from, to, thread)\n`)
   return `import { ${names.map((name) => name.toUpperCase()).join(', ')} } from './abi'
 ${imports.join('')}export function runDefined(code: i32, args: usize, from: i32, to: i32, thread: i32): void {

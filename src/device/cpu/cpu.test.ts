@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Device } from '../contract.js'
+import { attend } from '../operations/attend/index.js'
+import { rope } from '../operations/rope/index.js'
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
 import { floats, random } from './kernels.test-helper.js'
 import { fill, layer } from './layer.test-helper.js'
@@ -55,8 +57,12 @@ async function attention(on: Device, test: AttentionCase, layer: number): Promis
       pages: lists[s]!,
     }))
     const pass = on.begin({ spans })
-    pass.place(qkv, cache, layer, { heads, angles })
-    pass.attend(qkv, cache, layer, answer, { heads, scale: d ** -0.5, ...(test.window && { window: test.window }) })
+    pass.run(rope, qkv, cache, layer, { heads, angles })
+    pass.run(attend, qkv, cache, layer, answer, {
+      heads,
+      scale: d ** -0.5,
+      ...(test.window && { window: test.window }),
+    })
     const read = pass.read(answer, rows)
     await pass.submit()
     const values = await read
@@ -227,8 +233,8 @@ describe('threads', () => {
         pages: Int32Array.of(i < rows - bad ? i % 8 : page),
       }))
       const pass = on.begin({ spans })
-      pass.place(qkv, cache, 0, { heads, angles })
-      pass.attend(qkv, cache, 0, out, { heads, scale: 1 })
+      pass.run(rope, qkv, cache, 0, { heads, angles })
+      pass.run(attend, qkv, cache, 0, out, { heads, scale: 1 })
       await pass.submit()
     }
     await run(0)

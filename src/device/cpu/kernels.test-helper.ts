@@ -1,5 +1,5 @@
 /** Memory with the kernels in it, and seeded numbers to fill it with. */
-import { type Arguments, activationBlockBytes, HEADER_WORDS, type OperationName } from './abi.js'
+import { type Arguments, activationBlockBytes, type FunctionName, HEADER_WORDS } from './abi.js'
 import { PassProgram } from './program.js'
 import { bestVariant, compileKernels, instantiate, type KernelVariant } from './wasm.js'
 
@@ -15,7 +15,7 @@ export interface Bench {
   /** So many rows, and zeros for those that their group of eight lacks. */
   putRows(values: Float32Array | Uint32Array | Uint16Array, rows: number): number
   /** Arguments of an operation. */
-  argumentsOf<N extends OperationName>(name: N, args: Arguments<N>): number
+  argumentsOf<N extends FunctionName>(name: N, args: Arguments<N>): number
   floats(at: number, count: number): Float32Array
 }
 

@@ -1,7 +1,9 @@
 /** Work for a device that every runtime can do and compare: no test framework in here. */
+
 import { BLOCK_TYPES, type BlockType, blockBytes } from '../../platform/block-types.js'
 import type { Activations, Device, Span } from '../contract.js'
 import { embed } from '../operations/embed/index.js'
+import { matmul } from '../operations/matmul/index.js'
 import { floats, matrixQ4, random } from './kernels.test-helper.js'
 
 /** What is in `values` row by row, through an f32 matrix as the table of an embedding. */
@@ -42,8 +44,8 @@ export async function layer(on: Device, rows: number): Promise<Float32Array> {
   for (let round = 0; round < 8; round++) {
     into(x)
     const pass = on.begin({ spans: [span] })
-    pass.project(first, x, middle, { norm, gated: true })
-    pass.project(second, middle, x, { add: true, bias })
+    pass.run(matmul, first, x, middle, { norm, gated: true })
+    pass.run(matmul, second, middle, x, { add: true, bias })
     const read = pass.read(x, rows)
     await pass.submit()
     const values = await read
@@ -73,7 +75,7 @@ export async function blocks(on: Device): Promise<number[]> {
     if ('power' in block) for (let at = block.power; at < data.length; at += bytes) data[at] = 113 + (data[at]! % 15)
     const matrix = on.matrix({ format: type, rows, columns, data })
     const pass = on.begin({ spans: [span] })
-    pass.project(matrix, x, out)
+    pass.run(matmul, matrix, x, out)
     const read = pass.read(out, tokens)
     await pass.submit()
     results.push(...(await read))

@@ -1,4 +1,4 @@
-import type { OperationName } from './abi.js'
+import type { FunctionName } from './abi.js'
 import type { DeviceMemory } from './memory.js'
 import type { ProductTrial } from './product-trial.js'
 import type { PassProgram } from './program.js'
@@ -10,7 +10,7 @@ export interface OperationProfiler {
   /** Whether the pass that is being submitted is timed. */
   readonly on: boolean
   /** An operation was recorded. */
-  recorded(name: OperationName): void
+  recorded(name: FunctionName): void
   /** Runs operation `index` of the pass, or the sampling of its rows. */
   run<T>(index: number | 'sample', operation: () => T): T
 }

@@ -1,11 +1,15 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Activations, type Batch, type Device, NO_STATE, type Pass } from '../contract.js'
+import { attend } from '../operations/attend/index.js'
 import { carry } from '../operations/carry/index.js'
 import { collectCase } from '../operations/collect/case.test-helper.js'
 import { Desk } from '../operations/desk.test-helper.js'
 import { embed } from '../operations/embed/index.js'
 import { join } from '../operations/join/index.js'
+import { matmul } from '../operations/matmul/index.js'
+import { rope } from '../operations/rope/index.js'
 import { routedCase } from '../operations/routed/case.test-helper.js'
+import { sample } from '../operations/sample/index.js'
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
 import { floats, matrixQ4 } from './kernels.test-helper.js'
 import { OPERATION_BYTES } from './program.js'
@@ -65,8 +69,8 @@ describe('a pass', () => {
     const pass = on.begin(batch(span(2), span(1, 0, 1)))
     expect(pass.rows).toBe(3)
     pass.run(embed, tables[0]!, x)
-    pass.sample(sampler, x, rows.slice(0, 2))
-    expect(() => pass.sample(sampler, x, rows)).toThrow('at most once')
+    pass.run(sample, sampler, x, rows.slice(0, 2))
+    expect(() => pass.run(sample, sampler, x, rows)).toThrow('A pass samples once.')
     pass.run(embed, tables[1]!, x)
     const read = pass.read(x, 2)
     expect((await pass.submit()).map(({ token }) => token)).toEqual([0, 2])
@@ -80,7 +84,7 @@ describe('a pass', () => {
     expect(await on.begin(batch(span(3))).submit()).toEqual([])
     expect(ran).toHaveBeenCalledTimes(2)
     const narrow = on.activations(3, 8)
-    expect(() => on.begin(batch(span(3))).sample(sampler, narrow, rows)).toThrow('Logits of a row')
+    expect(() => on.begin(batch(span(3))).run(sample, sampler, narrow, rows)).toThrow('Logits of a row')
   })
 
   it('shows its operations to who takes their times, one by one while that is asked for', async () => {
@@ -102,7 +106,7 @@ describe('a pass', () => {
       seen.length = 0
       const pass = on.begin(batch(span(3)))
       pass.run(embed, t, x)
-      pass.sample(sampler, x, [{ slot: 0, temperature: 0, topP: 1, seed: 0, index: 0 }])
+      pass.run(sample, sampler, x, [{ slot: 0, temperature: 0, topP: 1, seed: 0, index: 0 }])
       const read = pass.read(x, 3)
       expect(await pass.submit()).toHaveLength(1)
       expect([...(await read)].filter((_, i) => i % 8 === 0)).toEqual([5, 6, 7])
@@ -212,7 +216,7 @@ describe('rows', () => {
     const gpuLike = { rows: 2, columns: 8, bytes: 64, destroy() {} }
     expect(() => pass.run(embed, t, gpuLike)).toThrow('another device')
     expect(() => pass.write(gpuLike, new Float32Array(8))).toThrow('another device')
-    expect(() => pass.project(gpuLike, x, x)).toThrow('another device')
+    expect(() => pass.run(matmul, gpuLike, x, x)).toThrow('another device')
     expect(() => pass.clearPages({ shape, usedBytes: 0, bytes: 0, destroy() {} }, [0])).toThrow('another device')
     expect(() => pass.copyPages({ shape, usedBytes: 0, bytes: 0, destroy() {} }, [])).toThrow('another device')
     expect(() => pass.read(gpuLike, 1)).toThrow('another device')
@@ -278,7 +282,7 @@ describe('a product', () => {
         (pass) => {
           pass.write(out, new Float32Array(24).fill(-1))
           pass.run(embed, t, x)
-          pass.project(eye, x, out, rows === undefined ? undefined : { rows })
+          pass.run(matmul, eye, x, out, rows === undefined ? undefined : { rows })
         },
         3,
       )
@@ -287,7 +291,7 @@ describe('a product', () => {
     expect(await firsts()).toEqual([1, 2, 3])
     expect(await firsts(2)).toEqual([1, 2, -1])
     const pass = on.begin(batch(span(3)))
-    expect(() => pass.project(eye, x, on.activations(3, 4))).toThrow('Columns to project into')
+    expect(() => pass.run(matmul, eye, x, on.activations(3, 4))).toThrow('Columns to project into')
   })
 
   it('of what an operation has changed since it was gated is of what it is now', async () => {
@@ -301,10 +305,10 @@ describe('a product', () => {
     const [x, middle, out] = [on.activations(1, 32), on.activations(1, 64), on.activations(1, 32)]
     const begin = (pass: Pass) => {
       pass.write(x, floats(32, 3))
-      pass.project(up, x, middle, { gated: true })
+      pass.run(matmul, up, x, middle, { gated: true })
     }
     const double = (pass: Pass) => pass.run(join, middle, middle, { add: true })
-    const end = (pass: Pass) => pass.project(down, middle, out)
+    const end = (pass: Pass) => pass.run(matmul, down, middle, out)
     for (const parts of [
       [begin, end],
       [begin, double, end],
@@ -333,8 +337,8 @@ describe('pages of a cache', () => {
           qkv,
           Float32Array.from({ length: rows * 12 }, (_, i) => (i % 12 < 8 ? 0 : value)),
         )
-        pass.place(qkv, cache, 1, { heads: 1, angles })
-        pass.attend(qkv, cache, 1, out, { heads: 1, scale: 1 })
+        pass.run(rope, qkv, cache, 1, { heads: 1, angles })
+        pass.run(attend, qkv, cache, 1, out, { heads: 1, scale: 1 })
         before(pass)
       })
       return got[0]

@@ -1,27 +1,26 @@
 /** A pass records a program, then runs it at once: the CPU has nothing to wait for. */
 import type {
   Activations,
-  AttentionShape,
   Batch,
   KeyValueCache,
   Matrix,
   Pass,
-  PlaceOptions,
-  ProjectOptions,
+  Routing,
   SampledRow,
   SampleRow,
   Sampler,
+  Span,
+  States,
+  Vector,
 } from '../contract.js'
-import type { ArgumentKinds, BatchShape, Operation } from '../operations/define.js'
-import { OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
-import type { Arguments, OperationName } from './abi.js'
-import { CpuAttention } from './attention.js'
+import type { ArgumentKinds, CpuRecorder, Functions, Operation, Preparing } from '../operations/define.js'
+import { shapeOf, writeFits } from '../operations/index.js'
+import type { Arguments, FunctionName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { CpuMatrix, roomOf } from './matrix.js'
 import type { CpuPassHost } from './pass-host.js'
-import type { PassRecorder } from './pass-recorder.js'
 import { Products } from './products.js'
-import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
+import { OPERATION_BYTES, type PassProgram, type Sharing, shareOf } from './program.js'
 import { CpuRouting } from './routing.js'
 import { CpuSampler } from './sampler.js'
 import { CpuActivations, CpuCache, CpuStates, CpuVector, own } from './tensors.js'
@@ -38,58 +37,136 @@ interface Reading {
   readonly resolve: (values: Float32Array) => void
 }
 
-export class CpuPass implements Pass {
+const NOWHERE = { at: 0, stride: 0 }
+
+export class CpuPass implements Pass, CpuRecorder {
   readonly rows: number
+  readonly spans: readonly Span[]
+  readonly longest: number
+  readonly spanWords: number
   readonly #host: CpuPassHost
   readonly #program: PassProgram
   /** Allocations that live as long as the pass. */
   readonly #rooms: number[] = []
   readonly #shared = new Map<number, number>()
+  readonly #made = new Map<string, unknown>()
   readonly #readings: Reading[] = []
   readonly #batch: PlacedBatch
-  #copies: (() => void)[] = []
-  #sampling: { before: number; run: () => SampledRow[] } | undefined
-  readonly #recorder: PassRecorder
   readonly #products: Products
-  readonly #attention: CpuAttention
-  readonly #shape: BatchShape
+  #copies: (() => void)[] = []
+  /** Where keys and values are written. */
+  readonly #written = new Set<CpuCache>()
+  #sampling: { before: number; run: () => SampledRow[] } | undefined
   #open = true
 
   constructor(host: CpuPassHost, batch: Batch) {
-    this.#shape = shapeOf(batch)
+    const { rows, spans, longest } = shapeOf(batch)
     this.#host = host
     this.#program = host.program
     this.#program.clear()
-    this.rows = this.#shape.rows
-    this.#batch = placeBatch(batch, this.rows, (values) => this.#put(values))
-    this.#recorder = {
-      rows: this.rows,
-      shape: this.#shape,
-      batch: this.#batch,
-      spans: this.#shape.spans,
-      spanWords: this.#batch.spans,
-      at: (tensor) => (tensor instanceof CpuActivations ? tensor : own(tensor, CpuVector)).use(),
-      stride: (x) => own(x, CpuActivations).stride,
-      state: (states, index) => {
-        const kept = own(states, CpuStates)
-        return { state: kept.state(index), slotBytes: kept.slotBytes }
-      },
-      table: (matrix) => this.#table(own(matrix, CpuMatrix)),
-      ids: (by) => (by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions)),
-      routing: (routing) => own(routing, CpuRouting).lists(),
-      band: (matrix, rows, count) => this.#products.band(own(matrix, CpuMatrix), rows, count),
-      atPlaces: (x, columns, form, rows, from, routing) =>
-        this.#products.atPlaces(own(x, CpuActivations), columns, form, rows, from, own(routing, CpuRouting)),
-      add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
-      put: (values) => this.#put(values),
-      perThread: (bytes, rooms) => this.#perThread(bytes, rooms),
-    }
-    this.#attention = new CpuAttention(this.#recorder)
-    this.#products = new Products(this.#recorder, {
+    this.rows = rows
+    this.spans = spans
+    this.longest = longest
+    this.#batch = placeBatch(batch, rows, (values) => this.put(values))
+    this.spanWords = this.#batch.spans
+    this.#products = new Products({
       variant: host.variant,
       trial: host.products,
+      add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
       amend: (name, args) => this.#program.amend(name, args),
+      perThread: (bytes, rooms) => this.perThread(bytes, rooms),
     })
+  }
+
+  at(tensor: Activations | Vector): number {
+    return (tensor instanceof CpuActivations ? tensor : own(tensor, CpuVector)).use()
+  }
+
+  stride(x: Activations): number {
+    return own(x, CpuActivations).stride
+  }
+
+  state(states: States, index: number) {
+    const kept = own(states, CpuStates)
+    return { state: kept.state(index), slotBytes: kept.slotBytes }
+  }
+
+  table(matrix: Matrix) {
+    const table = own(matrix, CpuMatrix)
+    table.use()
+    const { kind, at } = table.whole
+    const room = this.perThread(roomOf(kind, matrix.columns, 1))
+    return { kind, matrix: at, room: room.at, roomGap: room.stride }
+  }
+
+  ids(by: 'tokens' | 'positions' | 'places'): number {
+    return this.#batch[by] ?? this.#batch.positions
+  }
+
+  cached(cache: KeyValueCache, layer: number, writes: boolean) {
+    const kv = own(cache, CpuCache)
+    if (writes) this.#written.add(kv)
+    const { keyPageBytes, valuePageBytes, kept } = kv
+    const { pages, lists, windowPages, windowLists } = this.#batch
+    return {
+      ...{ keys: kv.keys(layer), values: kv.values(layer), keyPageBytes, valuePageBytes, kept },
+      overflows: kv.overflows(),
+      ...(kv.shape.sliding ? { pages: windowPages, lists: windowLists } : { pages, lists }),
+    }
+  }
+
+  routing(routing: Routing) {
+    return own(routing, CpuRouting).lists()
+  }
+
+  bands(matrix: Matrix, rows: number) {
+    return this.#products.bands(own(matrix, CpuMatrix), rows)
+  }
+
+  prepared(x: Activations, columns: number, form: number, rows: number, how: Preparing) {
+    return this.#products.prepared(own(x, CpuActivations), columns, form, rows, how)
+  }
+
+  atPlaces(x: Activations, columns: number, form: number, rows: number, from: 'rows' | 'places', routing: Routing) {
+    return this.#products.atPlaces(own(x, CpuActivations), columns, form, rows, from, own(routing, CpuRouting))
+  }
+
+  put(values: Int32Array): number {
+    const at = this.#room(values.byteLength)
+    this.#host.memory.i32.set(values, at / 4)
+    return at
+  }
+
+  once<T>(key: string, make: () => T): T {
+    if (!this.#made.has(key)) this.#made.set(key, make())
+    return this.#made.get(key) as T
+  }
+
+  /** As for all, but shared only by those who name the same `rooms`. */
+  perThread(bytes: number, rooms = this.#shared): { at: number; stride: number } {
+    if (bytes === 0) return NOWHERE
+    const stride = Math.ceil(bytes / 64) * 64 + THREAD_GAP
+    let at = rooms.get(bytes)
+    if (at === undefined) {
+      at = this.#room(stride * this.#host.threads)
+      rooms.set(bytes, at)
+    }
+    return { at, stride }
+  }
+
+  scratch(out: Activations, bytesPerRow: number): number {
+    return own(out, CpuActivations).scratch('halves', bytesPerRow)
+  }
+
+  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
+    if (this.#sampling) throw new Error('A pass samples once.')
+    const source = own(logits, CpuActivations)
+    const target = own(sampler, CpuSampler)
+    this.#products.forget()
+    this.#sampling = {
+      before: this.#program.count,
+      run: () => rows.map((row, i) => target.sample(source.use() + i * source.stride, row)),
+    }
   }
 
   #room(bytes: number): number {
@@ -98,13 +175,7 @@ export class CpuPass implements Pass {
     return at
   }
 
-  #put(values: Int32Array): number {
-    const at = this.#room(values.byteLength)
-    this.#host.memory.i32.set(values, at / 4)
-    return at
-  }
-
-  #add<N extends OperationName>(name: N, items: number, args: Arguments<N>, sharing?: Sharing): void {
+  #add<N extends FunctionName>(name: N, items: number, args: Arguments<N>, sharing?: Sharing): void {
     if (!this.#open) throw new Error('The pass was submitted.')
     this.#products.forget()
     this.#host.profiler?.recorded(name)
@@ -132,60 +203,18 @@ export class CpuPass implements Pass {
     this.#copies.push(() => this.#host.memory.f32.set(kept, target.use() / 4))
   }
 
-  run<F extends ArgumentKinds, Operands extends readonly unknown[]>(
-    operation: Operation<F, Operands>,
+  run<Operands extends readonly unknown[]>(
+    operation: Operation<ArgumentKinds, Operands, Functions>,
     ...operands: Operands
   ): void {
-    operation.fit(this.#shape, ...operands)
-    const name = operation.name as OperationName
-    const work = operation.cpu(this.#recorder, ...operands)
-    for (const { args, items, values } of 'args' in work ? [work] : work) {
-      this.#add(name, items, args as Arguments<typeof name>, values === undefined ? undefined : few(values))
-    }
-  }
-
-  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
-    this.#attention.place(qkv, cache, layer, options)
-  }
-
-  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
-    this.#attention.attend(qkv, cache, layer, out, shape)
-  }
-
-  #table(matrix: CpuMatrix) {
-    matrix.use()
-    const { kind, at } = matrix.whole
-    const bytes = roomOf(kind, matrix.columns, 1)
-    const room = bytes > 0 ? this.#perThread(bytes) : { at: 0, stride: 0 }
-    return { kind, matrix: at, room: room.at, roomGap: room.stride }
-  }
-
-  project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
-    OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
-    const rows = options.rows ?? this.rows
-    this.#products.record(own(matrix, CpuMatrix), own(x, CpuActivations), own(out, CpuActivations), rows, options)
-  }
-
-  /** Room of which each thread has its part, `stride` bytes apart; one for all operations that need as much for the same. */
-  #perThread(bytes: number, rooms = this.#shared): { at: number; stride: number } {
-    const stride = Math.ceil(bytes / 64) * 64 + THREAD_GAP
-    let at = rooms.get(bytes)
-    if (at === undefined) {
-      at = this.#room(stride * this.#host.threads)
-      rooms.set(bytes, at)
-    }
-    return { at, stride }
-  }
-
-  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
-    if (this.#sampling) throw new Error('A pass samples at most once.')
-    OPERATIONS.sample.fit(this.#shape, sampler, logits, rows)
-    const source = own(logits, CpuActivations)
-    const target = own(sampler, CpuSampler)
-    this.#products.forget()
-    this.#sampling = {
-      before: this.#program.count,
-      run: () => rows.map((row, i) => target.sample(source.use() + i * source.stride, row)),
+    operation.fit(this, ...operands)
+    const work = operation.cpu(this, ...operands)
+    if (!work) return
+    for (const { of, args, items, values, least, unit, fills } of 'args' in work ? [work] : work) {
+      const name = (of ?? operation.name) as FunctionName
+      const by = values === undefined ? 'all' : shareOf(values)
+      this.#add(name, items, args as Arguments<typeof name>, { least, unit, by })
+      if (fills) this.#products.filled({ out: own(fills, CpuActivations), name, args })
     }
   }
 
@@ -204,7 +233,7 @@ export class CpuPass implements Pass {
     let sampled: readonly SampledRow[] = []
     try {
       for (const copy of this.#copies) copy()
-      for (const cache of this.#attention.written) for (const span of this.#shape.spans) cache.begin(span)
+      for (const cache of this.#written) for (const span of this.spans) cache.begin(span)
       const { count } = this.#program
       const split = this.#sampling?.before ?? count
       const at = this.#room(this.#program.bytes)

@@ -1,5 +1,5 @@
 /** A program for the kernels: operations in order, each a code, how its items are shared out, and its arguments. */
-import { type Arguments, OPERATION_WORDS, type OperationName, PRIVATE, SMALL } from './abi.js'
+import { type Arguments, type FunctionName, OPERATION_WORDS, PRIVATE, SMALL } from './abi.js'
 import { WRITERS } from './kernels.generated.js'
 
 /** Chunks of a thread's slice: enough that others can help one that is held up. */
@@ -10,9 +10,9 @@ const UNITS_PER_THREAD = 8
 /** How an operation's items are handed out. */
 export interface Sharing {
   /** Items that are not worth splitting. @default 1 */
-  readonly least?: number
+  readonly least?: number | undefined
   /** Slices begin at multiples of it, so that no two threads write to the same line of memory. @default 1 */
-  readonly unit?: number
+  readonly unit?: number | undefined
   /**
    * `one`: one thread does it all, because it is so little that telling others would take longer. `each`: every thread
    * does it all for itself before the next operation, its results lying where only that thread looks.
@@ -43,7 +43,7 @@ export class PassProgram {
     return this.count * OPERATION_WORDS * 4
   }
 
-  add<N extends OperationName>(
+  add<N extends FunctionName>(
     name: N,
     items: number,
     args: Arguments<N>,
@@ -60,7 +60,7 @@ export class PassProgram {
   }
 
   /** Writes the arguments of the last operation anew. */
-  amend<N extends OperationName>(name: N, args: Arguments<N>): void {
+  amend<N extends FunctionName>(name: N, args: Arguments<N>): void {
     WRITERS[name](this.#words, this.#floats, (this.count - 1) * OPERATION_WORDS, args)
   }
 

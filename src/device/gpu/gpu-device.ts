@@ -26,12 +26,12 @@ import type {
   Vector,
 } from '../contract.js'
 import { filled, Q4_BLOCK, rowBytes } from '../contract.js'
+import { FEW } from '../operations/matmul/kernel.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { Gpu } from './gpu.js'
 import type { GpuTraits } from './kernels/kernel.js'
 import { GpuMatrix } from './matrix.js'
 import { GpuPass, type GpuPassHost } from './pass.js'
-import { FEW } from './products.js'
 import { Rehearsal } from './rehearsal.js'
 import { SubmitWork } from './submit-work.js'
 import { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'

@@ -1,13 +1,17 @@
 /** What a pass asks of WebGPU, by a device that writes it down: no shader is compiled, and nothing is computed. */
+
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type AttentionShape, type Batch, NO_STATE, type Pass, type PlaceOptions, type Vector } from '../contract.js'
+import { type Batch, NO_STATE, type Pass, type Vector } from '../contract.js'
+import { type AttendOptions, attend } from '../operations/attend/index.js'
 import { carry } from '../operations/carry/index.js'
 import { embed } from '../operations/embed/index.js'
-import { OPERATIONS } from '../operations/index.js'
+import { matmul } from '../operations/matmul/index.js'
 import { pool } from '../operations/pool/index.js'
+import { type RopeOptions, rope } from '../operations/rope/index.js'
+import { sample } from '../operations/sample/index.js'
+import { RESULT_WORDS, resultWords } from '../operations/sample/job.js'
 import { GpuDevice } from './gpu-device.js'
 import type { GpuTraits } from './kernels/kernel.js'
-import { RESULT_WORDS, resultWords } from './kernels/sample-job.js'
 import type { GpuActivations, GpuCache, GpuSampler, GpuStates } from './tensors.js'
 
 /** What came to the queue, in order. */
@@ -250,7 +254,7 @@ describe('a product', () => {
     for (const { otherOut, otherX, bias: biased, norm, ...more } of all) {
       const before = groups()
       const did = await passed(batch(span(count)), (pass) =>
-        pass.project(w, otherX ? x2 : x, otherOut ? out2 : out, {
+        pass.run(matmul, w, otherX ? x2 : x, otherOut ? out2 : out, {
           ...more,
           ...(biased ? { bias } : {}),
           ...(norm ? { norm: { weight, epsilon: norm as number } } : {}),
@@ -279,22 +283,19 @@ describe('a product', () => {
     expect(told[3]!.runs).toEqual(told[2]!.runs)
     const differ = await recorded(variants)
     expect(new Set(differ.map(({ runs }) => JSON.stringify(runs))).size).toBe(variants.length)
-    const asked = vi.spyOn(OPERATIONS.project, 'fit')
-    await recorded([{}, {}, { add: true }, {}])
-    expect(asked).toHaveBeenCalledTimes(2)
   })
 
   it('takes all rows or those that were picked, and no others', async () => {
     const { rows, matrix, passed } = fake()
     const [w, x, out] = [matrix(64, 32), rows('x', 5, 32), rows('out', 5, 64)]
     const did = await passed(batch(span(3), span(2, 0, 1)), (pass) => {
-      pass.project(w, x, out)
-      expect(() => pass.project(w, x, out, { rows: 2 })).toThrow('all rows, or the picked ones')
+      pass.run(matmul, w, x, out)
+      expect(() => pass.run(matmul, w, x, out, { rows: 2 })).toThrow('all rows, or the picked ones')
       pass.run(pool, x, rows('pooled', 5, 32))
-      expect(() => pass.project(w, x, out, { rows: 3 })).toThrow('all rows, or the picked ones')
-      pass.project(w, x, out, { rows: 2 })
-      pass.project(w, x, out, { rows: 5 })
-      expect(() => pass.project(w, rows('narrow', 5, 16), out)).toThrow('Columns to project from')
+      expect(() => pass.run(matmul, w, x, out, { rows: 3 })).toThrow('all rows, or the picked ones')
+      pass.run(matmul, w, x, out, { rows: 2 })
+      pass.run(matmul, w, x, out, { rows: 5 })
+      expect(() => pass.run(matmul, w, rows('narrow', 5, 16), out)).toThrow('Columns to project from')
     })
     const [all, , picked, again] = runs(did)
     expect(picked!.source).not.toBe(all!.source)
@@ -305,7 +306,7 @@ describe('a product', () => {
     const { rows, matrix, passed } = fake()
     const [w, x, out] = [matrix(64, 32), rows('x', 17, 32), rows('out', 17, 64)]
     const nameFor = async (count: number, steady?: boolean) =>
-      names(await passed({ spans: [span(count)], ...(steady && { steady }) }, (pass) => pass.project(w, x, out)))[0]
+      names(await passed({ spans: [span(count)], ...(steady && { steady }) }, (pass) => pass.run(matmul, w, x, out)))[0]
     expect([await nameFor(16), await nameFor(17), await nameFor(16, true)]).toEqual(['matvec', 'matmul', 'matmul'])
   })
 
@@ -317,7 +318,7 @@ describe('a product', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => 100 * ++now)
     const [w, x, out] = [matrix(64, 32), rows('x', 1, 32), rows('out', 1, 64)]
     const did = await passed(batch(span(1)), (pass) => {
-      for (let i = 0; i < 8; i++) pass.project(w, x, out)
+      for (let i = 0; i < 8; i++) pass.run(matmul, w, x, out)
     })
     const at: number[] = []
     let products = 0
@@ -336,13 +337,13 @@ describe('a product', () => {
 
 describe('attention', () => {
   const [heads, headSize] = [4, 16]
-  type Asked = Partial<Omit<AttentionShape, 'sinks'>> & { readonly sinks?: boolean }
+  type Asked = Partial<Omit<AttendOptions, 'sinks'>> & { readonly sinks?: boolean }
   interface Case {
     readonly spans?: Batch['spans']
     readonly steady?: boolean
     readonly sliding?: boolean
-    readonly place?: Partial<Omit<PlaceOptions, 'headNorm'>> & { readonly norm?: number }
-    /** Nothing is placed. */
+    readonly place?: Partial<Omit<RopeOptions, 'headNorm'>> & { readonly norm?: number }
+    /** Nothing is turned. */
     readonly bare?: boolean
     /** Attention is over another layer, cache or row. */
     readonly other?: 'layer' | 'cache' | 'qkv'
@@ -371,12 +372,12 @@ describe('attention', () => {
       const slid = spans.map((each) => (sliding ? { ...each, windowPages: each.pages } : each))
       const before = groups()
       const did = await passed({ spans: slid, ...(steady && { steady }) }, (pass) => {
-        if (!bare) pass.place(qkv, cache, 1, { heads, angles, ...how, ...headNorm })
-        if (between) pass.project(w, x, y)
+        if (!bare) pass.run(rope, qkv, cache, 1, { heads, angles, ...how, ...headNorm })
+        if (between) pass.run(matmul, w, x, y)
         const over = other === 'cache' ? another : cache
         const { sinks: sunk, ...rest } = asked
         const all = { heads, scale: 0.25, ...rest, ...(sunk && { sinks }) }
-        pass.attend(other === 'qkv' ? qkv2 : qkv, over, other === 'layer' ? 0 : 1, out, all)
+        pass.run(attend, other === 'qkv' ? qkv2 : qkv, over, other === 'layer' ? 0 : 1, out, all)
       })
       told.push({ names: names(did), runs: runs(did), bound: groups() - before, meta: metaOf(did)[0]! })
     }
@@ -385,15 +386,15 @@ describe('attention', () => {
   }
   const namesOf = async (one: Case, traits?: Partial<GpuTraits>) => (await recorded([one], traits))[0]!.names
 
-  it('places what is to be placed by the way, where each sequence has one row of its own', async () => {
-    expect(await namesOf({})).toEqual(['place and attend'])
+  it('turns queries and keys by the way, where each sequence has one row of its own', async () => {
+    expect(await namesOf({})).toEqual(['attend and rope'])
     for (const other of ['layer', 'cache', 'qkv'] as const)
-      expect(await namesOf({ other })).toEqual(['place', 'attend pieces'])
+      expect(await namesOf({ other })).toEqual(['rope', 'attend pieces'])
     expect(await namesOf({ bare: true })).toEqual(['attend pieces'])
-    expect(await namesOf({ between: true })).toEqual(['place', 'matvec', 'attend pieces'])
-    expect(await namesOf({ spans: [span(2)] })).toEqual(['place', 'attend pieces'])
-    expect(await namesOf({}, { serial: true })).toEqual(['place', 'attend serial'])
-    const many = ['place', expect.stringMatching(/^attend (blocks|tiled)$/)]
+    expect(await namesOf({ between: true })).toEqual(['rope', 'matvec', 'attend pieces'])
+    expect(await namesOf({ spans: [span(2)] })).toEqual(['rope', 'attend pieces'])
+    expect(await namesOf({}, { serial: true })).toEqual(['rope', 'attend serial'])
+    const many = ['rope', expect.stringMatching(/^attend (blocks|tiled)$/)]
     expect(await namesOf({ spans: [span(40)] })).toEqual(many)
     expect(await namesOf({ steady: true })).toEqual(many)
     expect(await namesOf({ spans: Array.from({ length: 17 }, () => span(1)) })).toEqual(many)
@@ -428,7 +429,7 @@ describe('attention', () => {
     }
   })
 
-  it('reads what placing has been given', async () => {
+  it('reads what rope has been given', async () => {
     const [normed] = await recorded([{ place: { norm: 1e-5 }, other: 'layer' }])
     expect(normed!.runs.map(({ on }) => on)).toEqual([
       ['batch', 'vector #angles', 'activations #qkv', 'cache 1', 'vector #query', 'vector #key'],
@@ -444,7 +445,7 @@ describe('attention', () => {
     expect(queries!.runs[0]!.source).not.toBe(all!.runs[0]!.source)
   })
 
-  it('of rows that nobody else reads is of these alone in software', async () => {
+  it('of rows that nobody else reads is of these alone, or of their tiles', async () => {
     const asked = { rows: Int32Array.of(5, 39) }
     const spans = [span(40)]
     const [[picked], [all]] = [
@@ -456,26 +457,29 @@ describe('attention', () => {
     expect(picked!.runs[1]!.source).not.toBe(all!.runs[1]!.source)
     expect([picked!.runs[1]!.groups[0], all!.runs[1]!.groups[0]]).toEqual([1, (40 * heads) / 64 + 0.5])
     const [elsewhere] = await recorded([{ spans, asked }])
-    expect([elsewhere!.meta[1], elsewhere!.runs]).toEqual([0, (await recorded([{ spans }]))[0]!.runs])
+    // Tiles of these rows come first, and are all that there are.
+    expect(elsewhere!.meta[1]).toBe(0)
+    const tiles = [elsewhere!, (await recorded([{ spans }]))[0]!].map(({ runs }) => runs[1]!.groups[0]!)
+    expect(tiles[0]).toBeLessThan(tiles[1]!)
   })
 
-  it('and what is placed have to fit', async () => {
+  it('and rope have to fit', async () => {
     const { on, rows, vector } = fake()
     const cache = on.cache({ layers: 1, pages: 2, heads: 2, headSize, type: 'f32' })
     const pass = on.begin(batch(span(2)))
     const [qkv, out] = [rows('qkv', 2, 8 * headSize), rows('out', 2, 8)]
-    expect(() => pass.place(qkv, cache, 0, { heads, angles: vector('short', 4) })).toThrow('Angles')
-    expect(() => pass.attend(qkv, cache, 0, out, { heads, scale: 1 })).toThrow('Columns of attention')
+    expect(() => pass.run(rope, qkv, cache, 0, { heads, angles: vector('short', 4) })).toThrow('Angles')
+    expect(() => pass.run(attend, qkv, cache, 0, out, { heads, scale: 1 })).toThrow('Columns of attention')
   })
 
-  it('is not waited for by what was placed last, or by who reads it', async () => {
+  it('is not waited for by the rope that came last, or by who reads it', async () => {
     const { on, rows, vector, did } = fake()
     const cache = on.cache({ layers: 2, pages: 2, heads: 2, headSize, type: 'f32' })
     const [qkv, angles] = [rows('qkv', 1, 8 * headSize), vector('angles', 512)]
     const pass = on.begin(batch(span(1)))
-    for (const layer of [0, 1]) pass.place(qkv, cache, layer, { heads, angles })
+    for (const layer of [0, 1]) pass.run(rope, qkv, cache, layer, { heads, angles })
     const read = pass.read(qkv, 1)
-    pass.place(qkv, cache, 0, { heads, angles })
+    pass.run(rope, qkv, cache, 0, { heads, angles })
     await pass.submit()
     await read
     const order = did.flatMap((one) => {
@@ -502,8 +506,8 @@ describe('sampling', () => {
       did.length = 0
       const had = buffers.length
       const pass = on.begin({ ...batch(span(2)), sampler })
-      pass.sample(sampler, logits, asked)
-      expect(() => pass.sample(sampler, logits, asked)).toThrow('A pass samples once.')
+      pass.run(sample, sampler, logits, asked)
+      expect(() => pass.run(sample, sampler, logits, asked)).toThrow('A pass samples once.')
       const submitted = pass.submit()
       const bytes = 4 * resultWords(shape.rows, among)
       expect(did.slice(-2)).toEqual([{ copy: ['results', 0, 'staging', 0, bytes] }, 'submit'])
@@ -521,7 +525,7 @@ describe('sampling', () => {
     const { on, rows } = fake()
     const sampler = on.sampler(shape)
     const pass = on.begin({ ...batch(span(2)), sampler })
-    expect(() => pass.sample(sampler, rows('narrow', 3, 16), [row])).toThrow('Logits of a row')
+    expect(() => pass.run(sample, sampler, rows('narrow', 3, 16), [row])).toThrow('Logits of a row')
   })
 })
 
@@ -538,7 +542,7 @@ it('what a pass will need is compiled without anything being run', async () => {
   await on.prepare((begin) => {
     const pass = begin(batch(span(2)))
     pass.write(x, new Float32Array(64))
-    for (let i = 0; i < 3; i++) pass.project(w, x, out)
+    for (let i = 0; i < 3; i++) pass.run(matmul, w, x, out)
     void pass.submit()
   })
   expect([compiled.length, did]).toEqual([1, []])

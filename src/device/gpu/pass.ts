@@ -2,13 +2,10 @@
 
 import type {
   Activations,
-  AttentionShape,
   Batch,
   KeyValueCache,
   Matrix,
   Pass,
-  PlaceOptions,
-  ProjectOptions,
   Routing,
   SampledRow,
   SampleRow,
@@ -16,47 +13,27 @@ import type {
   States,
   Vector,
 } from '../contract.js'
-import type { ArgumentKinds, BatchShape, GpuRecorder, Operation } from '../operations/define.js'
-import { OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
+import type {
+  ArgumentKinds,
+  BatchShape,
+  Functions,
+  GpuRecorder,
+  Operation,
+  Postponed,
+  SamplerBuffers,
+} from '../operations/define.js'
+import { shapeOf, writeFits } from '../operations/index.js'
+import type { Halved } from '../operations/matmul/halve.js'
+import { FEW } from '../operations/matmul/kernel.js'
+import { decodeResults, encodeJob, resultWords } from '../operations/sample/job.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
-import { attend, placesWithin, splitsOf } from './kernels/attend.js'
 import type { StoredMatrix } from './kernels/formats.js'
 import type { Kernel } from './kernels/kernel.js'
-import { type PlaceOperands, place } from './kernels/place.js'
-import { sample } from './kernels/sample.js'
-import { decodeResults, encodeJob, resultWords } from './kernels/sample-job.js'
-import type { PlaceShape } from './kernels/turn.js'
 import type { GpuMatrix } from './matrix.js'
-import { FEW, project } from './products.js'
 import type { SubmitWork } from './submit-work.js'
 import type { Dispatch } from './tapes.js'
 import type { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
-
-const slides = (sliding: boolean | undefined) => (sliding ? { sliding } : {})
-
-interface ToPlace {
-  readonly qkv: Activations
-  readonly cache: KeyValueCache
-  readonly layer: number
-  readonly options: PlaceOptions
-}
-
-function placingOf({ qkv, cache, layer, options }: ToPlace): { shape: PlaceShape; operands: PlaceOperands } {
-  const { heads: queries, angles, headNorm, growth, queriesOnly } = options
-  const { heads, headSize, type, sliding } = cache.shape
-  const layout = { queries, columns: qkv.columns, heads, headSize, type, growth, ...slides(sliding) }
-  const shape = { ...layout, ...(queriesOnly && { queriesOnly }) }
-  return {
-    shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
-    operands: {
-      angles: (angles as GpuVector).buffer,
-      qkv: (qkv as GpuActivations).buffer,
-      cache: (cache as GpuCache).layers[layer]!,
-      ...(headNorm ? { gains: [(headNorm.query as GpuVector).buffer, (headNorm.key as GpuVector).buffer] } : {}),
-    },
-  }
-}
 
 export interface GpuPassHost extends CommandHost {
   /** A buffer for the batch, wide enough for so many words. */
@@ -74,7 +51,7 @@ export class GpuPass implements Pass, GpuRecorder {
   /** All that was recorded, and when the first of it was handed over. */
   #all = 0
   #begun: number | undefined
-  #toPlace: ToPlace | undefined
+  #postponed: Postponed | undefined
   #tape: Dispatch[] | undefined
   #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
@@ -111,8 +88,28 @@ export class GpuPass implements Pass, GpuRecorder {
     return this.#batch.spans
   }
 
+  get single(): boolean {
+    return this.#batch.single
+  }
+
   buffer(tensor: Activations | Vector | Routing): GPUBuffer {
     return (tensor as GpuActivations | GpuVector | GpuRouting).buffer
+  }
+
+  layer(cache: KeyValueCache, index: number): GPUBuffer {
+    return (cache as GpuCache).layers[index]!
+  }
+
+  normed(x: Activations): GPUBuffer {
+    return (x as GpuActivations).normed
+  }
+
+  halved(x: Activations): Halved {
+    return (x as GpuActivations).halved
+  }
+
+  scratch(out: Activations, bytes: number): GPUBuffer {
+    return (out as GpuActivations).scratch(bytes)
   }
 
   state(states: States, index: number): GPUBuffer {
@@ -127,8 +124,12 @@ export class GpuPass implements Pass, GpuRecorder {
     return (matrix as GpuMatrix).parts
   }
 
-  run<F extends ArgumentKinds, Operands extends readonly unknown[]>(
-    operation: Operation<F, Operands>,
+  isTogether(matrix: Matrix): boolean {
+    return (matrix as GpuMatrix).gated
+  }
+
+  run<Operands extends readonly unknown[]>(
+    operation: Operation<ArgumentKinds, Operands, Functions>,
     ...operands: Operands
   ): void {
     operation.fit(this.#shape, ...operands)
@@ -140,7 +141,7 @@ export class GpuPass implements Pass, GpuRecorder {
   }
 
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
-    this.#place()
+    this.#recordPostponed()
     const dispatch = { kernel, buffers, x, y, z }
     this.#tape?.push(dispatch)
     this.encode(dispatch)
@@ -150,12 +151,20 @@ export class GpuPass implements Pass, GpuRecorder {
     this.#commands.dispatch(dispatch)
   }
 
-  /** What `record` asks for, or what it asked for when all that decides it was as now. */
-  #repeat(owner: object, facts: readonly unknown[], record: () => void): void {
+  repeat(owner: object, facts: readonly unknown[], record: () => void): void {
     const { gpu } = this.#host
-    const all = [...facts, this.meta, this.traits, this.#batch.steady, gpu.generation]
+    // What waits is recorded with it, or done by the way.
+    const all = [
+      ...facts,
+      ...(this.#postponed?.facts ?? []),
+      this.meta,
+      this.traits,
+      this.#batch.steady,
+      gpu.generation,
+    ]
     const known = gpu.tapes.find(owner, all)
     if (known) {
+      this.dropPostponed()
       for (const dispatch of known.dispatches) this.encode(dispatch)
       return
     }
@@ -168,6 +177,25 @@ export class GpuPass implements Pass, GpuRecorder {
     } finally {
       this.#tape = undefined
     }
+  }
+
+  get postponed(): Postponed | undefined {
+    return this.#postponed
+  }
+
+  postpone(work: Postponed): void {
+    this.#recordPostponed()
+    this.#postponed = work
+  }
+
+  dropPostponed(): void {
+    this.#postponed = undefined
+  }
+
+  #recordPostponed(): void {
+    const waiting = this.#postponed
+    this.#postponed = undefined
+    waiting?.record(this)
   }
 
   clearPages(cache: KeyValueCache, pages: readonly number[]): void {
@@ -199,26 +227,6 @@ export class GpuPass implements Pass, GpuRecorder {
     this.#host.gpu.device.queue.writeBuffer(buffer, 0, bytes)
   }
 
-  project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
-    const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
-    const { count, head } = this.counted(options.rows)
-    this.weigh(matrix.rows * matrix.columns * count)
-    this.#place()
-    const facts = [x, out, count, head, add, gated, gate, bias, normed?.weight, normed?.epsilon]
-    this.#repeat(matrix, facts, () => {
-      OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
-      project(this, matrix as GpuMatrix, x as GpuActivations, out as GpuActivations, {
-        count,
-        head,
-        add,
-        gated,
-        gate,
-        bias: (bias as GpuVector | undefined)?.buffer,
-        norm: normed && { gain: (normed.weight as GpuVector).buffer, epsilon: normed.epsilon },
-      })
-    })
-  }
-
   counted(rows = this.rows): { readonly count: number; readonly head: boolean } {
     const head = rows !== this.rows
     if (head && rows !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
@@ -234,97 +242,17 @@ export class GpuPass implements Pass, GpuRecorder {
     this.#all += multiplications
   }
 
-  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
-    OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
-    this.#place()
-    this.#toPlace = { qkv, cache, layer, options }
-  }
-
-  /** What waits to be placed is, unless attention has done it by the way. */
-  #place(): void {
-    const waiting = this.#toPlace
-    this.#toPlace = undefined
-    if (!waiting) return
-    const { shape, operands } = placingOf(waiting)
-    place(this, shape, operands)
-  }
-
-  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
-    OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, options)
-    const { heads, headSize, type, sliding } = cache.shape
-    const { heads: queries, scale, window, cap, causal = true, sinks } = options
-    const few = this.few(this.rows)
-    const { serial } = this.traits
-    // Hardware takes several rows at once, of which one is read; and of few rows all, which cost it little.
-    const read = serial || !few ? options.rows : undefined
-    if (serial && read) this.pick(read)
-    const record = () => {
-      const layout = { queries, columns: qkv.columns, heads, headSize, type, ...slides(sliding) }
-      const shape = {
-        ...layout,
-        scale,
-        window,
-        ...(cap && { cap }),
-        ...(!causal && { causal }),
-        ...(sinks && { sinks: true }),
-        ...(serial && read && { picked: true }),
-      }
-      const target = out as GpuActivations
-      const buffers = {
-        qkv: (qkv as GpuActivations).buffer,
-        cache: (cache as GpuCache).layers[layer]!,
-        out: target.buffer,
-        sinks: (sinks as GpuVector | undefined)?.buffer,
-        scratch: (bytes: number) => target.scratch(bytes),
-      }
-      const waiting = this.#toPlace
-      const own = waiting?.qkv === qkv && waiting.cache === cache && waiting.layer === layer
-      const within = own && few && !serial && this.#batch.single && placesWithin(shape, this.traits)
-      if (within) this.#toPlace = undefined
-      attend(this, shape, buffers, few, read, within ? placingOf(waiting) : undefined)
-    }
-    // Of many rows, what is recorded depends on all their sequences.
-    if (!few) {
-      record()
-      return
-    }
-    const splits = splitsOf(this)
-    for (const large of [false, true]) this.tiles(1, splits, large)
-    const facts = [
-      qkv,
-      out,
-      queries,
-      scale,
-      window,
-      cap,
-      causal,
-      sinks,
-      this.rows,
-      read?.length,
-      splits,
-      this.#batch.single,
-    ]
-    const { qkv: placed, cache: into, layer: of, options: how } = this.#toPlace ?? {}
-    const placing = [placed, into, of, how?.heads, how?.angles, how?.growth, how?.queriesOnly]
-    const norm = [how?.headNorm?.query, how?.headNorm?.key, how?.headNorm?.epsilon]
-    this.#repeat((cache as GpuCache).layers[layer]!, [...facts, ...placing, ...norm], record)
-    this.#toPlace = undefined
-  }
-
-  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
-    OPERATIONS.sample.fit(this.#shape, sampler, logits, rows)
+  sampling(sampler: Sampler, rows: readonly SampleRow[]): SamplerBuffers {
     if (this.#sampled) throw new Error('A pass samples once.')
     const gpuSampler = sampler as GpuSampler
     const words = encodeJob(rows)
-    const job = gpuSampler.job(words.length)
-    const { values, parts, races, slots, results } = gpuSampler
-    const buffers = { job, values, parts, races, slots, results }
-    sample(this, sampler.shape, (logits as GpuActivations).buffer, rows, buffers)
     this.#sampled = { sampler: gpuSampler, rows, words }
+    const { values, parts, races, slots, results } = gpuSampler
+    return { job: gpuSampler.job(words.length), values, parts, races, slots, results }
   }
 
   read(x: Activations, rows: number): Promise<Float32Array> {
-    this.#place()
+    this.#recordPostponed()
     const { gpu } = this.#host
     const bytes = rows * x.columns * 4
     const staging = gpu.staging(bytes)
@@ -340,7 +268,7 @@ export class GpuPass implements Pass, GpuRecorder {
   }
 
   async submit(): Promise<readonly SampledRow[]> {
-    this.#place()
+    this.#recordPostponed()
     const staging = this.#copyResults()
     this.handOver()
     for (const read of this.#reads) read()
@@ -388,7 +316,7 @@ export class GpuPass implements Pass, GpuRecorder {
    * (the page's own pictures) have their turn, and no watchdog takes it for hung.
    */
   protected handOver(): void {
-    this.#place()
+    this.#recordPostponed()
     this.#begun ??= performance.now()
     this.#host.gpu.device.queue.writeBuffer(this.meta, 0, this.#batch.words)
     this.#commands.handOver()

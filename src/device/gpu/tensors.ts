@@ -12,11 +12,11 @@ import type {
   StatesShape,
   Vector,
 } from '../contract.js'
+import type { Halved } from '../operations/matmul/halve.js'
+import { samplerSizes } from '../operations/sample/kernel.js'
 import type { Gpu } from './gpu.js'
 import { pageWords } from './kernels/cache.js'
-import type { Halved } from './kernels/halve.js'
 import { routingWords } from './kernels/routing.js'
-import { samplerSizes } from './kernels/sample.js'
 
 export abstract class Buffers {
   protected readonly gpu: Gpu

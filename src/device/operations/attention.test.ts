@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { inQ8_0, inQ8_0OfNext, type Kept } from '../../../test/oracles/float64.js'
 import { angleTable, frequencies as frequenciesOf } from '../../models/angles.js'
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
+import { attend } from './attend/index.js'
 import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { Chance } from './numbers.test-helper.js'
+import { rope } from './rope/index.js'
 
 interface Case {
   readonly name: string
@@ -678,7 +680,7 @@ async function run(device: Device, test: Case) {
     const begun = device.begin({ spans: batch })
     begun.run(embed, queriesOnly ? asked : table, queriesOnly ? queries : qkv)
     const headNorm = test.headNorm ? { headNorm: { query, key, epsilon: EPSILON } } : {}
-    begun.place(queriesOnly ? queries : qkv, cache, 1, { heads, angles, queriesOnly, ...headNorm })
+    begun.run(rope, queriesOnly ? queries : qkv, cache, 1, { heads, angles, queriesOnly, ...headNorm })
     return begun
   }
   const { queriesOnly = false } = test
@@ -688,7 +690,7 @@ async function run(device: Device, test: Case) {
     spans.map(([before], i) => [before, ends[i]!] as const),
     queriesOnly,
   )
-  tested.attend(queriesOnly ? queries : qkv, cache, 1, out, {
+  tested.run(attend, queriesOnly ? queries : qkv, cache, 1, out, {
     heads,
     scale: headSize ** -0.5,
     ...(window ? { window } : {}),

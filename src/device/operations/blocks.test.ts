@@ -1,4 +1,5 @@
 /** Matrices in ggml's blocks on each device: their values are those that llama.cpp's own library reads. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 // scripts/gguf/block_types.py.
 import fixture from '../../models/files/formats/gguf/types.fixture.json' with { type: 'json' }
@@ -8,6 +9,7 @@ import { openCpuDevice } from '../cpu/index.js'
 import { variants } from '../cpu/kernels.test-helper.js'
 import { DEVICES, type DeviceCase, KERNEL_DEVICES } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
+import { matmul } from './matmul/index.js'
 import { BLOCK_FORMATS, Chance, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
 
@@ -132,7 +134,7 @@ describe.each(CPUS)('a row of activations on $name', ({ open }) => {
       const spans = [{ tokens: Int32Array.from(tokens), position: 0, pages: new Int32Array(1) }]
       const pass = device.begin({ spans })
       pass.run(embed, table, x)
-      pass.project(matrix, x, out)
+      pass.run(matmul, matrix, x, out)
       const read = pass.read(out, tokens.length)
       await pass.submit()
       return read
@@ -164,7 +166,7 @@ describe.each(CPUS)('sums on $name', ({ open }) => {
         sizes,
         Float32Array.from({ length: 5 * columns }, (_, i) => signs[Math.floor(i / columns)]!),
       )
-      pass.project(matrix, sizes, out)
+      pass.run(matmul, matrix, sizes, out)
       const reading = pass.read(out, 5)
       await pass.submit()
       const sum = values.reduce((total, value) => total + value, 0)

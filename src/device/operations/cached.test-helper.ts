@@ -1,6 +1,9 @@
 /** Keys and values in a cache, and what queries find there: one layer, texts of one length, each in pages of its own. */
+
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
+import { attend } from './attend/index.js'
 import { embed } from './embed/index.js'
+import { rope } from './rope/index.js'
 
 export interface CachedForm {
   readonly heads: number
@@ -40,8 +43,8 @@ export function cached(device: Device, { heads, keyHeads, headSize, type, length
       })
       const pass = device.begin({ spans })
       pass.run(embed, table, qkv)
-      pass.place(qkv, cache, 0, { heads, angles: turns })
-      pass.attend(qkv, cache, 0, out, { heads, scale: headSize ** -0.5, ...(window && { window }) })
+      pass.run(rope, qkv, cache, 0, { heads, angles: turns })
+      pass.run(attend, qkv, cache, 0, out, { heads, scale: headSize ** -0.5, ...(window && { window }) })
       const reading = pass.read(out, pass.rows)
       await pass.submit()
       const got = await reading

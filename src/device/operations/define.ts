@@ -2,10 +2,12 @@
  * An operation of the devices, whose folder has all of it: here what fits, its WGSL in `kernel.ts`, its AssemblyScript in
  * `assembly.ts`, and a case in `case.test-helper.ts` in which both devices must agree. A pass runs it: `pass.run(pool, x, out)`.
  */
-import type { Span } from '../contract/batch.js'
-import type { Activations, Matrix, Routing, States, Vector } from '../contract/tensors.js'
+import type { SampleRow, Span } from '../contract/batch.js'
+import type { Activations, KeyValueCache, Matrix, Routing, Sampler, States, Vector } from '../contract/tensors.js'
+import { PAGE } from '../contract/tensors.js'
 import type { StoredMatrix } from '../gpu/kernels/formats.js'
 import type { Recorder } from '../gpu/kernels/kernel.js'
+import type { Halved } from './matmul/halve.js'
 
 /** What a pass knows of its batch. */
 export interface BatchShape {
@@ -21,17 +23,42 @@ export type ArgumentKinds = Readonly<Record<string, ArgumentKind>>
 /** None may be forgotten. */
 export type ArgumentsOf<F extends ArgumentKinds> = { readonly [K in keyof F]: F[K] extends 'bool' ? boolean : number }
 
-export interface Operation<F extends ArgumentKinds, Operands extends readonly unknown[]> {
+/** Functions, by their names: the arguments of each in the order in which they lie in memory. */
+export type Functions = Readonly<Record<string, ArgumentKinds>>
+
+export interface Operation<
+  F extends ArgumentKinds,
+  Operands extends readonly unknown[],
+  // biome-ignore lint/complexity/noBannedTypes: it has no others
+  Others extends Functions = {},
+> {
   readonly name: string
   /** Refuses operands that do not fit: kernels check nothing. */
   fit(batch: BatchShape, ...operands: Operands): void
-  /** Dispatches its kernels, whose names begin with its own. */
+  /** How the names of its kernels begin. @default with its own */
+  readonly kernels?: readonly string[]
+  /** Dispatches its kernels. */
   gpu(pass: GpuRecorder, ...operands: NoInfer<Operands>): void
-  /** The arguments of its function in AssemblyScript, in the order in which they lie in memory. */
-  readonly fields: F
-  cpu(pass: CpuRecorder, ...operands: NoInfer<Operands>): Work<F> | Iterable<Work<F>>
-  /** What a pass of so many rows takes of it, for whoever watches: bytes of weights. @default nothing to speak of */
-  cost?(rows: number, ...operands: NoInfer<Operands>): { readonly weights: number; readonly multiplications?: number }
+  /** The arguments of its function in AssemblyScript, which has its name. @default it has none */
+  readonly fields?: F
+  /** More functions in AssemblyScript, for some of its operands. */
+  readonly others?: Others
+  /** Work of its functions, in order. */
+  cpu(
+    pass: CpuRecorder,
+    ...operands: NoInfer<Operands>
+    // biome-ignore lint/suspicious/noConfusingVoidType: an operation without a function returns nothing
+  ): WorkOf<F, Others> | Iterable<WorkOf<F, Others>> | void
+  /** What a pass takes of it, for whoever watches. @default nothing to speak of */
+  cost?(batch: BatchShape, ...operands: NoInfer<Operands>): Cost
+}
+
+export interface Cost {
+  /** Bytes that are read of weights, of keys and values, and of logits. */
+  readonly weights?: number
+  readonly cache?: number
+  readonly logits?: number
+  readonly multiplications?: number
 }
 
 /** What the threads share out. */
@@ -41,12 +68,50 @@ interface Work<F extends ArgumentKinds> {
   readonly items: number
   /** Of few, one thread does all. @default so many that it does not */
   readonly values?: number
+  /** Items that are not worth splitting. @default 1 */
+  readonly least?: number
+  /** Slices begin at multiples of it, so that no two threads write to the same line of memory. @default 1 */
+  readonly unit?: number
+  /**
+   * What it fills, and can bring into the form of a product that comes next, while it is at hand: its arguments `prepared`,
+   * `preparedStride` and `preparedKind`, as far as it has them, are then set anew.
+   */
+  readonly fills?: Activations
+}
+
+type WorkOf<F extends ArgumentKinds, Others extends Functions> =
+  | (Work<F> & { readonly of?: undefined })
+  | { readonly [N in keyof Others]: Work<Others[N]> & { readonly of: N } }[keyof Others]
+
+/** Dispatches that wait for those that come next, which may do the same by the way. */
+export interface Postponed {
+  /** All that decides what they are. */
+  readonly facts: readonly unknown[]
+  record(pass: GpuRecorder): void
+}
+
+export interface SamplerBuffers {
+  readonly job: GPUBuffer
+  readonly values: GPUBuffer
+  readonly parts: GPUBuffer
+  readonly races: GPUBuffer
+  readonly slots: GPUBuffer
+  readonly results: GPUBuffer
 }
 
 export interface GpuRecorder extends Recorder {
   readonly spans: number
+  /** Every sequence has one row. */
+  readonly single: boolean
   buffer(tensor: Activations | Vector | Routing): GPUBuffer
+  /** Keys and values of a layer. */
+  layer(cache: KeyValueCache, index: number): GPUBuffer
   state(states: States, index: number): GPUBuffer
+  /** Room for the same rows, normed, and in f16. */
+  normed(x: Activations): GPUBuffer
+  halved(x: Activations): Halved
+  /** Room for intermediate results beside an output; its contents last until the next call. */
+  scratch(out: Activations, bytes: number): GPUBuffer
   /** How many rows, of those asked for; `head`: they are those that were picked. @default all of the pass */
   counted(rows?: number): { readonly count: number; readonly head: boolean }
   /** So many multiplications come: a long pass goes to the GPU in pieces. */
@@ -54,8 +119,18 @@ export interface GpuRecorder extends Recorder {
   /** `pickOf` are then these rows, or else the first of each span. A pass picks in one way. */
   pick(rows?: Int32Array): void
   parts(matrix: Matrix): readonly StoredMatrix[]
+  /** Whether gates lie beside their values in its parts. */
+  isTogether(matrix: Matrix): boolean
   /** Which token stands in each slot of the sampler. */
   readonly slots: GPUBuffer
+  /** Where the pass leaves what it samples, once. */
+  sampling(sampler: Sampler, rows: readonly SampleRow[]): SamplerBuffers
+  /** What `record` dispatches, or what it dispatched for this owner when all the facts were as now. */
+  repeat(owner: object, facts: readonly unknown[], record: () => void): void
+  /** What waits. What does it by the way drops it. */
+  readonly postponed: Postponed | undefined
+  postpone(work: Postponed): void
+  dropPostponed(): void
 }
 
 /** What all products of the CPU begin with: `rows` is what a row of `y` has of the matrix's. */
@@ -70,11 +145,42 @@ export const GROUP = 8
 /** See `route`. */
 export type RoutingList = 'active' | 'list' | 'firsts' | 'cursors' | 'keys' | 'rowOf' | 'placeOf' | 'weights'
 
-type BandOfMatrix = Readonly<Record<'kind' | 'form' | 'at' | 'first' | 'room' | 'roomGap', number>>
-
-export interface CpuRecorder {
+/** Rows of a matrix that are of one form, as they are multiplied, and in which form their activations are. */
+export interface BandOfMatrix {
+  readonly kind: number
+  readonly form: number
+  readonly at: number
+  /** Which of the matrix's rows comes first, and how many there are. */
+  readonly first: number
   readonly rows: number
-  readonly spans: readonly Span[]
+  /** Of eight rows, which lie together. */
+  readonly groups: number
+  readonly groupBytes: number
+  /** Room that a thread needs beside it. */
+  readonly roomBytes: number
+}
+
+export interface Preparing {
+  readonly norm?: RmsNorm | undefined
+  /** It lasts until the same are prepared again. @default until the next operation */
+  readonly shared?: boolean
+}
+
+/** Activations in the form that a matrix is multiplied with. */
+export interface Prepared {
+  readonly at: number
+  readonly stride: number
+  /** Bytes from one thread's to the next's; 0: all have the same. */
+  readonly gap: number
+}
+
+/** The product is taken of x / rms(x) * weight, rms(x) = sqrt(mean(x^2) + epsilon), instead of x. */
+export interface RmsNorm {
+  readonly weight: Vector
+  readonly epsilon: number
+}
+
+export interface CpuRecorder extends BatchShape {
   /** What `assembly/spans.ts` reads of them. */
   readonly spanWords: number
   /** Where it lies. */
@@ -83,13 +189,21 @@ export interface CpuRecorder {
   state(states: States, index: number): { readonly state: number; readonly slotBytes: number }
   /** Where a matrix lies of which rows are read, and room in which those of blocks are unfolded. */
   table(matrix: Matrix): Record<'kind' | 'matrix' | 'room' | 'roomGap', number>
-  /** Where the tokens of the rows are, or their places. */
-  ids(by: 'tokens' | 'places'): number
+  /** Where the tokens of the rows are, their positions, or their places. */
+  ids(by: 'tokens' | 'positions' | 'places'): number
+  /** A layer of a cache, the page of each row in it, and the list of pages of each row's sequence. */
+  cached(
+    cache: KeyValueCache,
+    layer: number,
+    writes: boolean,
+  ): Record<'keys' | 'values' | 'keyPageBytes' | 'valuePageBytes' | 'kept' | 'overflows' | 'pages' | 'lists', number>
   /** Where a routing's lists are, by their names. */
   routing(routing: Routing): Readonly<Record<RoutingList, number>>
-  /** Rows of a matrix that are of one form, as they are multiplied with so many rows of activations, and room for that. */
-  band(matrix: Matrix, rows: { readonly first: number; readonly rows: number }, count: number): BandOfMatrix
-  /** Activations in a form in which they are multiplied, a row for each place. */
+  /** The bands of a matrix, as they are multiplied with so many rows of activations. */
+  bands(matrix: Matrix, rows: number): readonly BandOfMatrix[]
+  /** Brings activations into a form in which they are multiplied. */
+  prepared(x: Activations, columns: number, form: number, rows: number, how: Preparing): Prepared
+  /** The same, with a row for each place. */
   atPlaces(
     x: Activations,
     columns: number,
@@ -100,13 +214,25 @@ export interface CpuRecorder {
   ): { readonly at: number; readonly stride: number }
   /** Where these values are then, as long as the pass lives. */
   put(values: Int32Array): number
-  /** Room of which each thread has its part, `stride` bytes apart. */
+  /** What is made once for all operations of the pass that name the same key. */
+  once<T>(key: string, make: () => T): T
+  /** Room of which each thread has its part, `stride` bytes apart; one for all operations that need as much. */
   perThread(bytes: number): { readonly at: number; readonly stride: number }
+  /** Room beside an output, for so many bytes of each of its rows. */
+  scratch(out: Activations, bytesPerRow: number): number
+  /** Samples between what comes before and what comes after, once in a pass. */
+  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void
 }
 
-export const defineOperation = <const F extends ArgumentKinds, Operands extends readonly unknown[]>(
-  operation: Operation<F, Operands>,
-): Operation<F, Operands> => operation
+export const defineOperation = <
+  Operands extends readonly unknown[],
+  // biome-ignore lint/complexity/noBannedTypes: it has none
+  const F extends ArgumentKinds = {},
+  // biome-ignore lint/complexity/noBannedTypes: it has no others
+  const Others extends Functions = {},
+>(
+  operation: Operation<F, Operands, Others>,
+): Operation<F, Operands, Others> => operation
 
 export function atLeast(what: string, actual: number, least: number): void {
   if (actual < least) throw new RangeError(`${what}: ${actual} where at least ${least} are needed.`)
@@ -121,5 +247,13 @@ export function stateFits({ spans }: BatchShape, { shape }: States, index: numbe
   for (const { state } of spans) {
     if (!state) throw new RangeError('A span has no slot for its states.')
     atLeast('Slots', shape.slots, Math.max(state.from, state.to, ...(state.each ?? [])) + 1)
+  }
+}
+
+/** Caches that slide need to know where their windows lie. */
+export function windowsFit({ spans }: BatchShape, { shape }: KeyValueCache): void {
+  if (!shape.sliding) return
+  for (const { windowPages, position, tokens } of spans) {
+    atLeast('Pages of a window', (windowPages?.length ?? 0) * PAGE, position + tokens.length)
   }
 }

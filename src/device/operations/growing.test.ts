@@ -1,9 +1,11 @@
 /** Matrices whose rows come a few at a time are those whose rows come at once, on each device. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { softwareGpu } from '../../../test/support/swiftshader.js'
 import { bandsOf, type Device, type Matrix, type MatrixBand, type MatrixData, rowBytes, shapeOf } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { openWebGpuDevice } from '../gpu/index.js'
+import { matmul } from './matmul/index.js'
 import { Chance, type Format, knownMatrix } from './numbers.test-helper.js'
 
 const CASES = [
@@ -47,7 +49,7 @@ async function product(device: Device, matrix: Matrix, gated: boolean): Promise<
   const out = device.activations(tokens, gated ? matrix.rows / 2 : matrix.rows)
   const pass = device.begin({ spans: [{ tokens: new Int32Array(tokens), position: 0, pages }] })
   pass.write(input, x)
-  pass.project(matrix, input, out, { gated })
+  pass.run(matmul, matrix, input, out, { gated })
   const reading = pass.read(out, tokens)
   await pass.submit()
   const got = await reading

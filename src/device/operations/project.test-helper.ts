@@ -1,7 +1,9 @@
 /** Products on a device, compared with plain loops. */
+
 import { expect } from 'vitest'
 import type { Device, MatrixData } from '../contract.js'
 import { embed } from './embed/index.js'
+import { matmul } from './matmul/index.js'
 
 const EPSILON = 1e-5
 
@@ -32,7 +34,7 @@ export async function check(
   const weight = gain && device.vector(gain)
   const bias_ = bias && device.vector(bias)
   const pass = device.begin({ spans: [span(tokens)] })
-  pass.project(matrix, input, out, {
+  pass.run(matmul, matrix, input, out, {
     ...(weight ? { norm: { weight, epsilon: EPSILON } } : {}),
     ...(bias_ ? { bias: bias_ } : {}),
     add: start !== undefined,
@@ -122,7 +124,7 @@ async function filledByPick(device: Device, values: Float32Array, rows: number, 
   const matrix = device.matrix({ format: 'f32', rows: columns, columns: side, data: new Uint8Array(turned.buffer) })
   const out = device.activations(rows, columns)
   const pass = device.begin({ spans: [span(rows)] })
-  pass.project(matrix, x, out)
+  pass.run(matmul, matrix, x, out)
   await pass.submit()
   matrix.destroy()
   x.destroy()

@@ -5,6 +5,7 @@ import { sampleRow } from '../sampling.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { Chance } from './numbers.test-helper.js'
+import { sample } from './sample/index.js'
 
 const VOCABULARY = 3112
 const TOKENS = 3100
@@ -25,7 +26,7 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
     const tokens = Int32Array.from({ length: count }, (_, i) => i)
     const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }], sampler })
     pass.run(embed, table, values)
-    pass.sample(sampler, values, rows)
+    pass.run(sample, sampler, values, rows)
     const got = await pass.submit()
     for (const resource of [table, values, sampler]) resource.destroy()
     const scratch = new Float32Array(VOCABULARY)

@@ -14,6 +14,7 @@ import {
   embed,
   join,
   type Matrix,
+  matmul,
   type Pass,
   pick,
   type Vector,
@@ -93,7 +94,7 @@ export class DraftHead {
     pass.run(embed, embedding, this.#stream)
     pass.run(join, this.#stream, this.#joined, { norm: { weight: weights.tokenNorm, epsilon } })
     pass.run(join, this.#before, this.#joined, { into: this.#hidden, norm: { weight: weights.rowNorm, epsilon } })
-    pass.project(weights.input, this.#joined, this.#stream)
+    pass.run(matmul, weights.input, this.#joined, this.#stream)
   }
 
   #guess(pass: Pass): Activations {

@@ -1,5 +1,5 @@
 /** A layer of a decoder: a mixer and a feed-forward in their arrangement, with what they are given in every pass alike. */
-import { type Activations, join, type Pass, pick, type Vector } from '../../device/index.js'
+import { type Activations, join, matmul, type Pass, pick, type Vector } from '../../device/index.js'
 import type { SequenceMemory } from '../kept.js'
 import type { FeedForwardPlan, LayerPlan, ModelPlan, VectorRole } from '../model-plan.js'
 import type { BiasedMatrix, LayerWeights } from '../weights.js'
@@ -177,10 +177,10 @@ export class Layer implements LayerSteps {
     const { apart } = this.#room
     const rows = this.#rows
     if (!apart) {
-      this.#pass.project(matrix, x, this.#hidden, { rows, add: true, bias })
+      this.#pass.run(matmul, matrix, x, this.#hidden, { rows, add: true, bias })
       return
     }
-    this.#pass.project(matrix, x, apart, { rows, bias })
+    this.#pass.run(matmul, matrix, x, apart, { rows, bias })
     this.#join(apart, after, total)
   }
 

@@ -10,6 +10,7 @@ import {
   gate as gateRows,
   join,
   type Matrix,
+  matmul,
   type Pass,
   pick,
   type Vector,
@@ -95,7 +96,7 @@ export class PerLayerEmbedding {
     const { table, product, norm: weight } = this.#weights
     pass.write(this.#given, table.of(spans, scale * sumScale))
     // Of embeddings as they are: the product of what is scaled is divided by as much again.
-    pass.project(product, hidden, this.#product)
+    pass.run(matmul, product, hidden, this.#product)
     pass.run(join, this.#product, this.#given, { every, norm: { weight, epsilon }, scale: sumScale, add: true })
     pass.run(join, hidden, hidden, { scale: by })
   }
@@ -109,7 +110,7 @@ export class PerLayerEmbedding {
   gated(pass: Pass, index: number, matrix: Matrix, hidden: Activations, rows: number, picked: boolean): Activations {
     const { gate = 'silu', perLayer } = this.#model
     const given = picked ? this.#last : this.#given
-    pass.project(matrix, hidden, this.#gated, { rows })
+    pass.run(matmul, matrix, hidden, this.#gated, { rows })
     pass.run(gateRows, this.#gated, given, this.#gated, { rows, gate, valuesFrom: index * perLayer!.size })
     return this.#gated
   }

@@ -1,12 +1,15 @@
 /** Laya's head over an encoder, or over a decoder that sees both ways: more layers, each of which sees everything, then a score at each mark. */
 import {
   type Activations,
+  attend,
   type Device,
   embed,
   join,
   type KeyValueCache,
   type Matrix,
+  matmul,
   type Pass,
+  rope,
   type Vector,
 } from '../../device/index.js'
 import { angleTable } from '../angles.js'
@@ -114,14 +117,14 @@ export class DecisionEncoder implements RowEncoder {
     }
     const layer = weights.layers[own]!
     pass.run(join, hidden, normed, { norm: layer.norm })
-    pass.project(layer.qkv.matrix, normed, qkv, { bias: layer.qkv.bias })
-    pass.place(qkv, cache, 0, { heads, angles: weights.still })
-    pass.attend(qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
-    pass.project(layer.output.matrix, seen, hidden, { bias: layer.output.bias, add: true })
+    pass.run(matmul, layer.qkv.matrix, normed, qkv, { bias: layer.qkv.bias })
+    pass.run(rope, qkv, cache, 0, { heads, angles: weights.still })
+    pass.run(attend, qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
+    pass.run(matmul, layer.output.matrix, seen, hidden, { bias: layer.output.bias, add: true })
     pass.run(join, hidden, normed, { norm: layer.innerNorm })
-    pass.project(layer.inner.matrix, normed, this.#inner, { bias: layer.inner.bias })
+    pass.run(matmul, layer.inner.matrix, normed, this.#inner, { bias: layer.inner.bias })
     pass.run(join, this.#inner, this.#inner, { gate: 'relu' })
-    pass.project(layer.down.matrix, this.#inner, hidden, { bias: layer.down.bias, add: true })
+    pass.run(matmul, layer.down.matrix, this.#inner, hidden, { bias: layer.down.bias, add: true })
   }
 
   end(pass: Pass, { marks }: Laid): Promise<Float32Array> {

@@ -1,5 +1,15 @@
 /** What the passes of an encoder do, layer by layer. */
-import { type Activations, type Device, embed, join, type KeyValueCache, type Pass } from '../../device/index.js'
+import {
+  type Activations,
+  attend,
+  type Device,
+  embed,
+  join,
+  type KeyValueCache,
+  matmul,
+  type Pass,
+  rope,
+} from '../../device/index.js'
 import type { Dense, EncoderWeights, Norm } from './encoder-weights.js'
 import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
@@ -61,11 +71,11 @@ export class BertEncoder implements RowEncoder {
     const { heads, hidden: width, gate } = plan
     const { hidden, qkv, seen, inner } = this.#room
     const layer = weights.layers[index]!
-    pass.project(layer.qkv.matrix, hidden, qkv, { bias: layer.qkv.bias })
-    pass.place(qkv, cache, 0, { heads, angles: weights.still })
-    pass.attend(qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
+    pass.run(matmul, layer.qkv.matrix, hidden, qkv, { bias: layer.qkv.bias })
+    pass.run(rope, qkv, cache, 0, { heads, angles: weights.still })
+    pass.run(attend, qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
     this.#add(pass, layer.output, seen, layer.outputNorm)
-    pass.project(layer.inner.matrix, hidden, inner, { bias: layer.inner.bias })
+    pass.run(matmul, layer.inner.matrix, hidden, inner, { bias: layer.inner.bias })
     pass.run(join, inner, inner, { gate })
     this.#add(pass, layer.down, inner, layer.downNorm)
   }
@@ -73,7 +83,7 @@ export class BertEncoder implements RowEncoder {
   /** All that has been added up so far is normed anew each time. */
   #add(pass: Pass, { matrix, bias }: Dense, x: Activations, norm: Norm): void {
     const { hidden } = this.#room
-    pass.project(matrix, x, hidden, { bias, add: true })
+    pass.run(matmul, matrix, x, hidden, { bias, add: true })
     pass.run(join, hidden, hidden, { norm })
   }
 

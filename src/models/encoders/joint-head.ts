@@ -5,15 +5,18 @@
 import type { TextField, TextTokens } from '../../contract/index.js'
 import {
   type Activations,
+  attend,
   type Batch,
   type Device,
   embed,
   join,
   type KeyValueCache,
   type Matrix,
+  matmul,
   PAGE,
   type Pass,
   pool,
+  rope,
   type Span,
   type Vector,
 } from '../../device/index.js'
@@ -172,11 +175,11 @@ export class JointHead {
     const { weights, cache } = this.#parts
     const { memory, readable, kept } = this.#room
     pass.run(join, hidden, hidden, { norm: weights.hiddenNorm })
-    pass.project(weights.projections.memory, hidden, memory)
+    pass.run(matmul, weights.projections.memory, hidden, memory)
     weights.layers.forEach(({ readNorm, reading }, i) => {
       if (readNorm) pass.run(join, memory, readable, { norm: readNorm })
-      pass.project(reading.kept.matrix, readNorm ? readable : memory, kept, { bias: reading.kept.bias })
-      pass.place(kept, cache, i, { heads: 0, angles: weights.still })
+      pass.run(matmul, reading.kept.matrix, readNorm ? readable : memory, kept, { bias: reading.kept.bias })
+      pass.run(rope, kept, cache, i, { heads: 0, angles: weights.still })
     })
   }
 
@@ -307,9 +310,9 @@ export class JointHead {
       given[1],
       questions.map(() => global),
     )
-    pass.project(projections.question, given[0], told)
-    pass.project(projections.question, given[0], rows)
-    pass.project(projections.global, given[1], rows, { add: true })
+    pass.run(matmul, projections.question, given[0], told)
+    pass.run(matmul, projections.question, given[0], rows)
+    pass.run(matmul, projections.global, given[1], rows, { add: true })
     return recorded(pass, [told, rows], questions.length)
   }
 
@@ -324,7 +327,7 @@ export class JointHead {
       write(pass, this.#room.given[i]!, some)
     })
     for (const [i, own] of (['option_context', 'option_lexical', 'option_question'] as const).entries())
-      pass.project(projections[own], this.#room.given[i]!, rows, { add: i > 0 })
+      pass.run(matmul, projections[own], this.#room.given[i]!, rows, { add: i > 0 })
     layers.forEach(({ own }, i) => {
       if (own) return
       this.#lookInto(pass, i)
@@ -359,10 +362,10 @@ export class JointHead {
     const { heads, headSize } = this.#own.shape
     const pass = begin(oneSpan(count))
     pass.run(join, rows, normed, { norm })
-    pass.project(product.matrix, normed, qkv, { bias: product.bias })
-    pass.place(qkv, this.#own, 0, { heads, angles: weights.still })
-    pass.attend(qkv, this.#own, 0, seen, { heads, scale: headSize ** -0.5, causal: false })
-    pass.project(output.matrix, seen, rows, { bias: output.bias, add: true })
+    pass.run(matmul, product.matrix, normed, qkv, { bias: product.bias })
+    pass.run(rope, qkv, this.#own, 0, { heads, angles: weights.still })
+    pass.run(attend, qkv, this.#own, 0, seen, { heads, scale: headSize ** -0.5, causal: false })
+    pass.run(matmul, output.matrix, seen, rows, { bias: output.bias, add: true })
     return recorded(pass, [], count)
   }
 
@@ -381,13 +384,13 @@ export class JointHead {
     const { norm, reading, innerNorm, inner, down } = weights.layers[index]!
     const { heads, headSize } = cache.shape
     pass.run(join, rows, normed, { norm })
-    pass.project(reading.queries.matrix, normed, told, { bias: reading.queries.bias })
-    pass.attend(told, cache, index, seen, { heads, scale: headSize ** -0.5 })
-    pass.project(reading.output.matrix, seen, rows, { bias: reading.output.bias, add: true })
+    pass.run(matmul, reading.queries.matrix, normed, told, { bias: reading.queries.bias })
+    pass.run(attend, told, cache, index, seen, { heads, scale: headSize ** -0.5 })
+    pass.run(matmul, reading.output.matrix, seen, rows, { bias: reading.output.bias, add: true })
     pass.run(join, rows, normed, { norm: innerNorm })
-    pass.project(inner.matrix, normed, within, { bias: inner.bias })
+    pass.run(matmul, inner.matrix, normed, within, { bias: inner.bias })
     pass.run(join, within, within, { gate: 'gelu_erf' })
-    pass.project(down.matrix, within, rows, { bias: down.bias, add: true })
+    pass.run(matmul, down.matrix, within, rows, { bias: down.bias, add: true })
   }
 
   #score(begin: Begin, some: readonly Float32Array[]): Recorded {
@@ -395,9 +398,9 @@ export class JointHead {
     const { features, scored, scores } = this.#room
     const pass = begin(oneSpan(some.length))
     write(pass, features, some)
-    pass.project(scorer.matrix, features, scored, { bias: scorer.bias })
+    pass.run(matmul, scorer.matrix, features, scored, { bias: scorer.bias })
     pass.run(join, scored, scored, { gate: 'gelu_erf' })
-    pass.project(score.matrix, scored, scores, { bias: score.bias })
+    pass.run(matmul, score.matrix, scored, scores, { bias: score.bias })
     return recorded(pass, [scores], some.length)
   }
 

@@ -1,12 +1,15 @@
 /** A ModernBERT's weights on a device, and what its passes do layer by layer. */
 import {
   type Activations,
+  attend,
   type Device,
   embed,
   join,
   type KeyValueCache,
   type Matrix,
+  matmul,
   type Pass,
+  rope,
   type Vector,
 } from '../../device/index.js'
 import { angleTable } from '../angles.js'
@@ -109,14 +112,14 @@ export class ModernEncoder implements RowEncoder {
     const { hidden, normed, qkv, seen, inner } = this.room
     const { norm, innerNorm, angles, ...layer } = weights.layers[index]!
     if (norm) pass.run(join, hidden, normed, { norm })
-    pass.project(layer.qkv.matrix, norm ? normed : hidden, qkv)
-    pass.place(qkv, cache, 0, { heads, angles })
+    pass.run(matmul, layer.qkv.matrix, norm ? normed : hidden, qkv)
+    pass.run(rope, qkv, cache, 0, { heads, angles })
     const { window } = plan.layers[index]!
-    pass.attend(qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false, window })
-    pass.project(layer.output.matrix, seen, hidden, { add: true })
+    pass.run(attend, qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false, window })
+    pass.run(matmul, layer.output.matrix, seen, hidden, { add: true })
     pass.run(join, hidden, normed, { norm: innerNorm })
-    pass.project(layer.inner.matrix, normed, inner, { gated: true, gate })
-    pass.project(layer.down.matrix, inner, hidden, { add: true })
+    pass.run(matmul, layer.inner.matrix, normed, inner, { gated: true, gate })
+    pass.run(matmul, layer.down.matrix, inner, hidden, { add: true })
   }
 
   /** The last norm. */

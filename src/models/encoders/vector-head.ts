@@ -1,5 +1,5 @@
 /** From the rows of a batch to a vector for each text: pooled, then multiplied. */
-import { type Activations, type Device, join, type Pass, pick, pool as poolRows } from '../../device/index.js'
+import { type Activations, type Device, join, matmul, type Pass, pick, pool as poolRows } from '../../device/index.js'
 import type { HeadWeights, Norm, NormedDense } from './encoder-weights.js'
 import type { VectorPlan } from './vector-plan.js'
 
@@ -30,7 +30,7 @@ export class VectorHead {
     dense.forEach(({ tanh, gate }, i) => {
       const { matrix, bias, norm } = this.#dense[i]!
       const out = this.#room[i + 1]!
-      pass.project(matrix, this.#room[i]!, out, { rows: count, bias })
+      pass.run(matmul, matrix, this.#room[i]!, out, { rows: count, bias })
       if (tanh) pass.run(join, out, out, { rows: count, cap: 1 })
       if (gate) pass.run(join, out, out, { rows: count, gate })
       if (norm) pass.run(join, out, out, { rows: count, norm })

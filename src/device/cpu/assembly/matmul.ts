@@ -1,4 +1,4 @@
-/** The matrix product as an operation: any kind of matrix, any number of tokens. */
+/** The matrix product: any kind of matrix, any number of tokens. */
 
 import {
   BF16,
@@ -7,7 +7,6 @@ import {
   F16,
   FIRST_BLOCK_KIND,
   GROUP,
-  Matmul,
   PAIRS,
   Product,
   Q4,
@@ -16,7 +15,6 @@ import {
   WIDE_BLOCKS,
 } from './abi'
 import { blockGroupBytes } from './blocks'
-import { addBias } from './elementwise'
 import { multiplyBlocks, multiplyBlocksExact } from './matmul-blocks'
 import { dense1, dense4 } from './matmul-dense'
 import { matmulQ4x1 } from './matmul-q4'
@@ -31,21 +29,6 @@ export function groupBytes(kind: i32, k: i32): i32 {
   if (kind >= FIRST_BLOCK_KIND) return blockGroupBytes(kind & (WIDE_BLOCKS - 1), k)
   if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
-}
-
-export function matmul(args: usize, from: i32, to: i32, thread: i32): void {
-  const x = Matmul.x(args) + <usize>thread * Matmul.xGap(args)
-  const y = Matmul.y(args)
-  const yStride = Matmul.yStride(args)
-  const n = Matmul.rows(args)
-  const tokens = Matmul.tokens(args)
-  const planes = Matmul.unpacked(args) + <usize>thread * Matmul.unpackedGap(args)
-  multiply(args, x, y, yStride, from, to, n, Matmul.columns(args), tokens, Matmul.add(args), planes)
-  const bias = Matmul.bias(args)
-  if (bias === 0) return
-  const first = (<usize>(from * GROUP)) << 2
-  const rows = min(to * GROUP, n) - from * GROUP
-  for (let t: usize = 0; t < <usize>tokens; t++) addBias(y + t * yStride + first, bias + first, rows)
 }
 
 /** Groups `from` to `to` of a product's matrix, times rows of x that lie as it says. */

@@ -11,6 +11,12 @@ import { Q4_ZERO, stepBytesOf, WIDE_BLOCK_BYTES, X_BLOCK_BYTES } from './layout'
  */
 const PLANE_FACTORS = i16x8(256, 256, 16, 16, 1, 1, 256, 256)
 
+/** Activations in the form that a matrix of this kind is multiplied with; some take them as they are. */
+export function prepare(kind: i32, x: usize, xStride: usize, out: usize, from: i32, to: i32, k: i32): void {
+  if (kind === Q4 || kind === WIDE) quantize(x, xStride, out, from, to, k / BLOCK, kind === WIDE)
+  else if (kind === F16) scaleUp(x, xStride, out, from, to, k)
+}
+
 /** Rounds rows of `x` to 8 bits per block of 32, with what the kernels need to undo the weights' zero point. */
 export function quantize(x: usize, xStride: usize, out: usize, from: i32, to: i32, blocks: i32, wide: bool): void {
   if (ASC_FEATURE_RELAXED_SIMD && !wide) quantizeRows<i8>(x, xStride, out, from, to, blocks)

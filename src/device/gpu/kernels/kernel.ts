@@ -70,6 +70,11 @@ export function float(value: number): string {
   return /[.e]/.test(text) ? `${text}f` : `${text}.0f`
 }
 
+/** cap * tanh(x / cap), in the form that neither overflows nor is left to a device. `x` is a name; scalar or vector. */
+export function capped(x: string, cap: number): string {
+  return `(${float(cap)} - ${float(2 * cap)} / (1.0 + exp(${x} * ${float(2 / cap)})))`
+}
+
 /** Writing a kernel's source takes longer than dispatching it: each is written once for its shape. */
 export function memo<Shape extends readonly unknown[]>(
   write: (...shape: Shape) => Kernel,

@@ -27,5 +27,5 @@ export const embed = defineOperation({
     const args = { ...pass.table(table), ids: pass.ids(by), out: pass.at(out), outStride: pass.stride(out), columns }
     return { args, items: pass.rows, values: pass.rows * columns }
   },
-  cost: (rows, table, _out, _by) => ({ weights: (table.bytes / table.rows) * rows }),
+  cost: ({ rows }, table, _out, _by) => ({ weights: (table.bytes / table.rows) * rows }),
 })

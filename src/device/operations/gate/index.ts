@@ -1,4 +1,4 @@
-import { type Gate, gateCode } from '../../contract/options.js'
+import { type Gate, gateCode } from '../../contract/gates.js'
 import type { Activations } from '../../contract/tensors.js'
 import { atLeast, type BatchShape, bothHave, defineOperation } from '../define.js'
 import { gateRows } from './kernel.js'

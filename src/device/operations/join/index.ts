@@ -1,13 +1,21 @@
-import { type Centring, type Gate, gateCode, type ProjectOptions } from '../../contract/options.js'
+import { type Gate, gateCode } from '../../contract/gates.js'
 import type { Activations, Vector } from '../../contract/tensors.js'
-import { atLeast, type BatchShape, bothHave, defineOperation } from '../define.js'
+import { atLeast, type BatchShape, bothHave, defineOperation, type RmsNorm } from '../define.js'
 import { joinKernel } from './kernel.js'
+
+/** What sets a layer's norm apart from that of the root mean square. */
+export interface Centring {
+  /** Of x - mean(x). */
+  readonly centred?: boolean | undefined
+  /** Added last. */
+  readonly bias?: Vector | undefined
+}
 
 export interface JoinOptions {
   /** @default all rows of the pass */
   readonly rows?: number
-  /** As in `ProjectOptions`, over the columns that are joined; or one that takes the mean away first. */
-  readonly norm?: (NonNullable<ProjectOptions['norm']> & Centring) | undefined
+  /** As in `MatmulOptions`, over the columns that are joined; or one that takes the mean away first. */
+  readonly norm?: (RmsNorm & Centring) | undefined
   /** @default 1 */
   readonly scale?: number
   /** out += instead of out =. */

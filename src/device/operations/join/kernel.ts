@@ -1,8 +1,8 @@
 /** Rows times a number, normed first if asked, put in place of others or added to them: what stands between products. */
-import { capped } from '../../gpu/kernels/cap.js'
+
 import type { Binding } from '../../gpu/kernels/formats.js'
 import { type Gate, gateFour, gateFunctions } from '../../gpu/kernels/gate.js'
-import { declare, float, type GpuTraits, type Kernel, memo } from '../../gpu/kernels/kernel.js'
+import { capped, declare, float, type GpuTraits, type Kernel, memo } from '../../gpu/kernels/kernel.js'
 import { enableSubgroups, sumOfGroup } from '../../gpu/kernels/subgroup.js'
 
 export interface JoinShape {

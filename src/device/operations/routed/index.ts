@@ -3,7 +3,7 @@ import { matrixBuffers, shapeOf } from '../../gpu/kernels/formats.js'
 import { WIDE } from '../../gpu/kernels/kernel.js'
 import { cut } from '../../gpu/kernels/matvec-cut.js'
 import { tilesOf } from '../../gpu/kernels/routing.js'
-import { atLeast, type BatchShape, defineOperation, GROUP, PRODUCT } from '../define.js'
+import { atLeast, type BandOfMatrix, type BatchShape, defineOperation, GROUP, PRODUCT } from '../define.js'
 import { routedKernel } from './kernel.js'
 
 /** Groups of eight rows of an expert that make an item. */
@@ -79,7 +79,8 @@ export const routed = defineOperation({
     const inputs = new Map<number, { readonly at: number; readonly stride: number }>()
     for (let part = 0; part < parts; part++) {
       const first = part * experts * own
-      const { form, ...band } = pass.band(matrix, { first, rows: experts * own }, rows)
+      const { form, ...band } = bandWith(pass.bands(matrix, rows), first, experts * own)
+      const unpacked = pass.perThread(band.roomBytes)
       const input = inputs.get(form) ?? pass.atPlaces(x, matrix.columns, form, rows, from, routing)
       inputs.set(form, input)
       const args = {
@@ -88,13 +89,13 @@ export const routed = defineOperation({
         ...{ rows: own, columns: matrix.columns, tokens: rows * chosen, active, list, firsts },
         ...{ first: (first - band.first) / GROUP, every: own / GROUP },
         bias: bias ? pass.at(bias) + 4 * band.first : 0,
-        ...{ unpacked: band.room, unpackedGap: band.roomGap },
+        ...{ unpacked: unpacked.at, unpackedGap: unpacked.stride },
       }
       yield { args, items }
     }
   },
-  cost(rows, matrix, _x, _out, { shape: { experts, chosen } }, options) {
-    const places = (options.rows ?? rows) * chosen
+  cost(batch, matrix, _x, _out, { shape: { experts, chosen } }, { rows = batch.rows }) {
+    const places = rows * chosen
     return {
       // Of as many experts as may be chosen.
       weights: (matrix.bytes / experts) * Math.min(experts, places),
@@ -102,3 +103,10 @@ export const routed = defineOperation({
     }
   },
 })
+
+/** The band that has these rows, and all of them: experts' halves lie in one. */
+function bandWith(bands: readonly BandOfMatrix[], first: number, rows: number): BandOfMatrix {
+  const band = bands.find((each) => each.first <= first && first + rows <= each.first + each.rows)
+  if (!band) throw new TypeError('The matrices of experts, or their halves, have rows of one form.')
+  return band
+}

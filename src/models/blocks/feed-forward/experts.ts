@@ -3,6 +3,7 @@ import {
   collect,
   gate as gateRows,
   join,
+  matmul,
   type Routing,
   route,
   routed,
@@ -97,7 +98,7 @@ export function addExperts(
   const { choiceBias, expertFactors } = weights.vectors
   const { scores, routing, both, inner, each, sum, shared, sharedInner } = room
   const { chosen, size } = plan
-  pass.project(router!.matrix, scored, scores, { rows, bias: router!.bias })
+  pass.run(matmul, router!.matrix, scored, scores, { rows, bias: router!.bias })
   pass.run(route, scores, routing, {
     ...{ rows, scores: plan.scores, normed: plan.normed, scale: plan.scale },
     ...{ bias: choiceBias, factors: expertFactors, shared: plan.shared?.weighed },
@@ -107,8 +108,8 @@ export function addExperts(
   pass.run(gateRows, both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
   pass.run(routed, expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
   if (shared) {
-    pass.project(sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })
-    pass.project(sharedOut!.matrix, sharedInner!, shared, { rows, bias: sharedOut!.bias })
+    pass.run(matmul, sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })
+    pass.run(matmul, sharedOut!.matrix, sharedInner!, shared, { rows, bias: sharedOut!.bias })
   }
   pass.run(collect, each, sum, routing, { rows, shared })
 }

@@ -1,5 +1,5 @@
 /** What a layer does with each row by itself, once its mixer's rows are added. */
-import type { Activations, Device, Gate, Pass, ProjectOptions } from '../../../device/index.js'
+import type { Activations, Device, Gate, MatmulOptions, Pass } from '../../../device/index.js'
 import type { FeedForwardPlan } from '../../model-plan.js'
 import type { PlannedLayer } from '../../planned.js'
 import type { BiasedMatrix, LayerWeights } from '../../weights.js'
@@ -19,7 +19,7 @@ export interface FeedForwardRun<Plan extends FeedForwardPlan, Room extends FeedF
   readonly hidden: Activations
   readonly rows: number
   /** Of the rows that it reads. */
-  readonly norm: ProjectOptions['norm']
+  readonly norm: MatmulOptions['norm']
   readonly gate: Gate
   /** Of other norms. */
   readonly epsilon: number

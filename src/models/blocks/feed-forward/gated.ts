@@ -1,4 +1,4 @@
-import type { Activations } from '../../../device/index.js'
+import { type Activations, matmul } from '../../../device/index.js'
 import type { GatedPlan } from '../../model-plan.js'
 import type { FeedForward } from './feed-forward.js'
 
@@ -15,7 +15,7 @@ export const gated: FeedForward<GatedPlan, Activations> = {
 
   run({ pass, weights, room: inner, hidden, rows, norm, gate, addProduct }) {
     const { matrix, bias } = weights.matrices.gateUp!
-    pass.project(matrix, hidden, inner, { rows, norm, gated: true, gate, bias })
+    pass.run(matmul, matrix, hidden, inner, { rows, norm, gated: true, gate, bias })
     addProduct(weights.matrices.down!, inner)
   },
 }

@@ -1,4 +1,4 @@
-import { type Activations, join } from '../../../device/index.js'
+import { type Activations, join, matmul } from '../../../device/index.js'
 import type { MixedPlan } from '../../model-plan.js'
 import { addExperts, type ExpertsRoom, experts } from './experts.js'
 import type { FeedForward } from './feed-forward.js'
@@ -57,8 +57,8 @@ export const mixed: FeedForward<MixedPlan, MixedRoom> = {
     const { inner, sum, scored } = room
     const after = (weight: typeof denseAfter) => ({ rows, norm: { weight: weight!, epsilon } })
     const before = (weight: typeof denseAfter) => ({ rows, norm: { ...norm!, weight: weight! } })
-    pass.project(gateUp!.matrix, hidden, inner, { rows, norm, gated: true, gate, bias: gateUp!.bias })
-    pass.project(down!.matrix, inner, sum, { rows, bias: down!.bias })
+    pass.run(matmul, gateUp!.matrix, hidden, inner, { rows, norm, gated: true, gate, bias: gateUp!.bias })
+    pass.run(matmul, down!.matrix, inner, sum, { rows, bias: down!.bias })
     pass.run(join, sum, sum, after(denseAfter))
     pass.run(join, hidden, scored, before(routerNorm))
     pass.run(join, hidden, room.experts.normed, before(expertsNorm))

@@ -1,4 +1,4 @@
-import { gate as gateRows, join } from '../../../device/index.js'
+import { attend, gate as gateRows, join, matmul, rope } from '../../../device/index.js'
 import { turnedOrder } from '../../angles.js'
 import type { AttentionLayer } from '../../model-plan.js'
 import type { PlannedMatrix, PlannedVector } from '../../planned.js'
@@ -51,7 +51,7 @@ export const attention: Mixer<AttentionLayer> = {
     const angles = weights.angles!
     const [queries, keys] = [heads * headSize, keyHeads * headSize]
     const queriesOnly = layer.keysOf !== undefined
-    pass.project(matrix, hidden, qkv, { norm, bias })
+    pass.run(matmul, matrix, hidden, qkv, { norm, bias })
     if (valueNorm) {
       const parts = { from: queries + keys, columns: keys, every: headSize }
       pass.run(join, qkv, qkv, { ...parts, norm: { weight: valueNorm, epsilon } })
@@ -61,9 +61,9 @@ export const attention: Mixer<AttentionLayer> = {
       pass.run(join, qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
       pass.run(join, qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
     }
-    pass.place(qkv, of, index, { heads, angles, growth, queriesOnly, ...(headNorm && { headNorm }) })
+    pass.run(rope, qkv, of, index, { heads, angles, growth, queriesOnly, ...(headNorm && { headNorm }) })
     if (wanted?.length === 0) return
-    pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal, sinks, rows: wanted })
+    pass.run(attend, qkv, of, index, mixed, { heads, scale, cap, window, causal, sinks, rows: wanted })
     if (outputGate) pass.run(gateRows, qkv, mixed, mixed, { gate: 'sigmoid', gatesFrom: queries + 2 * keys })
   },
 }

@@ -1,4 +1,4 @@
-import { convolve, MAX_TAPS } from '../../../device/index.js'
+import { convolve, MAX_TAPS, matmul } from '../../../device/index.js'
 import type { ConvolutionLayer } from '../../model-plan.js'
 import type { Mixer } from './mixer.js'
 
@@ -18,7 +18,7 @@ export const convolution: Mixer<ConvolutionLayer> = {
 
   run({ pass, layer: { taps: count, centred }, weights, hidden, norm, room: { input, mixed }, state }) {
     const { matrix, bias } = weights.matrices.mixerIn!
-    pass.project(matrix, hidden, input, { norm, bias })
+    pass.run(matmul, matrix, hidden, input, { norm, bias })
     const how = { taps: weights.vectors.taps!, form: 'gated' } as const
     if (centred) pass.run(convolve, input, undefined, 0, mixed, { ...how, ahead: (count - 1) / 2 })
     else pass.run(convolve, input, state!.of, state!.first, mixed, how)

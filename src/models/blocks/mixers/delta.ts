@@ -1,4 +1,4 @@
-import { convolve, delta as deltaRule } from '../../../device/index.js'
+import { convolve, delta as deltaRule, matmul } from '../../../device/index.js'
 import type { DeltaLayer } from '../../model-plan.js'
 import { convolutionState, tapOrder } from './convolution.js'
 import type { Mixer } from './mixer.js'
@@ -55,8 +55,8 @@ export const delta: Mixer<DeltaLayer> = {
     const { channels } = sizesOf(layer)
     const [convolved, ab] = between
     const { of, first } = state!
-    pass.project(mixerIn!.matrix, hidden, input, { norm })
-    pass.project(rates!.matrix, hidden, ab!, { norm })
+    pass.run(matmul, mixerIn!.matrix, hidden, input, { norm })
+    pass.run(matmul, rates!.matrix, hidden, ab!, { norm })
     pass.run(convolve, input, of, first, convolved!, { taps: taps!, form: 'silu' })
     pass.run(deltaRule, convolved!, of, first + 1, mixed, {
       ...{ keyHeads, valueHeads, keySize, valueSize, tiled },

@@ -1,6 +1,6 @@
 /** What a layer does before its last matrix but for the MLP: the part in which the tokens of a sequence meet. */
 
-import type { Activations, KeyValueCache, Pass, ProjectOptions, States } from '../../../device/index.js'
+import type { Activations, KeyValueCache, MatmulOptions, Pass, States } from '../../../device/index.js'
 import type { LayerPlan } from '../../model-plan.js'
 import type { PlannedLayer } from '../../planned.js'
 import type { LayerWeights } from '../../weights.js'
@@ -22,7 +22,7 @@ export interface MixerRun<Layer extends LayerPlan> {
   readonly weights: LayerWeights
   readonly hidden: Activations
   /** Of the rows that it reads. */
-  readonly norm: ProjectOptions['norm']
+  readonly norm: MatmulOptions['norm']
   /** Of `room.mixed` these rows alone are read; where there are none, only later rows need anything. @default all */
   readonly wanted: Int32Array | undefined
   /** Of other norms. */

@@ -1,0 +1,261 @@
+/**
+ * Attention cut for hardware. A workgroup takes the queries of a few neighbouring rows that share a head of keys, and
+ * goes over 64 positions at a time: a lane scores a position, then sums a column of the values.
+ */
+
+import { CACHE_BLOCK, PAGE } from '../../contract.js'
+import { BLOCK_WORDS, CODES, cacheFunctions, perWord, wordsPerHead } from '../../gpu/kernels/cache.js'
+import { capped, declare, float, type GpuTraits, type Kernel, memo, repeat } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
+import { enableSubgroups, gather } from '../../gpu/kernels/subgroup.js'
+import { LOW } from './pieces.js'
+import { type AttendShape, maskFunctions, sinkBinding, sunk } from './shape.js'
+
+const LANES = 64
+
+export interface TiledShape extends AttendShape {
+  /** Rows of one workgroup. */
+  readonly tileRows: number
+  /** Few of its queries fit the memory and the registers of a workgroup. */
+  readonly large: boolean
+}
+
+/** As many rows as fit one workgroup, unless there are `few`: sixteen queries at most, four of large heads. */
+export function tiledShapeOf(shape: AttendShape, { tight }: GpuTraits, few: boolean): TiledShape {
+  const large = shape.headSize > (tight ? 128 : 256)
+  const tileRows = few ? 1 : Math.max(1, Math.floor((large ? 4 : 16) / (shape.queries / shape.heads)))
+  return { ...shape, tileRows, large }
+}
+
+/** Of the queries that share a head of keys, those of one workgroup. */
+export function sharersOf(shape: TiledShape): number {
+  const group = shape.queries / shape.heads
+  if (!shape.large) return group
+  return [4, 3, 2].find((count) => group % count === 0) ?? 1
+}
+
+interface Cut {
+  /** Queries of a workgroup, padded to a power of two. */
+  readonly count: number
+  /** Words of a value's row that a lane sums, and lanes that share them. */
+  readonly columns: number
+  readonly shares: number
+}
+
+function cutOf(shape: TiledShape): Cut {
+  let count = 1
+  while (count < shape.tileRows * sharersOf(shape)) count *= 2
+  const words = wordsPerHead(shape)
+  return { count, columns: Math.ceil(words / LANES), shares: Math.max(1, Math.floor(LANES / words)) }
+}
+
+export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
+  const { headSize, type } = shape
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['qkv', 'f32', 'r'],
+    ['cache', type === 'f32' ? 'f32' : 'u32', 'r'],
+    ['out', 'f32', 'w'],
+    ...sinkBinding(shape),
+  ])
+  const { count } = cutOf(shape)
+  const cuts = shape.queries / shape.heads / sharersOf(shape)
+  const near = Math.min(LANES / count, traits.lanes)
+  return {
+    name: 'attend tiled',
+    bindings,
+    source: /* wgsl */ `
+${enableSubgroups(near)}
+${source}
+${META}
+${cacheFunctions(shape)}${type === 'q8_0' ? CODES : ''}
+var<workgroup> query: array<f32, ${count * headSize}>;
+// Rows enough: at the end they hold the parts of the sums that lanes share.
+var<workgroup> scores: array<f32, ${Math.max(sumOf(shape), count) * LANES}>;
+var<workgroup> partial: array<f32, ${LANES / near}>;
+var<workgroup> fade: array<f32, ${count}>;
+var<workgroup> total: array<f32, ${count}>;
+
+${maskFunctions(shape)}
+
+@compute @workgroup_size(${LANES})
+fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let tile = ${shape.large ? 'largeTileOf' : 'tileOf'}(id.x);
+  let row = tile & 0xffffu;
+  let rows = tile >> 16u;
+  let head = id.y / ${cuts}u;
+  // Of the query whose scores this lane helps to weigh; all its lanes hold the same.
+  let m = lane / ${LANES / count}u;
+  var greatest = ${LOW};
+  var weight = 0.0;
+  let start = firstOf(row);
+  let end = lastOf(row + rows - 1u) + 1u;
+${loadQueries(shape, count)}
+${sums(shape)}
+  workgroupBarrier();
+  for (var base = start / ${LANES}u * ${LANES}u; base < end; base += ${LANES}u) {
+${scoring(shape)}
+    workgroupBarrier();
+${softmax(shape, near)}
+    workgroupBarrier();
+${weighing(shape)}
+    workgroupBarrier();
+  }
+  if (lane % ${LANES / count}u == 0u) { total[m] = weight${sunk(shape, `id.y * ${sharersOf(shape)}u + m % ${sharersOf(shape)}u`, 'greatest')}; }
+  workgroupBarrier();
+${finishing(shape)}
+}`,
+  }
+})
+
+function loadQueries(shape: TiledShape, count: number): string {
+  const { columns, headSize, scale } = shape
+  const group = sharersOf(shape)
+  return `  for (var i = lane; i < ${count * headSize}u; i += ${LANES}u) {
+    let m = i / ${headSize}u;
+    let valid = m / ${group}u < rows;
+    let at = (row + m / ${group}u) * ${columns}u + (id.y * ${group}u + m % ${group}u) * ${headSize}u + i % ${headSize}u;
+    query[i] = select(0.0, qkv[select(0u, at, valid)] * ${float(scale)}, valid);
+  }`
+}
+
+/** Sums of a lane for a word of values: two also where only one is used. */
+const sumOf = (shape: TiledShape): 2 | 4 => (perWord(shape) === 4 ? 4 : 2)
+
+/** A lane's sums over the values, in registers. */
+function sums(shape: TiledShape): string {
+  const { count, columns } = cutOf(shape)
+  return repeat(count * columns, (i) => `  var o${i} = vec${sumOf(shape)}<f32>();`)
+}
+
+/** A lane scores one position with all queries. */
+function scoring(shape: TiledShape): string {
+  const { cap, type } = shape
+  const { count } = cutOf(shape)
+  const group = sharersOf(shape)
+  return `    let position = base + lane;
+${repeat(count, (m) => `    var s${m} = ${LOW};`)}
+    if (position >= start && position < end) {
+      let word = keyWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
+${repeat(count, (m) => `      s${m} = 0.0;`)}
+${type === 'q8_0' ? addBlocks(shape) : addNumbers(shape)}
+${cap ? repeat(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
+${repeat(count, (m) => {
+  const own = `row + min(${Math.floor(m / group)}u, rows - 1u)`
+  return `      if (position > lastOf(${own}) || position < firstOf(${own})) { s${m} = ${LOW}; }`
+})}
+    }
+${repeat(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`
+}
+
+/** Products of queries with the key that begins at `word`. */
+function addNumbers(shape: TiledShape): string {
+  const { headSize, type } = shape
+  const term = (m: number) =>
+    type === 'f16'
+      ? `s${m} += query[${m * headSize}u + 2u * i] * key.x + query[${m * headSize}u + 2u * i + 1u] * key.y;`
+      : `s${m} += query[${m * headSize}u + i] * key;`
+  return `      for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
+        let key = ${type === 'f16' ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
+${repeat(cutOf(shape).count, (m) => `        ${term(m)}`)}
+      }`
+}
+
+function addBlocks(shape: TiledShape): string {
+  const { headSize } = shape
+  const query = (m: number) => [0, 1, 2, 3].map((k) => `query[${m * headSize + k}u + 4u * i]`).join(', ')
+  return `      let scales = scaleWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
+      for (var block = 0u; block < ${headSize / CACHE_BLOCK}u; block++) {
+        let scale = unpack2x16float(cache[scales + block * ${PAGE}u]).x;
+        for (var i = block * ${BLOCK_WORDS}u; i < (block + 1u) * ${BLOCK_WORDS}u; i++) {
+          let key = scale * codesOf(cache[word + i * ${PAGE}u]);
+${repeat(cutOf(shape).count, (m) => `          s${m} += dot(vec4<f32>(${query(m)}), key);`)}
+        }
+      }`
+}
+
+/** The lanes share out the queries: each has a stretch of one query's scores. */
+function softmax(shape: TiledShape, near: number): string {
+  const lanes = LANES / cutOf(shape).count
+  return `    let mine = m * ${LANES}u + lane % ${lanes}u;
+    let before = greatest;
+    var peak = ${LOW};
+    for (var i = 0u; i < ${LANES}u; i += ${lanes}u) { peak = max(peak, scores[mine + i]); }
+${gather('peak', lanes, near, (a, b) => `max(${a}, ${b})`, '    ')}
+    greatest = max(before, peak);
+    var sum = 0.0;
+    for (var i = 0u; i < ${LANES}u; i += ${lanes}u) {
+      let score = scores[mine + i];
+      let share = select(exp(score - greatest), 0.0, score <= ${LOW});
+      scores[mine + i] = share;
+      sum += share;
+    }
+${gather('sum', lanes, near, (a, b) => `${a} + ${b}`, '    ')}
+    weight = weight * exp(before - greatest) + sum;
+    if (lane % ${lanes}u == 0u) { fade[m] = exp(before - greatest); }`
+}
+
+/** A lane sums columns of the values. Lanes that share a column take every second position, or third, ... */
+function weighing(shape: TiledShape): string {
+  const { type } = shape
+  const { count, columns, shares } = cutOf(shape)
+  const words = wordsPerHead(shape)
+  const column = (c: number) => (shares > 1 ? `lane % ${words}u` : `lane + ${c * LANES}u`)
+  const value = (c: number) => {
+    const at = `cache[valueWord(page, head, ${column(c)}, at % ${PAGE}u)]`
+    if (type === 'f32') return `vec2<f32>(${at}, 0.0)`
+    if (type === 'f16') return `unpack2x16float(${at})`
+    return `unpack2x16float(cache[scaleWord(page, head, (${column(c)}) / ${BLOCK_WORDS}u, at % ${PAGE}u)]).y * codesOf(${at})`
+  }
+  return `${repeat(count * columns, (i) => `    o${i} *= fade[${Math.floor(i / columns)}];`)}
+    for (var i = lane / ${words}u; i < ${LANES}u; i += ${shares}u) {
+      let at = base + i;
+      if (${shares > 1 ? `lane >= ${shares * words}u || ` : ''}at < start) { continue; }
+      if (at >= end) { break; }
+      let page = cachePage(row, at / ${PAGE}u);
+${repeat(columns, (c) => {
+  const sum = repeat(count, (m) => `        o${m * columns + c} += scores[${m * LANES}u + i] * v;`)
+  const guard = columns * LANES === words || shares > 1 ? '' : `if (${column(c)} < ${words}u) `
+  return `      ${guard}{
+        let v = ${value(c)};
+${sum}
+      }`
+})}
+    }`.replace(`lane / ${words}u;`, shares > 1 ? `lane / ${words}u;` : '0u;')
+}
+
+/** Lanes that shared a column add up. */
+function finishing(shape: TiledShape): string {
+  const { queries, headSize } = shape
+  const { columns, shares } = cutOf(shape)
+  const words = wordsPerHead(shape)
+  const group = sharersOf(shape)
+  const each = perWord(shape)
+  const parts = ['x', 'y', 'z', 'w'].slice(0, sumOf(shape))
+  const row = (i: number) => (i === 0 ? '' : `${i * LANES}u + `)
+  const one = (m: number, c: number) => {
+    const column = shares > 1 ? 'lane' : `(lane + ${c * LANES}u)`
+    const gather =
+      shares > 1
+        ? `${parts.map((part, i) => `scores[${row(i)}lane] = o${m}.${part};`).join(' ')}
+    workgroupBarrier();
+    if (lane < ${words}u) {
+      for (var i = 1u; i < ${shares}u; i++) { o${m} += vec${parts.length}<f32>(${parts.map((_, k) => `scores[${row(k)}lane + i * ${words}u]`).join(', ')}); }
+    }
+    workgroupBarrier();`
+        : ''
+    const value = `(o${m * columns + c} / total[${m}])`
+    return `  {
+    ${gather}
+    if (${Math.floor(m / group)}u < rows && ${column} < ${words}u) {
+      let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + id.y * ${group}u + ${m % group}u;
+      out[unit * ${headSize}u + ${column} * ${each}u] = ${value}.x;
+      ${parts
+        .slice(1, each)
+        .map((part, i) => `out[unit * ${headSize}u + ${column} * ${each}u + ${i + 1}u] = ${value}.${part};`)
+        .join('\n      ')}
+    }
+  }`
+  }
+  return repeat(group * shape.tileRows, (m) => repeat(columns, (c) => one(m, c)))
+}

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import type { Activations } from '../../contract.js'
+import type { StoredFormat, StoredMatrix } from '../../gpu/kernels/formats.js'
+import type { GpuTraits, Kernel } from '../../gpu/kernels/kernel.js'
+import type { GpuMatrix } from '../../gpu/matrix.js'
+import type { GpuRecorder } from '../define.js'
+import { dispatchProduct, FEW, type ProductJob } from './kernel.js'
+
+const COLUMNS = 128
+const ROWS = 64
+const GAIN = { gain: 'gain' as unknown as GPUBuffer, epsilon: 1e-5 }
+
+/** A matrix of parts of these forms, `ROWS` rows together. */
+function matrixOf(formats: readonly StoredFormat[], gated = false): GpuMatrix {
+  const rows = ROWS / formats.length
+  const parts = formats.map((format, i) => {
+    const buffers = { values: `values ${i}`, ...(format.startsWith('q4') && { scales: `scales ${i}` }) }
+    return { ...{ format, rows, columns: COLUMNS, first: i * rows, of: ROWS }, ...buffers } as unknown as StoredMatrix
+  })
+  return { parts, gated, rows: ROWS, columns: COLUMNS } as unknown as GpuMatrix
+}
+
+/** The kernels that make a product, and what each reads and writes, in order. */
+function madeBy(matrix: GpuMatrix, count: number, traits: Partial<GpuTraits> = {}, job: Partial<ProductJob> = {}) {
+  const kernels: Kernel[] = []
+  const buffers: string[] = []
+  const scratch: number[] = []
+  const pass = {
+    traits: { serial: false, lanes: 1, half: false, ...traits },
+    ...{ rows: count, few: (rows: number) => rows <= FEW, lastPosition: 0, meta: 'meta', tiles: () => 1 },
+    ...{ parts: () => matrix.parts, isTogether: () => matrix.gated, buffer: (which: string) => which },
+    ...{ normed: () => 'normed', halved: () => ({ halves: 'halves', steps: 'steps' }) },
+    scratch(_out: string, bytes: number) {
+      scratch.push(bytes)
+      return 'both'
+    },
+    dispatch(kernel: Kernel, used: readonly string[]) {
+      kernels.push(kernel)
+      buffers.push(used.filter((name) => name !== 'meta' && !/^(values|scales)/.test(name)).join(' '))
+    },
+  } as unknown as GpuRecorder
+  const [from, to] = ['x', 'out'] as unknown as [Activations, Activations]
+  const plain = { head: false, add: false, gated: false, gate: 'silu', bias: undefined, norm: undefined } as const
+  dispatchProduct(pass, matrix, from, to, { ...plain, count, ...job })
+  // Behind what it is there stands the shape of a kernel.
+  const names = kernels.map(({ name }) => name.replace(/ (q4|f16|f32).*/, ''))
+  return { kernels, names, buffers, scratch }
+}
+
+const namesOf = (...given: Parameters<typeof madeBy>) => madeBy(...given).names
+
+describe('a product', () => {
+  it('of few rows reads the weights once for some of them; of many it is tiled, but in software', () => {
+    for (const format of ['q4f16', 'f16', 'f32'] as const) {
+      expect(namesOf(matrixOf([format]), 1)).toEqual(['matvec'])
+      expect(namesOf(matrixOf([format]), FEW)).toEqual(['matvec'])
+      expect(namesOf(matrixOf([format]), FEW + 1)).toEqual(['matmul'])
+      expect(namesOf(matrixOf([format]), FEW + 1, { serial: true })).toEqual(['matvec'])
+      expect(madeBy(matrixOf([format]), FEW + 1).buffers).toEqual(['x out'])
+    }
+  })
+
+  it('of many rows is made in halves where the GPU computes in them and the weights have four bits', () => {
+    const half = { half: true }
+    const { names, buffers } = madeBy(matrixOf(['q4f16']), FEW + 1, half)
+    expect([names, buffers]).toEqual([
+      ['halve', 'matmul half'],
+      ['x halves steps', 'halves steps out'],
+    ])
+    expect(namesOf(matrixOf(['q4f16']), FEW, half)).toEqual(['matvec'])
+    expect(namesOf(matrixOf(['f16']), FEW + 1, half)).toEqual(['matmul'])
+    expect(namesOf(matrixOf(['q4f16']), FEW + 1, { half: true, serial: true })).toEqual(['matvec'])
+    // Of several forms each has its own kernel; what is halved is halved once.
+    const mixed = madeBy(matrixOf(['q4f16', 'f16', 'q4f16', 'f16']), FEW + 1, half)
+    expect(mixed.names).toEqual(['halve', 'matmul half', 'matmul half', 'matmul', 'matmul'])
+    expect(mixed.buffers.slice(3)).toEqual(['x out', 'x out'])
+    expect(namesOf(matrixOf(['q4f16', 'f16']), 1)).toEqual(['matvec', 'matvec'])
+  })
+})
+
+describe('a product of normed rows', () => {
+  const job = { norm: GAIN }
+
+  it('norms them as it reads them where they are few, and before where they are many', () => {
+    const few = madeBy(matrixOf(['f16', 'f16']), FEW, {}, job)
+    expect([few.names, few.buffers]).toEqual([
+      ['matvec', 'matvec'],
+      ['x gain out', 'x gain out'],
+    ])
+    expect(few.kernels[0]!.source).not.toBe(madeBy(matrixOf(['f16', 'f16']), FEW).kernels[0]!.source)
+    for (const [count, traits, product] of [
+      [FEW + 1, {}, 'matmul'],
+      [1, { serial: true }, 'matvec'],
+    ] as const) {
+      const { names, buffers } = madeBy(matrixOf(['f16']), count, traits, job)
+      expect([names, buffers]).toEqual([
+        ['norm', product],
+        ['x gain normed', 'normed out'],
+      ])
+    }
+  })
+
+  it('norms them as it halves them', () => {
+    const { names, buffers } = madeBy(matrixOf(['q4f16', 'f16']), FEW + 1, { half: true }, job)
+    expect([names, buffers]).toEqual([
+      ['halve', 'matmul half', 'norm', 'matmul'],
+      ['x gain halves steps', 'halves steps out', 'x gain normed', 'normed out'],
+    ])
+    const [normed] = madeBy(matrixOf(['q4f16']), FEW + 1, { half: true }, job).kernels
+    const [plain] = madeBy(matrixOf(['q4f16']), FEW + 1, { half: true }).kernels
+    expect(normed!.source).not.toBe(plain!.source)
+  })
+})
+
+describe('what else is asked of a product', () => {
+  it('is part of whichever kernel makes it', () => {
+    const bias = { bias: 'bias' as unknown as GPUBuffer }
+    for (const [count, traits] of [
+      [1, {}],
+      [FEW + 1, {}],
+      [FEW + 1, { half: true }],
+    ] as const) {
+      const last = (job: Partial<ProductJob>) => {
+        const { kernels, buffers } = madeBy(matrixOf(['q4f16']), count, traits, job)
+        return { source: kernels.at(-1)!.source, buffers: buffers.at(-1)! }
+      }
+      expect(last({}).buffers).not.toContain('bias')
+      expect(last(bias).buffers).toMatch(/bias out$/)
+      const sources = [{}, bias, { add: true }].map((job) => last(job).source)
+      expect(new Set(sources).size).toBe(3)
+    }
+  })
+
+  it('of rows with a gate is made at once where gates and values are of one form', () => {
+    const source = (job: Partial<ProductJob>, matrix = matrixOf(['q4f16'], true)) => {
+      const { names, kernels } = madeBy(matrix, 1, {}, job)
+      expect(names).toEqual(['matvec'])
+      return kernels[0]!.source
+    }
+    const gated = [{ gated: true }, { gated: true, gate: 'gelu' }, {}] as const
+    expect(new Set(gated.map((job) => source(job))).size).toBe(3)
+    // Without a gate it is no matter which there would be.
+    expect(source({ gate: 'gelu' })).toBe(source({}))
+    const parts = madeBy(matrixOf(['q4f16', 'q4f16'], true), 1, {}, { gated: true })
+    expect([parts.names, parts.scratch]).toEqual([['matvec', 'matvec'], []])
+  })
+
+  it('of rows with a gate is made in two steps where they are of several forms', () => {
+    const { names, buffers, scratch, kernels } = madeBy(matrixOf(['q4f16', 'f16']), 3, {}, { gated: true })
+    expect([names.slice(0, 2), buffers]).toEqual([
+      ['matvec', 'matvec'],
+      ['x both', 'x both', 'out both both'],
+    ])
+    expect(scratch).toEqual([3 * ROWS * 4])
+    expect(kernels).toHaveLength(3)
+    // The parts themselves have no gate.
+    const plain = madeBy(matrixOf(['q4f16', 'f16']), 3)
+    expect(kernels.slice(0, 2).map(({ source }) => source)).toEqual(plain.kernels.map(({ source }) => source))
+    const other = madeBy(matrixOf(['q4f16', 'f16']), 3, {}, { gated: true, gate: 'gelu' })
+    expect(other.kernels[2]!.source).not.toBe(kernels[2]!.source)
+    expect(() => madeBy(matrixOf(['q4f16', 'q4f16'], true), 1)).toThrow('projected with as such')
+  })
+})

@@ -1,0 +1,82 @@
+/** Which kernels make a product, by how many rows there are and what the GPU can. */
+
+import type { Gate } from '../../contract/gates.js'
+import type { Activations, Matrix } from '../../contract/tensors.js'
+import { isQ4 } from '../../gpu/kernels/formats.js'
+import { matvec } from '../../gpu/kernels/matvec.js'
+import type { GpuRecorder } from '../define.js'
+import { gateRows } from '../gate/kernel.js'
+import { halve } from './halve.js'
+import { norm } from './norm.js'
+import { multiplyTiled } from './tiled.js'
+import { multiplyTiledHalf } from './tiled-half.js'
+
+/** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
+export const FEW = 16
+
+export interface ProductJob {
+  /** Rows of activations. */
+  readonly count: number
+  /** They are those of the head. */
+  readonly head: boolean
+  readonly add: boolean
+  readonly gated: boolean
+  readonly gate: Gate
+  readonly bias: GPUBuffer | undefined
+  readonly norm: { readonly gain: GPUBuffer; readonly epsilon: number } | undefined
+}
+
+export function dispatchProduct(
+  pass: GpuRecorder,
+  matrix: Matrix,
+  from: Activations,
+  to: Activations,
+  job: ProductJob,
+): void {
+  const { rows } = matrix
+  const out = pass.buffer(to)
+  if (pass.parts(matrix).length === 1 || job.gated === pass.isTogether(matrix)) {
+    multiply(pass, matrix, from, out, job)
+    return
+  }
+  if (!job.gated) throw new Error('A gated matrix in parts is projected with as such.')
+  // Gates and their values are of several forms: they meet once they are computed.
+  const both = pass.scratch(to, job.count * rows * 4)
+  multiply(pass, matrix, from, both, { ...job, gated: false })
+  const strides = { gates: rows, values: rows, out: rows / 2 }
+  const shape = { gate: job.gate, strides, gatesFrom: 0, valuesFrom: rows / 2, within: undefined }
+  gateRows(pass, shape, { gates: both, values: both, out }, job.count)
+}
+
+function multiply(
+  pass: GpuRecorder,
+  matrix: Matrix,
+  from: Activations,
+  out: GPUBuffer,
+  { count, head, add, gated, gate, bias, norm: normed }: ProductJob,
+): void {
+  const { columns } = matrix
+  const parts = pass.parts(matrix)
+  const { serial, half } = pass.traits
+  const many = !serial && !pass.few(count)
+  const shape = { add, gated, head, bias: bias !== undefined, ...(gated && gate !== 'silu' && { gate }) }
+  const rest = { ...(bias ? { bias } : {}), out }
+  const inHalves = many && half ? parts.filter(({ format }) => isQ4(format)) : []
+  if (inHalves.length > 0) {
+    const rows = { columns, ...(normed ? { epsilon: normed.epsilon } : {}) }
+    const halves = pass.halved(from)
+    halve(pass, rows, pass.buffer(from), normed?.gain, count, halves)
+    for (const matrix of inHalves) multiplyTiledHalf(pass, shape, { ...rest, matrix }, halves, count)
+  }
+  const others = parts.filter((part) => !inHalves.includes(part))
+  if (others.length === 0) return
+  if (normed && !many && !serial) {
+    const { gain, epsilon } = normed
+    const operands = { ...rest, x: pass.buffer(from), gain }
+    for (const matrix of others) matvec(pass, { ...shape, epsilon }, { ...operands, matrix }, count)
+    return
+  }
+  const x = normed ? pass.normed(from) : pass.buffer(from)
+  if (normed) norm(pass, { columns, epsilon: normed.epsilon }, pass.buffer(from), normed.gain, count, x)
+  for (const matrix of others) (many ? multiplyTiled : matvec)(pass, shape, { ...rest, x, matrix }, count)
+}

@@ -1,0 +1,89 @@
+/**
+ * The product of a 4-bit matrix with many rows of activations in f16, twice as quick where the hardware is twice as quick
+ * with f16, and half the traffic through shared memory where it is not. Only sums within a block of 32 are in f16: of
+ * whole codes, without their scale, with the activations of `halve.ts`, so that they can never overflow. All else is f32.
+ */
+import type { Binding } from '../../gpu/kernels/formats.js'
+import { matrixBindings, matrixBuffers, scaleAt, shapeOf } from '../../gpu/kernels/formats.js'
+import { gateFunctions } from '../../gpu/kernels/gate.js'
+import { declare, type Kernel, memo, type Recorder, repeat } from '../../gpu/kernels/kernel.js'
+import { META } from '../../gpu/kernels/meta.js'
+import type { Halved } from './halve.js'
+import { loadRow, type MatmulOperands, type MatmulShape, tileOf, tileSetup, writeToken } from './tiled.js'
+
+/** Rows of the matrix, and of activations, of one workgroup. */
+const TILE = 64
+const THREADS = 256
+const HELD = tileOf({ rows: TILE, tokens: TILE, threads: THREADS })
+/** Columns of a block, in vectors of four. */
+const QUADS = 8
+
+export const matmulHalfKernel = memo(function matmulHalfKernel(shape: MatmulShape): Kernel {
+  const { format, columns } = shape
+  const list: Binding[] = [
+    ['batch', 'u32', 'r'],
+    ['x', 'vec4<f16>', 'r'],
+    ['steps', 'f32', 'r'],
+    ...matrixBindings(format, false),
+  ]
+  if (shape.bias) list.push(['bias', 'f32', 'r'])
+  const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
+  const blocks = columns / 32
+  return {
+    name: `matmul half ${format} ${shape.rows}x${columns}`,
+    bindings,
+    source: /* wgsl */ `
+enable f16;
+${source}
+${META}
+${gateFunctions(shape.gate)}
+var<workgroup> ws: array<vec4<f16>, ${QUADS * TILE}>;
+var<workgroup> xs: array<vec4<f16>, ${QUADS * TILE}>;
+var<workgroup> blockScales: array<f32, ${TILE}>;
+/** Codes \`first\` and \`first\` + 4 of a word, as the ends of two mantissas of 1024. */
+fn pair(word: u32, first: u32) -> vec2<f16> {
+  return bitcast<vec2<f16>>(((word >> (4u * first)) & 0x000f000fu) | 0x64006400u);
+}
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+${tileSetup(shape, HELD)}
+  let loadRow = ${loadRow(shape, HELD, 'index / 4u')};
+  let loadToken = min(token + index / 4u, count - 1u);
+  let part = index % 4u;
+  for (var k = 0u; k < ${blocks}u; k++) {
+    let k8 = k * 4u + part;
+    let at = part * ${2 * TILE}u + index / 4u;
+    let word = w[loadRow * ${columns / 8}u + k8];
+    ws[at] = vec4<f16>(pair(word, 0u), pair(word, 1u)) - 1031.0h;
+    ws[at + ${TILE}u] = vec4<f16>(pair(word, 2u), pair(word, 3u)) - 1031.0h;
+    xs[at] = x[loadToken * ${columns / 4}u + k8 * 2u];
+    xs[at + ${TILE}u] = x[loadToken * ${columns / 4}u + k8 * 2u + 1u];
+    if (part == 0u) { blockScales[index / 4u] = ${scaleAt(format, `loadRow * ${blocks}u + k`)}; }
+    workgroupBarrier();
+${repeat(4, (r) => repeat(4, (t) => `    var h${r}_${t} = vec4<f16>();`))}
+    for (var q = 0u; q < ${QUADS}u; q++) {
+${repeat(4, (r) => `      let p${r} = ws[q * ${TILE}u + tx + ${16 * r}u];`)}
+${repeat(4, (t) => `      let y${t} = xs[q * ${TILE}u + ty + ${16 * t}u];`)}
+${repeat(4, (r) => repeat(4, (t) => `      h${r}_${t} = fma(p${r}, y${t}, h${r}_${t});`))}
+    }
+${repeat(4, (r) => `    let s${r} = blockScales[tx + ${16 * r}u];`)}
+${repeat(4, (r) => repeat(4, (t) => `    a${r}_${t} += s${r} * dot(vec2<f32>(h${r}_${t}.xy + h${r}_${t}.zw), vec2<f32>(1.0));`))}
+    workgroupBarrier();
+  }
+${repeat(4, (t) => `  let step${t} = steps[min(token + ty + ${16 * t}u, count - 1u)];`)}
+${repeat(4, (t) => writeToken(shape, HELD, t, (r) => `(a${r}_${t} * step${t})`))}
+}`,
+  }
+})
+
+export function multiplyTiledHalf(
+  pass: Recorder,
+  shape: Pick<MatmulShape, 'add' | 'gated' | 'gate' | 'bias' | 'head'>,
+  { matrix, bias, out }: Omit<MatmulOperands, 'x'>,
+  { halves, steps }: Halved,
+  count: number,
+): void {
+  const kernel = matmulHalfKernel({ ...shape, ...shapeOf(matrix) })
+  const buffers = [pass.meta, halves, steps, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
+  pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / TILE), Math.ceil(count / TILE))
+}
