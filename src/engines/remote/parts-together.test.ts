@@ -178,11 +178,3 @@ test('a grammar that is too large to be kept is compiled once for its request', 
   expect(await faultOf({ text: '7', toolCalls: [], cut: false })).toBeTypeOf('string')
   expect([given.length, compiling.mock.calls.length]).toEqual([1, 1])
 })
-
-test('tokens and their texts come as one text, whatever is in them', async () => {
-  const told = { tokens: [1, 2, 3], texts: ['a', '\ud83d', '"\u2028\\'] }
-  const { engine, messages } = over(async function* (): AsyncGenerator<Part> {}, { tokenize: async () => told })
-  const { signal } = new AbortController()
-  expect(await engine.tokenize({ model: 'test/small', signal, prompt: 'a' })).toEqual(told)
-  expect(messages.flat().find(({ type }) => type === 'value')).toMatchObject({ json: expect.any(String) })
-})

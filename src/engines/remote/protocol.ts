@@ -32,8 +32,6 @@ export type Told =
   | PartTold
   | { readonly type: 'progress'; readonly id: number; readonly progress: LoadProgress }
   | { readonly type: 'value'; readonly id: number; readonly value: unknown }
-  /** The same as JSON, where it is a list of a hundred thousand texts: each would be cloned by itself. */
-  | { readonly type: 'value'; readonly id: number; readonly json: string }
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: WireFailure }
 

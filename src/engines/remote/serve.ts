@@ -97,7 +97,7 @@ class EngineServer {
       case 'generate':
         return this.#generate(id, message.call, job)
       case 'value':
-        return this.#tellValue(id, message.what, await this.#value(message.what, message.call, signal))
+        return this.#tell({ type: 'value', id, value: await this.#value(message.what, message.call, signal) })
       case 'load':
         return this.#engine.load?.(message.model, (progress) => this.#tell({ type: 'progress', id, progress }), signal)
       case 'unload':
@@ -149,10 +149,6 @@ class EngineServer {
     }
     if (Object.keys(compiled).length > 0) this.#demands.begun(of)
     return { ...rest, ...compiled, signal }
-  }
-
-  #tellValue(id: number, what: ValueName, value: unknown): void {
-    this.#tell(what === 'tokenize' ? { type: 'value', id, json: JSON.stringify(value) } : { type: 'value', id, value })
   }
 
   /** Whenever they may have changed: before the other side goes on, it knows. */

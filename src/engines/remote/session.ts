@@ -193,8 +193,7 @@ export class Session {
     if (message.type === 'models') this.#events.models(message.models, message.ready)
     else if (message.type === 'part') this.#jobs.get(message.id)?.part?.(message.part)
     else if (message.type === 'progress') this.#jobs.get(message.id)?.progress?.(message.progress)
-    else if (message.type === 'value')
-      this.#jobs.get(message.id)?.value?.('json' in message ? JSON.parse(message.json) : message.value)
+    else if (message.type === 'value') this.#jobs.get(message.id)?.value?.(message.value)
     else if (message.type === 'done') this.#ended(message.id)
     else if (message.type === 'failed') this.#ended(message.id, failureOf(message.failure))
   }
