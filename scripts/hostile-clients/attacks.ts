@@ -1,5 +1,18 @@
 /** What clients that mean no good do, endpoint by endpoint. Each attack is begun anew until its time is over. */
-import { costly, customTools, endless, fresh, LINES, letters, long, megabyte, ruled, short, user } from './bodies.js'
+import {
+  costly,
+  customTools,
+  endless,
+  fresh,
+  LINES,
+  letters,
+  long,
+  megabyte,
+  ruled,
+  short,
+  user,
+  worded,
+} from './bodies.js'
 import { all, ask, left, type Outcome, open, pause, unread } from './clients.js'
 import { NANO, type Server } from './server.js'
 
@@ -97,6 +110,11 @@ export const ATTACKS: readonly Attack[] = [
           ? post(server, '/completions', { ...body, prompt: fresh() })
           : post(server, CHAT, { ...body, messages })
       }),
+  },
+  {
+    name: 'regular expressions that take long to compile, and grammars of 8,000 rules',
+    endpoints: [CHAT],
+    run: (server) => all(8, (i) => post(server, CHAT, worded(i))),
   },
   {
     name: '64 custom tools each, held by Lark and regular expressions',
@@ -266,6 +284,16 @@ export const ATTACKS: readonly Attack[] = [
         if (i % 2) return post(server, '/decisions', { model: NANO, input: text, questions: many(400, choice) })
         const questions = Object.fromEntries(many(400, kind).map((question) => [fresh(), question]))
         return post(server, i % 4 ? '/systemone' : '/api/alpha/decisions', { model: NANO, state: text, questions })
+      }),
+  },
+  {
+    name: '250 options of 3 KB, and eight lists of 200,000 tokens',
+    endpoints: ['/decisions', '/detokenize'],
+    run: (server) =>
+      all(16, (i) => {
+        if (i % 2) return post(server, '/detokenize', { model: NANO, tokens: many(200_000, () => 42) })
+        const choices = many(250, () => ({ value: long().slice(0, 3000) }))
+        return post(server, '/decisions', { model: NANO, input: 'x', questions: [{ ...choice(), choices }] })
       }),
   },
   {

@@ -87,6 +87,18 @@ export function customTools(count: number): { readonly chat: object[]; readonly 
   }
 }
 
+/** What is no schema and takes long to compile: expressions of many readings, and rules by the thousand. */
+export function worded(i: number): object {
+  const rules = Array.from({ length: 8000 }, (_, k) => `r${k} ::= "${k}" [a-z]`)
+  const guided = [
+    { guided_regex: `${fresh()}((a|b)*(b|c)*){1,40}(x|y){0,200}` },
+    { guided_regex: `${fresh()}(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z]).{8,64}` },
+    { guided_regex: `${fresh()}([a-z]{1,9}-?){1,60}[0-9]` },
+    { grammar: `root ::= "${fresh()}" (${rules.map((_, k) => `r${k}`).join(' | ')})\n${rules.join('\n')}` },
+  ]
+  return { model: NANO, messages: user(fresh()), max_tokens: 20, ...guided[i % guided.length] }
+}
+
 /** Messages of one letter, as many as a body holds. */
 export const letters = () =>
   Array.from({ length: 20_000 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: 'x' }))
