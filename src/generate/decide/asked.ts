@@ -1,5 +1,5 @@
 /** A question as models that are made for decisions are told it, in the words of TypeSafe's form. */
-import { type DecideQuestion, textOf } from '../../contract/index.js'
+import { type DecideQuestion, textOf, V1Error } from '../../contract/index.js'
 import type { JsonObject, Slices } from '../../platform/index.js'
 import { type Guard, sentinelFor } from '../prompt/guard.js'
 import { JinjaTemplate } from '../prompt/template.js'
@@ -76,7 +76,7 @@ export function templateLayout(
  * that is asked in a request: where a model answers each by itself, it is asked as if it were the only one.
  */
 export function templateText(source: string, guardOf: (sentinel: string) => Guard, more: JsonObject = {}) {
-  const template = new JinjaTemplate(source, {})
+  const template = readable(source)
   return function* (asked: readonly [TypedQuestion, ...TypedQuestion[]]) {
     const [{ state }] = asked
     const questions = asked.map(({ kind: type, id, instructions, options }) => {
@@ -93,6 +93,15 @@ export function templateText(source: string, guardOf: (sentinel: string) => Guar
     const input = { messages: [], tools: [], options: { ...guard.protectAll(said), ...more } }
     const text = yield* template.renderInSlices(input)
     return { text, reveal: (section: string) => guard.reveal(section) }
+  }
+}
+
+function readable(source: string): JinjaTemplate {
+  try {
+    return new JinjaTemplate(source, {})
+  } catch (cause) {
+    const message = `The model's template for decisions cannot be read: ${(cause as Error).message}`
+    throw new V1Error(500, message, { code: 'model_files', cause })
   }
 }
 

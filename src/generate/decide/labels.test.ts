@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { DecideQuestion } from '../../contract/engine.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { askedOf, type TypedQuestion } from './asked.js'
+import { askedOf, type TypedQuestion, templateText } from './asked.js'
 import { LabelReadout } from './labels.js'
 import { LABEL_TYPES } from './made-form.js'
 import { groupOf } from './readout.js'
@@ -241,4 +241,9 @@ describe('how a question is put', () => {
     expect(answered(readout, choice('a', 'b'), likely, 2).shares).toEqual(close([2 / 3, 1 / 3]))
     expect(answered(readout, choice('a', 'b'), likely, 0.5).shares).toEqual(close([16 / 17, 1 / 17]))
   })
+})
+
+it('a template for decisions that cannot be read is named', () => {
+  const read = () => templateText('{% if', () => expect.fail('no text is guarded'))
+  expect(read).toThrow(expect.objectContaining({ status: 500, code: 'model_files' }))
 })

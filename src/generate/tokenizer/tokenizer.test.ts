@@ -234,3 +234,15 @@ describe('sentencepiece', () => {
     }
   })
 })
+
+test('a control token of one character, however it is written, is no text without an end', () => {
+  const of = (vocab: Record<string, number>, special: string, more: object = {}) =>
+    new Tokenizer({
+      model: { type: 'BPE', vocab, merges: [], ...more },
+      added_tokens: [{ id: vocab[special]!, content: special, special: true }],
+    })
+  expect(of({ a: 0, '🤗': 1 }, '🤗').encodePlain('a🤗')).toEqual([0, 1])
+  // What stands for a byte of it is spelled by itself.
+  const bytes = { '<0x3C>': 0, a: 1 }
+  expect(() => of(bytes, '<0x3C>', { byte_fallback: true }).encodePlain('<')).toThrow(/makes? that token again/)
+})

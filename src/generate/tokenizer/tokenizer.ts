@@ -14,6 +14,7 @@ import { assertShort, assertSound } from './assert-sound.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { tokenizerInfo } from './info.js'
 import { LongWords, type MergeModel } from './long-words.js'
+import { malformed } from './malformed.js'
 import { type TokenizerPart, tame } from './parts.js'
 import { Pieces } from './pieces.js'
 import { readTables } from './precompiled.js'
@@ -30,6 +31,8 @@ const ENTRY = 100
 const LONG = 256
 /** Characters of short words between two pauses. */
 const SLICE = 2048
+/** Times that what a character is spelled as may be a control token again, and be spelled again. */
+const MOST_DEPTH = 8
 const NONE = new Uint8Array(0)
 
 /** Text to token ids and back to bytes, exactly as the tokenizer.json of a model says. */
@@ -296,14 +299,16 @@ export class Tokenizer {
     }
   }
 
-  #add(names: readonly string[], ids: number[]): void {
+  #add(names: readonly string[], ids: number[], depth = 0): void {
+    if (depth > MOST_DEPTH) throw malformed('the characters of a control token make that token again.')
     const model = this.#hf.model!
     const unknown = model.unk_token_id
     for (const name of names) {
       const id = model.tokens_to_ids.get(name) ?? unknown
       if (id === undefined) continue
       // A merge that spells a control token must not become one.
-      if (this.special.has(id) && name.length > 1 && id !== unknown) this.#add(model.encode([...name]), ids)
+      const letters = this.special.has(id) && id !== unknown ? [...name] : []
+      if (letters.length > 1) this.#add(model.encode(letters), ids, depth + 1)
       else if (!(model.fuse_unk && id === unknown && ids.at(-1) === unknown)) ids.push(id)
     }
   }
