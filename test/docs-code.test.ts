@@ -84,7 +84,7 @@ describe('the documentation', () => {
     const { stdout } = await run(process.execPath, [await runnable(fileOf(block), block.code)], {
       cwd: root,
       env: { ...process.env, NO_COLOR: '1', HF_HUB_CACHE: hub },
-      timeout: 60_000,
+      timeout: 240_000,
     })
     const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
     expect(promised.length).toBeGreaterThan(0)

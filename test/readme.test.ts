@@ -95,7 +95,7 @@ describe('README', () => {
       const code = block.code.replaceAll('http://127.0.0.1:8080', url)
       const file = await runnable(await asFile({ ...block, code }), code)
       const env = { ...process.env, README_TEST: '1', NO_COLOR: '1' }
-      const { stdout } = await run(process.execPath, [file], { cwd: root, env, timeout: 60_000 })
+      const { stdout } = await run(process.execPath, [file], { cwd: root, env, timeout: 240_000 })
       const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
       if (promised.length > 0) expect(stdout.trim()).toBe(promised.join('\n'))
     })
