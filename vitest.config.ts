@@ -19,11 +19,11 @@ const SLOW = {
   browser: ['test/{browser,playground}/**'],
 }
 /**
- * Each file of these has a process of its own, as they start programs and pages. Of the others all files of a worker share
- * one, with what they imported, the vocabularies and weights they made and the GPU in software: to begin anew for each
+ * Each file of these has a process of its own, as they start programs. Of the others all files of a worker share one, with
+ * what they imported, the vocabularies and weights they made, the GPU in software and Chromium: to begin anew for each
  * takes as long as the tests.
  */
-const ALONE = new Set(['runtimes', 'browser'])
+const ALONE = new Set(['runtimes'])
 /** And this one with those that have, as it says for its process how wide cases are made. */
 const WIDE = 'src/models/encoders/blocks.test.ts'
 const NEVER = ['**/node_modules/**', 'dist/**']

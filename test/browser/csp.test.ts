@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
 import { eventsOf } from '../../src/service/v1.test-helper.js'
 import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import type { StrictPage } from './strict.js'
@@ -30,7 +30,7 @@ describe.skipIf(!canUnpack)('under a strict Content-Security-Policy (npm has Chr
 
   beforeAll(async () => {
     script = await bundle('test/browser/strict.ts')
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
   })
   afterAll(async () => {
     await browser?.close()

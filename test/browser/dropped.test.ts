@@ -7,7 +7,7 @@ import { webgpu } from '../../src/engines/webgpu/index.js'
 import { createV1 } from '../../src/index.js'
 import { writeMadeUp } from '../../src/models/files/formats/gguf/made-up.test-helper.js'
 import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import type { Dropped } from './dropped.js'
@@ -37,7 +37,7 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
       '/page.js': await bundle('test/browser/dropped.ts'),
       '/small.gguf': bytes,
     })
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     context = await browser.newContext()
   })
   afterAll(async () => {

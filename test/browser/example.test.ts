@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { filesIn } from '../support/folder.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { printed, start } from '../support/spawn.js'
@@ -22,7 +22,7 @@ describe.skipIf(!canUnpack)('examples in a page (npm has Chromium for Linux on x
     const out = 'test-output/examples/service-worker'
     await run(process.execPath, ['examples/service-worker/build.mjs', `../../${out}`], { cwd: root })
     files = await filesIn(root + out)
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     closing.push(() => browser.close())
   })
   afterAll(() => Promise.all(closing.map((close) => close())))

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../contract/speak.js'
 import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
 import { canUnpack } from '../support/unpack.js'
@@ -18,7 +18,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     const [worker, tab] = await Promise.all(['hosts-worker', 'tab'].map((name) => bundle(`test/browser/${name}.ts`)))
     const html = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
     server = await serveFiles({ '/index.html': html, '/tab.js': tab!, '/v1.js': worker!, '/worker.js': worker! })
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
   })
   afterAll(async () => {
     await browser?.close()

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { UsageEvent } from '../../src/usage/ledger.js'
 import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import type { LedgerInPage } from './ledger.js'
@@ -48,7 +48,7 @@ describe.skipIf(!canUnpack)('usage in IndexedDB (npm has Chromium for Linux on x
     const script = await bundle('test/browser/ledger.ts', { format: 'iife' })
     const html = '<!doctype html><meta charset="utf-8"><title>ledger</title><script src="/ledger.js"></script>'
     server = await serveFiles({ '/index.html': html, '/ledger.js': script })
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
   })
   afterAll(async () => {
     await browser?.close()

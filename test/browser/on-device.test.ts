@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { InstallOptions } from '../../adapters/service-worker/index.js'
 import { until } from '../contract/speak.js'
 import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { type Listening, listen } from '../support/serve.js'
 import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
 import { canUnpack } from '../support/unpack.js'
@@ -46,7 +46,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
       response.setHeader('cache-control', 'no-store')
       response.writeHead(files[path] ? 200 : 404).end(files[path] ?? '')
     })
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
   })
   afterAll(async () => {
     await browser?.close()

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { filesIn } from '../support/folder.js'
 import { serveFiles } from '../support/serve.js'
 import { visitor } from '../support/tabs.js'
@@ -57,7 +57,7 @@ describe.skipIf(!canUnpack)(
       files['/tab.js'] = await bundle('test/browser/tab.ts')
       files['/v1.js'] = module
       files['/classic.js'] = await readFile(new URL('public/classic.js', folder))
-      browser = await launchChromium({ webgpu: false })
+      browser = await sharedChromium()
     })
     afterAll(() => browser?.close())
 

@@ -3,12 +3,12 @@ import type { Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn } from './audit.js'
+import { builtSite } from './site.js'
 
 /** Milliseconds for a test in which several pages load the model, one thread each. */
 const LONG = 180_000
@@ -24,9 +24,9 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
   let elsewhere: Listening
 
   beforeAll(async () => {
-    const folder = await buildPlayground({ out: `${out}anywhere` })
+    const folder = await builtSite()
     ;({ server, url } = await servePlayground(folder))
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     elsewhere = await serveFiles({
       '/index.html': `<!doctype html><title>elsewhere</title><iframe src="${url}" width="900" height="700"></iframe>
         <iframe src="${url}?embed#/structured/invoice" width="700" height="600"></iframe>`,

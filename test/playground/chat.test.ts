@@ -7,7 +7,7 @@ import type { ChatCall } from '../../src/contract/engine.js'
 import { textOf } from '../../src/contract/engine.js'
 import { type Script, scripted } from '../../src/engines/scripted.js'
 import { createV1, V1Error } from '../../src/index.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { filesIn } from '../support/folder.js'
 import { type Listening, listen } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
@@ -54,7 +54,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
       else if (file) response.setHeader('content-type', type).end(file)
       else v1(request, response)
     })
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     context = await browser.newContext({ viewport: { width: 1360, height: 900 }, reducedMotion: 'reduce' })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     page = await context.newPage()

@@ -2,13 +2,13 @@ import type { Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { decisionExamples } from '../../apps/playground/page/decision-examples.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { FULL } from '../support/full.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, smallTargets } from './audit.js'
+import { builtSite } from './site.js'
 
 /** Where the pictures go, for people to look at. */
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
@@ -24,9 +24,9 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
   const faults: string[] = []
 
   beforeAll(async () => {
-    const served = await servePlayground(await buildPlayground({ out: `${out}decisions-site` }))
+    const served = await servePlayground(await builtSite())
     ;({ server, url } = served)
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     context = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       colorScheme: 'light',

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseCsv } from '../../apps/playground/page/table/csv.js'
 import { fieldsFromAnswer } from '../../apps/playground/page/table/draft-schema.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { PROGRAM } from '../support/cli.js'
 import { withOllama } from '../support/ollama-machine.js'
 import { printed, type Running, start } from '../support/spawn.js'
@@ -161,7 +161,7 @@ describe('the page of local-v1 serve', () => {
 describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
   })
   afterAll(() => browser?.close())
 

@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { leavesOf, stretchesOf } from '../../apps/playground/page/sources.js'
 import { readPartial } from '../../src/grammar/partial-json.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, smallTargets } from './audit.js'
 import { holdStreams, letThrough } from './held-stream.js'
+import { builtSite } from './site.js'
 
 /** Where the pictures go, for people to look at. */
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
@@ -80,9 +80,9 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
   const faults: string[] = []
 
   beforeAll(async () => {
-    const served = await servePlayground(await buildPlayground({ out: `${out}sources-site` }))
+    const served = await servePlayground(await builtSite())
     server = served.server
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     const context = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       colorScheme: 'light',

@@ -12,7 +12,7 @@ import { tableCode } from '../../apps/playground/page/table/code.js'
 import { tableExamples } from '../../apps/playground/page/table/examples.js'
 import { bodyFor } from '../../apps/playground/page/table/filling.js'
 import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { PROGRAM } from '../support/cli.js'
 import { filesIn } from '../support/folder.js'
 import { type Listening, serveFiles } from '../support/serve.js'
@@ -154,7 +154,7 @@ describe('the code of a table', () => {
           const nano = await filesIn(join(root, 'models/nano'))
           for (const [path, bytes] of Object.entries(nano)) files[`/nano${path}`] = bytes
         }
-        const browser = await launchChromium({ webgpu: false })
+        const browser = await sharedChromium()
         try {
           const tab = await browser.newPage()
           const faults: string[] = []

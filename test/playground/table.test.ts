@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { parseCsv } from '../../apps/playground/page/table/csv.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, smallTargets } from './audit.js'
+import { builtSite } from './site.js'
 
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 /** Machines that run tests are busy. */
@@ -28,10 +28,10 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
   const faults: string[] = []
 
   beforeAll(async () => {
-    const site = await buildPlayground({ out: `${out}table` })
+    const site = await builtSite()
     ;({ server, url } = await servePlayground(site))
     folder = await mkdtemp(join(tmpdir(), 'local-v1-table-'))
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     context = await browser.newContext({
       viewport: { width: 1280, height: 1000 },
       colorScheme: 'light',

@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn } from './audit.js'
+import { builtSite } from './site.js'
 
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 const LONG = 180_000
@@ -22,8 +22,8 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
   let page: Page
 
   beforeAll(async () => {
-    ;({ server, url } = await servePlayground(await buildPlayground({ out: `${out}visitor` })))
-    browser = await launchChromium({ webgpu: false })
+    ;({ server, url } = await servePlayground(await builtSite()))
+    browser = await sharedChromium()
     page = await browser.newPage({ viewport: { width: 1280, height: 1000 }, reducedMotion: 'reduce' })
     page.setDefaultTimeout(90_000)
     await page.goto(`${url}#/table`)

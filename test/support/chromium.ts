@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium } from 'playwright-core'
+import { overlaid } from './overlaid.js'
 import { DAWN_FLAGS } from './swiftshader.js'
 import { unpack } from './unpack.js'
 
@@ -21,6 +22,42 @@ export async function launchChromium(options: ChromiumOptions = {}): Promise<Bro
 /** The same with a profile in a folder: what a browser keeps only in memory has narrower limits. */
 export async function launchChromiumIn(folder: string, options: ChromiumOptions = {}): Promise<BrowserContext> {
   return chromium.launchPersistentContext(folder, await chromiumProgram(options))
+}
+
+let shared: Promise<Browser> | undefined
+
+/**
+ * A Chromium without WebGPU, one for all files of tests that a process runs: to start one takes as long as many a test.
+ * Each has visitors (contexts) of its own, which `close` ends.
+ */
+export async function sharedChromium(): Promise<Browser> {
+  const found = await shared
+  if (found?.isConnected()) return lent(found)
+  // Whoever ends this process ends the browser too, of which Playwright would only close the pages.
+  if (!found) process.once('SIGTERM', () => process.exit())
+  shared = chromiumProgram({ webgpu: false }).then((program) => chromium.launch({ ...program, handleSIGTERM: false }))
+  return lent(await shared)
+}
+
+/** The browser of which its borrower closes what is its own. */
+function lent(browser: Browser): Browser {
+  const contexts = new Set<BrowserContext>()
+  const newContext: Browser['newContext'] = async (options) => {
+    const context = await browser.newContext(options)
+    contexts.add(context)
+    context.once('close', () => contexts.delete(context))
+    return context
+  }
+  const newPage: Browser['newPage'] = async (options) => {
+    const context = await newContext(options)
+    const page = await context.newPage()
+    page.once('close', () => void context.close())
+    return page
+  }
+  const close = async () => {
+    await Promise.all([...contexts].map((context) => context.close()))
+  }
+  return overlaid(browser, { newContext, newPage, close })
 }
 
 async function chromiumProgram(options: ChromiumOptions) {
