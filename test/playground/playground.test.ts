@@ -151,7 +151,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const shown = await page.locator('.tokens').textContent()
     expect(JSON.parse(shown!)).toEqual(JSON.parse(await copied()))
     const [tokens] = (await page.locator('.numbers').textContent())!.match(/(?<=Tokens)\d+/)!
-    const shares = (await page.locator('.shares').textContent())!.match(/\d+(?= (forced|chosen))/g)!
+    const shares = (await page.locator('.shares').textContent())!.match(/\d+(?= (decided|chosen))/g)!
     expect(Number(shares[0]) + Number(shares[1])).toBe(Number(tokens))
     await picture('4-tokens')
     expect(await barriers(page)).toEqual([])

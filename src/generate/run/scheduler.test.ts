@@ -422,6 +422,17 @@ describe('a place in the batch', () => {
     expect(scheduler.idle).toBe(true)
   })
 
+  it('goes to more callers than there are places in turns', async () => {
+    const { run, steps } = scheduled({ maxBatch: 2 })
+    const over = fill('abc', 120).map((lane, i) => run(lane, { caller: String(i) }))
+    await turns(20)
+    const before = steps.length
+    await run(new Says('m', 20), { caller: 'm' })
+    // One of two in every second step, once it has begun.
+    expect(steps.length - before).toBeLessThan(2 * (20 + 12))
+    await Promise.all(over)
+  })
+
   it.each([
     ['nobody says whose they are', 2, undefined],
     ['one sequence is held at a time', 1, 'me'],

@@ -112,7 +112,7 @@ export class Scheduler {
       while (this.#failure === undefined) {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
-        for (const slot of this.#running) sync(slot)
+        for (const slot of this.#running) if (slot.sequence && slot.lane.kept < slot.sequence.length) sync(slot)
         this.#outgrow()
         this.#admit()
         const rows = this.#fit(compose(this.#running, this.#model))
