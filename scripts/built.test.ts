@@ -31,8 +31,8 @@ it.each([...FILES, ...CONFIGS, 'src/new.ts'])('what was built before %s changed 
   expect(isBuilt(root)).toBe(false)
 })
 
-it('tests are not built', async () => {
-  await put('src/a/b.test.ts', 'new')
+it.each(['src/a/b.test.ts', 'apps/d/dist/e.js'])('%s is no source', async (path) => {
+  await put(path, 'new')
   expect(isBuilt(root)).toBe(true)
 })
 

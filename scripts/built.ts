@@ -18,6 +18,8 @@ export function hashOfSources(root = ROOT): string {
     readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !/\.test(-helper)?\.ts$/.test(entry.name))
       .map((entry) => join(entry.parentPath, entry.name))
+      // What tests build beside the sources.
+      .filter((path) => !/[\\/]dist[\\/]/.test(path.slice(root.length)))
   const paths = [...FOLDERS.flatMap(inside), ...FILES.map((file) => join(root, file))].sort()
   const hash = createHash('sha256')
   for (const path of paths)
