@@ -36,8 +36,6 @@ export interface TextFiles {
   readonly made?: MadeForm
 }
 
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-
 /** Ends of a turn in the families we know: some repositories name only the end of a document. */
 const TURN_ENDS = [
   '<|im_end|>',
@@ -176,16 +174,11 @@ export class ChatText {
       endsInThought(
         prompt
           .slice(-ENDING)
-          .map((token) => this.nameOf(token))
+          .map((token) => this.tokenizer.shown(token))
           .join(''),
         marks,
       )
     )
-  }
-
-  /** The name that reports show for a token: control tokens by their own, all others by their text. */
-  nameOf(token: number): string {
-    return this.tokenizer.special.has(token) ? this.tokenizer.name(token) : utf8.decode(this.tokenizer.bytes(token))
   }
 
   /** The tokens after which the model answers `call`. */

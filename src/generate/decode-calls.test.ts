@@ -203,7 +203,7 @@ describe('tokens', () => {
     const { decoder } = setUp()
     const told = await decoder.tokenize({ model: 'a/b', signal, messages: call().messages, tools: [] } as never)
     expect(told.tokens).toEqual(smallText.prompt(call()))
-    expect(told.texts).toEqual(told.tokens.map((token) => smallText.nameOf(token)))
+    expect(told.texts).toEqual(told.tokens.map((token) => smallText.tokenizer.shown(token)))
     await expect(
       decoder.tokenize({ model: 'a/b', signal: AbortSignal.abort(new Error('gone')), prompt: 'a' }),
     ).rejects.toThrow('gone')

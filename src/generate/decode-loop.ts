@@ -227,14 +227,15 @@ export class DecodeLoop {
       call.caller,
     )
     const told = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens
-    const names = mapped(told, (token) => this.#text.nameOf(token))
+    const names = mapped(told, (token) => this.#text.tokenizer.shown(token))
     return { tokens: told, texts: await inTurns(inStage('prompt', call.model, names), call.signal, call.caller) }
   }
 
   /** Without the mark of a beginning, unless the text itself has it. */
   #bare(tokens: readonly number[], prompt: string): readonly number[] {
     const { opening } = this.#text.tokenizer
-    const isOurs = opening !== undefined && tokens[0] === opening && !prompt.startsWith(this.#text.nameOf(opening))
+    const isOurs =
+      opening !== undefined && tokens[0] === opening && !prompt.startsWith(this.#text.tokenizer.shown(opening))
     return isOurs ? tokens.slice(1) : tokens
   }
 

@@ -371,7 +371,7 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
       from ??= text.prompt(asked).length
       last = all
         .slice(from)
-        .map((token) => text.nameOf(token))
+        .map((token) => text.tokenizer.shown(token))
         .join('')
       return said.startsWith(last) && last !== said
         ? text.tokenizer.encodeMarker(said.slice(last.length))[0]

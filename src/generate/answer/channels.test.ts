@@ -111,7 +111,7 @@ describe('a conversation in channels', () => {
   const shown = (messages: ChatCall['messages']) =>
     text
       .prompt(call({ messages, tools }))
-      .map((token) => text.nameOf(token))
+      .map((token) => text.tokenizer.shown(token))
       .join('')
   const made = [{ id: 'c1', name: 'weather', arguments: '{"city":"Bern"}' }]
   const result = { role: 'tool' as const, toolCallId: 'c1', content: 'Sunny.' }

@@ -131,11 +131,7 @@ export class Encoder {
     )
     const { before, after } = this.#tokenizer.surround
     const tokens = call.bare ? whole.tokens.slice(before.length, whole.tokens.length - after.length) : whole.tokens
-    const { special } = this.#tokenizer
-    const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-    const names = mapped(tokens, (id) =>
-      special.has(id) ? this.#tokenizer.name(id) : decoder.decode(this.#tokenizer.bytes(id)),
-    )
+    const names = mapped(tokens, (id) => this.#tokenizer.shown(id))
     return { tokens, texts: await inTurns(inStage('prompt', call.model, names), call.signal, call.caller) }
   }
 

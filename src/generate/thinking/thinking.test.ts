@@ -193,7 +193,7 @@ describe('thoughts', () => {
       { role: 'user', content: 'C?' },
     ]
     const prompt = text.prompt(call({ messages }))
-    expect(prompt.map((token) => text.nameOf(token)).join('')).toContain('assistant\n{why</think>}B.')
+    expect(prompt.map((token) => text.tokenizer.shown(token)).join('')).toContain('assistant\n{why</think>}B.')
     // What a client sends is text, and ends no thought.
     expect(prompt).not.toContain(text.tokenizer.idOf('</think>'))
   })

@@ -34,6 +34,7 @@ const SLICE = 2048
 /** Times that what a character is spelled as may be a control token again, and be spelled again. */
 const MOST_DEPTH = 8
 const NONE = new Uint8Array(0)
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Text to token ids and back to bytes, exactly as the tokenizer.json of a model says. */
 export class Tokenizer {
@@ -189,6 +190,11 @@ export class Tokenizer {
   /** The token's own name, as reports of log probabilities show control tokens. */
   name(id: number): string {
     return this.#hf.id_to_token(id) ?? ''
+  }
+
+  /** What reports show for a token: the name of a control token, of all others the text. */
+  shown(id: number): string {
+    return this.special.has(id) ? this.name(id) : utf8.decode(this.bytes(id))
   }
 
   idOf(name: string): number | undefined {
