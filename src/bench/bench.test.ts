@@ -134,6 +134,17 @@ describe('a run', () => {
     }
   })
 
+  it('keeps the columns of three subjects apart', () => {
+    const [subject] = report.subjects
+    const three = ['a', 'local-v1/llama-cpp', 'c'].map((name) => ({ ...subject!, name }))
+    const series = three.flatMap(({ name }) => report.series.slice(0, 1).map((one) => ({ ...one, subject: name })))
+    const lines = tableOf({ ...report, subjects: three, series }).split('\n')
+    const rule = lines.findIndex((line) => line.startsWith('----'))
+    expect(lines[rule - 1]).toMatch(/ a +local-v1\/llama-cpp +c$/)
+    const widths = lines[rule]!.split(' ').filter(Boolean).slice(2)
+    expect(new Set(widths).size).toBe(1)
+  })
+
   it('is a chart without holes', () => {
     const svg = chartOf(report)
     expect(svg).not.toMatch(/NaN|undefined|Infinity/)

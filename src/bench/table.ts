@@ -4,6 +4,7 @@ import { type BenchReport, METRICS, type Series } from './report.js'
 const LABEL = 36
 const UNIT = 7
 const COLUMN = 19
+const RATIO = '1st/2nd'
 /** Subjects side by side; more come in a second block. */
 const MOST_COLUMNS = 3
 
@@ -31,9 +32,10 @@ function heading({ version, date, machine, settings, subjects }: BenchReport): s
 function block({ series }: BenchReport, subjects: BenchReport['subjects']): string {
   const names = subjects.map(({ name }) => name)
   const compare = names.length === 2
-  const head = ['', '', ...names, ...(compare ? ['1st/2nd'] : [])]
-  const rule = head.map((_, i) => '-'.repeat(widthOf(i, compare && i === head.length - 1) - 1))
-  const lines = [...headRows(head), row(rule)]
+  const head = ['', '', ...names, ...(compare ? [RATIO] : [])]
+  const widths = head.map((name, i) => (i === 0 ? LABEL : i === 1 ? UNIT : name === RATIO ? RATIO.length + 1 : COLUMN))
+  const row = (cells: readonly string[]) => rowOf(cells, widths)
+  const lines = [...headRows(head).map(row), row(widths.map((width) => '-'.repeat(width - 1)))]
   const seen = new Set<string>()
   for (const one of series) {
     if (!names.includes(one.subject) || seen.has(keyOf(one))) continue
@@ -46,10 +48,10 @@ function block({ series }: BenchReport, subjects: BenchReport['subjects']): stri
 }
 
 /** Names that are longer than a column go on below. */
-function headRows(head: readonly string[]): string[] {
+function headRows(head: readonly string[]): string[][] {
   const pieces = head.map((name) => name.match(new RegExp(`.{1,${COLUMN - 1}}`, 'g')) ?? [''])
   const height = Math.max(...pieces.map(({ length }) => length))
-  return Array.from({ length: height }, (_, line) => row(pieces.map((piece) => piece[line] ?? '')))
+  return Array.from({ length: height }, (_, line) => pieces.map((piece) => piece[line] ?? ''))
 }
 
 /** `decode, prompt of 128, x4` */
@@ -74,15 +76,11 @@ export function figure(value: number): string {
   return value.toFixed(size >= 0.1 || size === 0 ? 2 : 3)
 }
 
-function row(cells: readonly string[]): string {
+function rowOf(cells: readonly string[], widths: readonly number[]): string {
   return cells
-    .map((cell, i) => (i < 2 ? cell.padEnd(widthOf(i)) : cell.padStart(widthOf(i, i === 4 && cells.length === 5))))
+    .map((cell, i) => (i < 2 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
     .join('')
     .trimEnd()
-}
-
-function widthOf(column: number, ratio = false): number {
-  return column === 0 ? LABEL : column === 1 ? UNIT : ratio ? 8 : COLUMN
 }
 
 function wrap(text: string, width: number): string[] {
