@@ -10,7 +10,7 @@ export type { LocalExtractions } from './client/extraction-model.js'
 export type { LocalReranking } from './client/reranking.js'
 
 /**
- * A provider for the AI SDK over a service in this process, or on this device: without HTTP, and with strict JSON.
+ * A provider for the AI SDK that uses a service in this process, or on this device: without HTTP, and with strict JSON.
  *
  * ```ts
  * const local = localV1(v1)
@@ -18,7 +18,7 @@ export type { LocalReranking } from './client/reranking.js'
  * ```
  *
  * `local(id)` is a language model, `local.embeddingModel(id)` one for embeddings, `local.rerankingModel(id)`
- * one that puts documents in order, `local.decisionModel(id)` one for `experimental_decide` of its version 7,
+ * one for `rerank`, `local.decisionModel(id)` one for `experimental_decide` of version 7,
  * `local.extractionModel(id)` one for `experimental_extract`.
  */
 export function localV1(target: Target): LocalV1Provider {

@@ -1,14 +1,15 @@
 import type { ConnectionInfo, V1 } from '../src/index.js'
 
 /**
- * A handler for Deno: `Deno.serve({ hostname: '127.0.0.1' }, deno(v1))`. Paths that `v1` does not know go to `next`; without it they are 404.
+ * A handler for Deno: `Deno.serve({ hostname: '127.0.0.1' }, deno(v1))`. Paths that `v1` does not have go to `next`; without
+ * it they get a 404.
  *
  * ```ts
  * Deno.serve({ hostname: '127.0.0.1' }, deno(v1, () => new Response('my app')))
  * ```
  *
- * Deno aborts a request's signal after a good answer too, and says so once on stderr; it does no harm here, and
- * `--unstable-no-legacy-abort` silences it.
+ * Deno aborts a request's signal also after a complete answer, and prints that once on stderr. That is harmless here;
+ * `--unstable-no-legacy-abort` turns it off.
  */
 export function deno<Info extends ConnectionInfo>(
   v1: V1,

@@ -23,30 +23,30 @@ export type { FromSchema } from './client/json-schema-type.js'
 export type { AnySchema, DocumentOf, JsonSchema, Output, StandardSchema } from './client/schema.js'
 
 export interface ExtractOptions extends DocumentOptions {
-  /** What answers: a service of `createV1`, what `install` gives, or `{ baseURL }` of any `/v1`. */
+  /** What answers: a service of `createV1`, the result of `install`, or `{ baseURL }` of any `/v1`. */
   readonly from: Target
   /** @default the first that `from` offers */
   readonly model?: string
-  /** Ends the request, and what runs for it. */
+  /** Stops the request. */
   readonly signal?: AbortSignal
 }
 
 export interface Grounded<S> {
-  /** As without evidence. */
+  /** The document, as without evidence. */
   readonly value: Output<S>
-  /** Of each value of the document, which a schema that transforms gives out as something else. */
+  /** For each value of the document, before any transforms of the schema. */
   readonly evidence: EvidenceOf<DocumentOf<S>>
 }
 
 /**
- * The document that a schema describes, from a text, in one call and with its type. The schema is zod's (or any other
- * Standard Schema that says its JSON Schema), or a JSON Schema.
+ * Turns a text into a document that satisfies a schema, in one call and with its type. The schema is zod's (or another
+ * Standard Schema that has a JSON Schema), or a JSON Schema.
  *
  * ```ts
  * const order = await extract(z.object({ product: z.string(), quantity: z.int() }), 'Send 12 lamps.', { from: v1 })
  * ```
  *
- * With `evidence: true` it comes with how sure the model is of each of its values, and where the text says them:
+ * With `evidence: true` it also returns how sure the model is of each value, and where the text says it:
  * `const { value, evidence } = await extract(schema, text, { from: v1, evidence: true })`.
  */
 export async function extract<const S extends AnySchema>(

@@ -3,9 +3,9 @@ import type { V1 } from '../src/index.js'
 import { answer } from './node.js'
 
 /**
- * A plugin for Fastify 5: `app.register(fastify(v1))`. It answers before Fastify looks at a body, and whatever `v1` has no
- * path for goes on to the application. Fastify leaves the whole path in place, so that under `/openai` the `basePath` is
- * `/openai/v1`. A path that is no URL (`/v1/models/%`) Fastify refuses itself, unless its `frameworkErrors` hands it on.
+ * A plugin for Fastify 5: `app.register(fastify(v1))`. It answers before Fastify reads a body; paths that `v1` does not have
+ * go to the application. Fastify passes on the whole path, so under `/openai` the `basePath` is `/openai/v1`. Fastify itself
+ * refuses a path that is not a valid URL (`/v1/models/%`), unless its `frameworkErrors` passes it on.
  */
 export function fastify(v1: V1): FastifyPluginCallback {
   const plugin: FastifyPluginCallback = (app, _options, done) => {

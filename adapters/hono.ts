@@ -2,8 +2,8 @@ import type { MiddlewareHandler } from 'hono'
 import type { ConnectionInfo, V1 } from '../src/index.js'
 
 /**
- * Middleware for Hono, in every runtime that Hono runs in: `app.use(hono(v1))`. Paths that `v1` does not know go on to
- * the next handler. Hono leaves the whole path in place, so that under `/openai` the `basePath` is `/openai/v1`.
+ * Middleware for Hono, in every runtime of Hono: `app.use(hono(v1))`. Paths that `v1` does not have go to the next handler.
+ * Hono passes on the whole path, so under `/openai` the `basePath` is `/openai/v1`.
  */
 export function hono(v1: V1): MiddlewareHandler {
   return async ({ req, env }, next) => {

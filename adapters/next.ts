@@ -1,6 +1,6 @@
 import type { ConnectionInfo, V1 } from '../src/index.js'
 
-/** A route handler, as `next build` wants its type to be. */
+/** A route handler with the type that `next build` requires. */
 export type RouteHandler = (request: Request) => Promise<Response>
 
 export interface RouteHandlers {
@@ -26,8 +26,8 @@ type Open = { [OPEN]?: Map<string, { readonly v1: V1; readonly source: string }>
  *
  * `create` is called with the first request, and never by `next build`, which loads every route.
  *
- * Next does not tell a route where a connection comes from. In development only local host names are answered, which
- * keeps off web pages that rebind their name to this machine; in production set `hosts`.
+ * Next does not tell a route where a connection comes from. In development only local host names are answered, against DNS
+ * rebinding; in production set `hosts`.
  */
 export function next(basePath: string, create: (basePath: string) => V1): RouteHandlers {
   if (typeof create !== 'function') {
@@ -73,16 +73,16 @@ interface Header {
   readonly value: string
 }
 
-/** The part of Next's configuration that concerns us. */
+/** The part of Next's configuration that is used here. */
 export interface NextConfigPart {
   serverExternalPackages?: string[]
   headers?: () => Promise<{ source: string; headers: Header[] }[]>
 }
 
 /**
- * For `next.config.ts`: `export default withLocalV1({ ... })`. Leaves packages with files of their own (`webgpu`,
- * `local-v1-nano`) to Node, and isolates pages (COOP and COEP), which gives the CPU device its threads in browsers;
- * with `isolate: false` it does not.
+ * For `next.config.ts`: `export default withLocalV1({ ... })`. Keeps packages with files of their own (`webgpu`,
+ * `local-v1-nano`) out of the bundle, and isolates pages (COOP and COEP), so that the CPU device can use threads in
+ * browsers; with `isolate: false` it does not isolate them.
  */
 export function withLocalV1<Config extends object>(
   config: Config & NextConfigPart,

@@ -1,11 +1,11 @@
 // A /v1 on Deno.
-//   deno add npm:local-v1
+//   local-v1 as docs/start/deno.md installs it
 //   deno run --allow-net --allow-env deno.ts
 import { createV1, textOf } from 'local-v1'
 import { deno } from 'local-v1/deno'
 import { scripted } from 'local-v1/testing'
 
-// Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
+// Any engine works here: one that runs models on this device, or upstream() for another /v1.
 const engine = scripted({ models: { 'demo/parrot': ({ messages }) => textOf(messages.at(-1)!.content) } })
 
 const v1 = createV1({ engine, keys: [Deno.env.get('V1_KEY') ?? 'sk-local'] })

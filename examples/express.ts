@@ -6,13 +6,13 @@ import { createV1, textOf } from 'local-v1'
 import { express } from 'local-v1/express'
 import { scripted } from 'local-v1/testing'
 
-// Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
+// Any engine works here: one that runs models on this device, or upstream() for another /v1.
 const engine = scripted({ models: { 'demo/parrot': ({ messages }) => textOf(messages.at(-1)!.content) } })
 
 const v1 = createV1({ engine, keys: [process.env.V1_KEY ?? 'sk-local'] })
 
 const server = app()
-  // Before express.json(): the body is then read once, and refused in OpenAI's form if it must be.
+  // Before express.json(): then the body is read once, and a bad body gets an error in OpenAI's form.
   .use(express(v1))
   .use(app.json())
   .get('/', (_, response) => void response.send('The rest of the application.'))

@@ -7,7 +7,7 @@ import { createV1, textOf } from 'local-v1'
 import { hono } from 'local-v1/hono'
 import { scripted } from 'local-v1/testing'
 
-// Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
+// Any engine works here: one that runs models on this device, or upstream() for another /v1.
 const engine = scripted({ models: { 'demo/parrot': ({ messages }) => textOf(messages.at(-1)!.content) } })
 
 const v1 = createV1({ engine, keys: [process.env.V1_KEY ?? 'sk-local'] })

@@ -6,7 +6,7 @@ import { createV1, textOf } from 'local-v1'
 import { express } from 'local-v1/express'
 import { scripted } from 'local-v1/testing'
 
-// Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
+// Any engine works here: one that runs models on this device, or upstream() for another /v1.
 const engine = scripted({ models: { 'demo/parrot': ({ messages }) => textOf(messages.at(-1)!.content) } })
 
 const v1 = createV1({ engine, keys: [process.env.V1_KEY ?? 'sk-local'] })
@@ -17,7 +17,7 @@ server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
   if (typeof address === 'object') console.log(`listening on http://127.0.0.1:${address?.port}/v1`)
 })
 
-// Lets running answers end before the process does.
+// Lets running answers end before the process ends.
 process.once('SIGTERM', () => {
   server.close()
   void v1.close()

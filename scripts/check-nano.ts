@@ -100,7 +100,7 @@ class Tally {
   print(title: string, counted: string, bars: Record<string, number> = {}): void {
     console.log(`\n${title.padEnd(12)} right ${counted.padStart(7)}  exact`)
     for (const [key, { right, asked }] of this.#rows) {
-      const bar = bars[key] === undefined ? '' : `  (bar ${(100 * bars[key]).toFixed(0)} %)`
+      const bar = bars[key] === undefined ? '' : `  (target ${(100 * bars[key]).toFixed(0)} %)`
       const share = `${((100 * right) / asked).toFixed(1)} %`
       console.log(
         `${key.padEnd(12)} ${String(right).padStart(5)} ${String(asked).padStart(7)} ${share.padStart(7)}${bar}`,
@@ -137,7 +137,7 @@ if (!given && !(await decidesWell(v1))) missed.push('decisions')
 if (!options['no-chat'] && !given && !(await talkEnds(v1))) missed.push('talk')
 await v1.close()
 if (missed.length > 0) {
-  console.log(`Below the bar: ${missed.join(', ')}`)
+  console.log(`Below the target: ${missed.join(', ')}`)
   process.exitCode = 1
 }
 
@@ -195,7 +195,7 @@ async function ask(v1: V1, { system, user, schema }: Case, layout?: string): Pro
 
 /** The same questions under each layout: exactly right fields, answers that are wholly right, and what they cost. */
 async function compareLayouts(v1: V1): Promise<void> {
-  console.log(`${cases.length} texts\n${'layout'.padEnd(18)} fields exactly right   answers wholly right`)
+  console.log(`${cases.length} texts\n${'layout'.padEnd(18)} fields exactly right   answers right in every field`)
   for (const layout of LAYOUTS) {
     const answers = await each(cases, (one) => ask(v1, one, layout))
     const judged = cases.map((one, i) => judgedFields(one, (answers[i] ?? {}) as Record<string, unknown>))
@@ -264,7 +264,7 @@ async function decidesWell(v1: V1): Promise<boolean> {
   const chance = questions.reduce((sum, { choices }) => sum + 1 / choices.length, 0)
   const best = Math.max(...[0, 1, 2, 3].map((at) => questions.filter((q) => q.choices[at] === q.right).length))
   console.log(
-    `by chance ${((100 * chance) / questions.length).toFixed(1)} %, always the same place ${((100 * best) / questions.length).toFixed(1)} %`,
+    `chance ${((100 * chance) / questions.length).toFixed(1)} %, always the same position ${((100 * best) / questions.length).toFixed(1)} %`,
   )
   return (await byDecisions(v1, questions)) >= DECISIONS_BAR
 }
@@ -331,7 +331,7 @@ async function talkEnds(v1: V1): Promise<boolean> {
   })
   const longer = lengths.filter((length) => length > LONGEST_TALK).length
   console.log(
-    `\n${longer} of ${calls.length} answers to greetings and other talk are longer than ${LONGEST_TALK} tokens`,
+    `\n${longer} of ${calls.length} answers to greetings and off-topic questions are longer than ${LONGEST_TALK} tokens`,
   )
   return longer === 0
 }
@@ -362,7 +362,9 @@ function report(cases: readonly Case[], answers: readonly unknown[]): string[] {
   stretches.print('stretch', 'fields')
   const share = whole.shareOfAll()
   const seconds = (performance.now() - started) / 1000
-  console.log(`\n${(100 * share).toFixed(1)} % of ${cases.length} answers wholly right; ${seconds.toFixed(1)} s`)
+  console.log(
+    `\n${(100 * share).toFixed(1)} % of ${cases.length} answers right in every field; ${seconds.toFixed(1)} s`,
+  )
   const below = (tally: Tally, bars: Record<string, number>) =>
     tally.keys().filter((split) => tally.share(split) < (bars[split] ?? 0))
   return [...below(splits, BARS), ...below(whole, WHOLE_BARS).map((split) => `whole answers (${split})`)]

@@ -9,6 +9,8 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { sectionsOf } from '../docs/.vitepress/sections.js'
+import { packages } from './install-lines.js'
+import { SOURCE_ARCHIVE } from './source.js'
 
 const docs = fileURLToPath(new URL('../docs', import.meta.url))
 
@@ -17,8 +19,16 @@ const FRONT = /^---\n([\s\S]*?)\n---\n/
 /** A page without its front matter, with what it includes from elsewhere in the repository. */
 export function pageText(path: string): string {
   const text = readFileSync(path, 'utf8').replace(FRONT, '')
-  return text.replace(/<!--@include: (\S+)-->/g, (_, from: string) => readFileSync(join(dirname(path), from), 'utf8'))
+  return text
+    .replace(/<!--@include: (\S+)-->/g, (_, from: string) => readFileSync(join(dirname(path), from), 'utf8'))
+    .replace(/(?<=\]\()[^)\s]+/g, (link) => atSite(link, '.md'))
 }
+
+/** A link to a file that one of the pages includes is a link to that page. */
+export const atSite = (link: string, ending: string): string =>
+  link
+    .replace(/^(?:\.\.\/)+bench\/RESULTS\.md/, `/benchmarks${ending}`)
+    .replace(/^(?:\.\.\/)+bench\/SCALING\.md/, `/SCALING${ending}`)
 
 /** What a page says of itself: its description, else its first sentence. */
 export function aboutPage(source: string): string {
@@ -35,6 +45,12 @@ export function aboutPageAt(path: string): string {
   return aboutPage(FRONT.test(source) ? source : pageText(path))
 }
 
+/** Pages that other pages name and no section has. */
+const FIRST = [
+  { text: 'What it is, and how to install it', link: '/index' },
+  { text: 'Try it', link: '/try' },
+]
+
 /** All files, by their paths in the site. */
 export function machineReadable(folder = docs): Map<string, string> {
   const files = new Map<string, string>()
@@ -43,9 +59,15 @@ export function machineReadable(folder = docs): Map<string, string> {
     '',
     "> An embeddable TypeScript library that serves an OpenAI-compatible `/v1` on the user's own device: language models on WebGPU or the CPU, with JSON that always satisfies the caller's schema. Nothing that is sent leaves the machine.",
     '',
-    'Begin with [for a coding agent](/guides/for-agents.md). Every page of this site is there as Markdown, under its address with `.md`.',
+    'Start with [the page for coding agents](/guides/for-agents.md). Every page of this site is also available as Markdown: add `.md` to its address.',
+    ...(packages().note === ''
+      ? []
+      : [
+          '',
+          `The packages are not on npm yet: install them from [the source](/${SOURCE_ARCHIVE}), as each page says.`,
+        ]),
   ]
-  for (const { text: title, items } of sectionsOf(folder)) {
+  for (const { text: title, items } of [{ text: 'First pages', items: FIRST }, ...sectionsOf(folder)]) {
     if (items.length === 0) continue
     lines.push('', `## ${title}`, '')
     for (const { text, link } of items) {

@@ -27,7 +27,7 @@ function row({
   return `| ${cells.join(' | ')} |`
 }
 
-const HEAD = ['Model', 'Weights', 'Memory', 'Made for', 'Can', 'Licence']
+const HEAD = ['Model', 'Weights', 'Memory', 'Trained for', 'Features', 'Licence']
 
 export const modelGuide = (): string =>
   [`| ${HEAD.join(' | ')} |`, `|${'---|'.repeat(HEAD.length)}`, ...CATALOG.map(row)].join('\n')

@@ -148,13 +148,13 @@ describe('local-v1 models of other programs', () => {
     expect((await asked('list')).output).toMatch(/^ollama:made-up:1b +[\d.]+ MB +in Ollama$/m)
     expect(await asked('verify')).toMatchObject({
       code: 0,
-      output: expect.stringMatching(/ok {2}ollama:made-up:1b .* as its SHA-256 says/),
+      output: expect.stringMatching(/ok {2}ollama:made-up:1b .* has the right SHA-256/),
     })
     await truncate(join(store, 'blobs', `sha256-${hash}`), 70_000)
-    expect((await asked('list')).output).toMatch(/ollama:made-up:1b .* is cut: it has 70000 bytes/)
+    expect((await asked('list')).output).toMatch(/ollama:made-up:1b .* is incomplete: it has 70000 bytes/)
     expect(await asked('verify', 'ollama:made-up:1b')).toMatchObject({
       code: 1,
-      output: expect.stringMatching(/BAD .* is cut/),
+      output: expect.stringMatching(/BAD .* is incomplete/),
     })
   })
 })

@@ -1,20 +1,20 @@
 import { V1Error } from '../../src/contract/errors.js'
 import { ask, endpointOf, firstModel, type Target } from './endpoint.js'
 
-/** How likely a statement is true. */
+/** How likely is a statement true? */
 export interface PredicateQuestion {
   readonly type: 'predicate'
   readonly instructions: string
 }
 
-/** Which of these, 2 to 255; what one means is said in its `description`. */
+/** Which of these (2 to 255)? `description` says what one means. */
 export interface ChoiceQuestion {
   readonly type: 'choice'
   readonly instructions: string
   readonly choices: readonly (string | { readonly value: string; readonly description?: string })[]
 }
 
-/** How much, on levels of which the lowest comes first. */
+/** How much, on levels from the lowest to the highest? */
 export interface ScoreQuestion {
   readonly type: 'score'
   readonly instructions: string
@@ -23,7 +23,7 @@ export interface ScoreQuestion {
 
 export type Questions = Readonly<Record<string, PredicateQuestion | ChoiceQuestion | ScoreQuestion>>
 
-/** How much of the model's own probability fell on the options at all, where the service tells it. */
+/** The probability that the model gives to all options together, if the service returns it. */
 interface Mass {
   readonly optionMass?: number
 }
@@ -35,9 +35,9 @@ export interface PredicateAnswer extends Mass {
 
 export interface ChoiceAnswer<Choice extends string = string> extends Mass {
   readonly type: 'choice'
-  /** The likeliest. */
+  /** The most likely one. */
   readonly choice: Choice
-  /** How far it stands above chance: 0 to 1. */
+  /** How far it is above chance: 0 to 1. */
   readonly confidence: number
   readonly probabilities: Readonly<Record<Choice, number>>
 }
@@ -50,7 +50,7 @@ export interface ScoreAnswer<Level extends string = string> extends Mass {
   readonly probabilities: Readonly<Record<Level, number>>
 }
 
-/** Under each question's name what answers it. */
+/** The answers, by the names of the questions. */
 export type Answers<Q extends Questions> = { readonly [Name in keyof Q]: AnswerOf<Q[Name]> }
 
 type AnswerOf<Q> = Q extends { readonly choices: readonly (infer Each)[] }
@@ -66,32 +66,32 @@ type TextOf<Each> = Each extends string
     : never
 
 export interface DecideOptions {
-  /** What answers: a service of `createV1`, what `install` gives, or `{ baseURL }` of any `/v1` with `/decisions`. */
+  /** What answers: a service of `createV1`, the result of `install`, or `{ baseURL }` of any `/v1` with `/decisions`. */
   readonly from: Target
-  /** @default the first that `from` says decides, else its first */
+  /** @default the first model of `from` that can decide, else its first */
   readonly model?: string
   /**
-   * `average` asks under several orders of the options and tells the mean.
+   * `average` asks with several orders of the options and returns the mean.
    * @default 'given'
    */
   readonly order?: 'given' | 'average'
   /**
-   * How long a model that thinks does so, once, about the state.
+   * How much a reasoning model thinks about the state first.
    * @default 'none'
    */
   readonly effort?: 'none' | 'low' | 'medium' | 'high'
   /**
-   * Whether the probabilities are told by the temperature that was fitted for the model.
-   * @default as the service says
+   * Whether to use the temperature that was fitted for the model.
+   * @default as the service is set
    */
   readonly calibrated?: boolean
-  /** Ends the request, and what runs for it. */
+  /** Stops the request. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Typed questions about a state, each answered with probabilities; nothing is written. The state is a text, an object,
- * or a list of messages. Where the model refuses one of the questions, all end in an error that names it.
+ * Answers typed questions about a state with probabilities; the model generates nothing. The state is a text, an object,
+ * or a list of messages. If the model refuses one of the questions, the call throws an error that names it.
  *
  * ```ts
  * const { team } = await decide(

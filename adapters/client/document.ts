@@ -6,15 +6,15 @@ export interface DocumentOptions {
   /** @default 0: the most likely document */
   readonly temperature?: number
   /**
-   * Every string of the document is a stretch of the text, word for word, but those that the schema spells out. For some
-   * strings alone say `"x-quote": true` in their schema.
+   * Every string of the document is quoted from the text, word for word, except those with an `enum` or a `const`. For only
+   * some strings, write `"x-quote": true` in their schema.
    * @default false
    */
   readonly quote?: boolean
-  /** @default as far as the context reaches */
+  /** @default as the context allows */
   readonly maxTokens?: number
   /**
-   * The same seed gives the same answer where `temperature` is not 0.
+   * The same seed gives the same answer if `temperature` is not 0.
    * @default none
    */
   readonly seed?: number

@@ -1,6 +1,6 @@
 import { V1Error, type V1ErrorType } from '../../src/contract/errors.js'
 
-/** Any `/v1`: its address, and how it is reached where that is not over the network. */
+/** Any `/v1`: its address, and how to reach it if not over the network. */
 export interface Endpoint {
   readonly baseURL: string
   /** @default none is sent */
@@ -10,8 +10,8 @@ export interface Endpoint {
 }
 
 /**
- * What is asked: a service of `createV1` in this process, what `install` of `local-v1/service-worker` gives, or any
- * `/v1` by its address.
+ * What answers: a service of `createV1` in this process, the result of `install` of `local-v1/service-worker`, or any `/v1`
+ * by its address.
  */
 export type Target = ServiceTarget | DeviceTarget | Endpoint
 
@@ -21,7 +21,7 @@ export interface ServiceTarget {
   fetch(request: Request): Promise<Response>
 }
 
-/** The part of what `install` gives that is used here. */
+/** The part of the result of `install` that is used here. */
 export interface DeviceTarget {
   readonly client: { readonly baseURL: string }
   readonly fetch: (input: string, init?: RequestInit) => Promise<Response>
@@ -96,7 +96,7 @@ function eventOf<T>(data: string): T {
 function errorOf(status: number, body: unknown): V1Error {
   const { error } = (body ?? {}) as { error?: { message?: string; type?: V1ErrorType; code?: string; param?: string } }
   const {
-    message = `The answer was status ${status}, and not from a /v1: check the base URL.`,
+    message = `The answer has status ${status} and is not from a /v1: check the base URL.`,
     type,
     code,
     param,

@@ -1,24 +1,24 @@
 import { V1Error } from '../../src/contract/errors.js'
 
-/** What a value rests on. */
+/** How sure the model was of a value, and where the text says it. */
 export interface ValueEvidence {
-  /** The model's probability of this value among all that the schema admits there. */
+  /** The model's probability of this value among all that the schema allows there. */
   readonly confidence: number
-  /** The likeliest other value, where the values are few. */
+  /** The second most likely value, if there are few. */
   readonly runnerUp?: { readonly value: string | number | boolean | null; readonly probability: number }
-  /** How likely it was that there is no value, where the schema lets that be. */
+  /** How likely it was that there is no value, if the schema allows that. */
   readonly pNull?: number
-  /** Where the text says it, in UTF-16 code units; absent: it says it nowhere, or in other words. */
+  /** Where the text says it, in UTF-16 code units; absent: nowhere, or in other words. */
   readonly source?: { readonly start: number; readonly end: number }
 }
 
-/** By JSON pointer: of each string, number, boolean and null of a document. */
+/** For each string, number, boolean and null of a document, by JSON pointer. */
 export type EvidenceOf<Document> = { readonly [Pointer in PointerIn<Document>]?: ValueEvidence }
 
 /** What is nested deeper is not followed. */
 type Deepest = 6
 
-/** Where a document of this type may have values. */
+/** The JSON pointers of the values that a document of this type may have. */
 export type PointerIn<Document, Depth extends readonly unknown[] = []> = unknown extends Document
   ? string
   : Depth['length'] extends Deepest

@@ -1,4 +1,4 @@
-/** The type of the documents that a JSON Schema written as a literal describes; `unknown` for what it does not follow. */
+/** The type of the documents that a JSON Schema written as a literal describes; `unknown` for parts that it cannot express. */
 export type FromSchema<S> = S extends true
   ? unknown
   : S extends { readonly const: infer V }

@@ -1,7 +1,7 @@
 import { V1Error } from '../../src/contract/errors.js'
 import type { FromSchema } from './json-schema-type.js'
 
-/** Standard Schema (standardschema.dev) with its JSON Schema, as zod 4.2 has it, and others will. */
+/** A Standard Schema (standardschema.dev) with a JSON Schema, such as those of zod 4.2. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
@@ -16,19 +16,19 @@ type Result<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] }
 
-/** A JSON Schema. Written in the call its type is seen; one in a variable is `as const`. */
+/** A JSON Schema. TypeScript knows its type if it is written in the call; add `as const` to one in a variable. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 export type AnySchema = StandardSchema | JsonSchema
 
-/** What comes out: what a Standard Schema makes of a document, or the document that a JSON Schema describes. */
+/** The type of the result: the output of a Standard Schema, or the document that a JSON Schema describes. */
 export type Output<S> = S extends {
   readonly '~standard': { readonly types?: { readonly output: infer O } | undefined }
 }
   ? O
   : FromSchema<S>
 
-/** The document itself: what a Standard Schema takes. */
+/** The document before any transforms: the input of a Standard Schema. */
 export type DocumentOf<S> = S extends {
   readonly '~standard': { readonly types?: { readonly input: infer I } | undefined }
 }

@@ -8,15 +8,15 @@ export interface ChatMessage {
 }
 
 export interface ChatOptions {
-  /** @default the first that is offered */
+  /** @default the first model of the service */
   readonly model?: string
-  /** Instructions that stand before the conversation. */
+  /** Instructions before the conversation. */
   readonly system?: string
   /** @default as the model's makers recommend */
   readonly temperature?: number
-  /** @default as far as the context reaches */
+  /** @default as the context allows */
   readonly maxTokens?: number
-  /** What was said before. */
+  /** Earlier messages. */
   readonly initial?: readonly ChatMessage[]
 }
 
@@ -26,11 +26,11 @@ export interface Chat {
   readonly busy: boolean
   /** Why the last message has no answer, until the next is sent. */
   readonly error: Error | undefined
-  /** Settles once the answer is whole, was stopped or has failed; what failed is told by `error`. */
+  /** Settles when the answer is complete, was stopped or has failed; then see `error`. */
   send(text: string): Promise<void>
-  /** Keeps what is written so far. */
+  /** Stops the answer and keeps what is written so far. */
   stop(): void
-  /** Forgets the conversation. */
+  /** Removes all messages. */
   clear(): void
 }
 
@@ -38,7 +38,7 @@ interface Delta {
   readonly choices: readonly { readonly delta?: { readonly content?: string | null } }[]
 }
 
-/** A conversation with a model on this device. `target` is a service, what `install` gives, or `{ baseURL }`. */
+/** A conversation with a model on this device. `target` is a service, the result of `install`, or `{ baseURL }`. */
 export function useChat(target: Target | undefined, options: ChatOptions = {}): Chat {
   const [messages, setMessages] = useState<readonly ChatMessage[]>(options.initial ?? [])
   const [busy, setBusy] = useState(false)

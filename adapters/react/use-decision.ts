@@ -5,20 +5,20 @@ import { pause, useLatest, useOneAtATime } from './latest.js'
 
 export interface DecisionOptions extends Omit<DecideOptions, 'from' | 'signal'> {
   /**
-   * How long nothing may change before it is asked, in milliseconds.
+   * How long the state must stay the same before a request is sent, in milliseconds.
    * @default 250
    */
   readonly delayMs?: number
 }
 
 export interface UsedDecision<Q extends Questions> {
-  /** Of these questions; about the state before, while `busy`. */
+  /** The answers to these questions; while `busy`, about the previous state. */
   readonly answers: Answers<Q> | undefined
-  /** What is shown is asked anew, or is about to be. */
+  /** A request for the newest state is running, or will be sent soon. */
   readonly busy: boolean
   /** Why the newest state has no answers. */
   readonly error: Error | undefined
-  /** The newest state stays unanswered; the next change asks again. */
+  /** Stops the request for the newest state; the next change sends a new one. */
   stop(): void
 }
 
@@ -30,8 +30,8 @@ interface Told {
 }
 
 /**
- * Typed questions about a state that changes, as while somebody types: asked once it stands still, and the request
- * before is given up. Nothing is asked without a target, or about no state or an empty text.
+ * Answers typed questions about a state that changes, such as a text while somebody types: a request is sent when it has
+ * not changed for a while, and the previous one is aborted. Without a target or a state, nothing is sent.
  */
 export function useDecision<const Q extends Questions>(
   target: Target | undefined,

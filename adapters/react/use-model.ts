@@ -17,12 +17,12 @@ export interface UsedModel {
   readonly state: ModelState
   /** While it is being loaded. */
   readonly progress: ModelProgress | undefined
-  /** What `/v1/models` tells of it: device, sizes, whether it fits. */
+  /** What `/v1/models` says about it: device, sizes, whether it fits. */
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | undefined
   readonly error: Error | undefined
   /** Needs a service with `manageModels: true`. */
   load(): Promise<void>
-  /** The same; it stops a load that is on its way. */
+  /** Needs the same; also stops a running load. */
   unload(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ interface WireProgress {
   readonly seconds_left?: number
 }
 
-/** Whether a model is there, how far its load is, and what it needs. */
+/** Whether a model is loaded, the progress of its load, and what it needs. */
 export function useModel(target: Target | undefined, model: string): UsedModel {
   const [state, setState] = useState<ModelState>('unknown')
   const [progress, setProgress] = useState<ModelProgress>()

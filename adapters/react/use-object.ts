@@ -9,31 +9,31 @@ import { useLatest, useOneAtATime } from './latest.js'
 export interface ObjectOptions<S extends AnySchema> extends DocumentOptions {
   /** zod's, another Standard Schema, or a JSON Schema. */
   readonly schema: S
-  /** @default the first that is offered */
+  /** @default the first model of the service */
   readonly model?: string
   /**
-   * Whether to tell what each value rests on.
+   * Whether to say how sure the model was of each value and where the text says it.
    * @default false
    */
   readonly evidence?: boolean
 }
 
 export interface UsedObject<T, Document = T> {
-  /** What is read, or was last. */
+  /** The text that is being read, or was read last. */
   readonly text: string | undefined
   /** The document so far: it fills in while it is written. */
   readonly partial: DeepPartial<T> | undefined
-  /** The whole document, once it is there. */
+  /** The complete document. */
   readonly object: T | undefined
-  /** The same before a schema that transforms has made something else of it. */
+  /** The same before any transforms of the schema. */
   readonly document: Document | undefined
-  /** Of the values that are whole, where it was asked for. */
+  /** For the values that are complete, with the option `evidence`. */
   readonly evidence: EvidenceOf<Document> | undefined
   /** How many texts were submitted. */
   readonly run: number
   readonly busy: boolean
   readonly error: Error | undefined
-  /** Reads a text; the document of the one before is forgotten. */
+  /** Reads a text; the document of the previous one is removed. */
   submit(text: string): Promise<T | undefined>
   stop(): void
 }
@@ -45,7 +45,7 @@ interface Delta {
   }[]
 }
 
-/** A document from a text, as it comes: with `strict`, so that what is there already is as the schema has it. */
+/** A document from a text, which fills in while the model writes. It is `strict`, so each value already fits the schema. */
 export function useObject<const S extends AnySchema>(
   target: Target | undefined,
   options: ObjectOptions<S>,

@@ -3,7 +3,7 @@ import type { ValueEvidence } from '../client/evidence.js'
 import { valueAt, withValueAt } from '../client/pointer.js'
 import type { UsedObject } from './use-object.js'
 
-/** What JSON documents are made of in the end. */
+/** A value in a JSON document that is not a list or an object. */
 export type ReviewValue = string | number | boolean | null
 
 export interface ReviewOptions {
@@ -16,7 +16,7 @@ export interface ReviewOptions {
 
 export interface ReviewField extends ValueEvidence {
   readonly pointer: string
-  /** As a person has put it, else as the model wrote it. */
+  /** As a person edited it, else as the model wrote it. */
   readonly value: ReviewValue
   readonly written: ReviewValue
   /** The words of the text that say it. */
@@ -27,16 +27,16 @@ export interface ReviewField extends ValueEvidence {
 }
 
 export interface Review<Document> {
-  /** The least certain first; their order stays as it is when they are decided. */
+  /** The least certain first; accepting or editing does not change the order. */
   readonly fields: readonly ReviewField[]
-  /** How many doubtful ones nobody has decided yet. */
+  /** How many doubtful fields are not decided yet. */
   readonly open: number
-  /** The document with all edits, once it is whole. */
+  /** The document with all edits, once it is complete. */
   readonly document: Document | undefined
-  /** As it is. */
+  /** The value is right. */
   accept(pointer: string): void
   edit(pointer: string, value: ReviewValue): void
-  /** Nothing is decided of it any more. */
+  /** Undoes the decision. */
   reopen(pointer: string): void
 }
 
@@ -45,7 +45,7 @@ type Decisions = ReadonlyMap<string, ReviewValue | undefined>
 
 const NONE: Decisions = new Map()
 
-/** What a person should look at of a document that `useObject` has extracted with `evidence: true`. */
+/** The values that a person should review, in a document that `useObject` has extracted with `evidence: true`. */
 export function useReview<Document>(
   used: UsedObject<unknown, Document>,
   { threshold = 0.9 }: ReviewOptions = {},

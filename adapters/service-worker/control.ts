@@ -75,8 +75,8 @@ function silent(url: string): V1Error {
 
 function waits(active: ServiceWorker, next: ServiceWorker): V1Error {
   const message =
-    `The service worker ${next.scriptURL} waits until the pages of its predecessor, ${active.scriptURL}, are closed, ` +
-    'which does not answer /v1. Close all tabs of this site and open it again, call skipWaiting() when it is ' +
+    `The service worker ${next.scriptURL} waits until all pages of the old one, ${active.scriptURL}, are closed. ` +
+    'The old one does not answer /v1. Close all tabs of this site and open it again, call skipWaiting() when it is ' +
     'installed, or pass replace: true.'
   return new V1Error(503, message, { code: 'service_worker_waiting' })
 }

@@ -106,8 +106,8 @@ export class DeviceFetch {
 
   #unreachable(): V1Error {
     const message = this.#parts.open.aborted
-      ? 'This page has closed its part of local-v1: call install() again.'
-      : "The worker that runs the models cannot be reached: the site's data was cleared, perhaps, or another service worker has taken over. Reload the page. Nothing was sent."
+      ? 'This page has closed its connection to local-v1: call install() again.'
+      : "The worker that runs the models cannot be reached: perhaps the site's data was cleared, or another service worker has taken over. Reload the page. Nothing was sent."
     return new V1Error(503, message, { code: 'device_unreachable' })
   }
 }

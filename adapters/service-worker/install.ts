@@ -19,8 +19,8 @@ export interface InstallOptions {
   /** The address of the script that calls `serviceWorker(v1)`: `'/v1.js'`. */
   script: Address
   /**
-   * The script of the worker that runs the engine, for an application whose service worker does more than can run in a
-   * worker. It calls `serviceWorker(v1)` too.
+   * The script of the worker that runs the engine, if your service worker's script cannot run as a worker too. It calls
+   * `serviceWorker(v1)` as well.
    * @default the same script
    */
   worker?: Address
@@ -30,66 +30,67 @@ export interface InstallOptions {
    */
   type?: 'module' | 'classic'
   /**
-   * The pages it is for, as a path. One wider than the script's own folder needs the header `Service-Worker-Allowed`.
+   * The pages that it is for, as a path. If that is not below the script's folder, the script needs the header
+   * `Service-Worker-Allowed`.
    * @default the folder of the script
    */
   scope?: string
   /**
-   * Hears how far models are loaded, whichever tab runs them.
-   * @default nobody does
+   * Called with the progress of loading models, whichever tab runs them.
+   * @default none
    */
   onProgress?: (progress: LoadProgress) => void
   /**
-   * Take the place of another service worker that is registered for the same pages, at once. What that one did for them
-   * is done no more; an application that needs both calls `serviceWorker` in its own script.
-   * @default false: it is an error
+   * Replaces another service worker that is registered for the same pages, at once. That one stops working for them; if
+   * your application needs both, call `serviceWorker` in its own script.
+   * @default false: another service worker is an error
    */
   replace?: boolean
   /**
-   * Ask the browser, once a model of 32 MB or more was downloaded here, to keep the site's data also when the disk gets
+   * After a model of 32 MB or more was downloaded here, asks the browser to keep the site's data even when the disk is
    * full.
    * @default true
    */
   persist?: boolean
   /**
-   * Gives up; after the installation it closes what was installed in this page.
-   * @default none: it lasts as long as the page
+   * Stops the installation; after it, closes this page's connection.
+   * @default none: it is open as long as the page
    */
   signal?: AbortSignal
 }
 
 export interface Installed extends WebGpuFinding {
-  /** Undefined where the browser allows no service worker: see `limits`. */
+  /** Undefined if the browser allows no service worker: see `limits`. */
   readonly registration: ServiceWorkerRegistration | undefined
   /**
-   * What is lost where the browser allows no service worker (in a frame of another site, a private window, where storage
-   * is blocked), in a sentence that may be shown: the worker then answers its own page alone, by `fetch` and `client`.
+   * If the browser allows no service worker (in a frame of another site, a private window, or with blocked storage): what
+   * does not work, in a sentence for the user. The page's own worker then answers, only by `fetch` and `client`.
    */
   readonly limits: string | undefined
   /**
-   * Whether the browser keeps the site's data when the disk gets full; else models may have to be downloaded again. It
-   * is asked for after the first download of 32 MB or more; where the browser asks the user, once and not again on a
-   * later visit.
+   * Whether the browser keeps the site's data even when the disk is full; if not, models may have to be downloaded again.
+   * The browser is asked after the first download of 32 MB or more. If it asks the user, it does so once, and not again on
+   * a later visit.
    */
   readonly persisted: boolean
   /**
-   * Asks the engine, in whichever tab it runs, by messages: never over the network, whatever becomes of the service
-   * worker. Where the engine cannot be reached the answer is a 503 with the code `device_unreachable`.
+   * Sends a request to the engine, in whichever tab it runs, by messages: never over the network, whatever happens to the
+   * service worker. If the engine cannot be reached, the answer is a 503 with the code `device_unreachable`.
    */
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>
-  /** What the official client takes: `new OpenAI(device.client)`. */
+  /** Options for the official client: `new OpenAI(device.client)`. */
   readonly client: ClientOptions
   /**
-   * Ends this page's part: if its worker ran the engine, another tab takes over. The service worker stays; without any
-   * tab that installed it, it answers by itself.
+   * Closes this page's connection: if its worker ran the engine, another tab takes over. The service worker stays; if no
+   * tab is connected, it runs the engine itself.
    */
   close(): void
 }
 
 export interface ClientOptions {
-  /** Of the service on this device. */
+  /** The address of the service on this device. */
   readonly baseURL: string
-  /** One that means nothing: clients want some. */
+  /** Not a real key, but clients require one. */
   readonly apiKey: string
   /** Reaches the device, or fails; never the network. */
   readonly fetch: Installed['fetch']
@@ -106,12 +107,12 @@ export interface ClientOptions {
  * const client = new OpenAI(device.client)
  * ```
  *
- * A plain `fetch('/v1/...')` works too, through the service worker. Where the browser ends that, what had not begun goes
- * on by messages, and a stream ends in an error event with the code `service_worker_stopped`. Once it is gone, with the
- * site's data or for another one, such a request goes to the web server. `device.fetch` never does.
+ * A plain `fetch('/v1/...')` works too, through the service worker. If the browser stops it, answers that had not begun
+ * continue by messages, and a stream ends in an error event with the code `service_worker_stopped`. If the site's data is
+ * cleared or another service worker takes over, such a request goes to the web server. `device.fetch` never does.
  *
- * Where the browser allows no service worker, the page's own worker answers it, by `device.fetch` and `device.client`
- * alone, and `device.limits` says what is lost.
+ * If the browser allows no service worker, the page's own worker answers, only by `device.fetch` and `device.client`, and
+ * `device.limits` says what does not work.
  *
  * @throws V1Error whose `code` says what is wrong: `insecure_origin`, `service_worker_unsupported`,
  *   `service_worker_scope`, `service_worker_script`, `service_worker_foreign`, `service_worker_waiting`,

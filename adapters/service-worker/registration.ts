@@ -99,16 +99,16 @@ async function refuseOthers(
 function foreign({ scriptURL }: ServiceWorker, reach: string): V1Error {
   const message =
     `Another service worker, ${scriptURL}, is registered for ${reach}, and would take the requests to /v1. ` +
-    'If it is a leftover, unregister it, or pass replace: true. If the application needs it, call serviceWorker(v1) in ' +
-    'it too, and name it as the script.'
+    'If nothing needs it any more, unregister it, or pass replace: true. If the application needs it, call ' +
+    'serviceWorker(v1) in it too, and pass it as the script.'
   return new V1Error(503, message, { code: 'service_worker_foreign' })
 }
 
 function narrower({ scope, active, waiting, installing }: ServiceWorkerRegistration, reach: string): V1Error {
   const { scriptURL } = (active ?? waiting ?? installing)!
   const message =
-    `Another service worker, ${scriptURL}, is registered for ${scope}, which is narrower than ${reach}: this page is ` +
-    `its. Unregister it, or pass scope: '${new URL(scope).pathname}'.`
+    `Another service worker, ${scriptURL}, is registered for ${scope}, which is narrower than ${reach}, so it controls this ` +
+    `page. Unregister it, or pass scope: '${new URL(scope).pathname}'.`
   return new V1Error(503, message, { code: 'service_worker_foreign' })
 }
 
@@ -129,10 +129,12 @@ async function explain(
   const answer = await fetch(url, { cache: 'no-store' }).catch(() => undefined)
   void answer?.body?.cancel()
   if (!answer) return script(`it cannot be fetched (${said})`)
-  if (!answer.ok) return script(`its address is answered with status ${answer.status}.`)
+  if (!answer.ok) return script(`its address returned status ${answer.status}.`)
   const served = answer.headers.get('content-type') ?? 'no type'
   if (!/^(text|application)\/(x-)?(java|ecma)script/i.test(served)) {
-    return script(`it is served as ${served}, not as text/javascript; the application may answer unknown paths itself.`)
+    return script(
+      `it is served as ${served}, not as text/javascript; perhaps the application answers unknown paths with a page.`,
+    )
   }
   const name = (cause as { name?: unknown } | undefined)?.name
   if (name === 'SecurityError') {
@@ -147,6 +149,6 @@ async function explain(
   // A script that does not run is a TypeError. What is none is the browser's own refusal.
   if (name !== 'TypeError') return refused(cause)
   const how =
-    type === 'module' ? 'Where module service workers are missing, build it as one file' : 'Build it as one file'
+    type === 'module' ? 'If the browser has no module service workers, build it as one file' : 'Build it as one file'
   return script(`${said}. ${how} without import or export, and pass type: 'classic'.`)
 }

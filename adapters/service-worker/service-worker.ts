@@ -6,12 +6,12 @@ import { type FetchEvent, hostScope, serviceWorkerScope } from './scope.js'
 
 export interface ServiceWorkerOptions {
   /**
-   * Take over the pages that are open already, so that the first visit needs no reload.
+   * Whether to control pages that are already open, so that the first visit needs no reload.
    * @default true
    */
   claim?: boolean
   /**
-   * A model that the worker loads as soon as it runs the engine, before anybody has asked for it.
+   * A model that the worker loads as soon as it runs the engine, before the first request.
    * @default none
    */
   preload?: string
@@ -19,26 +19,26 @@ export interface ServiceWorkerOptions {
 
 export interface ServiceWorkerPart {
   /**
-   * Answers the event if its request is for `/v1`, and says whether it is: for a service worker whose own listener was
-   * added earlier and answers everything. Otherwise such requests are answered without it.
+   * Answers the event if its request is for `/v1`, and returns whether it is. You need it only if your own listener was
+   * added earlier and responds to everything.
    */
   handle(event: FetchEvent): boolean
 }
 
 /**
- * Answers the pages' own requests under `v1`'s base path; every other request, and every other origin, is left to the
- * network. Call it while the script first runs.
+ * Answers the pages' own requests under `v1`'s base path; all other requests, and all other origins, go to the network.
+ * Call it when the script starts.
  *
- * One script serves twice. As the service worker it routes. As the worker that `install` starts in each page it runs
- * the engine: one page's worker for all tabs, and another's once that page is closed. Where no page has called
- * `install`, the service worker answers by itself, and loads the model anew each time the browser has ended it.
+ * One script has two uses. As the service worker it passes requests on. As the worker that `install` starts in each page it
+ * runs the engine: one page's worker for all tabs, and another's when that page is closed. If no page has called `install`,
+ * the service worker runs the engine itself, and loads the model again each time the browser has stopped it.
  *
- * A service worker that is given the path alone, `serviceWorker({ basePath: '/v1' })`, routes and does nothing else: it
- * needs no engine and stays small, so that a first visit begins sooner. `install` is told the worker's own script, as
- * `worker`; where no page has one, requests are a 503 with the code `device_unreachable`.
+ * With only the path, `serviceWorker({ basePath: '/v1' })`, a service worker passes requests on and does nothing else: it
+ * needs no engine and stays small, so that a first visit begins sooner. Then pass the worker's own script to `install`, as
+ * `worker`; if no page has a worker, requests get a 503 with the code `device_unreachable`.
  *
- * Leaving a stream stops the engine, and so does closing the page. That a page has aborted a request whose answer has
- * not begun, browsers do not tell their service workers: such a request runs until its first word.
+ * When a client stops reading a stream, the engine stops; also when the page is closed. Browsers do not tell service
+ * workers that a page has aborted a request whose answer has not begun: such a request runs until its first token.
  */
 export function serviceWorker(
   v1: V1 | { readonly basePath: string },

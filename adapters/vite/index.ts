@@ -6,23 +6,23 @@ import { buildWorker } from './worker.js'
 
 export interface LocalV1Options {
   /**
-   * The source of the service worker, from Vite's root: a module that calls `serviceWorker(v1)`.
-   * @default one that offers `models`
+   * The source file of the service worker, relative to Vite's root: a module that calls `serviceWorker(v1)`.
+   * @default a generated one that serves `models`
    */
   worker?: string
   /**
-   * Without `worker`: the models to offer, `local-v1/nano` or ids of Hugging Face.
+   * Without `worker`: the models to serve, `local-v1/nano` or ids of Hugging Face.
    * @default ['local-v1/nano']
    */
   models?: readonly string[]
   /**
-   * What it is called when it is built: `install({ script: '/v1.js' })`.
+   * The name of the built script, for `install({ script: '/v1.js' })`.
    * @default 'v1.js'
    */
   script?: string
   /**
-   * Whether the servers of `vite` and `vite preview` isolate pages (COOP and COEP), which gives the CPU device its
-   * threads. Then whatever pages take from other origins must allow it. Your own host sends `ISOLATION_HEADERS`.
+   * Whether the servers of `vite` and `vite preview` isolate pages (COOP and COEP), so that the CPU device can use threads.
+   * Then everything that pages load from other origins must allow it. On your own host, send `ISOLATION_HEADERS`.
    * @default true
    */
   isolate?: boolean
@@ -31,8 +31,8 @@ export interface LocalV1Options {
 export { ISOLATION_HEADERS } from './files.js'
 
 /**
- * Vite's part of `/v1` in a page: builds the service worker as one file, in development too, and serves the files of
- * `local-v1-nano`, so that `import { nano } from 'local-v1-nano'` means the same in a page as in Node.
+ * A Vite plugin for `/v1` in a page: builds the service worker as one file, also in development, and serves the files of
+ * `local-v1-nano`, so that `import { nano } from 'local-v1-nano'` works in a page as in Node.
  *
  * ```ts
  * export default defineConfig({ plugins: [localV1({ worker: 'v1.ts' })] })

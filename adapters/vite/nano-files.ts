@@ -63,7 +63,9 @@ export class NanoFiles {
     try {
       return dirname(require.resolve(NAME))
     } catch {
-      throw new Error(`local-v1/vite: the package ${NAME} is not installed: npm install ${NAME}, or name other models.`)
+      throw new Error(
+        `local-v1/vite: the package ${NAME} is not installed: install it like local-v1, or name other models.`,
+      )
     }
   }
 }

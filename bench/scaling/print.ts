@@ -71,7 +71,7 @@ function costTable(costs: Costs, points: readonly Point[]): string[] {
 }
 
 function unit(reason: Reason, seconds: number): string {
-  if (seconds === 0) return '0: not told apart from the others'
+  if (seconds === 0) return '0: cannot be separated from the others'
   if (reason === 'weightBytes' || reason === 'cacheBytes') return `1 / ${figure(1e-9 / seconds)} GB/s`
   if (/products|attention/i.test(reason)) return `1 / ${figure(1e-9 / seconds)} billion a second`
   if (reason === 'logits') return `${figure(seconds * 1e9)} ns`
@@ -101,7 +101,7 @@ function documentTable(costs: Costs, documents: readonly DocumentPoint[]): strin
     return [shape, share(decided), share(grammar), `x${figure(gain)}`, `x${figure(predicted)}`]
   })
   return table(
-    ['shape', 'tokens decided by the grammar', 'time it took itself', 'strict / plain, measured', 'predicted'],
+    ['shape', 'tokens decided by the grammar', 'time of the grammar itself', 'strict / plain, measured', 'predicted'],
     rows,
   )
 }

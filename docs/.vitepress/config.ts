@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
-import { aboutPageAt } from '../../scripts/llms.js'
+import { aboutPageAt, atSite } from '../../scripts/llms.js'
 import { SOURCE_ARCHIVE } from '../../scripts/source.js'
 import { sectionsOf } from './sections.js'
 
@@ -40,6 +40,13 @@ export default defineConfig({
         for (const [i, open] of tokens.entries()) {
           const [inline, close] = tokens.slice(i + 1, i + 3)
           if (open.type === 'th_open' && inline?.content === '' && close) open.tag = close.tag = 'td'
+        }
+      })
+      // What a page includes has another address here than in the repository.
+      md.core.ruler.push('included_pages', ({ tokens }) => {
+        for (const link of tokens.flatMap(({ children }) => children ?? [])) {
+          const href = link.type === 'link_open' ? link.attrGet('href') : null
+          if (href) link.attrSet('href', atSite(href, ''))
         }
       })
     },

@@ -1,19 +1,19 @@
 import type { Grammar, Vocabulary } from 'local-v1/structured'
 
-/** What it takes of node-llama-cpp's `LlamaContextSequence`. */
+/** The part of node-llama-cpp's `LlamaContextSequence` that is used here. */
 interface Sequence<Token extends number> {
   controlledEvaluate(
     input: (Token | [token: Token, options: object])[],
   ): Promise<({ next: { probabilities?: Map<Token, number> } } | undefined)[]>
 }
 
-/** Nothing is cut off before the grammar has spoken: what it admits may be unlikely. */
+/** No token is excluded before the grammar is applied: the tokens that it allows may be unlikely. */
 const ALL = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
 
 /**
- * node-llama-cpp under a grammar, token by token: `evaluate` has no place for a mask (its `tokenBias` cannot shut out the
- * tokens that end a text), but `controlledEvaluate` tells how likely each token is. Gives the tokens of one text behind a
- * prompt, at most `maxTokens`; `temperature` 0 takes the likeliest.
+ * node-llama-cpp with a grammar, token by token: `evaluate` cannot use a mask (its `tokenBias` cannot exclude the tokens
+ * that end a text), but `controlledEvaluate` returns how likely each token is. Returns the tokens of one text after a
+ * prompt, at most `maxTokens`; `temperature` 0 takes the most likely token.
  */
 export async function* grammarTokens<Token extends number>(
   sequence: Sequence<Token>,
@@ -45,7 +45,7 @@ function chosen<Token extends number>(
   mask: Uint32Array,
   temperature: number,
 ): Token | undefined {
-  // From the likeliest on.
+  // The most likely first.
   const admitted = [...probabilities].filter(([token]) => (mask[token >> 5]! >>> (token & 31)) & 1)
   if (temperature === 0) return admitted[0]?.[0]
   const weights = admitted.map(([, probability]) => probability ** (1 / temperature))

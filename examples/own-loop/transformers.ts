@@ -1,15 +1,15 @@
 import { type Grammar, maskLogits, type TokenConstraint, type Vocabulary } from 'local-v1/structured'
 
-/** As transformers.js has them: `logits[i].data` are those of the i-th sequence. */
+/** In the form of transformers.js: `logits[i].data` are those of the i-th sequence. */
 interface Logits {
   readonly dims: readonly number[]
   readonly data: Float32Array
 }
 
 /**
- * transformers.js under a grammar: give `generate` a `LogitsProcessorList` with this in it, made anew for each call. It is
- * asked with all tokens so far, the prompt among them, and returns the logits; each sequence of a batch has its own place
- * in the grammar. `maxTokens` is what `max_new_tokens` says: the text ends within it.
+ * transformers.js with a grammar: pass `generate` a `LogitsProcessorList` with a new one of these for each call. It gets
+ * all tokens so far, with the prompt, and returns the logits; each sequence of a batch has its own state in the grammar.
+ * `maxTokens` is the same as `max_new_tokens`: the text ends within it.
  */
 export function grammarProcessor(grammar: Grammar, vocabulary: Vocabulary, { maxTokens = Infinity } = {}) {
   const mask = new Uint32Array(vocabulary.words)
@@ -22,7 +22,7 @@ export function grammarProcessor(grammar: Grammar, vocabulary: Vocabulary, { max
       const { constraint, prompt } = sequence
       for (const id of ids.slice(sequence.read)) constraint.accept(Number(id))
       sequence.read = ids.length
-      // One that has ended waits for the others of its batch: whatever is drawn for it is not looked at.
+      // A sequence that has ended waits for the others of its batch: what is sampled for it is ignored.
       if (constraint.done) mask.fill(0).set([1 << (vocabulary.eos[0]! & 31)], vocabulary.eos[0]! >> 5)
       else {
         const left = maxTokens - (ids.length - prompt)

@@ -2,7 +2,7 @@ import type { LogitProcessor } from '@mlc-ai/web-llm'
 import { type Grammar, maskLogits, type TokenConstraint, type Vocabulary } from 'local-v1/structured'
 
 /**
- * WebLLM's own loop under a grammar: `new MLCEngine({ logitProcessorRegistry: new Map([[model, processor]]) })`. One
+ * WebLLM's own loop with a grammar: `new MLCEngine({ logitProcessorRegistry: new Map([[model, processor]]) })`. One
  * answer at a time; `resetChat()` begins the next one.
  */
 export class GrammarProcessor implements LogitProcessor {

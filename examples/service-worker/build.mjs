@@ -1,5 +1,5 @@
 // The official client in a page, answered on the device by the page's own service worker; offline too.
-//   npm install local-v1 local-v1-nano openai esbuild
+//   local-v1 as docs/start/service-worker.md installs it, and: npm install openai esbuild
 //   node build.mjs --serve
 import { cp } from 'node:fs/promises'
 import { context } from 'esbuild'
@@ -17,7 +17,7 @@ const application = await context({
   target: 'es2022',
   minify: true,
   outdir: out,
-  // The engine asks for these in Node only.
+  // The engine imports these only in Node.
   external: ['node:*'],
 })
 await application.rebuild()

@@ -7,11 +7,11 @@ interface FetchEvent extends Event {
   respondWith(response: Promise<Response>): void
 }
 
-/** Keeps the application's files: from the network while there is one, else as they were. */
+/** Stores the application's files: takes them from the network if there is one, else from the cache. */
 export function keepOffline(cache: string, files: readonly string[]): void {
   addEventListener('install', (event) => {
     const keep = caches.open(cache).then((kept) => kept.addAll(files))
-    // With a full disk the application works all the same, while there is a network.
+    // With a full disk the application still works while there is a network.
     ;(event as InstallEvent).waitUntil(keep.catch((error) => console.warn('Not kept for offline use:', error)))
   })
   addEventListener('fetch', (event) => {
@@ -38,6 +38,6 @@ async function keep(cache: string, request: Request, response: Response): Promis
   try {
     await (await caches.open(cache)).put(request, response)
   } catch {
-    // The disk is full: what was kept before stays.
+    // The disk is full: what was stored before stays.
   }
 }

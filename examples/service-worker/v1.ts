@@ -7,8 +7,8 @@ import { keepOffline } from './offline.js'
 // Served with the application. Any other model: its id at Hugging Face, 'mlc-ai/Qwen3-0.6B-q4f16_1-MLC'.
 const nano = { id: 'local-v1/nano', from: `${location.origin}/models/nano/` }
 
-// Only pages of this origin can ask, so no key is needed.
+// Only pages of this origin can send requests, so no key is needed.
 serviceWorker(createV1({ engine: webgpu({ models: [nano] }), keys: 'none', usage: indexedDbUsage() }))
 
-// Models keep themselves; these are the application's own files.
+// The engine stores models by itself; this stores the application's own files.
 keepOffline('app-1', ['/', '/page.js', '/v1.js'])

@@ -4,5 +4,5 @@ import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
 import { nano } from 'local-v1-nano'
 
-// Only pages of this origin can ask, so no key is needed.
+// Only pages of this origin can send requests, so no key is needed.
 serviceWorker(createV1({ engine: webgpu({ models: [nano] }), keys: 'none', usage: indexedDbUsage() }))

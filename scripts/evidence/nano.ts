@@ -70,7 +70,7 @@ export async function printNano(limit: number): Promise<void> {
   console.log(`nano, ${values.length} values of ${cases.length} natural texts`)
   const sureness = surenessOf(values)
   process.stdout.write(spelledSureness(sureness))
-  console.log('\nof               values  right  AUROC  caught by a fifth')
+  console.log('\nof               values  right  AUROC  found by a fifth')
   const rows: (readonly [string, typeof values])[] = [...new Set(values.map(({ kind }) => kind))]
     .sort()
     .map((kind) => [kind, values.filter((value) => value.kind === kind)] as const)
@@ -86,6 +86,8 @@ export async function printNano(limit: number): Promise<void> {
     console.log(`${name.padEnd(16)} ${String(own.length).padStart(6)} ${shares.join(' ')}`)
   }
   const { auroc, caught } = sureness
-  const met = (value: number, aim: number) => (value >= aim ? 'met' : 'missed')
-  console.log(`\naims: AUROC ${AIMS.auroc} ${met(auroc, AIMS.auroc)}, half of the errors ${met(caught, AIMS.caught)}`)
+  const met = (value: number, aim: number) => (value >= aim ? 'reached' : 'missed')
+  console.log(
+    `\ntargets: AUROC ${AIMS.auroc} ${met(auroc, AIMS.auroc)}, half of the errors ${met(caught, AIMS.caught)}`,
+  )
 }

@@ -18,7 +18,7 @@ export function withBench(command: Command): Command {
         .argParser(device),
     )
     .option('--threads <number>', 'threads of the CPU device', count(1, 64))
-    .option('--only <list>', `what to measure, of ${PARTS.join(',')}`, parts)
+    .option('--only <list>', `the parts to measure, separated by commas: ${PARTS.join(',')}`, parts)
     .option('--rounds <number>', 'measured rounds, after a warm-up round (5)', count(1, 1000))
     .option('--prompt-lengths <list>', 'tokens of the prompts (32,128,512)', counts(1, 1_000_000))
     .option('--batch <list>', 'answers in parallel (1,4,8)', counts(1, 64))

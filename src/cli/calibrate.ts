@@ -61,7 +61,7 @@ export async function calibrate(options: CalibrateOptions): Promise<void> {
     const { accuracy, ece } = before.reliability
     const fitted = { temperature, answers: answers.length, accuracy, eceBefore: ece, eceAfter: after.reliability.ece }
     note(
-      `Kept in ${keep(model, cache, order, fitted)}; used if a request says calibrated: true, or with serve --calibrated.`,
+      `Saved in ${keep(model, cache, order, fitted)}; used if a request says calibrated: true, or with serve --calibrated.`,
     )
   } finally {
     await v1.close()

@@ -11,7 +11,7 @@ export function showCatalog({ json }: { readonly json?: boolean }): void {
     const traits = [
       `${size(downloadBytes)} (${format})`,
       `${size(memoryBytes)} of memory at ${contextLength} tokens`,
-      `made for ${model.trainedContext}`,
+      `trained for ${model.trainedContext}`,
       ...(tools === undefined ? [] : ['tools']),
       ...(thinks ? ['thinks'] : []),
       licence,

@@ -86,7 +86,7 @@ async function questionsOf(
 function several(flag: string, options: readonly string[]): readonly string[] {
   if (options.length < 2) {
     throw new Fault(
-      `${flag} ${JSON.stringify(options[0])} is the only one: give ${flag} once for each option, 2 to ${MOST}; without it the question is whether it is so.`,
+      `${flag} ${JSON.stringify(options[0])} is the only one: give ${flag} once for each option, 2 to ${MOST}; without it, the answer is yes or no.`,
     )
   }
   if (options.length > MOST)

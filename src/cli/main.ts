@@ -136,7 +136,7 @@ function program(): Command {
     .option('--quote', 'every string is a word-for-word quote from the text')
     .option('--instructions <text>', 'what to do with the text')
     .option('--reference-date <date>', 'for fields: the day from which "tomorrow" is counted, YYYY-MM-DD')
-    .option('--locale <tag>', 'for fields: the language of the text, which decides 03/04/2026 and 1.250')
+    .option('--locale <tag>', 'for fields: the language of the text, which decides how 03/04/2026 and 1.250 are read')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES.extract)
     .action(async (form: string, files: string[], options) =>

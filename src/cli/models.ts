@@ -126,7 +126,7 @@ export async function verifyModels(names: readonly string[], { cache }: CacheOpt
   for (const name of wanted) {
     try {
       for await (const { name: file, by, fault } of verify(placeOf(name), cache, new AbortController().signal)) {
-        const verdict = fault ?? (by === 'size' ? 'complete by its size; no hash is known' : `as its ${HASH[by]} says`)
+        const verdict = fault ?? (by === 'size' ? 'has the right size; no hash is known' : `has the right ${HASH[by]}`)
         process.stdout.write(`${fault ? 'BAD ' : 'ok  '}${name}  ${file}  ${verdict}\n`)
         if (fault) bad++
       }
@@ -135,7 +135,7 @@ export async function verifyModels(names: readonly string[], { cache }: CacheOpt
       process.stdout.write(`BAD ${name}  ${reasonOf(error)}\n`)
     }
   }
-  if (bad > 0) throw new Fault(`${bad} of these cannot be relied on.`, 1)
+  if (bad > 0) throw new Fault(`${bad} of these did not pass the check.`, 1)
 }
 
 const HASH = { sha256: 'SHA-256', md5: 'MD5' } as const

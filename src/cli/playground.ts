@@ -74,7 +74,7 @@ function refusalOf(
   hosts: ReturnType<typeof hostList>,
 ): { status: number; text: string } | undefined {
   const address = urlOf(`http://${headers.host}${url}`)
-  if (!address) return { status: 400, text: 'The Host header is not a host.' }
+  if (!address) return { status: 400, text: 'The Host header is not a valid host name.' }
   const request = new Request(address, { headers: headers.origin === undefined ? {} : { origin: headers.origin } })
   try {
     checkOrigin(request, address, { cors: [], hosts }, { localAddress: socket.localAddress })

@@ -57,7 +57,7 @@ describe('local-v1 schema check', () => {
     expect(JSON.parse(again.output).examples).toEqual(report.examples)
     const spelled = await checked(JSON.stringify(SCHEMA), { examples: 2 })
     expect(spelled.output).toMatch(
-      /enforced exactly\n {2}compiled in .* steps\)\n.*states met.*\n.*23 bytes\n.*prompt\n\{.*\}\n\{.*\}\n$/,
+      /enforced exactly\n {2}compiled in .* steps\)\n.*states seen.*\n.*23 bytes\n.*prompt\n\{.*\}\n\{.*\}\n$/,
     )
   })
 

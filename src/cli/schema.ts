@@ -106,7 +106,7 @@ function spelled({ file, refused, cost, examples }: Report): string {
   const { compileMs, steps, states, shortestBytes, promptTokens } = cost
   const costs = [
     `compiled in ${compileMs} ms (${steps.toLocaleString('en')} of 200,000 steps)`,
-    ...(examples.length > 0 ? [`${states.toLocaleString('en')} states met in the examples`] : []),
+    ...(examples.length > 0 ? [`${states.toLocaleString('en')} states seen in the examples`] : []),
     `the shortest document takes ${shortestBytes} bytes`,
     `about ${promptTokens} tokens in the prompt`,
   ]

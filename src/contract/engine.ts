@@ -2,7 +2,7 @@
  * The contract between the service and whatever runs a model. It imports nothing, so that an engine can be written
  * against this file alone. `generate` is the only path to text: a non-streaming answer is the collected stream.
  *
- * This is version 2. An engine of version 1 works as it is: it is asked for nothing that it has not said it can.
+ * This is version 2. An engine of version 1 works unchanged: it gets no call that it has not declared.
  */
 
 export interface ModelInfo {
@@ -12,7 +12,7 @@ export interface ModelInfo {
   /** Tokens that prompt and answer share. */
   readonly contextLength?: number
   /**
-   * What answers at the moment: weights, kernels, device. An engine that names it here has it in every chunk as
+   * Identifies what answers now: weights, kernels, device. If an engine sets it here, every chunk has it as
    * `system_fingerprint`, from a model's first stream on; the one in the usage part comes with the last chunk.
    */
   readonly fingerprint?: string
@@ -22,18 +22,18 @@ export interface ModelInfo {
   readonly metadata?: Readonly<Record<string, string | number | boolean | null>>
 }
 
-/** Not said, a model can what every model could before this was asked: all but what reads `false` below. */
+/** What a model can do. Absent: `true`, except where the default is `false`. */
 export interface Capabilities {
-  /** Generate text at all: an encoder cannot. */
+  /** Generate text; an encoder cannot. */
   readonly chat?: boolean
   readonly logprobs?: boolean
   readonly seed?: boolean
   readonly tools?: boolean
-  /** Keep to a schema: JSON of any kind. */
+  /** Follow a schema: JSON of any kind. */
   readonly grammar?: boolean
-  /** Keep to a grammar that is none of JSON: `guided_regex`, `guided_choice`, `grammar`, structural tags. */
+  /** Follow a grammar other than JSON: `guided_regex`, `guided_choice`, `grammar`, structural tags. */
   readonly otherGrammars?: boolean
-  /** Think before it speaks, where it is asked to. */
+  /** Think before the answer, if the request asks for it. */
   readonly thinking?: boolean
   /** @default false */
   readonly images?: boolean
@@ -44,7 +44,7 @@ export interface Capabilities {
   /** @default false */
   readonly rerank?: boolean
   /**
-   * Say to which of its own classes texts belong: `classify`.
+   * Say which of its own classes a text belongs to: `classify`.
    * @default false
    */
   readonly classify?: boolean
@@ -54,16 +54,16 @@ export interface Capabilities {
    */
   readonly decisions?: boolean
   /**
-   * Tell those probabilities by a fitted temperature, where it is asked to: `calibrated`. Absent: it may, or refuse.
+   * Use a fitted temperature for these probabilities, if the request asks for it: `calibrated`. Absent: not known.
    */
   readonly calibrated?: boolean
   /**
-   * Draw as servers of open models do: `topK`, `minP`, `typicalP`, `repetitionPenalty` and DRY, `minTokens`, `stopTokens`, `ignoreEnds`.
+   * The sampling settings of local servers: `topK`, `minP`, `typicalP`, `repetitionPenalty` and DRY, `minTokens`, `stopTokens`, `ignoreEnds`.
    * @default false
    */
   readonly sampling?: boolean
   /**
-   * Tell the tokens of prompt and answer, and go on from tokens.
+   * Return the tokens of prompt and answer, and continue from tokens.
    * @default false
    */
   readonly tokens?: boolean
@@ -73,22 +73,22 @@ export interface Capabilities {
    */
   readonly infill?: boolean
   /**
-   * Tell how likely each token of a prompt is, and stop there: `echo` with `logprobs`, `max_tokens: 0`.
+   * Return how likely each token of a prompt is, and generate nothing: `echo` with `logprobs`, `max_tokens: 0`.
    * @default false
    */
   readonly promptLogprobs?: boolean
   /**
-   * Tell of each value of a document how sure the model is of it, and where it stands in the conversation: `evidence`.
+   * Say how sure the model is of each value of a document, and where it is in the conversation: `evidence`.
    * @default false
    */
   readonly evidence?: boolean
   /**
-   * Keep strings to what the conversation says: `quote`, and `x-quote` in schemas.
+   * Take strings only from the conversation: `quote`, and `x-quote` in schemas.
    * @default false
    */
   readonly quotes?: boolean
   /**
-   * Answer typed fields of a text itself: `extract`. Where an engine does not, fields are answered by `generate`.
+   * Answer typed fields of a text itself: `extract`. If an engine cannot, `generate` answers the fields.
    * @default false
    */
   readonly extractions?: boolean
@@ -96,13 +96,13 @@ export interface Capabilities {
 
 export interface Engine {
   /**
-   * Of this contract that it was written for.
+   * The version of this contract that the engine was written for.
    * @default 1
    */
   readonly version?: 1 | 2
-  /** What can be asked for now. Read on every request: an engine may add and remove models while it runs. */
+  /** The models that it has now. Read on every request: an engine may add and remove models while it runs. */
   readonly models: readonly ModelInfo[]
-  /** Settles once `models` is whole, for an engine that must look around first. The service waits for it. */
+  /** Settles once `models` is complete, for an engine that must find them first. The service waits for it. */
   readonly ready?: Promise<void>
   /**
    * Runs one call. Stops within one step once `call.signal` aborts, and frees everything in `finally`.
@@ -113,37 +113,37 @@ export interface Engine {
   embed?(call: EmbedCall): Promise<Embeddings>
   /** How well each document answers a query, for models whose `capabilities` say so. */
   rank?(call: RankCall): Promise<Ranking>
-  /** How likely each class of the model's own is for each input, for models whose `capabilities` say so. */
+  /** How likely each of the model's own classes is for each input, for models whose `capabilities` say so. */
   classify?(call: ClassifyCall): Promise<Classified>
   /** How likely each option of each question is, for models whose `capabilities` say so. */
   decide?(call: DecideCall): Promise<Decided>
-  /** What a text says of each field, for models whose `capabilities` say `extractions`. */
+  /** What a text says about each field, for models whose `capabilities` have `extractions`. */
   extract?(call: ExtractCall): Promise<Extracted>
   tokenize?(call: TokenizeCall): Promise<TokenizedText>
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
-  /** What a model's `tokenizer_config.json` says, its chat template among it, whatever format it came in. */
+  /** The fields of a model's `tokenizer_config.json`, with its chat template, for every model format. */
   tokenizerInfo?(call: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>>
   /**
-   * Compiles what answers have to be, for an engine that computes in another thread than its service: there, too, so that
-   * the thread that answers HTTP computes nothing. Refusals are a `V1Error` 400. Absent, or undefined for this model: the
-   * service does it itself.
+   * Compiles schemas and grammars, for an engine that computes in another thread than its service: it compiles there too,
+   * so that the thread that answers HTTP computes nothing. Refusals are a `V1Error` 400. Absent, or undefined for this
+   * model: the service does it itself.
    */
   constrain?(call: ConstrainCall): Promise<Constrained | undefined>
   /**
-   * Finds out from a model's description what it can, so that `capabilities` say so before its weights are here; settles
-   * at once where that is known. The service asks before it holds a request against them.
+   * Finds out from a model's description what it can do, so that `capabilities` say so before its weights are here;
+   * settles at once if that is known. The service calls it before it checks a request against them.
    */
   learn?(model: string, signal: AbortSignal): Promise<void>
   /**
-   * Readies a model. For one that is already loaded it settles at once; for one that is being loaded it joins that
-   * load. The service calls it before a model's first request; `generate` must cope with a model that was unloaded since.
+   * Loads a model. If it is already loaded, it settles at once; if it is being loaded, it waits for that load. The service
+   * calls it before a model's first request; `generate` must also work if the model was unloaded since.
    */
   load?(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void>
   unload?(model: string): Promise<void>
   /** Unloads a model and deletes what was downloaded for it. */
   remove?(model: string): Promise<void>
-  /** Looks at what is there from earlier runs, so that `models` can say so; called before they are listed. */
+  /** Finds out what is stored from earlier runs, so that `models` can say so; called before they are listed. */
   survey?(): Promise<void>
   close?(): Promise<void>
 }
@@ -166,52 +166,52 @@ export interface ChatCall {
   readonly id: string
   readonly model: string
   readonly messages: readonly ChatMessage[]
-  /** To be gone on from as it stands, as text or tokens, instead of `messages`, which are then none. */
+  /** A text or tokens to continue without a template, instead of `messages`, which are then empty. */
   readonly prompt?: string | readonly number[]
   readonly signal: AbortSignal
-  /** Whose it is: what is done for one is done in turns with what is done for others. Absent: nobody says. */
+  /** Who sent it: callers take turns. Absent: not known. */
   readonly caller?: string
   /** How many independent answers. */
   readonly n: number
-  /** What stands behind the gap that the answer fills; `prompt`, a text, stands before it. */
+  /** The text after the gap that the answer fills; `prompt`, a text, is before it. */
   readonly suffix?: string
-  /** Upper bound of generated tokens per choice; absent: as far as the context reaches. 0 only for `promptLogprobs`. */
+  /** The most generated tokens of each choice; absent: as the context allows. 0 only for `promptLogprobs`. */
   readonly maxTokens?: number
   readonly stop: readonly string[]
-  /** Before so many tokens nothing ends an answer. */
+  /** An answer does not end before it has this many tokens. */
   readonly minTokens?: number
   /** Tokens that end an answer, as the model's own end tokens do. */
   readonly stopTokens?: readonly number[]
   /** The model's own end tokens do not end an answer. */
   readonly ignoreEnds?: boolean
-  /** The tokens of prompt and answer are to be told. */
+  /** Whether to return the tokens of prompt and answer. */
   readonly returnTokens?: boolean
   readonly sampling: Sampling
-  /** Absent: none. 0: that of the sampled token only. */
+  /** How many other tokens to return with each log probability. Absent: no log probabilities. 0: only the sampled token's. */
   readonly topLogprobs?: number
-  /** Log probabilities have the numbers of tokens, `token_id:123`, in place of texts, which several tokens may share. */
+  /** Log probabilities have the ids of tokens, `token_id:123`, instead of texts, which several tokens may share. */
   readonly tokensAsIds?: boolean
-  /** The tokens of `prompt` are told too, with their log probabilities and `topLogprobs` others each. */
+  /** Whether to return the tokens of `prompt` too, with their log probabilities and `topLogprobs` others each. */
   readonly promptLogprobs?: boolean
   readonly output: OutputFormat
-  /** What `output` demands, compiled. The generated content must be a sentence of it. */
+  /** What `output` requires, compiled. The generated content must be a text of this grammar. */
   readonly grammar?: OutputGrammar
   readonly tools: readonly ToolSpec[]
   readonly toolChoice: ToolChoice
   readonly parallelToolCalls: boolean
-  /** One tool call as `{"name":...,"arguments":{...}}`, for the tools that `toolChoice` admits. */
+  /** One tool call as `{"name":...,"arguments":{...}}`, for the tools that `toolChoice` allows. */
   readonly toolGrammar?: OutputGrammar
   /** Passed to the chat template as variables: `enable_thinking`, ... */
   readonly templateOptions?: Readonly<Record<string, unknown>>
-  /** The most tokens that each answer may think, where its model thinks; absent: by the effort in `templateOptions`. */
+  /** The most tokens of thinking in each answer, if the model thinks; absent: by the effort in `templateOptions`. */
   readonly thinkingBudget?: number
-  /** Whether the engine may put the schema into the prompt in a form that suits the model. */
+  /** Whether the engine may describe the schema in the prompt, in a form that suits the model. */
   readonly describeSchema: boolean
-  /** What each value of the document rests on is to be told, by `evidence` parts; only where `output` is a schema. */
+  /** Whether to send `evidence` parts for the values of the document; only if `output` is a schema. */
   readonly evidence?: boolean
 }
 
-/** What a request says. What it does not is for the engine to choose: as the model's makers recommend, else as usual. */
+/** The settings in a request. If one is absent, the engine uses what the model's makers recommend, else the usual value. */
 export interface Sampling {
   /** Usual: 1. */
   readonly temperature?: number
@@ -223,29 +223,29 @@ export interface Sampling {
   readonly frequencyPenalty?: number
   /** Token id to bias, -100 to 100. */
   readonly logitBias?: ReadonlyMap<number, number>
-  /** Absent: the engine draws one. */
+  /** Absent: the engine chooses one. */
   readonly seed?: number
-  /** Only so many of the likeliest tokens, and what is as likely as the last of them; 0, and usual: all. */
+  /** Only this many of the most likely tokens, and those that are as likely as the last of them. Usual: 0, which is all. */
   readonly topK?: number
-  /** Only tokens at least so likely as this share of the likeliest, after the temperature; 0, and usual: all. */
+  /** Only tokens at least this share as likely as the most likely one, after the temperature. Usual: 0, which is all. */
   readonly minP?: number
   /**
-   * Locally typical sampling: of those that `topK` leaves, before the temperature, only tokens whose surprise is nearest to
-   * the one that is to be expected, until they hold more than this share of the mass. 1, and usual: all.
+   * Locally typical sampling: of the tokens that `topK` leaves, before the temperature, only those whose surprise is nearest
+   * to the expected one, until they have more than this share of the probability. Usual: 1, which is all.
    */
   readonly typicalP?: number
-  /** Logits of tokens that prompt or answer hold are divided by it where they are above 0, else multiplied; usual: 1. */
+  /** Logits of tokens that prompt or answer contain are divided by it if they are above 0, else multiplied. Usual: 1. */
   readonly repetitionPenalty?: number
   /**
-   * DRY: this times `dryBase` to the power of how much longer than `dryAllowedLength` the stretch is that a token would
-   * repeat, is taken off its logit. Usual: 0, which is nothing.
+   * DRY: if a token would repeat a sequence, its logit is reduced by this times `dryBase` to the power of how much longer
+   * than `dryAllowedLength` that sequence is. Usual: 0, which is off.
    */
   readonly dryMultiplier?: number
   /** Usual: 1.75. */
   readonly dryBase?: number
   /** Usual: 2. */
   readonly dryAllowedLength?: number
-  /** In how many of the last tokens of prompt and answer stretches are looked for; -1, and usual: all. */
+  /** In how many of the last tokens of prompt and answer repeated sequences are searched. Usual: -1, which is all. */
   readonly dryPenaltyLastN?: number
 }
 
@@ -256,7 +256,7 @@ export interface EmbedCall {
   readonly signal: AbortSignal
   readonly caller?: string
   readonly inputs: readonly (string | readonly number[])[]
-  /** How long vectors shall be; absent: as the model makes them. */
+  /** The length of the vectors; absent: the model's own. */
   readonly dimensions?: number
 }
 
@@ -292,47 +292,47 @@ export interface ClassifyCall {
 }
 
 export interface Classified {
-  /** In the order of the inputs; of each class, between 0 and 1. Their sum is 1 where a text belongs to one class. */
+  /** In the order of the inputs: for each class, between 0 and 1. Their sum is 1 if a text belongs to one class. */
   readonly probabilities: readonly ArrayLike<number>[]
-  /** What the classes are called, in their order; absent: the engine does not know. */
+  /** The names of the classes, in their order; absent: the engine does not know. */
   readonly labels?: readonly string[]
   readonly promptTokens: number
 }
 
-/** Questions about one state, each with its options; nothing is said. */
+/** Questions about one state, each with its options; nothing is generated. */
 export interface DecideCall {
   /** `dec-...`, for logs. */
   readonly id: string
   readonly model: string
   readonly signal: AbortSignal
   readonly caller?: string
-  /** What is judged: a text, or a conversation, which is read and not gone on with. */
+  /** What is judged: a text, or a conversation, which is read and not continued. */
   readonly state: string | readonly ChatMessage[]
   readonly questions: readonly DecideQuestion[]
   /**
-   * `average`: each question is asked with its options in several orders, and the mean is told, so that the order in which
-   * they are given changes nothing.
+   * `average`: each question is asked with its options in several orders, and the mean is returned, so that the order in
+   * which they are given does not matter.
    */
   readonly order: 'given' | 'average'
-  /** The probabilities as the model's fitted temperature has them; refused where none was fitted. */
+  /** Use the model's fitted temperature; refused if it has none. */
   readonly calibrated: boolean
-  /** Think about the state before anything is asked, so many tokens at most; absent: not at all. */
+  /** Think about the state first, with at most this many tokens; absent: not at all. */
   readonly thinkingBudget?: number
 }
 
 export interface DecideQuestion {
-  /** A `predicate` has two options: that it is true, that it is not. The options of a `score` are levels, the lowest first. */
+  /** A `predicate` has two options: true and false. The options of a `score` are levels, the lowest first. */
   readonly type: 'predicate' | 'choice' | 'score'
-  /** What its asker calls it, which some models that are made for decisions are told. */
+  /** Its name in the request, which some decision models read. */
   readonly name?: string | null
-  /** What is asked, or the statement that may be true. */
+  /** The question, or the statement that may be true. */
   readonly instructions: Content
-  /** One at least. What an engine cannot tell apart must not be asked: no two of them have the same text. */
+  /** At least one; no two have the same text. */
   readonly options: readonly DecideOption[]
 }
 
 export interface DecideOption {
-  /** What is said to choose it. */
+  /** The answer that chooses it. */
   readonly text: string
   readonly description?: string
 }
@@ -340,10 +340,10 @@ export interface DecideOption {
 export interface Decided {
   /** In the order of the questions. */
   readonly answers: readonly Decision[]
-  /** `promptTokens` has the state as often as it was read: once, but by a model that is made for it with each question. */
+  /** `promptTokens` counts the state as often as it was read: once, but by an encoder once for each question. */
   readonly usage: Usage
   readonly fingerprint?: string
-  /** By which the probabilities were calibrated; absent: they are the model's own. */
+  /** The temperature that calibrated the probabilities; absent: they are the model's own. */
   readonly temperature?: number
 }
 
@@ -367,9 +367,9 @@ export interface ExtractCall {
   /** What is read. */
   readonly state: string
   readonly fields: readonly ExtractField[]
-  /** `YYYY-MM-DD`: what "tomorrow" and dates without a year are told from. */
+  /** `YYYY-MM-DD`: the day from which "tomorrow" and dates without a year are counted. */
   readonly referenceDate?: string
-  /** Of the text: it settles `03/04/2026` and `1.250`. */
+  /** Of the text: it decides how `03/04/2026` and `1.250` are read. */
   readonly locale?: string
 }
 
@@ -389,14 +389,14 @@ export type DurationUnit = 'seconds' | 'minutes' | 'hours' | 'days' | 'weeks' | 
 
 export interface ExtractDecimals {
   readonly integer?: boolean
-  /** At most so many, 0 to 6. */
+  /** At most this many, 0 to 6. */
   readonly decimals?: number
 }
 
 export interface Extracted {
   /** In the order of the fields. */
   readonly answers: readonly FieldAnswer[]
-  /** Only a beginning of the state was read. */
+  /** Whether only the beginning of the state was read. */
   readonly truncated: boolean
   /** `promptTokens` has the state once, however many fields there are. */
   readonly usage: Usage
@@ -405,13 +405,13 @@ export interface Extracted {
 
 export type FieldAnswer =
   | {
-      /** Null: the state does not say it, or not in one way. */
+      /** Null: the state does not say it, or is ambiguous. */
       readonly value: string | number | readonly (string | number)[] | null
-      /** What is likeliest, also where `value` is null; of a list none. */
+      /** The most likely value, also if `value` is null; a list has none. */
       readonly guess?: string | number
-      /** The model's probability of the stretch that was read; absent: the engine does not know. */
+      /** The model's probability of the span that was read; absent: the engine does not know. */
       readonly confidence?: number
-      /** How likely it is that the state says nothing of it. */
+      /** How likely it is that the state does not say it. */
       readonly pNull?: number
       /** Where the state says it, in UTF-16 code units: `state.slice(start, end)`. */
       readonly span?: TextSpan
@@ -426,7 +426,7 @@ export interface TextSpan {
   readonly end: number
 }
 
-/** A text as it stands, or a conversation as the model's template writes it. */
+/** A text without a template, or a conversation as the model's template writes it. */
 export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal; readonly caller?: string } & (
   | {
       readonly prompt: string
@@ -458,36 +458,36 @@ export interface TokenizerInfoCall {
   readonly signal: AbortSignal
 }
 
-/** What a request demands of its answer. All of it but the signal is plain data. */
+/** What a request requires of its answer. All of it except the signal is plain data. */
 export interface ConstrainCall {
-  /** `chatcmpl-...`, for logs: that of the call which has its grammars, and of no other that runs meanwhile. */
+  /** `chatcmpl-...`, for logs: the same as of the `ChatCall` that will use the grammars. */
   readonly id: string
   readonly model: string
   readonly signal: AbortSignal
-  /** For whom: work of one is done in turns with that of others. */
+  /** Who sent it: callers take turns. */
   readonly caller: string
   readonly output: OutputFormat
   readonly tools: readonly ToolSpec[]
   readonly toolChoice: ToolChoice
-  /** What errors call the place of the format, and those of the tools' parameters. */
+  /** The names in errors for the place of the format and for those of the tools' parameters. */
   readonly places: { readonly format: string; readonly tools: readonly string[] }
-  /** Of contents; arguments of tools are compact. */
+  /** Of the content; arguments of tools are always compact. */
   readonly layout?: SchemaSource['layout']
-  /** Own ones. */
+  /** Your own names for `format`. */
   readonly formats?: SchemaSource['formats']
-  /** Only where strings of this answer are to be quotes: what is kept for it is not to be kept longer than it is. */
+  /** Only if strings of this answer must be quotes: free what is stored for it when the answer ends. */
   readonly quote?: QuoteSource
 }
 
-/** It, compiled. */
+/** A compiled `ConstrainCall`. */
 export interface Constrained {
   /** For `ChatCall.grammar`. */
   readonly grammar?: OutputGrammar
   /** For `ChatCall.toolGrammar`. */
   readonly toolGrammar?: OutputGrammar
-  /** What lenient schemas ask for and nothing enforces, in words. */
+  /** What schemas without `strict` require and nothing enforces, in words. */
   readonly notEnforced: readonly string[]
-  /** What is wrong with an answer, in words; undefined for one that is right, or that nothing is asked of. */
+  /** What is wrong with an answer, in words; undefined if it is right, or if nothing is required. */
   faultOf(answer: ConstrainedAnswer): string | undefined | Promise<string | undefined>
 }
 
@@ -495,11 +495,11 @@ export interface Constrained {
 export interface ConstrainedAnswer {
   readonly text: string
   readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[]
-  /** It ended for want of tokens. */
+  /** Whether it ended because of the token limit. */
   readonly cut: boolean
 }
 
-/** A part of a message. What is no text comes only to models whose `capabilities` say that they take it. */
+/** A part of a message. Parts other than text are sent only to models whose `capabilities` allow them. */
 export type ContentPart =
   | { readonly type: 'text'; readonly text: string }
   /** `url` may be a data URL. */
@@ -507,16 +507,16 @@ export type ContentPart =
   /** In base64. */
   | { readonly type: 'audio'; readonly data: string; readonly format: string }
 
-/** A text, or a list that holds more than text. */
+/** A text, or a list with more than text. */
 export type Content = string | readonly ContentPart[]
 
-/** All that is text in it. Parts are separate things said; without a break their words would run together. */
+/** All text in it. Parts are separated by a line break. */
 export function textOf(content: Content): string {
   if (typeof content === 'string') return content
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-/** The texts that a content was joined of. */
+/** The texts that were joined into a content. */
 export function textsJoined(content: string, lengths: readonly number[]): string[] {
   let start = 0
   return lengths.map((length) => {
@@ -548,7 +548,7 @@ export interface ToolSpec {
   readonly description?: string
   readonly parameters: Readonly<Record<string, unknown>>
   readonly strict: boolean
-  /** It takes a text, the one property `input` of its parameters, and this is what the text must be. */
+  /** For a tool that takes a text (its only parameter, `input`): what that text must be. */
   readonly input?: TextSource
 }
 
@@ -617,25 +617,25 @@ export type Part =
   /** May come more than once: the last one counts. `fingerprint` becomes `system_fingerprint`. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly fingerprint?: string }
 
-/** What a value of a document rests on: a string, a number, a boolean or null, wherever it stands. */
+/** How sure the model was of a value of a document (a string, a number, a boolean or null), and where it comes from. */
 export interface Evidence {
-  /** Where it stands in the document, as RFC 6901 writes it; empty where it is the document. */
+  /** Its place in the document, as a JSON pointer (RFC 6901); empty if it is the document. */
   readonly pointer: string
-  /** The model's probability of this value among all that the schema admits there; see docs/evidence.md. */
+  /** The model's probability of this value among all that the schema allows there; see docs/evidence.md. */
   readonly confidence: number
-  /** The likeliest of the others, where there are few: those of an `enum`, booleans and null. */
+  /** The second most likely value, if there are few: those of an `enum`, booleans and null. */
   readonly runnerUp?: { readonly value: string | number | boolean | null; readonly probability: number }
-  /** How likely it was that there is no value: null, or a property that is left out. Absent: the schema wants one. */
+  /** How likely it was that there is no value: null, or no such property. Absent: the schema requires a value. */
   readonly pNull?: number
-  /** Where the conversation says it; absent: nowhere, as far as can be found by its text. */
+  /** Where the conversation says it; absent: it was not found in the text. */
   readonly source?: Source
 }
 
-/** A stretch of the conversation's text. */
+/** A span of the conversation's text. */
 export interface Source {
-  /** In the call's `messages`. */
+  /** Index in the call's `messages`. */
   readonly message: number
-  /** In the message's parts, or the texts that its content was joined of; 0 where it is one text. */
+  /** Index in the message's parts, or in the texts that were joined into its content; 0 if it is one text. */
   readonly part: number
   /** In UTF-16 code units: `text.slice(start, end)` says the value. */
   readonly start: number
@@ -653,7 +653,7 @@ export interface TokenLogprob {
   }[]
 }
 
-/** Of a token of the prompt; no model says how likely the first is: null. */
+/** Of a token of the prompt; null for the first, because no model says how likely it is. */
 export interface PromptLogprob extends Omit<TokenLogprob, 'logprob'> {
   readonly logprob: number | null
 }
@@ -663,18 +663,18 @@ export interface Usage {
   readonly completionTokens: number
   /** The part of `promptTokens` that came from an earlier request's cache. */
   readonly cachedTokens: number
-  /** The part of `completionTokens` that went into thoughts; absent: none. */
+  /** The part of `completionTokens` that was thinking; absent: none. */
   readonly reasoningTokens?: number
 }
 
-/** What a grammar has to know of a tokenizer. `structured`'s Vocabulary is one. */
+/** What a grammar must know of a tokenizer, such as the `Vocabulary` of `local-v1/structured`. */
 export interface TokenVocabulary {
   readonly size: number
 }
 
-/** A set of texts, such as all documents that satisfy a schema. `structured`'s Grammar is one. */
+/** A set of texts, such as all documents that satisfy a schema: the `Grammar` of `local-v1/structured` is one. */
 export interface OutputGrammar {
-  /** What it was compiled from: an engine in another thread compiles it anew there. */
+  /** What it was compiled from: an engine in another thread compiles it again there. */
   readonly source?: GrammarSource
   accepts(text: string): boolean
   start(vocabulary: TokenVocabulary): TokenConstraint
@@ -695,16 +695,16 @@ export interface SchemaSource {
     | { readonly indent: number | '\t' }
     | { readonly whitespace: number; readonly of?: string }
   readonly fuel?: number
-  /** Own ones: patterns, and names that only describe. */
+  /** Your own names for `format`: patterns, and names without a rule. */
   readonly formats?: Readonly<Record<string, string | true>>
   readonly quote?: QuoteSource
 }
 
-/** What strings are stretches of: those of which the schema says `x-quote`. */
+/** The texts from which strings with `x-quote` in the schema are quoted. */
 export interface QuoteSource {
   readonly texts: readonly string[]
   /**
-   * All strings, but those that an `enum` or a `const` spells out.
+   * All strings, except those with an `enum` or a `const`.
    * @default false
    */
   readonly all?: boolean
@@ -716,7 +716,7 @@ export type TextSource =
   | { readonly regex: string; readonly flags?: string }
   /** One of these. */
   | { readonly choice: readonly TextPart[] }
-  /** One behind the other. */
+  /** One after the other. */
   | { readonly sequence: readonly TextPart[] }
   /** From `min` (0) to `max` (any number) times. */
   | { readonly repeat: TextPart; readonly min?: number; readonly max?: number }
@@ -724,21 +724,21 @@ export type TextSource =
   | { readonly without: readonly string[] }
   /** Any text that ends where this first occurs. */
   | { readonly upTo: string }
-  /** A JSON string, quotes and escapes included, that says one of these; they hold neither JSON nor tokens. */
+  /** A JSON string, with quotes and escapes, of one of these; they may contain neither JSON nor tokens. */
   | { readonly quoted: TextPart }
-  /** A token of the vocabulary that stands for no text, by its name. */
+  /** A token of the vocabulary without text, by its name. */
   | { readonly token: string }
-  /** A grammar as Lark writes it; see docs/grammars.md for what of it is understood. */
+  /** A grammar as Lark writes it; see docs/grammars.md for what is supported. */
   | { readonly lark: string }
   /** A grammar as llama.cpp writes it. */
   | { readonly gbnf: string }
-  /** Free text with parts that a trigger begins, as vLLM and XGrammar write them. */
+  /** Free text with parts that begin with a trigger, as vLLM and XGrammar write them. */
   | { readonly structuralTag: unknown }
 
-/** A text as it is, or what stands in its place. */
+/** A fixed text, or a grammar. */
 export type TextPart = string | GrammarSource
 
-/** Where one choice stands in its grammar. */
+/** The state of one choice in its grammar. */
 export interface TokenConstraint {
   /** True once the text is complete and nothing more can follow. */
   readonly done: boolean
@@ -747,11 +747,11 @@ export interface TokenConstraint {
   /** Sets the bit of every token that may come next (end tokens too, when the text may stop here). */
   mask(into: Uint32Array): void
   accept(token: number): boolean
-  /** The bytes that are certain to come next; empty at a branch. */
+  /** The bytes that are certain to come next; empty if there is a choice. */
   forced(): Uint8Array
-  /** From here on only tokens that can still close within `budget` tokens; false if even that is impossible. */
+  /** From here on, allows only tokens after which the text can still end within `budget` tokens; false if it cannot. */
   closing(budget: number): boolean
-  /** Takes back the last `tokens` accepted tokens. */
+  /** Removes the last `tokens` accepted tokens. */
   rollback(tokens: number): void
   clone(): TokenConstraint
 }

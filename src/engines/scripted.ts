@@ -16,11 +16,11 @@ import { wait } from '../platform/index.js'
 /** What happens next: a part, an error, a wait of so many milliseconds. */
 export type Step = Part | Error | { readonly type: 'wait'; readonly ms: number }
 
-/** What a model does when it is asked. */
+/** What a model does for a request. */
 export type Script = readonly Step[] | string | ((call: ChatCall) => Script | Iterable<Step> | AsyncIterable<Step>)
 
 export interface ScriptedOptions {
-  /** What each model says. A text is said word by word, then the answer stops. */
+  /** The script of each model. A text is sent word by word, then the answer ends. */
   readonly models: Readonly<Record<string, Script>>
   /**
    * What the models can and cannot do.
@@ -33,13 +33,13 @@ export interface ScriptedOptions {
    */
   readonly embed?: (input: string | readonly number[], dimensions: number | undefined) => ArrayLike<number>
   /**
-   * How likely each option of a question is, in any measure, for models whose `capabilities` say `decisions`; undefined:
-   * the question is refused.
+   * How likely each option of a question is, on any scale, for models whose `capabilities` have `decisions`; undefined: the
+   * question is refused.
    * @default no decisions
    */
   readonly decide?: (question: DecideQuestion, state: DecideCall['state']) => readonly number[] | undefined
   /**
-   * Waits before each word of a text, in milliseconds: the mean; single ones vary by the seed.
+   * The mean wait before each word of a text, in milliseconds; single waits vary with the seed.
    * @default 0
    */
   readonly delayMs?: number
@@ -52,7 +52,7 @@ export interface ScriptedOptions {
 
 const FINGERPRINT = 'fp_scripted'
 
-/** An engine that replays what it is given: for tests of applications, without a model. */
+/** An engine that answers from a script, without a model: for tests of applications. */
 export function scripted({ models, capabilities, embed, decide, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
   const infos: ModelInfo[] = Object.entries(models).map(([id, script]) => ({
     id,

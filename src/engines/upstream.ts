@@ -31,13 +31,13 @@ export interface UpstreamOptions {
   /** Where the other service is; ends with `/v1`. */
   baseURL: string
   /**
-   * Sent as `Authorization: Bearer`; a function is asked for each request.
+   * Sent as `Authorization: Bearer`; a function is called for each request.
    * @default no such header
    */
   apiKey?: string | (() => string | Promise<string>)
   /**
-   * The models to offer, `<namespace>/<name>`: a list where the other service knows them by the same names, else our
-   * name to its name: `{ 'cluster/llama': 'meta-llama/Llama-3.1-70B-Instruct' }`.
+   * The models to offer, `<namespace>/<name>`: a list if the other service has the same names, else our name to its name:
+   * `{ 'cluster/llama': 'meta-llama/Llama-3.1-70B-Instruct' }`.
    */
   models: readonly string[] | Readonly<Record<string, string>>
   /**
@@ -51,23 +51,23 @@ export interface UpstreamOptions {
    */
   headers?: Readonly<Record<string, string>>
   /**
-   * The field in which the other service takes the limit of tokens.
+   * The field for the token limit in requests to the other service.
    * @default 'max_tokens'
    */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /**
-   * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
-   * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ decisions: true }` for those that
-   * decide (`decisions` says how), `{ extractions: true }` where `/extractions` is, `{ evidence: true }` where it is another
-   * local-v1 that tells what values rest on, `{ quotes: true }` where it keeps to quotes, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
-   * @default chat with text, and all that goes with it
+   * What the models can and cannot do: `{ images: true }` if they read images, `{ embeddings: true, chat: false }` for
+   * embedding models, `{ rerank: true, chat: false }` for reranking models, `{ decisions: true }` if they can decide (see
+   * `decisions`), `{ extractions: true }` if the service has `/extractions`, `{ evidence: true }` and `{ quotes: true }` if it
+   * is another local-v1 with these, `{ promptLogprobs: true }` if it supports `echo` with `logprobs`.
+   * @default chat with text, and everything that belongs to it
    */
   capabilities?: Capabilities
   /**
-   * How the models are asked to decide: by OpenAI's `/decisions`, by TypeSafe's `/systemone`, or in `chat`, a request a
-   * question, whose first token's log probabilities are read: exact where every option is one token, else what its first
-   * token says of it. Where it is given the models decide without `capabilities`.
-   * @default the first of these that the service has, found out by the first request for decisions
+   * How decisions are sent: to OpenAI's `/decisions`, to TypeSafe's `/systemone`, or to `chat`, with one request for each
+   * question. Then the log probabilities of the first token are read, which is exact if every option is one token. If it is
+   * set, the models can decide without `capabilities`.
+   * @default the first of these that the service has, which the first request for decisions finds out
    */
   decisions?: DecisionsForm
   /**
@@ -141,7 +141,7 @@ export function upstream(options: UpstreamOptions): Engine {
       const model = names.get(call.model)!
       const body = extractionsBody(call, model)
       const response = await post(at('/extractions'), body, call.signal).catch((error: unknown) => {
-        throw asNoPath(error, model, '/extractions', 'extracts nothing by itself')
+        throw asNoPath(error, model, '/extractions', 'cannot extract fields')
       })
       return extractedOf(await response.text(), call)
     },

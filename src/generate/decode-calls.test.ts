@@ -50,7 +50,7 @@ describe('a model', () => {
     expect(decoder.capabilities.chat).toBeFalsy()
     await expect(collect(decoder.generate(call({ model: 'a/b' })))).rejects.toMatchObject({
       ...{ status: 400, param: 'model', code: 'unsupported_model' },
-      message: "The model 'a/b' generates no text.",
+      message: "The model 'a/b' cannot generate text.",
     })
   })
 

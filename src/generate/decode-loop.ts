@@ -145,7 +145,7 @@ export class DecodeLoop {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
     if (!this.capabilities.chat) {
-      throw new V1Error(400, `The model '${call.model}' generates no text.`, {
+      throw new V1Error(400, `The model '${call.model}' cannot generate text.`, {
         param: 'model',
         code: 'unsupported_model',
       })

@@ -9,16 +9,16 @@ import type { LayoutOption } from './values/format.js'
 
 export interface CompileOptions {
   /**
-   * Refuse what cannot be enforced exactly. Otherwise it is left out and listed in the grammar's `notEnforced`.
-   * Unknown words are annotations, except misspelt keywords and those of other dialects, which were meant to restrict.
+   * Whether to refuse schemas that cannot be enforced exactly. Otherwise such parts are left out and listed in `notEnforced`.
+   * Unknown keywords are ignored, except misspelt ones and those of other dialects, which were meant to restrict.
    * @default true
    */
   strict?: boolean
   /**
-   * `spaced` writes one space after `:` and `,`. An indent of 1 to 10 spaces, or of a tab, writes what
-   * `JSON.stringify(value, null, indent)` writes; the shortest document is then the one with the fewest lines. With
-   * `{ whitespace: 20 }` the model may put up to 20 bytes of white space wherever JSON allows it within the document;
-   * `{ whitespace: 20, of: ' ' }` lets it have spaces alone.
+   * `spaced` writes one space after `:` and `,`. An indent of 1 to 10 spaces, or of a tab, is the same as in
+   * `JSON.stringify(value, null, indent)`; the shortest document is then the one with the fewest lines. With
+   * `{ whitespace: 20 }` the model may write up to 20 bytes of white space wherever JSON allows it in the document;
+   * `{ whitespace: 20, of: ' ' }` allows only spaces.
    * @default 'compact'
    */
   layout?: LayoutOption
@@ -28,14 +28,14 @@ export interface CompileOptions {
    */
   fuel?: number
   /**
-   * What names of `format` mean that are your own, before those that are known: the pattern that a text matches, or
-   * `true` where the name only describes.
-   * @default none: formats that nobody knows are refused
+   * Your own names for `format`, which come before the known ones: the pattern that a text must match, or `true` for a
+   * name without a rule.
+   * @default none: unknown formats are refused
    */
   formats?: Formats
   /**
-   * Texts of which strings must be stretches, cut between words: the strings of which the schema says
-   * `"x-quote": true`, or with `all` every one that it does not spell out. See docs/evidence.md.
+   * The texts from which strings must be quoted, by whole words: strings with `"x-quote": true` in the schema, or with
+   * `all` all strings except those with an `enum` or a `const`. See docs/evidence.md.
    * @default none: `x-quote` is refused
    */
   quote?: QuoteSource
@@ -49,7 +49,7 @@ export function compile(schema: unknown, options: CompileOptions = {}): Grammar 
   return atOnce(compileInSlices(schema, options))
 }
 
-/** As `compile`, with a pause every few milliseconds in which others may work: `for (const _ of ...)` would be one of them. */
+/** Like `compile`, as a generator that pauses every few milliseconds, so that other work can run. */
 export function* compileInSlices(schema: unknown, options: CompileOptions = {}): Slices<Grammar> {
   const { strict = true, layout = 'compact', fuel, formats, quote } = options
   const source: SchemaSource = {

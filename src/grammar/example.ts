@@ -23,7 +23,7 @@ export interface ExampleOptions {
   readonly more?: number
 }
 
-/** Some text of a grammar, chosen letter by letter among those that may come. */
+/** A random text of a grammar, chosen letter by letter. */
 export function example(grammar: Grammar, { seed = 0, more = 100 }: ExampleOptions = {}): string {
   const vocabulary = letters()
   const random = randomness(seed)

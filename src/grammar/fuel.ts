@@ -5,7 +5,7 @@ const SLICE = 3000
 
 /**
  * The step budget of one compilation, shared by all its parts. Steps are counted, not milliseconds, so that a schema is
- * accepted or refused alike on every device.
+ * accepted or refused in the same way on every device.
  */
 export class Fuel {
   #left: number

@@ -1,6 +1,6 @@
 import type { Grammar } from './grammar.js'
 
-/** Grammars by whatever key, kept while they take no more memory than they may: those that were not asked for longest go. */
+/** Grammars by any key, up to a limit of memory: the least recently used ones are dropped. */
 export class GrammarCache {
   readonly #maxBytes: number
   readonly #grammars = new Map<string, Grammar>()
@@ -9,7 +9,7 @@ export class GrammarCache {
     this.#maxBytes = maxBytes
   }
 
-  /** What all of them take now: they grow while they are used. */
+  /** The memory that all of them take now: they grow while they are used. */
   get bytes(): number {
     let bytes = 0
     for (const [key, grammar] of this.#grammars) bytes += 2 * key.length + grammar.bytes
@@ -35,7 +35,7 @@ export class GrammarCache {
     this.trim()
   }
 
-  /** Lets go what is too much by now. */
+  /** Drops grammars until the limit is met. */
   trim(): void {
     let { bytes } = this
     for (const [key, grammar] of this.#grammars) {

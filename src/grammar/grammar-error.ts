@@ -1,6 +1,6 @@
 import { SchemaError } from './schema-error.js'
 
-/** Why a grammar that is no schema cannot be enforced, and where. */
+/** Why a grammar (not a JSON Schema) cannot be enforced, and where. */
 export class GrammarError extends SchemaError {
   /** In the grammar's own text, from 1; absent where it has none. */
   readonly line: number | undefined

@@ -19,7 +19,7 @@ interface Compiled {
 
 let made = 0
 
-/** A set of texts: the documents that satisfy a schema, in one spelling each. */
+/** A set of texts: the documents that satisfy a schema, each with one spelling. */
 export class Grammar implements OutputGrammar {
   readonly #machine: Machine
   readonly #masks = new WeakMap<Vocabulary, Masks>()
@@ -28,10 +28,10 @@ export class Grammar implements OutputGrammar {
   readonly #compiledBytes: number
   /** No other grammar has the same. */
   readonly id = ++made
-  /** What a lenient compilation could not enforce; empty after a strict one. */
+  /** What could not be enforced; empty with `strict`. */
   readonly notEnforced: readonly SchemaError[]
   readonly source: GrammarSource
-  /** The steps that compiling it took, of those that `CompileOptions.fuel` allows. */
+  /** The steps that compiling took; `CompileOptions.fuel` limits them. */
   readonly steps: number
 
   constructor(machine: Machine, { notEnforced, source, steps, bytes }: Compiled) {
@@ -43,8 +43,8 @@ export class Grammar implements OutputGrammar {
   }
 
   /**
-   * About how much memory it takes: what was compiled, and what was learned since of its places and of each vocabulary.
-   * The latter grows with use, up to some megabytes, and is then dropped.
+   * About how much memory it takes: the compiled grammar, and what is cached of its states and of each vocabulary. The cache
+   * grows with use, up to some megabytes, and is then cleared.
    */
   get bytes(): number {
     const learned = this.#counted.reduce((sum, masks) => sum + (masks.deref()?.bytes ?? 0), 0)
@@ -63,12 +63,12 @@ export class Grammar implements OutputGrammar {
     return place.state.accepting
   }
 
-  /** The tokens without text that it asks for: none of its texts shows them. */
+  /** The tokens without text that it uses. */
   get silentTokens(): readonly string[] {
     return this.#machine.tokens
   }
 
-  /** How many of its states have been met and are kept. */
+  /** How many of its states are cached. */
   get states(): number {
     return this.#machine.kept
   }
@@ -78,7 +78,7 @@ export class Grammar implements OutputGrammar {
     return this.#machine.start.length
   }
 
-  /** One constraint per choice. What is learned about a vocabulary is kept with the grammar. */
+  /** Starts a constraint; each choice needs its own. What is found out about a vocabulary is cached in the grammar. */
   start(vocabulary: TokenVocabulary): TokenConstraint {
     if (!(vocabulary instanceof Vocabulary)) throw new TypeError('a grammar needs a Vocabulary of this package')
     let masks = this.#masks.get(vocabulary)

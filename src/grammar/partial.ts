@@ -1,6 +1,6 @@
 import { type PartialJson, readPartial } from './partial-json.js'
 
-/** What is certain of a document that is still being written: members that have not begun are not there. */
+/** A document that is still being written: properties that have not begun are absent. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? DeepPartial<Item>[]
   : T extends object
@@ -9,16 +9,16 @@ export type DeepPartial<T> = T extends readonly (infer Item)[]
 
 export interface PartialOptions {
   /**
-   * Texts that are still being written: as far as they go, which is none of what an `enum` lists, or left out.
+   * Unfinished strings: `growing` has their beginning (so it may not be a value of an `enum`), `whole` leaves them out.
    * @default 'growing'
    */
   readonly strings?: 'growing' | 'whole'
 }
 
 /**
- * The value of JSON's beginning; undefined while there is none. A number is there once what follows it shows that it has
- * ended, so none is ever cut short; likewise words. What is there is never taken back: texts, objects and arrays grow.
- * Where the text stops being JSON it is read no further.
+ * The value of the beginning of a JSON text; undefined if there is none yet. A number appears only when the text after it
+ * shows that it has ended; so do `true`, `false` and `null`. Nothing is removed later: strings, objects and arrays grow.
+ * If the text is not JSON from some place on, the rest is ignored.
  */
 export function partial<T = unknown>(
   text: string,

@@ -28,12 +28,12 @@ export interface SourceOptions {
   readonly cache?: GrammarCache
 }
 
-/** Compiles whatever describes a grammar. Throws `GrammarError` or, for a schema in it, `SchemaError`. */
+/** Compiles the source of a grammar. Throws `GrammarError` or, for a schema in it, `SchemaError`. */
 export function fromSource(source: GrammarSource, options: SourceOptions = {}): Grammar {
   return atOnce(fromSourceInSlices(source, options))
 }
 
-/** As `fromSource`, with a pause every few milliseconds. */
+/** Like `fromSource`, as a generator that pauses every few milliseconds. */
 export function* fromSourceInSlices(source: GrammarSource, { cache }: SourceOptions = {}): Slices<Grammar> {
   if (cache === undefined || isOfOneText(source)) return yield* compiled(source, cache)
   const key = JSON.stringify(source)
@@ -113,7 +113,7 @@ export function choice(options: readonly GrammarPart[]): Grammar {
   return fromSource({ choice: options.map(partOf) })
 }
 
-/** One behind the other. */
+/** One after the other. */
 export function sequence(parts: readonly GrammarPart[]): Grammar {
   return fromSource({ sequence: parts.map(partOf) })
 }
@@ -133,12 +133,12 @@ export function upTo(word: string): Grammar {
   return fromSource({ upTo: word })
 }
 
-/** A JSON string, quotes and escapes included, that says one of these texts. */
+/** A JSON string, with quotes and escapes, of one of these texts. */
 export function quoted(part: GrammarPart): Grammar {
   return fromSource({ quoted: partOf(part) })
 }
 
-/** A grammar as Lark writes it, of which docs/grammars.md says what is understood. */
+/** A grammar as Lark writes it; docs/grammars.md says what is supported. */
 export function lark(grammar: string): Grammar {
   return fromSource({ lark: grammar })
 }
@@ -148,7 +148,7 @@ export function gbnf(grammar: string): Grammar {
   return fromSource({ gbnf: grammar })
 }
 
-/** Free text with parts that a trigger begins, as vLLM and XGrammar write them. */
+/** Free text with parts that begin with a trigger, as vLLM and XGrammar write them. */
 export function structuralTag(description: unknown): Grammar {
   return fromSource({ structuralTag: description })
 }

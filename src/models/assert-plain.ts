@@ -15,7 +15,8 @@ const ENDINGS: readonly [ending: RegExp, method: string][] = [
   [/\.(quant_state\.\w+|absmax|SCB)$/, 'bitsandbytes'],
 ]
 
-const ADVICE = 'Take the plain weights of the same model, with quantize: "q4f16_1" where they are too large, or a GGUF.'
+const ADVICE =
+  'Use the unquantised weights of the same model (with quantize: "q4f16_1" if they are too large), or a GGUF file.'
 
 /** What a LoRA's tensors are called, of PEFT and of Jina's parametrisations. */
 const LORA = /(^|[._])lora_/i
@@ -23,7 +24,7 @@ const LORA = /(^|[._])lora_/i
 /** Throws the name of a quantisation that is not read, or of a LoRA that would go by unseen. */
 export function assertPlain({ chatConfig, names }: WeightOutline, model: string): void {
   const lora = names.find((each) => LORA.test(each))
-  if (lora !== undefined) throw refuse(model, `a LoRA (tensor ${lora})`, 'Take weights into which it is merged.')
+  if (lora !== undefined) throw refuse(model, `a LoRA (tensor ${lora})`, 'Use weights into which it is merged.')
   for (const config of [chatConfig, record(chatConfig.text_config)]) {
     const field = FIELDS.find((each) => record(config?.[each]))
     if (!field) continue

@@ -29,7 +29,7 @@ export class Finder {
     this.#quantize = quantize
     const naming = outline.naming ?? 'mlc'
     const roles = architecture.names[naming]
-    if (!roles) throw refuse(name, `this architecture in the form "${naming}"`, 'Take its safetensors.')
+    if (!roles) throw refuse(name, `this architecture in the form "${naming}"`, 'Use its safetensors files.')
     this.#roles = roles
     this.#names = new Set(outline.names)
     // A model that was saved without its head has none.

@@ -86,7 +86,7 @@ async function look(): Promise<Look | undefined> {
   const said = written.stderr.trim()
   if (env[VERBOSE] && said) process.stderr.write(`${said}\n`)
   const answer = /^found (.*)$/m.exec(written.stdout)?.[1]
-  if (answer === undefined) return { why: `who looked for a WebGPU adapter ended with ${end}`, said }
+  if (answer === undefined) return { why: `the process that looked for a WebGPU adapter ended with ${end}`, said }
   const info = JSON.parse(answer) as GPUAdapterInfo | null
   return info ? { adapter: { info }, why: '', said } : { why: 'there is no WebGPU adapter', said }
 }

@@ -5,7 +5,7 @@
 
 /** What a thread may be at for long, in words. */
 export const STAGES = {
-  prompt: 'its prompt (chat template, tokenizer)',
+  prompt: 'reading its prompt (chat template, tokenizer)',
   compile: 'compiling its schemas, grammars or tools',
   mask: 'finding the tokens that its schema or grammar allows next',
   check: 'checking its answer against its schema',

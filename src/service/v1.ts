@@ -25,31 +25,31 @@ export interface V1Options {
   /** What runs the models. */
   engine: Engine
   /**
-   * Other names under which models may be asked for, each with the id of its model: `{ 'gpt-4o-mini': 'local-v1/nano' }`.
-   * A model's name without the namespace needs none where no other model has it.
+   * Other names for models, each with the id of its model: `{ 'gpt-4o-mini': 'local-v1/nano' }`. A model's name without
+   * the namespace works without an alias if only one model has that name.
    * @default none
    */
   aliases?: Readonly<Record<string, string>>
   /**
-   * Who may ask: a list of keys, a function that knows them, or `'none'` to let everyone in. In a page or a service
-   * worker that is the right choice: only the page's own origin can ask, and could read a key as well. It has no default,
-   * so that no server is open by oversight.
+   * Who may send requests: a list of keys, a function that knows them, or `'none'` to let everyone in. Use `'none'` in a
+   * page or a service worker: only the page's own origin can send requests there, and it could also read a key. It has
+   * no default, so that no server is open by mistake.
    */
   keys: Keys
   /**
-   * The path under which everything lies; clients are given it as the end of their `baseURL`.
+   * The path of the service; the `baseURL` of clients ends with it.
    * @default '/v1'
    */
   basePath?: string
   /**
-   * How many requests the engine is given at once. Of two or more the last is kept for a caller who has none running,
-   * where there is more than one key. A request of `n` answers counts as so many.
+   * How many requests the engine runs at once. If there is more than one key and this is two or more, the last place is
+   * reserved for a caller who has no running request. A request for `n` answers counts as `n`.
    * @default 8
    */
   maxInFlight?: number
   /**
-   * How many more may wait. Callers take turns; one request more is answered with 429, and so is the last of the
-   * longest line when somebody else comes.
+   * How many more may wait. Callers take turns. A request beyond that gets a 429, or, if its caller has few waiting, the
+   * last request of the caller with the most waiting ones gets it.
    * @default 100
    */
   maxQueue?: number
@@ -60,13 +60,13 @@ export interface V1Options {
    */
   timeoutMs?: number
   /**
-   * How long a client may read nothing of a streamed answer before it is taken to have left, in milliseconds.
+   * How long a client may stop reading a streamed answer before it counts as having left, in milliseconds.
    * `Infinity`: for ever.
    * @default 30000
    */
   stallMs?: number
   /**
-   * How long a request waits for its model to be loaded before it is told to come back later, in milliseconds.
+   * How long a request waits for its model to be loaded before it gets a 503 (try again later), in milliseconds.
    * @default 60000
    */
   loadWaitMs?: number
@@ -76,20 +76,20 @@ export interface V1Options {
    */
   bodyLimit?: number
   /**
-   * The most bytes that bodies may hold together while they arrive. Beyond it the oldest unfinished body of the caller
-   * who holds the most is answered with 503. As many may then wait in line; beyond it the line is full.
+   * The most bytes of all request bodies together while they arrive. Beyond that, the oldest unfinished body of the caller
+   * with the most bytes gets a 503. The bodies of waiting requests have the same limit; beyond that the queue is full.
    * @default 67108864, or twice `bodyLimit` if that is more
    */
   bodiesLimit?: number
   /**
-   * Origins whose pages may ask from a browser: `['https://app.example']`, or `['*']` for all.
+   * Origins whose pages may send requests: `['https://app.example']`, or `['*']` for all.
    * @default none
    */
   cors?: readonly string[]
   /**
-   * Host names that requests may be addressed to, against DNS rebinding; `'any'` lets all through.
-   * @default any, but for connections from this machine, as `info` of `fetch` tells them, only `localhost`, names below
-   * it and loopback addresses
+   * The host names under which requests are answered, against DNS rebinding; `'any'`: all.
+   * @default any; for connections from this machine (see `info` of `fetch`) only `localhost`, names that end in
+   * `.localhost` and loopback addresses
    */
   hosts?: readonly string[] | 'any'
   /**
@@ -99,70 +99,70 @@ export interface V1Options {
   projectHeaders?: readonly string[]
   /**
    * How many projects a caller may name while the service runs; those that `keys` list for a caller are not counted.
-   * Usage is kept for each, and anybody with a key may invent names.
+   * Usage is stored for each, and anybody with a key can invent names.
    * @default 1000
    */
   maxProjects?: number
   /**
-   * Where usage is kept: `memoryUsage()`, `fileUsage(path)`, `indexedDbUsage()`, or your own.
+   * Where usage is stored: `memoryUsage()`, `fileUsage(path)`, `indexedDbUsage()`, or your own.
    * @default memoryUsage()
    */
   usage?: UsageLedger
   /**
-   * Where responses and conversations are kept: `memoryResponses()`, `folderResponses(path)`, `indexedDbResponses()`, or your own. With it
-   * every response is kept unless its request says `store: false`, as OpenAI does; without it only those whose request
-   * says `store: true`, in memory. Conversations are kept in any case.
-   * @default memoryResponses(), for those that ask
+   * Where responses and conversations are stored: `memoryResponses()`, `folderResponses(path)`, `indexedDbResponses()`, or
+   * your own. With it, every response is stored unless its request says `store: false`, as at OpenAI; without it, only
+   * those whose request says `store: true`, in memory. Conversations are always stored.
+   * @default memoryResponses(), for requests with `store: true`
    */
   responses?: ResponseStore
   /**
-   * Hears of every request that was counted, as it ends.
-   * @default nobody does
+   * Called for every counted request when it ends.
+   * @default none
    */
   onUsage?: (event: UsageEvent) => void
   /**
-   * Hears of every request as it ends, and of faults.
+   * Called for every request when it ends, and for faults.
    * @default faults go to console.error
    */
   log?: Log
   /**
-   * Whether engines may put a requested schema into the prompt, in words that suit the model. It makes answers better
-   * and prompts longer.
+   * Whether engines may describe the schema in the prompt, in a form that suits the model. Answers become better and
+   * prompts longer.
    * @default true
    */
   describeSchema?: boolean
   /**
-   * Whether decisions are told by a model's fitted temperature, where it has one and the request does not say.
+   * Whether decisions use the fitted temperature of a model that has one, if the request does not say.
    * @default false
    */
   calibrated?: boolean
   /**
-   * How JSON content is laid out: on one line, with a space after `:` and `,`, or indented as
-   * `JSON.stringify(value, null, indent)` writes it, which takes more tokens; or as the model likes, with at most so many
-   * bytes of white space in a row. Arguments of tools are always compact.
+   * How JSON content is written: compact, with a space after `:` and `,`, or indented like
+   * `JSON.stringify(value, null, indent)`, which takes more tokens; or as the model chooses, with a limit of bytes of white
+   * space in a row. Arguments of tools are always compact.
    * @default 'compact'
    */
   layout?: LayoutOption
   /**
-   * What names of `format` mean that are your own, before those that are known: the pattern that a text matches, or
-   * `true` where the name only describes.
-   * @default none: strict schemas with formats that nobody knows are refused
+   * Your own names for `format`, which come before the known ones: the pattern that a text must match, or `true` for a
+   * name without a rule.
+   * @default none: strict schemas with unknown formats are refused
    */
   formats?: Formats
   /**
    * Whether admins may load, unload and remove models over HTTP: `POST models/<id>/load` and `/unload`, and
-   * `DELETE models/<id>`. Who asks without a key, where none is needed, counts as one.
+   * `DELETE models/<id>`. With `keys: 'none'` everyone is an admin.
    * @default false
    */
   manageModels?: boolean
   /**
-   * More than OpenAI's interface has: `[messages()]`, of `local-v1/messages`, is Anthropic's, and `[ollama()]`, of
-   * `local-v1/ollama`, Ollama's.
+   * Other interfaces than OpenAI's: `[messages()]` of `local-v1/messages` is Anthropic's, `[ollama()]` of
+   * `local-v1/ollama` is Ollama's.
    * @default none
    */
   endpoints?: readonly EndpointSet[]
   /**
-   * Count requests, tokens and times, and tell them to Prometheus at `GET {basePath}/metrics`, with a key.
+   * Counts requests, tokens and times for Prometheus, at `GET {basePath}/metrics`, with a key.
    * @default false
    */
   metrics?: boolean
@@ -170,19 +170,19 @@ export interface V1Options {
 
 export interface V1 {
   /**
-   * Answers a request; never rejects. It may be passed on by itself:
+   * Answers a request; never rejects. It works without its object:
    * `Deno.serve({ hostname: '127.0.0.1' }, v1.fetch)`, `Bun.serve({ hostname: '127.0.0.1', fetch: v1.fetch })`. A server
-   * must pass what it knows of the connection, as those do: without `info` only `hosts` is looked at, and DNS rebinding
-   * is not kept off where `hosts` is not set.
+   * must pass what it knows of the connection as `info`, as these do. Without `info` only `hosts` is checked, and without
+   * `hosts` there is no protection against DNS rebinding.
    */
   fetch(request: Request, info?: ConnectionInfo | object): Promise<Response>
-  /** The path under which everything lies, without a slash at its end. */
+  /** The path of the service, without a slash at its end. */
   readonly basePath: string
-  /** Whether the request's path lies under the base path. */
+  /** Whether the request's path is below the base path. */
   match(request: { readonly url: string }): boolean
-  /** Loads a model ahead of its first request. */
+  /** Loads a model before its first request. */
   load(model: string, onProgress?: (progress: LoadProgress) => void, signal?: AbortSignal): Promise<void>
-  /** Hears of every load, whoever asked for it, until the returned function is called. */
+  /** Calls the listener for every load, whoever started it, until the returned function is called. */
   watchLoads(listener: (progress: LoadProgress) => void): () => void
   /** Frees a model; its next request loads it again. */
   unload(model: string): Promise<void>
@@ -191,7 +191,7 @@ export interface V1 {
 }
 
 /**
- * The service: a handler of Fetch requests under `/v1`, over an engine.
+ * The service: a handler of Fetch requests under `/v1`, which an engine answers.
  *
  * ```ts
  * const v1 = createV1({ engine: webgpu({ models: [nano] }), keys: ['a-key-of-yours'] })
@@ -203,7 +203,7 @@ export function createV1(options: V1Options): V1 {
   const base = basePathOf(options.basePath ?? '/v1')
   const log = options.log ?? logFaults
   const loader = new Loader(engine, positive('loadWaitMs', options.loadWaitMs ?? 60_000), (error) =>
-    log({ type: 'fault', message: 'A listener to loads threw an error.', error }),
+    log({ type: 'fault', message: 'A listener for model loading threw an error.', error }),
   )
   const bodyLimit = positive('bodyLimit', options.bodyLimit ?? 2 ** 20)
   const bodiesLimit = positive('bodiesLimit', options.bodiesLimit ?? Math.max(2 ** 26, 2 * bodyLimit), bodyLimit)
@@ -286,7 +286,7 @@ async function openLedger({ ledger, log }: Service): Promise<void> {
   try {
     await ledger.open?.()
   } catch (error) {
-    log({ type: 'fault', message: 'The usage of requests cannot be kept.', error })
+    log({ type: 'fault', message: 'The usage of requests cannot be stored.', error })
   }
 }
 

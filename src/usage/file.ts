@@ -6,18 +6,18 @@ import { rowOf, UsageTable } from './table.js'
 
 export interface FileUsageOptions {
   /**
-   * How many lines the file may have when it is opened by nobody else. If it has more they are summed up by minute,
-   * caller, project and model, as usage is reported anyway.
+   * How many lines the file may have. If a process opens a longer file that no other process uses, the lines are replaced by
+   * sums by minute, caller, project and model. Reports stay the same.
    * @default 100000
    */
   maxLines?: number
 }
 
 /**
- * Usage in a file of JSON lines, one per request, for Node and Deno. A line is written before its answer ends, in one
- * call to the system: a process that is killed loses nothing it has answered, and a line torn by a crash of the whole
- * machine is passed over. Several processes may keep one file: each reports what all of them have counted. While the disk
- * is full, usage is counted in memory.
+ * Usage in a file of JSON lines, one for each request, for Node and Deno. A line is written before its answer ends, in one
+ * system call: a process that is killed loses nothing that it has answered, and an incomplete line after a crash of the
+ * machine is ignored. Several processes may share one file: each reports what all have counted. While the disk is full,
+ * usage is counted in memory.
  */
 export function fileUsage(path: string, options: FileUsageOptions = {}): UsageLedger {
   return fileUsageOn(nodeSystem, path, options)

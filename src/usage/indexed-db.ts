@@ -11,9 +11,9 @@ interface Schema extends DBSchema {
 }
 
 /**
- * Usage in the browser's IndexedDB: shared by all pages and the service worker of an origin, kept when they are closed.
- * Rows are summed up by minute where they lie. Where the browser blocks storage, as for frames of other sites, they last
- * as long as the page or worker does.
+ * Usage in the browser's IndexedDB: shared by all pages and the service worker of an origin, also when they are closed.
+ * It is stored as sums by minute. If the browser blocks storage, as in frames of other sites, it is there only as long as
+ * the page or worker.
  *
  * @param name The database. @default 'local-v1'
  */

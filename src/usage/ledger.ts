@@ -1,4 +1,4 @@
-/** What one chat request came to. */
+/** The usage of one request. */
 export interface UsageEvent {
   /** Seconds since 1970, when it ended. */
   readonly time: number
@@ -28,11 +28,11 @@ export interface UsageRow {
   readonly completionTokens: number
 }
 
-/** Where usage is kept. */
+/** Where usage is stored. */
 export interface UsageLedger {
-  /** Called once at the start: rejects where nothing could be kept, so that this is not found at the first request. */
+  /** Called once at the start; rejects if nothing can be stored. */
   open?(): void | Promise<void>
-  /** Settles once the event is safe: the answer it belongs to ends only then. */
+  /** Settles when the event is stored: only then does its answer end. */
   record(event: UsageEvent): void | Promise<void>
   /** The rows that start in `[from, to)`, in no particular order. */
   rows(from: number, to: number): readonly UsageRow[] | Promise<readonly UsageRow[]>

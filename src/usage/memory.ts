@@ -1,7 +1,7 @@
 import type { UsageLedger } from './ledger.js'
 import { rowOf, UsageTable } from './table.js'
 
-/** Usage kept as long as the process lives. */
+/** Usage in memory, as long as the process runs. */
 export function memoryUsage(): UsageLedger {
   const table = new UsageTable()
   return {

@@ -107,9 +107,9 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
 
   test('is refused before it is kept where it is cut, or no such file', async () => {
     const page = await opened()
-    expect(await drop(page, 'cut.gguf', bytes.length - 5000)).toContain('cut.gguf is cut')
-    expect(await drop(page, 'head.gguf', 2000)).toContain('in its head')
-    expect(await drop(page, 'letter.gguf', 0)).toContain('is cut')
+    expect(await drop(page, 'cut.gguf', bytes.length - 5000)).toContain('cut.gguf is incomplete')
+    expect(await drop(page, 'head.gguf', 2000)).toContain('in its header')
+    expect(await drop(page, 'letter.gguf', 0)).toContain('is incomplete')
     expect(await page.evaluate(() => window.page.keptFiles())).toEqual([])
   })
 

@@ -71,7 +71,7 @@ test.concurrent.each([
     for (const { first, stood, left, again, statuses } of told.slice(0, -1) as Round[]) {
       expect(first.status).toBe(200)
       expect(stood).toMatchObject({ status: 500, error: { code: 'engine_stood' } })
-      expect(stood.error!.message).toMatch(/over its prompt .*request chatcmpl-/)
+      expect(stood.error!.message).toMatch(/while reading its prompt .*request chatcmpl-/)
       expect(left).toMatchObject({ status: 503, error: { code: 'engine_lost' } })
       expect(left.error!.message).not.toContain('chatcmpl-')
       expect(again).toEqual(first)

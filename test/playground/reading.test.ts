@@ -464,11 +464,11 @@ describe('what failed', () => {
   })
 
   test('names no address where the files of a model are at fault, and says what to do', () => {
-    const error = damaged('http://localhost:5173/models/x/', 'x.bin is cut: it has 6 of at least 7 bytes.')
+    const error = damaged('http://localhost:5173/models/x/', 'x.bin is incomplete: it has 6 of at least 7 bytes.')
     expect(wordsOf(error)).toBe(
-      'This model cannot be loaded: x.bin is cut: it has 6 of at least 7 bytes. Its files are damaged or not whole: download it again.',
+      'This model cannot be loaded: x.bin is incomplete: it has 6 of at least 7 bytes. Its files are damaged or not whole: download it again.',
     )
-    const file = damaged('notes.gguf', 'notes.gguf is cut: it ends at byte 3, in its head.')
+    const file = damaged('notes.gguf', 'notes.gguf is incomplete: it ends at byte 3, in its header.')
     expect(wordsOf(file)).toBe(file.message)
   })
 

@@ -24,7 +24,7 @@ function line({ from, to, count, said, right }: Bin): string {
   const at = Math.min(WIDTH - 1, Math.floor(said * WIDTH))
   const bar = Array.from({ length: WIDTH }, (_, i) => (i === at ? '|' : i < Math.round(right * WIDTH) ? '#' : '.'))
   const range = `${percent(from)} to ${percent(to)}`.padStart(15)
-  return `  ${range}  ${bar.join('')}  said ${percent(said)}, right ${percent(right)}, of ${count}\n`
+  return `  ${range}  ${bar.join('')}  sure ${percent(said)}, right ${percent(right)}, of ${count}\n`
 }
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
@@ -55,7 +55,7 @@ function panel({ title, reliability: { ece, bins } }: Side, left: number): strin
     .filter(({ count }) => count > 0)
     .map(({ from, to, said, right, count }) => {
       const bar = `x="${across(from + 0.005)}" y="${up(right)}" width="${((to - from - 0.01) * SIZE).toFixed(1)}" height="${(right * SIZE).toFixed(1)}"`
-      const told = `said ${percent(said)}, right ${percent(right)}, of ${count}`
+      const told = `sure ${percent(said)}, right ${percent(right)}, of ${count}`
       return `<rect ${bar} fill="#3b82c4" fill-opacity="0.7"><title>${told}</title></rect>
 <circle cx="${across(said)}" cy="${up(right)}" r="${Math.min(9, 2 + Math.sqrt(count) / 2).toFixed(1)}" fill="#d97706"/>`
     })
@@ -64,7 +64,7 @@ ${bars.join('\n')}
 <path d="M${across(0)} ${up(1)}V${up(0)}H${across(1)}"/>
 <line x1="${across(0)}" y1="${up(0)}" x2="${across(1)}" y2="${up(1)}" stroke-dasharray="4 4"/>
 <text x="${left}" y="${bottom + 18}">0</text><text x="${left + SIZE}" y="${bottom + 18}" text-anchor="end">1</text>
-<text x="${left + SIZE / 2}" y="${bottom + 34}" text-anchor="middle">said</text>
+<text x="${left + SIZE / 2}" y="${bottom + 34}" text-anchor="middle">sure</text>
 <text x="${left - 8}" y="${up(0.5)}" text-anchor="end">right</text>`
 }
 

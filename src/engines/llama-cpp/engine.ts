@@ -94,14 +94,14 @@ export class LlamaCppEngine implements Engine {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     yield* this.#set.use(this.#find(call.model), call.signal, ({ runner }) => {
       if (runner instanceof DecodeLoop) return runner.generate(call)
-      throw cannot(call.model, 'generates no text')
+      throw cannot(call.model, 'cannot generate text')
     })
   }
 
   async decide(call: DecideCall): Promise<Decided> {
     return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => {
       if (runner instanceof DecodeLoop) return runner.decide(call)
-      throw cannot(call.model, 'decides nothing')
+      throw cannot(call.model, 'cannot decide')
     })
   }
 
@@ -109,10 +109,10 @@ export class LlamaCppEngine implements Engine {
     const model = this.#find(call.model)
     await this.learn(call.model, call.signal)
     // Before its weights are read.
-    if (this.#makesVectors.get(call.model) === false) throw cannot(call.model, 'makes no embeddings')
+    if (this.#makesVectors.get(call.model) === false) throw cannot(call.model, 'cannot make embeddings')
     return this.#set.ask(model, call.signal, ({ runner }) => {
       if (runner instanceof Encoder) return runner.embed(call)
-      throw cannot(call.model, 'makes no embeddings')
+      throw cannot(call.model, 'cannot make embeddings')
     })
   }
 

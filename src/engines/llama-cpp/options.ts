@@ -6,29 +6,29 @@ export interface LlamaCppOptions {
    */
   readonly models: readonly (string | LlamaCppModelOptions)[]
   /**
-   * What computes: `auto` takes a GPU that node-llama-cpp has a back end for (CUDA, Vulkan, Metal), and the CPU where there
-   * is none.
+   * What computes: `auto` uses a GPU that node-llama-cpp has a back end for (CUDA, Vulkan, Metal), and the CPU if there is
+   * none.
    * @default 'auto'
    */
   readonly device?: 'auto' | 'cpu'
   /**
-   * Threads on the CPU, at most.
+   * The most threads on the CPU.
    * @default as llama.cpp chooses
    */
   readonly threads?: number
   /**
-   * Answers that are computed side by side, per model. llama.cpp takes the memory of a whole context for each of them.
+   * How many answers of a model are computed at the same time. llama.cpp takes the memory of a whole context for each.
    * @default 4
    */
   readonly maxBatch?: number
   /**
-   * Whether values that may stand in the prompt are guessed where a schema or a grammar holds the answer, as `webgpu` does.
+   * Whether values that may be in the prompt are guessed in answers with a schema or a grammar, as in `webgpu`.
    * @default 'gaining'
    */
   readonly drafts?: 'gaining' | 'always' | 'never'
   /**
-   * Where downloaded files are kept: the name of a folder.
-   * @default a folder in the user's cache directory, which `local-v1/webgpu` has too
+   * Where downloaded files are stored: the name of a folder.
+   * @default a folder in the user's cache directory, the same as of `local-v1/webgpu`
    */
   readonly cache?: string
   /**
@@ -37,14 +37,14 @@ export interface LlamaCppOptions {
    */
   readonly loader?: () => Promise<LlamaCppModule>
   /**
-   * Is told what computes, and what llama.cpp says of faults.
+   * Called with what computes, and with llama.cpp's messages about faults.
    * @default console.info
    */
   readonly log?: (message: string) => void
 }
 
 export interface LlamaCppModelOptions {
-  /** `<namespace>/<model_name>`, by which clients ask for it. */
+  /** `<namespace>/<model_name>`, the name that clients use. */
   readonly id: string
   /** Where its GGUF file is. */
   readonly from: string
@@ -54,7 +54,7 @@ export interface LlamaCppModelOptions {
    */
   readonly contextLength?: number
   /**
-   * How many of its layers are computed on the GPU, where there is one.
+   * How many of its layers are computed on the GPU, if there is one.
    * @default as many as fit
    */
   readonly gpuLayers?: number

@@ -30,18 +30,18 @@ export interface PromptApiOptions {
    */
   readonly id?: string
   /**
-   * The browser's own, or another that behaves alike.
+   * The browser's own, or an object with the same interface.
    * @default LanguageModel
    */
   readonly languageModel?: LanguageModelApi
   /**
-   * Languages of texts and answers (`['en', 'ja']`), which browsers want to know beforehand.
-   * @default not said
+   * The languages of texts and answers (`['en', 'ja']`), which browsers want to know first.
+   * @default none
    */
   readonly languages?: readonly string[]
   /**
-   * How much answers may vary, where a page may set no temperature: `most-predictable` to `most-creative`. A browser
-   * that knows no modes is refused.
+   * How much answers may vary, because a page cannot set a temperature: `most-predictable` to `most-creative`. If it is set,
+   * a browser that does not know these modes counts as one without a model.
    * @default the browser's
    */
   readonly samplingMode?: SamplingMode
@@ -51,10 +51,10 @@ export interface PromptApiOptions {
 const TRIES = 3
 
 /**
- * The model that comes with the browser (Chrome's `LanguageModel`), in a page: `fallback(promptApi(), webgpu(...))` with
- * the same id takes it where it is there. What it cannot do is refused. Documents are looked at by the grammar before
- * any of them is sent, and asked for again: `strict` stays strict. Where the model runs is for the browser to choose:
- * the specification allows a service of its maker's.
+ * The browser's built-in model (Chrome's `LanguageModel`), in a page: `fallback(promptApi(), webgpu(...))` with the same id
+ * uses it if there is one. Features that it does not have are refused. Documents are checked by the grammar before any of
+ * them is sent, and generated again if they are wrong, so `strict` is strict. The browser decides where the model runs: the
+ * specification allows a cloud service of its maker.
  */
 export function promptApi(options: PromptApiOptions = {}): Engine {
   return new PromptApi(options)

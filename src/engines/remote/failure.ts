@@ -53,18 +53,18 @@ export function lost(cause: unknown): V1Error {
 }
 
 export function overDoing(doing: Doing | undefined): string {
-  return doing ? `over ${STAGES[doing.stage]}` : 'over something that is not known'
+  return `while ${doing ? STAGES[doing.stage] : 'doing something unknown'}`
 }
 
 /** For what was under way when the other side was ended because it computed without end. */
 export function stood(seconds: number, doing: Doing | undefined, culprit: Culprit | undefined, job: number): V1Error {
   if (culprit?.id === job) {
-    const message = `The request was given up: the engine did nothing else for ${seconds} s, ${overDoing(doing)} (${culprit.words}).`
+    const message = `The request was ended: the engine was stuck on it for ${seconds} s, ${overDoing(doing)} (${culprit.words}).`
     // It would stand as long again.
     return new V1Error(500, message, { code: 'engine_stood', headers: { 'x-should-retry': 'false' } })
   }
-  const message = `The worker that runs the models was ended: it did nothing else for ${seconds} s, ${overDoing(doing)} of ${
-    culprit ? 'another request' : 'a request that is not known'
-  }. It starts anew.`
+  const message = `The worker that runs the models was ended: it was stuck on ${
+    culprit ? 'another request' : 'an unknown request'
+  } for ${seconds} s, ${overDoing(doing)}. It starts again: send your request again.`
   return new V1Error(503, message, { code: 'engine_lost', retryAfter: 1 })
 }

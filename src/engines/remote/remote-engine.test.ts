@@ -183,7 +183,7 @@ describe('a thread that computes without end', () => {
           code: 'engine_stood',
           headers: { 'x-should-retry': 'false' },
           message: expect.stringMatching(
-            `over its prompt \\(chat template, tokenizer\\) \\(an answer of test/small, request chatcmpl-${round}\\)`,
+            `while reading its prompt \\(chat template, tokenizer\\) \\(an answer of test/small, request chatcmpl-${round}\\)`,
           ),
         },
       })

@@ -260,7 +260,7 @@ export class RemoteEngine implements Engine {
   #stood(running: Running, doing: Doing | undefined, seconds: number): void {
     const culprit = running.session.culprit(doing)
     this.#options.log?.(
-      `local-v1 ended its worker, which stood for ${seconds} s: ${overDoing(doing)}${culprit ? ` (${culprit.words})` : ''}.`,
+      `local-v1 ended its worker, which was stuck for ${seconds} s ${overDoing(doing)}${culprit ? ` (${culprit.words})` : ''}.`,
     )
     this.#end(running, (job) => stood(seconds, doing, culprit, job), true)
     // Who asks next finds it on its way.

@@ -68,7 +68,7 @@ export function farThread<Options>(
     end(silent) {
       if (living) living.due = silent
       void (native ? leaves(thread, gone) : terminated(thread, gone)).then((left) => {
-        if (!left) log('A worker that computes without end is left as it is: nothing brings it to an end.')
+        if (!left) log('A worker that never stops computing is left as it is, because it cannot be ended.')
       })
     },
   }

@@ -68,6 +68,6 @@ const PATHS: Readonly<Record<DecisionsForm, string>> = {
 }
 
 function asNoDecisions(error: unknown, model: string, form: DecisionsForm | undefined): unknown {
-  if (form === undefined) return asNoPath(error, model, '/decisions, /systemone nor chat', 'decides nothing')
-  return asNoPath(error, model, PATHS[form], 'decides nothing in the form that was named or found')
+  if (form === undefined) return asNoPath(error, model, '/decisions, /systemone or chat', 'cannot decide')
+  return asNoPath(error, model, PATHS[form], 'cannot decide in the form that was set or found')
 }

@@ -25,7 +25,7 @@ import {
 
 export interface FallbackOptions {
   /**
-   * How many calls the first engine is given at once; more go to the second without waiting.
+   * How many calls the first engine runs at once; more go to the second without waiting.
    * @default no limit
    */
   maxInFlight?: number

@@ -144,7 +144,7 @@ describe.each(['safetensors', 'GGUF'])('decisions of a model in %s', (form) => {
     expect(body.data[0].capabilities).toMatchObject({ decisions: true, chat: false, embeddings: false, rerank: false })
     expect(body.models).toEqual([expect.objectContaining({ name: 'test/laya' })])
     const chat = await ask('/chat/completions', { messages: [{ role: 'user', content: 'hi' }] })
-    expect(chat).toMatchObject({ status: 400, body: { error: { param: 'model', message: /generates no text/ } } })
+    expect(chat).toMatchObject({ status: 400, body: { error: { param: 'model', message: /cannot generate text/ } } })
     const embed = await ask('/embeddings', { input: 'hi' })
     expect(embed).toMatchObject({ status: 400, body: { error: { param: 'model' } } })
   })

@@ -38,11 +38,11 @@ export async function openDraft(
 ): Promise<Draft | undefined> {
   if (name === undefined) return undefined
   const small = offeredModel(name)
-  if (makesVectors(large, of)) throw mismatch(small.id, of, 'that model generates no text.')
+  if (makesVectors(large, of)) throw mismatch(small.id, of, 'that model cannot generate text.')
   let plan: LoadPlan | undefined
   const check = (weights: WeightOutline, own: TextFiles) => {
     if (makesVectors(weights, small.id) || weights.rowLength !== undefined) {
-      throw mismatch(small.id, of, 'it generates no text.')
+      throw mismatch(small.id, of, 'it cannot generate text.')
     }
     assertSameVocabulary({ id: of, text }, { id: small.id, text: own })
     plan = planModel(weights, device, {

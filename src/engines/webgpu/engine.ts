@@ -157,21 +157,21 @@ export class WebGpuEngine implements WebGpu {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     const model = this.#model(call.model)
     yield* this.#set.use(model, call.signal, ({ runner }) => {
-      if (!(runner instanceof DecodeLoop)) throw cannot(call.model, 'generates no text')
+      if (!(runner instanceof DecodeLoop)) throw cannot(call.model, 'cannot generate text')
       return runner.generate(call)
     })
   }
 
   async embed(call: EmbedCall): Promise<Embeddings> {
-    return this.#ask(call, 'embeddings', 'makes no embeddings', (encoder) => encoder.embed(call))
+    return this.#ask(call, 'embeddings', 'cannot make embeddings', (encoder) => encoder.embed(call))
   }
 
   async rank(call: RankCall): Promise<Ranking> {
-    return this.#ask(call, 'rerank', 'ranks no documents', (encoder) => encoder.rank(call))
+    return this.#ask(call, 'rerank', 'cannot rank documents', (encoder) => encoder.rank(call))
   }
 
   async classify(call: ClassifyCall): Promise<Classified> {
-    return this.#ask(call, 'classify', 'classifies no texts', (encoder) => encoder.classify(call))
+    return this.#ask(call, 'classify', 'cannot classify texts', (encoder) => encoder.classify(call))
   }
 
   async decide(call: DecideCall): Promise<Decided> {
@@ -180,7 +180,7 @@ export class WebGpuEngine implements WebGpu {
     const asked = temperature === undefined ? call : { ...call, calibrated: false }
     const decided = await this.#set.ask(model, call.signal, ({ runner }) => {
       if (runner.capabilities.decisions) return runner.decide(asked)
-      throw cannot(call.model, 'decides nothing')
+      throw cannot(call.model, 'cannot decide')
     })
     return temperature === undefined ? decided : calibrated(decided, temperature)
   }

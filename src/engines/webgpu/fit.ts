@@ -1,4 +1,4 @@
-/** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
+/** Whether a model would run here and how fast, from the headers of its files, before anything is downloaded. */
 
 import type { Device } from '../../device/index.js'
 import { GREEDY } from '../../generate/index.js'
@@ -11,19 +11,19 @@ import type { DevicePreference, ModelOptions, OfferedModel } from './options.js'
 
 export interface Fit {
   readonly id: string
-  /** Of all files that it needs, and of those that are not here. */
+  /** Of all files that it needs; `leftBytes` of those that are not here yet. */
   readonly downloadBytes: number
   readonly leftBytes: number
-  /** What it would take, and the context that it would have. Absent: it does not fit. */
+  /** The memory that it would need. Absent, like `contextLength`: it does not fit. */
   readonly memoryBytes?: number
-  /** The same, by what it is for. */
+  /** The same, by use. */
   readonly memory?: MemoryParts
   readonly contextLength?: number
   /** One answer at a time, after a short prompt. */
   readonly tokensPerSecond?: number
   /** Why it does not fit. */
   readonly lacks?: string
-  /** What would, each with the memory that it takes. */
+  /** What would fit, each with the memory that it needs. */
   readonly instead: readonly Remedy[]
 }
 
@@ -32,25 +32,25 @@ export type { Remedy } from './alternatives.js'
 export interface FitOptions {
   /** @default the model's own, at most 8192 */
   readonly contextLength?: number
-  /** As of `webgpu`'s models. */
+  /** As for the models of `webgpu`. */
   readonly cacheType?: 'q8_0'
-  /** Where downloaded files are kept: what is there need not be downloaded. @default as for `webgpu` */
+  /** Where downloaded files are stored: these need no download. @default as for `webgpu` */
   readonly cache?: string | false
-  /** Ends the look. */
+  /** Ends the check. */
   readonly signal?: AbortSignal
 }
 
-/** A device, and what it was seen to do. */
+/** Says of models whether they fit this device. */
 export interface Fitter {
   readonly device: string
-  /** Throws at what can never be read. */
+  /** Throws if the model cannot be read at all. */
   fit(model: string | ModelOptions, options?: FitOptions): Promise<Fit>
   close(): void
 }
 
 /**
- * Opens the device and tries it, for under two seconds; tells then of any model whether it fits and how fast it would
- * be, by the heads of its files. `free`: bytes that models may take here, beside the device's own limits.
+ * Opens the device and measures it for less than two seconds. Then `fit` says of any model whether it fits and how fast it
+ * would be, from the headers of its files. `free`: the bytes that models may take, if less than the device's own limits.
  *
  * ```ts
  * const fitter = await openFitter()

@@ -256,7 +256,7 @@ describe.each([
     const chat = await post('/chat/completions', { messages: [{ role: 'user', content: 'Hi' }] })
     expect([chat.status, (await chat.json()).error.message]).toEqual([
       400,
-      "Unsupported parameter: 'model'. The model 'test/model' generates no text.",
+      "Unsupported parameter: 'model'. The model 'test/model' cannot generate text.",
     ])
     const { data } = await (await v1.fetch(new Request('http://127.0.0.1/v1/models'))).json()
     expect(data[0].capabilities).toMatchObject({ chat: false, decisions: true })

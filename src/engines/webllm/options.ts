@@ -8,20 +8,20 @@ export interface WebLlmOptions {
    */
   readonly models?: readonly (string | ModelRecord)[]
   /**
-   * Passed to each MLCEngine. `appConfig.model_list` takes the place of the prebuilt list. Logit processors are not
-   * taken: tokens are chosen by local-v1.
+   * Passed to each MLCEngine. `appConfig.model_list` replaces the prebuilt list. Logit processors are not used, because
+   * local-v1 chooses the tokens.
    * @default WebLLM's own
    */
   readonly engineConfig?: Omit<MLCEngineConfig, 'logitProcessorRegistry'>
   /**
-   * Imports WebLLM, when it is first needed. With a function the engine runs in the calling thread, in Node and Deno too,
-   * where WebLLM then finds only what the application has given its globals.
+   * Imports WebLLM when it is first needed. If you set it, the engine runs in the calling thread, also in Node and Deno,
+   * where the application must provide the globals that WebLLM needs.
    * @default () => import('@mlc-ai/web-llm')
    */
   readonly loader?: () => Promise<WebLlmLibrary>
   /**
-   * What is imported for WebLLM where `loader` is not given: the address of its module for a page without a bundler,
-   * whose import map its workers do not know.
+   * What is imported as WebLLM if `loader` is not set: for a page without a bundler, the address of its module, because
+   * workers do not use the page's import map.
    * @default '@mlc-ai/web-llm'
    */
   readonly library?: string
@@ -31,18 +31,18 @@ export interface WebLlmOptions {
    */
   readonly unavailable?: 'list' | 'hide'
   /**
-   * GPU memory that loaded models may take together, in bytes, by WebLLM's own figures. The one that was not used
-   * longest is unloaded to make room for another; a model that needs more than all of it is not available.
+   * The most GPU memory for all loaded models together, in bytes, by WebLLM's own figures. The least recently used one is
+   * unloaded to make room for another; a model that needs more than this is not available.
    * @default 8 GiB
    */
   readonly memoryBudget?: number
   /**
-   * Where tokenizer and configuration are kept for us: the name of a folder, or `false` to keep nothing.
+   * Where local-v1 stores the tokenizer and the configuration: the name of a folder, or `false` to store nothing.
    * @default WebLLM's own caches in browsers, a folder in the user's cache directory elsewhere
    */
   readonly cache?: string | false
   /**
-   * Is told what could not be found out: the list of models, the device.
+   * Called if the list of models or the device could not be found out.
    * @default console.warn
    */
   readonly log?: (message: string) => void

@@ -121,7 +121,7 @@ export class Encoder {
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     if (!('prompt' in call)) {
-      const message = `The model '${call.model}' does not chat: send a prompt instead of messages.`
+      const message = `The model '${call.model}' cannot chat: send a prompt instead of messages.`
       throw new V1Error(400, message, { param: 'messages', code: 'unsupported_parameter' })
     }
     const whole = await inTurns(

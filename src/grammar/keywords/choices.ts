@@ -18,7 +18,7 @@ export function wanting(site: Site, keyword: string, { has, keys, value }: Omit<
   const error = refusal(
     site,
     keyword,
-    `'${keyword}' is not supported inside so many negations where other keys may come.`,
+    `'${keyword}' is not supported inside several negations if undeclared keys are allowed.`,
   )
   return only(OBJECT, (part) => part.wanted.push({ has, keys, value, error }))
 }

@@ -16,7 +16,7 @@ export function assertWays<Group>(
   add: (part: SchemaPart, group: Group) => void,
 ): void {
   if (ways === 'unknown') {
-    const why = `'${name}' is not supported where what is evaluated depends on the value in so many ways.`
+    const why = `'${name}' is not supported if the value decides in so many ways which of its parts are evaluated.`
     context.refuse(refusal(site, name, why))
     return
   }

@@ -181,7 +181,7 @@ class Translator {
       this.#begin(modifiers, all.length, flags)
       return
     }
-    if (begun) throw new TextError(`${all} is supported at the front of a group alone: write (?${on}:...)`)
+    if (begun) throw new TextError(`${all} is supported only at the beginning of a group: write (?${on}:...)`)
     this.#at += all.length
     const { closes } = this.#groups.pop()!
     this.#out += modifiers === '(?:' ? '' : modifiers

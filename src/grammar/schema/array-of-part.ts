@@ -50,7 +50,7 @@ export function arrayShape(values: ValueSource, part: SchemaPart): ArrayShape {
 function uniqueRefusal(part: SchemaPart, context: Context): SchemaError {
   const site = part.places.get('uniqueItems') ?? context.document.root
   const message =
-    `'uniqueItems' is not supported, but for texts, items of at most ${MOST_UNIQUE} values that are listed and, where ` +
-    `'minItems' is at most 1, others in which no undeclared keys may come: say "additionalProperties": false.`
+    `'uniqueItems' is supported only for strings, for items with at most ${MOST_UNIQUE} listed values and, if ` +
+    `'minItems' is at most 1, for other items without undeclared keys: say "additionalProperties": false.`
   return refusal(site, 'uniqueItems', message)
 }

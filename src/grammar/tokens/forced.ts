@@ -16,11 +16,11 @@ export interface ForcedRun {
   readonly next: readonly number[]
 }
 
-/** A tokenizer, as far as certain text asks it. */
+/** The part of a tokenizer that `forcedTokens` uses. */
 export interface TokenSpelling {
-  /** The tokens of a text that stands behind another: without those that begin a prompt. */
+  /** The tokens of a text that follows another text, without those that begin a prompt. */
   encodeContinuation(text: string): readonly number[]
-  /** The bytes that a token stands for. */
+  /** The bytes of a token. */
   bytes(token: number): Uint8Array
 }
 
@@ -32,10 +32,10 @@ const CONTEXTS = [3, 6, 12, 1]
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * The tokens that are certain to come next, as the tokenizer would have spelled them in the whole text; undefined where
- * there are none. `written` are the last tokens before, of which some may be replaced: take `replace` of them back, then
- * accept `tokens`. What follows does not change them, but where the grammar branches within a word: of `published` and
- * `publishable` the letters that both have are a token of their own.
+ * The tokens that are certain to come next, as the tokenizer would split the whole text; undefined if there are none.
+ * `written` are the last tokens before, of which some may be replaced: remove `replace` of them, then accept `tokens`. Later
+ * text does not change them, except if the grammar has a choice within a word: with `published` and `publishable`, the
+ * letters that both share are a token of their own.
  *
  * @param budget tokens with which the text must still be able to end
  */

@@ -16,7 +16,7 @@ export function wordsOf(tokenizerJson: unknown, ends: readonly (number | string)
   const pieces = isRecord(model) ? piecesOf(model) : undefined
   if (pieces === undefined || !Array.isArray(added)) throw new TypeError('this is not the content of a tokenizer.json')
   if (isWordPiece(model as JsonObject, rest)) {
-    throw new TypeError('the text of a WordPiece token depends on the one before it: no grammar can be kept to')
+    throw new TypeError('the text of a WordPiece token depends on the one before it, so no grammar can be enforced')
   }
   const spelling = spellingOf(rest)
   const tokens: (Uint8Array | undefined)[] = []

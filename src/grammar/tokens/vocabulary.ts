@@ -10,12 +10,12 @@ export interface VocabularyOptions {
   /** The tokens that end a text. */
   readonly eos: number | readonly number[]
   /**
-   * Tokens that stand for no text: never allowed inside a document.
+   * Tokens without text: never allowed inside a document.
    * @default none
    */
   readonly special?: Iterable<number>
   /**
-   * Tokens that stand for no text and that a grammar may ask for by name: `<tool_call>`.
+   * Tokens without text that a grammar may use by name: `<tool_call>`.
    * @default none
    */
   readonly named?: Readonly<Record<string, number>>
@@ -36,19 +36,19 @@ interface Parts {
 /** Masks of plain content kept, of 19 KB each for a vocabulary of 152,000. */
 const PLAIN_MASKS = 96
 
-/** What the constraint must know of a tokenizer. Built once; `serialize` keeps it for the next start. */
+/** What a constraint must know of a tokenizer. Build it once; `serialize` stores it for the next start. */
 export class Vocabulary implements TokenVocabulary {
   readonly size: number
   readonly eos: readonly number[]
-  /** The tokens without text that a grammar may ask for by name. */
+  /** The tokens without text that a grammar may use by name. */
   readonly named: ReadonlyMap<string, number>
-  /** The tokens with a quote: what they lead to depends on what stands behind the string. */
+  /** The tokens with a quote: whether they are allowed depends on what comes after the string. */
   readonly quoted: Trie
   /** Those without that may end inside a character. */
   readonly cut: Trie
-  /** All others that stand for text. */
+  /** All others with text. */
   readonly whole: Trie
-  /** Together all tokens that stand for text. */
+  /** Together all tokens with text. */
   readonly tries: readonly Trie[]
   /** The most bytes in a token that is not plain string content, cut off or not. */
   readonly longestSpecial: number
@@ -80,7 +80,7 @@ export class Vocabulary implements TokenVocabulary {
     return (this.size + 31) >> 5
   }
 
-  /** The text of a token; empty if it stands for none. */
+  /** The text of a token; empty if it has none. */
   bytes(token: number): Uint8Array {
     const { offsets, blob } = this.#parts
     return token >= 0 && token < this.size ? blob.subarray(offsets[token]!, offsets[token + 1]!) : blob.subarray(0, 0)

@@ -97,7 +97,7 @@ function readScaling(take: TakeKey, config: JsonObject, model: string): JsonObje
   if (attention !== 1) throw refuse(model, `rope.scaling.attn_factor = ${String(attention)}`)
   if (type === 'none' || factor === undefined || factor === 1) return undefined
   if (type === 'linear') return { rope_type: type, factor }
-  throw refuse(model, `rope.scaling.type "${String(type)}"`, 'Known are none, linear and yarn.')
+  throw refuse(model, `rope.scaling.type "${String(type)}"`, 'Supported are none, linear and yarn.')
 }
 
 function readYarn(take: TakeKey, factor: number, attention: number): JsonObject {

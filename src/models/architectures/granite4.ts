@@ -55,7 +55,7 @@ function assertAttends(fields: Fields): void {
   fields.word('normalization_function', ['rmsnorm'], 'rmsnorm')
 }
 
-const ONLY = 'Of this family those run in which every layer attends and none has experts.'
+const ONLY = 'Of this family, models run in which every layer has attention and none has experts.'
 const typeOf = (fields: Fields) => `the architecture "${String(fields.get('model_type'))}"`
 
 /** Of Mamba's layers. */

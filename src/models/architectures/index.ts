@@ -107,13 +107,13 @@ function unknown(type: string, name: string, also: readonly string[], config: Js
   const known = [...also, ...Object.keys(ARCHITECTURES)].join(', ')
   const experts = config.num_local_experts ?? config.num_experts ?? config.expert_count
   const what = (typeof experts === 'number' ? experts > 0 : EXPERTS.test(type)) ? ', a mixture of experts,' : ''
-  return refuse(name, `the architecture "${type}"${what}`, `Known are ${known}.`)
+  return refuse(name, `the architecture "${type}"${what}`, `Supported are ${known}.`)
 }
 
 function formOf({ gguf }: Architecture, type: string, name: string): GgufForm {
   if (gguf) return gguf
   const known = Object.entries(ARCHITECTURES).flatMap(([each, { gguf }]) => (gguf ? [each] : []))
-  throw refuse(name, `the architecture "${type}" from a GGUF file`, `Known are ${known.join(', ')}.`)
+  throw refuse(name, `the architecture "${type}" from a GGUF file`, `Supported are ${known.join(', ')}.`)
 }
 
 /**

@@ -148,5 +148,5 @@ it.each(OTHERS)('%s is refused where its files say that it makes vectors, too', 
   ] as const
   const { error } = await loading(transformers(type, more))
   expect(error).toEqual(refused(type, ''))
-  expect(String(error)).toContain('Known are bert, roberta, xlm-roberta')
+  expect(String(error)).toContain('Supported are bert, roberta, xlm-roberta')
 })

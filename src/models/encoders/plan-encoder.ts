@@ -43,7 +43,7 @@ export function planEncoder(
   quantize: boolean,
   name: string,
 ): PlannedEncoder {
-  if (outline.naming === 'gguf') throw refuse(name, 'an encoder in this form', 'Take its safetensors.')
+  if (outline.naming === 'gguf') throw refuse(name, 'an encoder in this form', 'Use its safetensors files.')
   const { hidden, intermediate, vocabulary, positions, types } = plan
   const { prefix } = ENCODERS.get(plan.architecture)!
   const tensors = new EncoderTensors(outline, prefix, quantize)

@@ -38,7 +38,7 @@ export function blobFiles({ place, file, get }: BlobFiles): RepositoryFiles {
       if (size < (bytes ?? least) || size > (bytes ?? size))
         throw damaged(
           place,
-          `${name} is cut: it has ${size} of ${bytes === undefined ? 'at least ' : ''}${bytes ?? least} bytes.`,
+          `${name} is incomplete: it has ${size} of ${bytes === undefined ? 'at least ' : ''}${bytes ?? least} bytes.`,
         )
       onBytes(size)
     },

@@ -42,10 +42,11 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
       })
       const bytes = named ?? (await known?.(name))?.bytes
       if (bytes !== undefined && stat.size !== bytes) {
-        const fault = stat.size < bytes ? 'is cut: it' : 'is not what it was: it'
+        const fault = stat.size < bytes ? 'is incomplete: it' : 'has changed: it'
         throw damaged(path, `${name} ${fault} has ${stat.size} bytes and should have ${bytes}.`)
       }
-      if (stat.size < least) throw damaged(path, `${name} is cut: it has ${stat.size} of at least ${least} bytes.`)
+      if (stat.size < least)
+        throw damaged(path, `${name} is incomplete: it has ${stat.size} of at least ${least} bytes.`)
       onBytes(stat.size)
     },
     head: (name, from, to) => part(name, from, to),

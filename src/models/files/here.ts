@@ -33,7 +33,7 @@ export function keptFiles(base: string, store: FileStore, file?: string): Reposi
       const file = await read(name)
       if (file === undefined) throw unreachable(base, `${name} is not kept.`)
       if (file.bytes < least || (bytes !== undefined && file.bytes !== bytes))
-        throw damaged(base, `${name} is cut: it has ${file.bytes} of ${bytes ?? least} bytes.`)
+        throw damaged(base, `${name} is incomplete: it has ${file.bytes} of ${bytes ?? least} bytes.`)
     },
     head,
     slice,

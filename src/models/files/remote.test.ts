@@ -147,7 +147,7 @@ describe('a large file of a repository', () => {
     const { files } = repository({ 'm.bin': 'abcdef' })
     await files.fetch({ name: 'm.bin' }, () => {}, never)
     await expect(files.slice('m.bin', 4, 7)).rejects.toMatchObject({ status: 503, code: 'model_unreachable' })
-    await expect(files.slice('m.bin', 4, 7)).rejects.toThrow('m.bin is no longer whole in the cache.')
+    await expect(files.slice('m.bin', 4, 7)).rejects.toThrow('m.bin is no longer complete in the cache.')
     expect(await bytesOf(files, 'm.bin', 4, 6)).toBe('ef')
     files.release('m.bin')
     await expect(files.slice('m.bin', 0, 1)).rejects.toThrow()
@@ -166,13 +166,13 @@ describe('a large file of a repository', () => {
     const { files, asked } = repository({ 'm.bin': 'abcdef' })
     await files.fetch({ name: 'm.bin', least: 6 }, () => {}, never)
     await expect(files.fetch({ name: 'm.bin', least: 7 }, () => {}, never)).rejects.toThrow(
-      'm.bin is cut: it has 6 of at least 7 bytes.',
+      'm.bin is incomplete: it has 6 of at least 7 bytes.',
     )
     const before = asked.length
     const fresh = repository({ 'm.bin': 'abcdef' })
     expect(new TextDecoder().decode(await fresh.files.head('m.bin', 1, 3, never))).toBe('bc')
     await expect(fresh.files.fetch({ name: 'm.bin', least: 7 }, () => {}, never)).rejects.toThrow(
-      'm.bin is cut: the server has 6 of at least 7 bytes.',
+      'm.bin is incomplete: the server has 6 of at least 7 bytes.',
     )
     expect([fresh.asked, before]).toEqual([[`GET ${BASE}m.bin bytes=1-2`], 1])
     await fresh.files.fetch({ name: 'm.bin', least: 6 }, () => {}, never)

@@ -63,11 +63,11 @@ export class RemoteFiles implements RepositoryFiles {
     const known = unnamed ? await hashNamedBySource(url, this.#fetch, signal) : undefined
     const bytes = file.bytes ?? known?.bytes ?? this.#sizes.get(name)
     if (bytes !== undefined && bytes < least) {
-      throw damaged(this.place, `${name} is cut: the server has ${bytes} of at least ${least} bytes.`)
+      throw damaged(this.place, `${name} is incomplete: the server has ${bytes} of at least ${least} bytes.`)
     }
     const held = await this.#get({ ...known, ...file, ...(bytes !== undefined && { bytes }) }, onBytes, signal)
     if (held && held.bytes < least) {
-      throw damaged(this.place, `${name} is cut: it has ${held.bytes} of at least ${least} bytes.`)
+      throw damaged(this.place, `${name} is incomplete: it has ${held.bytes} of at least ${least} bytes.`)
     }
     if (known?.sha256 !== undefined) await noteHash(this.#store, url, known.sha256)
     if (!held) throw broken(this.place, `the server has no ${file.name}: check the name, or choose another model.`)
@@ -85,7 +85,7 @@ export class RemoteFiles implements RepositoryFiles {
 
   async slice(name: string, from: number, to: number, into?: Uint8Array): Promise<Uint8Array> {
     const bytes = await this.#held.get(name)!.slice(from, to, into)
-    if (bytes.length < to - from) throw unreachable(this.place, `${name} is no longer whole in the cache.`)
+    if (bytes.length < to - from) throw unreachable(this.place, `${name} is no longer complete in the cache.`)
     return bytes
   }
 

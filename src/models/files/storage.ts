@@ -10,17 +10,17 @@ export interface StoredModel {
   /** As `models` takes it. */
   readonly name: string
   readonly bytes: number
-  /** When it was last opened; absent where nobody noted it. */
+  /** When it was last opened; absent if that is not known. */
   readonly usedAt?: Date
 }
 
 export interface StorageOptions {
-  /** The folder that `webgpu({ cache })` names. @default where it keeps models otherwise */
+  /** The folder of `webgpu({ cache })`. @default the usual one */
   readonly cache?: string
 }
 
 export interface FreeOptions extends StorageOptions {
-  /** Names of models that stay, as `models` takes them. */
+  /** Names of models to keep, as in `models`. */
   readonly keep?: readonly string[]
 }
 
@@ -30,8 +30,8 @@ export async function storedModels({ cache }: StorageOptions = {}): Promise<Stor
 }
 
 /**
- * Removes downloaded models, the least recently used first, until so many bytes more are free or none is left, and says
- * which.
+ * Removes downloaded models, the least recently used first, until this many more bytes are free or none is left. Returns
+ * the removed ones.
  */
 export async function freeStorage(bytes: number, { cache, keep = [] }: FreeOptions = {}): Promise<StoredModel[]> {
   const store = storeFor(cache)

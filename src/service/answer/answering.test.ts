@@ -420,7 +420,7 @@ describe('a run that goes on without its client', () => {
     const { answer, logged } = ask({ asked: { early, failed: () => Promise.reject(error) }, says })
     await answer
     await vi.waitFor(() => expect(logged).toHaveLength(1))
-    expect(logged).toEqual([{ type: 'fault', message: 'What became of chatcmpl-1 could not be kept.', error }])
+    expect(logged).toEqual([{ type: 'fault', message: 'The end of response chatcmpl-1 could not be stored.', error }])
     const alone = ask({ asked: { early }, says })
     expect(await alone.answer).toBe(early)
     await ended(alone)

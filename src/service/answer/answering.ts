@@ -97,7 +97,7 @@ async function responseTo(service: Service, run: Run, read: RunRequest, caller: 
 }
 
 function notKept({ log }: Service, id: string, error: unknown): void {
-  log({ type: 'fault', message: `What became of ${id} could not be kept.`, error })
+  log({ type: 'fault', message: `The end of response ${id} could not be stored.`, error })
 }
 
 /** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */

@@ -46,7 +46,7 @@ export class Bodies {
     for (const held of heldBy.values()) most = Math.max(most, held)
     const oldest = [...this.#arriving].find(({ caller, held }) => held > 0 && heldBy.get(caller) === most)!
     oldest.done()
-    const message = `More than ${this.#limit} bytes of unfinished requests are held here, most of them yours: the oldest is given up.`
+    const message = `More than ${this.#limit} bytes of unfinished requests are held here, most of them yours: your oldest request was dropped. Send fewer at once.`
     oldest.giveUp(new V1Error(503, message, { code: 'too_many_bodies', retryAfter: 1 }))
   }
 

@@ -8,7 +8,7 @@ import type { CallSpec, ModelRequest } from '../wire/reply.js'
 export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpec): void {
   const cannot = (capability: keyof Capabilities) => capabilities[capability] === false
   const { fields } = spec
-  if (cannot('chat')) throw unsupported('model', `The model '${id}' generates no text.`)
+  if (cannot('chat')) throw unsupported('model', `The model '${id}' cannot generate text.`)
   if (cannot('logprobs') && spec.topLogprobs !== undefined)
     throw lacks(id, fields.logprobs ?? 'logprobs', 'returns no log probabilities')
   if (cannot('seed') && spec.sampling.seed !== undefined)

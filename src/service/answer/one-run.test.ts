@@ -361,7 +361,7 @@ describe('a run that fails', () => {
         {
           type: 'fault',
           message:
-            'The engine goes on with a/b although request req_1 was left. Its place in the queue is given to the next.',
+            'The engine does not stop a/b, although the client of request req_1 has left. The next request gets its place in the queue.',
         },
       ])
     } finally {
@@ -397,7 +397,7 @@ describe('what is counted of a run', () => {
       run.begin(CALL, () => {})
       await whole(run)
       await run.succeed()
-      expect(logged).toEqual([{ type: 'fault', message: 'The usage of request req_1 could not be kept.', error }])
+      expect(logged).toEqual([{ type: 'fault', message: 'The usage of request req_1 could not be stored.', error }])
       expect(ends).toHaveLength(1)
     }
   })

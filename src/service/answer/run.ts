@@ -206,7 +206,7 @@ export class Run {
     if ((await this.#parts?.leave(reason)) !== 'stuck') return
     this.#service.log({
       type: 'fault',
-      message: `The engine goes on with ${this.model} although request ${this.#exchange.requestId} was left. Its place in the queue is given to the next.`,
+      message: `The engine does not stop ${this.model}, although the client of request ${this.#exchange.requestId} has left. The next request gets its place in the queue.`,
     })
   }
 
@@ -230,7 +230,7 @@ export class Run {
       const kept = ledger.record(event)
       if (kept) await kept
     } catch (error) {
-      log({ type: 'fault', message: `The usage of request ${requestId} could not be kept.`, error })
+      log({ type: 'fault', message: `The usage of request ${requestId} could not be stored.`, error })
     }
     try {
       onUsage?.(event)

@@ -23,7 +23,7 @@ export interface Key extends Partial<Caller> {
 }
 
 /**
- * Who may ask: a list of keys, a function that knows them, or, said explicitly, everyone. A function should compare in
+ * Who may send requests: a list of keys, a function that knows them, or `'none'` for everyone. A function should compare in
  * constant time, as the list does.
  */
 export type Keys =

@@ -2,16 +2,15 @@ import { V1Error } from '../../contract/index.js'
 import { type RequestUrl, urlOf } from './request-url.js'
 
 /**
- * What a listener knows of a connection and a `Request` does not say: `{ localAddress: socket.localAddress }` in Node,
- * and in Deno and Bun whatever their server passes beside the request. An address that cannot be told counts as one of
- * this machine.
+ * What a server knows of a connection and a `Request` does not say: `{ localAddress: socket.localAddress }` in Node, and in
+ * Deno and Bun the second argument of the handler. An address that is not known counts as one of this machine.
  */
 export interface ConnectionInfo {
   /** The address of this end, as `socket.localAddress` in Node gives it. */
   readonly localAddress?: string | undefined
   /** The address of the other end, as Deno gives it. */
   readonly remoteAddr?: { readonly hostname?: string }
-  /** The address of the other end, as Bun's server tells it. */
+  /** The address of the other end, as Bun's server gives it. */
   requestIP?(request: Request): { readonly address: string } | null
 }
 

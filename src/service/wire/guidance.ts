@@ -57,7 +57,7 @@ function aLayout(value: unknown, field: string): Layout {
     const indent = optional(value, 'indent', field, (given, param) => (given === '\t' ? given : anIndent(given, param)))
     if (indent !== undefined) return { indent: indent as number | '\t' }
   }
-  const message = `Invalid '${field}': 'compact', 'spaced', { indent: 1 to 10 or a tab }, or { whitespace: 1 to 100 } (bytes in a row that the model may put where JSON allows it; those in 'of', where that is given) is expected.`
+  const message = `Invalid '${field}': expected 'compact', 'spaced', { indent: 1 to 10 or a tab }, or { whitespace: 1 to 100 } (how many bytes of white space in a row the model may write where JSON allows it; only those in 'of', if it is given).`
   throw refuse(field, message, 'invalid_value')
 }
 
@@ -73,7 +73,7 @@ function layoutOfPattern(value: unknown, field: string): Layout {
   }
   throw unsupported(
     field,
-    "Only '' (compact) and up to so many blanks, as in '[ \\n\\t]{0,20}' or '\\s?', are done: white space without a bound loops. 'layout' has more.",
+    "Only '' (compact) and a limited number of blanks, as in '[ \\n\\t]{0,20}' or '\\s?', are supported: with no limit a model may write white space for ever. 'layout' has more.",
   )
 }
 

@@ -58,7 +58,7 @@ function readLogitBias(value: unknown, param: string): ReadonlyMap<number, numbe
   const given = anObject(value, param)
   for (const token in given) {
     if (!isTokenId(token)) {
-      const message = `Invalid key in '${param}': '${token.slice(0, 100)}' is no token id.`
+      const message = `Invalid key in '${param}': '${token.slice(0, 100)}' is not a token id.`
       throw refuse(param, message, 'invalid_value')
     }
     const amount = given[token]

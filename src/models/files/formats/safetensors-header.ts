@@ -34,7 +34,7 @@ export async function readHeader(files: RepositoryFiles, file: string, signal: A
   const first = await exactly(files, file, 0, 8, signal)
   const length = new DataView(first.buffer, first.byteOffset).getBigUint64(0, true)
   if (length > BigInt(MOST_HEADER)) {
-    throw damaged(files.place, `${file} is not in the safetensors format: its head would have ${length} bytes.`)
+    throw damaged(files.place, `${file} is not in the safetensors format: its header would have ${length} bytes.`)
   }
   const start = 8 + Number(length)
   const text = new TextDecoder().decode(await exactly(files, file, 8, start, signal))
@@ -48,7 +48,7 @@ export async function readHeader(files: RepositoryFiles, file: string, signal: A
 async function exactly(files: RepositoryFiles, file: string, from: number, to: number, signal: AbortSignal) {
   const bytes = await files.head(file, from, to, signal)
   if (bytes.length === to - from) return bytes
-  throw damaged(files.place, `${file} ends at byte ${from + bytes.length}, in its head.`)
+  throw damaged(files.place, `${file} ends at byte ${from + bytes.length}, in its header.`)
 }
 
 function readEntry(place: string, file: string, start: number, name: string, entry: unknown): StoredTensor {

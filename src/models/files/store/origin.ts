@@ -9,7 +9,7 @@ import { storeFor } from './choose.js'
 const FOLDER = 'local-v1-models'
 
 export interface KeptFile {
-  /** What `models` takes as `kept:NAME`. */
+  /** Its name; in `models` it is `kept:NAME`. */
   readonly name: string
   readonly bytes: number
 }
@@ -17,13 +17,13 @@ export interface KeptFile {
 export interface KeepOptions {
   /** Ends the copy. */
   readonly signal?: AbortSignal
-  /** Hears how far the copy is. */
+  /** Called with the progress of the copy. */
   readonly onProgress?: (bytes: number, of: number) => void
 }
 
 /**
- * Keeps a GGUF file that a user chose or dropped (all parts of one that is split), so that it is there when the page
- * comes back: `webgpu({ models: [await keepFile(file)] })`. What is no such file is refused before it is copied.
+ * Stores a GGUF file that a user chose or dropped (all parts of a split one), so that it is there at the next visit:
+ * `webgpu({ models: [await keepFile(file)] })`. Other files are refused before they are copied.
  */
 export async function keepFile(
   chosen: NamedBlob | readonly NamedBlob[],
@@ -50,7 +50,7 @@ export async function keepFile(
   return `kept:${given.file}`
 }
 
-/** What is kept; nothing where there is no such file system. */
+/** The stored files; empty if the browser has no private file system. */
 export async function keptFiles(): Promise<KeptFile[]> {
   const folder = await folderOf({}).catch(() => undefined)
   const found: KeptFile[] = []
@@ -64,7 +64,7 @@ export async function keptFiles(): Promise<KeptFile[]> {
   return found.sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Deletes a kept file, and the other parts of one that is split. */
+/** Deletes a stored file, and the other parts of a split one. */
 export async function removeFile(name: string): Promise<void> {
   const folder = await folderOf({})
   const parts = await partsOf(name)

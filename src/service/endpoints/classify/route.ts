@@ -10,7 +10,7 @@ import { readInputs } from '../embeddings/route.js'
 
 export function checkClassifies({ classify }: Engine, { id, capabilities }: ModelInfo): void {
   if (classify && capabilities?.classify) return
-  throw new V1Error(400, `The model '${id}' classifies no texts.`, { param: 'model', code: 'unsupported_model' })
+  throw new V1Error(400, `The model '${id}' cannot classify texts.`, { param: 'model', code: 'unsupported_model' })
 }
 
 export const classify: Route = (service, exchange) =>
@@ -49,7 +49,7 @@ export interface TextsRequest {
 }
 
 const NO_CHAT = "Conversations are not read here: send texts, or their tokens, as 'input'."
-const AS_MADE = 'Numbers are told as the model is used: vectors of length one, classes between 0 and 1. Leave it out.'
+const AS_MADE = 'Numbers are always normalised: vectors have length one, classes are between 0 and 1. Leave it out.'
 /** What stands in the place of texts. */
 const INSTEAD: ReadonlyMap<string, string> = new Map([
   ['messages', NO_CHAT],
@@ -69,11 +69,14 @@ export function readTexts(body: JsonObject, own: readonly string[] = []): TextsR
   optional(body, 'user', '', aString)
   for (const name of ACTIVATION) if (optional(body, name, '', aBoolean) === false) throw unsupported(name, AS_MADE)
   if (optional(body, 'add_special_tokens', '', aBoolean) === false) {
-    throw unsupported('add_special_tokens', 'Send tokens in place of a text to be read without them.')
+    throw unsupported(
+      'add_special_tokens',
+      'Special tokens are always added to a text: send tokens instead to leave them out.',
+    )
   }
   // -1 is as much as the model can read: a text that is longer is refused by its place.
   if ((optional(body, 'truncate_prompt_tokens', '', aCut) ?? -1) !== -1) {
-    throw unsupported('truncate_prompt_tokens', 'Nothing is cut off: send shorter texts.')
+    throw unsupported('truncate_prompt_tokens', 'Texts are not cut here: send shorter texts.')
   }
   return { model: required(body, 'model', '', aString), inputs: required(body, 'input', '', readInputs), ignored }
 }

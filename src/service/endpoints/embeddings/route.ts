@@ -22,7 +22,7 @@ import { NO_USAGE } from '../../wire/usage.js'
 
 export function checkEmbeds({ embed }: Engine, { id, capabilities }: ModelInfo): void {
   if (embed && capabilities?.embeddings) return
-  throw new V1Error(400, `The model '${id}' makes no embeddings.`, { param: 'model', code: 'unsupported_model' })
+  throw new V1Error(400, `The model '${id}' cannot make embeddings.`, { param: 'model', code: 'unsupported_model' })
 }
 
 export const embeddings: Route = (service, exchange) =>
@@ -109,7 +109,7 @@ export function readInputs(value: unknown, param: string): (string | readonly nu
 
 function aText(value: unknown, param: string): string {
   const text = aString(value, param)
-  if (text === '') throw refuse(param, `Invalid '${param}': an empty string says nothing.`, 'empty_string')
+  if (text === '') throw refuse(param, `Invalid '${param}': an empty string has no embedding.`, 'empty_string')
   return text
 }
 

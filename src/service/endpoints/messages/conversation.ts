@@ -114,7 +114,7 @@ class ConversationReader implements MessagesTurns {
     const toolCallId = required(block, 'tool_use_id', path, aString)
     if (!this.#open.delete(toolCallId)) {
       const param = at(path, 'tool_use_id')
-      const message = `Invalid '${param}': there is no 'tool_use' block '${toolCallId.slice(0, 100)}' in the message before it that wants a result.`
+      const message = `Invalid '${param}': the message before it has no 'tool_use' block '${toolCallId.slice(0, 100)}' without a result.`
       throw refuse(param, message, 'invalid_value')
     }
     const said = optional(block, 'content', path, (value, param) => readResult(value, param, this.#ignored)) ?? ''

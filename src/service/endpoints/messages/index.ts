@@ -10,9 +10,9 @@ import { readMessageRequest } from './request.js'
 export type { EndpointSet } from '../../answer/service.js'
 
 /**
- * Anthropic's interface beside OpenAI's: `POST {basePath}/messages`, with its stream of events, tools, thoughts and
- * `output_config.format`, and `POST {basePath}/messages/count_tokens`. Its clients are given the base path's parent as
- * their base URL, and any of the service's keys.
+ * Anthropic's interface next to OpenAI's: `POST {basePath}/messages`, with its stream of events, tools, thinking and
+ * `output_config.format`, and `POST {basePath}/messages/count_tokens`. The base URL of its clients is the base path without
+ * `/v1`; they use any of the service's keys.
  *
  * ```ts
  * const v1 = createV1({ engine, keys, endpoints: [messages()] })

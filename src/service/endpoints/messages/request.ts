@@ -34,7 +34,7 @@ export interface MessageRequest {
 /** Fields that would change the answer and cannot be honoured. */
 const WHY: ReadonlyMap<string, string> = new Map([
   ['container', 'Containers are not supported: leave it out.'],
-  ['mcp_servers', 'No server is asked from here: no text leaves the device.'],
+  ['mcp_servers', 'MCP servers are not called from here, because no text leaves the device: leave it out.'],
 ])
 /** What Anthropic's has of how tokens are drawn. */
 const DRAWN = ['temperature', 'top_p', 'top_k']

@@ -69,7 +69,7 @@ describe('who hears of loads', () => {
     await Promise.all([one, other, late])
     expect(heard).toEqual(['other 10', 'all 10', 'other 20', 'all 20'])
     expect(faults).toEqual(
-      Array(5).fill({ type: 'fault', message: 'A listener to loads threw an error.', error: thrown }),
+      Array(5).fill({ type: 'fault', message: 'A listener for model loading threw an error.', error: thrown }),
     )
   })
 })

@@ -34,10 +34,10 @@ import { type OllamaRequest, readChat, readGenerate } from './request.js'
 export type { EndpointSet } from '../../answer/service.js'
 
 /**
- * Ollama's interface beside OpenAI's: `/api/chat`, `/api/generate`, `/api/embed`, `/api/tags`, `/api/show`, `/api/ps`,
- * `/api/pull` and the rest, under the base path and, where the service answers other paths too, beside it. Its clients
- * send a key only where they are told to; what may be asked without one is the service's `keys` to say. Models are
- * unloaded and removed by admins where `manageModels` allows it.
+ * Ollama's interface next to OpenAI's: `/api/chat`, `/api/generate`, `/api/embed`, `/api/tags`, `/api/show`, `/api/ps`,
+ * `/api/pull` and the rest, under the base path and, if the service gets other paths too, at the root. Its clients send no
+ * key unless you configure one; the service's `keys` decide whether they need it. Admins can unload and remove models if
+ * `manageModels` is on.
  *
  * ```ts
  * const v1 = createV1({ engine, keys: 'none', endpoints: [ollama()] })

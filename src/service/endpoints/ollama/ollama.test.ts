@@ -385,7 +385,7 @@ describe('vectors', () => {
   test('are not made by a model that writes', async () => {
     expect(errorOf(await service().post('/api/embed', { input: 'a' }))).toEqual([
       400,
-      expect.stringContaining('makes no embeddings'),
+      expect.stringContaining('cannot make embeddings'),
     ])
   })
 })

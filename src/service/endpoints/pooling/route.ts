@@ -37,7 +37,7 @@ function taskOf(engine: Engine, info: ModelInfo, { task, dimensions }: PoolingRe
   const embeds = engine.embed && info.capabilities?.embeddings
   const classifies = engine.classify && info.capabilities?.classify
   if (!task && !embeds && !classifies) {
-    const message = `The model '${info.id}' makes neither vectors nor classes of texts.`
+    const message = `The model '${info.id}' cannot make vectors or classes of texts.`
     throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
   }
   const done = task ?? (embeds ? 'embed' : 'classify')

@@ -20,7 +20,7 @@ import { NO_USAGE } from '../../wire/usage.js'
 
 export function checkRanks({ rank }: Engine, { id, capabilities }: ModelInfo): void {
   if (rank && capabilities?.rerank) return
-  throw new V1Error(400, `The model '${id}' ranks no documents.`, { param: 'model', code: 'unsupported_model' })
+  throw new V1Error(400, `The model '${id}' cannot rank documents.`, { param: 'model', code: 'unsupported_model' })
 }
 
 export const rerank: Route = (service, exchange) =>

@@ -114,7 +114,7 @@ export const LONGEST = 2 ** 22
 /** Whether a conversation of these items may have so many more. What is answered then has room in any case. */
 export function checkRoom(items: readonly StoredItem[], more: readonly StoredItem[], param: string): void {
   if (bytesOf(items) + bytesOf(more) <= LONGEST) return
-  const message = `The conversation would be longer than ${LONGEST} bytes: begin another, or delete items of it.`
+  const message = `The conversation would be longer than ${LONGEST} bytes: start a new one, or delete items of it.`
   throw new V1Error(400, message, { param, code: 'conversation_too_long' })
 }
 

@@ -116,7 +116,7 @@ class Making {
       await this.#append(response)
       if (this.#stores) await responses.store.put({ ...ownerOf(this.#exchange), response, input: this.#own })
     } catch (error) {
-      log({ type: 'fault', message: `The response ${response.id} could not be kept as it should be.`, error })
+      log({ type: 'fault', message: `The response ${response.id} could not be stored.`, error })
     }
   }
 

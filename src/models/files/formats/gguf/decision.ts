@@ -55,7 +55,7 @@ export function takeDecision(
   if (type === undefined) return undefined
   if (MARKED.get(type)?.over !== said.model_type) {
     const marked = [...MARKED].map(([name, { over, called }]) => `"${name}" over ${called} (${over})`)
-    const known = `Known are those of the type ${marked.join(' and ')}, and of ${listed(MADE_TYPES)} over decoders.`
+    const known = `Supported are the types ${marked.join(' and ')}, and ${listed(MADE_TYPES)} over decoders.`
     const what = `it is a decision model of the type ${JSON.stringify(type)} over ${String(said.model_type)}`
     throw broken(place, `${what} (${String(said.model_type)}.${TYPE}), which cannot be run. ${known}`)
   }

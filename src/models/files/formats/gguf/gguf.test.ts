@@ -198,7 +198,7 @@ describe('what cannot be read is refused by its name', () => {
     }
     expect(await with_(4, 1)).toContain('version 1')
     expect(await with_(4, 0, 0, 0, 3)).toContain('big-endian')
-    expect(await with_(0, 0)).toContain('is no GGUF file')
+    expect(await with_(0, 0)).toContain('is not a GGUF file')
   })
 
   it('a cut file, wherever it ends', async () => {
@@ -206,7 +206,7 @@ describe('what cannot be read is refused by its name', () => {
     const { length } = await readFile(path)
     for (const bytes of [length - 4096, 20_000, 30, 2]) {
       await truncate(path, bytes)
-      expect(await refusal(open(path))).toContain('is cut')
+      expect(await refusal(open(path))).toContain('is incomplete')
     }
   })
 })
@@ -253,7 +253,7 @@ describe('a GGUF file at an address', () => {
       send(bytes.subarray(0, bytes.length - 5000), request, response)
       return true
     }
-    expect(await refusal(open(`${server.url}model.gguf`))).toContain('is cut')
+    expect(await refusal(open(`${server.url}model.gguf`))).toContain('is incomplete')
     server.intercept = undefined
   })
 })

@@ -44,13 +44,13 @@ export async function readHead(files: RepositoryFiles, file: string, signal: Abo
     const read = attempt(files.place, file, () => parse(files.place, file, bytes))
     if (!(read instanceof Short)) return read
     const { needed } = read
-    if (needed > MOST) throw broken(files.place, `${file} says that its head has more than ${MOST} bytes.`)
+    if (needed > MOST) throw broken(files.place, `${file} says that its header has more than ${MOST} bytes.`)
     if (bytes.length < asked)
-      throw damaged(files.place, `${file} is cut: it ends at byte ${bytes.length}, in its head.`)
+      throw damaged(files.place, `${file} is incomplete: it ends at byte ${bytes.length}, in its header.`)
     asked = Math.min(MOST, 4 * bytes.length)
     // What it says of itself is not believed before its last byte was seen.
     if (needed > asked && (await files.head(file, needed - 1, needed, signal)).length === 0)
-      throw damaged(files.place, `${file} is cut: it ends before byte ${needed}, in its head.`)
+      throw damaged(files.place, `${file} is incomplete: it ends before byte ${needed}, in its header.`)
     asked = Math.max(asked, needed)
     const more = await files.head(file, bytes.length, asked, signal)
     const joined = new Uint8Array(bytes.length + more.length)
@@ -74,14 +74,14 @@ function attempt<T>(place: string, file: string, read: () => T): T | Short {
     return read()
   } catch (error) {
     if (error instanceof Short) return error
-    if (error instanceof Malformed) throw damaged(place, `the head of ${file} cannot be read: ${error.message}.`)
+    if (error instanceof Malformed) throw damaged(place, `the header of ${file} cannot be read: ${error.message}.`)
     throw error
   }
 }
 
 function counts(place: string, file: string, reader: Reader): { tensorCount: number; keyCount: number } {
   const [magic, version] = [reader.u32(), reader.u32()]
-  if (magic !== MAGIC) throw broken(place, `${file} is no GGUF file.`)
+  if (magic !== MAGIC) throw broken(place, `${file} is not a GGUF file.`)
   if (version !== 2 && version !== 3) {
     const swapped = version > 0xffff ? ', written for big-endian machines' : ''
     throw broken(place, `${file} is GGUF in version ${version}${swapped}; 2 and 3 can be read.`)
@@ -108,7 +108,7 @@ function parse(place: string, file: string, bytes: Uint8Array): GgufHead {
   const placed = Array.from({ length: tensorCount }, () => readPlace(reader))
   const alignment = metadata.get('general.alignment') ?? ALIGNMENT
   if (typeof alignment !== 'number' || !Number.isInteger(Math.log2(alignment)))
-    throw new Malformed(`its general.alignment is ${String(alignment).slice(0, 40)}, and no power of two`)
+    throw new Malformed(`its general.alignment is ${String(alignment).slice(0, 40)}, which is not a power of two`)
   const start = Math.ceil(reader.at / alignment) * alignment
   const tensors = placed.map(({ name, dims, type, offset }): GgufTensor => {
     const { label, block, bytes: size } = typeOf(type)

@@ -130,7 +130,7 @@ async function readFloats(files: RepositoryFiles, tensor: GgufTensor, signal: Ab
   const { name, file, from, bytes } = tensor
   const { form, label } = typeOf(tensor.type)
   const data = await files.head(file, from, from + bytes, signal)
-  if (data.length < bytes) throw damaged(files.place, `${file} is cut: it ends within ${name}.`)
+  if (data.length < bytes) throw damaged(files.place, `${file} is incomplete: it ends within ${name}.`)
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   if (form === 'f32') return Array.from({ length: bytes / 4 }, (_, i) => view.getFloat32(4 * i, true))
   if (form === 'f16') return Array.from({ length: bytes / 2 }, (_, i) => halfToFloat(view.getUint16(2 * i, true)))

@@ -89,7 +89,7 @@ describe.each(SOURCES)('a model in parts %s', (_, placeOf) => {
     const second = parts.get(SECOND)!
     for (const length of [second.length - 100, 40]) {
       const place = await placeOf(new Map(parts).set(SECOND, second.subarray(0, length)))
-      await expect(open(place, { cache: false })).rejects.toThrow(`${SECOND} is cut`)
+      await expect(open(place, { cache: false })).rejects.toThrow(`${SECOND} is incomplete`)
     }
   })
 

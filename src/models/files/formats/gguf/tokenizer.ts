@@ -77,7 +77,7 @@ function bpe(place: string, metadata: GgufMetadata, tokens: readonly string[]): 
   const known = WORDS.get(pre)
   if (!known) {
     const names = [...WORDS.keys()].join(', ')
-    throw broken(place, `its way to cut words, tokenizer.ggml.pre "${pre}", is not known; these are: ${names}.`)
+    throw broken(place, `its pre-tokenizer (tokenizer.ggml.pre "${pre}") is not known; known are ${names}.`)
   }
   return {
     normalizer: null,

@@ -153,7 +153,7 @@ describe('Ollama', () => {
     await writeFile(path, changed)
     expect((await verified(name))[0]!.fault).toMatch(new RegExp(`^its hash is [0-9a-f]{64} and should be ${sha256}$`))
     await truncate(path, model.length - 1)
-    const cut = `is cut: it has ${model.length - 1} bytes and should have ${model.length}`
+    const cut = `is incomplete: it has ${model.length - 1} bytes and should have ${model.length}`
     expect(await refusal(name)).toContain(cut)
     expect((await verified(name))[0]!.fault).toContain(cut)
     await rm(path)
@@ -209,10 +209,10 @@ describe('LM Studio', () => {
     expect(offeredModel('lmstudio:org/small-GGUF/small-Q8_0.gguf').id).toBe('lmstudio/small-Q8_0')
     // Nobody says how long it should be but its own head.
     await truncate(join(folder, 'small-GGUF/small-Q8_0.gguf'), model.length - 4096)
-    expect(await refusal('lmstudio:small-Q8_0')).toContain('is cut')
+    expect(await refusal('lmstudio:small-Q8_0')).toContain('is incomplete')
     expect((await verified('lmstudio:small-Q8_0'))[0]).toMatchObject({
       by: 'size',
-      fault: expect.stringMatching(/is cut/),
+      fault: expect.stringMatching(/is incomplete/),
     })
   })
 })

@@ -19,8 +19,8 @@ const KEPT = /^(resp|conv)_[0-9a-f]+\.json$/
 const NEW = /^(resp|conv)_[0-9a-f]+\.json\.new$/
 
 /**
- * Responses and conversations in a folder of their own, a file each, for Node, Deno and Bun: they outlive the process. One process at a
- * time should use the folder, and no other user of the machine can read it.
+ * Stores responses and conversations in a folder of their own, a file each, for Node, Deno and Bun, so that they are there
+ * after a restart. Only one process at a time should use the folder; no other user of the machine can read it.
  */
 export function folderResponses(path: string, bounds?: ResponseBounds): ResponseStore {
   return shelvedResponses(new FolderShelf(path), bounds)

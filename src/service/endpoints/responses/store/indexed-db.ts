@@ -8,7 +8,7 @@ interface Schema extends DBSchema {
 }
 
 /**
- * Responses and conversations in the browser's IndexedDB: kept when all pages are closed.
+ * Stores responses and conversations in the browser's IndexedDB, also when all pages are closed.
  *
  * @param name The database. @default 'local-v1-responses'
  */

@@ -280,7 +280,7 @@ function parsed(text: string): Kept | undefined {
   }
 }
 
-/** Responses and conversations kept as long as the process, the page or the service worker lives. */
+/** Stores responses and conversations in memory, as long as the process, the page or the service worker runs. */
 export function memoryResponses(bounds?: ResponseBounds): ResponseStore {
   const texts = new Map<string, string>()
   const shelf: Shelf = {

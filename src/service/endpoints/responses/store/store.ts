@@ -1,21 +1,21 @@
 import { myTurn } from '../../../../platform/index.js'
 import type { ResponseResource, StoredItem } from '../wire/resource.js'
 
-/** Whose a response is: nobody else is told that it exists. */
+/** The owner of a response; for others it does not exist. */
 export interface Owner {
   readonly caller: string
-  /** Where the caller's key keeps its projects apart: the one that it was made for. */
+  /** The project that it was made for, if the caller's key has `projectsApart`. */
   readonly project?: string
 }
 
-/** A response with what it answered, as it is kept for later requests. */
+/** A response with its input, as it is stored for later requests. */
 export interface KeptResponse extends Owner {
   readonly response: ResponseResource
-  /** What the request itself brought, without what came before it. */
+  /** The input of the request itself, without earlier responses. */
   readonly input: readonly StoredItem[]
 }
 
-/** A conversation that requests go on with, by its id. */
+/** A conversation, which requests continue by its id. */
 export interface KeptConversation extends Owner {
   readonly conversation: {
     readonly id: string
@@ -24,52 +24,52 @@ export interface KeptConversation extends Owner {
     readonly metadata: Readonly<Record<string, string>>
   }
   readonly items: readonly StoredItem[]
-  /** When it last grew or was changed, in seconds. */
+  /** When it was last changed, in seconds. */
   readonly changedAt: number
 }
 
-/** Where conversations are kept. */
+/** Where conversations are stored. */
 export interface ConversationStore {
-  /** In the place of what was kept of it. */
+  /** Replaces what was stored before. */
   put(kept: KeptConversation): Promise<void>
   get(owner: Owner, id: string): Promise<KeptConversation | undefined>
   delete(owner: Owner, id: string): Promise<boolean>
 }
 
-/** Where responses are kept that requests ask to be kept. */
+/** Where responses are stored. */
 export interface ResponseStore {
-  /** Rejects where it could not be kept for as long as it should be. The answer is given all the same. */
+  /** Rejects if it could not be stored for as long as it should be. The answer is sent in any case. */
   put(kept: KeptResponse): Promise<void>
-  /** Undefined where there is none of this owner's. To be asked for counts as being used. */
+  /** Undefined if this owner has no such response. Counts as a use of it. */
   get(owner: Owner, id: string): Promise<KeptResponse | undefined>
-  /** Items of any of the owner's responses, by id, as far as there are some. */
+  /** Items of any of the owner's responses, by id; those that exist. */
   items(owner: Owner, ids: readonly string[]): Promise<ReadonlyMap<string, StoredItem>>
   /** Whether there was one. */
   delete(owner: Owner, id: string): Promise<boolean>
-  /** Absent: conversations are kept in memory. */
+  /** Absent: conversations are stored in memory. */
   readonly conversations?: ConversationStore
   close?(): Promise<void>
 }
 
-/** Each caller's own: nobody's responses push out another's. */
+/** For each caller separately: responses of one caller never displace another's. */
 export interface ResponseBounds {
   /**
-   * How many responses and conversations are kept of one caller; the one unused for longest goes first.
+   * How many responses and conversations of one caller are stored; the least recently used one is removed first.
    * @default 1000
    */
   readonly maxResponses?: number
   /**
-   * How many bytes those of one caller may take together, as JSON.
+   * How many bytes all of one caller may take, as JSON.
    * @default 33554432
    */
   readonly maxBytes?: number
   /**
-   * How many bytes those of all callers may take together; whoever has the most gives way.
+   * How many bytes all of all callers may take; those of the caller with the most are removed first.
    * @default 268435456, or `maxBytes` if that is more
    */
   readonly maxBytesInAll?: number
   /**
-   * How long a response is kept, and a conversation after its last change, in seconds.
+   * How long a response is stored, and a conversation after its last change, in seconds.
    * @default 2592000, which is 30 days
    */
   readonly maxAge?: number
