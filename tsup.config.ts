@@ -1,5 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { defineConfig } from 'tsup'
+import { declarations } from './scripts/declarations.js'
 import { throughDoors } from './scripts/through-doors.js'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -59,7 +60,7 @@ const modules = defineConfig({
   },
   platform: 'neutral',
   splitting: true,
-  dts: { entry: { ...library, browser: 'adapters/browser.ts' } },
+  dts: { entry: declarations({ ...library, browser: 'adapters/browser.ts' }) },
   external: [
     /^node:/,
     'webgpu',

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { hashOfSources, isBuilt } from './built.js'
 
 const STAMP = 'node_modules/.cache/local-v1/built'
-const FILES = ['src/a/b.ts', 'adapters/c.ts', 'apps/d.html', 'models/nano/e.bin', 'scripts/build-kernels.ts']
-const CONFIGS = ['tsup.config.ts', 'tsconfig.json', 'package.json', 'package-lock.json']
+const FILES = ['src/a/b.ts', 'adapters/c.ts', 'apps/d.html', 'models/nano/e.bin']
+const SCRIPTS = ['scripts/build-kernels.ts', 'scripts/declarations.ts', 'scripts/through-doors.ts']
+const CONFIGS = [...SCRIPTS, 'tsup.config.ts', 'tsconfig.json', 'package.json', 'package-lock.json']
 
 let root: string
 const put = async (path: string, text: string) => {

@@ -11,7 +11,10 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const STAMP = 'node_modules/.cache/local-v1/built'
 /** All that a build reads, what is installed by its lock. */
 const FOLDERS = ['src', 'adapters', 'apps', 'models']
-const FILES = ['scripts/build-kernels.ts', 'tsup.config.ts', 'tsconfig.json', 'package.json', 'package-lock.json']
+const FILES = [
+  ...['scripts/build-kernels.ts', 'scripts/declarations.ts', 'scripts/through-doors.ts'],
+  ...['tsup.config.ts', 'tsconfig.json', 'package.json', 'package-lock.json'],
+]
 
 export function hashOfSources(root = ROOT): string {
   const inside = (folder: string) =>
