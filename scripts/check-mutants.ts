@@ -1,8 +1,10 @@
 /**
  * `npm run check:mutants -- FILES`: a judge of our tests that we did not write. StrykerJS changes a file in every small
  * way that it knows, each behind a switch, and the tests that belong to the file are run with one change at a time: one
- * that none of them finds out survives. Its own runner starts Vite's for each change, which takes ten times as long. `--changed` takes what this branch has changed, no name at all the files of scripts/mutants/files.json,
- * which says which tests belong to each and what came of it last; the others' tests are those of the same name.
+ * that none of them finds out survives. Its own runner starts Vite's for each change, which takes ten times as long.
+ * `--changed` takes what this branch has changed, no name at all the files of scripts/mutants/files.json, which says which
+ * tests belong to each and what came of it last; the others' tests are those of the same name.
+ * `--resume FILE` keeps what became of each mutant and goes on from there. `--part K/N` tries every Nth of them.
  * A survivor is a test that is missing, or a change that is none: those are named in scripts/mutants/equal.json.
  * StrykerJS is no dependency, as most who work here never need it: it is installed beside what npm has, when first used.
  */
@@ -13,9 +15,10 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { bundle } from './mutants/bundle.js'
-import { type Equal, judged, type Report, type Verdict } from './mutants/judge.js'
+import { changeOf, type Equal, judged, KILLED, type Report, type Verdict } from './mutants/judge.js'
+import { KeptFates } from './mutants/kept-fates.js'
 import { changedFiles, testsOf, type Watched } from './mutants/select.js'
-import { fates } from './mutants/trials.js'
+import { type Fate, fates } from './mutants/trials.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -28,13 +31,21 @@ const VERSION = '9.6.1'
 const BAR = 85
 
 const { values, positionals } = parseArgs({
-  options: { changed: { type: 'boolean' }, tests: { type: 'string', multiple: true } },
+  options: {
+    changed: { type: 'boolean' },
+    tests: { type: 'string', multiple: true },
+    part: { type: 'string' },
+    resume: { type: 'string' },
+  },
   allowPositionals: true,
 })
+const [part, parts] = (values.part ?? '1/1').split('/').map(Number) as [number, number]
+if (!(part >= 1 && part <= parts)) throw new Error(`--part is K/N, K of 1 to N, not '${values.part}'.`)
+const kept = new KeptFates(values.resume)
 
 async function install(): Promise<void> {
-  const kept = join(TOOLS, 'node_modules/@stryker-mutator/instrumenter/package.json')
-  if (existsSync(kept) && JSON.parse(await readFile(kept, 'utf8')).version === VERSION) return
+  const there = join(TOOLS, 'node_modules/@stryker-mutator/instrumenter/package.json')
+  if (existsSync(there) && JSON.parse(await readFile(there, 'utf8')).version === VERSION) return
   await mkdir(TOOLS, { recursive: true })
   await writeFile(join(TOOLS, 'package.json'), '{ "private": true }')
   const flags = ['--no-audit', '--no-fund']
@@ -68,8 +79,11 @@ async function instrumenter(): Promise<Instrumenter> {
 /** StrykerJS counts from 0 here, and from 1 in its reports. */
 const fromOne = ({ line, column }: Place): Place => ({ line: line + 1, column: column + 1 })
 
-/** What became of every mutant of a file. */
-async function reportOf(file: string, tests: readonly string[]): Promise<Report> {
+/** Not tried yet: it is of another part. */
+const OPEN = 'Open'
+
+/** What became of every mutant of a file, or of those of the part and what is kept of others; `whole`: of every one. */
+async function reportOf(file: string, tests: readonly string[]): Promise<{ report: Report; whole: boolean }> {
   const source = await readFile(join(root, file), 'utf8')
   const options = { plugins: null, excludedMutations: [], ignorers: [] }
   const { files, mutants } = await strykers.instrument([{ name: file, content: source, mutate: true }], options)
@@ -77,12 +91,34 @@ async function reportOf(file: string, tests: readonly string[]): Promise<Report>
   const folder = await mkdtemp(join(TOOLS, 'scripts-'))
   try {
     await bundle(root, folder, tests, new Map([[file, files[0]!.content]]))
-    const open = mutants.filter(({ status }) => status === undefined).map(({ id }) => id)
-    const found = await fates(folder, tests.length, open)
-    const told = mutants.map(({ id, replacement, location: { start, end }, status = found.get(id)! }) => {
-      return { status, replacement, location: { start: fromOne(start), end: fromOne(end) } }
+    const scripts = await Promise.all(tests.map((_, i) => readFile(join(folder, `${i}.mjs`), 'utf8')))
+    const known = kept.of(source, scripts)
+    const open = mutants.filter(({ id, status }, i) => {
+      return status === undefined && i % parts === part - 1 && known.get(id) === undefined
     })
-    return { files: { [file]: { source, mutants: told } } }
+    const lines = source.split('\n')
+    const inReport = (id: string) => {
+      const { replacement, location, status = known.get(id) ?? OPEN } = mutants.find((mutant) => mutant.id === id)!
+      return { status, replacement, location: { start: fromOne(location.start), end: fromOne(location.end) } }
+    }
+    let [tried, found] = [0, 0]
+    const ids = open.map(({ id }) => id)
+    // Beside what is told at the end: a long run that is cut has not been in vain.
+    const note = (id: string, fate: Fate) => {
+      known.add(id, fate)
+      if (KILLED.has(fate)) found++
+      else {
+        const { line, was, becomes } = changeOf(inReport(id), lines)
+        console.error(`  ${fate} ${file}:${line}: ${was} -> ${becomes}`)
+      }
+      if (++tried % 25 === 0) console.error(`  ${file}: ${tried} of ${ids.length} tried, ${found} found out`)
+    }
+    if (ids.length > 0) await fates(folder, tests.length, ids, note)
+    const all = mutants.map(({ id }) => inReport(id))
+    return {
+      report: { files: { [file]: { source, mutants: all } } },
+      whole: !all.some(({ status }) => status === OPEN),
+    }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -110,16 +146,18 @@ for (const file of chosen) {
     continue
   }
   const { user, system } = process.cpuUsage()
-  const report = await reportOf(file, tests).catch((error: unknown) => console.log(`${file}: ${error}`))
-  if (!report) {
+  const came = await reportOf(file, tests).catch((error: unknown) => console.log(`${file}: ${error}`))
+  if (!came) {
     low.push(file)
     continue
   }
-  const verdict = judged(file, report, equals[file] ?? [])
+  const { report, whole } = came
+  // Of what was not tried nobody knows whether it lives.
+  const verdict = { ...judged(file, report, equals[file] ?? []), ...(!whole && { unheard: [] }) }
   const spent = process.cpuUsage({ user, system })
   tell(verdict, (spent.user + spent.system) / 1e6)
   if (verdict.percent < BAR || verdict.unheard.length > 0) low.push(file)
-  if (listed[file] && !values.tests) await keepPercent(file, verdict.percent)
+  if (listed[file] && !values.tests && whole) await keepPercent(file, verdict.percent)
 }
 if (low.length > 0) console.log(`Below ${BAR} %, or to be looked at: ${low.join(', ')}`)
 process.exit(low.length > 0 ? 1 : 0)

@@ -13,7 +13,7 @@ interface Place {
   readonly column: number
 }
 
-interface Mutant {
+export interface Mutant {
   readonly status: string
   readonly replacement?: string
   readonly location: { readonly start: Place; readonly end: Place }
@@ -42,7 +42,8 @@ export interface Verdict {
   readonly unheard: readonly Equal[]
 }
 
-const KILLED = new Set(['Killed', 'Timeout'])
+/** A mutant that no test has found out is none of these. */
+export const KILLED: ReadonlySet<string> = new Set(['Killed', 'Timeout'])
 const ALIVE = new Set(['Survived', 'NoCoverage'])
 
 /** Mutants that do not compile count on neither side. */
@@ -53,20 +54,25 @@ export function judged(file: string, report: Report, equals: readonly Equal[]): 
   const heard = new Set<Equal>()
   const survivors: Survivor[] = []
   let killed = 0
-  for (const { status, replacement = '', location } of found.mutants) {
+  for (const mutant of found.mutants) {
+    const { status } = mutant
     if (KILLED.has(status)) killed++
     if (!ALIVE.has(status)) continue
-    const was = inLine(textAt(lines, location.start, location.end))
-    const becomes = inLine(replacement)
+    const { line, was, becomes } = changeOf(mutant, lines)
     const equal = equals.filter((each) => each.was === was && each.becomes === becomes)
     for (const each of equal) heard.add(each)
     if (equal.length === 0) {
-      survivors.push({ line: location.start.line, was, becomes, reached: status === 'Survived' })
+      survivors.push({ line, was, becomes, reached: status === 'Survived' })
     }
   }
   const of = killed + survivors.length
   const percent = of === 0 ? 100 : Math.floor((100 * killed) / of)
   return { file, percent, killed, of, survivors, unheard: equals.filter((each) => !heard.has(each)) }
+}
+
+/** Where it is in the lines of the file, and what it makes of what. */
+export function changeOf({ replacement = '', location: { start, end } }: Mutant, lines: readonly string[]) {
+  return { line: start.line, was: inLine(textAt(lines, start, end)), becomes: inLine(replacement) }
 }
 
 function textAt(lines: readonly string[], start: Place, end: Place): string {

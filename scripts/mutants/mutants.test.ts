@@ -1,9 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { bundle } from './bundle.js'
 import { type Equal, judged, type Report } from './judge.js'
+import { KeptFates } from './kept-fates.js'
 import { isJudged, testsOf, type Watched } from './select.js'
 import { fates } from './trials.js'
 
@@ -95,12 +97,37 @@ describe('a trial of mutants', () => {
         'fails outside': 'Killed',
         'waits for ever': 'Timeout',
       }
-      const found = await fates(folder, 1, Object.keys(expected))
+      const told: string[][] = []
+      const found = await fates(folder, 1, Object.keys(expected), (id, fate) => void told.push([id, fate]))
       expect(Object.fromEntries(found)).toEqual(expected)
+      // Each once, as it came.
+      expect(told.sort()).toEqual(Object.entries(expected).sort())
     } finally {
       await rm(folder, { recursive: true })
     }
   })
+})
+
+it('fates are kept: who was found out once stays so, a survivor is tried anew by other tests', async () => {
+  const folder = await mkdtemp(`${tmpdir()}/mutants-`)
+  try {
+    const path = `${folder}/fates`
+    const first = new KeptFates(path).of('source', ['tests', 'more'])
+    first.add('1', 'Killed')
+    first.add('2', 'Survived')
+    // Cut in the midst of a line.
+    await appendFile(path, '\n{"source":')
+    first.add('3', 'Timeout')
+    const get = (source: string, ...tests: string[]) => {
+      const kept = new KeptFates(path).of(source, tests)
+      return ['1', '2', '3', '4'].map((mutant) => kept.get(mutant))
+    }
+    expect(get('source', 'tests', 'more')).toEqual(['Killed', 'Survived', 'Timeout', undefined])
+    expect(get('source', 'tests')).toEqual(['Killed', undefined, 'Timeout', undefined])
+    expect(get('other', 'tests', 'more')).toEqual([undefined, undefined, undefined, undefined])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })
 
 describe('the files that are judged', () => {

@@ -12,8 +12,8 @@ const TICK = 50
 const LEAST_SECONDS = 2
 /** Ticks in which nothing is computed: it waits for what will not come. */
 const LEAST_IDLE = 100
-/** Milliseconds of a test that is tried before longer ones. */
-const QUICK = 200
+/** Milliseconds of tests that are tried before longer ones: most mutants need no others. */
+const QUICK = [30, 300, 3000, Number.POSITIVE_INFINITY]
 const OUTSIDE = 'Outside of a test'
 
 export type Fate = 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage'
@@ -103,62 +103,105 @@ class Trials {
   }
 }
 
-/** `ids` of mutants in the scripts of `folder`, whose tests pass as they are. */
-export async function fates(folder: string, scripts: number, ids: readonly string[]): Promise<Map<string, Fate>> {
+/** A script of tests, without any change. */
+interface Known {
+  readonly script: string
+  /** What it takes to load it. */
+  readonly seconds: number
+  readonly idle: number
+  readonly said: Trialled
+}
+
+/**
+ * `ids` of mutants in the scripts of `folder`, whose tests pass as they are; those first that few and quick tests reach.
+ * `tell` hears of each as soon as it is certain.
+ */
+export async function fates(
+  folder: string,
+  scripts: number,
+  ids: readonly string[],
+  tell: (id: string, fate: Fate) => void = () => {},
+): Promise<Map<string, Fate>> {
   const all = Array.from({ length: scripts }, (_, i) => pathToFileURL(join(folder, `${i}.mjs`)).href)
   const trials = new Trials(folder)
   const found = new Map<string, Fate>()
   try {
     // Script by script: a mutant that the first script reaches needs the others only if it outlives that.
-    const known: { script: string; seconds: number; idle: number; said: Trialled }[] = []
+    const known: Known[] = []
     for (const script of all) {
       const start = spent()
       const said = await trials.run({ scripts: [script] }, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
       if (said === undefined || said.failed !== undefined || said.passed.size === 0)
         throw new Error(`The tests fail without any change: ${said?.failed ?? 'they do not end'}`)
-      known.push({ script, seconds: spent() - start, idle: trials.idle, said })
+      const seconds = Math.max(0, spent() - start - sum(said.passed.values()) / 1000)
+      known.push({ script, seconds, idle: trials.idle, said })
     }
     await trials.close()
-    let batch: string[] = []
+    /** Found out in the thread that runs: certain once its tests pass without a change behind them. */
+    const batch: string[] = []
+    /** The tests that have done so, by their scripts. */
+    const told = { scripts: new Set<string>(), names: new Set<string>() }
+    const tellAll = () => {
+      for (const id of batch.splice(0)) tell(id, found.get(id)!)
+      told.scripts.clear()
+      told.names.clear()
+    }
     const settle = async () => {
       // What was left behind may have failed tests of those that came after: then each has a thread of its own.
-      if (trials.isNew) return
-      const clean = await trials.run({ scripts: all }, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
-      await trials.close()
-      if (clean?.failed !== undefined || clean === undefined) {
-        for (const id of batch) if (found.get(id) === 'Killed') found.set(id, await fate(id, true))
+      if (!trials.isNew) {
+        const trial = { scripts: [...told.scripts], names: [...told.names] }
+        const clean = await trials.run(trial, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
+        await trials.close()
+        if (clean?.failed !== undefined || clean === undefined)
+          for (const id of batch) found.set(id, await fate(id, true))
       }
-      batch = []
+      tellAll()
     }
     const fate = async (id: string, alone: boolean): Promise<Fate> => {
       const runs = known.filter(({ said }) => said.reached.has(id))
       // What the quick ones find out need not be tried by the others.
-      for (const quick of [true, false]) {
+      for (const [i, most] of QUICK.entries()) {
         for (const { script, seconds, idle, said } of runs) {
           const by = said.reached.get(id)!
           const early = by.has(null)
-          const names = [...(early ? said.passed.keys() : by.keys())] as string[]
-          const chosen = names.filter((name) => (said.passed.get(name) ?? 0) < QUICK === quick)
+          const chosen = testsThatReach(said, id).filter((name) => {
+            const takes = said.passed.get(name) ?? 0
+            return takes <= most && (i === 0 || takes > QUICK[i - 1]!)
+          })
           if (chosen.length === 0) continue
-          const hits = 100 * [...by.values()].reduce((sum, count) => sum + count, 0)
+          const hits = 100 * sum(by.values())
           const trial: Trial = { scripts: [script], mutant: id, early, hits, names: chosen }
-          const most = { seconds: LEAST_SECONDS + 3 * seconds, idle: LEAST_IDLE + 3 * idle }
+          const takes = seconds + sum(chosen.map((name) => said.passed.get(name) ?? 0)) / 1000
+          const watch = { seconds: LEAST_SECONDS + 3 * takes, idle: LEAST_IDLE + 3 * idle }
           const wasNew = trials.isNew
-          let came = await trials.run(trial, most)
+          let came = await trials.run(trial, watch)
           if (alone) await trials.close()
           // Somebody else may have left that behind.
-          else if (came?.failed?.startsWith(OUTSIDE) && !wasNew) came = await trials.run(trial, most)
+          else if (came?.failed?.startsWith(OUTSIDE) && !wasNew) came = await trials.run(trial, watch)
           if (came === undefined) return 'Timeout'
-          if (came.failed !== undefined) return 'Killed'
+          if (came.failed === undefined) continue
+          told.scripts.add(script)
+          for (const name of chosen) told.names.add(name)
+          return 'Killed'
         }
       }
       return runs.length > 0 ? 'Survived' : 'NoCoverage'
     }
-    for (const id of ids) {
+    const takes = new Map(
+      ids.map((id) => {
+        const tests = known.flatMap(({ said }) => testsThatReach(said, id).map((name) => said.passed.get(name) ?? 0))
+        return [id, sum(tests)]
+      }),
+    )
+    for (const id of ids.toSorted((a, b) => takes.get(a)! - takes.get(b)!)) {
       const before = trials.isNew
-      found.set(id, await fate(id, false))
-      if (trials.isNew && !before) batch = []
-      else batch.push(id)
+      const came = await fate(id, false)
+      found.set(id, came)
+      // That thread has ended: nobody is left to ask.
+      if (trials.isNew && !before) tellAll()
+      // What others left behind may find out one that lives, but lets none live.
+      if (came === 'Killed') batch.push(id)
+      else tell(id, came)
       if (trials.isWorn) await settle()
     }
     await settle()
@@ -167,3 +210,12 @@ export async function fates(folder: string, scripts: number, ids: readonly strin
   }
   return found
 }
+
+/** Names of the tests that reach a mutant: all, where loading does. */
+function testsThatReach({ reached, passed }: Trialled, id: string): string[] {
+  const by = reached.get(id)
+  if (by === undefined) return []
+  return by.has(null) ? [...passed.keys()] : ([...by.keys()] as string[])
+}
+
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, number) => total + number, 0)

@@ -18,7 +18,7 @@ export interface Trial {
 export interface Trialled {
   /** The test that failed first, with what it said. */
   readonly failed?: string
-  /** Milliseconds of each test that passed. */
+  /** Milliseconds of processor time of each test that passed. */
   readonly passed: ReadonlyMap<string, number>
   /** Of each mutant that was reached: how often, and by which tests; null for what no test did, but loading. */
   readonly reached: ReadonlyMap<string, ReadonlyMap<string | null, number>>
@@ -67,6 +67,7 @@ async function run({ scripts, mutant, early, hits, names }: Trial): Promise<Tria
   runs++
   let failed: string | undefined
   const passed = new Map<string, number>()
+  let begun = process.cpuUsage()
   const wanted = names && new Set(names)
   const runner: VitestRunner = {
     config: {
@@ -96,10 +97,12 @@ async function run({ scripts, mutant, early, hits, names }: Trial): Promise<Tria
     onBeforeRunTask: (test) => {
       if (failed !== undefined) test.mode = 'skip'
       ns.currentTestId = fullName(test)
+      begun = process.cpuUsage()
     },
     onAfterRunTask: (test) => {
       ns.currentTestId = undefined
-      if (test.result?.state === 'pass') passed.set(fullName(test), test.result.duration ?? 0)
+      const { user, system } = process.cpuUsage(begun)
+      if (test.result?.state === 'pass') passed.set(fullName(test), (user + system) / 1000)
       if (test.result?.state === 'fail') failed ??= `${fullName(test)}: ${test.result.errors?.[0]?.message}`
     },
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { isStretch } from '../../platform/borders.js'
 import { atOnce } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
@@ -8,9 +9,9 @@ import { encoded, IN_JSON } from '../values/text-length.js'
 import { withLength } from './lengths.js'
 import { complement, intersect } from './sets.js'
 import { SparseAutomaton } from './sparse.js'
-import type { Sparse, Stretches } from './stretches.js'
-import { MOST_TEXT, stretchesOf } from './stretches-of.js'
-import { DEAD, type TextAutomaton, TextError } from './types.js'
+import { isSparse, type Sparse, whole, wholeInSlices } from './stretches.js'
+import { stretchesOf } from './stretches-of.js'
+import { DEAD, type TextAutomaton } from './types.js'
 import { shortestText } from './walk.test-helper.js'
 import { acceptsText } from './words.js'
 
@@ -54,8 +55,10 @@ function all(automaton: TextAutomaton): string[] {
   return found
 }
 
-/** As they are walked, and as other languages meet them. */
-const formsOf = (stretches: Stretches): readonly Sparse[] => [stretches, stretches.whole]
+/** As they are walked, and as other languages meet them; who has the whole walks no further. */
+function formsOf(...texts: readonly string[]): readonly Sparse[] {
+  return [atOnce(stretchesOf(texts)), atOnce(stretchesOf(texts)).whole]
+}
 
 /** All states that texts lead to. */
 function statesOf(automaton: Sparse): Set<number> {
@@ -67,12 +70,11 @@ function statesOf(automaton: Sparse): Set<number> {
 describe('the stretches of texts', () => {
   it('are all that stand there, cut between words, and nothing else', () => {
     const random = randomness(31)
-    for (let round = 0; round < 3000; round++) {
+    for (let round = 0; round < runs(3000); round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       const texts = Array.from({ length: 1 + Math.floor(random() * 3) }, () => textFrom(letters, 11, random))
-      const automaton = atOnce(stretchesOf(texts))
       const wanted = (text: string) => isWritten(text) && texts.some((one) => isStretch(one, text))
-      for (const form of formsOf(automaton)) {
+      for (const form of formsOf(...texts)) {
         const wrong = [...candidates(texts, letters, random)].filter((one) => acceptsText(form, one) !== wanted(one))
         const found = all(form)
         const more = found.filter((one) => !wanted(one))
@@ -115,33 +117,55 @@ describe('the stretches of texts', () => {
     }
   })
 
-  it('are as many states as the texts have characters, or twice as many', () => {
-    const random = randomness(5)
-    for (const letters of ['ab ', 'a', 'a ', '中', '中文', 'abcdefgh 1.,']) {
-      const text = textFrom([...letters], 60_000, random)
-      const automaton = atOnce(stretchesOf([text, text])).whole
-      expect(automaton.states).toBeLessThanOrEqual(2 * Array.from(text).length + 2)
-      expect(automaton.moves.to.length).toBeLessThanOrEqual(3 * Array.from(text).length + 2)
+  it('know whether any of a range of characters leads on', () => {
+    const random = randomness(10)
+    for (let round = 0; round < 100; round++) {
+      const letters = ALPHABETS[round % ALPHABETS.length]!
+      const said = textFrom(letters, 30, random)
+      for (const automaton of formsOf(said, said)) {
+        for (const state of [DEAD, ...statesOf(automaton)]) {
+          const on: number[] = []
+          automaton.each(state, (codePoint) => on.push(codePoint))
+          for (let i = 0; i < 4; i++) {
+            const low = letters[Math.floor(random() * letters.length)]!.codePointAt(0)! - Math.floor(random() * 2)
+            const high = low + [0, 1, 60, 0x10000][Math.floor(random() * 4)]!
+            const may = on.some((codePoint) => codePoint >= low && codePoint <= high)
+            expect([said, low, high, automaton.alive(state, low, high)]).toEqual([said, low, high, may])
+          }
+          expect(automaton.next(state, 0x2603)).toBe(DEAD)
+        }
+        expect([automaton.accepts(DEAD), automaton.next(DEAD, 0x61)]).toEqual([false, DEAD])
+      }
     }
   })
 
-  it('are told of what is as long as may be, and of one letter', () => {
-    for (const letter of ['a', '中', 'a ', '中a', '𝒳']) {
-      const text = letter.repeat(MOST_TEXT / letter.length)
-      const automaton = atOnce(stretchesOf([text]))
-      expect(acceptsText(automaton, text.trim())).toBe(true)
-      expect(acceptsText(automaton, letter.trim())).toBe(letter !== 'a' && letter !== '𝒳')
-    }
-    expect(() => atOnce(stretchesOf(['a'.repeat(MOST_TEXT), 'a']))).toThrow(TextError)
-    const every = Array.from({ length: 100_000 }, (_, i) => String.fromCodePoint(0x10000 + i)).join('')
-    expect(() => atOnce(stretchesOf([every]))).toThrow('different characters')
+  it('are whole as any language is that is so already', () => {
+    const [stretches, other] = [atOnce(stretchesOf(['a b'])), compileRegex('a')]
+    expect([isSparse(stretches), isSparse(stretches.whole), isSparse(other)]).toEqual([true, true, false])
+    const all = [stretches, stretches.whole, other]
+    expect(all.map((one) => whole(one))).toEqual([stretches.whole, stretches.whole, other])
+    all.forEach((one, i) => {
+      expect(atOnce(wholeInSlices(one))).toBe([stretches.whole, stretches.whole, other][i])
+    })
+    expect(atOnce(wholeInSlices(atOnce(stretchesOf(['a b']))))).toBeInstanceOf(SparseAutomaton)
+  })
+
+  it('are told where they say the same over and over, in all or in half of a text', () => {
+    const random = randomness(3)
+    const other = Array.from({ length: 3000 }, () => Math.floor(random() * 1e6).toString(36)).join(' ')
+    const same = ['中'.repeat(2000), 'ab '.repeat(1000), `${other} ${'one and the same '.repeat(1000)}`]
+    const once = ['', 'a', 'a b', other, `${other} ${other}`, `${'中文字'.repeat(2)} ${other}`]
+    expect([same, once].map((all) => all.map((text) => atOnce(stretchesOf([text])).repeatsItself()))).toEqual([
+      same.map(() => true),
+      once.map(() => false),
+    ])
   })
 
   it('know the shortest way to an end', () => {
     const random = randomness(8)
     for (let round = 0; round < 300; round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
-      for (const automaton of formsOf(atOnce(stretchesOf([textFrom(letters, 30, random)])))) {
+      for (const automaton of formsOf(textFrom(letters, 30, random))) {
         for (const state of statesOf(automaton)) {
           const rest = Array.from(shortestText(automaton, state)!)
           expect(automaton.distance(state)).toBe(rest.length)
@@ -150,6 +174,7 @@ describe('the stretches of texts', () => {
           for (const letter of rest) at = automaton.next(at, letter.codePointAt(0)!)
           expect(automaton.accepts(at)).toBe(true)
         }
+        expect(automaton.farthest).toBeLessThanOrEqual(automaton.longest)
         expect(automaton.distance(DEAD)).toBe(Infinity)
       }
     }
@@ -159,7 +184,8 @@ describe('the stretches of texts', () => {
     const random = randomness(9)
     for (let round = 0; round < 300; round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
-      for (const automaton of formsOf(atOnce(stretchesOf([textFrom(letters, 30, random)])))) {
+      const said = textFrom(letters, 30, random)
+      for (const automaton of formsOf(said)) {
         const states = [...statesOf(automaton)]
         for (const state of states) {
           const nextOnes: number[] = []
@@ -172,6 +198,8 @@ describe('the stretches of texts', () => {
         }
         const lengths = states.map((state) => IN_JSON.length(automaton, state))
         expect(IN_JSON.longest(automaton)).toBeGreaterThanOrEqual(Math.max(0, ...lengths))
+        const all = Array.from(said).reduce((sum, letter) => sum + encoded(letter.codePointAt(0)!).length, 0)
+        expect(IN_JSON.longest(automaton)).toBeLessThanOrEqual(all)
       }
     }
   })
@@ -182,7 +210,7 @@ describe('what else is asked of a stretch', () => {
   const patterns = ['^a', 'b$', '^[a-b ]{2,5}$', '\\d', '^\\w+$', '^(?!a)', '.a.', '^$', '"', '中']
 
   it('leaves those of which it is true, and with its contrary the others', () => {
-    for (let round = 0; round < 1500; round++) {
+    for (let round = 0; round < runs(1500); round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       const text = textFrom(letters, 14, random)
       const automaton = atOnce(stretchesOf([text]))
@@ -207,7 +235,7 @@ describe('what else is asked of a stretch', () => {
   })
 
   it('may be how long it is', () => {
-    for (let round = 0; round < 1500; round++) {
+    for (let round = 0; round < runs(1500); round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       const text = textFrom(letters, 20, random)
       const automaton = atOnce(stretchesOf([text]))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../../test/support/full.js'
+import type { TokenConstraint } from '../../contract/engine.js'
 import { atOnce } from '../../platform/index.js'
 import { KIND } from '../automata/kinds.js'
 import type { StringPlace } from '../automaton/characters.js'
@@ -16,6 +17,7 @@ import { allowed, smallWords, tried, vocabularyOf } from '../testing.test-helper
 import { COMPACT } from '../values/format.js'
 import { encoded } from '../values/text-length.js'
 import { advance, startOf, type TextPlace } from '../walk.js'
+import { Learned } from './learned.js'
 
 /**
  * By its definition a mask holds the tokens whose bytes lead somewhere, one by one, from where the budget suffices. What a
@@ -184,6 +186,32 @@ describe('a mask in a string', () => {
       { numRuns: runs(480) },
     )
     expect(masks).toBeGreaterThan(300)
+  })
+
+  it('takes work once, where the budget restricts nothing', () => {
+    const mask = new Uint32Array(small.words)
+    const { inStrings } = Learned.of(small)
+    const work = (constraint: TokenConstraint) => {
+      const before = inStrings.followed
+      constraint.mask(mask)
+      return inStrings.followed - before
+    }
+    let all = 0
+    fc.assert(
+      fc.property(schemas, fc.array(fc.nat(1000), { maxLength: 10 }), fc.boolean(), (schema, way, bounded) => {
+        const constraint = made(() => compile(schema))?.start(small)
+        if (bounded && constraint) expect(constraint.closing(constraint.shortest + 5000)).toBe(true)
+        for (const choice of constraint === undefined ? [] : way) {
+          if (constraint!.done) break
+          all += work(constraint!)
+          expect(work(constraint!)).toBe(0)
+          const may = allowed(mask, small.size)
+          constraint!.accept(may[choice % may.length]!)
+        }
+      }),
+      { numRuns: runs(200) },
+    )
+    expect(all).toBeGreaterThan(0)
   })
 
   it('holds those that end inside a character also the first time that a place may end anywhere', () => {
