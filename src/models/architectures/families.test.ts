@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { cohere2 } from '../../../test/oracles/families/cohere.js'
-import { graniteMoe, lfm2Moe, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from '../../../test/oracles/families/experts.js'
+import { graniteMoe, lfm2Moe, mixtral, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from '../../../test/oracles/families/experts.js'
 import { gemma2, gemma3 } from '../../../test/oracles/families/gemma.js'
 import { gemma1 } from '../../../test/oracles/families/gemma1.js'
 import { gemma4 } from '../../../test/oracles/families/gemma4.js'
@@ -60,6 +60,7 @@ const CASES = [
   gptOss,
   graniteMoe,
   lfm2Moe,
+  mixtral,
   olmoe,
   smollm3,
 ]
@@ -166,7 +167,7 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
 
   it.each([
     ['a window of a kind that is not known', olmo2, 'attention.sliding_window', 16, 'sliding_window = 16'],
-    ['experts', llama, 'expert_count', 8, 'expert_count = 8'],
+    ['experts', granite, 'expert_count', 8, 'expert_count = 8'],
     ['a scaling of its own', granite, 'rope.scaling.odd', 3, 'rope_scaling_odd = 3'],
     ['a part of a head that does not turn', granite, 'rope.dimension_count', 32, 'rope.dimension_count = 32'],
   ])('%s is refused by its key', async (_, of, key, value, message) => {

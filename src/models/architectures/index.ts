@@ -23,6 +23,7 @@ import { lfm2Moe } from './lfm2-moe.js'
 import { llama } from './llama.js'
 import { ministral3 } from './ministral3.js'
 import { mistral } from './mistral.js'
+import { mixtral } from './mixtral.js'
 import { olmo2 } from './olmo2.js'
 import { olmoe } from './olmoe.js'
 import { phi3 } from './phi3.js'
@@ -59,6 +60,7 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   ministral3,
   mistral,
   mistral3: ministral3,
+  mixtral,
   olmo2,
   olmoe,
   phi3,
@@ -100,7 +102,7 @@ export function readModel(
 }
 
 /** Names of families in which each token goes through some of many MLPs. */
-const EXPERTS = /moe|gpt.oss|mixtral|deepseek|dbrx|grok|arctic/
+const EXPERTS = /moe|gpt.oss|deepseek|dbrx|grok|arctic/
 
 /** `also`: what is known beside decoders. */
 function unknown(type: string, name: string, also: readonly string[], config: JsonObject): Error {

@@ -13,7 +13,7 @@ import { type Hub, hub } from '../files/hub.test-helper.js'
 const EXPERTS = [
   ['dbrx', 'dbrx'],
   ['granitemoehybrid', 'granitehybrid'],
-  ['mixtral', 'mixtral'],
+  ['deepseek_v3', 'deepseek2'],
 ] as const
 const OTHERS = [['nomic_bert', 'nomic-bert']] as const
 

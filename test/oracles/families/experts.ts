@@ -509,3 +509,50 @@ export const graniteMoe: Case = {
     tensors: (weights) => expertsGguf(GRANITE_SHAPE, EXPERTS, unfused(weights), true),
   },
 }
+
+const MIXTRAL: LlamaShape = { ...SMALL, layers: 3, inner: EXPERTS.size, theta: 1_000_000 }
+const MIXTRAL_PARTS: Readonly<Record<string, string>> = { gate: 'w1', up: 'w3', down: 'w2' }
+const MIXTRAL_MISTAKES: Readonly<Record<string, RouterTraits>> = {
+  'leaves the weights of the chosen as they are': { normed: false },
+  ...ROUTER_MISTAKES,
+}
+
+/** As Mixtral calls what others call so. */
+const ofMixtral = (name: string) =>
+  name
+    .replace('.mlp.', `.${FUSED}.`)
+    .replace(/(experts\.\d+)\.(gate|up|down)_proj/, (_, expert, part) => `${expert}.${MIXTRAL_PARTS[part]}`)
+
+/** Mistral with experts, whose shares are made to sum up to one; llama.cpp's files call it a Llama. */
+export const mixtral: Case = {
+  name: 'mixtral',
+  config: {
+    ...llamaConfig(MIXTRAL, 'mixtral', 'MixtralForCausalLM'),
+    num_local_experts: EXPERTS.experts,
+    num_experts_per_tok: EXPERTS.chosen,
+    sliding_window: null,
+    output_router_logits: false,
+    ...{ router_aux_loss_coef: 0.02, router_jitter_noise: 0 },
+  },
+  tensors: expertsTensors(MIXTRAL, EXPERTS).map((spec) => ({ ...spec, name: ofMixtral(spec.name) })),
+  prompt: 80,
+  mistakes: Object.keys(MIXTRAL_MISTAKES),
+  reference: (weights, mistake, kept) =>
+    llamaReference(MIXTRAL, weights, {
+      kept,
+      feedForward: (x, at) =>
+        mixture(x, (name) => weights(ofMixtral(name)), at, EXPERTS, {
+          normed: true,
+          ...MIXTRAL_MISTAKES[mistake ?? ''],
+        }),
+    }),
+  gguf: {
+    architecture: 'llama',
+    metadata: (out) => {
+      llamaMetadata(out, 'llama', MIXTRAL)
+      out.u32('llama.expert_count', EXPERTS.experts)
+      out.u32('llama.expert_used_count', EXPERTS.chosen)
+    },
+    tensors: (weights) => expertsGguf(MIXTRAL, EXPERTS, (name) => weights(ofMixtral(name)), true),
+  },
+}

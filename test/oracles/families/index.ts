@@ -1,6 +1,6 @@
 import type { Case } from '../family.js'
 import { cohere2 } from './cohere.js'
-import { graniteMoe, lfm2Moe, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from './experts.js'
+import { graniteMoe, lfm2Moe, mixtral, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from './experts.js'
 import { gemma2, gemma3 } from './gemma.js'
 import { gemma1 } from './gemma1.js'
 import { gemma4 } from './gemma4.js'
@@ -26,6 +26,7 @@ export const CASES: readonly Case[] = [
   lfm2Moe,
   olmoe,
   graniteMoe,
+  mixtral,
   gptOss,
   gemma3,
   gemma2,
