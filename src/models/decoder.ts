@@ -170,14 +170,13 @@ export class Decoder {
 
   #head(pass: Pass, from: Activations, rows: number): Activations {
     const room = this.#room
-    const { norm, head } = this.#weights
-    const { matrix, bias } = head
-    const last = { weight: norm, epsilon: this.#epsilon }
+    const { matrix, bias } = this.#weights.head
     const { logitCap: cap, centred } = this.#model
+    const norm = this.#lastNorm
     if (centred) {
-      pass.run(join, from, room.lastNormed!, { rows, norm: { ...last, centred } })
+      pass.run(join, from, room.lastNormed!, { rows, norm })
       pass.run(matmul, matrix, room.lastNormed!, room.logits, { rows, bias })
-    } else pass.run(matmul, matrix, from, room.logits, { rows, norm: last, bias })
+    } else pass.run(matmul, matrix, from, room.logits, { rows, norm, bias })
     if (cap !== undefined) pass.run(join, room.logits, room.logits, { rows, cap })
     return room.logits
   }
@@ -205,9 +204,13 @@ export class Decoder {
   /** They as the last norm leaves them, in place. */
   normed(pass: Pass): Activations {
     const { hidden } = this
-    const { centred } = this.#model
-    pass.run(join, hidden, hidden, { norm: { weight: this.#weights.norm, epsilon: this.#epsilon, centred } })
+    pass.run(join, hidden, hidden, { norm: this.#lastNorm })
     return hidden
+  }
+
+  get #lastNorm() {
+    const { norm: weight, normBias: bias } = this.#weights
+    return { weight, epsilon: this.#epsilon, centred: this.#model.centred, bias }
   }
 
   /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */

@@ -24,8 +24,11 @@ export interface ModelPlan {
   readonly logitScale?: number
   /** A logit x becomes cap * tanh(x / cap). */
   readonly logitCap?: number
-  /** Norms of the stream take the mean away first. Their rows are normed apart: only where layers are arranged in `parallel`. */
+  /** Norms of the stream take the mean away first: no product does, so that their rows are normed apart. */
   readonly centred?: boolean
+  /** What they give has a bias, which is added last; so has the head. */
+  readonly normBias?: boolean
+  readonly headBias?: boolean
   /** What is added to the weights of all norms as transformers stores them; elsewhere it is in them. */
   readonly normOffset?: number
   /** What the gates of the MLP go through. @default 'silu' */
@@ -209,6 +212,7 @@ export type VectorRole =
   | 'expertsAfter'
   | 'denseAfter'
   | 'mlpAfter'
+  | `${'attentionNorm' | 'attentionAfter' | 'mlpNorm' | 'mlpAfter'}Bias`
   | 'perLayerAfter'
   | 'total'
 /** What stands in a model once. */

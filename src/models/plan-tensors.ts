@@ -1,6 +1,7 @@
 /** The tensors of a whole model, layer by layer. */
 
 import type { Architecture } from './architectures/architecture.js'
+import type { NormRole } from './blocks/arrangement/arrangement.js'
 import { arrangementOf } from './blocks/arrangement/index.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import type { LayerTensors } from './blocks/layer-tensors.js'
@@ -31,6 +32,8 @@ export function planTensors(
   const { logitScale: scale } = model
   // Logits grow with what the last norm gives.
   const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
+  const bias = model.normBias && finder.bias('norm', [hidden], 0, true)
+  const normBias = bias && { ...bias, ...(scale && { scale }) }
   const head = planHead(finder, model)
   const perLayer = planPerLayer(finder, model)
   const guessing = architecture.draftLayer?.[naming]
@@ -39,15 +42,20 @@ export function planTensors(
   finder.assertAllUsed()
   return {
     ...{ embedding, layers, norm },
+    ...(normBias && { normBias }),
     ...(head && { head }),
     ...(perLayer && { perLayer }),
     ...(draftHead && { draftHead }),
   }
 }
 
-function planHead(finder: Finder, { vocabulary, hidden, tied, rowLength }: ModelPlan): PlannedMatrix | undefined {
+function planHead(finder: Finder, model: ModelPlan): PlannedMatrix | undefined {
+  const { vocabulary, hidden, tied, rowLength, headBias } = model
   const separate = rowLength === undefined && (tied === undefined ? finder.has('head') : !tied)
-  if (separate) return finder.matrix('head', [vocabulary], hidden)
+  if (separate) {
+    const bias = headBias && finder.bias('head', [vocabulary], 0, true)
+    return { ...finder.matrix('head', [vocabulary], hidden), ...(bias && { bias }) }
+  }
   finder.passOver('head')
   if (rowLength === undefined) return undefined
   const bias = finder.bias('rows', [rowLength], 0, true)
@@ -108,12 +116,15 @@ function planLayer(
   const mixer = mixerOf(layer).plan(find, layer, hidden)
   const { matrices, vectors } = feedForwardOf(feedForward).plan(find, feedForward, hidden)
   const input = planLayerInput(find, model)
+  const { norms } = arrangementOf(layer)
+  const normBias = (role: NormRole) => [`${role}Bias`, finder.bias(role, [hidden], index, true)!] as const
   return {
     matrices: { ...mixer.matrices, ...matrices, ...input.matrices },
     vectors: {
       ...mixer.vectors,
       ...vectors,
-      ...Object.fromEntries(arrangementOf(layer).norms.map((role) => [role, find.norm(role, hidden)])),
+      ...Object.fromEntries(norms.map((role) => [role, find.norm(role, hidden)])),
+      ...(model.normBias && Object.fromEntries(norms.map(normBias))),
       ...input.vectors,
       ...(scaled && { total: find.vector('total', 1) }),
     },

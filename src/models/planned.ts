@@ -80,6 +80,7 @@ export interface PlannedTensors {
   readonly embedding: PlannedMatrix
   readonly layers: readonly PlannedLayer[]
   readonly norm: PlannedVector
+  readonly normBias?: PlannedVector
   /** Absent: the embedding. */
   readonly head?: PlannedMatrix
   readonly perLayer?: PlannedPerLayer

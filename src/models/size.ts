@@ -147,9 +147,9 @@ export function matrixBytes(device: Device, planned: PlannedMatrix): number {
 }
 
 export function weightBytes(device: Device, tensors: PlannedTensors): number {
-  const { embedding, head, norm, layers, perLayer, draftHead } = tensors
+  const { embedding, head, norm, normBias, layers, perLayer, draftHead } = tensors
   const matrix = (planned: PlannedMatrix) => matrixBytes(device, planned)
-  let all = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
+  let all = matrix(embedding) + (head ? matrix(head) : 0) + 4 * (norm.length + (normBias?.length ?? 0))
   if (perLayer) all += matrix(perLayer.product) + 4 * perLayer.norm.length
   if (draftHead) all += matrix(draftHead.input) + 3 * 4 * norm.length
   for (const { matrices, vectors } of draftHead ? [...layers, draftHead.layer] : layers) {
@@ -165,7 +165,7 @@ function isWide(source: Pick<WeightOutline, 'naming' | 'names' | 'describe'>): b
   if (source.naming === 'gguf') {
     return source.names.includes('token_embd.weight') && source.describe('token_embd.weight').dtype === 'f32'
   }
-  const norms = source.names.filter((name) => /norm\.weight$/.test(name))
+  const norms = source.names.filter((name) => /(norm|\.ln)\.weight$/.test(name))
   // Some models have a few of them in full precision, whatever the others are in.
   return norms.length > 0 && norms.every((name) => source.describe(name).dtype === 'f32')
 }

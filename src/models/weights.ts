@@ -27,6 +27,7 @@ export interface DecoderWeights {
   readonly embedding: Matrix
   readonly layers: readonly LayerWeights[]
   readonly norm: Vector
+  readonly normBias?: Vector
   /** The embedding itself where the two are tied. */
   readonly head: BiasedMatrix
   readonly perLayer?: PerLayerWeights
@@ -65,7 +66,7 @@ export async function loadWeights(
     return positions > border ? { angles, longAngles: tableOf(layer, positions) } : { angles }
   }
   let done = 0
-  const [embedding, layers, norm, ownHead] = await allOf([
+  const [embedding, layers, norm, ownHead, normBias] = await allOf([
     loader.matrix(tensors.embedding),
     allOf(
       tensors.layers.map(async (planned, i) => {
@@ -76,12 +77,18 @@ export async function loadWeights(
     ),
     loader.vector(tensors.norm),
     tensors.head && loadProjection(loader, tensors.head, false),
+    tensors.normBias && loader.vector(tensors.normBias),
   ] as const)
   const head = ownHead ?? { matrix: embedding }
   const perLayer = tensors.perLayer && (await loadPerLayer(loader, tensors.perLayer))
   const guessing = model.draftHead && tensors.draftHead
   const draftHead = guessing && (await loadDraftHead(loader, guessing, anglesOf(model.draftHead.layer)))
-  return { embedding, layers, norm, head, ...(perLayer && { perLayer }), ...(draftHead && { draftHead }) }
+  return {
+    ...{ embedding, layers, norm, head },
+    ...(normBias && { normBias }),
+    ...(perLayer && { perLayer }),
+    ...(draftHead && { draftHead }),
+  }
 }
 
 async function loadDraftHead(

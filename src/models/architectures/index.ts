@@ -34,6 +34,7 @@ import { qwen35 } from './qwen3-5.js'
 import { qwen35Moe } from './qwen3-5-moe.js'
 import { qwen3Moe } from './qwen3-moe.js'
 import { smollm3 } from './smollm3.js'
+import { stablelm } from './stablelm.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   arcee,
@@ -77,6 +78,7 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   qwen3_moe: qwen3Moe,
   qwen3moe: qwen3Moe,
   smollm3,
+  stablelm,
 }
 
 /** `config` as the repository has it; `name` is the model's, for messages. Refuses by name what it does not know. */

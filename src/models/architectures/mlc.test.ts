@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gemma2, gemma3 } from '../../../test/oracles/families/gemma.js'
 import { gemma1 } from '../../../test/oracles/families/gemma1.js'
 import { gemma4 } from '../../../test/oracles/families/gemma4.js'
+import { stablelm } from '../../../test/oracles/families/layer-norms.js'
 import { llama } from '../../../test/oracles/families/llama.js'
 import { ministral3 } from '../../../test/oracles/families/mistral3.js'
 import { phi4Mini } from '../../../test/oracles/families/phi3.js'
@@ -41,6 +42,7 @@ const NAMED = [
 const FORMS: readonly MlcForm[] = [
   { of: llama, names: NAMED, fused: BOTH },
   { of: olmo2, names: NAMED, fused: BOTH },
+  { of: stablelm, names: NAMED, fused: BOTH },
   {
     of: ministral3,
     names: NAMED,

@@ -1,7 +1,7 @@
 import type { Architecture } from './architecture.js'
 import { llama } from './llama.js'
 import { NAMES } from './names.js'
-import { readAngles, readPart } from './read-angles.js'
+import { readAnglesOfPart } from './read-angles.js'
 import { readDecoder, readWindow } from './read-decoder.js'
 
 /** Phi 3, 3.5 and 4-mini: fused projections, LongRoPE, and in the last one a part of each head that does not turn. */
@@ -26,11 +26,6 @@ export const phi3: Architecture = {
   read(fields) {
     const window = readWindow(fields)
     fields.get('original_max_position_embeddings')
-    const parameters = fields.part('rope_parameters')
-    const part = readPart(fields, parameters, 1)
-    return readDecoder(fields, {
-      window: () => window,
-      angles: (headSize) => readAngles(fields, Math.floor(headSize * part), parameters),
-    })
+    return readDecoder(fields, { window: () => window, angles: readAnglesOfPart(fields, 1) })
   },
 }

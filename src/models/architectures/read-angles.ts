@@ -32,6 +32,13 @@ export function readAngles(
   return { angles, ...(differs && { border: scaling.originalLength }) }
 }
 
+/** Of heads of which only a part is turned, as the configuration says. */
+export function readAnglesOfPart(fields: Fields, otherwise: number): (headSize: number) => ReadAngles {
+  const parameters = fields.part('rope_parameters')
+  const part = readPart(fields, parameters, otherwise)
+  return (headSize) => readAngles(fields, Math.floor(headSize * part), parameters)
+}
+
 /** Of a head, the share that is turned: beside the other parameters, or outside of them. */
 export function readPart(fields: Fields, parameters: Fields | undefined, otherwise: number): number {
   const outer = fields.number('partial_rotary_factor', otherwise)

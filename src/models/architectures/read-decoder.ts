@@ -2,6 +2,7 @@
 import type { AttentionLayer, FeedForwardPlan, GatedPlan, LayerPlan, MatrixRole, ModelPlan } from '../model-plan.js'
 import { refuse } from '../refuse.js'
 import type { Fields } from './fields.js'
+import type { GgufForm } from './gguf.js'
 import { type ReadAngles, readAngles } from './read-angles.js'
 
 /** Roles that have biases where a configuration asks for them. */
@@ -81,6 +82,18 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     }),
     tied: fields.get('tie_word_embeddings') === undefined ? undefined : fields.flag('tie_word_embeddings'),
   }
+}
+
+/** Of which norms take the mean away and have biases. */
+export function readLayerNormed(fields: Fields, traits: DecoderTraits): Omit<ModelPlan, 'architecture'> {
+  const rms_norm_eps = fields.number('layer_norm_eps', 1e-5)
+  return { ...readDecoder(fields.replaced({ rms_norm_eps }), traits), centred: true, normBias: true }
+}
+
+/** What is not said of rope.dimension_count there is a whole head. */
+export const GGUF_LAYER_NORMS: GgufForm = {
+  partial: true,
+  own: (take) => ({ layer_norm_eps: take('attention.layer_norm_epsilon'), partial_rotary_factor: 1 }),
 }
 
 const always = (plan: FeedForwardPlan) => () => plan

@@ -3,7 +3,7 @@ import { type Activations, join, matmul, type Pass, pick, type Vector } from '..
 import type { SequenceMemory } from '../kept.js'
 import type { FeedForwardPlan, LayerPlan, ModelPlan, VectorRole } from '../model-plan.js'
 import type { BiasedMatrix, LayerWeights } from '../weights.js'
-import type { LayerSteps } from './arrangement/arrangement.js'
+import type { LayerSteps, NormRole } from './arrangement/arrangement.js'
 import { arrangementOf } from './arrangement/index.js'
 import type { FeedForward, FeedForwardRoom } from './feed-forward/feed-forward.js'
 import { feedForwardOf } from './feed-forward/index.js'
@@ -120,18 +120,14 @@ export class Layer implements LayerSteps {
     this.#add(matrices.perLayerOut!, x, vectors.perLayerAfter, vectors.total)
   }
 
-  readNormed(by: VectorRole): void {
-    const { normed } = this.#room
-    const { centred } = this.#model
-    this.#pass.run(join, this.#read, normed!, { norm: { ...this.#before(by)!, centred } })
-    this.#read = normed!
+  readNormed(by: NormRole): void {
+    this.#read = this.#normed(by, this.#pass.rows)
   }
 
-  mix(before?: VectorRole): void {
+  mix(before?: NormRole): void {
     const [pass, wanted, read] = [this.#pass, this.#wanted, this.#read]
     const { layer, weights, epsilon, room, cache, state } = this.#mixing
-    const norm = this.#before(before)
-    this.#mixer.run({ pass, wanted, layer, weights, hidden: read, norm, epsilon, room, cache, state })
+    this.#mixer.run({ pass, wanted, layer, weights, ...this.#through(before, pass.rows), epsilon, room, cache, state })
     this.#mixed = room.mixed
     if (!wanted || wanted.length === 0) return
     const { hidden, last, lastNormed } = this.#room
@@ -144,20 +140,20 @@ export class Layer implements LayerSteps {
     if (read !== hidden) pass.run(pick, read, wanted, lastNormed!)
   }
 
-  addMixed(after?: VectorRole): void {
+  addMixed(after?: NormRole): void {
     if (this.#rows === 0) return
     const { matrices } = this.#weights
     this.#add((matrices.output ?? matrices.mixerOut)!, this.#mixed, this.#vector(after))
   }
 
-  feed(before?: VectorRole, after?: VectorRole): void {
+  feed(before?: NormRole, after?: NormRole): void {
     if (this.#rows === 0) return
     const { gate = 'silu', epsilon } = this.#model
     const by = this.#vector(after)
     const total = this.#perLayer ? undefined : this.#weights.vectors.total
     this.#feedForward.run({
       ...{ pass: this.#pass, plan: this.#plan.feedForward, weights: this.#weights, room: this.#inner },
-      ...{ hidden: this.#read, rows: this.#rows, norm: this.#before(before), gate, epsilon },
+      ...{ ...this.#through(before, this.#rows), rows: this.#rows, gate, epsilon },
       addProduct: (matrix, x) => this.#add(matrix, x, by, total),
       addRows: (x) => this.#join(x, by, total),
     })
@@ -167,9 +163,23 @@ export class Layer implements LayerSteps {
     return role && this.#weights.vectors[role]
   }
 
-  #before(role: VectorRole | undefined) {
+  #before(role: NormRole | undefined) {
     const weight = this.#vector(role)
     return weight && { weight, epsilon: this.#by.epsilon }
+  }
+
+  /** What is read, and the norm that it still goes through. */
+  #through(before: NormRole | undefined, rows: number) {
+    if (!before || !this.#model.centred) return { hidden: this.#read, norm: this.#before(before) }
+    return { hidden: this.#normed(before, rows), norm: undefined }
+  }
+
+  #normed(by: NormRole, rows: number): Activations {
+    const { normed } = this.#room
+    const { centred } = this.#model
+    const norm = { ...this.#before(by)!, centred, bias: this.#vector(`${by}Bias`) }
+    this.#pass.run(join, this.#read, normed!, { rows, norm })
+    return normed!
   }
 
   /** Adds a product, normed first where the model says so. */

@@ -1,7 +1,7 @@
 /** In which order a layer's mixer and its feed-forward read the stream and are added to it. */
 import type { VectorRole } from '../../model-plan.js'
 
-type NormRole = Extract<VectorRole, 'attentionNorm' | 'attentionAfter' | 'mlpNorm' | 'mlpAfter'>
+export type NormRole = Extract<VectorRole, 'attentionNorm' | 'attentionAfter' | 'mlpNorm' | 'mlpAfter'>
 
 /** A layer in a pass, step by step. */
 export interface LayerSteps {
