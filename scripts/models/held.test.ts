@@ -41,6 +41,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Arcee (AFM)': ['arcee'],
   'Command R and R7B': ['cohere2'],
   'StableLM 2': ['stablelm'],
+  'StarCoder 2': ['starcoder2'],
   'EXAONE 4': ['exaone4'],
   'Granite 3 with experts': ['granitemoe'],
   'Granite (dense)': ['granite', 'granite4'],
@@ -49,7 +50,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
 /** Held over fewer tokens than the table of results asks for, which has no rows of them yet. */
 const BRIEFLY = new Set([
   ...['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe', 'lfm2_moe', 'olmoe', 'granitemoe', 'gpt_oss', 'gemma4_moe'],
-  ...['arcee', 'cohere2', 'mixtral', 'stablelm'],
+  ...['arcee', 'cohere2', 'mixtral', 'stablelm', 'starcoder2'],
 ])
 const WHOLLY = CASES.filter(({ name }) => !BRIEFLY.has(name))
 

@@ -16,7 +16,7 @@ const FIELDS: Readonly<Record<string, RegExp>> = {
   attention_bias: /self_attn\.(q|k|v|o|qkv)_proj\.weight$/,
   mlp_bias: /mlp\.(gate|up|gate_up|down)_proj\.weight$/,
 }
-/** Queries, keys and values of Qwen 2 always have theirs, StableLM calls them otherwise; LFM 2 asks for none; Qwen 3.5 and Granite 4 for those of attention alone. */
+/** Queries, keys and values of Qwen 2 always have theirs, StableLM and StarCoder 2 call them otherwise; LFM 2 asks for none; Qwen 3.5 and Granite 4 for those of attention alone. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   qwen2: ['attention_bias', 'mlp_bias'],
   qwen2_moe: ['attention_bias', 'mlp_bias'],
@@ -27,11 +27,16 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   granite4: ['mlp_bias'],
   gpt_oss: ['mlp_bias'],
   stablelm: ['attention_bias', 'mlp_bias'],
+  starcoder2: ['attention_bias', 'mlp_bias'],
 }
 /** They are among its tensors anyway. */
 const HAS: Readonly<Record<string, readonly string[]>> = { gpt_oss: ['attention_bias'] }
-/** Granite 4 says it of Mamba's layers, of which none are run; the other has them. */
-const IDLE: Readonly<Record<string, readonly string[]>> = { granite4: ['mamba_proj_bias'], stablelm: ['use_qkv_bias'] }
+/** Granite 4 says it of Mamba's layers, of which none are run; the others have them. */
+const IDLE: Readonly<Record<string, readonly string[]>> = {
+  granite4: ['mamba_proj_bias'],
+  stablelm: ['use_qkv_bias'],
+  starcoder2: ['use_bias'],
+}
 /** As configurations of other families call theirs. */
 const OTHERS = [
   ...['bias', 'use_bias', 'qkv_bias', 'use_qkv_bias', 'attn_bias', 'attn_qkv_bias', 'o_bias', 'out_proj_bias'],

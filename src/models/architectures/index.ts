@@ -35,6 +35,7 @@ import { qwen35Moe } from './qwen3-5-moe.js'
 import { qwen3Moe } from './qwen3-moe.js'
 import { smollm3 } from './smollm3.js'
 import { stablelm } from './stablelm.js'
+import { starcoder2 } from './starcoder2.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   arcee,
@@ -79,6 +80,7 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   qwen3moe: qwen3Moe,
   smollm3,
   stablelm,
+  starcoder2,
 }
 
 /** `config` as the repository has it; `name` is the model's, for messages. Refuses by name what it does not know. */

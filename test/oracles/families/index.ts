@@ -6,7 +6,7 @@ import { gemma1 } from './gemma1.js'
 import { gemma4 } from './gemma4.js'
 import { gemma4Moe } from './gemma4-moe.js'
 import { gptOss } from './gpt-oss.js'
-import { stablelm } from './layer-norms.js'
+import { stablelm, starcoder2 } from './layer-norms.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './mistral3.js'
@@ -46,4 +46,5 @@ export const CASES: readonly Case[] = [
   arcee,
   cohere2,
   stablelm,
+  starcoder2,
 ]

@@ -5,6 +5,7 @@ import {
   add,
   both,
   frequencies,
+  geluTanh,
   type Kept,
   layerNorm,
   product,
@@ -26,6 +27,8 @@ interface Form {
   readonly biased: RegExp
   readonly sizes: Readonly<Record<string, readonly [rows: number, columns: number]>>
   mlp(x: Vector, of: Linear, mistake: string | undefined): Vector
+  /** llama.cpp has a table of gelu. */
+  readonly approximate?: boolean
 }
 
 /** A product of a layer, with its bias. */
@@ -105,6 +108,7 @@ function caseOf(name: string, form: Form, config: object, mistakes: readonly str
     reference: (weights, mistake, kept) => reference(form, weights, mistake, kept),
     gguf: {
       architecture: name,
+      approximate: form.approximate === true,
       metadata(out) {
         llamaMetadata(out, name, shape, { rotated })
         out.float(`${name}.attention.layer_norm_epsilon`, shape.epsilon)
@@ -154,4 +158,29 @@ export const stablelm = caseOf(
     ...{ qk_layernorm: false, use_parallel_residual: false },
   },
   MISTAKES,
+)
+
+const ACTIVATIONS: Readonly<Record<string, (x: number) => number>> = {
+  'takes silu': silu,
+  'takes relu': (x) => Math.max(0, x),
+}
+
+/** StarCoder 2: an MLP without gates, and biases wherever there is a product but in its head, which is the embedding. */
+export const starcoder2 = caseOf(
+  'starcoder2',
+  {
+    shape: { ...SHAPE, tied: true },
+    rotated: SHAPE.headSize,
+    names: NAMES,
+    layer: { ...LAYER, 'mlp.c_fc': 'ffn_up', 'mlp.c_proj': 'ffn_down' },
+    biased: /c_fc$|_proj$/,
+    sizes: { ...SIZES, 'mlp.c_fc': UP, 'mlp.c_proj': DOWN },
+    mlp: (x, of, mistake) => of('mlp.c_proj', of('mlp.c_fc', x).map(ACTIVATIONS[mistake ?? ''] ?? geluTanh)),
+    approximate: true,
+  },
+  {
+    ...{ hidden_act: 'gelu_pytorch_tanh', norm_epsilon: SHAPE.epsilon, norm_type: 'layer_norm', use_bias: true },
+    ...{ sliding_window: 1024, residual_dropout: 0.1, embedding_dropout: 0.1, mlp_type: 'default' },
+  },
+  [...MISTAKES.filter((mistake) => mistake !== 'turns whole heads'), ...Object.keys(ACTIVATIONS)],
 )
