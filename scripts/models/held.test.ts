@@ -34,6 +34,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   OLMoE: ['olmoe'],
   Mixtral: ['mixtral'],
   'gpt-oss': ['gpt_oss'],
+  'Phi 1.5 and 2': ['phi'],
   'Phi 3, 3.5 and 4-mini': ['phi3', 'phi4-mini'],
   'Ministral 3 (text)': ['ministral3'],
   'OLMo 2': ['olmo2'],
@@ -50,7 +51,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
 /** Held over fewer tokens than the table of results asks for, which has no rows of them yet. */
 const BRIEFLY = new Set([
   ...['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe', 'lfm2_moe', 'olmoe', 'granitemoe', 'gpt_oss', 'gemma4_moe'],
-  ...['arcee', 'cohere2', 'mixtral', 'stablelm', 'starcoder2'],
+  ...['arcee', 'cohere2', 'mixtral', 'stablelm', 'starcoder2', 'phi'],
 ])
 const WHOLLY = CASES.filter(({ name }) => !BRIEFLY.has(name))
 

@@ -16,7 +16,7 @@ const FIELDS: Readonly<Record<string, RegExp>> = {
   attention_bias: /self_attn\.(q|k|v|o|qkv)_proj\.weight$/,
   mlp_bias: /mlp\.(gate|up|gate_up|down)_proj\.weight$/,
 }
-/** Queries, keys and values of Qwen 2 always have theirs, StableLM and StarCoder 2 call them otherwise; LFM 2 asks for none; Qwen 3.5 and Granite 4 for those of attention alone. */
+/** Queries, keys and values of Qwen 2 always have theirs, StableLM and StarCoder 2 call them otherwise, and so would Phi, which has them all; LFM 2 asks for none; Qwen 3.5 and Granite 4 for those of attention alone. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   qwen2: ['attention_bias', 'mlp_bias'],
   qwen2_moe: ['attention_bias', 'mlp_bias'],
@@ -28,6 +28,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   gpt_oss: ['mlp_bias'],
   stablelm: ['attention_bias', 'mlp_bias'],
   starcoder2: ['attention_bias', 'mlp_bias'],
+  phi: ['attention_bias', 'mlp_bias'],
 }
 /** They are among its tensors anyway. */
 const HAS: Readonly<Record<string, readonly string[]>> = { gpt_oss: ['attention_bias'] }

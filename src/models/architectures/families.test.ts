@@ -10,7 +10,7 @@ import { gemma1 } from '../../../test/oracles/families/gemma1.js'
 import { gemma4 } from '../../../test/oracles/families/gemma4.js'
 import { gemma4Moe } from '../../../test/oracles/families/gemma4-moe.js'
 import { gptOss } from '../../../test/oracles/families/gpt-oss.js'
-import { stablelm, starcoder2 } from '../../../test/oracles/families/layer-norms.js'
+import { phi, stablelm, starcoder2 } from '../../../test/oracles/families/layer-norms.js'
 import { lfm2 } from '../../../test/oracles/families/lfm2.js'
 import { llama } from '../../../test/oracles/families/llama.js'
 import { ministral3 } from '../../../test/oracles/families/mistral3.js'
@@ -66,6 +66,7 @@ const CASES = [
   smollm3,
   stablelm,
   starcoder2,
+  phi,
 ]
 
 /** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16 add to it. */

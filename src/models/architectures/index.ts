@@ -26,6 +26,7 @@ import { mistral } from './mistral.js'
 import { mixtral } from './mixtral.js'
 import { olmo2 } from './olmo2.js'
 import { olmoe } from './olmoe.js'
+import { phi } from './phi.js'
 import { phi3 } from './phi3.js'
 import { qwen2 } from './qwen2.js'
 import { qwen2Moe } from './qwen2-moe.js'
@@ -65,6 +66,9 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   mixtral,
   olmo2,
   olmoe,
+  phi,
+  'phi-msft': phi,
+  phi2: phi,
   phi3,
   qwen2,
   qwen2_moe: qwen2Moe,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gemma2, gemma3 } from '../../../test/oracles/families/gemma.js'
 import { gemma1 } from '../../../test/oracles/families/gemma1.js'
 import { gemma4 } from '../../../test/oracles/families/gemma4.js'
-import { stablelm } from '../../../test/oracles/families/layer-norms.js'
+import { phi, stablelm } from '../../../test/oracles/families/layer-norms.js'
 import { llama } from '../../../test/oracles/families/llama.js'
 import { ministral3 } from '../../../test/oracles/families/mistral3.js'
 import { phi4Mini } from '../../../test/oracles/families/phi3.js'
@@ -77,6 +77,29 @@ const FORMS: readonly MlcForm[] = [
     ],
     fused: BOTH,
     grown: /(layernorm|q_norm|k_norm|^model\.norm)\.weight/,
+  },
+  {
+    of: phi,
+    names: [
+      ['model.layers', 'transformer.h'],
+      ['model.embed_tokens', 'transformer.embd'],
+      [/^lm_head/, 'lm_head.linear'],
+      ['model.final_layernorm', 'lm_head.ln'],
+      ['input_layernorm', 'ln'],
+      ['self_attn.q_proj', 'mixer.Wqkv'],
+      ['self_attn.dense', 'mixer.out_proj'],
+    ],
+    fused: { 'self_attn.q_proj': ATTENTION },
+    config: (config) => ({
+      ...{ n_embd: config.hidden_size, n_layer: config.num_hidden_layers, n_head: config.num_attention_heads },
+      ...{
+        n_head_kv: config.num_attention_heads,
+        n_inner: config.intermediate_size,
+        n_positions: 2048,
+        rotary_dim: 32,
+      },
+      ...{ layer_norm_epsilon: config.layer_norm_eps, position_embedding_base: 10_000, vocab_size: config.vocab_size },
+    }),
   },
   {
     of: phi4Mini,

@@ -12,7 +12,7 @@ export const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'up', 'down']
 /** How configurations call what gates go through. */
 const ACTIVATIONS: ReadonlyMap<ModelPlan['gate'], readonly string[]> = new Map([
   ['silu', ['silu', 'swish']],
-  ['gelu', ['gelu_pytorch_tanh', 'gelu_tanh']],
+  ['gelu', ['gelu_pytorch_tanh', 'gelu_tanh', 'gelu_new']],
   ['relu2', ['relu2']],
   ['clamped', ['silu', 'swish']],
 ])

@@ -6,7 +6,7 @@ import { gemma1 } from './gemma1.js'
 import { gemma4 } from './gemma4.js'
 import { gemma4Moe } from './gemma4-moe.js'
 import { gptOss } from './gpt-oss.js'
-import { stablelm, starcoder2 } from './layer-norms.js'
+import { phi, stablelm, starcoder2 } from './layer-norms.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './mistral3.js'
@@ -47,4 +47,5 @@ export const CASES: readonly Case[] = [
   cohere2,
   stablelm,
   starcoder2,
+  phi,
 ]

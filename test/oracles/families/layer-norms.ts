@@ -55,9 +55,11 @@ function tensorsOf({ shape, names, layer, biased, sizes }: Form): TensorSpec[] {
 }
 
 function reference(form: Form, weights: Weights, mistake?: string, kept?: Kept) {
-  const { shape, rotated, names, biased } = form
+  const { shape, rotated, names, layer, biased } = form
   const { hidden, layers, headSize, keyHeads, epsilon, theta } = shape
   const [embedded, last, head = embedded] = Object.keys(names) as [string, string, string?]
+  const output = Object.keys(layer).find((name) => layer[name] === 'attn_output')!
+  const parallel = !Object.values(layer).includes('ffn_norm')
   const caches = Array.from({ length: layers }, () => new Attention(kept))
   const angles = frequencies(theta, mistake === 'turns whole heads' ? headSize : rotated)
   const without = mistake === 'forgets the biases of norms'
@@ -67,8 +69,8 @@ function reference(form: Form, weights: Weights, mistake?: string, kept?: Kept) 
     return layerNorm(x, weight, without ? undefined : bias, epsilon)
   }
   const linear: Linear = (name, x) => {
-    const bias = biased.test(name) && mistake !== 'forgets biases' ? weights(`${name}.bias`) : undefined
-    return product(weights(`${name}.weight`), x, bias)
+    const without = mistake === 'forgets biases' || (name === head && mistake === 'forgets the bias of the head')
+    return product(weights(`${name}.weight`), x, biased.test(name) && !without ? weights(`${name}.bias`) : undefined)
   }
   let position = 0
   return {
@@ -81,8 +83,10 @@ function reference(form: Form, weights: Weights, mistake?: string, kept?: Kept) 
         const turn = (y: Vector) => rotate(y, headSize, position, angles)
         const [q, k, v] = ['q', 'k', 'v'].map((each) => of(`self_attn.${each}_proj`, h)) as [Vector, Vector, Vector]
         const seen = caches[i]!.look(turn(q), turn(k), v, { headSize, keyHeads, scale: headSize ** -0.5 })
-        x = add(x, of('self_attn.o_proj', seen))
-        x = add(x, form.mlp(normed(x, `${at}.post_attention_layernorm`), of, mistake))
+        x = add(x, of(output, seen))
+        const late = parallel && mistake === 'adds attention before the MLP reads'
+        const read = parallel && !late ? h : normed(x, `${at}.${parallel ? 'input' : 'post_attention'}_layernorm`)
+        x = add(x, form.mlp(read, of, mistake))
       }
       position++
       return linear(head, normed(x, last))
@@ -90,7 +94,7 @@ function reference(form: Form, weights: Weights, mistake?: string, kept?: Kept) 
   }
 }
 
-function caseOf(name: string, form: Form, config: object, mistakes: readonly string[]): Case {
+function caseOf(name: string, form: Form, config: object, mistakes: readonly string[], architecture = name): Case {
   const { shape, rotated, names, layer } = form
   const renamed = (name: string) => {
     const [, i, part, suffix] = /^model\.layers\.(\d+)\.(.*)\.(weight|bias)$/.exec(name) ?? []
@@ -107,11 +111,11 @@ function caseOf(name: string, form: Form, config: object, mistakes: readonly str
     mistakes,
     reference: (weights, mistake, kept) => reference(form, weights, mistake, kept),
     gguf: {
-      architecture: name,
+      architecture,
       approximate: form.approximate === true,
       metadata(out) {
-        llamaMetadata(out, name, shape, { rotated })
-        out.float(`${name}.attention.layer_norm_epsilon`, shape.epsilon)
+        llamaMetadata(out, architecture, shape, { rotated })
+        out.float(`${architecture}.attention.layer_norm_epsilon`, shape.epsilon)
       },
       tensors: (weights) =>
         tensors.map(({ name, shape }) => ({
@@ -183,4 +187,31 @@ export const starcoder2 = caseOf(
     ...{ sliding_window: 1024, residual_dropout: 0.1, embedding_dropout: 0.1, mlp_type: 'default' },
   },
   [...MISTAKES.filter((mistake) => mistake !== 'turns whole heads'), ...Object.keys(ACTIVATIONS)],
+)
+
+const ALL: LlamaShape = { ...SHAPE, keyHeads: SHAPE.heads }
+const { post_attention_layernorm: _, 'self_attn.o_proj': OUTPUT, ...BESIDE } = LAYER
+
+/** Phi 1.5 and 2: attention and MLP read the same rows, and both are added; the head has a bias, too. */
+export const phi = caseOf(
+  'phi',
+  {
+    shape: ALL,
+    rotated: ALL.headSize / 2,
+    names: { 'model.embed_tokens': 'token_embd', 'model.final_layernorm': 'output_norm', lm_head: 'output' },
+    layer: { ...BESIDE, 'self_attn.dense': OUTPUT, 'mlp.fc1': 'ffn_up', 'mlp.fc2': 'ffn_down' },
+    biased: /_proj$|dense$|fc[12]$|head$/,
+    sizes: {
+      ...Object.fromEntries(['q', 'k', 'v'].map((each) => [`self_attn.${each}_proj`, [QUERIES, ALL.hidden] as const])),
+      ...({ 'self_attn.dense': [ALL.hidden, QUERIES], 'mlp.fc1': UP, 'mlp.fc2': DOWN } as const),
+    },
+    mlp: (x, of, mistake) => of('mlp.fc2', of('mlp.fc1', x).map(ACTIVATIONS[mistake ?? ''] ?? geluTanh)),
+    approximate: true,
+  },
+  {
+    ...{ hidden_act: 'gelu_new', layer_norm_eps: ALL.epsilon, partial_rotary_factor: 0.5, qk_layernorm: false },
+    ...{ num_key_value_heads: null, resid_pdrop: 0, embd_pdrop: 0 },
+  },
+  [...MISTAKES, ...Object.keys(ACTIVATIONS), 'adds attention before the MLP reads', 'forgets the bias of the head'],
+  'phi2',
 )
