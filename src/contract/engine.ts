@@ -58,7 +58,7 @@ export interface Capabilities {
    */
   readonly calibrated?: boolean
   /**
-   * The sampling settings of local servers: `topK`, `minP`, `typicalP`, `repetitionPenalty` and DRY, `minTokens`, `stopTokens`, `ignoreEnds`.
+   * The sampling settings of local servers: `topK`, `minP`, `typicalP`, XTC, `repetitionPenalty` and DRY, `minTokens`, `stopTokens`, `ignoreEnds`.
    * @default false
    */
   readonly sampling?: boolean
@@ -234,6 +234,10 @@ export interface Sampling {
    * to the expected one, until they have more than this share of the probability. Usual: 1, which is all.
    */
   readonly typicalP?: number
+  /** XTC: the probability that a token is drawn without the most likely ones, for less predictable answers. Usual: 0. */
+  readonly xtcProbability?: number
+  /** XTC then keeps, of the tokens with at least this probability (before the temperature), only the least likely. Usual: 0.1. */
+  readonly xtcThreshold?: number
   /** Logits of tokens that prompt or answer contain are divided by it if they are above 0, else multiplied. Usual: 1. */
   readonly repetitionPenalty?: number
   /**

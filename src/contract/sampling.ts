@@ -29,6 +29,7 @@ export interface SamplingSetting {
 }
 
 const MOST = 2 ** 31 - 1
+const XTC = { least: 0, most: 1, ollama: false, local: true, acts: 'draw' } as const
 const DRY = { ollama: false, local: true, acts: 'penalty' } as const
 
 const TABLE = {
@@ -37,6 +38,8 @@ const TABLE = {
   topK: { wire: 'top_k', least: -1, most: MOST, whole: true, floor: 0, usual: 0, local: true, acts: 'draw' },
   minP: { wire: 'min_p', least: 0, most: 1, usual: 0, local: true, acts: 'draw' },
   typicalP: { wire: 'typical_p', least: 0, most: 1, usual: 1, local: true, acts: 'draw' },
+  xtcProbability: { wire: 'xtc_probability', usual: 0, ...XTC },
+  xtcThreshold: { wire: 'xtc_threshold', usual: 0.1, ...XTC },
   presencePenalty: { wire: 'presence_penalty', least: -2, most: 2, usual: 0, acts: 'penalty' },
   frequencyPenalty: { wire: 'frequency_penalty', least: -2, most: 2, usual: 0, acts: 'penalty' },
   // Wide enough for any use, and far from where numbers of 32 bits end.

@@ -5,7 +5,9 @@
  * With l' = logit, made less likely where it repeats, + adjustment, for the tokens that the mask allows: temperature 0
  * takes the greatest l'. Otherwise only those stay that are of the topK greatest; of the softmax of their l', those whose
  * surprise is nearest to its entropy, until they hold more than typicalP of the mass (Meister and others 2022, as llama.cpp
- * has it: before the temperature); and that lie no further below the greatest left than minP lets them.
+ * has it: before the temperature); and that lie no further below the greatest left than minP lets them. With a chance of
+ * xtcProbability, which hangs on seed and index alone, of those whose share of the softmax of what is left, before the
+ * temperature, is at least xtcThreshold, all but the least are left out (XTC, as llama.cpp has it).
  * p = softmax(l' / temperature) of these; the nucleus is the smallest set of most likely tokens that holds at least topP of
  * the mass, tokens as likely as the last of them included, as they are above; and the token is the argmax of l' / temperature + g(token) over
  * the nucleus, with g Gumbel-distributed, which draws a token with its probability. g depends on seed, index and token
@@ -44,12 +46,19 @@ export const GUMBEL_MAX = -log(-log(1 - 1 / 16777216))
 export function drawNumbers(row: SampleRow) {
   const { temperature, topP, topK = 0, typicalP = 1 } = row
   const reach = reachOf(row)
-  return { temperature, topP, typicalP, topK: Math.min(topK, 2 ** 24), reach: Number.isFinite(reach) ? reach : -1 }
+  const told = { temperature, topP, typicalP, topK: Math.min(topK, 2 ** 24), excluding: exclusionOf(row) }
+  return { ...told, reach: Number.isFinite(reach) ? reach : -1 }
 }
 
 /** How far below the greatest l' minP lets a token lie. In f32, as both devices subtract it. */
 function reachOf({ temperature, minP = 0 }: SampleRow): number {
   return minP > 0 ? Math.fround(-temperature * log(minP)) : Number.POSITIVE_INFINITY
+}
+
+/** What is left out this time for being likely: what has so much of the mass, but for the least such; 1: nothing. */
+function exclusionOf({ seed, index, xtcProbability = 0, xtcThreshold = 0.1 }: SampleRow): number {
+  // A token's own word is made of the key and one more than its number.
+  return mix(drawKey(seed, index)) < xtcProbability * 2 ** 32 ? xtcThreshold : 1
 }
 
 /** The same draw from all tokens that the mask allows; the row itself where nothing else is kept from it. */
@@ -91,7 +100,7 @@ export const tells = ({ topLogprobs, among, admitted }: SampleRow): boolean =>
   topLogprobs !== undefined || among !== undefined || admitted === true
 
 /** Whether the draw cannot be told from the greatest logits alone. */
-export const needsAll = (row: SampleRow): boolean => tells(row) || row.typicalP !== undefined
+export const needsAll = (row: SampleRow): boolean => tells(row) || row.typicalP !== undefined || exclusionOf(row) < 1
 
 /** l' into `out`, -Infinity where the mask forbids; returns the greatest. */
 function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {
@@ -139,7 +148,16 @@ export type From = (least: number) => Float32Array
 export function rangeOf(row: SampleRow, greatest: number, from: From): readonly [least: number, most: number] {
   const floor = row.topK === undefined ? Number.NEGATIVE_INFINITY : kthGreatest(row.topK, greatest, from)
   const [least, most] = row.typicalP === undefined ? [floor, greatest] : typical(row.typicalP, greatest, floor, from)
-  return [Math.max(least, Math.fround(most - reachOf(row))), most]
+  const lowest = Math.max(least, Math.fround(most - reachOf(row)))
+  return [lowest, excluding(exclusionOf(row), lowest, most, from)]
+}
+
+/** The least of the values that each hold `share` of the mass of all; the greatest where none does. */
+function excluding(share: number, floor: number, greatest: number, from: From): number {
+  if (share >= 1) return greatest
+  const values = from(Math.max(floor, LEAST)).filter((value) => value <= greatest)
+  const total = values.reduce((sum, value) => sum + exp(value - greatest), 0)
+  return values.filter((value) => exp(value - greatest) >= share * total).reduce((a, b) => Math.min(a, b), greatest)
 }
 
 /**

@@ -60,6 +60,8 @@ describe('the sampler', () => {
     topK: fc.constantFrom(undefined, 1, 2, 7, 40, 1000),
     minP: fc.constantFrom(undefined, 1e-9, 0.05, 0.5, 1),
     typicalP: fc.constantFrom(undefined, 0, 0.2, 0.9, 1),
+    xtcProbability: fc.constantFrom(undefined, 0, 0.5, 1),
+    xtcThreshold: fc.constantFrom(undefined, 0, 0.01, 0.2),
     repeated: fc.constantFrom(undefined, 0.5, 1.3),
     topLogprobs: fc.constantFrom(undefined, 0, 1, 5, 20),
   })

@@ -179,6 +179,7 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
         ...(i % 4 > 0 && { topK: [1, 20, 300, 5000][i % 4]! }),
         ...(i % 2 === 0 && { minP: [0.02, 0.3, 1][i % 3]! }),
         ...(i % 3 > 0 && { typicalP: [0.2, 0.6, 0.95][i % 3]! }),
+        ...(i % 4 < 3 && { xtcProbability: 0.7, xtcThreshold: [0.01, 0.05, 0.2][i % 3]! }),
         ...(i > 3 && { repeats: { tokens, by: 1.7 } }),
         ...(i > 5 && { mask, adjust: { tokens: Int32Array.of(i, 700), deltas: Float32Array.of(4, -3) } }),
       })
@@ -249,6 +250,18 @@ describe('the definition', () => {
     [{ typicalP: 0.5 }, [5 / 8, 3 / 8, 0, 0]],
     [{ typicalP: 0.5, temperature: 0.5 }, [25 / 34, 9 / 34, 0, 0]],
     [{ typicalP: 0.2, minP: 1, topP: 0.1 }, [0, 1, 0, 0]],
+    [{ xtcProbability: 1 }, [0, 0, 0.75, 0.25]],
+    [{ xtcProbability: 1, xtcThreshold: 0.2 }, [0, 0.6, 0.3, 0.1]],
+    [{ xtcProbability: 1, xtcThreshold: 0.4 }, [0.5, 0.3, 0.15, 0.05]],
+    // Half of them without the first two.
+    [{ xtcProbability: 0.5 }, [0.25, 0.15, 0.45, 0.15]],
+    // What has 0.3 of all has 0.375 of what is left; and then the temperature counts.
+    [{ xtcProbability: 1, xtcThreshold: 0.35, topK: 2 }, [0, 1, 0, 0]],
+    [
+      { xtcProbability: 1, xtcThreshold: 0.2, temperature: 0.5, minP: 0.01 },
+      [0, 0.09 / 0.115, 0.0225 / 0.115, 0.0025 / 0.115],
+    ],
+    [{ xtcProbability: 1, xtcThreshold: 0, topP: 0.5 }, [0, 0, 0, 1]],
   ])('keeps to a floor: %j', (row, expected) => {
     shares(row, [0.5, 0.3, 0.15, 0.05]).forEach((share, i) => {
       if (expected[i] === 0) expect(share).toBe(0)
@@ -278,6 +291,31 @@ describe('the definition', () => {
       }
       // So hot that all that is kept is drawn: that one of twelve is not, 1,000 times, has a chance of 1e-37.
       const row = { slot: 0, temperature: 1000, topP: 1, seed: round, typicalP, ...(topK && { topK }) }
+      const drawn = Array.from({ length: 1000 }, (_, index) => sampleRow(logits, 12, { ...row, index }, scratch).token)
+      expect(new Set(drawn), `${round}`).toEqual(kept)
+    }
+  })
+
+  it('leaves out the likeliest as llama.cpp does, down to the last that reaches the threshold', () => {
+    const scratch = new Float32Array(12)
+    for (let round = 0; round < 40; round++) {
+      const chance = new Chance(100 + round)
+      const logits = chance.floats(12, [1, 3, 8][round % 3]!)
+      const xtcThreshold = [0.02, 0.1, 0.3, 0.5][round % 4]!
+      const topK = [undefined, 7][round % 2]
+      const order = [...logits.entries()].sort(([, a], [, b]) => b - a).slice(0, topK ?? 12)
+      const sum = order.reduce((all, [, logit]) => all + Math.exp(logit), 0)
+      const last = order.filter(([, logit]) => Math.exp(logit) / sum >= xtcThreshold).length - 1
+      const kept = new Set(order.slice(Math.max(0, last)).map(([token]) => token))
+      const row = {
+        slot: 0,
+        temperature: 1000,
+        topP: 1,
+        seed: round,
+        xtcProbability: 1,
+        xtcThreshold,
+        ...(topK && { topK }),
+      }
       const drawn = Array.from({ length: 1000 }, (_, index) => sampleRow(logits, 12, { ...row, index }, scratch).token)
       expect(new Set(drawn), `${round}`).toEqual(kept)
     }

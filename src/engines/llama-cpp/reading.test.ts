@@ -66,6 +66,7 @@ const KINDS: readonly [string, Partial<SampleSettings>][] = [
   ['a bias for one', { logitBias: new Map([[17, 9]]) }],
   ['a bias against many', { logitBias: new Map([...Array(90).keys()].map((id) => [id * 11, -100])), topP: 0.95 }],
   ['the typical', { typicalP: 0.4 }],
+  ['at times without the likeliest', { xtcProbability: 0.5, xtcThreshold: 0.02, minP: 0.01 }],
   ['log probabilities', { topLogprobs: 3 }],
 ]
 

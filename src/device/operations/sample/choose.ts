@@ -148,6 +148,18 @@ fn above(lane: u32, row: u32, value: f32, least: f32, greatest: f32, inverse: f3
   return everyone(lane, mine);
 }
 
+/** The least of the values that each hold \`share\` of the mass of all; the greatest where none does. */
+fn excluding(lane: u32, row: u32, least: f32, greatest: f32, share: f32) -> f32 {
+  let wanted = share * above(lane, row, LOW, least, greatest, 1.0, 0u).w;
+  var mine = -greatest;
+  for (var i = lane; i < ${tokens}u; i += ${threads}u) {
+    let own = values[row * ${tokens}u + i];
+    if (own <= LOW || own < least || own > greatest) { continue; }
+    if (exp(own - greatest) >= wanted) { mine = max(mine, -own); }
+  }
+  return -everyone(lane, vec4<f32>(mine, 0.0, 0.0, 0.0)).x;
+}
+
 fn drawn(lane: u32, row: u32, all: f32, settings: Job) -> u32 {
   let inverse = 1.0 / settings.temperature;
   var greatest = all;
@@ -159,6 +171,7 @@ fn drawn(lane: u32, row: u32, all: f32, settings: Job) -> u32 {
     greatest = range.y;
   }
   if (settings.reach >= 0.0) { least = max(least, greatest - settings.reach); }
+  if (settings.excluding < 1.0) { greatest = excluding(lane, row, least, greatest, settings.excluding); }
   var first: vec4<f32>;
   if (least > LOW || greatest < all) {
     first = above(lane, row, LOW, least, greatest, inverse, settings.key);
