@@ -72,7 +72,7 @@ function checkLocal(
     }
   }
   if (spec.evidence && !evidence) throw lacks(id, 'evidence', 'does not report evidence')
-  if (spec.suffix !== undefined && !infill) throw lacks(id, 'suffix', 'cannot fill gaps')
+  if (spec.suffix !== undefined && !infill) throw lacks(id, spec.fields.suffix ?? 'suffix', 'cannot fill gaps')
   if (spec.promptLogprobs && !promptLogprobs) {
     throw unsupported(
       'echo',

@@ -119,6 +119,8 @@ export interface FieldNames {
   readonly logprobs?: string
   /** @default 'return_token_ids' */
   readonly tokens?: string
+  /** What stands behind a gap. @default 'suffix' */
+  readonly suffix?: string
   /** What asks for all strings to be quotes. @default 'quote' */
   readonly quote?: string
   /** @default 'reasoning_effort' */
