@@ -14,8 +14,8 @@ import {
   wrongType,
   wrongValue,
 } from '../../wire/fields.js'
+import { openSealed } from '../../wire/ids.js'
 import { unreadable } from '../../wire/messages.js'
-import { openSealed } from '../../wire/sealed.js'
 
 const KNOWN_MESSAGE = new Set(['role', 'content'])
 /** By type of block: what is read of it, and hints. */

@@ -2,8 +2,8 @@ import type { Part, Usage, V1Error } from '../../../contract/index.js'
 import { objectOf } from '../../../platform/index.js'
 import type { Dialect } from '../../answer/service.js'
 import { sseEventOf } from '../../stream/sse.js'
+import { sealed } from '../../wire/ids.js'
 import type { Answer, ReplyHead, StreamReply, WholeReply } from '../../wire/reply.js'
-import { sealed } from '../../wire/sealed.js'
 
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],

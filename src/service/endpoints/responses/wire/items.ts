@@ -15,9 +15,8 @@ import {
   wrongType,
   wrongValue,
 } from '../../../wire/fields.js'
-import { itemId } from '../../../wire/ids.js'
+import { itemId, openSealed } from '../../../wire/ids.js'
 import { readArguments, unreadable } from '../../../wire/messages.js'
-import { openSealed } from '../../../wire/sealed.js'
 import { isOwnCall, isOwnOutput, madeCall, type OwnTool, ownByType, toldOutput } from './own-tools.js'
 import type {
   AdditionalToolsItem,

@@ -2,9 +2,8 @@ import type { Part, TokenLogprob, Usage, V1Error } from '../../../../contract/in
 import { objectOf } from '../../../../platform/index.js'
 import { CallInput, customNames } from '../../../wire/custom-tool.js'
 import { EvidenceSoFar } from '../../../wire/evidence.js'
-import { itemId, seconds, toolCallId } from '../../../wire/ids.js'
+import { itemId, sealed, seconds, toolCallId } from '../../../wire/ids.js'
 import { wireLogprob } from '../../../wire/reply.js'
-import { sealed } from '../../../wire/sealed.js'
 import { NO_USAGE } from '../../../wire/usage.js'
 import { type OwnTool, ownTools } from './own-tools.js'
 import type {
