@@ -162,6 +162,17 @@ export const ATTACKS: readonly Attack[] = [
       all(4, () => post(server, '/completions', { model: NANO, prompt: Array.from({ length: 256 }, fresh), n: 4 })),
   },
   {
+    name: 'gaps between texts of 1 MB, and 100 fields of what was said',
+    endpoints: ['/infill'],
+    run: (server) =>
+      all(16, (i) =>
+        post(server, '/infill', {
+          ...{ model: NANO, input_prefix: i % 2 ? megabyte() : fresh(), input_suffix: megabyte(), n_predict: 4 },
+          response_fields: Array.from({ length: 100 }, () => 'timings/'.repeat(100)),
+        }),
+      ),
+  },
+  {
     name: 'prompts as long as fits, told again with the log probabilities of every token',
     endpoints: ['/completions'],
     run: (server) =>

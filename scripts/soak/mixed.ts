@@ -207,6 +207,15 @@ const KINDS: readonly Kind[] = [
     }),
   },
   {
+    endpoint: '/infill',
+    // Nobody has taught them.
+    refused: ['400'],
+    ask: (random) => ({
+      path: '/infill',
+      body: { model: model(random), input_prefix: words(random), input_suffix: words(random), n_predict: 12 },
+    }),
+  },
+  {
     endpoint: '/responses',
     tokens: newer,
     ask(random) {

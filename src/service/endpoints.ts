@@ -16,6 +16,7 @@ import { decisions, systemOne } from './endpoints/decisions/route.js'
 import { embeddings } from './endpoints/embeddings/route.js'
 import { extractions } from './endpoints/extractions/route.js'
 import { health, tellLoad, tellMetrics, tellVersion } from './endpoints/health/route.js'
+import { infill } from './endpoints/infill/route.js'
 import { listModels, loadModel, removeModel, retrieveModel, unloadModel } from './endpoints/models/route.js'
 import { pooling } from './endpoints/pooling/route.js'
 import { rerank } from './endpoints/rerank/route.js'
@@ -72,4 +73,6 @@ export const ENDPOINTS: readonly EndpointEntry[] = [
   { method: 'GET', path: '/version', route: tellVersion, open: true },
   { method: 'GET', path: '/load', route: tellLoad },
   { method: 'POST', path: '/v2/rerank', route: rerank },
+  // As llama.cpp's server has it.
+  { method: 'POST', path: '/infill', route: infill },
 ]

@@ -179,6 +179,13 @@ export function endpointsContract(reach: () => Reach): void {
       expect(told.map((event) => JSON.parse(event).choices[0].text).join('')).toBe(SAID)
       await refused('/completions', { prompt: [] }, 'prompt')
     },
+    'POST /infill': async () => {
+      const gap = { input_prefix: 'So: ', input_suffix: '' }
+      expect(await post('/infill', gap)).toMatchObject({ content: SAID, stop: true, tokens_predicted: 3 })
+      const told = (await events('/infill', gap)).map((event) => JSON.parse(event))
+      expect(told.map(({ content }) => content).join('')).toBe(SAID)
+      await refused('/infill', { ...gap, input_suffix: 5 }, 'input_suffix')
+    },
     'POST /embeddings': async () => {
       const plain = await post('/embeddings', { input: ['ab', 'c'], dimensions: 4 })
       expect(valid('CreateEmbeddingResponse', plain)).toMatchObject({

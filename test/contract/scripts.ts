@@ -34,7 +34,7 @@ export const scenario: Scenario = {
   'test/thinking': { delayMs: 60_000 },
   'test/every': {
     parts: [...say('Hel', 'lo, ', 'wörld 🌍'), stop, usage(12, 3)],
-    capabilities: { embeddings: true, rerank: true, classify: true, decisions: true, tokens: true },
+    capabilities: { embeddings: true, rerank: true, classify: true, decisions: true, tokens: true, infill: true },
   },
   'test/loading': { error: { status: 503, message: 'The model is being loaded.', retryAfter: 2 } },
   'test/crash': { crash: 'secret: the password is swordfish' },

@@ -22,6 +22,7 @@ const ROWS: Readonly<Record<string, Asking>> = {
   '/responses/compact': { body: { input: 'Hello?' } },
   '/responses/input_tokens': { body: { input: 'Hello?' } },
   '/completions': { body: { prompt: 'Hello?' }, streams: true },
+  '/infill': { body: { input_prefix: 'Hello?', input_suffix: '' }, streams: true },
   '/embeddings': { body: { input: 'Hello?' } },
   '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
   '/v2/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
@@ -64,7 +65,14 @@ function service(options: Partial<V1Options> = {}) {
       signal.addEventListener('abort', () => resolve())
     }).then(() => signal.throwIfAborted())
   }
-  const capabilities = { embeddings: true, rerank: true, classify: true, decisions: true, extractions: true } as never
+  const capabilities = {
+    embeddings: true,
+    rerank: true,
+    classify: true,
+    decisions: true,
+    extractions: true,
+    infill: true,
+  } as never
   const engine: Engine = {
     models: ['first', 'this', 'last'].map((id) => ({ id, ownedBy: 'me', capabilities })),
     async *generate(call) {
