@@ -16,9 +16,11 @@ import { rope } from './rope/index.js'
 import { route } from './route/index.js'
 import { routed } from './routed/index.js'
 import { sample } from './sample/index.js'
+import { xielu } from './xielu/index.js'
 
 export const OPERATIONS = {
   ...{ attend, carry, collect, convolve, delta, embed, gate, join, matmul, pick, pool, rope, route, routed, sample },
+  xielu,
 }
 
 /** What is written into rows is as wide as they are. */

@@ -7,6 +7,7 @@ import { gate as gateRows } from './gate/index.js'
 import { type JoinOptions, join } from './join/index.js'
 import { Chance } from './numbers.test-helper.js'
 import { pool } from './pool/index.js'
+import { xielu } from './xielu/index.js'
 
 /** The error function by its series (Abramowitz and Stegun 7.1.6), which converges everywhere. */
 function erf(x: number): number {
@@ -141,6 +142,27 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     values.forEach((value, i) => {
       const expected = GATES[gate](value)
       expect(Math.abs(got[i]! - expected)).toBeLessThan(2e-6 * Math.max(1, Math.abs(expected)))
+    })
+  })
+
+  it('values go through a curve that was learned', async () => {
+    const [p, n, beta, epsilon] = [0.3, 3, 0.5, -1e-6]
+    const table = device.matrix({ format: 'f32', rows: 9, columns: COLUMNS, data: new Uint8Array(values.buffer) })
+    const [x, curve] = [device.activations(9, COLUMNS), device.vector(Float32Array.of(p, n, beta, epsilon))]
+    const tokens = Int32Array.from({ length: 9 }, (_, i) => i)
+    const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
+    pass.run(embed, table, x)
+    pass.run(xielu, x, curve, { rows: 8 })
+    const read = pass.read(x, 9)
+    await pass.submit()
+    const got = await read
+    for (const one of [table, x, curve]) one.destroy()
+    values.forEach((value, i) => {
+      const below = (beta + Math.log1p(Math.exp(n))) * (Math.expm1(Math.min(value, epsilon)) - value)
+      const bent = (value > 0 ? Math.log1p(Math.exp(p)) * value ** 2 : below) + beta * value
+      // The last row was not asked for.
+      const expected = i < 8 * COLUMNS ? bent : value
+      expect(Math.abs(got[i]! - expected)).toBeLessThan(4e-6 * Math.max(1, Math.abs(expected)))
     })
   })
 

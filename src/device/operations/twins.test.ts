@@ -23,13 +23,14 @@ import { ropeCase } from './rope/case.test-helper.js'
 import { routeCase } from './route/case.test-helper.js'
 import { routedCase } from './routed/case.test-helper.js'
 import { sampleCase } from './sample/case.test-helper.js'
+import { xieluCase } from './xielu/case.test-helper.js'
 
 type AnyOperation = Operation<ArgumentKinds, unknown[], Functions>
 type Name = keyof typeof OPERATIONS
 const CASES: { readonly [N in Name]: Case } = {
   ...{ attend: attendCase, carry: carryCase, collect: collectCase, convolve: convolveCase, delta: deltaCase },
   ...{ embed: embedCase, gate: gateCase, join: joinCase, matmul: matmulCase, pick: pickCase, pool: poolCase },
-  ...{ rope: ropeCase, route: routeCase, routed: routedCase, sample: sampleCase },
+  ...{ rope: ropeCase, route: routeCase, routed: routedCase, sample: sampleCase, xielu: xieluCase },
 }
 const NAMES = Object.keys(CASES) as Name[]
 /** How the names of its GPU kernels begin, and its functions of the CPU. */
