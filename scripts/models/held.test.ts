@@ -39,6 +39,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Ministral 3 (text)': ['ministral3'],
   'OLMo 2': ['olmo2'],
   SmolLM3: ['smollm3'],
+  Apertus: ['apertus'],
   'Arcee (AFM)': ['arcee'],
   'Command R and R7B': ['cohere2'],
   'StableLM 2': ['stablelm'],
@@ -51,7 +52,7 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
 /** Held over fewer tokens than the table of results asks for, which has no rows of them yet. */
 const BRIEFLY = new Set([
   ...['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe', 'lfm2_moe', 'olmoe', 'granitemoe', 'gpt_oss', 'gemma4_moe'],
-  ...['arcee', 'cohere2', 'mixtral', 'stablelm', 'starcoder2', 'phi'],
+  ...['arcee', 'cohere2', 'mixtral', 'stablelm', 'starcoder2', 'phi', 'apertus'],
 ])
 const WHOLLY = CASES.filter(({ name }) => !BRIEFLY.has(name))
 

@@ -65,6 +65,8 @@ export interface LayerShape {
   readonly feedForward: FeedForwardPlan
   /** Last of all the whole stream is multiplied by a number of the layer's. */
   readonly scaled?: boolean
+  /** Where an MLP without gates has learned its activation: see `xielu`. */
+  readonly curve?: readonly number[] | 'stored'
   /** Matrices that have a bias. */
   readonly biased: readonly MatrixRole[]
 }
@@ -206,6 +208,7 @@ export type VectorRole =
   | 'mlpNorm'
   | 'choiceBias'
   | 'expertFactors'
+  | 'curve'
   /** Of a router, and of experts beside an MLP, before and after; and of that MLP. */
   | 'routerNorm'
   | 'expertsNorm'

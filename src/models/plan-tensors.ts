@@ -93,7 +93,7 @@ function planLayer(
   { naming, offset, interleaved }: Forms,
 ): PlannedLayer {
   const { hidden } = model
-  const { feedForward, scaled } = layer
+  const { feedForward, scaled, curve } = layer
   // Queries may stand alone, where keys and values are those of another layer, or without values of their own.
   const isBiased = (role: Role) =>
     layer.biased.some((one) => one === (role === 'query' || role === 'queryKey' ? 'qkv' : role))
@@ -127,6 +127,7 @@ function planLayer(
       ...(model.normBias && Object.fromEntries(norms.map(normBias))),
       ...input.vectors,
       ...(scaled && { total: find.vector('total', 1) }),
+      ...(curve && { curve: curve === 'stored' ? find.vector('curve', 1) : { parts: [], length: 4, values: curve } }),
     },
   }
 }

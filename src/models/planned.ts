@@ -62,6 +62,8 @@ export interface PlannedVector {
   readonly parts: readonly { readonly name: string; readonly length: number; readonly shape?: readonly number[] }[]
   /** Values that are stored. */
   readonly length: number
+  /** They are known already, and no tensor has them. */
+  readonly values?: readonly number[]
   /** Which stored value comes where; -1: a zero. */
   readonly order?: readonly number[]
   /** Each value v becomes e^v times it. */

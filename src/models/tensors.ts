@@ -295,9 +295,10 @@ function join(parts: readonly Uint8Array[], order?: readonly number[]): Uint8Arr
 
 export async function readVector(
   source: WeightSource,
-  { parts, length, order, exponent, offset = 0, scale = 1 }: PlannedVector,
+  { parts, length, values: known, order, exponent, offset = 0, scale = 1 }: PlannedVector,
   signal?: AbortSignal,
 ): Promise<Float32Array> {
+  if (known) return Float32Array.from(known)
   const values = new Float32Array(length)
   let at = 0
   for (const part of parts) {

@@ -16,7 +16,7 @@ import { llama } from '../../../test/oracles/families/llama.js'
 import { ministral3 } from '../../../test/oracles/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../test/oracles/families/phi3.js'
 import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
-import { arcee, exaone4, granite, granite4, olmo2, smollm3 } from '../../../test/oracles/families/variants.js'
+import { apertus, arcee, exaone4, granite, granite4, olmo2, smollm3 } from '../../../test/oracles/families/variants.js'
 import type { Weights } from '../../../test/oracles/family.js'
 import { writeGguf } from '../../../test/oracles/files/gguf.js'
 import { mlxConfig, mlxTensors, throughMlx } from '../../../test/oracles/files/mlx.js'
@@ -39,6 +39,7 @@ import { readModel } from './index.js'
 
 const COUNT = 12
 const CASES = [
+  apertus,
   arcee,
   cohere2,
   exaone4,

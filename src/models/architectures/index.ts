@@ -4,6 +4,7 @@ import type { JsonObject } from '../../platform/index.js'
 import type { Naming } from '../files/source.js'
 import type { ModelPlan } from '../model-plan.js'
 import { refuse } from '../refuse.js'
+import { apertus } from './apertus.js'
 import { arcee } from './arcee.js'
 import type { Architecture } from './architecture.js'
 import { cohere, cohere2 } from './cohere.js'
@@ -39,6 +40,7 @@ import { stablelm } from './stablelm.js'
 import { starcoder2 } from './starcoder2.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
+  apertus,
   arcee,
   cohere,
   cohere2,

@@ -13,7 +13,7 @@ import { ministral3 } from './mistral3.js'
 import { phi3, phi4Mini } from './phi3.js'
 import { mistral, qwen2, qwen3 } from './qwen.js'
 import { qwen35 } from './qwen3-5.js'
-import { arcee, exaone4, granite, granite4, olmo2, smollm3 } from './variants.js'
+import { apertus, arcee, exaone4, granite, granite4, olmo2, smollm3 } from './variants.js'
 
 export const CASES: readonly Case[] = [
   llama,
@@ -48,4 +48,5 @@ export const CASES: readonly Case[] = [
   stablelm,
   starcoder2,
   phi,
+  apertus,
 ]

@@ -12,6 +12,7 @@ import {
   rmsNorm,
   rotate,
   silu,
+  softplus,
   type Vector,
 } from '../float64.js'
 import {
@@ -319,6 +320,79 @@ export const arcee: Case = {
     tensors: (weights) => {
       const some: Weights = (name) => (name.includes(GATE) ? new Float64Array(0) : weights(name))
       return llamaGgufTensors(ARCEE, some, true).filter(({ values }) => values.length > 0)
+    },
+  },
+}
+
+const APERTUS: LlamaShape = { ...SMALL, layers: 3, inner: 320, theta: 12_000_000 }
+/** Of each layer; far from where they are learned, so that each can be seen. */
+const CURVES: Readonly<Record<string, readonly number[]>> = {
+  alpha_p: [0.75, 1.5, 0.25],
+  alpha_n: [0.75, 0.25, 1.25],
+  beta: [0.5, 0.75, 0.5],
+  eps: [-0.0625, -0.25, -0.125],
+}
+const ofApertus = (name: string) =>
+  name.replace('post_attention_layernorm', 'feedforward_layernorm').replace('input_layernorm', 'attention_layernorm')
+
+function xielu(x: number, curve: Readonly<Record<string, number>>): number {
+  const { alpha_p, alpha_n, beta, eps } = curve as { alpha_p: number; alpha_n: number; beta: number; eps: number }
+  if (x > 0) return softplus(alpha_p) * x * x + beta * x
+  return (beta + softplus(alpha_n)) * (Math.expm1(Math.min(x, eps)) - x) + beta * x
+}
+
+/** Norms of heads, and an MLP without gates, whose activation each layer has learned. */
+export const apertus: Case = {
+  name: 'apertus',
+  config: {
+    ...llamaConfig(APERTUS, 'apertus', 'ApertusForCausalLM'),
+    hidden_act: 'xielu',
+    ...{ attention_bias: false, mlp_bias: false, qk_norm: true, post_norm: false },
+  },
+  tensors: [
+    ...llamaTensors(APERTUS)
+      .filter(({ name }) => !name.includes(GATE))
+      .map((spec) => ({ ...spec, name: ofApertus(spec.name) })),
+    ...Array.from({ length: APERTUS.layers }, (_, i) => [
+      norm(`${layerName(i)}.${Q_NORM}`, APERTUS.headSize),
+      norm(`${layerName(i)}.${K_NORM}`, APERTUS.headSize),
+      ...Object.entries(CURVES).map(([name, of]) => vector(`${layerName(i)}.mlp.act_fn.${name}`, 1, of[i]!, 0)),
+    ]).flat(),
+  ],
+  prompt: 80,
+  mistakes: ['takes relu squared', 'forgets beta', 'forgets epsilon', 'takes the first curve everywhere'],
+  reference: (weights, mistake, kept) =>
+    llamaReference(APERTUS, (name) => weights(ofApertus(name)), {
+      kept,
+      headNorms: true,
+      feedForward(x, at) {
+        const of = (name: string) =>
+          weights(`${at.replace(/\d+/, mistake?.includes('first') ? '0' : '$&')}.act_fn.${name}`)[0]!
+        const curve = Object.fromEntries(Object.keys(CURVES).map((name) => [name, of(name)]))
+        if (mistake === 'forgets beta') curve.beta = 0
+        if (mistake === 'forgets epsilon') curve.eps = 0
+        const bend = (value: number) =>
+          mistake === 'takes relu squared' ? Math.max(0, value) ** 2 : xielu(value, curve)
+        return product(weights(`${at}.down_proj.weight`), product(weights(`${at}.up_proj.weight`), x).map(bend))
+      },
+    }),
+  gguf: {
+    architecture: 'apertus',
+    metadata(out) {
+      llamaMetadata(out, 'apertus', APERTUS)
+      for (const [name, of] of Object.entries(CURVES)) out.floats(`xielu.${name}`, Float32Array.from(of))
+    },
+    tensors(weights) {
+      const some: Weights = (name) => (name.includes(GATE) ? new Float64Array(0) : weights(ofApertus(name)))
+      return [
+        ...llamaGgufTensors(APERTUS, some, false).filter(({ values }) => values.length > 0),
+        ...Array.from({ length: APERTUS.layers }, (_, i) =>
+          ['q', 'k'].map((each) => {
+            const values = weights(`${layerName(i)}.self_attn.${each}_norm.weight`)
+            return { name: `blk.${i}.attn_${each}_norm.weight`, dims: [values.length], values }
+          }),
+        ).flat(),
+      ]
     },
   },
 }

@@ -1,4 +1,4 @@
-import { type Activations, join, matmul } from '../../../device/index.js'
+import { type Activations, join, matmul, xielu } from '../../../device/index.js'
 import type { UngatedPlan } from '../../model-plan.js'
 import type { FeedForward } from './feed-forward.js'
 
@@ -16,7 +16,9 @@ export const ungated: FeedForward<UngatedPlan, Activations> = {
   run({ pass, weights, room: inner, hidden, rows, norm, gate, addProduct }) {
     const { matrix, bias } = weights.matrices.up!
     pass.run(matmul, matrix, hidden, inner, { rows, norm, bias })
-    pass.run(join, inner, inner, { rows, gate })
+    const { curve } = weights.vectors
+    if (curve) pass.run(xielu, inner, curve, { rows })
+    else pass.run(join, inner, inner, { rows, gate })
     addProduct(weights.matrices.down!, inner)
   },
 }

@@ -7,6 +7,9 @@ import type { GgufMetadata } from './head.js'
 /** Tensors that say how positions turn, and are no weights: divisors of the angles of each pair. */
 export const POSITIONS = /^rope_(freqs|factors_(long|short))\.weight$/
 
+/** What is said of an architecture without its name before it. */
+const APART = /^xielu\./
+
 /** `positions`: such tensors, by their names without suffix. */
 export function readConfig(
   place: string,
@@ -16,8 +19,8 @@ export function readConfig(
   const architecture = metadata.get('general.architecture')
   if (typeof architecture !== 'string') throw broken(place, 'it does not name its architecture (general.architecture).')
   const prefix = `${architecture}.`
-  const own = [...metadata].filter(([key]) => key.startsWith(prefix))
-  const config = Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value]))
+  const own = [...metadata].filter(([key]) => key.startsWith(prefix) || APART.test(key))
+  const config = Object.fromEntries(own.map(([key, value]) => [key.replace(prefix, ''), value]))
   const tokens = metadata.get('tokenizer.ggml.tokens')
   const types = metadata.get('tokenizer.ggml.token_type_count')
   return {
