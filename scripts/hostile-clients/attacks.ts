@@ -1,5 +1,6 @@
 /** What clients that mean no good do, endpoint by endpoint. Each attack is begun anew until its time is over. */
 import {
+  alike,
   costly,
   customTools,
   endless,
@@ -79,6 +80,11 @@ export const ATTACKS: readonly Attack[] = [
     name: '20,000 messages of a letter',
     endpoints: [CHAT],
     run: (server) => all(4, () => post(server, CHAT, { model: NANO, messages: letters(), max_tokens: 4 })),
+  },
+  {
+    name: 'texts that are alike almost everywhere',
+    endpoints: [CHAT],
+    run: (server) => all(4, () => post(server, CHAT, alike())),
   },
   {
     name: '600 prompts that are left within 60 ms',

@@ -103,6 +103,16 @@ export function worded(i: number): object {
 export const letters = () =>
   Array.from({ length: 20_000 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: 'x' }))
 
+/** Texts that a search compares at length wherever it looks for the one in the other. */
+export const alike = () => ({
+  model: NANO,
+  messages: [
+    { role: 'system', content: fresh() },
+    { role: 'user', content: 'a'.repeat(40_000) },
+    { role: 'system', content: `${'a'.repeat(450_000)}b${'a'.repeat(450_000)}` },
+  ],
+})
+
 export const LINES = '{"a": 12}\n'
 export const megabyte = (piece = 'word ') =>
   `${fresh()} ${piece.repeat(Math.floor(950_000 / JSON.stringify(piece).length))}`

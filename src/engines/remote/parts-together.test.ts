@@ -3,8 +3,9 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ChatCall, Engine, Part } from '../../contract/engine.js'
 import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
 import { Builder } from '../../grammar/rules/builder.js'
+import { atOnce, isSmall } from '../../platform/index.js'
 import { type MessageTarget, type Port, portOf, RemoteEngine, serveEngine } from './index.js'
-import type { Told } from './protocol.js'
+import { type Told, unspelled, type WireCall, wireCall } from './protocol.js'
 
 /** An engine over a real port, and the messages that came from it. */
 function over(generate: Engine['generate'], more: Partial<Engine> = {}) {
@@ -177,4 +178,62 @@ test('a grammar that is too large to be kept is compiled once for its request', 
   expect(await faultOf({ text: '7a', toolCalls: [], cut: false })).toBeUndefined()
   expect(await faultOf({ text: '7', toolCalls: [], cut: false })).toBeTypeOf('string')
   expect([given.length, compiling.mock.calls.length]).toEqual([1, 1])
+})
+
+test('a list of a hundred thousand goes over in pieces, each once the one before it is there', async () => {
+  const tokens = Array.from({ length: 100_000 }, (_, i) => i)
+  const logprobs = tokens.map((i) => ({ token: `${i}`, bytes: [i & 255], logprob: -i, top: [] }))
+  const { engine, messages } = over(
+    async function* () {
+      yield { type: 'prompt', tokens, text: 'x', logprobs }
+      yield { type: 'finish', choice: 0, reason: 'stop', tokens: tokens.slice(1) }
+    },
+    { tokenize: async () => ({ tokens, texts: tokens.map(String) }) },
+  )
+  const whose = { model: 'test/small', signal: new AbortController().signal }
+  expect(await engine.tokenize({ ...whose, prompt: 'x' })).toEqual({ tokens, texts: tokens.map(String) })
+  const parts: Part[] = []
+  for await (const part of engine.generate(asked('x'))) parts.push(part)
+  expect(parts).toEqual([
+    { type: 'prompt', tokens, text: 'x', logprobs },
+    { type: 'finish', choice: 0, reason: 'stop', tokens: tokens.slice(1) },
+  ])
+  const pieces = messages.flat().filter((told) => told.type === 'piece')
+  expect(pieces.length).toBeGreaterThan(50)
+  for (const { items } of pieces) expect(isSmall(items, 2 ** 17)).toBe(true)
+  for (const told of messages) expect(told.some(({ type }) => type === 'piece') && told.length > 1).toBe(false)
+})
+
+test('whoever leaves in the middle of a list hears no more of it', async () => {
+  const tokens = Array.from({ length: 1_000_000 }, (_, i) => i)
+  const { engine, messages } = over(async function* () {}, { tokenize: async () => ({ tokens, texts: [] }) })
+  const aborter = new AbortController()
+  const told = engine.tokenize({ model: 'test/small', signal: aborter.signal, prompt: 'x' })
+  await vi.waitFor(() => expect(messages.flat().some(({ type }) => type === 'piece')).toBe(true))
+  aborter.abort(new Error('left'))
+  await expect(told).rejects.toThrow('left')
+  await vi.waitFor(() => expect(messages.flat().some(({ type }) => type === 'failed')).toBe(true))
+  expect(messages.flat().filter(({ type }) => type === 'piece').length).toBeLessThan(200)
+})
+
+test('many messages go over as text, and are what they were', () => {
+  const messages = Array.from({ length: 20_000 }, (_, i) => ({ role: 'user' as const, content: `\ud800 ${i}` }))
+  const schema = { properties: Object.fromEntries(messages.map((_, i) => [i, { maximum: i }])) }
+  const output = { type: 'json_schema', name: 'x', strict: true, schema } as const
+  const sent = { messages, output, n: 1, tokens: [1, 2], sampling: { logitBias: new Map([[1, 2]]) } }
+  const work = wireCall({ ...sent, model: 'a/b', id: 'c' })
+  let pauses = 0
+  let { done, value: wire } = work.next()
+  for (; !done; { done, value: wire } = work.next()) pauses++
+  expect(pauses).toBeGreaterThan(10)
+  const { spelled, rest } = wire as WireCall
+  expect(Object.keys(spelled)).toEqual(['messages', 'output'])
+  expect(rest).toMatchObject({ n: 1, tokens: [1, 2], sampling: { logitBias: new Map([[1, 2]]) } })
+  for (const [name, { pieces }] of Object.entries(spelled)) {
+    if (name === 'messages') for (const piece of pieces) expect(piece.length).toBeLessThan(100_000)
+    expect(atOnce(unspelled(spelled[name]!))).toEqual(sent[name as 'messages' | 'output'])
+  }
+  // JSON has no word for it.
+  const endless = { ...output, schema: { ...schema, maximum: Number.POSITIVE_INFINITY } }
+  expect(Object.keys((atOnce(wireCall({ model: 'a/b', ...{ output: endless } })) as WireCall).spelled)).toEqual([])
 })

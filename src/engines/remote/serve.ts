@@ -1,5 +1,5 @@
 import { type ChatCall, type Engine, type OutputGrammar, V1Error } from '../../contract/index.js'
-import { whenTurnEnds } from '../../platform/index.js'
+import { inPieces, inTurns, isSmall, whenTurnEnds } from '../../platform/index.js'
 import { Demands } from './demands.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
@@ -8,6 +8,7 @@ import {
   type EngineCommand,
   type PartTold,
   type Told,
+  unspelled,
   type ValueName,
   WINDOW,
   type WireCall,
@@ -33,6 +34,8 @@ interface Job {
   readonly aborter: AbortController
   /** Parts sent and not yet taken. */
   unread: number
+  /** Pieces of lists that are under way: one at a time. */
+  pieces: number
   wake: () => void
 }
 
@@ -66,6 +69,11 @@ class EngineServer {
       if (job === undefined) return
       job.unread -= message.parts
       job.wake()
+    } else if (message.type === 'got') {
+      const job = this.#jobs.get(message.id)
+      if (job === undefined) return
+      job.pieces--
+      job.wake()
     } else void this.#run(message)
   }
 
@@ -76,7 +84,7 @@ class EngineServer {
 
   async #run(message: Work): Promise<void> {
     const { id } = message
-    const job: Job = { aborter: new AbortController(), unread: 0, wake: () => {} }
+    const job: Job = { aborter: new AbortController(), unread: 0, pieces: 0, wake: () => {} }
     this.#jobs.set(id, job)
     try {
       await this.#do(message, job)
@@ -97,7 +105,7 @@ class EngineServer {
       case 'generate':
         return this.#generate(id, message.call, job)
       case 'value':
-        return this.#tell({ type: 'value', id, value: await this.#value(message.what, message.call, signal) })
+        return this.#tellValue(id, await this.#value(message.what, message.call, signal), job)
       case 'load':
         return this.#engine.load?.(message.model, (progress) => this.#tell({ type: 'progress', id, progress }), signal)
       case 'unload':
@@ -131,17 +139,23 @@ class EngineServer {
     for await (const part of this.#engine.generate((await this.#whole(call, signal)) as unknown as ChatCall)) {
       // Also an engine that does not look at its signal stops here.
       signal.throwIfAborted()
-      this.#tellPart({ type: 'part', id, part })
+      const isLong = part.type === 'prompt' || part.type === 'finish'
+      this.#tellPart({ type: 'part', id, part: isLong ? await this.#withoutLists(id, part, job) : part })
       if (++job.unread < WINDOW) continue
       // A reader that does not read holds back the engine.
-      await taken(job, signal)
+      await until(() => job.unread < WINDOW, job)
     }
   }
 
   /** The call as it was, with a signal of this side and grammars that are compiled here. */
-  async #whole({ about, rest, grammars }: WireCall, signal: AbortSignal): Promise<Record<string, unknown>> {
+  async #whole(
+    { about, rest: sent, grammars, spelled }: WireCall,
+    signal: AbortSignal,
+  ): Promise<Record<string, unknown>> {
     const compiled: Record<string, OutputGrammar> = {}
-    const { caller } = rest as { readonly caller?: string }
+    const { caller } = sent as { readonly caller?: string }
+    const rest = { ...sent }
+    for (const [name, list] of Object.entries(spelled)) rest[name] = await inTurns(unspelled(list), signal, caller)
     const of = about.request ?? about.model
     const whose = { of, signal, ...(caller !== undefined && { caller }) }
     for (const [name, text] of Object.entries(grammars)) {
@@ -158,6 +172,30 @@ class EngineServer {
     if (text === this.#told) return
     this.#told = text
     this.#tell({ type: 'models', models: [...models], ready: this.#ready })
+  }
+
+  async #tellValue(id: number, value: unknown, job: Job): Promise<void> {
+    const isList = typeof value === 'object' && value !== null && !Array.isArray(value)
+    this.#tell({ type: 'value', id, value: isList ? await this.#withoutLists(id, value, job) : value })
+  }
+
+  /** Sends long lists ahead of what has them, piece by piece, each once the other side has the one before it. */
+  async #withoutLists<T extends object>(id: number, value: T, job: Job): Promise<T> {
+    if (isSmall(value)) return value
+    const rest: Record<string, unknown> = {}
+    for (const [list, items] of Object.entries(value)) {
+      if (!Array.isArray(items) || isSmall(items)) {
+        rest[list] = items
+        continue
+      }
+      rest[list] = []
+      for (const piece of inPieces(items)) {
+        this.#tell({ type: 'piece', id, list, items: piece })
+        job.pieces++
+        await until(() => job.pieces === 0, job)
+      }
+    }
+    return rest as T
   }
 
   #tell(message: Told): void {
@@ -193,13 +231,14 @@ class EngineServer {
   }
 }
 
-function taken(job: Job, signal: AbortSignal): Promise<void> {
+function until(holds: () => boolean, job: Job): Promise<void> {
+  const { signal } = job.aborter
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason)
     if (signal.aborted) return leave()
     signal.addEventListener('abort', leave, { once: true })
     job.wake = () => {
-      if (job.unread >= WINDOW) return
+      if (!holds()) return
       job.wake = () => {}
       signal.removeEventListener('abort', leave)
       resolve()

@@ -1,5 +1,5 @@
 import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../contract/index.js'
-import { breathe, type Doing, PartQueue } from '../../platform/index.js'
+import { breathe, type Doing, inTurns, PartQueue } from '../../platform/index.js'
 import { type Culprit, failureOf } from './failure.js'
 import type { Port } from './port.js'
 import { type EngineCommand, type Told, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
@@ -32,6 +32,8 @@ export class Session {
   readonly #port: Port
   readonly #events: SessionEvents
   readonly #jobs = new Map<number, Job>()
+  /** By what they are of: lists that came in pieces, for the value or the part that is next. */
+  readonly #lists = new Map<number, Record<string, unknown[]>>()
   /** What has come and waits for the next turn. */
   readonly #come: Told[] = []
   #last = 0
@@ -87,7 +89,7 @@ export class Session {
   }
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
-    const wire = wireCall(call)
+    const wire = await inTurns(wireCall(call), call.signal, call.caller)
     const queue = new PartQueue<Part>(Number.POSITIVE_INFINITY, () => {})
     const { id, over } = this.#ask(
       (id) => ({ type: 'generate', id, call: wire }),
@@ -136,12 +138,15 @@ export class Session {
   }
 
   /** What it comes to there. */
-  async value(what: ValueName, call: { readonly model: string; readonly signal: AbortSignal }): Promise<unknown> {
+  async value(
+    what: ValueName,
+    call: { readonly model: string; readonly signal: AbortSignal; readonly caller?: string },
+  ): Promise<unknown> {
     let value: unknown
     const hear = (given: unknown) => {
       value = given
     }
-    const wire = wireCall(call)
+    const wire = await inTurns(wireCall(call), call.signal, call.caller)
     await this.#answered((id) => ({ type: 'value', id, what, call: wire }), { value: hear }, call.signal)
     return value
   }
@@ -191,17 +196,35 @@ export class Session {
 
   #take(message: Told): void {
     if (message.type === 'models') this.#events.models(message.models, message.ready)
-    else if (message.type === 'part') this.#jobs.get(message.id)?.part?.(message.part)
+    else if (message.type === 'piece') this.#gather(message.id, message.list, message.items)
+    else if (message.type === 'part') this.#jobs.get(message.id)?.part?.(this.#whole(message.id, message.part))
     else if (message.type === 'progress') this.#jobs.get(message.id)?.progress?.(message.progress)
-    else if (message.type === 'value') this.#jobs.get(message.id)?.value?.(message.value)
+    else if (message.type === 'value') this.#jobs.get(message.id)?.value?.(this.#whole(message.id, message.value))
     else if (message.type === 'done') this.#ended(message.id)
     else if (message.type === 'failed') this.#ended(message.id, failureOf(message.failure))
+  }
+
+  /** The next piece is sent once this one was told to be here, which is when others have had their turn. */
+  #gather(id: number, list: string, items: readonly unknown[]): void {
+    if (!this.#jobs.has(id)) return
+    const lists = this.#lists.get(id) ?? {}
+    this.#lists.set(id, lists)
+    lists[list] ??= []
+    for (const item of items) lists[list].push(item)
+    void breathe().then(() => this.#post({ type: 'got', id }))
+  }
+
+  #whole<T>(id: number, value: T): T {
+    const lists = this.#lists.get(id)
+    this.#lists.delete(id)
+    return lists ? { ...value, ...lists } : value
   }
 
   #end(id: number, error?: unknown): void {
     const job = this.#jobs.get(id)
     if (job === undefined) return
     this.#jobs.delete(id)
+    this.#lists.delete(id)
     if (this.#jobs.size === 0) this.#events.busy(false)
     job.end(error)
   }

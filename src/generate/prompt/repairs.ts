@@ -2,6 +2,7 @@
  * The same conversation for templates that refuse it as it is: some families demand turns that alternate, one call a turn,
  * or no system message. Everything that was said stays in it, in its order.
  */
+import { placeOf } from '../../platform/index.js'
 import { foldSystem, type TemplateMessage } from './messages.js'
 
 export type Written = Omit<TemplateMessage, 'content'> & { readonly content: string | readonly object[] }
@@ -42,9 +43,9 @@ export function tellsAll(text: string, messages: Messages): boolean {
   let from = 0
   return messages.every(({ content }) => {
     const words = content.trim()
-    const after = text.indexOf(words, from)
+    const after = placeOf(text, words, from)
     if (after >= 0) from = after + words.length
-    return after >= 0 || text.includes(words) || text.includes(JSON.stringify(words).slice(1, -1))
+    return after >= 0 || [words, JSON.stringify(words).slice(1, -1)].some((said) => placeOf(text, said) >= 0)
   })
 }
 

@@ -34,6 +34,17 @@ describe('a template in slices', () => {
     expect(pauses).toBeGreaterThan(20_000 / 256)
   })
 
+  it('is soon looked through for what was said, though it is alike almost everywhere', () => {
+    const [user, system] = ['a'.repeat(40_000), `${'a'.repeat(450_000)}b${'a'.repeat(450_000)}`]
+    const said = [
+      { role: 'system', content: 'x' },
+      { role: 'user', content: user },
+      { role: 'system', content: system },
+    ]
+    const text = new JinjaTemplate(TEMPLATES[0]!, {}).render({ messages: said, tools: [], options: {} })
+    expect(text.endsWith(system)).toBe(true)
+  })
+
   it('is not begun for a conversation that cannot fit', () => {
     const text = new ChatText(smallTokenizer())
     const refused = (count: number, content: string) => {
