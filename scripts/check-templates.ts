@@ -59,7 +59,9 @@ function rendered(template: JinjaTemplate, format: ToolFormat, calls: number): s
 }
 
 function written(template: JinjaTemplate, format: ToolFormat, call: ChatCall): string {
-  return atOnce(conversationText(call, new Guard('\ufdef', [], []), template, format, habitsOf(template, format)))
+  return atOnce(
+    conversationText(call, new Guard('\ufdef', [], []), template, format, atOnce(habitsOf(template, format))),
+  )
 }
 
 /** Whatever a conversation says is told, what stands beside calls too, and calls that were made at once. */
@@ -103,7 +105,8 @@ const bare = (text: string): string =>
 
 function spellingFault(template: JinjaTemplate, format: ToolFormat): string | undefined {
   // Those of earlier turns are spelled otherwise, and must be read from there.
-  if (format.past !== undefined) return keepsCalls(template, format) ? undefined : 'those of earlier turns are not read'
+  if (format.past !== undefined)
+    return atOnce(keepsCalls(template, format)) ? undefined : 'those of earlier turns are not read'
   const one = format.spell(NAME, JSON.stringify(ARGUMENTS)).replaceAll(/0{9}/g, '123456789')
   for (const calls of format.separator === undefined && format.between === undefined ? [1] : [1, 2]) {
     const spelled = together(format, Array(calls).fill(one))
@@ -186,7 +189,7 @@ function verdict(name: string, source: string, format: ToolFormat): { said: stri
         : { said: `not here: ${reason}`, isFault: false }
     }
     const ours =
-      !isKnown || keepsCalls(template, format)
+      !isKnown || atOnce(keepsCalls(template, format))
         ? ''
         : ` (in our words: it writes ${template.writesCalls ? 'them otherwise' : 'none'})`
     return { said: (isKnown ? HELD : NOT_KNOWN) + ours, isFault: false }

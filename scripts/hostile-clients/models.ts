@@ -16,11 +16,22 @@ export async function encoders(folder: string): Promise<string[]> {
 }
 
 const LOOP = '{% for a in range(100000) %}{% for b in range(100000) %}{{ b }}{% endfor %}{% endfor %}'
+/** A text that is in another almost everywhere. */
+const ALMOST = "{% set a = 'b' ~ 'a' * 200000 %}{% set b = 'a' * 2000000 %}"
+const DEEP = '{% set ns = namespace(x=range(60000) | list) %}'
 const template = (chat_template: string) => ({ 'tokenizer_config.json': (json: Json) => ({ ...json, chat_template }) })
 /** Files of a small model, as a stranger has changed them. */
 const STRANGERS: Readonly<Record<string, Readonly<Record<string, (json: Json) => unknown>>>> = {
   range: template('{% for i in range(1000000000) %}{{ i }}{% endfor %}'),
   nested: template(LOOP),
+  calls: template(`{% if messages[0].tool_calls %}{% endif %}${LOOP}`),
+  macro: template(`{% macro m(tool_calls) %}${LOOP}{% endmacro %}{{ m(1) }}`),
+  search: template(`${ALMOST}{{ a in b }}{{ b.split(a) }}{{ b | replace(a, '') }}`),
+  signs: template("{% for c in 'a' * 4000000 %}{{ c }}{% endfor %}"),
+  raws: template(`{% raw %}{% endraw %}${'{%raw%}'.repeat(9000)}`),
+  deep: template(`${DEEP}${'{% set ns.x = [ns.x] %}'.repeat(300)}{{ ns.x | tojson(indent=64) }}`),
+  refusal: template("{{ raise_exception('no' * 1000000) }}"),
+  includes: template("{% include 'chat_template.jinja' %}{{ ''.constructor.constructor('return process')() }}"),
   blanks: template(`${' '.repeat(5_000_000)}{{ messages }}`),
   parentheses: template(`{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`),
   layers: {

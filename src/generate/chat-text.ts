@@ -109,14 +109,14 @@ export class ChatText {
   readonly made: MadeForm | undefined
   /** Added tokens that a user's text must not become: control tokens, and marks of thoughts and calls. */
   readonly #controlling: readonly string[]
-  readonly #habits: Habits
+  /** Found out by having the template write, once something is asked of it: a stranger's may take its time. */
+  #habits: Habits | undefined
   #vocabulary: Vocabulary | undefined
 
   constructor(files: TextFiles) {
     this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
     this.template = templateOf(files, this.tokenizer)
     this.toolFormat = toolFormatOf(this.template.source, (text) => this.tokenizer.idOf(text) !== undefined)
-    this.#habits = habitsOf(this.template, this.toolFormat)
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
     this.channels = channelsOf(this.template.source)
     this.ends = endsOf(files, this.tokenizer)
@@ -192,6 +192,7 @@ export class ChatText {
     this.#assertMayFit(call, capacity)
     const sentinel = yield* sentinelFor(textsOf(call))
     const guard = this.guard(sentinel)
+    this.#habits ??= yield* habitsOf(this.template, this.toolFormat)
     let text = yield* conversationText(call, guard, this.template, this.toolFormat, this.#habits)
     const marks = this.thoughtMarks
     // Some templates open a thought whatever they are told: one that nobody wants is closed at once.

@@ -28,7 +28,7 @@ const templates = new Map(
     const tokens = new Set((read('tokenizer.json').added_tokens as { content: string }[]).map(({ content }) => content))
     const template = new JinjaTemplate(config.chat_template, { bos_token: '<s>', eos_token: config.eos_token })
     const format = toolFormatOf(template.source, (token) => tokens.has(token))
-    return [id, { template, format, habits: habitsOf(template, format) }]
+    return [id, { template, format, habits: atOnce(habitsOf(template, format)) }]
   }),
 )
 

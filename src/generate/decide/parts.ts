@@ -1,4 +1,4 @@
-import { atOnce } from '../../platform/index.js'
+import type { Slices } from '../../platform/index.js'
 import { headOf } from '../channels.js'
 import type { ChatText } from '../chat-text.js'
 import { sentinelFor } from '../prompt/guard.js'
@@ -24,17 +24,22 @@ const PLACE = '\uFDD0'
  * `state` is all that stands before the question. The model is at its answer then: it thinks no more. `asked`: all texts
  * that will be put there.
  */
-export function partsAround(text: ChatText, system: string, state: string, asked: readonly string[]): TextAround {
+export function* partsAround(
+  text: ChatText,
+  system: string,
+  state: string,
+  asked: readonly string[],
+): Slices<TextAround> {
   const { tokenizer } = text
   const said = state.replaceAll(PLACE, '\uFFFD')
-  const guard = text.guard(atOnce(sentinelFor([said, PLACE, ...asked])))
+  const guard = text.guard(yield* sentinelFor([said, PLACE, ...asked]))
   const messages = [
     { role: 'system', content: system },
     { role: 'user', content: guard.protect(said, false) + PLACE },
   ]
   const rendered = (thinking: boolean) =>
-    text.template.render({ messages, tools: [], options: { enable_thinking: thinking, thinking } })
-  const [head, tail, ...more] = closed(text, rendered(false), () => rendered(true)).split(PLACE)
+    text.template.renderInSlices({ messages, tools: [], options: { enable_thinking: thinking, thinking } })
+  const [head, tail, ...more] = (yield* closed(text, yield* rendered(false), () => rendered(true))).split(PLACE)
   if (tail === undefined || more.length > 0)
     throw new Error('The chat template does not write each message exactly once.')
   const before = tokenizer.sections(head!)
@@ -52,9 +57,13 @@ export function partsAround(text: ChatText, system: string, state: string, asked
 }
 
 /** A thought that a template opens whatever it is told is closed; where it knows no switch, an empty one is written. */
-function closed({ thoughtMarks: marks, channels }: ChatText, brief: string, thinking: () => string): string {
+function* closed(
+  { thoughtMarks: marks, channels }: ChatText,
+  brief: string,
+  thinking: () => Slices<string>,
+): Slices<string> {
   if (channels) return brief + headOf(channels)
   if (!marks) return brief
   if (endsInThought(brief, marks)) return `${brief.trimEnd()}\n\n${marks.close}${marks.gap}`
-  return brief === thinking() ? `${brief}${marks.open}\n\n${marks.close}${marks.gap}` : brief
+  return brief === (yield* thinking()) ? `${brief}${marks.open}\n\n${marks.close}${marks.gap}` : brief
 }

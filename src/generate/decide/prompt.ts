@@ -1,6 +1,6 @@
 /** A state and questions about it as tokens. */
 import { type DecideCall, type DecideQuestion, V1Error } from '../../contract/index.js'
-import type { Slices } from '../../platform/index.js'
+import { mapped, type Slices } from '../../platform/index.js'
 import { type ChatText, COUNTED, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { partsAround, type TextAround } from './parts.js'
@@ -53,8 +53,8 @@ export class DecidePrompt {
 
   /** `thought`: what was thought about the state before. */
   static *of(call: DecideCall, text: ChatText, thought: string, capacity: number): Slices<DecidePrompt> {
-    const asked = call.questions.map((question) => questionText(question, [...question.options.keys()]))
-    const parts = partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, asked)
+    const asked = yield* mapped(call.questions, (question) => questionText(question, [...question.options.keys()]))
+    const parts = yield* partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, asked)
     const { before, section, reveal } = parts
     const earlier = yield* encodedSections(text.tokenizer, before, capacity, reveal)
     // What it is too long for is the whole context, in words and in numbers.

@@ -1,11 +1,18 @@
 import { Template } from '@huggingface/jinja'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
+import { ChatText } from '../chat-text.js'
+import { call } from '../testing/call.test-helper.js'
+import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 import { FueledTemplate } from './fueled.js'
+import { withoutRaw } from './python-source.js'
 import { JinjaTemplate } from './template.js'
 
 const messages = [{ role: 'user', content: 'Hello' }]
 const input = { messages, tools: [], options: {} }
+const LONG = "{% set t = 'a' * 1000000 %}"
+const ALMOST = "{% set a = 'b' ~ 'a' * 50000 %}{% set b = 'a' * 1000000 %}"
+const MAPPING = `{% set d = {${Array.from({ length: 4000 }, (_, i) => `'${i}':1`).join()}} %}`
 const grow = (step: string) => `{% set ns = namespace(x=['ab'], t='ab') %}${step.repeat(40)}`
 
 describe('a template from a stranger', () => {
@@ -44,6 +51,47 @@ describe('a template from a stranger', () => {
       'two that double, compared',
       `{% set ns = namespace(x=['a'], y=['a']) %}${'{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}'.repeat(40)}{{ ns.x == ns.y }}`,
     ],
+    ['a loop through the signs of a text', "{% for c in 'a' * 2000000 %}{% endfor %}"],
+    ['signs as a list', "{{ ('a' * 2000000) | list | length }}"],
+    ['a text backwards, again and again', `${LONG}${'{% set y = t[::-1] %}'.repeat(99)}`],
+    ['signs that become themselves', `${LONG}${"{% set y = t | replace('', '') %}".repeat(99)}`],
+    ['one that is in another almost everywhere', `${ALMOST}{{ a in b }}`],
+    ['the same, found', `${ALMOST}{{ b.find(a) }}`],
+    ['the same, split', `${ALMOST}{{ b.split(a) }}`],
+    ['the same, replaced', `${ALMOST}{{ b | replace(a, 'c') }}`],
+    ['many that are looked for in one', `${LONG}{{ range(9000) | map('string') | select('in', t) | list }}`],
+    ['a join by an attribute', `${LONG}{{ range(100) | join(attribute='x', d=t) | length }}`],
+    ['JSON with much between', `${LONG}{{ range(100) | list | tojson(separators=(t, t)) | length }}`],
+    [
+      'JSON that stands deep',
+      `${grow('{% set ns.x = [ns.x] %}'.repeat(8)).replace("['ab']", 'range(20000) | list')}{{ ns.x | tojson(indent=64) }}`,
+    ],
+    ['an indent that is unpacked', "{{ 'a\\n' | indent(*[100000000]) }}"],
+    ['an indent of JSON that is unpacked', "{{ [1] | tojson(**{'indent': 100000000}) }}"],
+    ['a long text within a list, printed', `${LONG}${'{% set y = [t] ~ 1 %}'.repeat(9)}`],
+    ['JSON as ASCII', `${LONG}${'{% set y = t | tojson(ensure_ascii=true) %}'.repeat(9)}`],
+    [
+      'long texts, sorted',
+      `${LONG}{% set x = [] %}{% for i in range(90) %}{% set _ = x.append(t ~ i) %}{% endfor %}{{ x | sort | length }}`,
+    ],
+    [
+      'a macro that is made in each round',
+      `{% for i in range(9000) %}{% macro m() %}${'{{ a }}'.repeat(500)}{% endmacro %}{% endfor %}`,
+    ],
+    [
+      'a loop within a macro',
+      '{% macro m() %}{% for i in range(300) %}{% for j in range(300) %}{{ i * j }}{% endfor %}{% endfor %}{% endmacro %}{{ m() }}',
+    ],
+    [
+      'names that are not there',
+      '{% macro m() %}{% for i in range(9000) %}{{ a }}{{ b }}{% endfor %}{% endmacro %}{{ m() }}',
+    ],
+    ['views of a mapping', `${MAPPING}{% for i in range(9000) %}{% set y = d.items() %}{% endfor %}`],
+    ['the first of a mapping', `${MAPPING}{% for i in range(9000) %}{% set y = d | first %}{% endfor %}`],
+    [
+      'a refusal, and no end of what is tried instead',
+      "{% if messages[0].tool_calls is defined %}{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}{% endif %}{{ raise_exception('no') }}",
+    ],
     ['a long indent', "{{ 'a' | indent(1000000000) }}"],
     ['a long indent by its name', "{{ 'a\\nb' | indent(width=1000000000) }}"],
     ['a long indent of JSON', "{{ {'a': 1} | tojson(indent=100000000) }}"],
@@ -68,6 +116,52 @@ describe('a template from a stranger', () => {
     ['not after not', `{{ ${'not '.repeat(30_000)}a }}`, /./],
   ])('is refused where there is no end of its %s', (_, source, why) => {
     expect(() => new JinjaTemplate(source, {}).render(input)).toThrow(why)
+  })
+
+  it.each([
+    ['includes', "{% include 'chat_template.jinja' %}"],
+    ['imports', "{% import 'os' as os %}{{ os.system('id') }}"],
+    ['extends', "{% extends 'base' %}"],
+    ['calls what texts are made by', "{{ ''.constructor.constructor('return process')() }}"],
+    ['goes up from a class', "{{ ''.__class__.__mro__[1].__subclasses__() }}"],
+    ['filters by an inherited name', "{{ 'a' | constructor }}"],
+    ['tests by an inherited name', "{{ 'a' is constructor }}"],
+    ['refuses in a million words', "{{ raise_exception('no' * 1000000) }}"],
+    ['fills to a width', "{{ 'a'.ljust(1000000000) }}"],
+    ['formats to a width', "{{ '%1000000000d' | format(1) }}"],
+  ])('is refused in few words where it %s', (_, source) => {
+    let refused: unknown
+    try {
+      new JinjaTemplate(source, {}).render(input)
+    } catch (error) {
+      refused = error
+    }
+    expect(String(refused)).toMatch(/^(V1Error: The model's chat template refuses|SyntaxError|Error: )/)
+    expect(String(refused).length).toBeLessThan(2000)
+  })
+
+  it('finds no more than it is given', () => {
+    const text = new JinjaTemplate(
+      '{{ constructor }}{{ __proto__ }}{{ toString }}{{ [].constructor }}{{ messages.__proto__ }}{{ messages[0].constructor }}',
+      {},
+    ).render(input)
+    expect(text).toBe('')
+  })
+
+  it('is found out about no further once it had to be stopped', () => {
+    const render = vi.spyOn(FueledTemplate.prototype, 'renderInSlices')
+    onTestFinished(() => render.mockRestore())
+    const source = '{% for i in range(100000) %}{% for j in range(100000) %}{{ tool_calls }}{% endfor %}{% endfor %}'
+    expect(() => new JinjaTemplate(source, {}).render(input)).toThrow('stopped')
+    expect(render.mock.calls.length).toBeLessThanOrEqual(2)
+    const text = new ChatText({ ...smallTokenizer(), chatTemplate: source })
+    expect(render.mock.calls.length).toBeLessThanOrEqual(2)
+    expect(() => text.prompt(call())).toThrow('stopped')
+  })
+
+  it('is read once where raw texts have no end', () => {
+    const source = `{% raw %}{{ a }}{% endraw %}${'{%raw%}'.repeat(9000)}`
+    expect(withoutRaw(source)).toBe(`{{ "\\u007b\\u007b a \\u007d\\u007d" }}${'{%raw%}'.repeat(9000)}`)
   })
 
   it('has enough for long conversations, whatever it looks for in them', () => {

@@ -10,21 +10,43 @@ import { atOnce, type Slices } from '../../platform/index.js'
 import { known, PythonInterpreter, type TemplateResult } from './python-interpreter.js'
 import { withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'
-import { runInSlices, SlicedRun, setInSlices } from './sliced.js'
-import { type FunctionOf, functionOf, made, type Statement, type TemplateNode, type TemplateValue } from './values.js'
+import { type Rounds, runInSlices, SlicedRun, setInSlices } from './sliced.js'
+import {
+  entriesOf,
+  type FunctionOf,
+  functionOf,
+  itemsOf,
+  made,
+  type Statement,
+  type TemplateNode,
+  type TemplateValue,
+} from './values.js'
 
-/** Characters of a template: the longest of the published ones has a sixth of it. */
-const MOST_SOURCE = 2 ** 17
+/** Characters of a template: the longest of the published ones has a third of it. */
+const MOST_SOURCE = 2 ** 16
 /** Blanks in a row: looking for tags, the library takes the square of them. */
 const MOST_BLANKS = 1000
 /** Characters of a text that a template makes, beside what goes in. */
-const MOST_TEXT = 2 ** 24
-/** Steps, beside those for each value and each character that goes in. */
-const [STEPS, PER_VALUE, PER_CHARACTER] = [500_000, 2000, 4]
-/** Characters that weigh as much as a step. */
-const CHARACTERS = 256
+const MOST_TEXT = 2 ** 22
+interface Allowance {
+  readonly steps: number
+  /** For each value and each character that goes in. */
+  readonly perValue: number
+  readonly perCharacter: number
+}
+const WHOLE: Allowance = { steps: 500_000, perValue: 2000, perCharacter: 4 }
+/** For a statement outside of macros, or a round of its loop, which cannot be left: some tens of milliseconds. */
+const PIECE: Allowance = { steps: 30_000, perValue: 200, perCharacter: 2 }
+/** Characters that weigh as much as a step, where they are copied as a whole, and where each is looked at. */
+const [CHARACTERS, LOOKED_AT] = [256, 4]
+/** Pairs of characters that weigh as much, where a text is looked for in another. */
+const COMPARED = 1024
 /** What making the round of a loop takes, or an element of a list. */
 const ROUND = 4
+/** Characters that one may be printed as. */
+const MOST_ESCAPED = 10
+/** What a name takes that is not there: the library makes an error of it. */
+const ABSENT = 8
 const MOST_INDENT = 64
 const MOST_DEPTH = 400
 const RANGES = 2 ** 22
@@ -57,13 +79,17 @@ export class FueledTemplate {
   /** `render` with pauses. */
   *renderInSlices(given: Readonly<Record<string, unknown>>): Slices<string> {
     const { values, characters } = sizeOf(given)
-    const steps = STEPS + PER_VALUE * values + PER_CHARACTER * characters
-    const interpreter = new FueledInterpreter(steps, MOST_TEXT + 8 * characters)
+    const [steps, piece] = [WHOLE, PIECE].map(
+      ({ steps, perValue, perCharacter }) => steps + perValue * values + perCharacter * characters,
+    )
+    const interpreter = new FueledInterpreter(steps!, piece!, MOST_TEXT + 8 * characters)
     for (const [name, value] of Object.entries(given)) {
       if (Array.isArray(value)) yield* setInSlices(interpreter.global, name, value)
       else interpreter.global.set(name, value)
     }
-    return yield* runInSlices(interpreter, this.#program, () => interpreter.round())
+    const text = yield* runInSlices(interpreter, this.#program, interpreter)
+    interpreter.assertWritable(text.length)
+    return text
   }
 }
 
@@ -92,33 +118,59 @@ function longestBlank(source: string): number {
 
 /** Names of its filters that look at no more of a value than its outside. */
 const SHALLOW: ReadonlySet<unknown> = new Set(['length', 'count', 'first', 'last', 'list', 'safe', 'default', 'd'])
+/** Those that give a text back as it is. */
+const UNTOUCHED: ReadonlySet<unknown> = new Set(['safe', 'default', 'd', 'string'])
+/** Those to which a text is a list of characters. */
+const LISTS: ReadonlySet<unknown> = new Set([
+  ...['list', 'first', 'last', 'join', 'map', 'select', 'reject', 'selectattr', 'rejectattr', 'unique'],
+  ...['sum', 'max', 'min', 'items'],
+])
+const SORTS: ReadonlySet<unknown> = new Set(['sort', 'dictsort'])
 
-class FueledInterpreter extends PythonInterpreter {
+class FueledInterpreter extends PythonInterpreter implements Rounds {
   #steps: number
+  readonly #piece: number
+  /** Left when the statement began that is at work, or the round. */
+  #began: number
   readonly #mostText: number
   /** Spends what printing takes, and prints. */
   readonly #print: (this: TemplateValue) => string
   #depth = 0
 
-  constructor(steps: number, mostText: number) {
+  constructor(steps: number, piece: number, mostText: number) {
     super(globalsFor((count) => this.#spend(count)))
     this.#steps = steps
+    this.#began = steps
+    this.#piece = piece
     this.#mostText = mostText
-    const weigh = (value: TemplateValue) => this.weigh(value)
+    const weigh = (value: TemplateValue) => this.weigh(value, LOOKED_AT)
     this.#print = function (this: TemplateValue) {
       weigh(this)
       return pythonText(this)
     }
   }
 
-  /** Another round of a loop is made. */
+  begin(): void {
+    this.#began = this.#steps
+  }
+
   round(): void {
     this.#spend(ROUND)
+  }
+
+  gone({ value }: TemplateValue): void {
+    if (typeof value === 'string') this.#spend(ROUND * value.length)
+    else if (value instanceof Map) this.#spend(ROUND * value.size)
+  }
+
+  assertWritable(length: number): void {
+    if (length > this.#mostText) throw new TemplateFuelError('makes too long a text')
   }
 
   #spend(steps: number): void {
     this.#steps -= steps
     if (this.#steps < 0) throw new TemplateFuelError('takes too many steps')
+    if (this.#began - this.#steps > this.#piece) throw new TemplateFuelError('takes too many steps at once')
   }
 
   override evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
@@ -137,22 +189,25 @@ class FueledInterpreter extends PythonInterpreter {
     if (node?.type === 'Known') return node.value as TemplateResult
     // Loops within macros too: Python's ways with them are in one place.
     if (node?.type === 'For') {
-      const run = new SlicedRun(this, () => this.round())
+      const run = new SlicedRun(this, { round: () => this.round(), gone: (list) => this.gone(list), begin: () => {} })
       return made(atOnce(run.loop(node, environment))) as unknown as TemplateResult
     }
+    // The library looks through all of its body.
+    if (node?.type === 'Macro' || node?.type === 'CallStatement') this.#spend(nodesIn(node))
     return this.#made(super.evaluate(statement, environment), node)
   }
 
   /** What stands beside a `~` is printed as Python prints it, and weighed. */
   protected override print(value: TemplateValue): string {
-    if (typeof value.value === 'object' && value.value !== null) this.weigh(value)
+    if (typeof value.value === 'object' && value.value !== null) this.weigh(value, LOOKED_AT)
     return super.print(value)
   }
 
   #made(made: TemplateResult, node: TemplateNode | undefined): TemplateResult {
     const { value } = made as unknown as TemplateValue
+    if (value === undefined && node?.type === 'Identifier') this.#spend(ABSENT)
     if (typeof value === 'string') {
-      if (value.length > this.#mostText) throw new TemplateFuelError('makes too long a text')
+      this.assertWritable(value.length)
       this.#spend(value.length / CHARACTERS)
     } else if (Array.isArray(value) || value instanceof Map) {
       // A copy of a list is new each time, a name for one is not.
@@ -164,66 +219,96 @@ class FueledInterpreter extends PythonInterpreter {
     return made
   }
 
-  /** All that is in a value, as often as it is in it. */
-  protected override weigh(value: TemplateValue): void {
+  /** All that is in a value, as often as it is in it; so many characters weigh as much as a step. */
+  protected override weigh(value: TemplateValue, characters = CHARACTERS, depth = 0): void {
     this.#spend(1)
+    if (depth > MOST_DEPTH) throw new TemplateFuelError('puts lists into lists without end')
     const { value: held } = value
-    if (typeof held === 'string') this.#spend(held.length / CHARACTERS)
-    else if (Array.isArray(held)) for (const each of held) this.weigh(each)
-    else if (held instanceof Map) for (const each of held.values()) this.weigh(each)
+    if (typeof held === 'string') this.#spend(held.length / characters)
+    else if (Array.isArray(held)) for (const each of held) this.weigh(each, characters, depth + 1)
+    else if (held instanceof Map) for (const each of held.values()) this.weigh(each, characters, depth + 1)
   }
 
   override applyFilter(operand: TemplateValue, filter: TemplateNode, environment: Environment): TemplateValue {
     const name = (filter.callee as TemplateNode | undefined)?.value ?? filter.value
+    const { value } = operand
+    const list = Array.isArray(value) ? (value as TemplateValue[]) : undefined
     if (!SHALLOW.has(name)) this.weigh(operand)
+    if (LISTS.has(name)) this.gone(operand)
+    else if (typeof value === 'string' && !UNTOUCHED.has(name)) this.#spend(value.length / LOOKED_AT)
     // Each is compared with each.
-    if (name === 'unique' && Array.isArray(operand.value)) {
-      for (const each of operand.value as TemplateValue[]) this.#compare(each, operand.value.length)
-    }
+    if (name === 'unique' && list) for (const each of list) this.#again(each, list.length)
+    if (SORTS.has(name)) this.#again(operand, ROUND * Math.log2(2 + extentOf(operand).count))
     const args = filter.args as TemplateNode[] | undefined
     if (args === undefined) return super.applyFilter(operand, filter, environment)
     // Once, so that they can be looked at.
-    const all = args.map((each) => this.#known(each, environment))
-    for (const each of all) {
-      const { value } = (
-        (each.value as TemplateNode | undefined)?.type === 'Known' ? (each.value as TemplateNode).value : each.value
-      ) as TemplateValue
-      if (typeof value === 'number' && value > MOST_INDENT && (name === 'indent' || name === 'tojson'))
-        throw new TemplateFuelError(`indents by ${value}`)
-    }
-    if (name === 'indent') this.#expect(operand, '\n', ' '.repeat(MOST_INDENT))
-    if (name === 'replace')
-      this.#assertReplaces(
-        operand,
-        all.map((each) => each.value as TemplateValue),
-      )
+    const all = args.flatMap((each) => this.#known(each, environment))
+    const given = all.map(givenBy)
+    for (const each of given) if (list) this.#again(each, ROUND * list.length)
+    if (name === 'indent' || name === 'tojson') this.#assertNarrow(operand, name, given)
+    if (name === 'replace') this.#assertReplaces(operand, given)
     if (name === 'join') {
-      const [separator] = all.map((each) => each.value as TemplateValue)
-      const parts = Array.isArray(operand.value) ? operand.value.length : String(operand.value).length
-      this.limit(parts * String(separator?.value ?? '').length)
+      const parts = list?.length ?? String(value).length
+      for (const each of given) this.limit(parts * this.#printedLength(each))
     }
+    if (name === 'format') this.limit(given.reduce((sum, each) => sum + this.#printedLength(each), 0))
+    for (const each of given) this.#search(operand, each)
     return super.applyFilter(operand, { ...filter, args: all }, environment)
   }
 
-  /** An argument as a node that has its value already. */
-  #known(node: TemplateNode, environment: Environment): TemplateNode {
-    if (node.type === 'KeywordArgumentExpression') {
-      return { ...node, value: this.#known(node.value as TemplateNode, environment) }
+  /** What stands before each line and between parts is longer the deeper they are. */
+  #assertNarrow(operand: TemplateValue, name: 'indent' | 'tojson', given: readonly TemplateValue[]): void {
+    let [width, between] = [0, 0]
+    for (const each of given) {
+      if (typeof each.value === 'number') width = Math.max(width, each.value)
+      else if (Array.isArray(each.value)) between += this.#printedLength(each)
     }
-    if (node.type.startsWith('Spread') || node.type.startsWith('KeywordSpread')) return node
-    return known(this.evaluate(node as unknown as Statement, environment) as unknown as TemplateValue)
+    if (width > MOST_INDENT) throw new TemplateFuelError(`indents by ${width}`)
+    if (name === 'indent') this.#expect(operand, '\n', ' '.repeat(MOST_INDENT))
+    else {
+      this.weigh(operand, LOOKED_AT)
+      const { count, depth } = extentOf(operand)
+      this.limit(count * (between + 2 * width * depth))
+    }
   }
 
-  /** Methods of texts may make much of little. */
+  /** At most. */
+  #printedLength(value: TemplateValue): number {
+    if (typeof value.value === 'string') return value.value.length
+    const before = this.#steps
+    this.weigh(value, LOOKED_AT)
+    return MOST_ESCAPED * LOOKED_AT * (before - this.#steps)
+  }
+
+  /** An argument, or those that it unpacks, as nodes that have their values already. */
+  #known(node: TemplateNode, environment: Environment): TemplateNode[] {
+    const evaluated = (each: unknown) => this.evaluate(each as Statement, environment) as unknown as TemplateValue
+    if (node.type === 'KeywordArgumentExpression') return [{ ...node, value: known(evaluated(node.value)) }]
+    if (node.type === 'SpreadExpression') return (itemsOf(evaluated(node.argument)) ?? []).map(known)
+    if (node.type !== 'KeywordSpreadExpression') return [known(evaluated(node))]
+    return [...(entriesOf(evaluated(node.argument)) ?? [])].map(([key, value]) => ({
+      type: 'KeywordArgumentExpression',
+      key: { type: 'Identifier', value: key },
+      value: known(value),
+    }))
+  }
+
+  /** Methods of texts may make much of little, and views of mappings make all of it anew. */
   override evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue {
     const object = this.evaluate(node.object as Statement, environment) as unknown as TemplateValue
+    const { value } = object
+    if ((node.property as TemplateNode).type === 'SliceExpression' && typeof value === 'string')
+      this.#spend(value.length / LOOKED_AT)
     const found = super.evaluateMemberExpression({ ...node, object: known(object) }, environment)
-    if (found.type !== 'FunctionValue' || typeof object.value !== 'string') return found
+    if (found.type !== 'FunctionValue' || (typeof value !== 'string' && !(value instanceof Map))) return found
     const call = found.value as FunctionOf
     return functionOf((args, scope) => {
-      this.#spend(object.value instanceof Map ? 1 : String(object.value).length / ROUND)
-      if (args.length > 1) this.#assertReplaces(object, args)
-      for (const arg of args) if (Array.isArray(arg.value)) this.#expectJoined(object, arg)
+      if (typeof value === 'string') {
+        this.#spend(value.length / LOOKED_AT)
+        if (args.length > 1) this.#assertReplaces(object, args)
+        for (const arg of args) if (Array.isArray(arg.value)) this.#expectJoined(object, arg)
+        for (const arg of args) this.#search(object, arg)
+      } else if (args.length === 0) this.gone(object)
       return call(args, scope)
     })
   }
@@ -236,11 +321,23 @@ class FueledInterpreter extends PythonInterpreter {
     this.limit(texts + parts.length * String(value).length)
   }
 
-  /** What is in a value is looked at `times`. */
-  #compare(value: TemplateValue, times: number): void {
+  /** What is in a value is looked at `times`, and that takes little each time. */
+  #again(value: TemplateValue, times: number): void {
     const before = this.#steps
     this.weigh(value)
     this.#spend(((before - this.#steps) * times) / ROUND)
+  }
+
+  /** One text is looked for in another, each of a list in the other: at worst each character is compared with each. */
+  #search(one: TemplateValue, other: TemplateValue): void {
+    for (const each of itemsOf(one) ?? [one]) {
+      if (typeof each.value !== 'string' || typeof other.value !== 'string') continue
+      this.#spend((each.value.length * other.value.length) / COMPARED)
+    }
+  }
+
+  protected override search(within: TemplateValue, wanted: TemplateValue): void {
+    this.#search(within, wanted)
   }
 
   #assertReplaces(text: TemplateValue, [before, after]: TemplateValue[]): void {
@@ -256,6 +353,34 @@ class FueledInterpreter extends PythonInterpreter {
   protected override limit(length: number): void {
     if (length > 4 * this.#mostText) throw new TemplateFuelError('makes too long a text')
   }
+}
+
+/** The value of an argument, whatever it goes by. */
+const givenBy = ({ type, value }: TemplateNode): TemplateValue =>
+  (type === 'KeywordArgumentExpression' ? (value as TemplateNode).value : value) as TemplateValue
+
+/** How many values there are in one, itself counted, and how deep they stand. It was weighed before: it may hold itself. */
+function extentOf({ value }: TemplateValue): { count: number; depth: number } {
+  let [count, depth] = [1, 0]
+  for (const each of Array.isArray(value) ? value : value instanceof Map ? value.values() : []) {
+    const within = extentOf(each as TemplateValue)
+    count += within.count
+    depth = Math.max(depth, within.depth)
+  }
+  return { count, depth: depth + 1 }
+}
+
+const sizes = new WeakMap<object, number>()
+
+/** Nodes of a part of a template. */
+function nodesIn(node: unknown): number {
+  if (typeof node !== 'object' || node === null) return 0
+  const known = sizes.get(node)
+  if (known !== undefined) return known
+  let size = 1
+  for (const each of node instanceof Map ? [...node].flat() : Object.values(node)) size += nodesIn(each)
+  sizes.set(node, size)
+  return size
 }
 
 /** As the library sets them, but for numbers in a row, of which there is an end here. */

@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import type { ToolFormat } from '../tools/format.js'
 import { UNKNOWN } from '../tools/hermes.js'
 import { Guard } from './guard.js'
@@ -17,10 +18,10 @@ const TOOL = { name: NAME, description: 'A call.', parameters: { type: 'object',
  * Whether a template writes calls so that who reads the family's calls finds the same again. Some lose quotes or commas,
  * or make a text of a number: a model that reads its own calls so soon writes them so.
  */
-export function keepsCalls(template: ChatTemplate, format: ToolFormat): boolean {
+export function* keepsCalls(template: ChatTemplate, format: ToolFormat): Slices<boolean> {
   if (!template.writesCalls || !format.native) return template.writesCalls
   try {
-    const text = template.render(conversation(format))
+    const text = yield* template.renderInSlices(conversation(format))
     // Of a family that nobody here knows, the template knows more than we do, unless it writes nothing of them.
     if (format === UNKNOWN) return text.includes(NAME) && text.includes(ARGUMENTS.city)
     return beginnings(text, format).some((rest) => isRead(rest, format))
@@ -68,11 +69,12 @@ function isRead(text: string, format: ToolFormat): boolean {
   return false
 }
 
-export function habitsOf(template: ChatTemplate, format: ToolFormat): Habits {
-  const writesCalls = keepsCalls(template, format)
+export function* habitsOf(template: ChatTemplate, format: ToolFormat): Slices<Habits> {
+  const writesCalls = yield* keepsCalls(template, format)
   const { readsSystemTools } = template
   const guard = new Guard(NONCHARACTER, [], [])
-  return { writesCalls, readsSystemTools, wordsPlace: writesCalls ? wordsPlaceOf(template, format, guard) : 'content' }
+  const wordsPlace = writesCalls ? yield* wordsPlaceOf(template, format, guard) : 'content'
+  return { writesCalls, readsSystemTools, wordsPlace }
 }
 
 const NONCHARACTER = '\ufdef'

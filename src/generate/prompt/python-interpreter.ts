@@ -72,6 +72,7 @@ export class PythonInterpreter extends Open {
     ) as [TemplateValue, TemplateValue]
     // Values that are compared are walked through.
     if (COMPARED.has(operator)) this.weigh(right)
+    if (operator.endsWith('in')) this.search(right, left)
     if (operator === '==') return made(isEqual(left, right))
     if (operator === '!=') return made(!isEqual(left, right))
     if (operator === 'in') return made(isIn(left, right))
@@ -98,6 +99,9 @@ export class PythonInterpreter extends Open {
 
   /** What is in a value is looked at. */
   protected weigh(_value: TemplateValue): void {}
+
+  /** A text may be looked for in another. */
+  protected search(_within: TemplateValue, _wanted: TemplateValue): void {}
 
   /** Throws where a text would be too long to be made. */
   protected limit(_length: number): void {}

@@ -9,18 +9,29 @@ type Evaluator = Pick<Interpreter, 'evaluate' | 'global'>
 /** Gives the variables of a loop their values. */
 type Bind = (scope: Environment, item: TemplateValue) => void
 
+/** Hears how a template is gone through. */
+export interface Rounds {
+  /** A statement begins, or a round of a loop, before which it may be left. */
+  begin(): void
+  /** Another round of a loop is made. */
+  round(): void
+  /** A loop goes through a value. */
+  gone(value: TemplateValue): void
+}
+
 /** How long a slice takes, in milliseconds. */
 const SLICE_MS = 4
+/** Loops and branches within each other: to pause, each of them is left and entered again. */
+const MOST_DEPTH = 200
 /** Values made between two looks at the clock. */
 const VALUES = 256
 
 /**
  * Runs a template with pauses: twenty thousand messages take the library's interpreter seconds, and it has no pauses.
- * Loops and branches are gone through here, as the library does, and all else is its own. `round` is told of each round
- * of a loop.
+ * Loops and branches are gone through here, as the library does, and all else is its own.
  */
-export function* runInSlices(interpreter: Evaluator, program: Program, round: () => void): Slices<string> {
-  const run = new SlicedRun(interpreter, round)
+export function* runInSlices(interpreter: Evaluator, program: Program, rounds: Rounds): Slices<string> {
+  const run = new SlicedRun(interpreter, rounds)
   return yield* run.block(program.body, interpreter.global)
 }
 
@@ -35,20 +46,33 @@ export function* setInSlices(environment: Environment, name: string, list: reado
 
 export class SlicedRun {
   readonly #interpreter: Evaluator
-  readonly #round: () => void
+  readonly #rounds: Rounds
   /** What `break` and `continue` throw: the library keeps their classes to itself. */
   readonly #controls: { readonly break: unknown; readonly continue: unknown }
   #began = performance.now()
+  #depth = 0
 
-  constructor(interpreter: Evaluator, round: () => void) {
+  constructor(interpreter: Evaluator, rounds: Rounds) {
     this.#interpreter = interpreter
-    this.#round = round
+    this.#rounds = rounds
     this.#controls = { break: this.#controlOf('Break'), continue: this.#controlOf('Continue') }
   }
 
   *block(statements: readonly Statement[], environment: Environment): Slices<string> {
+    if (this.#depth === MOST_DEPTH) throw new RangeError('blocks stand too deep within each other')
+    this.#depth++
+    try {
+      return yield* this.#statements(statements, environment)
+    } finally {
+      this.#depth--
+    }
+  }
+
+  *#statements(statements: readonly Statement[], environment: Environment): Slices<string> {
     let result = ''
-    for (const statement of statements) {
+    for (const [i, statement] of statements.entries()) {
+      if (i > 0 && this.#isDue()) yield* this.#pause()
+      this.#rounds.begin()
       const node = statement as unknown as TemplateNode
       if (node.type === 'If') result += yield* this.#branch(node, environment)
       else if (node.type === 'For') result += yield* this.loop(node, environment)
@@ -72,7 +96,10 @@ export class SlicedRun {
     let result = ''
     let rounds = 0
     for (const [i, item] of items.entries()) {
-      this.#round()
+      // Only where more comes: whoever pauses goes behind all others.
+      if (i > 0 && this.#isDue()) yield* this.#pause()
+      this.#rounds.begin()
+      this.#rounds.round()
       // Each round has variables of its own.
       const scope = new Environment(environment)
       bind(scope, item)
@@ -86,23 +113,28 @@ export class SlicedRun {
         throw error
       }
       rounds++
-      // Only where more comes: whoever pauses goes behind all others.
-      if (i + 1 < items.length && performance.now() - this.#began > SLICE_MS) {
-        yield
-        this.#began = performance.now()
-      }
     }
     return rounds > 0 ? result : yield* this.block((node.defaultBlock ?? []) as Statement[], environment)
+  }
+
+  #isDue(): boolean {
+    return performance.now() - this.#began > SLICE_MS
+  }
+
+  *#pause(): Slices<void> {
+    yield
+    this.#began = performance.now()
   }
 
   #items(iterable: TemplateNode, bind: Bind, environment: Environment): readonly TemplateValue[] {
     const { lhs, test } = iterable.type === 'SelectExpression' ? iterable : { lhs: iterable, test: undefined }
     const value = this.#evaluate(lhs as Statement, environment)
+    this.#rounds.gone(value)
     const items = iterated(value)
     if (items === undefined) throw new TypeError(`a loop cannot go through ${value.toString()}`)
     if (test === undefined) return items
     return items.filter((item) => {
-      this.#round()
+      this.#rounds.round()
       const scope = new Environment(environment)
       bind(scope, item)
       return this.#evaluate(test as Statement, scope).__bool__().value

@@ -108,7 +108,8 @@ export class JinjaTemplate implements ChatTemplate {
         try {
           const text = yield* this.#render(asTaken(other))
           if (tellsAll(text, messages)) return text
-        } catch {
+        } catch (error) {
+          if (error instanceof TemplateFuelError) throw error
           // What it refuses first is what it refuses.
         }
       }
@@ -120,7 +121,8 @@ export class JinjaTemplate implements ChatTemplate {
   }
 
   *#found(): Slices<Habits> {
-    const written = (messages: readonly Written[]) => this.#attempt({ messages, tools: [], options: {} })
+    const attempt = this.#attempts()
+    const written = (messages: readonly Written[]) => attempt({ messages, tools: [], options: {} })
     const user = { role: 'user', content: 'words_of_a_user' }
     const system = { role: 'system', content: 'words_of_a_system' }
     const asText = yield* written([user])
@@ -129,7 +131,7 @@ export class JinjaTemplate implements ChatTemplate {
     const taken = (messages: readonly TemplateMessage[]) => written(wantsParts ? parted(messages) : messages)
     const told = yield* taken([system, user])
     const called = yield* taken([user, ...TWO_CALLS])
-    const withTools = yield* this.#attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
+    const withTools = yield* attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
     const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
     const isWithout = (text: string | undefined, words: string) => text !== undefined && !text.includes(words)
     return {
@@ -139,6 +141,21 @@ export class JinjaTemplate implements ChatTemplate {
       dropsResults: [called, withTools].every(
         (text) => text?.includes(user.content) === true && isWithout(text, 'a_second_result'),
       ),
+    }
+  }
+
+  /** One that had to be stopped is not tried any further. */
+  #attempts(): (input: WrittenInput) => Slices<string | undefined> {
+    let stopped = false
+    const self = this
+    return function* (input) {
+      if (stopped) return undefined
+      try {
+        return yield* self.#render(input)
+      } catch (error) {
+        stopped = error instanceof TemplateFuelError
+        return undefined
+      }
     }
   }
 
@@ -175,8 +192,11 @@ export function variablesOf(
   }
 }
 
+/** Characters of what a template says of its own. */
+const MOST_WORDS = 1000
+
 function refused(cause: unknown): V1Error {
-  const why = cause instanceof Error ? cause.message : String(cause)
+  const why = (cause instanceof Error ? cause.message : String(cause)).slice(0, MOST_WORDS)
   if (cause instanceof RangeError) return new TemplateFuelError('calls itself without end')
   return new V1Error(400, `The model's chat template refuses these messages: ${why}`, { param: 'messages', cause })
 }

@@ -2,6 +2,7 @@
  * What a model says beside the calls of its turn. Many templates write the calls alone: there the words go where the family
  * has a place for them, so that none is dropped.
  */
+import type { Slices } from '../../platform/index.js'
 import type { ToolFormat } from '../tools/format.js'
 import { UNKNOWN } from '../tools/hermes.js'
 import type { Guard } from './guard.js'
@@ -74,7 +75,7 @@ const WORDS = ['words_beside_a_call', 'words_beside_another']
 const CITIES = ['Bern', 'Chur']
 
 /** Where a template keeps them, found out by having it write some. */
-export function wordsPlaceOf(template: ChatTemplate, format: ToolFormat, guard: Guard): WordsPlace {
+export function* wordsPlaceOf(template: ChatTemplate, format: ToolFormat, guard: Guard): Slices<WordsPlace> {
   if (!template.writesCalls) return 'content'
   const isMarked = format.native && format !== UNKNOWN && beginningOf(format).join('') !== ''
   // Where nothing opens a call, it is all of a turn.
@@ -85,14 +86,15 @@ export function wordsPlaceOf(template: ChatTemplate, format: ToolFormat, guard: 
         ? ['apart', 'front']
         : ['front', 'apart']
   const places: readonly WordsPlace[] = ['content', 'plan', ...front]
-  return places.find((place) => keeps(template, place, format, guard)) ?? 'content'
+  for (const place of places) if (yield* keeps(template, place, format, guard)) return place
+  return 'content'
 }
 
-function keeps(template: ChatTemplate, place: WordsPlace, format: ToolFormat, guard: Guard): boolean {
+function* keeps(template: ChatTemplate, place: WordsPlace, format: ToolFormat, guard: Guard): Slices<boolean> {
   const input = conversation(format)
   const { messages, finished } = withWords(input.messages, place, format, guard)
   try {
-    const text = finished(template.render({ ...input, messages }))
+    const text = finished(yield* template.renderInSlices({ ...input, messages }))
     let from = 0
     return WORDS.every((words, i) => {
       const said = text.indexOf(words, from)
