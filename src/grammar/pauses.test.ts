@@ -24,6 +24,8 @@ describe('what takes long to compile pauses', () => {
   it.each<[string, GrammarSource]>([
     ['a regular expression', { regex: `^${READINGS}$` }],
     ['one of a choice', { choice: [{ regex: `a${READINGS}` }, 'b'] }],
+    ['one of a schema', { schema: { properties: { a: { pattern: `^e${READINGS}$` } } } }],
+    ['one of names in a schema', { schema: { patternProperties: { [`^f${READINGS}$`]: {} } } }],
     ['one within a JSON string', { quoted: { regex: `b${READINGS}` } }],
     ['one of Lark', { lark: `start: /${READINGS}z/` }],
     ['one of a structural tag', { structuralTag: { format: { type: 'regex', pattern: `c${READINGS}` } } }],
@@ -62,6 +64,8 @@ describe('what takes long to compile pauses', () => {
     '(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])(?=.*[^a-z0-9]).{8,64}',
     '(a?){60}a{60}',
     '([a-z]{1,9}-?){1,30}[0-9]',
+    `(?<=${READINGS})z`,
+    `a|(?=b(?<!(?<=${READINGS})c))`,
   ])('and no longer than steps between one pause and the next: %s', (source) => {
     const fuel = new Fuel(500_000)
     let [before, most] = [fuel.spent, 0]

@@ -101,14 +101,29 @@ function* counted(node: Node, fuel: Fuel): Slices<TextAutomaton | undefined> {
 }
 
 function* compileNode(node: Node, fuel: Fuel): Slices<TableAutomaton> {
-  const derivatives = new Derivatives(node, new Formulas(fuel), fuel, (body) => behind(body, fuel))
+  // Before they are asked for, which is where nothing can pause.
+  const known = new Map<Node, TableAutomaton>()
+  for (const body of lookedBehind(node)) known.set(body, yield* behind(body, fuel))
+  const behindOf = (body: Node) => known.get(body) ?? atOnce(behind(body, fuel))
+  const derivatives = new Derivatives(node, new Formulas(fuel), fuel, behindOf)
   return yield* explore(derivatives, search(node, derivatives, fuel), fuel)
 }
 
 /** Texts that end with a match: what a lookbehind asks of everything before it. */
-function behind(body: Node, fuel: Fuel): TableAutomaton {
+function* behind(body: Node, fuel: Fuel): Slices<TableAutomaton> {
   if (looksAhead(body)) throw new TextError('a lookahead or \\b inside a lookbehind cannot be enforced exactly')
-  return atOnce(compileNode(new Nodes(fuel).cat([body, { kind: 'end' }]), fuel))
+  return yield* compileNode(new Nodes(fuel).cat([body, { kind: 'end' }]), fuel)
+}
+
+/** What lookbehinds ask, but for those within lookbehinds. */
+function lookedBehind(node: Node, found = new Set<Node>(), seen = new Set<Node>()): ReadonlySet<Node> {
+  if (seen.has(node)) return found
+  seen.add(node)
+  if (node.kind === 'cat') for (const part of node.parts) lookedBehind(part, found, seen)
+  else if (node.kind === 'alt') for (const option of node.options) lookedBehind(option, found, seen)
+  else if (node.kind === 'look' && node.behind) found.add(node.body)
+  else if (node.kind === 'repeat' || node.kind === 'look') lookedBehind(node.body, found, seen)
+  return found
 }
 
 function looksAhead(node: Node, seen = new Set<Node>()): boolean {

@@ -27,6 +27,8 @@ export class Context {
   readonly quotes: Quotes | undefined
   /** By source: each is paid for once, whatever was compiled before this document. */
   readonly patterns = new Map<string, TextAutomaton>()
+  /** What was compiled before it was asked for, or why it cannot be, with its cost, which is paid by whoever asks. */
+  readonly foreseen = new Map<string, { readonly made: () => TextAutomaton; readonly cost: number }>()
   /** What each place says, for `keywords/reading.ts` to read once. */
   readonly readings = new Map<Site, readonly object[]>()
   readonly #atoms = new Map<number, Atom>()

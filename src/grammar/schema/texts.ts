@@ -1,10 +1,12 @@
+import type { Slices } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { TextError } from '../automata/types.js'
 import { formatAutomaton, whyNotFormat } from '../formats/formats.js'
-import { compileRegex } from '../regex/regex.js'
+import { compileRegex, compileRegexInSlices } from '../regex/regex.js'
 import { SchemaError } from '../schema-error.js'
 import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'
+import { isObject } from './json.js'
 
 /** The languages of strings, with the lexical part's refusals given a place in the schema. */
 
@@ -21,10 +23,53 @@ export function patternAutomaton(
   const known = context.patterns.get(source)
   if (known !== undefined) return known
   const fuel = context.fuel.portion(MOST_STEPS)
-  const automaton = placed(context, site, keyword, () => compileRegex(source, fuel))
-  context.fuel.spend(Math.min(fuel.spent, MOST_STEPS))
+  const foreseen = context.foreseen.get(source)
+  const automaton = placed(context, site, keyword, () => (foreseen ? foreseen.made() : compileRegex(source, fuel)))
+  context.fuel.spend(Math.min(foreseen?.cost ?? fuel.spent, MOST_STEPS))
   if (automaton !== undefined) context.patterns.set(source, automaton)
   return automaton
+}
+
+/** Places of a schema from one pause to the next. */
+const PLACES = 2048
+
+/**
+ * Compiles what stands for a pattern in a schema before it is asked for, which is where nothing can pause. It is paid for
+ * there; once all together take more than there is, the rest is left to be refused there.
+ */
+export function* foresee(context: Context, schema: unknown): Slices<void> {
+  let spent = 0
+  for (const source of yield* patternsIn(schema)) {
+    const fuel = context.fuel.portion(MOST_STEPS)
+    let made: () => TextAutomaton
+    try {
+      const automaton = yield* compileRegexInSlices(source, fuel)
+      made = () => automaton
+    } catch (error) {
+      made = () => {
+        throw error
+      }
+    }
+    context.foreseen.set(source, { made, cost: fuel.spent })
+    spent += fuel.spent
+    if (spent > context.fuel.left) return
+  }
+}
+
+function* patternsIn(schema: unknown): Slices<ReadonlySet<string>> {
+  const found = new Set<string>()
+  // A schema that JavaScript has put together may hold itself.
+  const seen = new Set([schema])
+  let looked = 0
+  for (const place of seen) {
+    if (++looked % PLACES === 0) yield
+    if (typeof place !== 'object' || place === null) continue
+    const { pattern, patternProperties } = place as Readonly<Record<string, unknown>>
+    if (typeof pattern === 'string') found.add(pattern)
+    if (isObject(patternProperties)) for (const source of Object.keys(patternProperties)) found.add(source)
+    for (const part of Object.values(place)) if (typeof part === 'object') seen.add(part)
+  }
+  return found
 }
 
 /** Undefined: the format says nothing of texts, or is noted as not enforced. */
