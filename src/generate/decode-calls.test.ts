@@ -238,3 +238,25 @@ it('what is to be calibrated is refused where no temperature was fitted, with th
     })
   }
 })
+
+it('a long prompt is told with turns for others', async () => {
+  const { decoder } = setUp({ contextLength: 60_000, pages: 10_000 })
+  const prompt = Array.from({ length: 50_000 }, () => 40)
+  let turns = 0
+  let counting = true
+  const count = () => {
+    turns++
+    if (counting) setImmediate(count)
+  }
+  const turnsFor = async (returnTokens: boolean) => {
+    counting = true
+    turns = 0
+    count()
+    await decoder.generate(call({ messages: [], prompt, maxTokens: 1, returnTokens })).next()
+    counting = false
+    return turns
+  }
+  await turnsFor(false)
+  // A pause for some hundreds of its tokens.
+  expect((await turnsFor(true)) - (await turnsFor(false))).toBeGreaterThan(50)
+})

@@ -11,7 +11,7 @@ import {
   textOf,
   V1Error,
 } from '../contract/index.js'
-import { atOnce, inStage, inTurns, type JsonObject, mapped, PartQueue, type Slices } from '../platform/index.js'
+import { inStage, inTurns, type JsonObject, mapped, PartQueue, type Slices } from '../platform/index.js'
 import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'
@@ -162,13 +162,12 @@ export class DecodeLoop {
     const opened = call.prompt === undefined && this.#text.endsInThought(prompt)
     const { vocabSize } = this.#model
     const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
+    const told = call.returnTokens || call.promptLogprobs
+    const text = told ? await inTurns(inStage('prompt', call.id, this.#textOf(prompt)), call.signal, call.caller) : ''
     const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
     const sampling = settledSampling(call, this.#text.recommended)
     const scores = call.promptLogprobs ? new PromptScores(call, prompt, this.#text.tokenizer, vocabSize) : undefined
-    const tell = () => {
-      const text = atOnce(this.#textOf(prompt))
-      queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
-    }
+    const tell = () => queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
     if (scores ? scores.open === 0 : call.returnTokens) tell()
     const source = this.#sourceOf(call)
     const reads: Slot[] = []

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TextTokens, VectorModel } from '../../contract/vector-model.js'
+import { atOnce } from '../../platform/index.js'
 import { wordPieces } from '../testing/word-pieces.test-helper.js'
 import { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Encoder } from './encoder.js'
@@ -27,6 +29,32 @@ function asked(): { texts: TextTokens[]; model: VectorModel } {
 }
 
 const call = { id: '', model: 'a/b', signal: new AbortController().signal }
+
+describe('an encoder tells the text of tokens', () => {
+  const tokenizer = new Tokenizer(wordPieces())
+  const words = "the cat's dog sat, on a hello.  un'ing world! playing 日本 x 'm the n't strasse? (b) "
+
+  test('with pauses, as the tokenizer would at once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(tokenizer.size - 1), { maxLength: 60 }), fc.nat(9), (drawn, times) => {
+        const ids = [...drawn, ...tokenizer.encode(words.repeat(20 * times + 1)), ...drawn]
+        expect(atOnce(tokenizer.decodeInSlices(ids))).toBe(tokenizer.decode(ids))
+      }),
+    )
+    let pauses = 0
+    for (const work = tokenizer.decodeInSlices(tokenizer.encode(words.repeat(2000))); !work.next().done; ) pauses++
+    expect(pauses).toBeGreaterThan(20)
+  })
+
+  test('also where it has no words', () => {
+    const ids = tokenizer.encode('.'.repeat(50_000))
+    let [pauses, work] = [0, tokenizer.decodeInSlices(ids)]
+    let step = work.next()
+    for (; !step.done; step = work.next()) pauses++
+    expect(pauses).toBeGreaterThan(20)
+    expect(step.value).toBe(tokenizer.decode(ids))
+  })
+})
 
 describe('an encoder asks', () => {
   test('texts with what its tokenizer puts around them, and a prompt before them where there is one', async () => {

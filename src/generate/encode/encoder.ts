@@ -135,9 +135,9 @@ export class Encoder {
     return { tokens, texts: await inTurns(inStage('prompt', call.model, names), call.signal, call.caller) }
   }
 
-  detokenize({ tokens }: DetokenizeCall): string {
+  async detokenize({ model, tokens, signal, caller }: DetokenizeCall): Promise<string> {
     this.#checkTokens(tokens, 'tokens')
-    return this.#tokenizer.decode(tokens)
+    return inTurns(inStage('prompt', model, this.#tokenizer.decodeInSlices(tokens)), signal, caller)
   }
 
   get tokenizerInfo(): JsonObject {

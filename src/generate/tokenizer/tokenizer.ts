@@ -31,6 +31,10 @@ const ENTRY = 100
 const LONG = 256
 /** Characters of short words between two pauses. */
 const SLICE = 2048
+/** Tokens that become a text between two pauses. */
+const DECODED = 1024
+/** No sign, no part of a character, and no part of a word that goes on. */
+const WORD = /^ ?(\p{L}{2,}|[^\P{L}a-zA-Z])$/u
 /** Times that what a character is spelled as may be a control token again, and be spelled again. */
 const MOST_DEPTH = 8
 const NONE = new Uint8Array(0)
@@ -125,6 +129,28 @@ export class Tokenizer {
   /** Ids as a text again, as the tokenizer itself writes it. */
   decode(ids: readonly number[]): string {
     return ids.length === 0 ? '' : this.#hf.decode([...ids], { skip_special_tokens: false })
+  }
+
+  /**
+   * `decode` with pauses. What a token becomes hangs on those beside it (blanks before signs, characters of several
+   * tokens), but for those of a word and of the next one: there a text is cut, and anywhere if it has no words.
+   */
+  *decodeInSlices(ids: readonly number[]): Slices<string> {
+    let text = ''
+    for (let from = 0; from < ids.length; ) {
+      let to = Math.min(ids.length, from + DECODED)
+      const last = Math.min(ids.length, from + 2 * DECODED)
+      while (to < last && !(this.#isWord(ids[to - 1]!) && this.#isWord(ids[to]!))) to++
+      const before = ids.slice(Math.max(0, from - 1), from)
+      text += this.decode([...before, ...ids.slice(from, to)]).slice(this.decode(before).length)
+      from = to
+      if (from < ids.length) yield
+    }
+    return text
+  }
+
+  #isWord(id: number): boolean {
+    return WORD.test(this.decode([id]))
   }
 
   /** The text cut at its added tokens: their ids, and the text between them. */

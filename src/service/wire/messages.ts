@@ -212,7 +212,7 @@ export const readArguments = (value: unknown, param: string): string =>
 function checkToolTurns(messages: readonly ChatMessage[]): void {
   let open = new Set<string>()
   let asked = -1
-  let known = new Set<string>()
+  let known: ReadonlySet<string> = open
   messages.forEach((message, i) => {
     if (message.role === 'tool') {
       if (!known.has(message.toolCallId)) {
@@ -224,9 +224,10 @@ function checkToolTurns(messages: readonly ChatMessage[]): void {
       return
     }
     refuseOpen(open, asked)
-    const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
-    known = new Set(calls.map(({ id }) => id))
-    open = new Set(known)
+    const calls = message.role === 'assistant' ? message.toolCalls : undefined
+    // None is open here: of tens of thousands of messages hardly any calls.
+    known = calls ? new Set(calls.map(({ id }) => id)) : open
+    if (calls) open = new Set(known)
     asked = i
   })
   refuseOpen(open, asked)
