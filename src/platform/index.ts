@@ -20,7 +20,7 @@ export type { ReadableKind, readValue, ValueReading, ValueType } from './readers
 export { oneOf } from './readers/reading.js'
 export { LANGUAGES } from './readers/words/index.js'
 export { atOnce, mapped, type Slices } from './slices.js'
-export { inPieces, isSmall, spelled } from './spelled.js'
+export { isSmall, smallParts, spelled } from './spelled.js'
 export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 export { beginSteps, breathe, inTurns, myTurn, whenTurnEnds } from './turns.js'
 export { atMost, wait } from './wait.js'

@@ -23,7 +23,7 @@ export function* spelled(value: unknown): Generator<string, void, void> {
 }
 
 /** A list in pieces: so many of it together as are small. Parts of one buffer stay together: each would be sent with all of it. */
-export function* inPieces<T>(list: readonly T[]): Generator<readonly T[], void, void> {
+export function* smallParts<T>(list: readonly T[]): Generator<readonly T[], void, void> {
   for (let from = 0; from < list.length; ) {
     const to = ArrayBuffer.isView(list[0]) ? list.length : Math.max(from + 1, from + fitting(list, from))
     yield list.slice(from, to)

@@ -1,6 +1,6 @@
 /** What goes over the port. Plain data: whatever cannot be cloned is named here by what it was made from. */
 import { type LoadProgress, type ModelInfo, type OutputGrammar, type Part, V1Error } from '../../contract/index.js'
-import { inPieces, type Slices } from '../../platform/index.js'
+import { type Slices, smallParts } from '../../platform/index.js'
 import type { WireFailure } from './failure.js'
 import { FarGrammar } from './far-grammar.js'
 
@@ -85,7 +85,7 @@ export function* wireCall(call: { readonly model: string; readonly id?: string }
       const pieces: string[] = []
       const isList = Array.isArray(value)
       spelled[name] = { pieces, isList }
-      for (const piece of inPieces(isList ? value : [value])) {
+      for (const piece of smallParts(isList ? value : [value])) {
         yield
         pieces.push(JSON.stringify(piece))
       }

@@ -1,5 +1,5 @@
 import { type ChatCall, type Engine, type OutputGrammar, V1Error } from '../../contract/index.js'
-import { inPieces, inTurns, isSmall, whenTurnEnds } from '../../platform/index.js'
+import { inTurns, isSmall, smallParts, whenTurnEnds } from '../../platform/index.js'
 import { Demands } from './demands.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
@@ -189,7 +189,7 @@ class EngineServer {
         continue
       }
       rest[list] = []
-      for (const piece of inPieces(items)) {
+      for (const piece of smallParts(items)) {
         this.#tell({ type: 'piece', id, list, items: piece })
         job.pieces++
         await until(() => job.pieces === 0, job)

@@ -6,7 +6,7 @@ import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'
 import { Quotes } from '../schema/quotes.js'
-import { foresee } from '../schema/texts.js'
+import { compileAhead } from '../schema/texts.js'
 import { Values } from '../schema/values.js'
 import { SchemaError } from '../schema-error.js'
 import { layoutOf } from '../values/format.js'
@@ -47,7 +47,7 @@ export function* documentsOf(source: SchemaSource): Slices<Documents> {
   try {
     const quotes = source.quote && (yield* Quotes.compiled(source.quote))
     const context = new Context(new Document(schema), fuel, layout, ignored, formats, quotes)
-    yield* foresee(context, schema)
+    yield* compileAhead(context, schema)
     const root = yield* new Values(context).root()
     const table = new FrameTable(layout)
     const steps = fuel.spent

@@ -37,7 +37,7 @@ const PLACES = 2048
  * Compiles what stands for a pattern in a schema before it is asked for, which is where nothing can pause. It is paid for
  * there; once all together take more than there is, the rest is left to be refused there.
  */
-export function* foresee(context: Context, schema: unknown): Slices<void> {
+export function* compileAhead(context: Context, schema: unknown): Slices<void> {
   let spent = 0
   for (const source of yield* patternsIn(schema)) {
     const fuel = context.fuel.portion(MOST_STEPS)
