@@ -1,11 +1,11 @@
 import type { Architecture } from './architecture.js'
-import { EXPERT_NAMES, readExperts } from './experts.js'
+import { EXPERT_NAMES, ggufExperts, readExperts } from './experts.js'
 import type { Fields } from './fields.js'
 import { readDecoder, readWindow } from './read-decoder.js'
 
 const MIXTURE = 'model.layers.#.block_sparse_moe'
 
-/** Mistral with experts in place of its MLP. GGUF files call it a Llama. */
+/** Mistral with experts in place of its MLP. GGUF files call both a Llama. */
 export const mixtral: Architecture = {
   names: {
     huggingface: {
@@ -14,6 +14,7 @@ export const mixtral: Architecture = {
       expertsIn: ['w1', 'w3'].map((each) => `${MIXTURE}.experts.*.${each}`),
       expertsOut: `${MIXTURE}.experts.*.w2`,
     },
+    gguf: EXPERT_NAMES.gguf,
   },
   others: {
     // As mlx-lm has them.
@@ -24,6 +25,7 @@ export const mixtral: Architecture = {
       },
     ],
   },
+  gguf: { interleaved: true, own: ggufExperts },
   read: readMixtral,
 }
 

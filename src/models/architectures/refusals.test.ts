@@ -181,7 +181,7 @@ describe('of GGUF files', () => {
     expect(() => plan(outline)).toThrow('expert_count = 8')
   })
 
-  it.each(['deepseek2', 'mixtral', 'mamba'])('%s is refused by its name', async (architecture) => {
+  it.each(['deepseek2', 'dbrx', 'mamba'])('%s is refused by its name', async (architecture) => {
     const of = CASES[0]!
     const outline = await written({
       ...of,
