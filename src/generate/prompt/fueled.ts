@@ -128,6 +128,7 @@ const LISTS: ReadonlySet<unknown> = new Set([
 const SORTS: ReadonlySet<unknown> = new Set(['sort', 'dictsort'])
 
 class FueledInterpreter extends PythonInterpreter implements Rounds {
+  readonly #all: number
   #steps: number
   readonly #piece: number
   /** Left when the statement began that is at work, or the round. */
@@ -139,6 +140,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
 
   constructor(steps: number, piece: number, mostText: number) {
     super(globalsFor((count) => this.#spend(count)))
+    this.#all = steps
     this.#steps = steps
     this.#began = steps
     this.#piece = piece
@@ -148,6 +150,10 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
       weigh(this)
       return pythonText(this)
     }
+  }
+
+  get spent(): number {
+    return this.#all - this.#steps
   }
 
   begin(): void {
@@ -189,7 +195,13 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
     if (node?.type === 'Known') return node.value as TemplateResult
     // Loops within macros too: Python's ways with them are in one place.
     if (node?.type === 'For') {
-      const run = new SlicedRun(this, { round: () => this.round(), gone: (list) => this.gone(list), begin: () => {} })
+      const rounds = {
+        round: () => this.round(),
+        gone: (list: TemplateValue) => this.gone(list),
+        begin: () => {},
+        spent: 0,
+      }
+      const run = new SlicedRun(this, rounds)
       return made(atOnce(run.loop(node, environment))) as unknown as TemplateResult
     }
     // The library looks through all of its body.

@@ -17,10 +17,14 @@ export interface Rounds {
   round(): void
   /** A loop goes through a value. */
   gone(value: TemplateValue): void
+  /** Steps that were taken. */
+  readonly spent: number
 }
 
 /** How long a slice takes, in milliseconds. */
 const SLICE_MS = 4
+/** And no fewer steps: a busy machine is no reason to let others go first. */
+const SLICE_STEPS = 2000
 /** Loops and branches within each other: to pause, each of them is left and entered again. */
 const MOST_DEPTH = 200
 /** Values made between two looks at the clock. */
@@ -50,6 +54,7 @@ export class SlicedRun {
   /** What `break` and `continue` throw: the library keeps their classes to itself. */
   readonly #controls: { readonly break: unknown; readonly continue: unknown }
   #began = performance.now()
+  #spent = 0
   #depth = 0
 
   constructor(interpreter: Evaluator, rounds: Rounds) {
@@ -118,12 +123,13 @@ export class SlicedRun {
   }
 
   #isDue(): boolean {
-    return performance.now() - this.#began > SLICE_MS
+    return this.#rounds.spent - this.#spent > SLICE_STEPS && performance.now() - this.#began > SLICE_MS
   }
 
   *#pause(): Slices<void> {
     yield
     this.#began = performance.now()
+    this.#spent = this.#rounds.spent
   }
 
   #items(iterable: TemplateNode, bind: Bind, environment: Environment): readonly TemplateValue[] {
