@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundle } from '../support/bundle.js'
 import { denoPath } from '../support/deno.js'
+import { FULL } from '../support/full.js'
 import { start } from '../support/spawn.js'
 
 const NANO = fileURLToPath(new URL('../../models/nano', import.meta.url))
@@ -57,19 +58,34 @@ async function run(
 const cases = Object.keys(RUNTIMES).flatMap((runtime) =>
   (['on', 'off'] as const).map((worker) => [runtime, worker] as const),
 )
+/** Deno without a worker runs what Node without one does: with all checks where all is asked for. */
+const isWhole = (runtime: string, worker: 'on' | 'off') => FULL || runtime !== 'deno' || worker === 'on'
+/** Whoever starts a worker has it say what it may take; -1 is as much as Node likes. */
+const SAYS = `import workers from 'node:worker_threads'
+  const { Worker } = workers
+  workers.Worker = class extends Worker {
+    constructor(script, options) {
+      super(script, options)
+      if (options?.name === 'local-v1') console.log('young: ' + this.resourceLimits.maxYoungGenerationSizeMb)
+    }
+  }`
 const told = new Map<string, ReturnType<typeof run>>()
-/** With all checks: once for all tests that ask what came of them. */
+/** Once for all tests that ask what came of it. */
 function checked(runtime: string, worker: 'on' | 'off'): ReturnType<typeof run> {
   const key = `${runtime} ${worker}`
-  const found = told.get(key) ?? run(runtime, whole, worker)
+  const more = runtime === 'node' ? ['--import', `data:text/javascript,${encodeURIComponent(SAYS)}`] : []
+  const found = told.get(key) ?? run(runtime, whole, worker, { more, ...(!isWhole(runtime, worker) && quick) })
   told.set(key, found)
   return found
 }
 
-test.for(cases)('the contract of a chat model in %s, worker %s', async ([runtime, worker], { skip }) => {
-  skip(RUNTIMES[runtime] === undefined, 'BUN names no program')
-  expect(await checked(runtime, worker)).toMatchObject({ worker: worker === 'on' ? true : null, reason: null })
-})
+test.for(cases.filter(([runtime, worker]) => isWhole(runtime, worker)))(
+  'the contract of a chat model in %s, worker %s',
+  async ([runtime, worker], { skip }) => {
+    skip(RUNTIMES[runtime] === undefined, 'BUN names no program')
+    expect(await checked(runtime, worker)).toMatchObject({ worker: worker === 'on' ? true : null, reason: null })
+  },
+)
 
 test.for(Object.keys(RUNTIMES))(
   'in %s the thread that answers HTTP reads no prompt and runs no model',
@@ -84,17 +100,7 @@ test.for(Object.keys(RUNTIMES))(
 )
 
 test('what its collector keeps for new objects is bounded', async () => {
-  // Whoever starts a worker has it say what it may take; -1 is as much as Node likes.
-  const says = `import workers from 'node:worker_threads'
-    const { Worker } = workers
-    workers.Worker = class extends Worker {
-      constructor(script, options) {
-        super(script, options)
-        if (options?.name === 'local-v1') console.log('young: ' + this.resourceLimits.maxYoungGenerationSizeMb)
-      }
-    }`
-  const more = ['--import', `data:text/javascript,${encodeURIComponent(says)}`]
-  const { output } = await run('node', whole, 'on', { more, ...quick })
+  const { output } = await checked('node', 'on')
   expect(Number(/^young: (.*)$/m.exec(output)?.[1])).toBeGreaterThan(0)
 })
 
