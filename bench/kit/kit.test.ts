@@ -169,7 +169,13 @@ describe('the plan', () => {
   })
 
   it('has every test that asks for a GPU by itself', async () => {
-    const { stdout } = await run('git', ['grep', '-lE', 'devices.test-helper|softwareGpu\\(', '--', 'src/**/*.test.ts'])
+    const { stdout } = await run('git', [
+      'grep',
+      '-lE',
+      'devices.test-helper|(software|shared)Gpu\\(',
+      '--',
+      'src/**/*.test.ts',
+    ])
     // What compares runtimes starts browsers; WebLLM brings kernels of its own.
     const elsewhere = (path: string) => /runtimes\.test|webllm/.test(path)
     expect(

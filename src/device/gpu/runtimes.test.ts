@@ -3,11 +3,11 @@ import { bundle } from '../../../test/support/bundle.js'
 import { launchChromium } from '../../../test/support/chromium.js'
 import { startDeno } from '../../../test/support/deno.js'
 import { serveFiles } from '../../../test/support/serve.js'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
+import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import { type Answer, answers } from './runtime-entry.test-helper.js'
 
 const ENTRY = 'src/device/gpu/runtime-entry.test-helper.ts'
-const expected = softwareGpu().then((gpu) => answers([true, false], gpu))
+const expected = sharedGpu().then((gpu) => answers([true, false], gpu))
 /** Compiling in software, in three runtimes. */
 const TIMEOUT = 240_000
 

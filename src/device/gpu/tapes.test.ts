@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
+import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import { angleTable } from '../../models/angles.js'
 import type { Device } from '../contract.js'
 import { cached } from '../operations/cached.test-helper.js'
@@ -36,7 +36,7 @@ describe('what operations were recorded as', () => {
   })
 
   it('is no more once one of its buffers is gone', async () => {
-    const device: Device = await openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false })
+    const device: Device = await openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false })
     const length = 700
     const angles = angleTable(length, { size: 16, theta: 10000 })
     const text = cached(device, { heads: 2, keyHeads: 1, headSize: 16, type: 'f16', length, angles })

@@ -1,7 +1,7 @@
 /** Matrices whose rows come a few at a time are those whose rows come at once, on each device. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
+import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import { bandsOf, type Device, type Matrix, type MatrixBand, type MatrixData, rowBytes, shapeOf } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { openWebGpuDevice } from '../gpu/index.js'
@@ -13,7 +13,7 @@ const CASES = [
   // In parts of few rows, whose borders lie within what comes.
   {
     name: 'a GPU',
-    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: true, bindingBytes: 11 * 544 }),
+    open: async () => openWebGpuDevice({ gpu: await sharedGpu(), serial: true, bindingBytes: 11 * 544 }),
   },
 ]
 const COLUMNS = 256

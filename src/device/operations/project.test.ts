@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
+import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../contract.js'
 import { openWebGpuDevice } from '../gpu/index.js'
 import { CUTS } from '../gpu/kernels/cuts.js'
@@ -93,7 +93,7 @@ it.each<[string, Format, rows: number, columns: number, tokens: number, { gated?
   const answers: Float32Array[] = []
   for (const cut of CUTS.matmul) {
     const cuts = { matmul: [{ ...cut, least: 1 }] }
-    const device = await openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false, cuts })
+    const device = await openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false, cuts })
     answers.push(await check(device, known, x, tokens, options, bound(format, false)))
     device.destroy()
   }
@@ -106,7 +106,7 @@ describe.each([true, false])('a matrix too large for one binding, cut for softwa
   const bindingBytes = 11 * 272
   let device: Device
   beforeAll(async () => {
-    device = await openWebGpuDevice({ gpu: await softwareGpu(), serial, bindingBytes })
+    device = await openWebGpuDevice({ gpu: await sharedGpu(), serial, bindingBytes })
   })
   afterAll(() => device.destroy())
 

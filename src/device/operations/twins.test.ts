@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
+import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../contract.js'
 import { FUNCTION_NAMES } from '../cpu/abi.js'
 import { openCpuDevice } from '../cpu/index.js'
@@ -55,7 +55,7 @@ describe('an operation', () => {
       dispatched.push(one.kernel.name)
       dispatch.call(this, one)
     }
-    const gpu = await softwareGpu()
+    const gpu = await sharedGpu()
     devices = {
       cpu: await openCpuDevice({ exact: true, threads: 1, profiler }),
       hardware: await openWebGpuDevice({ gpu, serial: false, half: false }),

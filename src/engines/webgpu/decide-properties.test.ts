@@ -14,7 +14,7 @@ import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
 import { wordsTokenizer, writeEncoder } from '../../../test/oracles/files/repository.js'
 import { Random } from '../../../test/oracles/random.js'
 import { FULL } from '../../../test/support/full.js'
-import { softwareGpu } from '../../../test/support/swiftshader.js'
+import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { openWebGpuDevice } from '../../device/gpu/index.js'
@@ -98,7 +98,7 @@ const CPU = (threads: number) => ({
 })
 const GPU = (serial: boolean) => ({
   name: `webgpu, cut for ${serial ? 'software' : 'hardware'}`,
-  open: async (): Promise<Device> => openWebGpuDevice({ gpu: await softwareGpu(), serial, half: false }),
+  open: async (): Promise<Device> => openWebGpuDevice({ gpu: await sharedGpu(), serial, half: false }),
 })
 /** The first says what the others must say. */
 const KINDS = [
