@@ -29,7 +29,8 @@ describe('a model', () => {
     expect(decoder.metadata).toEqual({ tool_format: smallText.toolFormat.name, thinks: true })
     const chatty = '{{ messages[0].content }}'
     const plain = new ChatText({ ...smallTokenizer(), chatTemplate: chatty })
-    expect(setUp({}, plain).decoder.metadata.thinks).toBe(plain.thoughtMarks !== undefined)
+    const { metadata, capabilities } = setUp({}, plain).decoder
+    expect([plain.thoughtMarks, metadata.thinks, capabilities.thinking]).toEqual([undefined, false, false])
     expect(decoder.tokenizerInfo).toBe(smallText.info)
   })
 
@@ -80,6 +81,35 @@ describe('an answer', () => {
     const { usage, parts } = await collect(plain.decoder.generate(call()))
     expect('reasoningTokens' in usage).toBe(false)
     expect(parts.some(({ type }) => type === 'prompt')).toBe(false)
+  })
+
+  it('begins within the thought that its template opens, but behind no prompt that stands as it is', async () => {
+    const chatTemplate = "{% for message in messages %}{{ message.content + '\\n' }}{% endfor %}{{ '<think>\\n' }}"
+    const chat = new ChatText({ ...smallTokenizer(), chatTemplate })
+    const told = async (part: Partial<ChatCall>) => {
+      const { next } = says('so\n</think>\n\nYes.', part, chat)
+      const { texts, usage } = await collect(setUp({ next }, chat).decoder.generate(call(part)))
+      return [texts[0], 'reasoningTokens' in usage]
+    }
+    expect(await told({})).toEqual(['Yes.', true])
+    expect(await told({ messages: [], prompt: 'Hi<think>\n' })).toEqual(['so\n</think>\n\nYes.', false])
+  })
+
+  it('tells its prompt where that is asked for, once, and how likely its tokens are', async () => {
+    const prompt = tokenizer.encodeMarker('Hello é')
+    const told = async (part: Partial<ChatCall>) => {
+      const asked = call({ messages: [], prompt, n: 2, maxTokens: 2, ...part })
+      const { parts, texts } = await collect(setUp(endless).decoder.generate(asked), 2)
+      expect(texts).toEqual(part.maxTokens === 0 ? ['', ''] : ['aa', 'aa'])
+      return parts.filter(({ type }) => type === 'prompt')
+    }
+    const plain = { type: 'prompt', tokens: prompt, text: 'Hello é' }
+    expect(await told({ returnTokens: true })).toEqual([plain])
+    const first = { token: 'H', logprob: null }
+    const logprobs = prompt.map((_, i) => (i === 0 ? first : { logprob: expect.any(Number) }))
+    expect(await told({ promptLogprobs: true })).toMatchObject([{ ...plain, logprobs }])
+    const one = await told({ promptLogprobs: true, prompt: prompt.slice(0, 1), maxTokens: 0 })
+    expect(one).toMatchObject([{ tokens: prompt.slice(0, 1), text: 'H', logprobs: [first] }])
   })
 
   it('tells what its values rest on where that is asked for', async () => {
@@ -195,6 +225,9 @@ describe('a model that is gone', () => {
     await decoder.close()
     await told
     expect([closed, model.closed, model.openSequences]).toEqual([['small'], true, 0])
+    const alone = setUp()
+    await alone.decoder.close()
+    expect(alone.model.closed).toBe(true)
   })
 })
 
@@ -209,9 +242,23 @@ describe('tokens', () => {
     ).rejects.toThrow('gone')
   })
 
+  it('the mark of a beginning is a token of a text, unless it is not wanted', async () => {
+    const files = smallTokenizer()
+    const { content: mark, id } = files.tokenizer.added_tokens[0]!
+    const single = [{ SpecialToken: { id: mark, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }]
+    const special_tokens = { [mark]: { id: mark, ids: [id], tokens: [mark] } }
+    const post_processor = { type: 'TemplateProcessing', single, pair: single, special_tokens }
+    const { decoder } = setUp({}, new ChatText({ ...files, tokenizer: { ...files.tokenizer, post_processor } }))
+    const signal = new AbortController().signal
+    const told = async (prompt: string, bare?: boolean) =>
+      (await decoder.tokenize({ model: 'a/b', signal, prompt, ...(bare && { bare }) })).texts.join('')
+    expect([await told('Hi'), await told('Hi', true)]).toEqual([`${mark}Hi`, 'Hi'])
+    expect([await told(`${mark}Hi`), await told(`${mark}Hi`, true)]).toEqual([`${mark}Hi`, `${mark}Hi`])
+  })
+
   it('become text again, also where a letter takes several; and who names none is told', async () => {
     const { decoder } = setUp()
-    const text = 'é<|im_end|>€ \u{feff}ü'
+    const text = '\u{feff}é<|im_end|>\u{feff}€ ü'
     const tokens = tokenizer.encodeMarker(text)
     expect(await decoder.detokenize({ model: 'a/b', signal, tokens })).toBe(text)
     // A letter of which the end is missing.
@@ -224,6 +271,29 @@ describe('tokens', () => {
       message: `Invalid 'tokens': ${tokenizer.size} is not a token of this model.`,
     })
   })
+})
+
+it('a decision is thought about where the model thinks, as long as is asked for', async () => {
+  const questions = [{ type: 'choice', instructions: 'Is it?', options: [{ text: 'yes' }, { text: 'no' }] }]
+  const thought = tokenizer.encodeMarker(`<think>${'so it is '.repeat(30)}`)
+  const cost = async (part: object, chat = smallText) => {
+    let from: number | undefined
+    const next = (all: readonly number[]) => {
+      if (tokenizer.decode(all).includes('Is it?')) return undefined
+      from ??= all.length
+      return thought[all.length - from]
+    }
+    const asked = decision({ state: 'A state.', questions, calibrated: false, ...part })
+    const { answers, usage } = await setUp({ next }, chat).decoder.decide(asked)
+    expect(answers).toHaveLength(1)
+    return usage.completionTokens
+  }
+  expect(await cost({})).toBe(0)
+  const [few, more] = [await cost({ thinkingBudget: 5 }), await cost({ thinkingBudget: 15 })]
+  expect([few > 0, more - few]).toEqual([true, 10])
+  const chatTemplate = '{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}'
+  const mute = new ChatText({ ...smallTokenizer(), chatTemplate })
+  expect([mute.thoughtMarks, await cost({ thinkingBudget: 5 }, mute)]).toEqual([undefined, 0])
 })
 
 it('what is to be calibrated is refused where no temperature was fitted, with the order that was asked for', async () => {

@@ -617,20 +617,6 @@ describe('readers and failures', () => {
   })
 })
 
-test('the mark of a beginning is a token of a text, unless it is not wanted', async () => {
-  const files = smallTokenizer()
-  const { content: mark, id } = files.tokenizer.added_tokens[0]!
-  const single = [{ SpecialToken: { id: mark, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }]
-  const special_tokens = { [mark]: { id: mark, ids: [id], tokens: [mark] } }
-  const post_processor = { type: 'TemplateProcessing', single, pair: single, special_tokens }
-  const { decoder } = setUp({}, new ChatText({ ...files, tokenizer: { ...files.tokenizer, post_processor } }))
-  const signal = new AbortController().signal
-  const told = async (prompt: string, bare?: boolean) =>
-    (await decoder.tokenize({ model: 'a/b', signal, prompt, ...(bare && { bare }) })).texts.join('')
-  expect([await told('Hi'), await told('Hi', true)]).toEqual([`${mark}Hi`, 'Hi'])
-  expect([await told(`${mark}Hi`), await told(`${mark}Hi`, true)]).toEqual([`${mark}Hi`, `${mark}Hi`])
-})
-
 test('what follows a prompt as it stands keeps to a grammar where one is asked for', async () => {
   const { decoder } = setUp()
   const grammar = compile({ type: 'boolean' })

@@ -3,6 +3,9 @@ import { V1Error } from '../../contract/errors.js'
 import { type Sampled, type Sequence, UNDRAWN } from '../../contract/token-model.js'
 import type { Lane, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
+import type { Guesser } from '../drafts/guesser.js'
+import type { DraftMode } from '../drafts/mode.js'
+import { type Drafted, type DraftRoom, FreePath, type Path } from '../drafts/path.js'
 import { nextTurn } from '../testing/call.test-helper.js'
 import { RandomModel, type RandomModelOptions } from '../testing/random-model.test-helper.js'
 import { Scheduler } from './scheduler.js'
@@ -125,7 +128,11 @@ class Says implements Lane {
 
 const DOT = 46
 /** How many tokens of whom each step reads. */
-function scheduled({ before, ...options }: Partial<RandomModelOptions> = {}, ahead = 1) {
+function scheduled(
+  { before, ...options }: Partial<RandomModelOptions> = {},
+  ahead = 1,
+  ...guessing: [mode?: DraftMode, small?: Guesser]
+) {
   const steps: Record<string, number>[] = []
   const model = new RandomModel({
     ...{ vocabSize: 128, next: () => DOT, ...options },
@@ -138,7 +145,7 @@ function scheduled({ before, ...options }: Partial<RandomModelOptions> = {}, ahe
       return before?.(batch)
     },
   })
-  const scheduler = new Scheduler(model, ahead)
+  const scheduler = new Scheduler(model, ahead, ...guessing)
   const run = async (lane: Lane, more?: Parameters<Scheduler['add']>[1]) => {
     await Promise.all(scheduler.add([lane], more).map(({ released }) => released))
   }
@@ -755,5 +762,197 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     expect([lane.said, said < 12]).toEqual([said, true])
     await scheduler.stopped()
     expect(model.openSequences).toBe(1)
+  })
+})
+
+describe('guesses', () => {
+  const truth = ({ length }: { readonly length: number }) => DOT + (length % 7)
+  const [BANG, OTHER] = codes('!x') as [number, number]
+  const options = { maxSamples: 8, next: truth }
+
+  /** Guesses three draws, each followed by so many tokens that are certain. */
+  class Guesses extends Says {
+    guessable = true
+    draftable = false
+    asked = 0
+    readonly certain: number
+    readonly guess: (right: number, offset: number) => number
+
+    constructor(prompt: string, length: number, guess = (right: number, _offset: number) => right, certain = 0) {
+      super(prompt, length)
+      this.guess = guess
+      this.certain = certain
+    }
+    override take({ token }: Sampled) {
+      this.tokens.push(token, ...new Array(this.certain).fill(BANG))
+      this.finished = this.said >= this.length
+    }
+    foresee(room: DraftRoom): Drafted | undefined {
+      this.asked++
+      const each = 1 + this.certain
+      const count = Math.min(3, room.draws, Math.floor(Math.min(room.rows, this.remaining - 1) / each))
+      if (count <= 0) return undefined
+      const tokens: number[] = []
+      const draws = Array.from({ length: count + 1 }, (_, i) => {
+        const at = tokens.length
+        const token = this.guess(truth({ length: this.tokens.length + at }), i)
+        if (i < count) tokens.push(token, ...new Array(this.certain).fill(this.guess(BANG, i)))
+        const guess = { token, kind: 'copy' as const }
+        return { at, settings: this.settings(), ...(i < count && { guess }) }
+      })
+      return { tokens, draws }
+    }
+    outlook(room: DraftRoom) {
+      const path = new FreePath(() => false, this.remaining, room)
+      const drafted = ({ tokens, draws }: Path): Drafted => {
+        return {
+          tokens,
+          draws: draws.map(({ at, guess }) => ({ at, settings: this.settings(), ...(guess && { guess }) })),
+        }
+      }
+      return {
+        ...{ tokens: path.tokens, free: true, settings: () => this.settings() },
+        push: (token: number) => path.push(token, 'model'),
+        get drafted() {
+          return path.path && drafted(path.path)
+        },
+      }
+    }
+  }
+  const plain = async (length: number, certain = 0) => {
+    const lane = new Guesses('ab', length, undefined, certain)
+    await scheduled({ next: truth }).run(lane)
+    return lane.tokens
+  }
+
+  const isRight = (right: number) => right
+  const isFirst = (right: number, offset: number) => (offset ? OTHER : right)
+  const isDrawn = (right: number) => (right === BANG ? OTHER : right)
+  it.each([
+    ['that are right are a step for all', 13, isRight, 0, [2, 4, 4, 4], { right: 9, wrong: 0 }],
+    ['cost nothing where they are wrong', 5, () => OTHER, 0, [2, 4, 3, 2, 1], { right: 0, wrong: 3 }],
+    ['are taken up to the first that is wrong', 13, isFirst, 0, [2, 4, 4, 4, 4, 4, 2], { right: 6, wrong: 5 }],
+    ['are followed by what is certain', 14, isRight, 1, [2, 8, 4], { right: 4, wrong: 0 }],
+    ['are over where what follows is another', 8, isDrawn, 1, [2, 6, 3, 1], { right: 2, wrong: 0 }],
+  ])('%s', async (_, length, guess, certain, fed, counts) => {
+    const { run, steps, scheduler } = scheduled(options, 1, 'always')
+    const lane = new Guesses('ab', length, guess, certain)
+    await run(lane)
+    expect([lane.tokens, lane.error]).toEqual([await plain(length, certain), undefined])
+    expect([steps.map(({ a }) => a), scheduler.guesses!.copy]).toEqual([fed, counts])
+  })
+
+  it('are made beside others that guess nothing, but not beside one whose prompt is read', async () => {
+    const { all, steps } = scheduled({ ...options, maxChunk: 8 }, 1, 'always')
+    const lanes = [new Guesses('ab', 30), new Says('c', 30), new Says('d'.repeat(20), 3)]
+    await all(...lanes)
+    expect(lanes.map(({ said, error }) => [said, error])).toEqual([30, 30, 3].map((said) => [said, undefined]))
+    for (const { a = 0, d = 0 } of steps.slice(1)) if (d > 1) expect(a).toBe(1)
+    expect(Math.max(...steps.map(({ a = 0 }) => a))).toBe(4)
+  })
+
+  it('are none where a sequence cannot be cut, or may soon be outgrown, or has no room', async () => {
+    const asked = async (of: object, more: Partial<RandomModelOptions> = {}, length = 9) => {
+      const { run, model, steps } = scheduled({ ...options, ...more }, 1, 'always')
+      const open = model.open.bind(model)
+      model.open = () => Object.assign(open(), of)
+      const lane = new Guesses('ab', length)
+      await run(lane)
+      expect([lane.tokens, lane.error]).toEqual([await plain(length), undefined])
+      return [lane.asked > 0, steps.some(({ a }) => a! > 2)]
+    }
+    expect(await asked({ reach: () => 0 })).toEqual([false, false])
+    expect(await asked({ reach: (length: number) => length })).toEqual([true, true])
+    expect(await asked({ lengths: [0, 64] })).toEqual([false, false])
+    expect(await asked({ lengths: [0, 80] })).toEqual([true, true])
+    // Near its end there is a page for the next token, but none for what is guessed behind it.
+    expect(await asked({}, { pages: 3 }, 33)).toEqual([true, true])
+  })
+
+  it('that are no numbers are an answer’s end, and of no use to others', async () => {
+    const next = (tokens: readonly number[]) => (tokens.length === 5 ? UNDRAWN : truth(tokens))
+    const { run, scheduler, model } = scheduled({ ...options, next }, 1, 'always')
+    const lane = new Guesses('ab', 13)
+    await run(lane)
+    expect([lane.error, scheduler.failure]).toEqual([
+      expect.objectContaining({ code: 'model_output_invalid' }),
+      undefined,
+    ])
+    await scheduler.stopped()
+    expect(model.openSequences).toBe(0)
+  })
+
+  it('of a step that found no room are forgotten', async () => {
+    const { all, model } = scheduled({ ...options, pages: 12, endsAt: 4 }, 1, 'always')
+    const lanes = ['a', 'b'].map((letter) => new Guesses(letter.padEnd(20, '-'), 60))
+    await all(...lanes)
+    expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [60, undefined]))
+    expect(model.missing).toBeGreaterThan(0)
+  })
+
+  describe('of another model', () => {
+    const small = (guess: Guesser['guess']) => {
+      const told: unknown[] = []
+      const made = { lengths: [3], rests: false, knows: () => true, guess, close: async () => {} }
+      return { told, ...made, drop: (lane: Lane) => void told.push(lane), clear: () => void told.push('all') }
+    }
+    const right: Guesser['guess'] = async (asked, most) => {
+      for (const { outlook, lane } of asked) {
+        for (let i = 0; i < most; i++) outlook.push(truth({ length: lane.tokens.length + i }))
+      }
+      return 0
+    }
+    const drafted = (length: number) => Object.assign(new Guesses('ab', length), { guessable: false, draftable: true })
+
+    it('are asked for where nothing else is guessed, and it hears who is over', async () => {
+      const guesser = small(right)
+      const { run, steps, scheduler } = scheduled(options, 1, 'always', guesser)
+      const lane = drafted(13)
+      await run(lane)
+      expect(lane.tokens).toEqual(await plain(13))
+      expect([steps.map(({ a }) => a), scheduler.guesses!.model]).toEqual([[2, 4, 4, 4], { right: 9, wrong: 0 }])
+      expect(guesser.told).toEqual([lane])
+      scheduler.stop(new Error('over'))
+      expect(guesser.told).toEqual([lane, 'all'])
+    })
+
+    it('are fed by nobody who has left meanwhile, nor by a model that was stopped', async () => {
+      for (const [stops, others] of [
+        [true, []],
+        [false, [{ m: 1 }, { m: 1 }]],
+      ] as const) {
+        let leave = () => {}
+        const { scheduler, model, steps } = scheduled(
+          options,
+          1,
+          'always',
+          small(async () => {
+            leave()
+            return 0
+          }),
+        )
+        const [lane, other] = [drafted(13), new Says('m', 4)]
+        const slots = scheduler.add([lane])
+        const [stays] = scheduler.add([other])
+        while (steps.length === 0) await nextTurn()
+        const before = steps.length
+        leave = () => {
+          leave = () => {}
+          if (stops) scheduler.stop(new Error('gone'))
+          else void scheduler.cancel(slots)
+          // Nobody's sequence goes while another model reads it.
+          expect(model.openSequences).toBe(2)
+        }
+        await Promise.all([...slots, stays!].map(({ released }) => released))
+        expect(
+          steps
+            .slice(before)
+            .filter((step) => !('a' in step))
+            .slice(0, 2),
+        ).toEqual(others)
+        expect(lane.said).toBeLessThan(4)
+        expect(other.said).toBe(stops ? lane.said : 4)
+      }
+    })
   })
 })

@@ -119,7 +119,7 @@ describe('the stretches of texts', () => {
 
   it('know whether any of a range of characters leads on', () => {
     const random = randomness(10)
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < 40; round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       const said = textFrom(letters, 30, random)
       for (const automaton of formsOf(said, said)) {
@@ -163,7 +163,7 @@ describe('the stretches of texts', () => {
 
   it('know the shortest way to an end', () => {
     const random = randomness(8)
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < runs(300); round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       for (const automaton of formsOf(textFrom(letters, 30, random))) {
         for (const state of statesOf(automaton)) {
@@ -182,7 +182,7 @@ describe('the stretches of texts', () => {
 
   it('know how many bytes the shortest way takes', () => {
     const random = randomness(9)
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < runs(300); round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       const said = textFrom(letters, 30, random)
       for (const automaton of formsOf(said)) {

@@ -100,7 +100,11 @@ describe('the fewest tokens to the end', () => {
   const CLOSERS = 'root ::= "[" root "]" | "[" root "}" | "a"'
   const BEHIND = 'root ::= "(" x ")" | "(" y "]" | "(" root ")"\nx ::= z "oo"\ny ::= z "b"\nz ::= "<" z "f" | "a"'
   const OR_NONE = 'root ::= z | z "oo"\nz ::= "<" z "f" | "a"'
+  const LETTERS = 'root ::= "[" root "o" | "[" root "f" | "b"'
   it.each([
+    // The first of several closes the innermost.
+    [LETTERS, '[[[[', ['bofoo', 'boooo']],
+    [LETTERS, '[[[[[[[', ['bofoofoo', 'boooofff']],
     [CLOSERS, '[', ['a]', 'a}']],
     [CLOSERS, '[[[', ['a]}]', 'a}]]', 'a]]}']],
     [CLOSERS, '[[[[[a}', ['}]}]']],
@@ -223,9 +227,10 @@ describe('what counting takes', () => {
   })
 
   it('is none for a way that is told in bytes beside one that is short', () => {
-    const [long, gbnf] = ['b'.repeat(SPELLED + 1), 'root ::= z "oo" | z long\nz ::= "<" z "f" | "a"']
-    const { found, bytes } = counted(statesOn(fromSource({ gbnf: `${gbnf}\nlong ::= "${long}"` }), '<').slice(-1))
-    expect(found).toEqual(fewest('afoo').slice(0, 1))
+    const long = 'b'.repeat(SPELLED + 1)
+    const gbnf = `root ::= "(" x ")" | "(" y "]"\nx ::= z "oo"\ny ::= z "${long}"\nz ::= "<" z "f" | "a"`
+    const { found, bytes } = counted(statesOn(fromSource({ gbnf }), '(<').slice(-1))
+    expect(found).toEqual(fewest('afoo)').slice(0, 1))
     expect(bytes).toBeLessThan(long.length)
   })
 
