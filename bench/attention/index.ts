@@ -1,11 +1,12 @@
 /**
  * Attention of one token on the CPU device, over keys and values in f16 and in 8 bits, in turns within one run: how long
- * it takes, and how fast it reads them. One thread; the processor's time, the best of the rounds.
+ * it takes, and how fast it reads them. The best of the rounds; one thread by the processor's time, several by the clock.
  *
- *     npm run bench:attention
+ *     npm run bench:attention -- [--threads N]
  */
 
 import process from 'node:process'
+import { parseArgs } from 'node:util'
 import { type CacheType, cacheBytes, PAGE } from '../../src/device/contract.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { attend } from '../../src/device/operations/attend/index.js'
@@ -26,13 +27,16 @@ const ROUNDS = 7
 const OPERATIONS = 20
 const CHUNK = 64
 
+const threads = Number(parseArgs({ options: { threads: { type: 'string', default: '1' } } }).values.threads)
+
 const milliseconds = (): number => {
+  if (threads > 1) return performance.now()
   const { user, system } = process.cpuUsage()
   return (user + system) / 1000
 }
 
 async function attending(type: CacheType, length: number, [heads, keyHeads, headSize]: (typeof SHAPES)[number]) {
-  const device = await openCpuDevice({ threads: 1 })
+  const device = await openCpuDevice({ threads })
   const width = (heads + 2 * keyHeads) * headSize
   const count = Math.ceil(length / PAGE)
   const cache = device.cache({ layers: 1, pages: count, heads: keyHeads, headSize, type })

@@ -4,6 +4,7 @@
  * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
  */
 import { CACHE_BLOCK, type CacheType, GATES, gateCode, PAGE, Q4_BLOCK } from '../contract.js'
+import { ATTEND_ROOM } from '../operations/attend/index.js'
 import { CHANNELS_OF_LINE } from '../operations/convolve/index.js'
 import {
   type ArgumentKind,
@@ -127,6 +128,7 @@ const INTEGERS = {
   PAGE_BITS: Math.log2(PAGE),
 }
 const SIZES = {
+  ATTEND_ROOM,
   ...{ Q4_BLOCK_BYTES, X_HEADER_BYTES, SLICES, SLICE_BYTES, WORK, MAY_SLEEP, SPINS },
   X_STEP_BYTES_RELAXED: X_STEP_BYTES.relaxed,
   X_STEP_BYTES_SIMD: X_STEP_BYTES.simd,

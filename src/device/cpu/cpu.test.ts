@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Device } from '../contract.js'
+import type { CacheType, Device } from '../contract.js'
 import { attend } from '../operations/attend/index.js'
 import { rope } from '../operations/rope/index.js'
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
@@ -22,7 +22,7 @@ interface AttentionCase {
   readonly d: number
   readonly window?: number
   /** @default 'f32' */
-  readonly type?: 'f16' | 'f32'
+  readonly type?: CacheType
   /** Lengths of the passes by which each sequence grows. */
   readonly chunks: readonly (readonly number[])[]
 }
@@ -174,24 +174,20 @@ describe('attention', () => {
     }
   })
 
-  it.each(['f32', 'f16'] as const)(
-    'in %s is the same in one pass and in several, and beside another sequence',
-    async (type) => {
+  // Tokens are attended up to four together, or heads; and values of 8 bits are weighed by a few pages, wherever one begins.
+  it.each((['f32', 'f16', 'q8_0'] as const).flatMap((type) => [2, 3, 4, 7, 8].map((share) => ({ type, share }))))(
+    'in $type, $share heads to one of keys, is the same in one pass and in several, and beside another sequence',
+    async ({ type, share }) => {
       const on = await device({ threads: 1 })
-      const shape = { heads: 4, keyHeads: 2, d: 24, type }
-      const [whole] = await attention(on, { ...shape, chunks: [[37]] }, 0)
-      const [pieces] = await attention(on, { ...shape, chunks: [[5], [20], [1], [11]] }, 0)
-      const [beside] = await attention(
-        on,
-        {
-          ...shape,
-          chunks: [
-            [30, 18],
-            [7, 3],
-          ],
-        },
-        1,
-      )
+      const shape = { heads: 2 * share, keyHeads: 2, d: 32, window: 77, type }
+      const [whole] = await attention(on, { ...shape, chunks: [[187]] }, 0)
+      const [pieces] = await attention(on, { ...shape, chunks: [[5], [20], [1], [1], [157], [1], [2]] }, 0)
+      const chunks = [
+        [130, 18],
+        [1, 1],
+        [56, 3],
+      ]
+      const [beside] = await attention(on, { ...shape, chunks }, 1)
       expect(pieces).toEqual(whole)
       expect(beside).toEqual(whole)
     },
@@ -208,8 +204,11 @@ describe('threads', () => {
     }
   })
 
-  it('attend the same', async () => {
-    const shape = { heads: 6, keyHeads: 2, d: 48, type: 'f16' } as const
+  it.each([
+    { heads: 6, keyHeads: 2, d: 48, type: 'f16' },
+    // Where threads would have nothing to do, fewer heads are attended together.
+    { heads: 4, keyHeads: 1, d: 64, type: 'q8_0' },
+  ] as const)('attend the same: $heads heads in $type', async (shape) => {
     const chunks = [[40, 3, 17], ...Array.from({ length: 12 }, () => [1, 1, 1]), [5, 1, 9]]
     const alone = await attention(await device({ threads: 1 }), { ...shape, chunks }, 0)
     for (const threads of [2, 3]) {

@@ -326,21 +326,22 @@ describe('a product', () => {
 describe('pages of a cache', () => {
   it('are copied and cleared before attention reads them, and begun where it writes', async () => {
     const on = await device()
-    const cache = on.cache({ layers: 2, pages: 3, heads: 1, headSize: 4, type: 'f32' })
+    const cache = on.cache({ layers: 2, pages: 3, heads: 2, headSize: 4, type: 'f32' })
     const angles = on.vector(Float32Array.from({ length: 32 * 4 }, (_, i) => 1 - (i % 2)))
-    const [qkv, out] = [on.activations(2, 12), on.activations(2, 4)]
+    const [qkv, out] = [on.activations(2, 24), on.activations(2, 8)]
     /** Queries and keys of nothing: what is seen is the mean of the values. */
     const seen = async (own: Batch['spans'][number], value: number, before: (pass: Pass) => void = () => {}) => {
       const rows = own.tokens.length
       const got = await outcome(on, [own], out, (pass) => {
         pass.write(
           qkv,
-          Float32Array.from({ length: rows * 12 }, (_, i) => (i % 12 < 8 ? 0 : value)),
+          Float32Array.from({ length: rows * 24 }, (_, i) => (i % 24 < 16 ? 0 : value)),
         )
-        pass.run(rope, qkv, cache, 1, { heads: 1, angles })
-        pass.run(attend, qkv, cache, 1, out, { heads: 1, scale: 1 })
+        pass.run(rope, qkv, cache, 1, { heads: 2, angles })
+        pass.run(attend, qkv, cache, 1, out, { heads: 2, scale: 1 })
         before(pass)
       })
+      expect(got[7]).toBe(got[0])
       return got[0]
     }
     expect(cache.usedBytes).toBe(0)

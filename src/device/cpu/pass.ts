@@ -44,6 +44,7 @@ export class CpuPass implements Pass, CpuRecorder {
   readonly spans: readonly Span[]
   readonly longest: number
   readonly spanWords: number
+  readonly threads: number
   readonly #host: CpuPassHost
   readonly #program: PassProgram
   /** Allocations that live as long as the pass. */
@@ -62,6 +63,7 @@ export class CpuPass implements Pass, CpuRecorder {
   constructor(host: CpuPassHost, batch: Batch) {
     const { rows, spans, longest } = shapeOf(batch)
     this.#host = host
+    this.threads = host.threads
     this.#program = host.program
     this.#program.clear()
     this.rows = rows
@@ -106,10 +108,10 @@ export class CpuPass implements Pass, CpuRecorder {
   cached(cache: KeyValueCache, layer: number, writes: boolean) {
     const kv = own(cache, CpuCache)
     if (writes) this.#written.add(kv)
-    const { keyPageBytes, valuePageBytes, kept } = kv
+    const { keyHeadBytes, valueHeadBytes, kept } = kv
     const { pages, lists, windowPages, windowLists } = this.#batch
     return {
-      ...{ keys: kv.keys(layer), values: kv.values(layer), keyPageBytes, valuePageBytes, kept },
+      ...{ keys: kv.keys(layer), values: kv.values(layer), keyHeadBytes, valueHeadBytes, kept },
       overflows: kv.overflows(),
       ...(kv.shape.sliding ? { pages: windowPages, lists: windowLists } : { pages, lists }),
     }
@@ -148,7 +150,7 @@ export class CpuPass implements Pass, CpuRecorder {
     const stride = Math.ceil(bytes / 64) * 64 + THREAD_GAP
     let at = rooms.get(bytes)
     if (at === undefined) {
-      at = this.#room(stride * this.#host.threads)
+      at = this.#room(stride * this.threads)
       rooms.set(bytes, at)
     }
     return { at, stride }

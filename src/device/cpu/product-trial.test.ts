@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { BF16, F16, F32, HEADER_WORDS, Q4, Q4_EXACT } from './abi.js'
+import { BF16, CONTROL, F16, F32, HEADER_WORDS, Q4, Q4_EXACT } from './abi.js'
 import { blockKind, EXACT_BLOCKS, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
 import { DeviceMemory } from './memory.js'
 import { ProductTrial } from './product-trial.js'
@@ -13,7 +13,7 @@ afterEach(() => void vi.restoreAllMocks())
 
 /** Kernels of a made-up machine: how long each takes hangs on how bytes are multiplied and the rows of activations. */
 function machine(work: (way: Way, tokens: number) => number) {
-  const memory = new DeviceMemory(64, false)
+  const memory = new DeviceMemory(CONTROL, false)
   let runs = 0
   const kernels = {
     run(program: number) {

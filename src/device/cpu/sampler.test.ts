@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SampleRow } from '../contract.js'
 import { sampleRow } from '../sampling.js'
+import { CONTROL } from './abi.js'
 import { random } from './kernels.test-helper.js'
 import { DeviceMemory } from './memory.js'
 import { CpuSampler } from './sampler.js'
@@ -11,7 +12,7 @@ describe('the sampler', () => {
   let memory: DeviceMemory
   let kernels: Kernels
   beforeAll(async () => {
-    memory = new DeviceMemory(64, false)
+    memory = new DeviceMemory(CONTROL, false)
     kernels = await instantiate(await compileKernels('simd', false), memory.memory)
   })
   afterAll(() => expect(memory).toMatchObject({ bytes: 0, buffers: 0 }))

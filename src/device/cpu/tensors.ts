@@ -95,33 +95,48 @@ export class CpuActivations extends Tensor implements Activations {
   }
 }
 
+/** Keys, or values, of one layer: of each head all pages, one behind the other. See `assembly/cache-page.ts`. */
+interface Heads {
+  readonly pageBytes: number
+  readonly headBytes: number
+  readonly bytes: number
+}
+
 export class CpuCache extends Tensor implements KeyValueCache {
   readonly shape: CacheShape
   /** See `cacheCode`. */
   readonly kept: number
-  readonly keyPageBytes: number
-  readonly valuePageBytes: number
+  readonly #keys: Heads
+  readonly #values: Heads
+  readonly keyHeadBytes: number
+  readonly valueHeadBytes: number
   /** Pages that hold nothing but numbers: slots without a position are multiplied with zero, and must not be NaN. */
   readonly #begun: Uint8Array
   /** Of each page, a bit for each slot with a key or a value that cannot be kept: whoever sees it computes NaN. */
   readonly #overflows: number
 
   constructor(device: DeviceMemory, shape: CacheShape) {
-    const bytesOf = (values: number) => shape.heads * PAGE * cacheBytes(shape.type, values)
-    const keys = bytesOf(shape.headSize)
-    const values = bytesOf(Math.ceil(shape.headSize / 16) * 16)
-    const bytes = shape.layers * shape.pages * (keys + values)
+    const headsOf = (values: number): Heads => {
+      const pageBytes = PAGE * cacheBytes(shape.type, values)
+      const headBytes = shape.pages * pageBytes
+      return { pageBytes, headBytes, bytes: shape.heads * headBytes }
+    }
+    const keys = headsOf(shape.headSize)
+    const values = headsOf(Math.ceil(shape.headSize / 16) * 16)
+    const bytes = shape.layers * (keys.bytes + values.bytes)
     super(device, bytes + shape.pages * 4)
     this.#overflows = this.at + bytes
     this.shape = shape
     this.#begun = new Uint8Array(shape.pages)
     this.kept = cacheCode(shape.type)
-    this.keyPageBytes = keys
-    this.valuePageBytes = values
+    this.#keys = keys
+    this.#values = values
+    this.keyHeadBytes = keys.headBytes
+    this.valueHeadBytes = values.headBytes
   }
 
   keys(layer: number): number {
-    return this.use() + layer * this.shape.pages * (this.keyPageBytes + this.valuePageBytes)
+    return this.use() + layer * (this.#keys.bytes + this.#values.bytes)
   }
 
   overflows(): number {
@@ -130,12 +145,13 @@ export class CpuCache extends Tensor implements KeyValueCache {
   }
 
   values(layer: number): number {
-    return this.keys(layer) + this.shape.pages * this.keyPageBytes
+    return this.keys(layer) + this.#keys.bytes
   }
 
   get usedBytes(): number {
     const pages = this.#begun.reduce((sum, begun) => sum + begun, 0)
-    return pages * this.shape.layers * (this.keyPageBytes + this.valuePageBytes)
+    const { layers, heads } = this.shape
+    return pages * layers * heads * (this.#keys.pageBytes + this.#values.pageBytes)
   }
 
   /** Makes the pages ready to which the span's tokens go. Memory is touched page by page, as it is needed. */
@@ -153,27 +169,25 @@ export class CpuCache extends Tensor implements KeyValueCache {
     this.#begun[page] = 1
     const { u8, i32 } = this.device
     i32[this.#overflows / 4 + page] = 0
-    for (let layer = 0; layer < this.shape.layers; layer++) {
-      const keys = this.keys(layer) + page * this.keyPageBytes
-      const values = this.values(layer) + page * this.valuePageBytes
-      u8.fill(0, keys, keys + this.keyPageBytes)
-      u8.fill(0, values, values + this.valuePageBytes)
-    }
+    for (const [first, bytes] of this.#pieces()) u8.fill(0, first + page * bytes, first + (page + 1) * bytes)
   }
 
   copyPage(from: number, to: number): void {
     const { u8, i32 } = this.device
     this.#begun[to] = 1
     i32.copyWithin(this.#overflows / 4 + to, this.#overflows / 4 + from, this.#overflows / 4 + from + 1)
+    for (const [first, bytes] of this.#pieces()) {
+      u8.copyWithin(first + to * bytes, first + from * bytes, first + (from + 1) * bytes)
+    }
+  }
+
+  /** What a page consists of: where that piece of the first page begins, and its bytes, by which the next page's follows. */
+  *#pieces(): Generator<readonly [number, number]> {
     for (let layer = 0; layer < this.shape.layers; layer++) {
-      const [keys, values] = [this.keys(layer), this.values(layer)]
-      u8.copyWithin(
-        keys + to * this.keyPageBytes,
-        keys + from * this.keyPageBytes,
-        keys + (from + 1) * this.keyPageBytes,
-      )
-      const source = values + from * this.valuePageBytes
-      u8.copyWithin(values + to * this.valuePageBytes, source, source + this.valuePageBytes)
+      for (let head = 0; head < this.shape.heads; head++) {
+        yield [this.keys(layer) + head * this.keyHeadBytes, this.#keys.pageBytes]
+        yield [this.values(layer) + head * this.valueHeadBytes, this.#values.pageBytes]
+      }
     }
   }
 }

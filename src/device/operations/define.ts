@@ -181,6 +181,8 @@ export interface RmsNorm {
 }
 
 export interface CpuRecorder extends BatchShape {
+  /** Threads that share out items, at most. */
+  readonly threads: number
   /** What `assembly/spans.ts` reads of them. */
   readonly spanWords: number
   /** Where it lies. */
@@ -196,7 +198,7 @@ export interface CpuRecorder extends BatchShape {
     cache: KeyValueCache,
     layer: number,
     writes: boolean,
-  ): Record<'keys' | 'values' | 'keyPageBytes' | 'valuePageBytes' | 'kept' | 'overflows' | 'pages' | 'lists', number>
+  ): Record<'keys' | 'values' | 'keyHeadBytes' | 'valueHeadBytes' | 'kept' | 'overflows' | 'pages' | 'lists', number>
   /** Where a routing's lists are, by their names. */
   routing(routing: Routing): Readonly<Record<RoutingList, number>>
   /** The bands of a matrix, as they are multiplied with so many rows of activations. */

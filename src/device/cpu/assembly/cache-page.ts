@@ -1,19 +1,23 @@
 /**
- * A page of the cache holds 16 positions of every key and value head of one layer: keys as [head][d][16], so that one
- * product fills the scores of 16 positions without sums across lanes; values as [head][d / 16][16 positions][16], so
- * that 16 columns of the answer stay in registers. T is how they are stored: f32; u16 for f16, of which each eight stand as
- * 0 4 1 5 2 6 3 7: neighbours are widened into two vectors in the right order; or i8 for q8_0, where behind what is said
- * above of a head lie the scales of its blocks, [d / 32][16 positions], as f16 lies.
+ * A page of the cache holds 16 positions of every key and value head of one layer. Pages of a head lie behind one another,
+ * so that memory is read in order. Keys stand as [d][16 positions], so that one product fills the scores of several
+ * positions without sums across lanes; values as [d / 8][16 positions][8], so that 8 columns of the answers of several
+ * queries stay in registers. T is how they are stored: f32; u16 for f16, of which each eight stand as 0 4 1 5 2 6 3 7:
+ * neighbours are widened into two vectors in the right order; or i8 for q8_0, of which two that one product adds up stand
+ * side by side, of keys [d / 2][16 positions][2], of values [d / 8][8][8][2 positions], and behind all of a head the
+ * scales of its blocks, [d / 32][16 positions], as f16 lies.
  */
 import { CACHE_BLOCK, PAGE_BITS } from './abi'
 import { ROUNDER } from './exp'
-import { f32ToF16, fitHalves, halves4, widenFirst, widenSecond } from './half'
+import { f32ToF16, fitHalves, halves4 } from './half'
 
 export const PAGE: i32 = 1 << PAGE_BITS
 /** Sixteen f32. */
 export const LINE: usize = 64
+/** Eight columns of a page's values, where each takes a byte. */
+export const COLUMNS_BYTES: usize = 128
 
-/** Of the keys, or the values, of one head. */
+/** Of a page's keys, or values, of one head. */
 export function keptBytes<T>(columns: i32): usize {
   const values = ((<usize>columns) << PAGE_BITS) * sizeof<T>()
   return sizeof<T>() === 1 ? values + <usize>columns : values
@@ -25,20 +29,12 @@ function placeOf<T>(i: i32): usize {
   return (<usize>((i & 8) | ((i & 3) << 1) | ((i >> 2) & 1))) << 1
 }
 
+/** 2^112, in bits. */
+const RESTORING = memory.data<u32>([0x77800000])
+
 /** Halves are widened to 2^-112 of what they should be: what they are multiplied with makes up for it. Codes are not. */
 export function restored<T>(value: v128): v128 {
-  return sizeof<T>() === 2 ? f32x4.mul(value, f32x4.splat(reinterpret<f32>((127 + 112) << 23))) : value
-}
-
-/** Four of the sixteen values of a line. */
-export function quarter<T>(line: usize, index: i32): v128 {
-  if (sizeof<T>() === 4) return v128.load(line + ((<usize>index) << 4))
-  if (sizeof<T>() === 1) {
-    const codes = v128.load8x8_s(line + ((<usize>(index >> 1)) << 3))
-    return f32x4.convert_i32x4_s((index & 1) === 0 ? i32x4.extend_low_i16x8_s(codes) : i32x4.extend_high_i16x8_s(codes))
-  }
-  const halves = v128.load(line + ((<usize>(index >> 1)) << 4))
-  return (index & 1) === 0 ? widenFirst(halves) : widenSecond(halves)
+  return sizeof<T>() === 2 ? f32x4.mul(value, v128.load32_splat(RESTORING)) : value
 }
 
 /**
@@ -52,17 +48,12 @@ export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: 
     putColumn<T>(to, line, v128.load(k))
     to += line * 4
   }
-  to = valueHead + <usize>slot * line
-  for (let i = 0; i < d; i += 16) {
-    putLine<T>(to, v + ((<usize>i) << 2), d - i)
-    to += line * 16
+  to = valueHead + <usize>slot * 8 * sizeof<T>()
+  for (let i = 0; i < d; i += 8) {
+    putEight<T>(to, v + ((<usize>i) << 2), d - i > 4)
+    to += COLUMNS_BYTES * sizeof<T>()
   }
   return sizeof<T>() === 4 || (allFit(k - ((<usize>d) << 2), d) && allFit(v, d))
-}
-
-/** The scales of four of the sixteen positions of a line. */
-export function scales4(line: usize, index: i32): v128 {
-  return restored<u16>(quarter<u16>(line, index))
 }
 
 /** Keys and values beyond it have scales that f16 cannot hold. */
@@ -72,8 +63,8 @@ const MOST_OF_BLOCK: f32 = 65504 * 127
 export function writeBlocks(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): bool {
   const keyScales = keyHead + ((<usize>d) << PAGE_BITS) + placeOf<u16>(slot)
   const valueScales = valueHead + ((<usize>d) << PAGE_BITS) + placeOf<u16>(slot)
-  let keys = keyHead + <usize>slot
-  let values = valueHead + ((<usize>slot) << PAGE_BITS)
+  let keys = keyHead + ((<usize>slot) << 1)
+  let values = valueHead + ((<usize>(slot >> 1)) << 4) + <usize>(slot & 1)
   let most: f32 = 0
   let fit = true
   for (let i: usize = 0; i < <usize>d; i += CACHE_BLOCK) {
@@ -118,19 +109,21 @@ function putKeyCodes(to: usize, from: usize, inverse: v128): void {
   for (const end = from + CACHE_BLOCK * 4; from < end; from += 16) {
     const codes = codes4(from, inverse)
     v128.store8_lane(to, codes, 0)
-    v128.store8_lane(to, codes, 4, 1 << PAGE_BITS)
+    v128.store8_lane(to, codes, 4, 1)
     v128.store8_lane(to, codes, 8, 2 << PAGE_BITS)
-    v128.store8_lane(to, codes, 12, 3 << PAGE_BITS)
+    v128.store8_lane(to, codes, 12, (2 << PAGE_BITS) + 1)
     to += 4 << PAGE_BITS
   }
 }
 
-/** In lines of sixteen, a page apart. */
 function putValueCodes(to: usize, from: usize, inverse: v128): void {
   for (let i: usize = 0; i < <usize>CACHE_BLOCK; i += 4) {
     const codes = codes4(from + (i << 2), inverse)
-    const bytes = v128.shuffle<i8>(codes, codes, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12)
-    v128.store32_lane(to + ((i >> 4) << (2 * PAGE_BITS)) + (i & 15), bytes, 0)
+    const at = to + (i >> 3) * COLUMNS_BYTES + ((i & 4) << 1)
+    v128.store8_lane(at, codes, 0)
+    v128.store8_lane(at, codes, 4, 2)
+    v128.store8_lane(at, codes, 8, 4)
+    v128.store8_lane(at, codes, 12, 6)
   }
 }
 
@@ -173,16 +166,14 @@ function putColumn<T>(to: usize, line: usize, values: v128): void {
   }
 }
 
-/** Sixteen values, or the `count` that are left. */
-function putLine<T>(to: usize, from: usize, count: i32): void {
-  for (let i = 0; i < min(count, 16); i += sizeof<T>() === 2 ? 8 : 4) {
-    let values = v128.load(from)
-    if (sizeof<T>() === 2) {
-      values = halves4(values)
-      if (count - i > 4) values = v128.or(values, i32x4.shl(halves4(v128.load(from, 16)), 16))
-    }
+/** Eight values, or, where no more than four are left, these. */
+function putEight<T>(to: usize, from: usize, eight: bool): void {
+  const values = v128.load(from)
+  if (sizeof<T>() === 4) {
     v128.store(to, values)
-    to += 16
-    from += sizeof<T>() === 2 ? 32 : 16
+    if (eight) v128.store(to, v128.load(from, 16), 16)
+  } else {
+    const halves = halves4(values)
+    v128.store(to, eight ? v128.or(halves, i32x4.shl(halves4(v128.load(from, 16)), 16)) : halves)
   }
 }

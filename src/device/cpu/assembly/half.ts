@@ -9,13 +9,20 @@ export function widenHigh(halves: v128): v128 {
   return align(i32x4.extend_high_i16x8_s(halves))
 }
 
-/** As `widenLow`, of the first of each two neighbours; the second comes cheaper than either half of the vector. */
-export function widenFirst(halves: v128): v128 {
-  return v128.and(i32x4.shr_s(i32x4.shl(halves, 16), 3), i32x4.splat(0x8fffe000))
+const BITS = memory.data<u32>([0x8fffe000])
+
+/** The bits that a half has once it is widened; from memory, as compilers make a constant vector anew in every round of a loop. */
+export function widenedBits(): v128 {
+  return v128.load32_splat(BITS)
 }
 
-export function widenSecond(halves: v128): v128 {
-  return v128.and(i32x4.shr_s(halves, 3), i32x4.splat(0x8fffe000))
+/** As `widenLow`, of the first of each two neighbours; the second comes cheaper than either half of the vector. */
+export function widenFirst(halves: v128, bits: v128): v128 {
+  return v128.and(i32x4.shr_s(i32x4.shl(halves, 16), 3), bits)
+}
+
+export function widenSecond(halves: v128, bits: v128): v128 {
+  return v128.and(i32x4.shr_s(halves, 3), bits)
 }
 
 /** bf16 is f32 without its lower half. */

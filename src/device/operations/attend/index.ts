@@ -4,6 +4,11 @@ import { atLeast, type BatchShape, bothHave, type CpuRecorder, defineOperation, 
 import { PostponedRope } from '../rope/index.js'
 import { dispatchAttention, ropesWithin, splitsOf } from './kernel.js'
 
+/** Queries that the CPU attends together at most: registers hold no more sums. */
+const TOGETHER = 4
+/** Bytes of a thread's room that the CPU needs beside what each query needs. */
+export const ATTEND_ROOM = 640
+
 /** Where attention finds things in a row of `qkv`: `heads` queries; what follows is not looked at. */
 export interface AttendOptions {
   /** Heads of queries: a multiple of the cache's. */
@@ -84,25 +89,31 @@ export const attend = defineOperation({
     pass.repeat(pass.layer(cache, layer), facts, record)
   },
   // `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each row
-  // its sequence's pages; `read`: which `rows` are attended, or 0: the first, of which tokens may be paired and not heads
-  // (`pairsTokens`); `cap`, `sinks`: 0 is none. Items: a head of two tokens, or two heads that share their keys; what has
-  // no other half stands alone.
+  // its sequence's pages; `read`: which `rows` are attended, or 0: the first; `cap`, `sinks`: 0 is none. Items: a head of
+  // so many tokens `together` (`ofTokens`), or so many heads that share their keys, or fewer, where there are no more.
   fields: {
     ...{ qkv: 'pointer', stride: 'pointer', out: 'pointer', outStride: 'pointer' },
     ...{ heads: 'i32', keyHeads: 'i32', headSize: 'i32', keys: 'pointer', values: 'pointer' },
-    ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
-    ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', kept: 'i32', pairsTokens: 'bool' },
-    ...{ rows: 'i32', read: 'pointer', cap: 'f32', overflows: 'pointer', sinks: 'pointer' },
+    ...{ keyHeadBytes: 'pointer', valueHeadBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
+    ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', kept: 'i32', ofTokens: 'bool' },
+    ...{ together: 'i32', rows: 'i32', read: 'pointer', cap: 'f32', overflows: 'pointer', sinks: 'pointer' },
   },
   cpu(pass, qkv, cache, layer, out, { heads, scale, cap = 0, sinks, window, causal = true, rows: read }) {
     const rows = read?.length ?? pass.rows
     const { longest } = pass
-    const { heads: keyHeads, headSize, type } = cache.shape
-    // For each of two queries: itself, scaled, and its scores, in whole pages; once more as they weigh a block of values.
-    const scores = (Math.ceil(longest / PAGE) + 1) * PAGE * (type === 'q8_0' ? 2 : 1)
-    const { at: room, stride: roomGap } = pass.perThread(2 * (headSize + scores) * 4)
+    const { heads: keyHeads, headSize } = cache.shape
     // Those that are read are mostly one of a sequence.
-    const pairsTokens = !read && rows > pass.spans.length
+    const ofTokens = !read && rows > pass.spans.length
+    const share = heads / keyHeads
+    const itemsOf = (most: number) =>
+      ofTokens ? Math.ceil(rows / most) * heads : rows * keyHeads * Math.ceil(share / most)
+    // More together take less time, but not where threads then have nothing to do.
+    const longestOf = (most: number) =>
+      Math.ceil(itemsOf(most) / pass.threads) * (ofTokens ? most : Math.min(most, share))
+    const together = longestOf(TOGETHER) <= longestOf(2) ? TOGETHER : 2
+    // Of each query itself, then its sums, and its scores, in whole pages.
+    const each = Math.ceil(headSize / 16) * 16 + (Math.ceil(longest / PAGE) + 1) * PAGE
+    const { at: room, stride: roomGap } = pass.perThread(ATTEND_ROOM + together * each * 4)
     const args = {
       ...{ qkv: pass.at(qkv), stride: pass.stride(qkv), out: pass.at(out), outStride: pass.stride(out) },
       ...{
@@ -111,15 +122,15 @@ export const attend = defineOperation({
         headSize,
         rows,
         read: read ? pass.put(read) : 0,
-        pairsTokens,
+        ofTokens,
+        together,
         scale,
         cap,
         sinks: sinks ? pass.at(sinks) : 0,
       },
       ...{ ...pass.cached(cache, layer, false), ...maskOf(pass, causal, window), room, roomGap },
     }
-    const items = pairsTokens ? Math.ceil(rows / 2) * heads : rows * keyHeads * Math.ceil(heads / keyHeads / 2)
-    return { args, items, values: rows * heads * longest * headSize }
+    return { args, items: itemsOf(together), values: rows * heads * longest * headSize }
   },
   cost({ spans }, _qkv, cache, _layer, _out, { heads }) {
     const positions = spans.reduce((sum, { tokens, position }) => sum + position + tokens.length, 0)

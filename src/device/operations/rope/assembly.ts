@@ -36,9 +36,8 @@ function ropeAndWrite<T>(args: usize, row: i32, head: i32): void {
   }
   if (Rope.queriesOnly(args)) return
   turn(k, 1, Rope.keyNorm(args), angles, d, eps)
-  const keys = Rope.keys(args) + page * Rope.keyPageBytes(args) + <usize>head * keptBytes<T>(d)
-  const valueHead = <usize>head * keptBytes<T>((d + 15) & ~15)
-  const values = Rope.values(args) + page * Rope.valuePageBytes(args) + valueHead
+  const keys = Rope.keys(args) + <usize>head * Rope.keyHeadBytes(args) + page * keptBytes<T>(d)
+  const values = Rope.values(args) + <usize>head * Rope.valueHeadBytes(args) + page * keptBytes<T>((d + 15) & ~15)
   const v = k + <usize>keyHeads * headBytes
   const slot = position & 15
   const fit =

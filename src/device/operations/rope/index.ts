@@ -35,7 +35,7 @@ export const rope = defineOperation({
   fields: {
     ...{ qkv: 'pointer', stride: 'pointer', heads: 'i32', keyHeads: 'i32', headSize: 'i32', angles: 'pointer' },
     ...{ positions: 'pointer', pages: 'pointer', keys: 'pointer', values: 'pointer' },
-    ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
+    ...{ keyHeadBytes: 'pointer', valueHeadBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
     ...{ epsilon: 'f32', kept: 'i32', growBy: 'f32', growEvery: 'i32', overflows: 'pointer' },
     queriesOnly: 'bool',
   },
