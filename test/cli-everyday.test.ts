@@ -244,7 +244,7 @@ describe('a conversation in the terminal', () => {
       each.write(line)
       return printed(each, pattern)
     }
-    await printed(each, /(\/help tells more)/)
+    await printed(each, /(\/help lists the commands)/)
     await says('/help', /(\/temperature <number>)/)
     await says('/nothing', /(There is no \/nothing)/)
     await says('/temperature 9', /(must be a number from 0 to 2)/)

@@ -109,6 +109,6 @@ class Untouched {
 function stopped(): V1Error {
   const message =
     'The browser ended the service worker through which this answer came. Ask again: device.fetch and device.client ' +
-    'outlive it, and a response that is made in the background goes on and can be read from where it broke off.'
+    'outlive it, and a response that is made in the background continues and can be read from where it stopped.'
   return new V1Error(503, message, { code: 'service_worker_stopped' })
 }

@@ -168,7 +168,7 @@ export const fixtures: readonly Fixture[] = [
     outcome: { server: 'dist/server.mjs' },
   },
   {
-    name: 'Vite, a build for each',
+    name: 'Vite, page and worker built separately',
     package: 'vite',
     files: { ...VITE, 'vite.config.js': viteTwice },
     commands: ['npx vite build --logLevel warn', 'npx vite build --mode v1 --logLevel warn'],
@@ -182,7 +182,7 @@ export const fixtures: readonly Fixture[] = [
     outcome: { page: 'dist' },
   },
   {
-    name: 'Vite, by local-v1/vite',
+    name: 'Vite with local-v1/vite',
     package: 'vite',
     files: {
       ...VITE,
@@ -193,7 +193,7 @@ export const fixtures: readonly Fixture[] = [
     outcome: { page: 'dist' },
   },
   {
-    name: 'Vite, by local-v1/vite, without a worker of its own',
+    name: 'Vite with local-v1/vite, generated worker',
     package: 'vite',
     files: {
       ...Object.fromEntries(Object.entries(VITE).filter(([name]) => name !== 'v1.js')),
@@ -275,7 +275,7 @@ if (count !== 2 || warnings.length > 0) throw new Error([count, ...warnings].joi
     outcome: { page: 'public' },
   },
   {
-    name: 'Bun, for a server of its own',
+    name: 'Bun, for Node',
     package: 'bun',
     files: { 'server.js': SERVER },
     commands: ['npx bun build server.js --outfile dist/server.mjs --target node'],

@@ -15,7 +15,7 @@ export function calls({ nano, scripted, key }) {
       return told.same(reasoningText, 'Let me think.')
     },
     'Output.object, without supportsStructuredOutputs': plain['Output.object'],
-    'rerank, by @ai-sdk/cohere': async () => {
+    'rerank, with @ai-sdk/cohere': async () => {
       const model = createCohere({ baseURL: scripted, apiKey: key }).reranking(told.AGENT)
       const { ranking } = await rerank({ model, query: 'a cat', documents: ['dogs', 'a cat sat'] })
       return told.same(

@@ -39,7 +39,7 @@ export function calls({ nano, key }) {
         const body = { model: told.NANO, state: INVOICE, fields: FIELDS, reference_date: '2026-11-26' }
         return (await posted('/extractions', body)).answers
       }),
-    'an estimate is refused by its name': async () => {
+    'an estimate is refused, and the error names it': async () => {
       const error = await posted('/extractions', { ...asked, fields: { days_to_pay: FORETOLD } }).catch(
         (thrown) => thrown,
       )

@@ -48,9 +48,9 @@ export function calls({ nano, key }) {
     },
     ...decidingBy(
       createTypeSafeAi({ baseURL: nano, apiKey: key }).evaluationModel(told.NANO),
-      'experimental_decide by @ai-sdk/typesafe-ai',
+      'experimental_decide with @ai-sdk/typesafe-ai',
     ),
-    'alpha.decisions.create, by @openrouter/sdk': async () => {
+    'alpha.decisions.create, with @openrouter/sdk': async () => {
       const client = new OpenRouter({ apiKey: key })
       // It takes no null, neither in what is asked nor in what is told.
       const { refund, team, urgency } = QUESTIONS

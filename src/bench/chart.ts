@@ -6,7 +6,7 @@ const PANELS: readonly { readonly title: string; readonly metrics: readonly Metr
   { title: 'Reading a prompt, tokens a second', metrics: ['prefill'] },
   { title: 'Time to the first token, milliseconds', metrics: ['first-token', 'first-token-cached'] },
   { title: 'Writing, tokens a second over all streams', metrics: ['decode'] },
-  { title: 'Strict JSON beside free text, tokens a second', metrics: ['json-plain', 'json-strict', 'json-fresh'] },
+  { title: 'Strict JSON and free text, tokens a second', metrics: ['json-plain', 'json-strict', 'json-fresh'] },
   { title: 'Decisions a second', metrics: ['decide', 'decide-again', 'decide-json'] },
   { title: 'Through /v1, tokens a second', metrics: ['engine-alone', 'through-v1', 'through-v1-whole'] },
 ]

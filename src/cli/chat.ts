@@ -66,7 +66,7 @@ function tookLine({ tokens, firstMs, wholeMs }: Took): string {
 
 /** Ctrl-C stops the answer; at the prompt, it ends the talk. */
 async function converse(talk: Talk, say: (signal: AbortSignal) => Promise<string>): Promise<void> {
-  note(paint('dim', 'Ctrl-C stops an answer, Ctrl-D ends, /help tells more.'))
+  note(paint('dim', 'Ctrl-C stops an answer, Ctrl-D ends, /help lists the commands.'))
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   let answering: AbortController | undefined
   terminal.on('SIGINT', () => (answering ? answering.abort() : terminal.close()))

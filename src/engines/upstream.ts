@@ -94,7 +94,7 @@ export function upstream(options: UpstreamOptions): Engine {
     const init = { method: 'POST', headers: await headersOf(options), body: JSON.stringify(body), signal }
     const response = await send(url, init).catch((error: unknown) => {
       signal.throwIfAborted()
-      throw new V1Error(503, 'The service behind this one cannot be reached.', {
+      throw new V1Error(503, 'The upstream service cannot be reached.', {
         code: 'upstream_down',
         cause: error,
       })

@@ -246,5 +246,5 @@ function malformed(message: string): V1Error {
 }
 
 function mismatch({ name, dtype, shape }: ReturnType<WeightOutline['describe']>, wanted: string): V1Error {
-  return malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}]; the configuration demands ${wanted}.`)
+  return malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}]; the configuration requires ${wanted}.`)
 }

@@ -80,7 +80,7 @@ export function mismatch(
   wanted: readonly number[],
 ): V1Error {
   const shape = (of: readonly number[]) => `[${of.join('][')}]`
-  return new V1Error(500, `Tensor ${name} is ${shape(found)}; the configuration demands ${shape(wanted)}.`, {
+  return new V1Error(500, `Tensor ${name} is ${shape(found)}; the configuration requires ${shape(wanted)}.`, {
     code: 'malformed_weights',
   })
 }

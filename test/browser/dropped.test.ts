@@ -135,7 +135,7 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
     const { answer, told } = await page.evaluate((from) => window.page.askShared({ id: 'local/small', from }), from)
     expect(answer).toBe(wanted)
     // This browser has no Cross-Origin Storage, which was asked for.
-    expect(told[0]).toBe('There is no Cross-Origin Storage here: models are kept for this site alone.')
+    expect(told[0]).toBe('There is no Cross-Origin Storage here: models are stored only for this site.')
     expect(told).toContain(`There was no room to store ${from}: it is downloaded again next time.`)
     const kept = await page.evaluate(async (url) => (await caches.match(url)) !== undefined, from)
     expect(kept).toBe(false)

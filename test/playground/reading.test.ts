@@ -179,7 +179,7 @@ describe('a refused schema', () => {
     ['{ "a": }', 1, 'a value is missing before }'],
     ['{ a: 1 }', 1, '"a" does not belong here'],
     ["{ 'a': 1 }", 1, 'texts need double quotes'],
-    ['{ 1: 1 }', 1, 'a name in double quotes must stand before 1'],
+    ['{ 1: 1 }', 1, 'a name in double quotes is missing before 1'],
     ['{ "a": 01 }', 1, '01 is not a number'],
     ['["a\\q"]', 1, 'a backslash or an invisible character'],
     ['["a\n"]', 1, 'this text has no closing quote'],

@@ -67,7 +67,7 @@ function misplaced(token: JsonToken, next: Next, isObject: boolean): string | un
   if (next === 'colon') return token.text === ':' ? undefined : `a colon is missing before ${shown(token)}`
   if (isEnd && next === 'key') return 'there is a comma before the end'
   if (next === 'key' || next === 'key or end') {
-    return isText || isEnd ? undefined : `a name in double quotes must stand before ${shown(token)}`
+    return isText || isEnd ? undefined : `a name in double quotes is missing before ${shown(token)}`
   }
   if (isEnd && next === 'value' && !isObject) return 'there is a comma before the end'
   return isMark(token, '}],:') && !(isEnd && next === 'value or end')

@@ -143,7 +143,7 @@ function sayWhatThisIs({ place, upstream }: Connection): void {
       ? place === 'page'
         ? 'nothing you write leaves it.'
         : 'nothing you write goes anywhere else.'
-      : `what it cannot answer goes on to ${upstream}.`
+      : `what it cannot answer is sent to ${upstream}.`
   byId('what', HTMLElement).textContent = `A language model ${where}, behind OpenAI's API: ${leaves}`
   byId('chat-where', HTMLElement).textContent = `The model runs ${where}: ${leaves}`
 }

@@ -46,7 +46,7 @@ export const requestSamples: readonly RequestSample[] = [
     name: 'Tools',
     path: '/chat/completions',
     needs: 'tools',
-    about: "The model calls a function; with strict: true its arguments keep to the function's schema.",
+    about: "The model calls a function; with strict: true its arguments follow the function's schema.",
     body: (model) => ({
       model,
       messages: [{ role: 'user', content: 'What is the weather in Oslo, in celsius?' }],

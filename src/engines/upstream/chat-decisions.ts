@@ -51,7 +51,7 @@ export async function decidedByChat(
   { maxTokensField }: ChatReading,
 ): Promise<Decided> {
   if (call.calibrated) {
-    const message = 'The service behind this one does not calibrate: leave calibrated out.'
+    const message = 'The upstream service does not calibrate: leave calibrated out.'
     throw new V1Error(400, message, { param: 'calibrated' })
   }
   const common = {
@@ -112,7 +112,7 @@ function labelled(
   order: readonly number[],
 ): { readonly labels: readonly string[]; readonly options: readonly DecideOption[] } {
   if (options.length > MOST_TOLD) {
-    const message = `The service behind this one returns at most ${MOST_TOLD} tokens, too few for ${options.length} options.`
+    const message = `The upstream service returns at most ${MOST_TOLD} tokens, too few for ${options.length} options.`
     throw new V1Error(400, message, { param: `questions[${index}]`, code: 'too_many_choices' })
   }
   const encoder = new TextEncoder()
@@ -205,7 +205,7 @@ function firstTokenOf(
 }
 
 const unreadable = (why: string): V1Error =>
-  new V1Error(400, `The service behind this one has no decisions, and its chat cannot replace them: ${why}.`, {
+  new V1Error(400, `The upstream service has no decisions, and its chat cannot replace them: ${why}.`, {
     param: 'model',
     code: 'unsupported_model',
   })

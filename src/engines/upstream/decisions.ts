@@ -97,7 +97,7 @@ export function temperatureOf(
   const temperature = calibration?.temperature
   if (typeof temperature === 'number') return { temperature }
   if (!calibrated) return {}
-  throw new V1Error(400, 'The service behind this one does not calibrate: leave calibrated out.', {
+  throw new V1Error(400, 'The upstream service does not calibrate: leave calibrated out.', {
     param: 'calibrated',
   })
 }

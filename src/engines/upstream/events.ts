@@ -15,7 +15,7 @@ export async function* eventsOf(response: Response): AsyncGenerator<string> {
       rest += done ? decoder.decode() : decoder.decode(value, { stream: true })
       const { events, left } = split(done ? `${rest}\n\n` : rest)
       rest = left
-      if (rest.length > MAX_EVENT) throw new V1Error(500, 'The service behind this one did not send an event stream.')
+      if (rest.length > MAX_EVENT) throw new V1Error(500, 'The upstream service did not send an event stream.')
       yield* events
       if (done) return
     }

@@ -49,7 +49,7 @@ export const isShare = (value: unknown): value is number => typeof value === 'nu
 /** A service that does not know `evidence` leaves it out of its answer without a word. */
 export function checkEvidence(told: boolean, text: string): void {
   if (told || !hasValues(parsedOr(text))) return
-  const message = 'The service behind this one does not report evidence: leave evidence out.'
+  const message = 'The upstream service does not report evidence: leave evidence out.'
   throw new V1Error(400, message, { param: 'evidence', code: 'unsupported_parameter' })
 }
 

@@ -125,7 +125,7 @@ export class PartReader {
 }
 
 const messageOf = (message: unknown): string =>
-  typeof message === 'string' ? message : 'The service behind this one had an error.'
+  typeof message === 'string' ? message : 'The upstream service had an error.'
 
 function* readChoice(
   { index: choice = 0, text: said, delta, logprobs, finish_reason: reason, stop_reason: stop, evidence }: ChunkChoice,

@@ -9,7 +9,7 @@ export async function refusalOf(response: Response): Promise<V1Error> {
   if (status === 401 || status === 403) {
     // The key at fault is ours; the client's own was good.
     const cause = new Error(`${status} ${message}`)
-    return new V1Error(500, 'The service behind this one refused our key.', { code: 'upstream_key', cause })
+    return new V1Error(500, 'The upstream service refused our key.', { code: 'upstream_key', cause })
   }
   return new V1Error(status >= 400 ? status : 500, message, { param, code, retryAfter: retryAfterOf(response.headers) })
 }
@@ -31,7 +31,7 @@ function readError(text: string): { message: string; param: string | null; code:
   const error = (typeof body.error === 'object' && body.error !== null ? body.error : body) as Record<string, unknown>
   const message = [error.message, body.error, body.detail].find((each) => typeof each === 'string')
   return {
-    message: String(message ?? 'The service behind this one refused the request.').slice(0, MAX_MESSAGE),
+    message: String(message ?? 'The upstream service refused the request.').slice(0, MAX_MESSAGE),
     param: typeof error.param === 'string' ? error.param : null,
     code: typeof error.code === 'string' ? error.code : null,
   }

@@ -5,7 +5,7 @@ export type AskOther = (path: string, body: unknown, signal: AbortSignal) => Pro
 
 /** Another service keeps to no form that is known: `why` says what it did. */
 export const broken = (why: string): V1Error =>
-  new V1Error(500, `The service behind this one ${why}.`, { code: 'upstream_error' })
+  new V1Error(500, `The upstream service ${why}.`, { code: 'upstream_error' })
 
 /** What another service sent, whole; any field of it may be missing. */
 export function parsed(text: string, otherwise = 'did not send JSON'): object {
@@ -26,6 +26,6 @@ export function lacksPath(error: unknown, model: string): error is V1Error {
 
 export function asNoPath(error: unknown, model: string, path: string, without: string): unknown {
   if (!lacksPath(error, model)) return error
-  const message = `The service behind this one has no ${path}: it ${without}.`
+  const message = `The upstream service has no ${path}: it ${without}.`
   return new V1Error(400, message, { param: 'model', code: 'unsupported_model', cause: error })
 }

@@ -40,7 +40,7 @@ function imagesOf(content: Content): string[] {
     if (part.type === 'text') return []
     const [, data] = part.type === 'image' ? (/^data:[^,]*;base64,(.*)$/s.exec(part.url) ?? []) : []
     if (data !== undefined) return [data]
-    const message = 'The service behind this one accepts images only as data: addresses in base64.'
+    const message = 'The upstream service accepts images only as data: addresses in base64.'
     throw new V1Error(400, message, { param: 'input' })
   })
 }
@@ -48,7 +48,7 @@ function imagesOf(content: Content): string[] {
 function wireQuestion(question: DecideQuestion): object {
   const { type, options } = question
   if (imagesOf(question.instructions).length > 0) {
-    const message = 'The service behind this one accepts images only in the state: leave them out of questions.'
+    const message = 'The upstream service accepts images only in the state: leave them out of questions.'
     throw new V1Error(400, message, { param: 'questions' })
   }
   const instructions = textOf(question.instructions)
@@ -62,7 +62,7 @@ function wireQuestion(question: DecideQuestion): object {
     return { type, instructions, criteria: Object.fromEntries(options.map((each) => [each.text, described(each)])) }
   }
   if (options.length > MOST_LEVELS) {
-    const message = `The service behind this one accepts at most ${MOST_LEVELS} levels of a score.`
+    const message = `The upstream service accepts at most ${MOST_LEVELS} levels of a score.`
     throw new V1Error(400, message, { param: 'questions' })
   }
   return { type, instructions, criteria: options.map(levelOf) }

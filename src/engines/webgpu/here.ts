@@ -37,6 +37,6 @@ function cacheOf({ cache, crossOriginStorage: wanted = false, log = console.info
   if (wanted === false || cache === false) return cache
   const shared = crossOriginStorage()
   if (shared) return sharedStore(storeFor(cache), shared, wanted)
-  log('There is no Cross-Origin Storage here: models are kept for this site alone.')
+  log('There is no Cross-Origin Storage here: models are stored only for this site.')
   return cache
 }

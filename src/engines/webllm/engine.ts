@@ -97,7 +97,7 @@ export class WebLlmEngine implements Engine {
     const { record } = await this.#found(id)
     const weights = weightsAddress(record.model)
     if (weights.startsWith('file:')) {
-      const message = `The model '${id}' lies in a folder of this machine: it was not downloaded and is not deleted.`
+      const message = `The model '${id}' is in a folder of this machine: it was not downloaded and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
     await this.#set.unload(id)

@@ -123,7 +123,7 @@ function bounded<T>(ask: () => T): T {
 }
 
 function refused(message: string, cause: Error): V1Error {
-  return new V1Error(400, `The answer cannot go on: ${message}`, { code: 'grammar_too_complex', cause })
+  return new V1Error(400, `The answer cannot continue: ${message}`, { code: 'grammar_too_complex', cause })
 }
 
 function advanced(constraint: TokenConstraint, run: ForcedRun): TokenConstraint | undefined {

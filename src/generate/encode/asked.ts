@@ -144,7 +144,7 @@ function fitted(
 }
 
 export function questionTooLong(place: string, tokens: number, room: number): V1Error {
-  const message = `Invalid '${place}': what is asked has ${tokens} tokens, and beside its options this model reads ${room}. Shorten its instructions or its options.`
+  const message = `Invalid '${place}': the question has ${tokens} tokens, and this model reads ${room} besides the options. Shorten its instructions or its options.`
   return new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
 }
 

@@ -182,7 +182,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
   override evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
     this.#spend(1)
     // Deeper down the library takes a full stack for a name that is not there.
-    if (++this.#depth > MOST_DEPTH) throw new TemplateFuelError('calls itself without end')
+    if (++this.#depth > MOST_DEPTH) throw new TemplateFuelError('calls itself endlessly')
     try {
       return this.#evaluate(statement, environment)
     } finally {

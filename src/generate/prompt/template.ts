@@ -197,6 +197,6 @@ const MOST_WORDS = 1000
 
 function refused(cause: unknown): V1Error {
   const why = (cause instanceof Error ? cause.message : String(cause)).slice(0, MOST_WORDS)
-  if (cause instanceof RangeError) return new TemplateFuelError('calls itself without end')
+  if (cause instanceof RangeError) return new TemplateFuelError('calls itself endlessly')
   return new V1Error(400, `The model's chat template refuses these messages: ${why}`, { param: 'messages', cause })
 }

@@ -59,7 +59,7 @@ export function readConstant(site: Site, keyword: string, value: unknown): unkno
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
-    throw refusal(site, keyword, `'${keyword}' holds a number that is too large to be told from others.`)
+    throw refusal(site, keyword, `'${keyword}' holds a number that is too large to be distinguished from others.`)
   }
   if (Array.isArray(value)) {
     // Not forEach: it passes over what is missing.

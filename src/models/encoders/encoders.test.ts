@@ -216,7 +216,7 @@ describe('encoders on the CPU', () => {
     ],
     [
       'a shape that does not fit',
-      /is f32 \[192\]; the configuration demands \[96\]/,
+      /is f32 \[192\]; the configuration requires \[96\]/,
       (source: WeightSource) => ({
         chatConfig: { ...source.chatConfig, intermediate_size: 96 },
         describe: (name: string) =>

@@ -164,7 +164,7 @@ export class EncoderTensors {
     const { dtype, shape } = this.#outline.describe(name)
     if (dtype !== 'u32' && shape.length === wanted.length && shape.every((side, i) => side === wanted[i])) return dtype
     const is = `${dtype} [${shape.join('][')}]`
-    throw malformed(`Tensor ${name} is ${is}; the configuration demands [${wanted.join('][')}].`)
+    throw malformed(`Tensor ${name} is ${is}; the configuration requires [${wanted.join('][')}].`)
   }
 }
 

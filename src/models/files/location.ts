@@ -51,7 +51,7 @@ function checkedUrl(from: string): string {
   const url = new URL(from)
   if (!url.pathname.startsWith('//')) return from
   url.pathname = url.pathname.replace(/^\/+/, '/')
-  throw new TypeError(`The model's address "${from}" has a doubled slash behind its host: write "${url.href}".`)
+  throw new TypeError(`The model's address "${from}" has a double slash after its host: write "${url.href}".`)
 }
 
 /** `file:///C:/models` is `C:/models`. */

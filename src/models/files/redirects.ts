@@ -20,7 +20,7 @@ export function carefully(fetch: Fetch): Fetch {
       at = new URL(to, at)
       assertPublic(named, at)
     }
-    throw broken(named.href, 'its server redirects without end.')
+    throw broken(named.href, 'its server redirects too often.')
   }
 }
 

@@ -65,7 +65,7 @@ export class Metrics {
       ...described('local_v1_tokens_total', 'counter', 'Tokens; cached and reasoning are parts of the others.', tokens),
       ...described('local_v1_running', 'gauge', 'Requests that the engine has.', [`local_v1_running ${running}`]),
       ...described('local_v1_waiting', 'gauge', 'Requests in line.', [`local_v1_waiting ${waiting}`]),
-      ...described('local_v1_grammars', 'gauge', 'Compiled schemas and grammars that are kept.', [
+      ...described('local_v1_grammars', 'gauge', 'Compiled schemas and grammars in the cache.', [
         `local_v1_grammars ${grammars.size}`,
       ]),
       ...described('local_v1_grammar_bytes', 'gauge', 'Memory that they take, counted; at most 16 MiB.', [

@@ -29,7 +29,7 @@ export function findScript(): (() => WorkerThread) | { readonly refused: string 
   const workers = builtin<NodeWorkers>('node:worker_threads')
   if (!workers) return undefined
   const script = besides() ?? installed()
-  if (!script) return { refused: 'the file of the worker is not beside this program, nor where local-v1 is installed' }
+  if (!script) return { refused: "the worker's file is neither next to this program nor where local-v1 is installed" }
   // Not the application's own arguments: loaders and the like are none of its business.
   return () =>
     new workers.Worker(script, { execArgv: [], name: 'local-v1', resourceLimits: { maxYoungGenerationSizeMb: YOUNG } })

@@ -157,7 +157,7 @@ describe('`crossOriginStorage`', () => {
     await asked().close?.()
     expect(told).toEqual([])
     await asked(true).close?.()
-    expect(told).toEqual(['There is no Cross-Origin Storage here: models are kept for this site alone.'])
+    expect(told).toEqual(['There is no Cross-Origin Storage here: models are stored only for this site.'])
   })
 
   it('is taken where a browser has it in the form that is proposed', () => {

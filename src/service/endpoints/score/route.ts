@@ -69,7 +69,7 @@ export function readScoreRequest(json: unknown): ScoreRequest {
   const model = required(body, 'model', '', aString)
   const [queries, documents] = [side(QUERIES), side(DOCUMENTS)]
   if (queries.texts.length !== 1 && queries.texts.length !== documents.texts.length) {
-    const message = `Invalid '${documents.name}': ${documents.texts.length} texts beside ${queries.texts.length} of '${queries.name}': send one text, or equally many.`
+    const message = `Invalid '${documents.name}': ${documents.texts.length} texts, but ${queries.texts.length} of '${queries.name}': send one text, or equally many.`
     throw refuse(documents.name, message, 'invalid_value')
   }
   return {

@@ -168,7 +168,7 @@ export function headedForm(place: string, said: JsonObject, { config, layers }: 
   const { 'attention.layer_norm_epsilon': epsilon = HEAD_EPSILON, type_vocab_size: kinds = 3, ...trunk } = said
   if (!(Math.abs(Number(epsilon) - HEAD_EPSILON) <= 1e-9))
     throw broken(place, `its attention.layer_norm_epsilon is ${String(epsilon)}.`)
-  if (kinds !== 3) throw broken(place, `its head tells ${String(kinds)} kinds of questions apart.`)
+  if (kinds !== 3) throw broken(place, `its head distinguishes ${String(kinds)} kinds of questions.`)
   if (config.type === JOINT)
     return { naming: 'gguf', config: { ...trunk, model_type: 'qwen35' }, decision: config, rename: (tensor) => tensor }
   const own: Record<string, unknown> = { ...trunk, block_count: first }
