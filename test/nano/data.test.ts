@@ -75,6 +75,7 @@ describe('the texts that nano was trained on', () => {
     ['apart.jsonl', cases('apart').map(({ user }) => user), trained],
     ['held-out.jsonl', cases('held-out').map(({ user }) => user), written],
     ['decisions.txt', decisions.map(({ text }) => text), trained],
+    ['unread.txt', readDecisions(read('recipe/unread.txt')).map(({ text }) => text), trained],
     ['chat.txt', read('eval/chat.txt').split('\n'), trained],
     ["the playground's examples", examples.map(({ text }) => text), trained],
     ['README', [readFileSync(new URL('../../README.md', import.meta.url), 'utf8')], trained],
