@@ -244,6 +244,18 @@ describe('certain text of a grammar', () => {
     expect([textOf(run.tokens), run.covered]).toEqual(['publish', 7])
   })
 
+  it('is whole where nothing may follow, though its last token would go on elsewhere', () => {
+    const whole = (budget?: number) => forcedTokens(start({ const: 'name' }).constraint, spelling, [], budget)
+    const run = whole()!
+    expect([textOf(run.tokens), run.covered, run.next]).toEqual(['"name"', 6, []])
+    // A list may end there, or not.
+    const { constraint } = start({ type: 'array', items: { const: 'name' }, minItems: 1 })
+    const part = forcedTokens(constraint, spelling, [])!
+    expect([textOf(part.tokens), part.covered]).toEqual(['["name', 6])
+    const [fits, short] = [run.tokens.length, run.tokens.length - 1].map(whole)
+    expect([fits, short?.tokens ?? []]).toEqual([run, []])
+  })
+
   it('is none where anything may come', () => {
     const { constraint, written } = start({ type: 'string' }, '"')
     expect(forcedTokens(constraint, spelling, written)).toBeUndefined()
