@@ -25,13 +25,13 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 182_000,
-  './browser': 513_000,
-  './core': 435_000,
-  './webgpu': 435_000,
-  './webllm': 220_000,
-  './webllm/worker': 226_500,
-  './llama-cpp': 242_000,
+  '.': 183_500,
+  './browser': 518_000,
+  './core': 438_500,
+  './webgpu': 438_500,
+  './webllm': 222_000,
+  './webllm/worker': 229_500,
+  './llama-cpp': 244_000,
   './structured': 104_500,
   './messages': 19_000,
   './ollama': 25_500,
