@@ -451,6 +451,24 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Responses').click()
   })
 
+  test('shows the tokens of a text while it is written, and those that a template puts around it', async () => {
+    await page.getByRole('tab', { name: 'Tokens' }).click()
+    await page.getByLabel('Text to tokenize').fill('a kettle\nand a cup')
+    const tokens = page.locator('#tokenizer-answer .tokens')
+    await expect.poll(() => tokens.textContent(), SLOW).toContain('↵')
+    expect((await tokens.textContent())!.replaceAll(/[^a-z]/gi, '')).toBe('akettleandacup')
+    const state = page.locator('#tokenizer-state')
+    const plain = Number.parseInt((await state.textContent())!, 10)
+    expect(plain).toBe(await tokens.locator('span').count())
+    await page.getByText('Token ids').click()
+    const ids = JSON.parse((await page.locator('#tokenizer-answer .code').textContent())!) as number[]
+    expect(ids).toHaveLength(plain)
+    expect(await barriers(page)).toEqual([])
+    await page.getByLabel('As a message').check()
+    await expect.poll(async () => Number.parseInt((await state.textContent())!, 10), SLOW).toBeGreaterThan(plain)
+    await page.getByLabel('As a message').uncheck()
+  })
+
   test('measures this device, draws it and shares it', async () => {
     await page.getByRole('tab', { name: 'My device' }).click()
     await button('Measure').click()

@@ -30,6 +30,7 @@ import { TableStore } from './table/store.js'
 import { TableView } from './table-view.js'
 import { connectTabs } from './tabs.js'
 import { connectTheme } from './theme.js'
+import { TokenizerView } from './tokenizer-view.js'
 import { connectUsage } from './usage-dialog.js'
 
 async function start(): Promise<void> {
@@ -74,6 +75,7 @@ async function start(): Promise<void> {
   new DecisionsView(models, decisions?.draft)
   new ChatView(models, machine)
   new RequestsView(models)
+  new TokenizerView(models)
   new DeviceBenchView(models, result)
   models.onChange(() => {
     set({ model: models.selected })
