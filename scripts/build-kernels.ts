@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
-import { assemblyModule, CONSTANTS, definedModule, writersModule } from '../src/device/cpu/abi.js'
+import { assemblyModule, CONSTANTS, definedModule, folderOf, writersModule } from '../src/device/cpu/abi.js'
 import { OPERATIONS } from '../src/device/operations/index.js'
 
 const folder = fileURLToPath(new URL('../src/device/', import.meta.url))
@@ -66,7 +66,7 @@ function hashOfSources(): string {
   const files = [
     ...readdirSync(folder + sources).map((name) => folder + sources + name),
     ...Object.keys(OPERATIONS)
-      .map((name) => `${folder}operations/${name}/assembly.ts`)
+      .map((name) => `${folder}operations/${folderOf(name)}/assembly.ts`)
       .filter(existsSync),
     fileURLToPath(import.meta.url),
   ]

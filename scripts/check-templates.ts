@@ -19,7 +19,7 @@ import { type ToolFormat, together } from '../src/generate/tools/format.js'
 import { TOOL_FORMATS, toolFormatOf } from '../src/generate/tools/formats.js'
 import { Constraints } from '../src/grammar/constraints/constraints.js'
 import { Vocabulary } from '../src/grammar/structured.js'
-import { atOnce } from '../src/platform/slices.js'
+import { atOnce } from '../src/platform/turns.js'
 import { compared, INTENDED, isEqual } from './templates/against-python.js'
 
 const NAME = 'get_weather'

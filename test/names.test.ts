@@ -11,16 +11,10 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * none comes on. `ChatMessage` and `ChatOptions` are the public names of `local-v1/react`, too.
  */
 const LEFT = `
-  ANY_TEXT ChatMessage ChatOptions ENCODERS END ENDS KINDS NANO
-  PLAIN PRIVATE SPACED WIDE WORDS after anyOf ask assertApart
-  at atLeast atMost atOnce before broken bytesOf callOf
-  chat choice classesOf collect cut damaged decide decisions delta
-  difference digestOf entriesOf escaped extract extractions failureOf fits follow
-  gbnf gptOss groupOf isFull isScaled isWhole keptFiles lark list
-  listOf loadModel localV1 lost made messagesOf ollama oneOf orderOf
-  ownTool partsOf piecesOf printed readItems refuse repeat roomOf route
-  sampleRow sequence serve settingsOf shapeOf sharesOf spelled startOf structuralTag
-  textsOf tokenizerInfo union upTo webllm whole within without
+  ChatMessage ChatOptions ENCODERS KINDS NANO PRIVATE SPACED WORDS ask assertApart broken chat
+  classesOf damaged decide decisions delta digestOf extract extractions failureOf fits gptOss
+  keptFiles list loadModel localV1 lost ollama orderOf ownTool piecesOf printed readItems serve
+  sharesOf webllm within
 `
   .trim()
   .split(/\s+/)

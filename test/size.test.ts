@@ -19,7 +19,7 @@ describe('the size of the house', () => {
     const paths = [
       'src/index.ts',
       'src/generate/run/slot.ts',
-      'src/generate/run/line.test.ts',
+      'src/generate/run/slot.test.ts',
       'test/cli.test.ts',
       'apps/playground/main.tsx',
     ]

@@ -15,7 +15,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { callOf, timed } from '../../src/bench/clock.js'
+import { chatCallOf, timed } from '../../src/bench/clock.js'
 import type { DraftMode } from '../../src/generate/drafts/mode.js'
 import { compile } from '../../src/grammar/structured.js'
 import { compareHead } from './head.js'
@@ -73,7 +73,7 @@ for (let round = 0; round <= ROUNDS; round++) {
         ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
         { role: 'user' as const, content: user },
       ]
-      const call = callOf({
+      const call = chatCallOf({
         model: 'bench',
         messages,
         output: { type: 'json_schema', name: 'answer', strict: true, schema },

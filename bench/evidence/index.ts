@@ -10,7 +10,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { callOf, timed } from '../../src/bench/clock.js'
+import { chatCallOf, timed } from '../../src/bench/clock.js'
 import type { ChatCall, Part } from '../../src/contract/engine.js'
 import { compile } from '../../src/grammar/structured.js'
 import { openSubject } from '../drafts/subject.js'
@@ -36,7 +36,7 @@ const cases = readFileSync(`${root}models/nano/eval/natural.jsonl`, 'utf8')
   .slice(0, Number(values.limit))
   .map((line) => JSON.parse(line) as Case)
 const calls = cases.map(({ system, user, schema }) =>
-  callOf({
+  chatCallOf({
     model: 'bench',
     messages: [
       ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),

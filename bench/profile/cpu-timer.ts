@@ -11,9 +11,9 @@ const KERNELS: Readonly<Partial<Record<FunctionName, string>>> = {
   activate: 'activate and round',
   delta: 'delta rule',
   gated: 'product, activate and round',
-  route: 'choose experts',
-  routed: 'product with experts',
-  collect: 'add up experts',
+  topKExperts: 'choose experts',
+  expertMatmul: 'product with experts',
+  combineExperts: 'add up experts',
 }
 
 export class CpuTimer implements Timer, OperationProfiler {

@@ -2,7 +2,7 @@
 
 import { Constraints } from '../../src/grammar/constraints/constraints.js'
 import { compile, type Vocabulary } from '../../src/grammar/structured.js'
-import { atOnce } from '../../src/platform/slices.js'
+import { atOnce } from '../../src/platform/turns.js'
 import { now, quantile } from './measure.js'
 
 const TOOLS = 500

@@ -41,7 +41,7 @@ export async function timed(engine: Engine, call: ChatCall): Promise<TimedAnswer
 const NEVER = new AbortController().signal
 
 /** A call as a request without options makes it, but for what is given. */
-export function callOf(part: Pick<ChatCall, 'model' | 'messages'> & Partial<ChatCall>): ChatCall {
+export function chatCallOf(part: Pick<ChatCall, 'model' | 'messages'> & Partial<ChatCall>): ChatCall {
   return {
     id: 'chatcmpl-bench',
     signal: NEVER,

@@ -1,6 +1,6 @@
 /** Any engine of the contract as something to measure. */
 import type { ChatCall, Engine } from '../contract/index.js'
-import { callOf, timed } from './clock.js'
+import { chatCallOf, timed } from './clock.js'
 import { promptText } from './prompts.js'
 import { questionOf } from './scenarios/decide.js'
 import type {
@@ -98,7 +98,7 @@ class EngineSubject implements Subject {
     this.#size ??= this.#learnSize()
     const state = promptText(prompt, (await this.#size)(stateTokens))
     const { engine, model } = this.engine
-    const call = callOf({ model, messages: [] })
+    const call = chatCallOf({ model, messages: [] })
     const asked = Array.from({ length: questions }, (_, i) => questionOf(first + i))
     const start = now()
     const { usage } = await engine.decide!({
@@ -138,7 +138,7 @@ export function plainCall(
   tokens: number,
   temperature = 1,
 ): ChatCall {
-  return callOf({
+  return chatCallOf({
     model,
     messages: [{ role: 'user', content }],
     maxTokens: tokens,

@@ -28,9 +28,8 @@ import type {
 import type { ArgumentKinds, Functions, Operation } from './operations/define.js'
 
 export * from './contract/batch.js'
-export * from './contract/cache-types.js'
-export * from './contract/gates.js'
 export * from './contract/tensors.js'
+export { GATES, type Gate, gateCode } from './operations/define.js'
 
 export interface DeviceInfo {
   readonly kind: 'webgpu' | 'cpu'

@@ -106,7 +106,7 @@ export const needsAll = (row: SampleRow): boolean => tells(row) || row.typicalP 
 function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {
   out.set(logits.length === tokens ? logits : logits.subarray(0, tokens))
   out.fill(Number.NEGATIVE_INFINITY, tokens)
-  if (row.repeats) repeat(out, 0, tokens, row.repeats)
+  if (row.repeats) penaliseRepeats(out, 0, tokens, row.repeats)
   const adjust = row.adjust
   if (adjust) {
     for (let i = 0; i < adjust.tokens.length; i++) {
@@ -124,7 +124,7 @@ function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Flo
 }
 
 /** Makes the tokens that `repeats` names less likely, in the row that begins at `base`. */
-export function repeat(
+export function penaliseRepeats(
   values: Float32Array,
   base: number,
   count: number,

@@ -8,11 +8,10 @@ import { conversationText } from './prompt/conversation.js'
 import { Guard, sentinelFor } from './prompt/guard.js'
 import { infillOf } from './prompt/infill.js'
 import { habitsOf } from './prompt/kept-calls.js'
-import { type Habits, textsOf } from './prompt/messages.js'
-import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
+import { callerTexts, type Habits } from './prompt/messages.js'
+import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN_TEMPLATE } from './prompt/template.js'
 import { type Recommended, recommendedOf } from './recommended.js'
-import { endsInThought, type ThoughtMarks, thoughtMarksOf } from './thinking/marks.js'
-import { thoughtWish } from './thinking/plan.js'
+import { endsInThought, type ThoughtMarks, thoughtMarksOf, thoughtWish } from './thinking.js'
 import { tokenizerInfo } from './tokenizer/info.js'
 import { Tokenizer } from './tokenizer/tokenizer.js'
 import { vocabularyOf } from './tokenizer/vocabulary.js'
@@ -190,7 +189,7 @@ export class ChatText {
   *promptInSlices(call: ChatCall, capacity = Number.POSITIVE_INFINITY): Slices<number[]> {
     if (call.prompt !== undefined) return yield* this.#asItStands(this.#filled(call.prompt, call.suffix), capacity)
     this.#assertMayFit(call, capacity)
-    const sentinel = yield* sentinelFor(textsOf(call))
+    const sentinel = yield* sentinelFor(callerTexts(call))
     const guard = this.guard(sentinel)
     this.#habits ??= yield* habitsOf(this.template, this.toolFormat)
     let text = yield* conversationText(call, guard, this.template, this.toolFormat, this.#habits)
@@ -246,7 +245,7 @@ function templateOf(files: TextFiles, tokenizer: Tokenizer): ChatTemplate {
     const template = conv as ConvTemplate
     return new MlcTemplate(template, (template.system_prefix_token_ids ?? []).map((id) => tokenizer.name(id)).join(''))
   }
-  return new JinjaTemplate(tokenizer.idOf('<|im_start|>') === undefined ? PLAIN : CHATML, tokens)
+  return new JinjaTemplate(tokenizer.idOf('<|im_start|>') === undefined ? PLAIN_TEMPLATE : CHATML, tokens)
 }
 
 function unreadable(cause: unknown): V1Error {

@@ -1,7 +1,7 @@
 import { type ChatCall, type OutputGrammar, V1Error } from '../contract/index.js'
 import { headOf } from './channels.js'
 import type { ChatText } from './chat-text.js'
-import { mustHaveForm } from './thinking/plan.js'
+import { mustHaveForm } from './thinking.js'
 import { tooLong } from './too-long.js'
 
 /** How many tokens an answer may have, and how many it needs. */

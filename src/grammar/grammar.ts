@@ -5,7 +5,7 @@ import type { SchemaError } from './schema-error.js'
 import { Constraint } from './tokens/constraint.js'
 import { Masks } from './tokens/masks.js'
 import { Vocabulary } from './tokens/vocabulary.js'
-import { advance, startOf } from './walk.js'
+import { advance, startPlace } from './walk.js'
 
 const encoder = new TextEncoder()
 
@@ -54,7 +54,7 @@ export class Grammar implements OutputGrammar {
   /** Whether exactly this text could be generated, then stop. */
   accepts(text: string): boolean {
     const machine = this.#machine
-    let place = startOf(machine)
+    let place = startPlace(machine)
     for (const byte of encoder.encode(text)) {
       machine.allow(STEP_WORK)
       place = advance(machine, place, byte)
@@ -87,6 +87,52 @@ export class Grammar implements OutputGrammar {
       this.#masks.set(vocabulary, masks)
       this.#counted = [...this.#counted.filter((one) => one.deref() !== undefined), new WeakRef(masks)]
     }
-    return new Constraint(masks, startOf(this.#machine))
+    return new Constraint(masks, startPlace(this.#machine))
+  }
+}
+
+/** Grammars by any key, up to a limit of memory: the least recently used ones are dropped. */
+export class GrammarCache {
+  readonly #maxBytes: number
+  readonly #grammars = new Map<string, Grammar>()
+
+  constructor({ maxBytes }: { readonly maxBytes: number }) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** The memory that all of them take now: they grow while they are used. */
+  get bytes(): number {
+    let bytes = 0
+    for (const [key, grammar] of this.#grammars) bytes += 2 * key.length + grammar.bytes
+    return bytes
+  }
+
+  get size(): number {
+    return this.#grammars.size
+  }
+
+  get(key: string): Grammar | undefined {
+    const grammar = this.#grammars.get(key)
+    if (grammar !== undefined) {
+      this.#grammars.delete(key)
+      this.#grammars.set(key, grammar)
+    }
+    return grammar
+  }
+
+  set(key: string, grammar: Grammar): void {
+    this.#grammars.delete(key)
+    this.#grammars.set(key, grammar)
+    this.trim()
+  }
+
+  /** Drops grammars until the limit is met. */
+  trim(): void {
+    let { bytes } = this
+    for (const [key, grammar] of this.#grammars) {
+      if (bytes <= this.#maxBytes) return
+      bytes -= 2 * key.length + grammar.bytes
+      this.#grammars.delete(key)
+    }
   }
 }

@@ -42,7 +42,7 @@ export class Kept<K, V> {
 }
 
 /** What a key has, made where it has nothing yet. */
-export function made<K, V>(
+export function getOrMake<K, V>(
   known: { get(key: K): V | undefined; set(key: K, value: V): unknown },
   key: K,
   make: () => V,

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import { isStretch } from '../platform/borders.js'
-import { atOnce } from '../platform/slices.js'
+import { atOnce } from '../platform/turns.js'
 import { Fuel } from './fuel.js'
 import { judge } from './judge.js'
 import { quoted as asked, texts as someTexts } from './quotes.test-helper.js'

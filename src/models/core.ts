@@ -11,9 +11,8 @@ import { planPasses } from './passes.js'
 import { firstAnswer, moreAnswers } from './rehearse.js'
 import { runAhead } from './run-ahead.js'
 import { submitSpans } from './run-pass.js'
+import { afterToken, needsToken, Slots } from './sampling.js'
 import { PagedSequence, type SequencePools } from './sequence.js'
-import { afterToken, needsToken } from './settings.js'
-import { Slots } from './slots.js'
 import { StatePool } from './states.js'
 import { WindowPool } from './windows.js'
 
@@ -44,6 +43,13 @@ export class Core implements TokenModel {
   readonly maxChunk: number
   readonly pageTokens = PAGE
   readonly fingerprint: string
+  readonly device: Device
+  readonly rowLength: number | undefined
+  /** That much room for logits there is: as the largest batch has sequences, or rows where a head makes rows. */
+  readonly maxSamples: number
+  /** Their logits are made in passes of their own, as many at a time as there is room for. */
+  readonly maxScored: number
+  readonly fewTokens: number | undefined
   /** On a GPU, where what is drawn takes a while to come back, and rows of one token are read alike in every pass. */
   readonly follow: ((batch: readonly StepInput[]) => Following) | undefined
   /** Where a head that guesses is loaded. */
@@ -61,6 +67,11 @@ export class Core implements TokenModel {
     this.maxBatch = parts.maxBatch
     this.maxChunk = parts.maxChunk
     this.fingerprint = parts.fingerprint
+    this.device = parts.device
+    this.rowLength = parts.decoder.rowLength
+    this.maxSamples = parts.wanted
+    this.maxScored = this.rowLength === undefined ? parts.rows : parts.wanted
+    this.fewTokens = parts.device.limits.fewRows
     this.#parts = parts
     this.#growing = parts.kept.caches.filter(({ grow, shape }) => grow && !shape.sliding)
     const { states, windows } = parts.kept
@@ -84,28 +95,6 @@ export class Core implements TokenModel {
     this.#parts.decoder.readsAlong = reads && this.#parts.decoder.guesses
   }
 
-  get rowLength(): number | undefined {
-    return this.#parts.decoder.rowLength
-  }
-
-  /** That much room for logits there is: as the largest batch has sequences, or rows where a head makes rows. */
-  get maxSamples(): number {
-    return this.#parts.wanted
-  }
-
-  /** Their logits are made in passes of their own, as many at a time as there is room for. */
-  get maxScored(): number {
-    return this.rowLength === undefined ? this.#parts.rows : this.maxSamples
-  }
-
-  get fewTokens(): number | undefined {
-    return this.device.limits.fewRows
-  }
-
-  get device(): Device {
-    return this.#parts.device
-  }
-
   get freeTokens(): number {
     return this.#pools.pages.free * PAGE
   }
@@ -125,7 +114,7 @@ export class Core implements TokenModel {
     if (!device.prepare) return
     await device.prepare((begin) => firstAnswer(this.#parts, begin, this), onProgress)
     // They are made when they are needed, where this fails.
-    if (device.limits.fewRows !== undefined && this.maxBatch > 1) {
+    if (this.fewTokens !== undefined && this.maxBatch > 1) {
       device.prepare((begin) => moreAnswers(this.#parts, begin, this)).catch(() => undefined)
     }
   }
@@ -284,7 +273,7 @@ export class Core implements TokenModel {
   #plan(batch: readonly StepInput[]) {
     const { rows, kept, decoder } = this.#parts
     const marks = kept.states !== undefined || decoder.skipsLayers
-    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks, samples: this.maxSamples })
+    return planPasses(batch, { rows, few: this.fewTokens, marks, samples: this.maxSamples })
   }
 
   /** What the next passes begin with stays: states, and pages of windows. */

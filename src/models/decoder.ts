@@ -1,18 +1,18 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
 import {
   type Activations,
+  addNorm,
   type Batch,
   type Device,
   embed,
-  join,
+  gatherRows,
   matmul,
   type Pass,
-  pick,
   type SampleRow,
   type Sampler,
   sample,
 } from '../device/index.js'
-import { joinsApart, normsApart } from './blocks/arrangement/index.js'
+import { addsApart, normsApart } from './blocks/arrangement.js'
 import { DraftHead } from './blocks/draft-head.js'
 import type { FeedForwardRoom } from './blocks/feed-forward/feed-forward.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
@@ -20,7 +20,7 @@ import { Layer, type LayersRoom } from './blocks/layer.js'
 import { PerLayerEmbedding } from './blocks/per-layer-embedding.js'
 import type { SequenceMemory } from './kept.js'
 import type { ModelPlan } from './model-plan.js'
-import { roomOf } from './size.js'
+import { layersRoom } from './size.js'
 import type { DecoderWeights, LayerWeights } from './weights.js'
 
 interface Room extends LayersRoom {
@@ -42,6 +42,16 @@ export class Decoder {
   readonly #epsilon: number
   /** Rows of logits that there is room for. */
   readonly wanted: number
+  /** Tokens beyond which a text is computed as a long one, by other angles throughout; undefined: there are no others. */
+  readonly border: number | undefined
+  /** What its head makes in place of logits has so many numbers; undefined: it makes logits. */
+  readonly rowLength: number | undefined
+  /** Tokens must be known when a pass is recorded. */
+  readonly needsTokens: boolean
+  /** Whether it has a head that guesses. */
+  readonly guesses: boolean
+  /** All rows of a pass. */
+  readonly hidden: Activations
   /** Layers after it keep nothing of a sequence: no row needs them of which no logits are made. */
   readonly #keeping: number
 
@@ -61,7 +71,11 @@ export class Decoder {
     const folded = model.perLayer ? 1 : embeddingScale
     this.#epsilon = epsilon / folded ** 2
     this.#keeping = lastKeeping(model)
-    const columns = roomOf(model)
+    this.border = weights.layers.some(({ longAngles }) => longAngles) ? model.border : undefined
+    this.rowLength = rowLength
+    this.needsTokens = weights.perLayer !== undefined
+    this.guesses = weights.draftHead !== undefined
+    const columns = layersRoom(model)
     const wide = (widths: Iterable<number>, count: number) =>
       new Map([...widths].map((width) => [width, device.activations(count, width)]))
     this.#room = {
@@ -70,7 +84,7 @@ export class Decoder {
       between: wide(columns.between, rows),
       mixed: wide(columns.mixed, rows),
       inner: this.#innerRoom(device, rows),
-      ...(joinsApart(model) && { apart: device.activations(rows, hidden) }),
+      ...(addsApart(model) && { apart: device.activations(rows, hidden) }),
       ...(normsApart(model) && {
         normed: device.activations(rows, hidden),
         lastNormed: device.activations(wanted, hidden),
@@ -79,6 +93,7 @@ export class Decoder {
       lastMixed: wide(columns.mixed, wanted),
       logits: device.activations(wanted, rowLength ?? vocabulary),
     }
+    this.hidden = this.#room.hidden
     this.#perLayer = weights.perLayer && new PerLayerEmbedding(device, model, weights.perLayer, rows, wanted)
     const by = { scale: residualScale / folded, epsilon: this.#epsilon }
     const { draftHead, embedding, norm } = weights
@@ -90,21 +105,6 @@ export class Decoder {
     this.#layersLong = weights.layers.map(({ longAngles: angles, ...own }, i) =>
       angles ? layer(i, { ...own, angles }) : this.#layers[i]!,
     )
-  }
-
-  /** Tokens beyond which a text is computed as a long one, by other angles throughout; undefined: there are no others. */
-  get border(): number | undefined {
-    return this.#weights.layers.some(({ longAngles }) => longAngles) ? this.#model.border : undefined
-  }
-
-  /** What its head makes in place of logits has so many numbers; undefined: it makes logits. */
-  get rowLength(): number | undefined {
-    return this.#model.rowLength
-  }
-
-  /** Tokens must be known when a pass is recorded. */
-  get needsTokens(): boolean {
-    return this.#perLayer !== undefined
   }
 
   /** Rows of which no logits are made go through fewer layers, if no others are in their pass. */
@@ -145,11 +145,6 @@ export class Decoder {
     return this.#room.logits
   }
 
-  /** Whether it has a head that guesses. */
-  get guesses(): boolean {
-    return this.#draftHead !== undefined
-  }
-
   /**
    * Tokens that were not read, one of each sequence, go through the head that guesses: behind what the sequences hold, or
    * behind the `rows` of the last such pass. `drawn`: logits are made.
@@ -164,7 +159,7 @@ export class Decoder {
   /** Logits of these rows of the last `body`, in a later pass that has a row for each, at most `wanted` of them. */
   logitsOf(pass: Pass, rows: Int32Array): void {
     const { hidden, last } = this.#room
-    pass.run(pick, hidden, rows, last)
+    pass.run(gatherRows, hidden, rows, last)
     this.#head(pass, last, rows.length)
   }
 
@@ -174,10 +169,10 @@ export class Decoder {
     const { logitCap: cap, centred } = this.#model
     const norm = this.#lastNorm
     if (centred) {
-      pass.run(join, from, room.lastNormed!, { rows, norm })
+      pass.run(addNorm, from, room.lastNormed!, { rows, norm })
       pass.run(matmul, matrix, room.lastNormed!, room.logits, { rows, bias })
     } else pass.run(matmul, matrix, from, room.logits, { rows, norm, bias })
-    if (cap !== undefined) pass.run(join, room.logits, room.logits, { rows, cap })
+    if (cap !== undefined) pass.run(addNorm, room.logits, room.logits, { rows, cap })
     return room.logits
   }
 
@@ -196,15 +191,10 @@ export class Decoder {
     this.#perLayer?.begin(pass, spans, hidden)
   }
 
-  /** All rows of a pass. */
-  get hidden(): Activations {
-    return this.#room.hidden
-  }
-
-  /** They as the last norm leaves them, in place. */
+  /** All rows of a pass as the last norm leaves them, in place. */
   normed(pass: Pass): Activations {
     const { hidden } = this
-    pass.run(join, hidden, hidden, { norm: this.#lastNorm })
+    pass.run(addNorm, hidden, hidden, { norm: this.#lastNorm })
     return hidden
   }
 

@@ -1,8 +1,8 @@
 /** Guesses by the head that a model has for it, on copies of the sequences, which are gone afterwards. */
 import type { GuessInput, Guessing, Sampled, StepInput } from '../contract/index.js'
 import { Changes, type PassParts } from './run-pass.js'
+import { sampleRowOf } from './sampling.js'
 import type { PagedSequence } from './sequence.js'
-import { sampleRow } from './settings.js'
 
 /** A sequence that is still guessed for. */
 interface Turn {
@@ -81,7 +81,7 @@ async function guessOnce(
     decoder.sample(
       pass,
       sampler,
-      turns.map(({ given, input }) => sampleRow(given.sample, slots[input]!)),
+      turns.map(({ given, input }) => sampleRowOf(given.sample, slots[input]!)),
     )
   return pass.submit()
 }

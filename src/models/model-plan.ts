@@ -1,5 +1,5 @@
 /** What one decoder computes, whatever format its weights come in: layer by layer, as its architecture reads it. */
-import type { Gate, Growth, RouteOptions } from '../device/index.js'
+import type { Gate, Growth, TopKExpertsOptions } from '../device/index.js'
 import type { Angles } from './angles.js'
 
 /** What a configuration may ask of a convolution at most. */
@@ -87,7 +87,7 @@ export interface UngatedPlan {
 }
 
 /** A router sends each row to some of many gated MLPs, whose results are weighed and added up. */
-export interface ExpertsPlan extends Pick<RouteOptions, 'scores' | 'normed' | 'scale'> {
+export interface ExpertsPlan extends Pick<TopKExpertsOptions, 'scores' | 'normed' | 'scale'> {
   readonly kind: 'experts'
   /** How many there are, and to how many a row goes. */
   readonly experts: number

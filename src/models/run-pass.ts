@@ -13,8 +13,8 @@ import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
 import type { Appended } from './pages.js'
 import type { PlannedSpan } from './passes.js'
+import { sampleRowOf } from './sampling.js'
 import type { PagedSequence } from './sequence.js'
-import { sampleRow } from './settings.js'
 
 export interface PassParts {
   readonly device: Device
@@ -87,10 +87,10 @@ export function submitSpans(
     for (const [i, draft] of drafts.entries()) {
       if (!draft) continue
       wanted.push(row - 1 - drafts.length + i)
-      if (draws) samples.push(sampleRow(draft, spare[drafted++ % spare.length]!))
+      if (draws) samples.push(sampleRowOf(draft, spare[drafted++ % spare.length]!))
     }
     wanted.push(row - 1)
-    if (draws) samples.push(sampleRow(sample, slots[input]!))
+    if (draws) samples.push(sampleRowOf(sample, slots[input]!))
   }
   const pass = device.begin({ spans, sampler })
   for (const cache of kept.caches) (cache.shape.sliding ? changed.windows : changed.full).record(pass, cache)
@@ -164,7 +164,7 @@ export async function submitDraws(
   decoder.sample(
     pass,
     sampler,
-    settings.map((each, i) => sampleRow(each, slots[i]!)),
+    settings.map((each, i) => sampleRowOf(each, slots[i]!)),
   )
   const drawn = await pass.submit()
   for (const [i, { token }] of drawn.entries()) if (token === UNDRAWN) sequences[i]!.spoil()

@@ -1,7 +1,7 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 
 import { type CacheType, type Device, keepsHeads } from '../device/index.js'
-import { joinsApart, normsApart } from './blocks/arrangement/index.js'
+import { addsApart, normsApart } from './blocks/arrangement.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import { perLayerValues } from './blocks/per-layer-embedding.js'
@@ -184,7 +184,7 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const layers = allLayers(model)
   // Those of short texts stand beside those of long ones.
   const positions = context + (context > border ? border : 0)
-  const { input, between, mixed, feedForwards } = roomOf(model)
+  const { input, between, mixed, feedForwards } = layersRoom(model)
   const inner = feedForwards.map(({ written }) => written)
   const within = sum(feedForwards.map(({ prepared }) => prepared))
   const angles = new Map(
@@ -192,7 +192,7 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
       layer.kind === 'attention' ? [[JSON.stringify(layer.angles), layer.headSize] as const] : [],
     ),
   )
-  const apart = (joinsApart(model) ? 1 : 0) + (normsApart(model) ? 1 : 0)
+  const apart = (addsApart(model) ? 1 : 0) + (normsApart(model) ? 1 : 0)
   const ofHead = model.draftHead ? 5 : 0
   const perRow = (2 + apart + ofHead) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
   const perLogits = (normsApart(model) ? 3 : 2) * hidden + sum(mixed) + rowLength
@@ -209,7 +209,7 @@ interface RoomOfLayers extends Readonly<Record<'input' | 'between' | 'mixed', Re
 }
 
 /** Columns of the rows that a pass writes on its way through a layer; layers of the same width share them. */
-export function roomOf(model: ModelPlan): RoomOfLayers {
+export function layersRoom(model: ModelPlan): RoomOfLayers {
   const { hidden } = model
   const layers = allLayers(model)
   const widths = layers.map((layer) => mixerOf(layer).widths(layer, hidden))

@@ -8,7 +8,7 @@ import type { RawTensor } from './files/source.js'
 const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
 
 /** What was read is once more held against what was planned: a source may not keep its word. */
-export function bytesOf(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
+export function checkedBytes(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
   const count = shape.reduce((product, side) => product * side, 1)
   const needed = isBlockType(type) ? blockBytes(type, count) : count * SIZES[type]
   // Eight codes to a word: all of them are numbers.

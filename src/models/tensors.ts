@@ -14,7 +14,7 @@ import { joined } from '../platform/index.js'
 import type { RawTensor, StoredRows, WeightSource } from './files/source.js'
 import { bandForms, canShrink, type PlannedMatrix, type PlannedVector, type StoredForm, storedName } from './planned.js'
 import { quantize } from './quantize.js'
-import { areNumbers, bytesOf, damaged, mismatch, toFloats } from './stored-values.js'
+import { areNumbers, checkedBytes, damaged, mismatch, toFloats } from './stored-values.js'
 
 /** Brings planned tensors to a device. */
 export class TensorLoader {
@@ -303,7 +303,10 @@ export async function readVector(
   let at = 0
   for (const part of parts) {
     const tensor = await source.read(part.name, signal)
-    values.set(toFloats({ dtype: tensor.dtype, data: bytesOf(tensor, part.shape ?? [part.length], tensor.dtype) }), at)
+    values.set(
+      toFloats({ dtype: tensor.dtype, data: checkedBytes(tensor, part.shape ?? [part.length], tensor.dtype) }),
+      at,
+    )
     at += part.length
   }
   const placed = order ? Float32Array.from(order, (from) => values[from] ?? 0) : values
@@ -328,6 +331,6 @@ async function readParts(
   signal?: AbortSignal,
 ): Promise<Uint8Array[]> {
   const read: Uint8Array[] = []
-  for (const { name, shape } of wanted) read.push(bytesOf(await source.read(name, signal), shape, type))
+  for (const { name, shape } of wanted) read.push(checkedBytes(await source.read(name, signal), shape, type))
   return read
 }

@@ -1,6 +1,6 @@
 /**
  * The blocks in which ggml stores the rows of a quantised matrix, as its library defines them: so many values to a block
- * of so many bytes; `halves`: where in one its numbers in f16 are, `power`: where an exponent is, all else being whole. What each stands for is in `repository/formats/gguf/dequantize.ts`.
+ * of so many bytes; `halves`: where in one its numbers in f16 are, `power`: where an exponent is, all else being whole. What each stands for is in `models/files/formats/gguf/dequantize.ts`.
  */
 export const BLOCK_TYPES = {
   q4_0: { values: 32, bytes: 18, halves: [0] },

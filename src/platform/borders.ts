@@ -137,7 +137,7 @@ export function bordersOf(codePoints: Int32Array): Uint8Array {
       continue
     }
     const further = (next & DIGIT) !== 0 && (behind & WITHIN_NUMBER) !== 0 ? at(i + 2) : 0
-    borders[i] = (begins(before, last, next) ? BEGINS : 0) | (ends(last, next, behind, further) ? ENDS : 0)
+    borders[i] = (begins(before, last, next) ? MAY_BEGIN : 0) | (ends(last, next, behind, further) ? MAY_END : 0)
     before = last
     last = next
     next = behind
@@ -145,8 +145,8 @@ export function bordersOf(codePoints: Int32Array): Uint8Array {
   return borders
 }
 
-export const BEGINS = 1
-export const ENDS = 2
+export const MAY_BEGIN = 1
+export const MAY_END = 2
 
 /**
  * Whether a text stands in another as a stretch of it: whole words, numbers and signs. `look` hears how many characters

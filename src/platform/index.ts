@@ -1,26 +1,53 @@
 /** The door of this room. What runtimes do differently, and small tools for all rooms. */
 export { goBehind } from './behind.js'
 export { BLOCK_TYPES, type BlockType, blockBytes, isBlockType } from './block-types.js'
-export { BEGINS, bordersOf, ENDS, hasStretch, isOfWord, isStretch, mayBegin, mayEnd, nextBegin } from './borders.js'
+export {
+  bordersOf,
+  hasStretch,
+  isOfWord,
+  isStretch,
+  MAY_BEGIN,
+  MAY_END,
+  mayBegin,
+  mayEnd,
+  nextBegin,
+} from './borders.js'
 export { builtin } from './builtin.js'
 export { base64, byteLength, joined } from './bytes.js'
-export { CallerLines } from './caller-lines.js'
 export { importWebgpu, lookForAdapter, openDawn, type SeenAdapter, VERBOSE } from './dawn.js'
 export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'
-export { isRecord, type JsonObject, objectOf, sameJson, spaced } from './json.js'
+export {
+  canonical,
+  isRecord,
+  isSmall,
+  type JsonObject,
+  objectOf,
+  sameJson,
+  smallParts,
+  spaced,
+  spelled,
+} from './json.js'
 export { keptError } from './kept-error.js'
 export { LruMap } from './lru-map.js'
 export { heldByNative, leaveNative, ofNative, whenNativeIsHere } from './native.js'
 export { PartQueue } from './part-queue.js'
 export { placeOf } from './place-of.js'
-export { at, beat, type Doing, inStage, Pulse, STAGES, showPulse } from './pulse.js'
+export { beat, type Doing, during, inStage, Pulse, STAGES, showPulse } from './pulse.js'
 export { dayOfIso } from './readers/calendar.js'
 export type { ReadableKind, readValue, ValueReading, ValueType } from './readers/index.js'
-export { oneOf } from './readers/reading.js'
+export { agreedReading } from './readers/reading.js'
 export { LANGUAGES } from './readers/words/index.js'
-export { atOnce, mapped, type Slices } from './slices.js'
-export { isSmall, smallParts, spelled } from './spelled.js'
 export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
-export { beginSteps, breathe, inTurns, myTurn, whenTurnEnds } from './turns.js'
+export {
+  atOnce,
+  beginSteps,
+  breathe,
+  CallerLines,
+  inTurns,
+  mapped,
+  myTurn,
+  type Slices,
+  whenTurnEnds,
+} from './turns.js'
 export { atMost, wait } from './wait.js'

@@ -43,7 +43,7 @@ export function beat(): void {
 }
 
 /** Does work during which nothing else happens, and shows meanwhile what it is. */
-export function at<T>(stage: Stage, of: string, work: () => T): T {
+export function during<T>(stage: Stage, of: string, work: () => T): T {
   if (!words) return work()
   const before = current
   show({ stage, of })
@@ -58,7 +58,7 @@ export function at<T>(stage: Stage, of: string, work: () => T): T {
 /** The same for work in slices. */
 export function* inStage<T>(stage: Stage, of: string, work: Generator<void, T, void>): Generator<void, T, void> {
   for (;;) {
-    const { done, value } = at(stage, of, () => work.next())
+    const { done, value } = during(stage, of, () => work.next())
     if (done) return value
     yield
   }

@@ -1,5 +1,62 @@
-import { CallerLines } from './caller-lines.js'
-import type { Slices } from './slices.js'
+/** Who waits, by caller, callers taking turns: whoever was served goes to the end. */
+export class CallerLines {
+  readonly #lines = new Map<string, (() => void)[]>()
+
+  /** The returned function takes it out again, where it has not begun. */
+  add(caller: string, begin: () => void): () => void {
+    const line = this.#lines.get(caller)
+    if (line) line.push(begin)
+    else this.#lines.set(caller, [begin])
+    return () => this.#remove(caller, begin)
+  }
+
+  #remove(caller: string, begin: () => void): void {
+    const line = this.#lines.get(caller)
+    const at = line?.indexOf(begin) ?? -1
+    if (at < 0) return
+    line!.splice(at, 1)
+    if (line!.length === 0) this.#lines.delete(caller)
+  }
+
+  get empty(): boolean {
+    return this.#lines.size === 0
+  }
+
+  /** Takes the next one out; undefined where nobody waits. */
+  take(): (() => void) | undefined {
+    const [next] = this.#lines
+    if (!next) return undefined
+    const [caller, line] = next
+    this.#lines.delete(caller)
+    const begin = line.shift()
+    if (line.length > 0) this.#lines.set(caller, line)
+    return begin
+  }
+}
+
+/** Work that pauses wherever it may be left. */
+export type Slices<T> = Generator<void, T, void>
+
+/** Few enough that to look at so many takes a millisecond or so. */
+const TOGETHER = 500
+
+/** `list.map(one)`, with a pause after every so many. */
+export function* mapped<T, U>(list: readonly T[], one: (item: T, place: number) => U): Slices<U[]> {
+  const made: U[] = []
+  for (let place = 0; place < list.length; place++) {
+    if (place % TOGETHER === TOGETHER - 1) yield
+    made.push(one(list[place]!, place))
+  }
+  return made
+}
+
+/** Does the work at once, without a pause. */
+export function atOnce<T>(work: Slices<T>): T {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+  }
+}
 
 let turn: (() => Promise<void>) | undefined
 let next: Promise<void> | undefined

@@ -23,7 +23,7 @@ import { rerank } from './endpoints/rerank/route.js'
 import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './endpoints/responses/kept.js'
 import { compactResponse, countInputTokens, createResponse } from './endpoints/responses/route.js'
 import { score } from './endpoints/score/route.js'
-import { detokenize, tokenize, tokenizerInfo } from './endpoints/tokenize/route.js'
+import { detokenize, tellTokenizerInfo, tokenize } from './endpoints/tokenize/route.js'
 import { completionsUsage } from './endpoints/usage/route.js'
 
 /** All there is. `Allow`, the text of a 404 and the order of checks come from here; contract tests ask for a row. */
@@ -59,7 +59,7 @@ export const ENDPOINTS: readonly EndpointEntry[] = [
   { method: 'POST', path: '/api/alpha/extractions', route: extractions },
   { method: 'POST', path: '/tokenize', route: tokenize },
   { method: 'POST', path: '/detokenize', route: detokenize },
-  { method: 'GET', path: '/tokenizer_info', route: tokenizerInfo },
+  { method: 'GET', path: '/tokenizer_info', route: tellTokenizerInfo },
   { method: 'GET', path: '/models', route: listModels },
   { method: 'GET', path: '/models/{model}', route: retrieveModel },
   { method: 'DELETE', path: '/models/{model}', route: removeModel, admin: true },

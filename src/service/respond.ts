@@ -1,11 +1,18 @@
 import { V1Error } from '../contract/index.js'
 import { byteLength } from '../platform/index.js'
-import type { Dialect, Exchange, Method, RouteResponse, Service } from './answer/service.js'
-import { errorHeaders, Json, requestError } from './answer/service.js'
-import type { Authenticate, Caller } from './door/auth.js'
-import type { Entrance } from './door/entrance.js'
+import {
+  type Dialect,
+  type Exchange,
+  errorHeaders,
+  Json,
+  type Method,
+  type RouteResponse,
+  requestError,
+  type Service,
+} from './answer/service.js'
+import type { Authenticate, Caller, Projects } from './door/auth.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './door/origin.js'
-import type { Projects } from './door/project.js'
+import type { Entrance } from './door/queue.js'
 import { pathOf, pathUnder, type RequestUrl, requestUrlOf } from './door/request-url.js'
 import type { FoundRoute, Router } from './router.js'
 import { requestId } from './wire/ids.js'

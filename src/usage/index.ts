@@ -2,5 +2,5 @@
 export { type FileUsageOptions, fileUsage } from './file.js'
 export { indexedDbUsage } from './indexed-db.js'
 export type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
-export { memoryUsage } from './memory.js'
 export { type BucketWidth, type UsageQuery, usagePage } from './page.js'
+export { memoryUsage } from './table.js'

@@ -1,7 +1,6 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import type { UsageLedger, UsageRow } from './ledger.js'
-import { memoryUsage } from './memory.js'
-import { addRow, rowOf } from './table.js'
+import { addRow, memoryUsage, rowOf } from './table.js'
 
 interface Schema extends DBSchema {
   usage: {

@@ -1,4 +1,4 @@
-import type { UsageEvent, UsageRow } from './ledger.js'
+import type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
 
 export type UsageSums = { -readonly [Field in keyof UsageRow]: UsageRow[Field] }
 
@@ -96,5 +96,14 @@ export class UsageTable {
     rows.forEach((row, i) => {
       this.#put(i < rows.length / 2 ? { ...row, start: row.start - (row.start % width) } : row)
     })
+  }
+}
+
+/** Usage in memory, as long as the process runs. */
+export function memoryUsage(): UsageLedger {
+  const table = new UsageTable()
+  return {
+    record: (event) => table.add(rowOf(event)),
+    rows: (from, to) => table.rows(from, to),
   }
 }

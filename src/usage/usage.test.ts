@@ -6,8 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fileUsage } from './file.js'
 import type { UsageEvent, UsageLedger } from './ledger.js'
-import { memoryUsage } from './memory.js'
-import { rowOf, UsageTable } from './table.js'
+import { memoryUsage, rowOf, UsageTable } from './table.js'
 
 const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
   time: 1_000_000,

@@ -7,15 +7,15 @@ import { openSync } from 'node:fs'
 import type { ChatCall } from '../../src/contract/engine.js'
 import { webgpuHere } from '../../src/engines/webgpu/here.js'
 import { serveWebGpu } from '../../src/engines/webgpu/worker/serve.js'
-import { at } from '../../src/platform/pulse.js'
+import { during } from '../../src/platform/pulse.js'
 
 serveWebGpu((options) => {
   const engine = webgpuHere(options)
   const generate = engine.generate.bind(engine)
   engine.generate = (call: ChatCall) => {
     const said = call.messages.at(-1)?.content
-    if (said === 'stand') at('prompt', call.id, forEver)
-    if (said === 'call') at('prompt', call.id, () => openSync(process.env.PIPE!, 'r'))
+    if (said === 'stand') during('prompt', call.id, forEver)
+    if (said === 'call') during('prompt', call.id, () => openSync(process.env.PIPE!, 'r'))
     return generate(call)
   }
   return engine

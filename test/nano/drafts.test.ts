@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DraftSubject, openSubject } from '../../bench/drafts/subject.js'
-import { callOf } from '../../src/bench/clock.js'
+import { chatCallOf } from '../../src/bench/clock.js'
 import type { ChatCall, Part } from '../../src/contract/engine.js'
 import { compile } from '../../src/grammar/structured.js'
 
@@ -19,7 +19,7 @@ const cases = readFileSync(new URL('../../models/nano/eval/natural.jsonl', impor
 const folder = new URL('../../models/nano', import.meta.url).pathname
 
 const call = ({ user, schema }: Case, sampling: ChatCall['sampling'], n = 1): ChatCall =>
-  callOf({
+  chatCallOf({
     model: 'test',
     messages: [{ role: 'user', content: user }],
     output: { type: 'json_schema', name: 'answer', strict: true, schema },
@@ -77,7 +77,7 @@ describe('drafts', () => {
 
   it('leave the others of a step their places: free text beside them', async () => {
     const free = (seed: number): ChatCall =>
-      callOf({
+      chatCallOf({
         model: 'test',
         messages: [{ role: 'user', content: 'Hello' }],
         maxTokens: 60,

@@ -1,7 +1,7 @@
 /** Questions about one state: side by side, beside as long a prompt, and beside a strict document of the same answers. */
 import type { DecideQuestion } from '../../contract/index.js'
 import { compile } from '../../grammar/index.js'
-import { callOf, timed } from '../clock.js'
+import { chatCallOf, timed } from '../clock.js'
 import { promptText } from '../prompts.js'
 import type { EngineUnderTest, Labels } from '../subject.js'
 import { fits, freshPrompt, type Scenario, type Settings } from './scenario.js'
@@ -63,7 +63,7 @@ async function documentSeconds(
     required: names,
     additionalProperties: false,
   }
-  const call = callOf({
+  const call = chatCallOf({
     model,
     messages: [{ role: 'user', content: `${promptText(freshPrompt(), 1)} ${stateText ?? ''}` }],
     maxTokens: questions * FIELD_TOKENS * 2,

@@ -1,7 +1,7 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
 
 import { compile, documentCheck, type Grammar } from '../../grammar/index.js'
-import { callOf, type TimedAnswer, timed } from '../clock.js'
+import { chatCallOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { GrammarClock } from '../grammar-clock.js'
 import { TASKS, type Task } from '../prompts.js'
@@ -76,7 +76,7 @@ async function document(
   grammar: Grammar,
   clock?: GrammarClock,
 ): Promise<TimedAnswer> {
-  const call = callOf({
+  const call = chatCallOf({
     model,
     messages: [{ role: 'user', content: text }],
     maxTokens: MOST_TOKENS,

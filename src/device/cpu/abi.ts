@@ -14,9 +14,9 @@ import {
   GROUP,
   PRODUCT,
 } from '../operations/define.js'
+import { EXPERT_GROUPS } from '../operations/expert-matmul/index.js'
 import { OPERATIONS } from '../operations/index.js'
 import { GATED_ROOM } from '../operations/matmul/index.js'
-import { ROUTED_GROUPS } from '../operations/routed/index.js'
 import { blocksModule } from './block-kinds.js'
 
 export { GROUP }
@@ -120,7 +120,7 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 
 /** Constants of `./abi`: counts and codes, then bytes. */
 const INTEGERS = {
-  ...{ F32, F16, Q4, BF16, Q4_EXACT, WIDE, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE, ROUTED_GROUPS },
+  ...{ F32, F16, Q4, BF16, Q4_EXACT, WIDE, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE, EXPERT_GROUPS },
   ...Object.fromEntries(GATES.map((gate) => [gate.toUpperCase(), gateCode(gate)])),
   ...Object.fromEntries(Object.entries(CACHE_CODES).map(([type, code]) => [`CACHE_${type.toUpperCase()}`, code])),
   BLOCK: Q4_BLOCK,
@@ -166,11 +166,15 @@ export function assemblyModule(): string {
   return [...numbers, blocksModule(), ...namespaces].join('')
 }
 
+/** The folder of an operation: its name as files are named. */
+export const folderOf = (operation: string): string =>
+  operation.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
 /** The module by which `assembly/operations.ts` runs those of operations. */
 export function definedModule(): string {
   const names = EXPORTED.flatMap(([, names]) => names)
   const imports = EXPORTED.filter(([, names]) => names.length > 0).map(
-    ([operation, names]) => `import { ${names.join(', ')} } from '../../operations/${operation}/assembly'\n`,
+    ([operation, names]) => `import { ${names.join(', ')} } from '../../operations/${folderOf(operation)}/assembly'\n`,
   )
   const lines = names.map((name) => `  if (code === ${name.toUpperCase()}) return ${name}(args, from, to, thread)\n`)
   return `import { ${names.map((name) => name.toUpperCase()).join(', ')} } from './abi'

@@ -101,7 +101,7 @@ export function activationBytes(form: WeightKind, columns: number, variant: Kern
 }
 
 /** Room that a thread needs beside a product with so many rows of activations, or a table's rows. */
-export function roomOf(multiplied: WeightKind, columns: number, rows: number): number {
+export function unpackingRoom(multiplied: WeightKind, columns: number, rows: number): number {
   const kind = multiplied & ~PAIRS
   // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
   if (kind === Q4) return rows >= 4 ? columns * GROUP * 2 : 0

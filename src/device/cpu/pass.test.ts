@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Activations, type Batch, type Device, NO_STATE, type Pass } from '../contract.js'
+import { addNorm } from '../operations/add-norm/index.js'
 import { attend } from '../operations/attend/index.js'
-import { carry } from '../operations/carry/index.js'
-import { collectCase } from '../operations/collect/case.test-helper.js'
+import { combineExpertsCase } from '../operations/combine-experts/case.test-helper.js'
 import { Desk } from '../operations/desk.test-helper.js'
 import { embed } from '../operations/embed/index.js'
-import { join } from '../operations/join/index.js'
+import { expertMatmulCase } from '../operations/expert-matmul/case.test-helper.js'
 import { matmul } from '../operations/matmul/index.js'
 import { rope } from '../operations/rope/index.js'
-import { routedCase } from '../operations/routed/case.test-helper.js'
 import { sample } from '../operations/sample/index.js'
+import { tokenShift } from '../operations/token-shift/index.js'
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
 import { floats, matrixQ4 } from './kernels.test-helper.js'
 import { OPERATION_BYTES } from './program.js'
@@ -113,7 +113,7 @@ describe('a pass', () => {
       return { seen: [...seen], counts: ran.mock.calls.map(([, count, rows]) => [count, rows]) }
     }
     expect(await told()).toEqual({
-      seen: ['embed', 'pick'],
+      seen: ['embed', 'gatherRows'],
       counts: [
         [1, 3],
         [1, 3],
@@ -121,7 +121,7 @@ describe('a pass', () => {
     })
     profiler.on = true
     expect(await told()).toEqual({
-      seen: ['embed', 'pick', 0, 'sample', 1],
+      seen: ['embed', 'gatherRows', 0, 'sample', 1],
       counts: [
         [1, 3],
         [1, 3],
@@ -198,7 +198,7 @@ describe('rows', () => {
     const values = new Float32Array(8).fill(7)
     const got = await outcome(on, [span(2)], y, (pass) => {
       pass.run(embed, t, y)
-      pass.run(join, x, y, { add: true })
+      pass.run(addNorm, x, y, { add: true })
       pass.write(x, values)
       values.fill(9)
     })
@@ -245,7 +245,7 @@ describe('rows', () => {
         out,
         (pass) => {
           pass.run(embed, t, x)
-          pass.run(carry, x, states, 1, out)
+          pass.run(tokenShift, x, states, 1, out)
         },
         3,
       )
@@ -255,7 +255,7 @@ describe('rows', () => {
   })
 
   it('go through experts, alike on several threads', async () => {
-    for (const { run } of [routedCase, collectCase]) {
+    for (const { run } of [expertMatmulCase, combineExpertsCase]) {
       const [alone, together] = [await run(new Desk(await device())), await run(new Desk(await device({ threads: 2 })))]
       expect(alone.some((value) => value !== 0)).toBe(true)
       expect(alone.every(Number.isFinite)).toBe(true)
@@ -307,7 +307,7 @@ describe('a product', () => {
       pass.write(x, floats(32, 3))
       pass.run(matmul, up, x, middle, { gated: true })
     }
-    const double = (pass: Pass) => pass.run(join, middle, middle, { add: true })
+    const double = (pass: Pass) => pass.run(addNorm, middle, middle, { add: true })
     const end = (pass: Pass) => pass.run(matmul, down, middle, out)
     for (const parts of [
       [begin, end],

@@ -14,10 +14,10 @@ import type {
   Vector,
 } from '../contract.js'
 import type { ArgumentKinds, CpuRecorder, Functions, Operation, Preparing } from '../operations/define.js'
-import { shapeOf, writeFits } from '../operations/index.js'
+import { batchShapeOf, writeFits } from '../operations/index.js'
 import type { Arguments, FunctionName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
-import { CpuMatrix, roomOf } from './matrix.js'
+import { CpuMatrix, unpackingRoom } from './matrix.js'
 import type { CpuPassHost } from './pass-host.js'
 import { Products } from './products.js'
 import { OPERATION_BYTES, type PassProgram, type Sharing, shareOf } from './program.js'
@@ -61,7 +61,7 @@ export class CpuPass implements Pass, CpuRecorder {
   #open = true
 
   constructor(host: CpuPassHost, batch: Batch) {
-    const { rows, spans, longest } = shapeOf(batch)
+    const { rows, spans, longest } = batchShapeOf(batch)
     this.#host = host
     this.threads = host.threads
     this.#program = host.program
@@ -97,7 +97,7 @@ export class CpuPass implements Pass, CpuRecorder {
     const table = own(matrix, CpuMatrix)
     table.use()
     const { kind, at } = table.whole
-    const room = this.perThread(roomOf(kind, matrix.columns, 1))
+    const room = this.perThread(unpackingRoom(kind, matrix.columns, 1))
     return { kind, matrix: at, room: room.at, roomGap: room.stride }
   }
 
@@ -225,7 +225,14 @@ export class CpuPass implements Pass, CpuRecorder {
     const count = rows * source.columns
     const at = this.#room(count * 4)
     const { stride } = source
-    this.#add('pick', rows, { x: source.use(), xStride: stride, rows: 0, out: at, outStride: stride, bytes: stride })
+    this.#add('gatherRows', rows, {
+      x: source.use(),
+      xStride: stride,
+      rows: 0,
+      out: at,
+      outStride: stride,
+      bytes: stride,
+    })
     return new Promise((resolve) => this.#readings.push({ at, count, resolve }))
   }
 

@@ -5,7 +5,7 @@
  */
 import { Q4, type WeightKind } from './abi.js'
 import { blockKind, blockTypeOf, EXACT_BLOCKS, FIRST_BLOCK_KIND, isOfBytes, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
-import { activationBytes, activationsOf, roomOf, storedBytes } from './matrix.js'
+import { activationBytes, activationsOf, storedBytes, unpackingRoom } from './matrix.js'
 import type { DeviceMemory } from './memory.js'
 import { PassProgram } from './program.js'
 import type { Kernels, KernelVariant } from './wasm.js'
@@ -136,7 +136,7 @@ export class ProductTrial {
       matrix: take(storedBytes({ format: blockTypeOf(kind), rows, columns })),
       ...{ x: take(tokens * xStride), xStride, xGap: 0, y: take(tokens * rows * 4), yStride: rows * 4 },
       ...{ rows, columns, tokens, add: false, bias: 0 },
-      ...{ unpacked: take(roomOf(kind, columns, tokens)), unpackedGap: 0 },
+      ...{ unpacked: take(unpackingRoom(kind, columns, tokens)), unpackedGap: 0 },
     })
     const place = take(program.bytes)
     program.write(memory.i32, place)

@@ -1,7 +1,7 @@
 /** What products of matrices begin with: as which a matrix is multiplied, and activations in the form for it. */
 import type { BandOfMatrix, Prepared, Preparing } from '../operations/define.js'
 import * as abi from './abi.js'
-import { activationBytes, activationsOf, type CpuMatrix, roomOf } from './matrix.js'
+import { activationBytes, activationsOf, type CpuMatrix, unpackingRoom } from './matrix.js'
 import type { ProductTrial } from './product-trial.js'
 import { few, type Sharing } from './program.js'
 import type { CpuRouting } from './routing.js'
@@ -53,7 +53,7 @@ export class Products {
     w.use()
     return w.bands.map(({ kind: stored, at, first, rows: own, groups, groupBytes }) => {
       const kind = this.#host.trial.kindFor(stored, rows)
-      const roomBytes = roomOf(kind, w.columns, rows)
+      const roomBytes = unpackingRoom(kind, w.columns, rows)
       return { kind, form: activationsOf(kind), at, first, rows: own, groups, groupBytes, roomBytes }
     })
   }
@@ -75,7 +75,7 @@ export class Products {
       ...{ x: prepared.at, xStride: prepared.stride, rows: routing.lists().rowOf },
       ...{ out: at, outStride: bytes, bytes },
     }
-    this.#host.add('pick', places, args, few((places * bytes) / 4))
+    this.#host.add('gatherRows', places, args, few((places * bytes) / 4))
     return { at, stride: bytes, gap: 0 }
   }
 

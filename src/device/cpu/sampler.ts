@@ -5,7 +5,7 @@
 import { UNDRAWN } from '../../contract/index.js'
 import { exp, log } from '../../platform/index.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../contract.js'
-import { drawKey, gumbel, logSumExp, rangeOf, repeat, tells } from '../sampling.js'
+import { drawKey, gumbel, logSumExp, penaliseRepeats, rangeOf, tells } from '../sampling.js'
 import type { DeviceMemory } from './memory.js'
 import type { Kernels } from './wasm.js'
 
@@ -71,7 +71,7 @@ export class CpuSampler implements Sampler {
     const { tokens } = this.shape
     const { u8, f32, i32 } = this.#memory
     u8.copyWithin(this.#values, logits, logits + tokens * 4)
-    if (repeats) repeat(f32, this.#values / 4, tokens, repeats)
+    if (repeats) penaliseRepeats(f32, this.#values / 4, tokens, repeats)
     if (adjust) {
       const base = this.#values / 4
       for (let i = 0; i < adjust.tokens.length; i++) {
@@ -90,22 +90,22 @@ export class CpuSampler implements Sampler {
     return this.#values
   }
 
-  #collect(values: number, least: number): Int32Array {
-    const count = this.#kernels.collect(values, this.shape.tokens, least, this.#ids)
+  #idsAtLeast(values: number, least: number): Int32Array {
+    const count = this.#kernels.idsAtLeast(values, this.shape.tokens, least, this.#ids)
     return this.#memory.i32.subarray(this.#ids / 4, this.#ids / 4 + count)
   }
 
   #first(values: number, greatest: number): number {
-    return this.#collect(values, greatest)[0] ?? 0
+    return this.#idsAtLeast(values, greatest)[0] ?? 0
   }
 
   /** Where the values stand of which one is drawn, and the greatest of them: others are forbidden, in a copy. */
   #narrowed(values: number, row: SampleRow, greatest: number): readonly [values: number, greatest: number] {
     const { f32 } = this.#memory
     const of = (ids: Int32Array) => Float32Array.from(ids, (id) => f32[values / 4 + id]!)
-    const [least, most] = rangeOf(row, greatest, (floor) => of(this.#collect(values, floor)))
+    const [least, most] = rangeOf(row, greatest, (floor) => of(this.#idsAtLeast(values, floor)))
     if (least === Number.NEGATIVE_INFINITY && most === greatest) return [values, greatest]
-    const ids = this.#collect(values, least)
+    const ids = this.#idsAtLeast(values, least)
     const kept = of(ids)
     const at = this.#values / 4
     f32.fill(Number.NEGATIVE_INFINITY, at, at + this.shape.tokens)
@@ -143,7 +143,7 @@ export class CpuSampler implements Sampler {
     const inverse = 1 / row.temperature
     let chosen = 0
     let best = Number.NEGATIVE_INFINITY
-    for (const token of this.#collect(this.#odds, -least * (1 + SLACK))) {
+    for (const token of this.#idsAtLeast(this.#odds, -least * (1 + SLACK))) {
       const sum = (f32[values / 4 + token]! - greatest) * inverse + gumbel(key, token)
       if (sum > best) {
         best = sum
@@ -203,7 +203,7 @@ export class CpuSampler implements Sampler {
     if (count === 0) return []
     const { f32 } = this.#memory
     for (let reach = 4; ; reach *= 2) {
-      const ids = this.#collect(logits, reach > 1e6 ? Number.NEGATIVE_INFINITY : greatest - reach)
+      const ids = this.#idsAtLeast(logits, reach > 1e6 ? Number.NEGATIVE_INFINITY : greatest - reach)
       if (ids.length < count && reach <= 1e6) continue
       const of = (id: number) => f32[logits / 4 + id]!
       return [...ids].sort((a, b) => of(b) - of(a) || a - b).slice(0, count)

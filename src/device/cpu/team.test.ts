@@ -78,12 +78,16 @@ function shuffler({ memory, kernels }: Gathered, threads: number, seed: number) 
     for (let i = 0; i < operations; i++) {
       const kind = below(8)
       // Of no rows at all, now and then, and now and then by one thread.
-      if (kind === 0) program.add('pick', 0, { x: 0, xStride: 0, rows: 0, out: 0, outStride: 0, bytes: 0 })
+      if (kind === 0) program.add('gatherRows', 0, { x: 0, xStride: 0, rows: 0, out: 0, outStride: 0, bytes: 0 })
       else {
         const list = lists[below(lists.length)]!
         const [from, to] = moves++ % 2 === 0 ? rooms : [rooms[1], rooms[0]]
         const args = { x: from, xStride: ROW, rows: list.at, out: to, outStride: ROW, bytes: ROW }
-        program.add('pick', ROWS, args, { by: kind === 1 ? 'one' : 'all', unit: 1 + below(3), least: 1 + below(40) })
+        program.add('gatherRows', ROWS, args, {
+          by: kind === 1 ? 'one' : 'all',
+          unit: 1 + below(3),
+          least: 1 + below(40),
+        })
         expected = list.order.map((row) => expected[row]!)
       }
     }
@@ -135,8 +139,8 @@ describe('a team', () => {
     const program = new PassProgram(3)
     const [from, to] = [team.memory.allocate(ROWS * ROW), team.memory.allocate(ROWS * ROW)]
     const args = { x: from, xStride: ROW, rows: 0, out: to, outStride: ROW, bytes: ROW }
-    for (let i = 0; i < shared; i++) program.add('pick', ROWS, args)
-    program.add('pick', ROWS, args, { by: 'one' })
+    for (let i = 0; i < shared; i++) program.add('gatherRows', ROWS, args)
+    program.add('gatherRows', ROWS, args, { by: 'one' })
     const place = team.memory.allocate(program.bytes)
     program.write(team.memory.i32, place)
     expect(team.kernels.runTogether(CONTROL, place, program.count, 3)).toBe(1)

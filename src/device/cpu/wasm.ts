@@ -12,7 +12,7 @@ export interface Kernels {
   areFinite(values: number, count: number): number
   greatest(values: number, count: number): number
   sumExp(values: number, count: number, greatest: number, inverse: number): number
-  collect(values: number, count: number, least: number, ids: number): number
+  idsAtLeast(values: number, count: number, least: number, ids: number): number
   forbid(values: number, count: number, mask: number): void
   race(
     values: number,

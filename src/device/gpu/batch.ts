@@ -105,7 +105,7 @@ export class BatchWords {
   }
 
   /** Rows of which logits are made, or with which the spans begin. */
-  pick(rows: Int32Array): void {
+  gather(rows: Int32Array): void {
     this.words[1] = rows.length
     this.words.set(rows, META_HEADER + 3 * this.rows)
   }

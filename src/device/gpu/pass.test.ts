@@ -3,13 +3,13 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { type Batch, NO_STATE, type Pass, type Vector } from '../contract.js'
 import { type AttendOptions, attend } from '../operations/attend/index.js'
-import { carry } from '../operations/carry/index.js'
 import { embed } from '../operations/embed/index.js'
 import { matmul } from '../operations/matmul/index.js'
 import { pool } from '../operations/pool/index.js'
 import { type RopeOptions, rope } from '../operations/rope/index.js'
 import { sample } from '../operations/sample/index.js'
 import { RESULT_WORDS, resultWords } from '../operations/sample/job.js'
+import { tokenShift } from '../operations/token-shift/index.js'
 import { GpuDevice } from './gpu-device.js'
 import type { GpuTraits } from './kernels/kernel.js'
 import type { GpuActivations, GpuCache, GpuSampler, GpuStates } from './tensors.js'
@@ -207,15 +207,15 @@ describe('an operation', () => {
     const did = await passed(batch(...spans), (pass) => {
       expect(pass.rows).toBe(5)
       pass.run(pool, x, out)
-      pass.run(carry, x, states, 1, out)
+      pass.run(tokenShift, x, states, 1, out)
       expect(() => pass.run(pool, x, rows('narrow', 5, 4))).toThrow('Columns to pool')
     })
     expect(runs(did).map(({ run, on, groups }) => [run, on, groups])).toEqual([
       ['pool', ['batch', 'activations #x', 'activations #out'], [1, 1, 1]],
-      ['carry', ['batch', 'activations #x', 'state 1', 'activations #out'], [1, 2, 1]],
+      ['tokenShift', ['batch', 'activations #x', 'state 1', 'activations #out'], [1, 2, 1]],
     ])
     const [words] = metaOf(did) as [number[]]
-    // The first row of each span is picked.
+    // The first row of each span is gathered.
     expect([words[0], words[1], words[4], ...words.slice(8 + 3 * 5, 8 + 3 * 5 + 2)]).toEqual([5, 2, 2, 0, 3])
     expect(did.at(-1)).toBe('submit')
   })
@@ -285,20 +285,20 @@ describe('a product', () => {
     expect(new Set(differ.map(({ runs }) => JSON.stringify(runs))).size).toBe(variants.length)
   })
 
-  it('takes all rows or those that were picked, and no others', async () => {
+  it('takes all rows or those that were gathered, and no others', async () => {
     const { rows, matrix, passed } = fake()
     const [w, x, out] = [matrix(64, 32), rows('x', 5, 32), rows('out', 5, 64)]
     const did = await passed(batch(span(3), span(2, 0, 1)), (pass) => {
       pass.run(matmul, w, x, out)
-      expect(() => pass.run(matmul, w, x, out, { rows: 2 })).toThrow('all rows, or the picked ones')
+      expect(() => pass.run(matmul, w, x, out, { rows: 2 })).toThrow('all rows, or the gathered ones')
       pass.run(pool, x, rows('pooled', 5, 32))
-      expect(() => pass.run(matmul, w, x, out, { rows: 3 })).toThrow('all rows, or the picked ones')
+      expect(() => pass.run(matmul, w, x, out, { rows: 3 })).toThrow('all rows, or the gathered ones')
       pass.run(matmul, w, x, out, { rows: 2 })
       pass.run(matmul, w, x, out, { rows: 5 })
       expect(() => pass.run(matmul, w, rows('narrow', 5, 16), out)).toThrow('Columns to project from')
     })
-    const [all, , picked, again] = runs(did)
-    expect(picked!.source).not.toBe(all!.source)
+    const [all, , gathered, again] = runs(did)
+    expect(gathered!.source).not.toBe(all!.source)
     expect(again).toEqual(all)
   })
 
@@ -448,14 +448,14 @@ describe('attention', () => {
   it('of rows that nobody else reads is of these alone, or of their tiles', async () => {
     const asked = { rows: Int32Array.of(5, 39) }
     const spans = [span(40)]
-    const [[picked], [all]] = [
+    const [[gathered], [all]] = [
       await recorded([{ spans, asked }], { serial: true }),
       await recorded([{ spans }], { serial: true }),
     ] as const
-    expect(picked!.meta.slice(8 + 3 * 40, 8 + 3 * 40 + 2)).toEqual([5, 39])
-    expect([picked!.meta[1], all!.meta[1]]).toEqual([2, 0])
-    expect(picked!.runs[1]!.source).not.toBe(all!.runs[1]!.source)
-    expect([picked!.runs[1]!.groups[0], all!.runs[1]!.groups[0]]).toEqual([1, (40 * heads) / 64 + 0.5])
+    expect(gathered!.meta.slice(8 + 3 * 40, 8 + 3 * 40 + 2)).toEqual([5, 39])
+    expect([gathered!.meta[1], all!.meta[1]]).toEqual([2, 0])
+    expect(gathered!.runs[1]!.source).not.toBe(all!.runs[1]!.source)
+    expect([gathered!.runs[1]!.groups[0], all!.runs[1]!.groups[0]]).toEqual([1, (40 * heads) / 64 + 0.5])
     const [elsewhere] = await recorded([{ spans, asked }])
     // Tiles of these rows come first, and are all that there are.
     expect(elsewhere!.meta[1]).toBe(0)

@@ -22,9 +22,9 @@ import type {
   Postponed,
   SamplerBuffers,
 } from '../operations/define.js'
-import { shapeOf, writeFits } from '../operations/index.js'
-import type { Halved } from '../operations/matmul/halve.js'
+import { batchShapeOf, writeFits } from '../operations/index.js'
 import { FEW } from '../operations/matmul/kernel.js'
+import type { HalfRows } from '../operations/matmul/to-half.js'
 import { decodeResults, encodeJob, resultWords } from '../operations/sample/job.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
@@ -61,7 +61,7 @@ export class GpuPass implements Pass, GpuRecorder {
   constructor(host: GpuPassHost, batch: Batch) {
     this.#host = host
     this.#commands = new Commands(host)
-    this.#shape = shapeOf(batch)
+    this.#shape = batchShapeOf(batch)
     this.#batch = new BatchWords(batch)
     this.meta = host.batchBuffer(this.#batch.words.length)
     // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
@@ -104,8 +104,8 @@ export class GpuPass implements Pass, GpuRecorder {
     return (x as GpuActivations).normed
   }
 
-  halved(x: Activations): Halved {
-    return (x as GpuActivations).halved
+  inHalf(x: Activations): HalfRows {
+    return (x as GpuActivations).inHalf
   }
 
   scratch(out: Activations, bytes: number): GPUBuffer {
@@ -116,8 +116,8 @@ export class GpuPass implements Pass, GpuRecorder {
     return (states as GpuStates).states[index]!
   }
 
-  pick(rows = this.#batch.firsts): void {
-    this.#batch.pick(rows)
+  gather(rows = this.#batch.firsts): void {
+    this.#batch.gather(rows)
   }
 
   parts(matrix: Matrix): readonly StoredMatrix[] {
@@ -229,7 +229,7 @@ export class GpuPass implements Pass, GpuRecorder {
 
   counted(rows = this.rows): { readonly count: number; readonly head: boolean } {
     const head = rows !== this.rows
-    if (head && rows !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
+    if (head && rows !== this.#batch.words[1]) throw new Error('A product takes all rows, or the gathered ones.')
     return { count: rows, head }
   }
 

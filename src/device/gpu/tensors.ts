@@ -12,7 +12,7 @@ import type {
   StatesShape,
   Vector,
 } from '../contract.js'
-import type { Halved } from '../operations/matmul/halve.js'
+import type { HalfRows } from '../operations/matmul/to-half.js'
 import { samplerSizes } from '../operations/sample/kernel.js'
 import type { Gpu } from './gpu.js'
 import { pageWords } from './kernels/cache.js'
@@ -64,7 +64,7 @@ export class GpuActivations extends Buffers implements Activations {
   readonly columns: number
   readonly buffer: GPUBuffer
   #normed: GPUBuffer | undefined
-  #halved: Halved | undefined
+  #inHalf: HalfRows | undefined
   #scratch: GPUBuffer | undefined
 
   constructor(gpu: Gpu, rows: number, columns: number) {
@@ -81,12 +81,12 @@ export class GpuActivations extends Buffers implements Activations {
   }
 
   /** Room for the same rows in f16. */
-  get halved(): Halved {
-    this.#halved ??= {
+  get inHalf(): HalfRows {
+    this.#inHalf ??= {
       halves: this.own(this.gpu.storage(this.rows * this.columns * 2, 'halves')),
       steps: this.own(this.gpu.storage(this.rows * 4, 'steps')),
     }
-    return this.#halved
+    return this.#inHalf
   }
 
   /** Room for intermediate results; its contents last until the next call. */

@@ -3,11 +3,19 @@
  * `assembly.ts`, and a case in `case.test-helper.ts` in which both devices must agree. A pass runs it: `pass.run(pool, x, out)`.
  */
 import type { SampleRow, Span } from '../contract/batch.js'
-import type { Activations, KeyValueCache, Matrix, Routing, Sampler, States, Vector } from '../contract/tensors.js'
-import { PAGE } from '../contract/tensors.js'
+import {
+  type Activations,
+  type KeyValueCache,
+  type Matrix,
+  PAGE,
+  type Routing,
+  type Sampler,
+  type States,
+  type Vector,
+} from '../contract/tensors.js'
 import type { StoredMatrix } from '../gpu/kernels/formats.js'
 import type { Recorder } from '../gpu/kernels/kernel.js'
-import type { Halved } from './matmul/halve.js'
+import type { HalfRows } from './matmul/to-half.js'
 
 /** What a pass knows of its batch. */
 export interface BatchShape {
@@ -109,15 +117,15 @@ export interface GpuRecorder extends Recorder {
   state(states: States, index: number): GPUBuffer
   /** Room for the same rows, normed, and in f16. */
   normed(x: Activations): GPUBuffer
-  halved(x: Activations): Halved
+  inHalf(x: Activations): HalfRows
   /** Room for intermediate results beside an output; its contents last until the next call. */
   scratch(out: Activations, bytes: number): GPUBuffer
-  /** How many rows, of those asked for; `head`: they are those that were picked. @default all of the pass */
+  /** How many rows, of those asked for; `head`: they are those that were gathered. @default all of the pass */
   counted(rows?: number): { readonly count: number; readonly head: boolean }
   /** So many multiplications come: a long pass goes to the GPU in pieces. */
   weigh(multiplications: number): void
-  /** `pickOf` are then these rows, or else the first of each span. A pass picks in one way. */
-  pick(rows?: Int32Array): void
+  /** `gatheredRow` gives these rows then, or else the first of each span. A pass gathers in one way. */
+  gather(rows?: Int32Array): void
   parts(matrix: Matrix): readonly StoredMatrix[]
   /** Whether gates lie beside their values in its parts. */
   isTogether(matrix: Matrix): boolean
@@ -142,7 +150,7 @@ export const PRODUCT = {
 /** Rows of a matrix that it stores and multiplies together. */
 export const GROUP = 8
 
-/** See `route`. */
+/** See `topKExperts`. */
 export type RoutingList = 'active' | 'list' | 'firsts' | 'cursors' | 'keys' | 'rowOf' | 'placeOf' | 'weights'
 
 /** Rows of a matrix that are of one form, as they are multiplied, and in which form their activations are. */
@@ -259,3 +267,13 @@ export function windowsFit({ spans }: BatchShape, { shape }: KeyValueCache): voi
     atLeast('Pages of a window', (windowPages?.length ?? 0) * PAGE, position + tokens.length)
   }
 }
+
+/**
+ * What a gate goes through. `gelu` is the one that is computed by tanh, `gelu_erf` the exact one; `relu2` is relu times
+ * itself. `clamped` is gpt-oss's: of at most 7, x * sigmoid(1.702 x); what it is multiplied with lies between -7 and 7, and
+ * gets one more.
+ */
+export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid', 'relu', 'relu2', 'clamped'] as const
+export type Gate = (typeof GATES)[number]
+/** As the CPU's kernels know it; 0 is none. */
+export const gateCode = (gate: Gate): number => GATES.indexOf(gate) + 1

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device } from '../contract.js'
-import { collect } from './collect/index.js'
+import { combineExperts } from './combine-experts/index.js'
 import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
+import { expertMatmul } from './expert-matmul/index.js'
 import { gate as gateRows } from './gate/index.js'
 import { Chance, type Format, knownMatrix } from './numbers.test-helper.js'
-import { type RouteOptions, route } from './route/index.js'
-import { routed } from './routed/index.js'
+import { type TopKExpertsOptions, topKExperts } from './top-k-experts/index.js'
 
 const [EXPERTS, CHOSEN, SIZE, COLUMNS] = [7, 3, 96, 256]
 /** Of the largest pass. */
 const ROOM = 40
 
-interface Plan extends Omit<RouteOptions, 'rows' | 'bias' | 'factors'> {
+interface Plan extends Omit<TopKExpertsOptions, 'rows' | 'bias' | 'factors'> {
   readonly bias?: Float32Array
   readonly factors?: Float32Array
 }
@@ -63,11 +63,11 @@ describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivatio
     // One of seven and one more: no table has so many columns.
     pass.write(made.scores, scores)
     const { bias: _, factors: __, ...how } = plan
-    pass.run(route, made.scores, made.routing, { ...how, bias: made.choice, factors: made.factors })
-    pass.run(routed, made.into, made.x, made.both, made.routing, { from: 'rows', halves, bias: made.bias })
+    pass.run(topKExperts, made.scores, made.routing, { ...how, bias: made.choice, factors: made.factors })
+    pass.run(expertMatmul, made.into, made.x, made.both, made.routing, { from: 'rows', halves, bias: made.bias })
     pass.run(gateRows, made.both, made.both, made.inner, { gate: 'silu', valuesFrom: SIZE, rows: rows * CHOSEN })
-    pass.run(routed, made.outOf, made.inner, made.each, made.routing, { from: 'places' })
-    pass.run(collect, made.each, made.out, made.routing, { shared: made.x })
+    pass.run(expertMatmul, made.outOf, made.inner, made.each, made.routing, { from: 'places' })
+    pass.run(combineExperts, made.each, made.out, made.routing, { shared: made.x })
     const read = pass.read(made.out, rows)
     await pass.submit()
     const got = await read

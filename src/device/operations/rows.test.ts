@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Device, NO_STATE, type Vector } from '../contract.js'
-import { carry } from './carry/index.js'
+import { type AddNormOptions, addNorm } from './add-norm/index.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { gate as gateRows } from './gate/index.js'
-import { type JoinOptions, join } from './join/index.js'
 import { Chance } from './numbers.test-helper.js'
 import { pool } from './pool/index.js'
+import { tokenShift } from './token-shift/index.js'
 import { xielu } from './xielu/index.js'
 
 /** The error function by its series (Abramowitz and Stegun 7.1.6), which converges everywhere. */
@@ -41,7 +41,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
   // Far from zero, so that a mean that is not taken away in time costs all digits.
   const values = chance.floats(9 * COLUMNS).map((value, i) => 3 * value + (i < 3 * COLUMNS ? 1000 : 0))
 
-  async function joined(options: (vector: (values: Float32Array) => Vector) => JoinOptions): Promise<Float32Array> {
+  async function added(options: (vector: (values: Float32Array) => Vector) => AddNormOptions): Promise<Float32Array> {
     const made: { destroy(): void }[] = []
     const keep = <T extends { destroy(): void }>(one: T): T => {
       made.push(one)
@@ -55,7 +55,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     })
     pass.run(embed, table, x)
     pass.run(
-      join,
+      addNorm,
       x,
       x,
       options((floats) => keep(device.vector(floats))),
@@ -69,7 +69,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
   it('a norm takes the mean away first, and adds a bias', async () => {
     const weight = chance.floats(COLUMNS)
     const bias = chance.floats(COLUMNS)
-    const got = await joined((vector) => ({
+    const got = await added((vector) => ({
       norm: { weight: vector(weight), bias: vector(bias), epsilon: 1e-12, centred: true },
     }))
     for (let row = 0; row < 9; row++) {
@@ -97,7 +97,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     pass.run(embed, table, x)
     pass.run(embed, table, out)
     const norm = { weight: gains, epsilon: 1e-6 }
-    pass.run(join, x, out, { from, columns: COLUMNS - from, every, norm, scale: 3, add: true, total })
+    pass.run(addNorm, x, out, { from, columns: COLUMNS - from, every, norm, scale: 3, add: true, total })
     const read = pass.read(out, 9)
     await pass.submit()
     const got = await read
@@ -120,7 +120,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     for (const floats of given) {
       const tokens = new Int32Array(floats.length / 8)
       const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
-      pass.run(join, x, out, { scale: 2 })
+      pass.run(addNorm, x, out, { scale: 2 })
       const whole = floats.slice()
       pass.write(x, floats)
       floats.fill(0)
@@ -138,7 +138,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
   })
 
   it.each(['silu', 'gelu', 'gelu_erf', 'relu', 'relu2', 'clamped'] as const)('values go through %s', async (gate) => {
-    const got = await joined(() => ({ gate }))
+    const got = await added(() => ({ gate }))
     values.forEach((value, i) => {
       const expected = GATES[gate](value)
       expect(Math.abs(got[i]! - expected)).toBeLessThan(2e-6 * Math.max(1, Math.abs(expected)))
@@ -229,7 +229,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
         }),
       })
       pass.run(embed, table, x)
-      pass.run(carry, x, states, 1, out, ...(keeps === undefined ? [] : [{ keeps }]))
+      pass.run(tokenShift, x, states, 1, out, ...(keeps === undefined ? [] : [{ keeps }]))
       const read = pass.read(out, pass.rows)
       await pass.submit()
       return read

@@ -5,32 +5,33 @@ import { FUNCTION_NAMES } from '../cpu/abi.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { Commands } from '../gpu/commands.js'
 import { openWebGpuDevice } from '../gpu/index.js'
+import { addNormCase } from './add-norm/case.test-helper.js'
 import { attendCase } from './attend/case.test-helper.js'
-import { carryCase } from './carry/case.test-helper.js'
-import { collectCase } from './collect/case.test-helper.js'
+import { combineExpertsCase } from './combine-experts/case.test-helper.js'
 import { convolveCase } from './convolve/case.test-helper.js'
 import type { ArgumentKinds, Functions, Operation } from './define.js'
 import { deltaCase } from './delta/case.test-helper.js'
 import { type Case, Desk } from './desk.test-helper.js'
 import { embedCase } from './embed/case.test-helper.js'
+import { expertMatmulCase } from './expert-matmul/case.test-helper.js'
 import { gateCase } from './gate/case.test-helper.js'
+import { gatherRowsCase } from './gather-rows/case.test-helper.js'
 import { OPERATIONS } from './index.js'
-import { joinCase } from './join/case.test-helper.js'
 import { matmulCase } from './matmul/case.test-helper.js'
-import { pickCase } from './pick/case.test-helper.js'
 import { poolCase } from './pool/case.test-helper.js'
 import { ropeCase } from './rope/case.test-helper.js'
-import { routeCase } from './route/case.test-helper.js'
-import { routedCase } from './routed/case.test-helper.js'
 import { sampleCase } from './sample/case.test-helper.js'
+import { tokenShiftCase } from './token-shift/case.test-helper.js'
+import { topKExpertsCase } from './top-k-experts/case.test-helper.js'
 import { xieluCase } from './xielu/case.test-helper.js'
 
 type AnyOperation = Operation<ArgumentKinds, unknown[], Functions>
 type Name = keyof typeof OPERATIONS
 const CASES: { readonly [N in Name]: Case } = {
-  ...{ attend: attendCase, carry: carryCase, collect: collectCase, convolve: convolveCase, delta: deltaCase },
-  ...{ embed: embedCase, gate: gateCase, join: joinCase, matmul: matmulCase, pick: pickCase, pool: poolCase },
-  ...{ rope: ropeCase, route: routeCase, routed: routedCase, sample: sampleCase, xielu: xieluCase },
+  ...{ addNorm: addNormCase, attend: attendCase, combineExperts: combineExpertsCase, convolve: convolveCase },
+  ...{ delta: deltaCase, embed: embedCase, expertMatmul: expertMatmulCase, gate: gateCase, gatherRows: gatherRowsCase },
+  ...{ matmul: matmulCase, pool: poolCase, rope: ropeCase, sample: sampleCase, tokenShift: tokenShiftCase },
+  ...{ topKExperts: topKExpertsCase, xielu: xieluCase },
 }
 const NAMES = Object.keys(CASES) as Name[]
 /** How the names of its GPU kernels begin, and its functions of the CPU. */

@@ -3,7 +3,7 @@ import { runs } from '../../../test/support/full.js'
 import { type SampleSettings, UNDRAWN } from '../../contract/token-model.js'
 import { sampleRow } from '../../device/sampling.js'
 import { randomness } from '../../grammar/testing.test-helper.js'
-import { sampleRow as rowOf } from '../../models/settings.js'
+import { sampleRowOf } from '../../models/sampling.js'
 import { Drawer, firstReading, type LogitsWanted, secondReading } from './reading.js'
 
 const TOKENS = 20_000
@@ -83,7 +83,7 @@ describe('what is read of the logits', () => {
         const drawn =
           drawer.draw(settings, first, told(logits, first)) ??
           drawer.draw(settings, secondReading(settings, TOKENS), told(logits, secondReading(settings, TOKENS)))
-        expect(drawn, `${width}, ${index}`).toEqual(sampleRow(logits, TOKENS, rowOf(settings, 0), scratch))
+        expect(drawn, `${width}, ${index}`).toEqual(sampleRow(logits, TOKENS, sampleRowOf(settings, 0), scratch))
       }
     }
   })

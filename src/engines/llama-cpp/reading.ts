@@ -5,7 +5,7 @@
  */
 import { type Sampled, type SampleSettings, UNDRAWN } from '../../contract/index.js'
 import { needsAll, type SampleRow, sampleRow, uncut } from '../../device/index.js'
-import { sampleRow as rowOf } from '../../models/index.js'
+import { sampleRowOf } from '../../models/index.js'
 import type { LogitsAsked } from './library.js'
 
 /** Read of a position: all, those that a mask allows, or the greatest. */
@@ -36,7 +36,7 @@ export function readingOf(wanted: LogitsWanted): LogitsAsked {
 
 /** What is read first for these settings; `tokens`: of the vocabulary. */
 export function firstReading(settings: SampleSettings, tokens: number): LogitsWanted {
-  const row = rowOf(settings, 0)
+  const row = sampleRowOf(settings, 0)
   if (needsAll(row)) return ALL
   const allowed = allowedBy(row.mask, FEW_ALLOWED, tokens)
   if (allowed) return { kind: 'allowed', tokens: allowed }
@@ -94,7 +94,7 @@ export class Drawer {
     told: ReadonlyMap<number, number> | undefined,
   ): Sampled | undefined {
     if (told === undefined || told.size === 0) return { token: UNDRAWN }
-    const row = rowOf(settings, 0)
+    const row = sampleRowOf(settings, 0)
     if (wanted.kind !== 'greatest') {
       // What is missing among all is no number.
       return this.#with(row, told, wanted.kind === 'all' ? Number.NaN : NEVER)

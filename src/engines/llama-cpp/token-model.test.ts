@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { SampleSettings, Sequence, StepInput } from '../../contract/token-model.js'
 import { sampleRow } from '../../device/sampling.js'
 import { randomness } from '../../grammar/testing.test-helper.js'
-import { sampleRow as rowOf } from '../../models/settings.js'
+import { sampleRowOf } from '../../models/sampling.js'
 import { logitsAfter, type Seen, type StandInOptions, standInSequence } from './stand-in.test-helper.js'
 import { LlamaCppModel } from './token-model.js'
 
@@ -27,7 +27,7 @@ function modelOf(places: number, options: Partial<StandInOptions> = {}) {
     sampleRow(
       logitsAfter(before, whole.tokens, options.width),
       whole.tokens,
-      rowOf(how, 0),
+      sampleRowOf(how, 0),
       new Float32Array(whole.tokens),
     )
   return { model, seen, drawn, released: () => released }

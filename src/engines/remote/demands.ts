@@ -7,7 +7,7 @@ import type {
   OutputGrammar,
 } from '../../contract/index.js'
 import { Constraints, fromSourceInSlices, Grammar, GrammarCache } from '../../grammar/index.js'
-import { at, inStage, inTurns, LruMap } from '../../platform/index.js'
+import { during, inStage, inTurns, LruMap } from '../../platform/index.js'
 import type { WireConstraint } from './protocol.js'
 
 /** Of grammars that are kept with what was learned about them: clients send the same schema again and again. */
@@ -59,7 +59,7 @@ export class Demands {
   }: ConstrainCall & { readonly answer: ConstrainedAnswer }): Promise<string | undefined> {
     const kept = this.#answered.get(call.id)?.deref()
     const constraint = (kept && this.#constraints.get(kept)) ?? (await this.#constraint(call))
-    return at('check', call.id, () => constraint.faultOf(answer))
+    return during('check', call.id, () => constraint.faultOf(answer))
   }
 
   /** `text`: its source's; `name` is that of the call's field that has it, `of` the call's request, `caller` whose it is. */

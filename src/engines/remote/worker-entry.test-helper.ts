@@ -3,7 +3,7 @@ import { pbkdf2Sync } from 'node:crypto'
 import type { ChatCall, Engine, Part } from '../../contract/engine.js'
 import { V1Error } from '../../contract/errors.js'
 import { setUp } from '../../generate/testing/call.test-helper.js'
-import { at, beat } from '../../platform/pulse.js'
+import { beat, during } from '../../platform/pulse.js'
 import { serveInside } from './index.js'
 
 /** They take some seconds, in which no JavaScript can be interrupted: there is none. */
@@ -22,7 +22,7 @@ const engine: Engine = {
       throw new V1Error(429, 'Too much.', { retryAfter: 7, headers: { 'x-a': 'b' }, param: 'n', code: 'c' })
     }
     if (said === 'stumble') throw new RangeError('stumbled')
-    if (said === 'stand') at('prompt', call.id, forEver)
+    if (said === 'stand') during('prompt', call.id, forEver)
     if (said === 'stand without a word') forEver()
     if (said === 'wait for good') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
     if (said === 'stand in native code') pbkdf2Sync('a', 'b', NATIVE_ROUNDS, 64, 'sha512')

@@ -2,7 +2,7 @@ import { V1Error } from '../../contract/index.js'
 import type { Device } from '../../device/index.js'
 import type { TextFiles } from '../../generate/index.js'
 import { bytes, quantisationOf, type WeightOutline } from '../../models/index.js'
-import { at } from '../../platform/index.js'
+import { during } from '../../platform/index.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import { alternatives } from './alternatives.js'
 import { type Draft, openDraft } from './draft.js'
@@ -56,7 +56,7 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
         draft = drafts === 'never' ? undefined : await openDraft(model, { weights, text }, needs)
         // One guesses: what is named, else what the weights have for it.
         const guessing = { beside: draft?.plan.size.bytes.total, draftHead: drafts !== 'never' && !draft }
-        plan = at('files', model.id, () => planLoad(model, weights, device, maxBatch, guessing))
+        plan = during('files', model.id, () => planLoad(model, weights, device, maxBatch, guessing))
       }
       const repositories = surroundings.openRepository(model, report, signal, check)
       const [{ device, alone }, repository] = await Promise.all([opened, repositories])

@@ -1,7 +1,7 @@
 import type { LogitProcessor } from '@mlc-ai/web-llm'
 import { type Sampled, type SampleSettings, UNDRAWN } from '../../contract/index.js'
 import { sampleRow } from '../../device/index.js'
-import { sampleRow as rowOf } from '../../models/index.js'
+import { sampleRowOf } from '../../models/index.js'
 
 /** So far below the chosen token that its probability is 0 in f32. Finite: WGSL does not promise infinities. */
 const NEVER = -1e30
@@ -40,7 +40,7 @@ export class LogitPicker implements LogitProcessor {
       const tokens = Math.min(this.#tokens, logits.length)
       if (this.#scratch.length < logits.length) this.#scratch = new Float32Array(logits.length)
       const scratch = this.#scratch.subarray(0, logits.length)
-      const picked = sampleRow(logits, tokens, rowOf(this.#wanted, 0), scratch)
+      const picked = sampleRow(logits, tokens, sampleRowOf(this.#wanted, 0), scratch)
       // Whoever asked finds nothing picked.
       if (picked.token !== UNDRAWN) {
         this.#picked = picked

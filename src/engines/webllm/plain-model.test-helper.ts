@@ -4,7 +4,7 @@ import { sampleRow } from '../../device/sampling.js'
 import { ChatText } from '../../generate/chat-text.js'
 import { DecodeLoop } from '../../generate/decode-loop.js'
 import { call, collect } from '../../generate/testing/call.test-helper.js'
-import { sampleRow as rowOf } from '../../models/settings.js'
+import { sampleRowOf } from '../../models/sampling.js'
 import { chatConfig, files, logitsAfter, TOKENS, WINDOW } from './stand-in.test-helper.js'
 
 /** The same model in the plainest way: every sequence keeps its tokens, every step reads them all. */
@@ -36,7 +36,9 @@ class PlainModel implements TokenModel {
     return batch.map(({ sequence, tokens, sample }) => {
       const all = (sequence as ReturnType<PlainModel['open']>).tokens
       all.push(...tokens)
-      return sample && sampleRow(logitsAfter(all), TOKENS, rowOf(sample, 0), new Float32Array(chatConfig.vocab_size))
+      return (
+        sample && sampleRow(logitsAfter(all), TOKENS, sampleRowOf(sample, 0), new Float32Array(chatConfig.vocab_size))
+      )
     })
   }
 

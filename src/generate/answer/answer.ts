@@ -1,18 +1,17 @@
 import type { Sampled, SampleSettings } from '../../contract/index.js'
-import { at } from '../../platform/index.js'
+import { during } from '../../platform/index.js'
 import { type Drafted, type DraftRoom, FreePath, type OpenPath, type Path } from '../drafts/path.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
 import { ChannelStretch } from './channel-stretch.js'
 import { DocumentStretch } from './document-stretch.js'
 import { Dry } from './dry.js'
+import { Mask } from './guided.js'
 import type { Lane, Outlook } from './lane.js'
-import { Markers } from './markers.js'
-import { Mask } from './mask.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
 import type { AnswerPlan } from './plan.js'
 import type { PromptScores } from './prompt-scores.js'
 import { type Drawn, drawnBy, seedOfChoice } from './sampling.js'
-import { type Segment, segmentsOf } from './segments.js'
+import { Markers, type Segment, segmentsOf } from './segments.js'
 import type { EndReason, Stretch, Writing } from './stretch.js'
 import { TextStretch } from './text-stretch.js'
 import type { Thought } from './thought.js'
@@ -23,6 +22,9 @@ import { TokenLog } from './token-log.js'
 export class AnswerDecoder implements Lane, Writing {
   finished = false
   cachedTokens = 0
+  readonly request: string
+  readonly tokens: readonly number[]
+  readonly promptLength: number
   thought: Thought | undefined
   readonly scores: PromptScores | undefined
   readonly plan: AnswerPlan
@@ -51,6 +53,9 @@ export class AnswerDecoder implements Lane, Writing {
     const { presencePenalty, frequencyPenalty, repetitionPenalty } = plan.sampling
     const counting = presencePenalty !== 0 || frequencyPenalty !== 0
     this.log = new TokenLog(plan.prompt, counting, repetitionPenalty === 1 ? undefined : plan.vocabSize)
+    this.request = plan.call.id
+    this.tokens = this.log.tokens
+    this.promptLength = this.log.promptLength
     this.#dry = plan.sampling.dryMultiplier > 0 ? new Dry(plan.sampling, plan.text.tokenizer) : undefined
     this.stops = new Set([...(plan.call.ignoreEnds ? [] : plan.text.ends), ...(plan.call.stopTokens ?? [])])
     this.markers = new Markers(plan.call, plan.text)
@@ -67,18 +72,6 @@ export class AnswerDecoder implements Lane, Writing {
   /** Tokens of its thoughts, their marks not counted. */
   get thoughtTokens(): number {
     return this.thought?.tokens ?? 0
-  }
-
-  get request(): string {
-    return this.plan.call.id
-  }
-
-  get tokens(): readonly number[] {
-    return this.log.tokens
-  }
-
-  get promptLength(): number {
-    return this.log.promptLength
   }
 
   get kept(): number {
@@ -137,7 +130,7 @@ export class AnswerDecoder implements Lane, Writing {
       tokens,
       free: this.#stretch.mask === undefined,
       settings: () => this.#settings(this.generated + tokens.length, path.mask),
-      push: (token) => at('mask', this.request, () => path.push(token, 'model')),
+      push: (token) => during('mask', this.request, () => path.push(token, 'model')),
       get drafted() {
         return drafted()
       },

@@ -1,6 +1,6 @@
 import type { Sampled } from '../../contract/index.js'
+import type { Mask } from './guided.js'
 import { GuidedStretch } from './guided-stretch.js'
-import type { Mask } from './mask.js'
 import type { Stretch, Writing } from './stretch.js'
 
 /** A model that cannot stop calling is stopped. */

@@ -1,7 +1,7 @@
 import type { Sampled } from '../../contract/index.js'
 import type { Channels } from '../channels.js'
-import { thoughtBudget, thoughtWish } from '../thinking/plan.js'
-import type { Mask } from './mask.js'
+import { thoughtBudget, thoughtWish } from '../thinking.js'
+import type { Mask } from './guided.js'
 import type { Segment } from './segments.js'
 import type { Stretch, Writing } from './stretch.js'
 

@@ -1,8 +1,8 @@
 import type { Evidence, OutputGrammar, Sampled, SampleSettings } from '../../contract/index.js'
 import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
+import type { Mask } from './guided.js'
 import { GuidedStretch } from './guided-stretch.js'
-import type { Mask } from './mask.js'
 import { logprobOf } from './sampling.js'
 import type { Writing } from './stretch.js'
 

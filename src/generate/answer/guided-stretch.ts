@@ -2,8 +2,7 @@ import { type OutputGrammar, type Sampled, V1Error } from '../../contract/index.
 import { foresee } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
 import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'
-import { Guided, type GuidedRun } from './guided.js'
-import type { Mask } from './mask.js'
+import { Guided, type GuidedRun, type Mask } from './guided.js'
 import type { Stretch, Writing } from './stretch.js'
 
 /** What a grammar guides: it ends where the grammar does. */

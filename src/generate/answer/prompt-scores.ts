@@ -1,7 +1,7 @@
 import type { ChatCall, PromptLogprob, Sampled, SampleSettings } from '../../contract/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import { Mask } from './guided.js'
 import type { LaneScores } from './lane.js'
-import { Mask } from './mask.js'
 import { GREEDY, logprobOf, shownToken } from './sampling.js'
 
 /**

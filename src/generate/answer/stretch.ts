@@ -1,10 +1,9 @@
 import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { DraftRoom, OpenPath, Path } from '../drafts/path.js'
-import type { Markers } from './markers.js'
-import type { Mask } from './mask.js'
+import type { Mask } from './guided.js'
 import type { AnswerOutput } from './output.js'
 import type { AnswerPlan } from './plan.js'
-import type { Segment } from './segments.js'
+import type { Markers, Segment } from './segments.js'
 import type { Thought } from './thought.js'
 import type { TokenLog } from './token-log.js'
 

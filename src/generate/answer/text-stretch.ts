@@ -1,5 +1,5 @@
 import type { Sampled } from '../../contract/index.js'
-import { thoughtBudget } from '../thinking/plan.js'
+import { thoughtBudget } from '../thinking.js'
 import { logprobOf } from './sampling.js'
 import type { Stretch, Writing } from './stretch.js'
 import type { TextPiece } from './text-out.js'

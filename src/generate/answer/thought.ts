@@ -1,4 +1,4 @@
-import type { ThoughtMarks } from '../thinking/marks.js'
+import type { ThoughtMarks } from '../thinking.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { TextOut } from './text-out.js'
 

@@ -4,7 +4,7 @@ import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { askedOf, type TypedQuestion, templateText } from './asked.js'
 import { LabelReadout } from './labels.js'
 import { LABEL_TYPES } from './made-form.js'
-import { groupOf } from './readout.js'
+import { temperatureGroup } from './readout.js'
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
 
@@ -230,9 +230,18 @@ describe('how a question is put', () => {
     for (const type of LABEL_TYPES.filter((each) => each !== 'lev')) {
       const readout = new LabelReadout(whole, type)
       const counts = [1, 2, 3, 5, 6, 10, 11, 99]
-      expect(groups((count) => readout.group(count), counts)).toEqual(counts.map(groupOf))
+      expect(groups((count) => readout.group(count), counts)).toEqual(counts.map(temperatureGroup))
     }
-    expect([1, 2, 3, 5, 6, 10, 11, 99].map(groupOf)).toEqual(['2', '2', '3_5', '3_5', '6_10', '6_10', '11', '11'])
+    expect([1, 2, 3, 5, 6, 10, 11, 99].map(temperatureGroup)).toEqual([
+      '2',
+      '2',
+      '3_5',
+      '3_5',
+      '6_10',
+      '6_10',
+      '11',
+      '11',
+    ])
   })
 
   it('is answered by it: above one less surely, below one more so', () => {

@@ -4,7 +4,7 @@ import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import type { AskedOption, TypedQuestion } from './asked.js'
 import type { LabelType } from './made-form.js'
 import { ordersOf } from './questions.js'
-import { groupOf, type Readout, type Reads } from './readout.js'
+import { type Readout, type Reads, temperatureGroup } from './readout.js'
 import { tempered } from './temperature.js'
 import { OptionTrie, sharesOf } from './trie.js'
 
@@ -50,7 +50,7 @@ const LABELLINGS: Readonly<Record<LabelType, (tokenizer: Tokenizer) => Labelling
   openjev(tokenizer) {
     const labels = [...CAPITALS, ...SMALL].map((code) => ({ code, tokens: [letterOf(tokenizer, code)] }))
     const labelsOf: Labelling['labelsOf'] = ({ options }) => labels.slice(0, options.length)
-    return { labelsOf, most: labels.length, told: false, yesFirst: true, bothWays: false, group: groupOf }
+    return { labelsOf, most: labels.length, told: false, yesFirst: true, bothWays: false, group: temperatureGroup }
   },
   lev(tokenizer) {
     const ratings = 9
@@ -64,8 +64,8 @@ const LABELLINGS: Readonly<Record<LabelType, (tokenizer: Tokenizer) => Labelling
       group: (options) => (options <= 8 ? 'small' : options <= 26 ? 'mid' : 'large'),
     }
   },
-  nimble: (tokenizer) => ({ ...codes(tokenizer), yesFirst: false, bothWays: false, group: groupOf }),
-  'pplx-decider': (tokenizer) => ({ ...codes(tokenizer), yesFirst: false, bothWays: false, group: groupOf }),
+  nimble: (tokenizer) => ({ ...codes(tokenizer), yesFirst: false, bothWays: false, group: temperatureGroup }),
+  'pplx-decider': (tokenizer) => ({ ...codes(tokenizer), yesFirst: false, bothWays: false, group: temperatureGroup }),
   'lfm2-d1'(tokenizer) {
     const pool = POOL.flatMap((code) => spacedLabel(tokenizer, code) ?? [])
     const most = new Set(pool.map(({ tokens }) => tokens[0])).size
@@ -73,7 +73,7 @@ const LABELLINGS: Readonly<Record<LabelType, (tokenizer: Tokenizer) => Labelling
       labelsOf: (asked) =>
         asked.kind === 'choice' ? chosenLabels(tokenizer, pool, asked.options) : wordLabels(tokenizer, asked),
       // Each has two tokens, of which a model tells so many at once.
-      ...{ most: Math.min(most, MOST_AMONG / 2), told: true, yesFirst: true, bothWays: false, group: groupOf },
+      ...{ most: Math.min(most, MOST_AMONG / 2), told: true, yesFirst: true, bothWays: false, group: temperatureGroup },
     }
   },
 }

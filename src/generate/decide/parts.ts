@@ -2,7 +2,7 @@ import type { Slices } from '../../platform/index.js'
 import { headOf } from '../channels.js'
 import type { ChatText } from '../chat-text.js'
 import { sentinelFor } from '../prompt/guard.js'
-import { endsInThought } from '../thinking/marks.js'
+import { endsInThought } from '../thinking.js'
 
 /** A rendered conversation around the place of a question. */
 export interface TextAround {

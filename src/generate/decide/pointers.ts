@@ -7,7 +7,7 @@ import { isRecord, softmax } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { barred, type TypedQuestion } from './asked.js'
 import { ordersOf } from './questions.js'
-import { groupOf, type Readout, type Reads } from './readout.js'
+import { type Readout, type Reads, temperatureGroup } from './readout.js'
 import { Rows } from './rows.js'
 
 const END_OF_OPTION = '<|box_end|>'
@@ -23,7 +23,7 @@ export class PointerReadout implements Readout {
   }
 
   group(options: number): string {
-    return groupOf(options)
+    return temperatureGroup(options)
   }
 
   ordersOf(question: DecideQuestion): readonly (readonly number[])[] {

@@ -24,5 +24,5 @@ export interface Readout {
 }
 
 /** As most of their makers fitted them. */
-export const groupOf = (options: number): string =>
+export const temperatureGroup = (options: number): string =>
   options <= 2 ? '2' : options <= 5 ? '3_5' : options <= 10 ? '6_10' : '11'

@@ -2,8 +2,7 @@ import type { Sampled, SampleSettings, Sequence, TokenModel } from '../../contra
 import { commonLength } from '../../grammar/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { quietly } from '../run/failure.js'
-import { Memory } from '../run/memory.js'
-import { serves } from '../run/prefix-cache.js'
+import { Memory, serves } from '../run/memory.js'
 import { asGuess, type DraftAsked, type Guesser } from './guesser.js'
 
 /** What it has read of an answer. */

@@ -1,5 +1,5 @@
 import type { TokenModel } from '../../contract/index.js'
-import { at } from '../../platform/index.js'
+import { during } from '../../platform/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { Arms } from './arms.js'
 import type { DraftAsked, DraftWriter, Guesser } from './guesser.js'
@@ -169,7 +169,7 @@ function nextBeside(small: Guesser, arms: Arms, choices: readonly Choice[], writ
 /** A guess that fails is none: what an answer may cost is found out where it is written. */
 function guessed(lane: Lane, room: DraftRoom): Drafted | undefined {
   try {
-    return at('mask', lane.request ?? '', () => lane.foresee?.(room))
+    return during('mask', lane.request ?? '', () => lane.foresee?.(room))
   } catch {
     return undefined
   }
@@ -177,7 +177,7 @@ function guessed(lane: Lane, room: DraftRoom): Drafted | undefined {
 
 function ahead(lane: Lane, room: DraftRoom): Outlook | undefined {
   try {
-    return at('mask', lane.request ?? '', () => lane.outlook?.(room))
+    return during('mask', lane.request ?? '', () => lane.outlook?.(room))
   } catch {
     return undefined
   }

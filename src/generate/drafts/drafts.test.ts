@@ -3,7 +3,7 @@ import type { Sequence, TokenModel } from '../../contract/index.js'
 import type { Lane } from '../answer/lane.js'
 import { Arms } from './arms.js'
 import { Drafting } from './drafting.js'
-import { guessOf } from './guess.js'
+import { guessOf } from './foresee.js'
 import { OpenValue } from './open-value.js'
 import { DraftSource } from './source.js'
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TokenConstraint } from '../../contract/engine.js'
 import { type Draw, type Place, TokensBefore } from './draw.js'
-import { agrees, continues, isWhole, likelihoodOf, reaches, touches, weighed } from './likelihood.js'
+import { agrees, continues, isWholeSpan, likelihoodOf, reaches, touches, weighed } from './likelihood.js'
 
 const encoder = new TextEncoder()
 
@@ -108,12 +108,12 @@ describe('a token', () => {
       true,
       true,
     ])
-    expect([isWhole(bytes('"cat"'), 5, cat), isWhole(bytes('"cat'), 5, cat), isWhole(bytes(''), 5, cat)]).toEqual([
-      true,
-      false,
-      true,
-    ])
-    const ended = (text: string) => isWhole(number.bytes(text), 5, twelve)
+    expect([
+      isWholeSpan(bytes('"cat"'), 5, cat),
+      isWholeSpan(bytes('"cat'), 5, cat),
+      isWholeSpan(bytes(''), 5, cat),
+    ]).toEqual([true, false, true])
+    const ended = (text: string) => isWholeSpan(number.bytes(text), 5, twelve)
     expect([ended('12'), ended('12}'), ended('1')]).toEqual([false, true, false])
   })
 })

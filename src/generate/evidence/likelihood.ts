@@ -104,7 +104,7 @@ export function weighed(place: Place, span: DrawnSpan, written: WrittenTokens, d
       }
     }
     if (token === drawn || share < NOTHING || !continues(bytes, at, span, written)) continue
-    if (isWhole(bytes, at, span) || becomes(place, token, span, written)) same += share
+    if (isWholeSpan(bytes, at, span) || becomes(place, token, span, written)) same += share
     else unsure.push([token, share])
   }
   // What was not asked for reaches into the stretch in one way only, else it would have been.
@@ -126,7 +126,7 @@ export function continues(bytes: Uint8Array, at: number, span: DrawnSpan, writte
   return span.closed || behind === undefined || endsScalar(behind)
 }
 
-export const isWhole = (bytes: Uint8Array, at: number, { end, closed }: DrawnSpan): boolean =>
+export const isWholeSpan = (bytes: Uint8Array, at: number, { end, closed }: DrawnSpan): boolean =>
   bytes.length === 0 || at + bytes.length > end || (closed && at + bytes.length === end)
 
 /** Whether nothing but the stretch's text can come of a token that is the beginning of it. */
@@ -135,5 +135,5 @@ function becomes({ at, grammar }: Place, token: number, span: DrawnSpan, written
   if (!after.accept(token)) return false
   const from = at + written.bytesOf(token).length
   const forced = after.forced()
-  return isWhole(forced, from, span) && forced.length > 0 && continues(forced, from, span, written)
+  return isWholeSpan(forced, from, span) && forced.length > 0 && continues(forced, from, span, written)
 }

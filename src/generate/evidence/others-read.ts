@@ -5,7 +5,7 @@ import { Guided } from '../answer/guided.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { type DrawnSpan, type Place, sharesOf, TokensBefore } from './draw.js'
-import { type Beginning, continues, isWhole, type Likelihood, type WrittenTokens, weighed } from './likelihood.js'
+import { type Beginning, continues, isWholeSpan, type Likelihood, type WrittenTokens, weighed } from './likelihood.js'
 import { namedOf } from './named.js'
 
 /** Reads tokens, and tells of the one that would come next. */
@@ -68,7 +68,7 @@ export class OthersRead {
     let at = place.at + written.bytesOf(token).length
     for (let run = guided.plan(budget, true); run; run = guided.plan(budget, true)) {
       if (!continues(run.bytes, at, span, written)) return 0
-      if (isWhole(run.bytes, at, span)) return 1
+      if (isWholeSpan(run.bytes, at, span)) return 1
       guided.commit(run)
       tokens.splice(tokens.length - run.replace, run.replace, ...run.tokens)
       at += run.bytes.length

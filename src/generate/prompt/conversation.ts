@@ -1,6 +1,6 @@
 import { type ChatCall, V1Error } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
-import { thoughtWish } from '../thinking/plan.js'
+import { thoughtWish } from '../thinking.js'
 import type { ToolFormat } from '../tools/format.js'
 import type { Guard } from './guard.js'
 import { type Habits, messagesOf, toolsOf } from './messages.js'

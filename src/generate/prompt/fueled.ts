@@ -12,14 +12,14 @@ import { withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'
 import { type Rounds, runInSlices, SlicedRun, setInSlices } from './sliced.js'
 import {
-  entriesOf,
   type FunctionOf,
   functionOf,
   itemsOf,
-  made,
+  mapEntries,
   type Statement,
   type TemplateNode,
   type TemplateValue,
+  templateValue,
 } from './values.js'
 
 /** Characters of a template: the longest of the published ones has a third of it. */
@@ -202,7 +202,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
         spent: 0,
       }
       const run = new SlicedRun(this, rounds)
-      return made(atOnce(run.loop(node, environment))) as unknown as TemplateResult
+      return templateValue(atOnce(run.loop(node, environment))) as unknown as TemplateResult
     }
     // The library looks through all of its body.
     if (node?.type === 'Macro' || node?.type === 'CallStatement') this.#spend(nodesIn(node))
@@ -226,7 +226,8 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
       if (node && node.type !== 'Identifier') this.#spend((Array.isArray(value) ? value.length : value.size) / ROUND)
     }
     if ((typeof value === 'object' && value !== null) || typeof value === 'boolean') {
-      if (!Object.hasOwn(made, 'toString')) Object.defineProperty(made, 'toString', { value: this.#print })
+      if (!Object.hasOwn(templateValue, 'toString'))
+        Object.defineProperty(templateValue, 'toString', { value: this.#print })
     }
     return made
   }
@@ -298,7 +299,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
     if (node.type === 'KeywordArgumentExpression') return [{ ...node, value: known(evaluated(node.value)) }]
     if (node.type === 'SpreadExpression') return (itemsOf(evaluated(node.argument)) ?? []).map(known)
     if (node.type !== 'KeywordSpreadExpression') return [known(evaluated(node))]
-    return [...(entriesOf(evaluated(node.argument)) ?? [])].map(([key, value]) => ({
+    return [...(mapEntries(evaluated(node.argument)) ?? [])].map(([key, value]) => ({
       type: 'KeywordArgumentExpression',
       key: { type: 'Identifier', value: key },
       value: known(value),

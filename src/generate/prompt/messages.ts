@@ -47,7 +47,7 @@ export interface Habits {
 }
 
 /** Everything in a call that a caller wrote and a template may print. */
-export function* textsOf(call: ChatCall): Iterable<string> {
+export function* callerTexts(call: ChatCall): Iterable<string> {
   yield JSON.stringify(call.tools)
   for (const message of call.messages) yield JSON.stringify(message)
   yield JSON.stringify(call.templateOptions ?? null)

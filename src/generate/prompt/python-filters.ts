@@ -4,15 +4,15 @@ import { capitalized, formatted, stripped } from './python-methods.js'
 import { pythonText } from './python-text.js'
 import {
   absent,
-  entriesOf,
   isAbsent,
   isEqual,
   isNone,
   itemsOf,
   iterated,
-  listOf,
-  made,
+  mapEntries,
   type TemplateValue,
+  templateList,
+  templateValue,
 } from './values.js'
 
 export interface Filtering {
@@ -34,11 +34,11 @@ export function printed(value: TemplateValue): string {
 const onText =
   (change: (text: string) => string): Filter =>
   (value) =>
-    made(change(printed(value)))
+    templateValue(change(printed(value)))
 
 /** For texts the library's own: what is no text becomes one, as in Python. */
 const asText: Filter = (value, { apply }) =>
-  typeof value.value === 'string' ? undefined : apply(made(printed(value)), '', [])
+  typeof value.value === 'string' ? undefined : apply(templateValue(printed(value)), '', [])
 
 const whole = (value: TemplateValue): number | undefined => {
   if (typeof value.value === 'number') return Math.trunc(value.value)
@@ -51,7 +51,7 @@ const whole = (value: TemplateValue): number | undefined => {
 export const FILTERS: Readonly<Record<string, Filter>> = {
   trim: (value, { args, named }) => {
     const chars = args[0] ?? named.get('chars')
-    return made(stripped(printed(value), 'both', typeof chars?.value === 'string' ? chars.value : undefined))
+    return templateValue(stripped(printed(value), 'both', typeof chars?.value === 'string' ? chars.value : undefined))
   },
   upper: onText((text) => text.toUpperCase()),
   lower: onText((text) => text.toLowerCase()),
@@ -60,48 +60,49 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   indent: asText,
   replace: asText,
   string: onText((text) => text),
-  format: (value, { args }) => made(formatted(printed(value), args.map(printed))),
+  format: (value, { args }) => templateValue(formatted(printed(value), args.map(printed))),
   length: (value) => {
-    if (isAbsent(value)) return made(0)
-    if (typeof value.value === 'string') return made(Array.from(value.value).length)
-    const size = itemsOf(value)?.length ?? entriesOf(value)?.size
+    if (isAbsent(value)) return templateValue(0)
+    if (typeof value.value === 'string') return templateValue(Array.from(value.value).length)
+    const size = itemsOf(value)?.length ?? mapEntries(value)?.size
     if (size === undefined) throw new TypeError(`${pythonText(value)} has no length`)
-    return made(size)
+    return templateValue(size)
   },
   count: (value, { apply }) => apply(value, 'length', []),
-  list: (value) => listOf(gone(value)),
+  list: (value) => templateList(gone(value)),
   first: (value) => gone(value)[0] ?? absent(),
   last: (value) => gone(value).at(-1) ?? absent(),
   reverse: (value) =>
     typeof value.value === 'string'
-      ? made(Array.from(value.value).reverse().join(''))
-      : listOf([...gone(value)].reverse()),
+      ? templateValue(Array.from(value.value).reverse().join(''))
+      : templateList([...gone(value)].reverse()),
   join: (value, { args, named }) => {
     const attribute = args[1] ?? named.get('attribute')
     const parts = gone(value).map((each) => printed(attribute ? attributeOf(each, attribute) : each))
-    return made(parts.join(printed(args[0] ?? named.get('d') ?? made(''))))
+    return templateValue(parts.join(printed(args[0] ?? named.get('d') ?? templateValue(''))))
   },
   items: (value) => {
-    if (isAbsent(value)) return listOf([])
-    const entries = entriesOf(value)
+    if (isAbsent(value)) return templateList([])
+    const entries = mapEntries(value)
     if (entries === undefined) throw new TypeError('Can only get item pairs from a mapping.')
-    return listOf([...entries].map(([key, each]) => listOf([made(key), each])))
+    return templateList([...entries].map(([key, each]) => templateList([templateValue(key), each])))
   },
   dictsort: (value, { named, args }) => {
-    const entries = entriesOf(value)
+    const entries = mapEntries(value)
     if (args.length > 0 || named.size > 0 || !entries || ![...entries.keys()].every((key) => typeof key === 'number'))
       return undefined
     const sorted = [...(entries as ReadonlyMap<number, TemplateValue>)].sort(([a], [b]) => a - b)
-    return listOf(sorted.map(([key, each]) => listOf([made(key), each])))
+    return templateList(sorted.map(([key, each]) => templateList([templateValue(key), each])))
   },
-  int: (value, { args }) => made(whole(value) ?? args[0]?.value ?? 0),
+  int: (value, { args }) => templateValue(whole(value) ?? args[0]?.value ?? 0),
   default: (value, { args, named }) => {
     const flag = args[1] ?? named.get('boolean')
     const isTaken = isAbsent(value) || (flag?.__bool__().value && !value.__bool__().value)
-    return isTaken ? (args[0] ?? named.get('default_value') ?? made('')) : value
+    return isTaken ? (args[0] ?? named.get('default_value') ?? templateValue('')) : value
   },
   d: (value, { apply, args }) => apply(value, 'default', args),
-  unique: (value) => listOf(gone(value).filter((each, i, all) => all.findIndex((one) => isEqual(one, each)) === i)),
+  unique: (value) =>
+    templateList(gone(value).filter((each, i, all) => all.findIndex((one) => isEqual(one, each)) === i)),
   select: (value, with_) => chosen(value, with_, true, false),
   reject: (value, with_) => chosen(value, with_, false, false),
   selectattr: (value, with_) => chosen(value, with_, true, true),
@@ -109,16 +110,16 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   map: (value, { args: [name, ...rest], named, apply }) => {
     const attribute = named.get('attribute')
     const other = named.get('default')
-    if (!value.__bool__().value) return listOf([])
-    return listOf(
+    if (!value.__bool__().value) return templateList([])
+    return templateList(
       gone(value).map((each) => {
-        if (attribute === undefined) return apply(each, printed(name ?? made('')), rest)
+        if (attribute === undefined) return apply(each, printed(name ?? templateValue('')), rest)
         const found = attributeOf(each, attribute)
         return isAbsent(found) ? (other ?? found) : found
       }),
     )
   },
-  sum: (value) => made(gone(value).reduce((sum, each) => sum + Number(each.value), 0)),
+  sum: (value) => templateValue(gone(value).reduce((sum, each) => sum + Number(each.value), 0)),
   max: (value) =>
     gone(value).reduce(
       (most, each) => (most === undefined || less(most, each) ? each : most),
@@ -158,9 +159,9 @@ function chosen(
   byAttribute: boolean,
 ): TemplateValue {
   // Python goes through nothing where there is nothing, `none` among it.
-  if (!value.__bool__().value) return listOf([])
+  if (!value.__bool__().value) return templateList([])
   const [attribute, [test, ...rest]] = byAttribute ? [args[0], args.slice(1)] : [undefined, [...args]]
-  return listOf(
+  return templateList(
     gone(value).filter((each) => {
       const asked = attribute ? attributeOf(each, attribute) : each
       const holds = test ? isSo(printed(test), asked, rest, environment) : asked.__bool__().value
@@ -172,7 +173,7 @@ function chosen(
 const TESTS: Readonly<Record<string, (value: TemplateValue, other: TemplateValue) => boolean>> = {
   iterable: (value) => iterated(value) !== undefined,
   sequence: (value) => iterated(value) !== undefined,
-  mapping: (value) => entriesOf(value) !== undefined,
+  mapping: (value) => mapEntries(value) !== undefined,
   number: ({ value }) => typeof value === 'number' || typeof value === 'boolean',
   float: ({ type }) => type === 'FloatValue',
   eq: isEqual,

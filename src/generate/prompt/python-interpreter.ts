@@ -11,11 +11,11 @@ import {
   isAbsent,
   isEqual,
   isNone,
-  listOf,
-  made,
   type Statement,
   type TemplateNode,
   type TemplateValue,
+  templateList,
+  templateValue,
 } from './values.js'
 
 export type TemplateResult = ReturnType<Interpreter['evaluate']>
@@ -59,7 +59,7 @@ export class PythonInterpreter extends Open {
     if (node?.type === 'TestExpression') {
       const operand = this.evaluate(node.operand as Statement, environment) as unknown as TemplateValue
       const holds = isSo((node.test as { value: string }).value, operand, [], environment)
-      return made(holds !== Boolean(node.negate))
+      return templateValue(holds !== Boolean(node.negate))
     }
     return undefined
   }
@@ -73,19 +73,19 @@ export class PythonInterpreter extends Open {
     // Values that are compared are walked through.
     if (COMPARED.has(operator)) this.weigh(right)
     if (operator.endsWith('in')) this.search(right, left)
-    if (operator === '==') return made(isEqual(left, right))
-    if (operator === '!=') return made(!isEqual(left, right))
-    if (operator === 'in') return made(isIn(left, right))
-    if (operator === 'not in') return made(!isIn(left, right))
+    if (operator === '==') return templateValue(isEqual(left, right))
+    if (operator === '!=') return templateValue(!isEqual(left, right))
+    if (operator === 'in') return templateValue(isIn(left, right))
+    if (operator === 'not in') return templateValue(!isIn(left, right))
     // A text and something else are no text to Python either.
     if (operator === '+' && (typeof left.value === 'string') !== (typeof right.value === 'string')) {
       throw new TypeError(`a text cannot be joined to ${left.type} and ${right.type}`)
     }
     if (operator === '*' && typeof left.value === 'string' && typeof right.value === 'number') {
       this.limit(left.value.length * right.value)
-      return made(left.value.repeat(Math.max(0, right.value)))
+      return templateValue(left.value.repeat(Math.max(0, right.value)))
     }
-    const [a, b] = operator === '~' ? [left, right].map((each) => made(this.print(each))) : [left, right]
+    const [a, b] = operator === '~' ? [left, right].map((each) => templateValue(this.print(each))) : [left, right]
     return super.evaluate(
       { ...node, left: known(a!), right: known(b!) } as unknown as Statement,
       environment,
@@ -107,7 +107,7 @@ export class PythonInterpreter extends Open {
   protected limit(_length: number): void {}
 
   #mapping(node: TemplateNode, environment: Environment): TemplateValue {
-    const mapping = made({})
+    const mapping = templateValue({})
     for (const [key, each] of node.value as Map<Statement, Statement>) {
       const { value } = this.evaluate(key, environment)
       if (typeof value !== 'string' && typeof value !== 'number') throw new TypeError('a key is a text or a number')
@@ -120,7 +120,7 @@ export class PythonInterpreter extends Open {
     let text = ''
     for (const each of statements)
       text += written(each as unknown as TemplateNode, this.evaluate(each, environment) as unknown as TemplateValue)
-    return made(text)
+    return templateValue(text)
   }
 
   override evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue {
@@ -147,12 +147,15 @@ export class PythonInterpreter extends Open {
         object.type !== 'NamespaceValue' &&
         (node.computed ? held.get(name) : undefined) === undefined
       ) {
-        return functionOf(([key, other]) => held.get(key?.value) ?? other ?? made(null))
+        return functionOf(([key, other]) => held.get(key?.value) ?? other ?? templateValue(null))
       }
       if (name === 'items' || name === 'keys' || name === 'values')
         return this.#view(object, name, node.computed === true, asIs, environment)
     }
-    return super.evaluateMemberExpression(node.computed ? { ...asIs, property: known(made(name)) } : asIs, environment)
+    return super.evaluateMemberExpression(
+      node.computed ? { ...asIs, property: known(templateValue(name)) } : asIs,
+      environment,
+    )
   }
 
   /** `m.items` is the method, though there be such a key; `m['items']` is the key. */
@@ -168,8 +171,8 @@ export class PythonInterpreter extends Open {
       return held.get(name) ?? super.evaluateMemberExpression(node, environment)
     return functionOf(() => {
       if (name === 'items') return FILTERS.items!(object, undefined as never)!
-      const list = name === 'keys' ? [...held.keys()].map(made) : [...held.values()]
-      return listOf(list)
+      const list = name === 'keys' ? [...held.keys()].map(templateValue) : [...held.values()]
+      return templateList(list)
     })
   }
 
@@ -202,7 +205,7 @@ function listMethodOf(list: TemplateValue[], name: unknown): TemplateValue | und
   if (name === 'append') {
     return functionOf(([each]) => {
       list.push(each ?? absent())
-      return made(null)
+      return templateValue(null)
     })
   }
   if (name !== 'pop') return undefined

@@ -1,5 +1,5 @@
 /** Methods of texts as Python has them, where the library has none or another one. */
-import { functionOf, isAbsent, isNone, itemsOf, listOf, made, type TemplateValue } from './values.js'
+import { functionOf, isAbsent, isNone, itemsOf, type TemplateValue, templateList, templateValue } from './values.js'
 
 /** What Python takes to be blank. */
 const BLANKS =
@@ -24,30 +24,32 @@ type Method = (text: string, args: readonly TemplateValue[]) => TemplateValue
 const strips =
   (ends: 'both' | 'left' | 'right'): Method =>
   (text, [chars]) =>
-    made(stripped(text, ends, chars === undefined || isNone(chars) ? undefined : textIn(chars)))
+    templateValue(stripped(text, ends, chars === undefined || isNone(chars) ? undefined : textIn(chars)))
 const asks =
   (test: (text: string) => boolean): Method =>
   (text) =>
-    made(test(text))
+    templateValue(test(text))
 const cased = (text: string) => text.toLowerCase() !== text.toUpperCase()
 
 export const METHODS: Readonly<Record<string, Method>> = {
   strip: strips('both'),
   lstrip: strips('left'),
   rstrip: strips('right'),
-  capitalize: (text) => made(capitalized(text)),
-  casefold: (text) => made(text.toLowerCase()),
-  removeprefix: (text, [start]) => made(text.startsWith(textIn(start)) ? text.slice(textIn(start).length) : text),
+  capitalize: (text) => templateValue(capitalized(text)),
+  casefold: (text) => templateValue(text.toLowerCase()),
+  removeprefix: (text, [start]) =>
+    templateValue(text.startsWith(textIn(start)) ? text.slice(textIn(start).length) : text),
   removesuffix: (text, [end]) =>
-    made(text.endsWith(textIn(end)) ? text.slice(0, text.length - textIn(end).length) : text),
-  splitlines: (text) => made(text === '' ? [] : text.replace(/\r?\n$|\r$/, '').split(/\r\n|\n|\r/)),
+    templateValue(text.endsWith(textIn(end)) ? text.slice(0, text.length - textIn(end).length) : text),
+  splitlines: (text) => templateValue(text === '' ? [] : text.replace(/\r?\n$|\r$/, '').split(/\r\n|\n|\r/)),
   partition: (text, [mark]) => tupled(text, text.indexOf(textIn(mark)), textIn(mark), [text, '', '']),
   rpartition: (text, [mark]) => tupled(text, text.lastIndexOf(textIn(mark)), textIn(mark), ['', '', text]),
   rsplit: (text, args) => rsplit(text, args),
-  join: (text, [list]) => made((itemsOf(list ?? made([])) ?? []).map((each) => textIn(each)).join(text)),
-  count: (text, [part]) => made(text.split(textIn(part)).length - 1),
-  find: (text, [part]) => made(signs(text, text.indexOf(textIn(part)))),
-  rfind: (text, [part]) => made(signs(text, text.lastIndexOf(textIn(part)))),
+  join: (text, [list]) =>
+    templateValue((itemsOf(list ?? templateValue([])) ?? []).map((each) => textIn(each)).join(text)),
+  count: (text, [part]) => templateValue(text.split(textIn(part)).length - 1),
+  find: (text, [part]) => templateValue(signs(text, text.indexOf(textIn(part)))),
+  rfind: (text, [part]) => templateValue(signs(text, text.lastIndexOf(textIn(part)))),
   isdigit: asks((text) => /^\p{Nd}+$/u.test(text)),
   isalpha: asks((text) => /^\p{L}+$/u.test(text)),
   isalnum: asks((text) => /^[\p{L}\p{N}]+$/u.test(text)),
@@ -69,15 +71,15 @@ function textIn(value: TemplateValue | undefined): string {
 const signs = (text: string, at: number) => (at < 0 ? at : Array.from(text.slice(0, at)).length)
 
 function tupled(text: string, at: number, mark: string, whole: readonly string[]): TemplateValue {
-  return made(at < 0 ? whole : [text.slice(0, at), mark, text.slice(at + mark.length)])
+  return templateValue(at < 0 ? whole : [text.slice(0, at), mark, text.slice(at + mark.length)])
 }
 
 function rsplit(text: string, [mark, most]: readonly TemplateValue[]): TemplateValue {
   const parts = mark === undefined || isNone(mark) ? stripped(text).split(/\s+/u) : text.split(textIn(mark))
   const count = typeof most?.value === 'number' && most.value >= 0 ? most.value : parts.length
-  if (parts.length <= count + 1 || mark === undefined || isNone(mark)) return listOf(parts.map(made))
+  if (parts.length <= count + 1 || mark === undefined || isNone(mark)) return templateList(parts.map(templateValue))
   const rest = parts.splice(0, parts.length - count).join(textIn(mark))
-  return listOf([rest, ...parts].map(made))
+  return templateList([rest, ...parts].map(templateValue))
 }
 
 /** `'%s is %d' % ...`, as far as templates write it. */

@@ -1,7 +1,7 @@
 import { Environment, type Interpreter, type Template } from '@huggingface/jinja'
 import type { Slices } from '../../platform/index.js'
 import { written } from './python-interpreter.js'
-import { itemsOf, iterated, made, type Statement, type TemplateNode, type TemplateValue } from './values.js'
+import { itemsOf, iterated, type Statement, type TemplateNode, type TemplateValue, templateValue } from './values.js'
 
 type Program = Template['parsed']
 /** What of the interpreter is needed, whoever extends it. */
@@ -43,7 +43,7 @@ export function* runInSlices(interpreter: Evaluator, program: Program, rounds: R
 export function* setInSlices(environment: Environment, name: string, list: readonly unknown[]): Slices<void> {
   const values = environment.set(name, []).value as unknown as TemplateValue[]
   for (const [i, each] of list.entries()) {
-    values.push(made(each))
+    values.push(templateValue(each))
     if (i % VALUES === VALUES - 1) yield
   }
 }
@@ -149,7 +149,7 @@ export class SlicedRun {
 
   #setLoop(scope: Environment, items: readonly TemplateValue[], i: number): void {
     const { length } = items
-    const loop = made({
+    const loop = templateValue({
       index: i + 1,
       index0: i,
       revindex: length - i,

@@ -28,7 +28,7 @@ export interface ChatTemplate {
 export const CHATML = `{%- for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}`
 
 /** For models that were never taught to chat: the messages, one after the other. */
-export const PLAIN = `{{ bos_token }}{%- for message in messages %}{{ message.content }}{% if not loop.last %}{{ '\\n' }}{% endif %}{%- endfor %}`
+export const PLAIN_TEMPLATE = `{{ bos_token }}{%- for message in messages %}{{ message.content }}{% if not loop.last %}{{ '\\n' }}{% endif %}{%- endfor %}`
 
 /** Used up by us: a caller's `chat_template_kwargs` must not replace them. */
 const RESERVED = new Set(['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'])

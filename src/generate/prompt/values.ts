@@ -15,18 +15,19 @@ export interface TemplateNode extends Record<string, unknown> {
   readonly type: string
 }
 
-export const made = (value: unknown): TemplateValue => new Environment().set('value', value) as unknown as TemplateValue
+export const templateValue = (value: unknown): TemplateValue =>
+  new Environment().set('value', value) as unknown as TemplateValue
 
 /** What is not there. */
-export const absent = (): TemplateValue => made(undefined)
+export const absent = (): TemplateValue => templateValue(undefined)
 
-export function listOf(values: Iterable<TemplateValue>): TemplateValue {
-  const list = made([])
+export function templateList(values: Iterable<TemplateValue>): TemplateValue {
+  const list = templateValue([])
   ;(list.value as TemplateValue[]).push(...values)
   return list
 }
 
-const FunctionValue = made(() => null).constructor as new (call: FunctionOf) => TemplateValue
+const FunctionValue = templateValue(() => null).constructor as new (call: FunctionOf) => TemplateValue
 
 export const functionOf = (call: FunctionOf): TemplateValue => new FunctionValue(call)
 
@@ -37,16 +38,16 @@ export function itemsOf({ value }: TemplateValue): readonly TemplateValue[] | un
   return Array.isArray(value) ? (value as TemplateValue[]) : undefined
 }
 
-export function entriesOf({ type, value }: TemplateValue): ReadonlyMap<unknown, TemplateValue> | undefined {
+export function mapEntries({ type, value }: TemplateValue): ReadonlyMap<unknown, TemplateValue> | undefined {
   return value instanceof Map && type !== 'NamespaceValue' ? value : undefined
 }
 
 /** What a loop goes through; nothing: it is not to be gone through. */
 export function iterated(value: TemplateValue): readonly TemplateValue[] | undefined {
   if (isAbsent(value)) return []
-  if (typeof value.value === 'string') return Array.from(value.value, made)
-  const entries = entriesOf(value)
-  return entries ? [...entries.keys()].map(made) : itemsOf(value)
+  if (typeof value.value === 'string') return Array.from(value.value, templateValue)
+  const entries = mapEntries(value)
+  return entries ? [...entries.keys()].map(templateValue) : itemsOf(value)
 }
 
 export function isEqual(one: TemplateValue, other: TemplateValue): boolean {

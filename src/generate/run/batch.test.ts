@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Sequence, TokenModel } from '../../contract/token-model.js'
 import type { Lane, LanePieces, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
-import { compose, draftedInput, inputOf, settingsOf, stepsAhead, stepsToRead } from './batch.js'
+import { compose, draftedInput, inputOf, nextSettings, stepsAhead, stepsToRead } from './batch.js'
 import { makeSlot, type Slot } from './slot.js'
 
 const CHUNK = 63
@@ -265,8 +265,8 @@ describe('what the model is asked', () => {
     const slot = writer({ lane: broken })
     const other = writer({ lane: saying })
     expect(inputOf({ slot, count: 1 })).toBeUndefined()
-    expect(settingsOf([slot, other].map((slot) => ({ slot, count: 1 })))).toBeUndefined()
+    expect(nextSettings([slot, other].map((slot) => ({ slot, count: 1 })))).toBeUndefined()
     expect(failed).toEqual([reason, reason])
-    expect(settingsOf([other, other].map((slot) => ({ slot, count: 1 })))).toEqual([settings(7), settings(7)])
+    expect(nextSettings([other, other].map((slot) => ({ slot, count: 1 })))).toEqual([settings(7), settings(7)])
   })
 })

@@ -1,5 +1,5 @@
 import type { SampleSettings, StepInput, TokenModel } from '../../contract/index.js'
-import { at } from '../../platform/index.js'
+import { during } from '../../platform/index.js'
 import type { Drafted } from '../drafts/path.js'
 import { callerOf, callOf, pending, promptIsIn, type Slot } from './slot.js'
 
@@ -155,7 +155,7 @@ export function draftedInput({ slot, count }: Row, { tokens, draws }: Drafted): 
 }
 
 /** How the next token of each is drawn; undefined where one cannot say, which ends it. */
-export function settingsOf(rows: readonly Row[]): SampleSettings[] | undefined {
+export function nextSettings(rows: readonly Row[]): SampleSettings[] | undefined {
   const all: SampleSettings[] = []
   for (const { slot } of rows) {
     const settings = nextOf(slot)
@@ -166,7 +166,7 @@ export function settingsOf(rows: readonly Row[]): SampleSettings[] | undefined {
 
 function nextOf({ lane }: Slot): SampleSettings | undefined {
   try {
-    return at('mask', lane.request ?? '', () => lane.settings())
+    return during('mask', lane.request ?? '', () => lane.settings())
   } catch (error) {
     lane.fail(error)
     return undefined

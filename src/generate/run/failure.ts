@@ -17,7 +17,7 @@ export function notNumbers(): V1Error {
 }
 
 /** A model has found that its cache cannot grow as far as it had said; nothing has changed. */
-export const isFull = (error: unknown): boolean => V1Error.is(error) && error.code === 'cache_full'
+export const isCacheFull = (error: unknown): boolean => V1Error.is(error) && error.code === 'cache_full'
 
 /** What callers are told when a step has failed. */
 export function modelFailed(cause: unknown): V1Error {

@@ -1,17 +1,15 @@
 import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN, V1Error } from '../../contract/index.js'
-import { at, beginSteps, breathe } from '../../platform/index.js'
+import { beginSteps, breathe, during } from '../../platform/index.js'
 import type { Lane } from '../answer/lane.js'
 import { type DraftedStep, Drafting } from '../drafts/drafting.js'
 import type { Guesser } from '../drafts/guesser.js'
 import type { DraftMode } from '../drafts/mode.js'
 import type { Drafted } from '../drafts/path.js'
 import { Ahead } from './ahead.js'
-import { compose, draftedInput, inputOf, type Row, settingsOf, stepsAhead, stepsToRead } from './batch.js'
-import { isFull, modelFailed, notNumbers, quietly } from './failure.js'
-import { inLine, MAY_BE_PASSED, needsLittle } from './line.js'
-import { Memory } from './memory.js'
-import { serves } from './prefix-cache.js'
-import { callerOf, callOf, makeSlot, promptIsIn, type Slot, sync } from './slot.js'
+import { compose, draftedInput, inputOf, nextSettings, type Row, stepsAhead, stepsToRead } from './batch.js'
+import { isCacheFull, modelFailed, notNumbers, quietly } from './failure.js'
+import { Memory, serves } from './memory.js'
+import { callerOf, callOf, inLine, MAY_BE_PASSED, makeSlot, needsLittle, promptIsIn, type Slot, sync } from './slot.js'
 
 /** How a step goes on. */
 interface Running {
@@ -325,7 +323,7 @@ export class Scheduler {
       taken = await this.#run(inputs, taking, { steps, mayFollow: alone && !drafted?.most, most: drafted?.steps })
     } catch (error) {
       // There is less room than it had said: some give way, and the others go on.
-      if (!isFull(error) || this.#model.freeTokens >= room) throw error
+      if (!isCacheFull(error) || this.#model.freeTokens >= room) throw error
       for (const { slot } of taking) slot.drafted = undefined
       this.#stepping = false
       return
@@ -363,7 +361,7 @@ export class Scheduler {
       const { scores } = slot.lane
       if (scores?.open) scores.take([...drafts, sampled])
       else if (slot.drafted) this.#takeDrafted(slot, slot.drafted, [...drafts, sampled])
-      else at('mask', slot.lane.request ?? '', () => slot.lane.take(sampled))
+      else during('mask', slot.lane.request ?? '', () => slot.lane.take(sampled))
     } catch (error) {
       slot.lane.fail(error)
     }
@@ -402,7 +400,7 @@ export class Scheduler {
     const { lane } = slot
     const base = lane.tokens.length
     for (const [i, { guess }] of draws.entries()) {
-      at('mask', lane.request ?? '', () => lane.take(sampled[i]!))
+      during('mask', lane.request ?? '', () => lane.take(sampled[i]!))
       if (guess) this.#drafting!.judge(guess.kind, sampled[i]!.token === guess.token)
       const end = draws[i + 1]?.at
       if (lane.finished || end === undefined || lane.tokens.length !== base + end) return
@@ -455,7 +453,7 @@ export class Scheduler {
         if (!on || steps === most || this.#waiting.length > 0 || this.#failure !== undefined) break
         await breathe()
         if (rows.some(({ slot }) => isOver(slot))) break
-        const settings = settingsOf(rows)
+        const settings = nextSettings(rows)
         if (!settings) break
         step = await tokens.next(settings)
       }

@@ -1,6 +1,6 @@
 /** How texts write days. Apart from other forms: it brings the words of languages, and is loaded once it is asked for. */
 import { dayOfIso, LANGUAGES } from '../../platform/index.js'
-import { escaped, inText } from './forms.js'
+import { inText, literally } from './forms.js'
 
 /** A day, `2026-03-12`: with the name of its month or its number, with its year or without. */
 export function formsOfDate(value: string): RegExp | undefined {
@@ -30,6 +30,6 @@ const VOWELS: Readonly<Record<string, string>> = { a: 'aàáâä', e: 'eéèêë
 /** Words of the readers, which have no accents, as texts may write them. */
 function anyOf(words: readonly string[]): string {
   const longest = [...new Set(words)].sort((a, b) => b.length - a.length)
-  const spelled = longest.map((word) => escaped(word).replace(/[aeiouc]/g, (letter) => `[${VOWELS[letter]}]`))
+  const spelled = longest.map((word) => literally(word).replace(/[aeiouc]/g, (letter) => `[${VOWELS[letter]}]`))
   return `(?:${spelled.join('|')})`
 }

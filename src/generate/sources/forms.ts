@@ -5,13 +5,13 @@ const LONGEST_STRING = 200
 /** Digits of a number's whole part. */
 const MOST_DIGITS = 21
 
-export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+export const literally = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 
 /** In other letters, or with other blanks between its words. */
 export function formsOfString(value: string): RegExp | undefined {
   const words = value.trim().split(/\s+/)
   if (value.length > LONGEST_STRING) return undefined
-  return new RegExp(inText(words.map(escaped).join('\\s+')), 'giu')
+  return new RegExp(inText(words.map(literally).join('\\s+')), 'giu')
 }
 
 /** With marks between its thousands or without, either mark before its decimals, and zeros behind them. */
@@ -19,7 +19,7 @@ export function formsOfNumber(value: number): RegExp | undefined {
   const plain = Math.abs(value).toString()
   const sign = value < 0 ? '[-\\u2212]' : '(?<![-\\u2212])'
   const [whole = '', decimals = ''] = plain.split('.')
-  if (whole.length > MOST_DIGITS || plain.includes('e')) return new RegExp(alone(escaped(value.toString())), 'gu')
+  if (whole.length > MOST_DIGITS || plain.includes('e')) return new RegExp(alone(literally(value.toString())), 'gu')
   const grouped = thousands(whole)
   const written = ['', ',', '.', "['\\u2019]", '[ \\u00a0\\u2009\\u202f]'].flatMap((mark) => {
     if (mark !== '' && grouped.length === 1) return []

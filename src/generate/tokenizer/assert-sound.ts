@@ -1,7 +1,6 @@
 /** What a stranger's `tokenizer.json` may not say: each of it would take more time or memory than any text is worth. */
 import { isRecord, type JsonObject } from '../../platform/index.js'
-import { malformed } from './malformed.js'
-import { partsWithin, type TokenizerPart } from './parts.js'
+import { malformed, partsWithin, type TokenizerPart } from './parts.js'
 
 /** Ids are given one after the other; some vocabularies leave gaps, for tokens that are to come. */
 const GAPS = 65_536

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { wordPieces } from '../testing/word-pieces.test-helper.js'
+
 import FIXTURE from './bert.fixture.json' with { type: 'json' }
 import { atSpaces } from './bert-normalizer.js'
 import { Tokenizer } from './tokenizer.js'

@@ -1,6 +1,11 @@
 /** What the library has made of a tokenizer's parts, as far as it is looked at here. */
+
+import { V1Error } from '../../contract/index.js'
 import { isPublished, Pattern } from '../../grammar/index.js'
-import { malformed } from './malformed.js'
+
+export function malformed(what: string, cause?: unknown): V1Error {
+  return new V1Error(500, `The model's tokenizer cannot be read: ${what}`, { code: 'model_files', cause })
+}
 
 export interface TokenizerPart {
   readonly config?: {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { Tokenizer as Reference } from '@huggingface/tokenizers'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { atOnce, type Slices } from '../../platform/slices.js'
+import { atOnce, type Slices } from '../../platform/turns.js'
 import { Tokenizer } from './tokenizer.js'
 
 const require = createRequire(import.meta.url)

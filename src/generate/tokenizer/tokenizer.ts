@@ -14,12 +14,10 @@ import { assertShort, assertSound } from './assert-sound.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { tokenizerInfo } from './info.js'
 import { LongWords, type MergeModel } from './long-words.js'
-import { malformed } from './malformed.js'
-import { type TokenizerPart, tame } from './parts.js'
-import { Pieces } from './pieces.js'
+import { malformed, type TokenizerPart, tame } from './parts.js'
+import { Pieces, WordCache } from './pieces.js'
 import { readTables } from './precompiled.js'
 import { type Surround, surroundOf } from './surround.js'
-import { WordCache } from './word-cache.js'
 
 type TokenizerModel = NonNullable<HfTokenizer['model']>
 

@@ -28,7 +28,7 @@ function compiled(tools: readonly ToolSpec[], spell: SpellCall): OutputGrammar {
 
 const refused = (message: string) => new V1Error(400, `Invalid 'tools': ${message}`, { param: 'tools' })
 
-export const ANY_TEXT: TextPart = { without: [] }
+export const ANY_ARGUMENT: TextPart = { without: [] }
 
 /** What may stand beside `properties` without restricting more than is kept to here. */
 const PLAIN = new Set([
@@ -79,8 +79,8 @@ export class Parameters {
   /** What a text must be where it stands as it is; undefined for what is no text, or one that only JSON can be held to. */
   text(schema: JsonObject): TextPart | undefined {
     const { input } = this.#tool
-    if (!input) return isAnyText(schema) ? ANY_TEXT : undefined
-    return 'without' in input && input.without.length === 0 ? ANY_TEXT : input
+    if (!input) return isAnyText(schema) ? ANY_ARGUMENT : undefined
+    return 'without' in input && input.without.length === 0 ? ANY_ARGUMENT : input
   }
 
   /** The schema of one. */
@@ -129,7 +129,7 @@ export function isAnyText(schema: JsonObject): boolean {
 }
 
 /** The texts of a schema that names them one by one. */
-export function textsOf({ enum: values, const: only }: JsonObject): readonly string[] | undefined {
+export function namedTexts({ enum: values, const: only }: JsonObject): readonly string[] | undefined {
   if (only !== undefined) return typeof only === 'string' ? [only] : undefined
   return Array.isArray(values) && values.every((value) => typeof value === 'string') ? values : undefined
 }

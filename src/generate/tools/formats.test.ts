@@ -5,7 +5,7 @@ import { fromSource } from '../../grammar/structured.js'
 import { argumentsOf, CallInput } from '../../service/wire/custom-tool.js'
 import { together } from './format.js'
 import { TOOL_FORMATS, toolFormatOf } from './formats.js'
-import { PLAIN, UNKNOWN } from './hermes.js'
+import { PLAIN_FORMAT, UNKNOWN } from './hermes.js'
 import { LFM2, LLAMA_PYTHONIC, OLMO3 } from './pythonic.js'
 
 /** What a schema must say of a value for a reader to know texts from the rest. */
@@ -122,7 +122,7 @@ it.each([
 })
 
 it('a model whose template knows no tools is asked for calls in the form in which they are spelled', () => {
-  expect(PLAIN.form).toBe(PLAIN.spell('...', '{...}'))
+  expect(PLAIN_FORMAT.form).toBe(PLAIN_FORMAT.spell('...', '{...}'))
 })
 
 it.each([

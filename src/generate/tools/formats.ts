@@ -1,7 +1,7 @@
 import type { ToolFormat } from './format.js'
 import { FUNCTION_GEMMA, GEMMA4 } from './gemma.js'
 import { HARMONY } from './harmony.js'
-import { HERMES, PLAIN, UNKNOWN } from './hermes.js'
+import { HERMES, PLAIN_FORMAT, UNKNOWN } from './hermes.js'
 import { GRANITE, PHI4, PHI4_TAGS, XLAM } from './json-list.js'
 import { LLAMA } from './llama.js'
 import { MISTRAL, MISTRAL_ARGS, MISTRAL_IDS } from './mistral.js'
@@ -10,7 +10,7 @@ import { QWEN_XML } from './qwen-xml.js'
 
 /** The first whose template it is has it: the last takes whatever is left. */
 export const TOOL_FORMATS: readonly ToolFormat[] = [
-  PLAIN,
+  PLAIN_FORMAT,
   MISTRAL_IDS,
   MISTRAL_ARGS,
   MISTRAL,

@@ -1,8 +1,8 @@
 import type { TextPart } from '../../contract/index.js'
 import { isRecord, type JsonObject } from '../../platform/index.js'
-import { callGrammar, isAnyText, type Parameters, textsOf } from './call-grammar.js'
+import { callGrammar, isAnyText, namedTexts, type Parameters } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
-import { escaped, readerOf, upTo } from './letters.js'
+import { insideOfString, readerOf, readUpTo } from './letters.js'
 
 /** `call:f{city:"Paris",days:3}`, with a control token in place of quotes and keys without any. */
 function gemma(name: string, quote: string, open: string, close: string): ToolFormat {
@@ -35,8 +35,8 @@ function gemma(name: string, quote: string, open: string, close: string): ToolFo
     form: `call:name{parameter:${quote}...${quote}}`,
     reader: () =>
       readerOf(function* (found) {
-        yield* upTo('call:')
-        found.name(yield* upTo('{'))
+        yield* readUpTo('call:')
+        found.name(yield* readUpTo('{'))
         found.add('{')
         yield* members(quote, found.add)
         for (;;) yield
@@ -46,7 +46,7 @@ function gemma(name: string, quote: string, open: string, close: string): ToolFo
 
 /** A value in this notation as far as it goes; what it does not reach is JSON. */
 function spelled(schema: JsonObject, mark: TextPart, parameters: Parameters): TextPart {
-  const texts = textsOf(schema)
+  const texts = namedTexts(schema)
   if (texts) return { sequence: [mark, { choice: texts }, mark] }
   const text = parameters.text(schema)
   if (text) return { sequence: [mark, text, mark] }
@@ -76,8 +76,8 @@ function* members(quote: string, add: (json: string) => void): Reading {
     if (!first) add(',')
     if (letter === '"') {
       yield* text(add)
-      yield* upTo(':')
-    } else add(JSON.stringify(letter + (yield* upTo(':'))))
+      yield* readUpTo(':')
+    } else add(JSON.stringify(letter + (yield* readUpTo(':'))))
     add(':')
     if ((yield* anything(quote, add, yield)) === '}') break
   }
@@ -87,9 +87,9 @@ function* members(quote: string, add: (json: string) => void): Reading {
 /** One value, whose first letter is given; returns the letter after it. */
 function* anything(quote: string, add: (json: string) => void, first: string): Generator<undefined, string, string> {
   if (first === quote[0]) {
-    yield* upTo(quote.slice(1))
+    yield* readUpTo(quote.slice(1))
     add('"')
-    yield* upTo(quote, (text) => add(escaped(text)))
+    yield* readUpTo(quote, (text) => add(insideOfString(text)))
     add('"')
     return yield
   }

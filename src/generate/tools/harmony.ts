@@ -1,7 +1,7 @@
 import { CHANNELS, channelsOf } from '../channels.js'
 import { callGrammar } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
-import { readerOf, upTo } from './letters.js'
+import { readerOf, readUpTo } from './letters.js'
 
 const CONSTRAIN = '<|constrain|>'
 const MESSAGE = CHANNELS.close
@@ -30,7 +30,7 @@ export const HARMONY: ToolFormat = {
       // In what was said earlier the channel stands behind the name.
       for (let letter: string = yield; letter !== ' ' && letter !== '<'; letter = yield) name += letter
       found.name(name)
-      yield* upTo(MESSAGE)
+      yield* readUpTo(MESSAGE)
       for (;;) found.add(yield)
     }),
 }

@@ -17,7 +17,7 @@ export const HERMES: ToolFormat = {
 export const UNKNOWN: ToolFormat = { ...HERMES, name: 'unknown', isOf: () => true }
 
 /** For templates that know no tools: the prompt tells of them. */
-export const PLAIN: ToolFormat = {
+export const PLAIN_FORMAT: ToolFormat = {
   ...HERMES,
   name: 'plain',
   isOf: (template) => !/\btools\b/.test(template),

@@ -34,7 +34,7 @@ export function readerOf(story: Story): CallReader {
 }
 
 /** All up to `end`, which is read too; `tell` hears of it as soon as it is certain. */
-export function* upTo(end: string, tell?: (text: string) => void): Generator<undefined, string, string> {
+export function* readUpTo(end: string, tell?: (text: string) => void): Generator<undefined, string, string> {
   let all = ''
   let told = 0
   while (!all.endsWith(end)) {
@@ -53,4 +53,4 @@ export function* upTo(end: string, tell?: (text: string) => void): Generator<und
 }
 
 /** The inside of a JSON string. */
-export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
+export const insideOfString = (text: string): string => JSON.stringify(text).slice(1, -1)

@@ -1,7 +1,7 @@
 import { callGrammar } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { JSON_CALL } from './json-call.js'
-import { readerOf, upTo } from './letters.js'
+import { readerOf, readUpTo } from './letters.js'
 
 /** Its templates raise an error for any other than nine letters and digits. */
 const callId = (id: string): string =>
@@ -40,7 +40,7 @@ export const MISTRAL_ARGS: ToolFormat = {
   form: `name${ARGS}{...}`,
   reader: () =>
     readerOf(function* (found) {
-      found.name(yield* upTo(ARGS))
+      found.name(yield* readUpTo(ARGS))
       for (;;) found.add(yield)
     }),
 }
@@ -58,8 +58,8 @@ export const MISTRAL_IDS: ToolFormat = {
   form: `name${CALL_ID}...${ARGS}{...}`,
   reader: () =>
     readerOf(function* (found) {
-      found.name(yield* upTo(CALL_ID))
-      yield* upTo(ARGS)
+      found.name(yield* readUpTo(CALL_ID))
+      yield* readUpTo(ARGS)
       for (;;) found.add(yield)
     }),
 }

@@ -1,4 +1,4 @@
-import { escaped } from './letters.js'
+import { insideOfString } from './letters.js'
 
 type Tell = (json: string) => void
 /** What comes of reading letter by letter. */
@@ -43,7 +43,7 @@ const LISTS: ReadonlyMap<string, string> = new Map([
 function* text(quote: string, tell: Tell): Reading<void> {
   tell('"')
   for (let letter = yield; letter !== quote; letter = yield) {
-    tell(letter === '\\' ? yield* escapedBy(yield) : escaped(letter))
+    tell(letter === '\\' ? yield* escapedBy(yield) : insideOfString(letter))
   }
   tell('"')
 }
@@ -57,9 +57,9 @@ function* escapedBy(letter: string): Reading<string> {
     // Half of a pair, as JSON may have it, is left to its other half.
     return letter === 'u'
       ? `\\u${digits}`
-      : escaped(String.fromCodePoint((Number.parseInt(digits, 16) || 0) % 0x11_00_00))
+      : insideOfString(String.fromCodePoint((Number.parseInt(digits, 16) || 0) % 0x11_00_00))
   }
   if ('"\\/bfnrt'.includes(letter)) return `\\${letter}`
   if (letter === "'") return letter
-  return letter === '\n' ? '' : escaped(`\\${letter}`)
+  return letter === '\n' ? '' : insideOfString(`\\${letter}`)
 }

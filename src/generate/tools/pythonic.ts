@@ -2,7 +2,7 @@ import type { TextPart } from '../../contract/index.js'
 import type { JsonObject } from '../../platform/index.js'
 import { callGrammar, type Parameters } from './call-grammar.js'
 import type { CallReader, ToolFormat } from './format.js'
-import { readerOf, upTo } from './letters.js'
+import { readerOf, readUpTo } from './letters.js'
 import { literal } from './python-literal.js'
 
 function keywordCalls(spell: (schema: JsonObject, parameters: Parameters) => TextPart) {
@@ -25,11 +25,11 @@ const CALL = {
   grammar: keywordCalls(spelled),
   reader: (): CallReader =>
     readerOf(function* (found) {
-      found.name(yield* upTo('('))
+      found.name(yield* readUpTo('('))
       found.add('{')
       let letter = yield
       for (let first = true; letter !== ')'; first = false) {
-        const key = (letter === ',' || letter === ' ' ? '' : letter) + (yield* upTo('='))
+        const key = (letter === ',' || letter === ' ' ? '' : letter) + (yield* readUpTo('='))
         found.add(`${first ? '' : ','}${JSON.stringify(key.trim())}:`)
         letter = yield* literal(yield, found.add)
       }

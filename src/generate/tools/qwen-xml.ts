@@ -1,9 +1,9 @@
 import type { TextPart, ToolSpec } from '../../contract/index.js'
 import { isRecord, type JsonObject } from '../../platform/index.js'
-import { ANY_TEXT, callGrammar, isAnyText, type Parameters, textsOf } from './call-grammar.js'
+import { ANY_ARGUMENT, callGrammar, isAnyText, namedTexts, type Parameters } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { HERMES } from './hermes.js'
-import { escaped, readerOf, upTo } from './letters.js'
+import { insideOfString, readerOf, readUpTo } from './letters.js'
 
 const END = '\n</parameter>\n'
 
@@ -28,21 +28,21 @@ export const QWEN_XML: ToolFormat = {
   form: '<function=name>\n<parameter=parameter>\n...\n</parameter>\n</function>',
   reader: (tools) =>
     readerOf(function* (found) {
-      yield* upTo('<function=')
-      const name = yield* upTo('>\n')
+      yield* readUpTo('<function=')
+      const name = yield* readUpTo('>\n')
       found.name(name)
       found.add('{')
       for (let first = true; ; first = false) {
-        const tag = yield* upTo('>')
+        const tag = yield* readUpTo('>')
         if (!tag.startsWith('<parameter=')) break
         yield
         const key = tag.slice('<parameter='.length)
         found.add(`${first ? '' : ','}${JSON.stringify(key)}:`)
         if (takesText(tools, name, key)) {
           found.add('"')
-          yield* upTo(END, (text) => found.add(escaped(text)))
+          yield* readUpTo(END, (text) => found.add(insideOfString(text)))
           found.add('"')
-        } else yield* upTo(END, found.add)
+        } else yield* readUpTo(END, found.add)
       }
       found.add('}')
       for (;;) yield
@@ -50,14 +50,14 @@ export const QWEN_XML: ToolFormat = {
 }
 
 function spelled(schema: JsonObject, parameters: Parameters): TextPart {
-  const texts = textsOf(schema)
+  const texts = namedTexts(schema)
   if (texts) return { sequence: [{ choice: texts }, END] }
   const text = parameters.text(schema)
-  return text === ANY_TEXT ? { upTo: END } : { sequence: [text ?? parameters.value(schema), END] }
+  return text === ANY_ARGUMENT ? { upTo: END } : { sequence: [text ?? parameters.value(schema), END] }
 }
 
 function takesText(tools: readonly ToolSpec[], name: string, key: string): boolean {
   const properties = tools.find((tool) => tool.name === name)?.parameters.properties
   const schema = isRecord(properties) ? properties[key] : undefined
-  return isRecord(schema) && (isAnyText(schema) || textsOf(schema) !== undefined)
+  return isRecord(schema) && (isAnyText(schema) || namedTexts(schema) !== undefined)
 }

@@ -34,7 +34,7 @@ function one(letter: string): CharSet {
 }
 
 /** The same texts, each character as `JSON.stringify` writes it inside a string. */
-export function escaped(text: TextAutomaton, fuel = new Fuel()): TextAutomaton {
+export function escapedTexts(text: TextAutomaton, fuel = new Fuel()): TextAutomaton {
   if (text.empty) return NO_TEXT
   const { classes, left } = refine(text.classes, ESCAPES)
   const width = classes.count

@@ -9,7 +9,7 @@ import { TableAutomaton } from './table.js'
 import type { TextAutomaton } from './types.js'
 
 /** The texts of one character of this set. */
-export function oneOf(set: CharSet): TextAutomaton {
+export function oneCharacterOf(set: CharSet): TextAutomaton {
   if (set.length === 0) return NO_TEXT
   const { classes, members } = partition([set])
   const table = new Uint32Array(classes.count * 3)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { upTo, without } from './search.js'
+import { textsUpTo, textsWithout } from './search.js'
 import { acceptsText } from './words.js'
 
 /** All texts of up to so many of these letters. */
@@ -18,8 +18,8 @@ describe('texts by the words that occur in them', () => {
   for (const words of SETS) {
     it(words.join(), () => {
       const letters = [...new Set(['a', 'b', ...words.join('')])]
-      const none = without(words)
-      const each = upTo(words)
+      const none = textsWithout(words)
+      const each = textsUpTo(words)
       for (const text of texts(letters, letters.length > 2 ? 5 : 8)) {
         expect(acceptsText(none, text), text).toBe(!words.some((word) => text.includes(word)))
         const shorter = Array.from(text).slice(0, -1).join('')
@@ -32,6 +32,6 @@ describe('texts by the words that occur in them', () => {
   }
 
   it('any text, where there are no words', () => {
-    expect(acceptsText(without([]), 'a\n"\\')).toBe(true)
+    expect(acceptsText(textsWithout([]), 'a\n"\\')).toBe(true)
   })
 })

@@ -8,7 +8,7 @@ import { ANY_TEXT } from './sets.js'
 import type { TextAutomaton } from './types.js'
 
 /** Any text in which none of these words occurs. */
-export function without(words: readonly string[], fuel = new Fuel()): TextAutomaton {
+export function textsWithout(words: readonly string[], fuel = new Fuel()): TextAutomaton {
   if (words.length === 0) return ANY_TEXT
   const { classes, next, found } = search(words, fuel)
   const width = classes.count
@@ -21,7 +21,7 @@ export function without(words: readonly string[], fuel = new Fuel()): TextAutoma
 }
 
 /** For each of these words: the texts that end with it, in which none of them occurs before. */
-export function upTo(words: readonly string[], fuel = new Fuel()): TextAutomaton[] {
+export function textsUpTo(words: readonly string[], fuel = new Fuel()): TextAutomaton[] {
   const { classes, next, found } = search(words, fuel)
   const width = classes.count
   const table = next.slice()

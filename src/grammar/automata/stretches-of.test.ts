@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { randomness } from '../testing.test-helper.js'
 import { MOST_TEXT, stretchesOf } from './stretches-of.js'
 import { TextError } from './types.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../../test/support/full.js'
 import { isStretch } from '../../platform/borders.js'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { Fuel } from '../fuel.js'
 import { compileRegex } from '../regex/regex.js'
 import { randomness } from '../testing.test-helper.js'

@@ -1,6 +1,6 @@
 /** The stretches of texts, cut where `platform/borders.ts` says. */
 
-import { atOnce, BEGINS, ENDS, type Slices } from '../../platform/index.js'
+import { atOnce, MAY_BEGIN, MAY_END, type Slices } from '../../platform/index.js'
 import { below, classesOf, FIRST_LETTER, OfOneText, SparseAutomaton } from './sparse.js'
 import { BREAK, suffixesOf } from './suffixes.js'
 import { DEAD, type TextAutomaton } from './types.js'
@@ -401,8 +401,8 @@ function bordered(text: Uint16Array, borders: Uint8Array) {
       continue
     }
     const border = borders[i]!
-    if ((border & BEGINS) !== 0) begins[count++] = i
-    if ((border & ENDS) === 0) continue
+    if ((border & MAY_BEGIN) !== 0) begins[count++] = i
+    if ((border & MAY_END) === 0) continue
     const end = i + 1
     ends.fill(end, known, end + 1)
     known = end + 1

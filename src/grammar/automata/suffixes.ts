@@ -1,6 +1,6 @@
 /** All stretches of texts as one automaton of few states, for what goes through all of them: other languages that meet them. */
 
-import { BEGINS, ENDS, type Slices } from '../../platform/index.js'
+import { MAY_BEGIN, MAY_END, type Slices } from '../../platform/index.js'
 import { SparseAutomaton } from './sparse.js'
 import { DEAD } from './types.js'
 
@@ -33,7 +33,7 @@ export function* suffixesOf(letters: Uint32Array, text: Uint16Array, borders: Ui
 /** Behind the last place before `to` at which a stretch may end; `from` where there is none. */
 function lastEnd(borders: Uint8Array, from: number, to: number): number {
   let end = to
-  while (end > from && (borders[end - 1]! & ENDS) === 0) end--
+  while (end > from && (borders[end - 1]! & MAY_END) === 0) end--
   return end
 }
 
@@ -85,14 +85,14 @@ class Suffixes {
     let last = this.#last
     for (let i = from; i < to; i++) {
       const border = borders[i]!
-      const begins = (border & BEGINS) !== 0
+      const begins = (border & MAY_BEGIN) !== 0
       // Nothing has begun.
       if (last === ROOT && !begins) continue
       const cls = classes[i]!
       // What was just added has no moves.
       const known = heads[last] === 0 ? 0 : this.#moveOf(last, cls)
       last = known === 0 ? this.#added(last, cls, begins) : this.#alone(last, cls, known, begins)
-      if ((border & ENDS) !== 0) endings[last] = 1
+      if ((border & MAY_END) !== 0) endings[last] = 1
     }
     this.#last = last
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { Fuel } from '../fuel.js'
 import { compileRegex } from '../regex/regex.js'
 import { randomness } from '../testing.test-helper.js'

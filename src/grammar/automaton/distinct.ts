@@ -1,4 +1,4 @@
-import { Kept, made } from '../kept.js'
+import { getOrMake, Kept } from '../kept.js'
 import type { ArrayShape, ArrayStep } from '../values/value.js'
 import { ArrayFrame, ArrayFrames } from './array.js'
 import {
@@ -14,7 +14,7 @@ import {
 } from './frame.js'
 import type { Frames } from './frames.js'
 import { Machine } from './machine.js'
-import { type Begun, END, spelled, UsedItems } from './used-items.js'
+import { type Begun, ITEM_END, shortestWay, UsedItems } from './used-items.js'
 
 const COMMA = 0x2c
 /** Places kept of one array: each document brings its own items. */
@@ -42,7 +42,7 @@ export class DistinctFrames extends ArrayFrames {
 
   after(index: number, used: UsedItems, told: boolean): DistinctFrame {
     const at = this.shape.clamp(index)
-    return made(this.#told, `${at},${used.id},${told}`, () => new DistinctFrame(this, at, used, told))
+    return getOrMake(this.#told, `${at},${used.id},${told}`, () => new DistinctFrame(this, at, used, told))
   }
 }
 
@@ -143,7 +143,7 @@ export class ItemFrame extends Frame {
       }
     } else if (same.length !== Infinity) {
       const make = () => new ItemFrame(this.#home, this.#index, this.#used, text, same)
-      out.add(below.push(made(this.#inside, byte, make)))
+      out.add(below.push(getOrMake(this.#inside, byte, make)))
     }
   }
 
@@ -179,11 +179,11 @@ export class ItemFrame extends Frame {
   override spell(): Bytes {
     let bytes = ''
     let at = this.begun
-    for (; at.way !== END; ) {
+    for (; at.way !== ITEM_END; ) {
       bytes += String.fromCharCode(at.way)
       const same = at.children.get(at.way)
       if (same === undefined) {
-        bytes += spelled(this.#home.machine.step(at.state, at.way))
+        bytes += shortestWay(this.#home.machine.step(at.state, at.way))
         break
       }
       at = same

@@ -1,7 +1,7 @@
 import { atOnce, type Slices } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import type { Forks } from './forks.js'
 import { type Bytes, Cell, Cells, ENDS, Frame, type RuleStart } from './frame.js'
 import { HeadsFrame } from './heads.js'
@@ -51,7 +51,7 @@ export class Entry implements RuleStart {
 
   /** The ways that begin with a byte, or a token without text. */
   of(symbol: number, work: StepWork): readonly Way[] {
-    return made(this.#bySymbol, symbol, () => {
+    return getOrMake(this.#bySymbol, symbol, () => {
       const ways = this.ways.length > FEW_WAYS ? this.#near(symbol) : this.ways
       work.spend(ways.length)
       return ways.filter(({ head }) => (head instanceof Entry ? head.of(symbol, work).length > 0 : takes(head, symbol)))
@@ -64,7 +64,7 @@ export class Entry implements RuleStart {
     const byFirst = new Map<number, number[]>()
     for (const [i, { head }] of this.ways.entries()) {
       if (i % SLICE === SLICE - 1) yield
-      for (const first of firstsOf(head) ?? [ANY]) made(byFirst, first, (): number[] => []).push(i)
+      for (const first of firstsOf(head) ?? [ANY]) getOrMake(byFirst, first, (): number[] => []).push(i)
     }
     this.#byFirst = byFirst
   }
@@ -150,7 +150,7 @@ const frames = new WeakMap<Rule, Frame>()
 /** The frame before a rule; rules are measured by then, and none begins with itself. */
 export function frameOf(rule: Rule, owner?: string): Frame {
   if (rule.kind === 'leaf') return rule.frame
-  return made(frames, rule, () => {
+  return getOrMake(frames, rule, () => {
     if (rule.kind === 'heads') return headsOf(rule.options, owner)
     if (rule.kind !== 'name') return new RuleFrame(rule, owner)
     const { absorbs } = rule
@@ -278,7 +278,7 @@ export function enter(symbol: number, out: Cells, forks: Forks, work: StepWork):
   const wait = (entry: RuleStart, below: Cell) => {
     const { height } = entry
     while (waiting.length <= height) waiting.push(new Map())
-    made(waiting[height]!, entry, () => []).push(below)
+    getOrMake(waiting[height]!, entry, () => []).push(below)
   }
   for (const { entry, below } of out.begun.splice(0)) wait(entry, below)
   for (let height = waiting.length - 1; height > 0; height--) {

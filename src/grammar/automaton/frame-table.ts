@@ -1,6 +1,6 @@
 import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { type Layout, toBytes, write } from '../values/format.js'
 import { EXACT_LETTERS } from '../values/text-length.js'
 import type { ArrayShape, ObjectGraph, ObjectShape, Value } from '../values/value.js'
@@ -59,7 +59,7 @@ export class FrameTable implements Frames {
   }
 
   value(value: Value): ValueFrame {
-    return made(this.#values, value, () => new ValueFrame(value, this))
+    return getOrMake(this.#values, value, () => new ValueFrame(value, this))
   }
 
   text(text: TextAutomaton): TextFrames {
@@ -67,14 +67,14 @@ export class FrameTable implements Frames {
   }
 
   number(text: TextAutomaton): NumberFrame {
-    return made(this.#shared.numbers, text, () => {
+    return getOrMake(this.#shared.numbers, text, () => {
       const all = this.#shared.exact ? withLength(text, 0, EXACT_LETTERS) : text
       return new NumberFrame(all, all.start, new Map())
     })
   }
 
   array(shape: ArrayShape): { at(index: number, tally: number): Frame } {
-    return made(this.#arrays, shape, () => {
+    return getOrMake(this.#arrays, shape, () => {
       if (shape.distinct) return new DistinctFrames(shape, this)
       if (shape.set === undefined) return new ArrayFrames(shape, this)
       const { open } = new ObjectFrames(shape.set, this).start
@@ -83,7 +83,7 @@ export class FrameTable implements Frames {
   }
 
   names(shape: ObjectShape): ObjectNames {
-    return made(this.#shared.names, shape, () => new ObjectNames(shape))
+    return getOrMake(this.#shared.names, shape, () => new ObjectNames(shape))
   }
 
   object(shape: ObjectShape): WeighedFrame | undefined {
@@ -92,18 +92,18 @@ export class FrameTable implements Frames {
   }
 
   tail(shape: ObjectShape): ObjectFrames {
-    return made(this.#objects, shape, () => new ObjectFrames(shape, this))
+    return getOrMake(this.#objects, shape, () => new ObjectFrames(shape, this))
   }
 
   graph(graph: ObjectGraph): WeighedFrame | undefined {
     if (graph.rest(graph.start, 0) === Infinity) return undefined
-    return made(this.#graphs, graph, () => new GraphFrames(graph, this)).start
+    return getOrMake(this.#graphs, graph, () => new GraphFrames(graph, this)).start
   }
 
   literal(value: Value): LiteralFrame | undefined {
     if (value.literals.length === 0) return undefined
     const flat = value.literals.every((literal) => typeof literal !== 'object' || literal === null)
-    return made(flat ? this.#shared.literals : this.#literals, value, () => this.#spelled(value))
+    return getOrMake(flat ? this.#shared.literals : this.#literals, value, () => this.#spelled(value))
   }
 
   #spelled({ literals }: Value): LiteralFrame {

@@ -1,4 +1,4 @@
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { type GraphNode, type GraphStep, type ObjectGraph, ObjectShape, type Take } from '../values/value.js'
 import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 import type { Frames, MembersPlace, WeighedFrame } from './frames.js'
@@ -28,7 +28,7 @@ export class GraphFrames {
 
   state(node: GraphNode, count: number): GraphState {
     const told = this.graph.tell(count)
-    return made(this.#states, `${node.id},${told}`, () => new GraphState(this, node, told))
+    return getOrMake(this.#states, `${node.id},${told}`, () => new GraphState(this, node, told))
   }
 }
 

@@ -1,4 +1,4 @@
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { FixedFrame } from './fixed.js'
 import { type Bytes, type Cell, type Cells, ENDS, Frame } from './frame.js'
 import type { Headed, Rule } from './rule.js'
@@ -39,7 +39,7 @@ export class HeadsFrame extends Frame {
 
   override step(byte: number, below: Cell, out: Cells): void {
     for (let i = this.#from; i < this.#longer; i++) this.#rest(i)?.step(byte, below, out)
-    const child = made(this.#children, byte, () => this.#unfold(byte))
+    const child = getOrMake(this.#children, byte, () => this.#unfold(byte))
     if (child === undefined) return
     const only = child.#from + 1 === child.#to ? this.#options[child.#from] : undefined
     if (only === undefined) {

@@ -1,6 +1,6 @@
 import { countTexts } from '../automata/count.js'
 import { ALL_PASS } from '../automata/kinds.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { encoded } from '../values/text-length.js'
 import { CharacterFrame } from './characters.js'
 import { anyOf, classOf, noClass, onlyCounts, type StringClass } from './content.js'
@@ -157,7 +157,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   #classed(): StringClass {
     const { home, admitsAnyExtra } = this.#state
     if (!admitsAnyExtra) return noClass()
-    if (this.#alone) return made(home.names.alone, this.#text, () => this.#classedAlone())
+    if (this.#alone) return getOrMake(home.names.alone, this.#text, () => this.#classedAlone())
     // Where any letters may come in any number, there is always some key that has not come yet; else one more character must
     // be free than may come: more keys than are taken then begin so too.
     const free = home.keys.text.freedomAll(this.#text) - 1

@@ -1,8 +1,49 @@
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import type { Layout } from '../values/format.js'
-import { BlankFrame } from './blank.js'
 import { FixedFrame } from './fixed.js'
-import type { Bytes, Frame } from './frame.js'
+import { type Bytes, type Cell, type Cells, Frame, SPACED } from './frame.js'
+
+/** Up to so many bytes of white space, of these kinds, then what another frame says. */
+export class BlankFrame extends Frame {
+  readonly inner: Frame
+  readonly #left: number
+  readonly #kinds: readonly number[]
+  #fewer: Frame | undefined
+
+  constructor(inner: Frame, left: number, kinds: readonly number[]) {
+    super(inner.traits | SPACED)
+    this.inner = inner
+    this.#left = left
+    this.#kinds = kinds
+  }
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    if (!this.#kinds.includes(byte)) {
+      this.inner.step(byte, below, out)
+      return
+    }
+    this.#fewer ??= this.#left > 1 ? new BlankFrame(this.inner, this.#left - 1, this.#kinds) : this.inner
+    out.add(below.push(this.#fewer))
+  }
+
+  override next(below: Cell, into: Set<number>): boolean {
+    for (const byte of this.#kinds) into.add(byte)
+    return this.inner.next(below, into)
+  }
+
+  override get length(): number {
+    return this.inner.length
+  }
+
+  override spell(): Bytes {
+    return this.inner.spell()
+  }
+}
+
+/** What a frame is behind the white space that may come before it. */
+export function bare(frame: Frame | undefined): Frame | undefined {
+  return frame !== undefined && (frame.traits & SPACED) !== 0 ? (frame as BlankFrame).inner : frame
+}
 
 const NEWLINE = 0x0a
 
@@ -49,7 +90,7 @@ export class LineBreaks {
   /** A frame before which white space may come, where the layout has any. */
   spaced(frame: Frame): Frame {
     const { blanks, kinds } = this.#layout
-    return blanks === 0 ? frame : made(this.#spaced, frame, () => new BlankFrame(frame, blanks, kinds))
+    return blanks === 0 ? frame : getOrMake(this.#spaced, frame, () => new BlankFrame(frame, blanks, kinds))
   }
 
   /** Those of what stands inside. */

@@ -1,4 +1,4 @@
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { type Bytes, type Cell, type Cells, ENDS, Frame } from './frame.js'
 import type { LineBreaks } from './line-breaks.js'
 
@@ -58,7 +58,7 @@ export class LiteralFrame extends Frame {
   }
 
   #child(byte: number): LiteralFrame | null {
-    return made(this.#children, byte, () => this.#unfold(String.fromCharCode(byte)))
+    return getOrMake(this.#children, byte, () => this.#unfold(String.fromCharCode(byte)))
   }
 
   #unfold(letter: string): LiteralFrame | null {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'
 import { Values } from '../schema/values.js'
 import { COMPACT } from '../values/format.js'
-import { advance, startOf } from '../walk.js'
+import { advance, startPlace } from '../walk.js'
 import type { StringPlace } from './characters.js'
 import { FrameTable } from './frame-table.js'
 import { Machine, MOST_STATES } from './machine.js'
@@ -25,7 +25,7 @@ describe('threads', () => {
     new FrameTable(COMPACT).value(rootOf({ anyOf: [...['a', 'b', 'c'].map(node), { type: 'null' }] })),
   )
   const read = (text: string) => {
-    let place = startOf(machine)
+    let place = startPlace(machine)
     for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
     return place.state
   }
@@ -65,7 +65,7 @@ describe('the states of a machine', () => {
     let most = 0
     let read = 0
     for (let i = 0; i < 400; i++) {
-      let place = startOf(machine)
+      let place = startPlace(machine)
       const text = JSON.stringify(Object.fromEntries(Array.from({ length: 10 }, (_, k) => [`key ${10 * i + k}`, k])))
       for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
       expect(place.state.accepting).toBe(true)
@@ -80,7 +80,7 @@ describe('the states of a machine', () => {
 describe('the way out of a string', () => {
   const at = (schema: unknown, text: string) => {
     const machine = new Machine(new FrameTable(COMPACT).value(rootOf(schema)))
-    let place = startOf(machine)
+    let place = startPlace(machine)
     for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
     return place.state.cells[0]!.frame as StringPlace
   }

@@ -1,4 +1,3 @@
-import { bare } from './blank.js'
 import { Branches } from './branches.js'
 import { enter } from './entry.js'
 import { FixedFrame } from './fixed.js'
@@ -15,6 +14,7 @@ import {
   UNTOLD,
   type UntoldFrame,
 } from './frame.js'
+import { bare } from './line-breaks.js'
 import { MemberFrame } from './member.js'
 import { StepWork } from './work.js'
 

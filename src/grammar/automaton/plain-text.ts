@@ -1,7 +1,7 @@
 import { leaving as leavingKinds, NONE_PASS } from '../automata/kinds.js'
 import { withLength } from '../automata/lengths.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { PLAIN } from '../values/text-length.js'
 import type { Passing } from './content.js'
 import { type Bytes, type Cell, type Cells, ENDS, FREE_TEXT, type Frame } from './frame.js'
@@ -32,7 +32,7 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
 
   /** One for each text, so that threads in the same text are found to be. */
   static of(text: TextAutomaton): PlainTextFrame {
-    return made(first, text, () => {
+    return getOrMake(first, text, () => {
       const frames = new Map<number, PlainTextFrame>()
       const frame = new PlainTextFrame(text, text.start, frames)
       frames.set(text.start, frame)
@@ -42,7 +42,7 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
 
   /** The same text, of one character at least. */
   get begun(): PlainTextFrame {
-    return made(begun, this, () => PlainTextFrame.of(withLength(this.#text, 1, Number.POSITIVE_INFINITY)))
+    return getOrMake(begun, this, () => PlainTextFrame.of(withLength(this.#text, 1, Number.POSITIVE_INFINITY)))
   }
 
   /** Whether any number of its texts in a row are one of them: all that may come leads back. */

@@ -67,13 +67,13 @@ export function leaf(frame: Frame): Leaf {
   return { kind: 'leaf', frame, nullable: frame.ends, length: frame.length }
 }
 
-export function follow(first: Rule, rest: Rule): Rule {
+export function followedBy(first: Rule, rest: Rule): Rule {
   if (first === NOTHING || changesNothing(first, rest)) return rest
   if (rest === NOTHING) return first
   const next = rest.kind === 'then' ? rest.first : rest
   if (isFixed(first) && isFixed(next)) {
     const joined = leaf(FixedFrame.of(first.frame.spell() + next.frame.spell())!)
-    return rest.kind === 'then' ? follow(joined, rest.rest) : joined
+    return rest.kind === 'then' ? followedBy(joined, rest.rest) : joined
   }
   const nullable = first.nullable && rest.nullable
   return { kind: 'then', first, rest, nullable, length: first.length + rest.length }
@@ -91,11 +91,11 @@ function changesNothing(first: Rule, rest: Rule): boolean {
   )
 }
 
-export function sequence(parts: readonly Rule[]): Rule {
-  return parts.reduceRight((rest, part) => follow(part, rest), NOTHING as Rule)
+export function inSequence(parts: readonly Rule[]): Rule {
+  return parts.reduceRight((rest, part) => followedBy(part, rest), NOTHING as Rule)
 }
 
-export function choice(options: readonly Rule[]): Rule {
+export function choiceOf(options: readonly Rule[]): Rule {
   if (options.length === 1) return options[0]!
   const nullable = options.some((option) => option.nullable)
   return { kind: 'choice', options, nullable, length: shortest(options) }
@@ -106,12 +106,12 @@ export function heads(options: readonly Headed[]): Heads {
   return { kind: 'heads', options, nullable: false, length }
 }
 
-export function repeat(body: Rule, min: number, max: number): Rule {
+export function repeated(body: Rule, min: number, max: number): Rule {
   if (max === 0) return NOTHING
   if (min === 1 && max === 1) return body
   // Of any number of rounds of rounds nobody can say which they were.
   if (body.kind === 'repeat' && min <= 1 && max === Infinity && body.min <= 1) {
-    return repeat(body.body, Math.min(min, body.min), Infinity)
+    return repeated(body.body, Math.min(min, body.min), Infinity)
   }
   const nullable = min === 0 || body.nullable
   return { kind: 'repeat', body, min, max, nullable, length: nullable ? 0 : min * body.length }
@@ -125,7 +125,7 @@ export function ruleNamed(name: string): Name {
 export function afterRound(rule: Repeat): Rule {
   if (rule.rest === undefined) {
     const { body, min, max } = rule
-    rule.rest = max === Infinity && min === 0 ? rule : repeat(body, Math.max(0, min - 1), max - 1)
+    rule.rest = max === Infinity && min === 0 ? rule : repeated(body, Math.max(0, min - 1), max - 1)
   }
   return rule.rest
 }

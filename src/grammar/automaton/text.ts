@@ -1,6 +1,6 @@
 import { NEVER } from '../automata/classes.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
-import { Kept, made } from '../kept.js'
+import { getOrMake, Kept } from '../kept.js'
 import { IN_JSON, longestText } from '../values/text-length.js'
 import { CharacterFrame } from './characters.js'
 import { classOf, onlyCounts, type StringClass } from './content.js'
@@ -23,7 +23,7 @@ export class TextFrames {
   }
 
   static of(text: TextAutomaton): TextFrames {
-    return made(known, text, () => new TextFrames(text))
+    return getOrMake(known, text, () => new TextFrames(text))
   }
 
   /** No way out of any of its places is longer. */

@@ -1,11 +1,11 @@
-import { Kept, made } from '../kept.js'
+import { getOrMake, Kept } from '../kept.js'
 import type { Bytes, Cell, Frame } from './frame.js'
 import type { Machine, State } from './machine.js'
 
 /** Sets of items that are kept of one array: each document brings its own. */
 const KEPT = 200
 /** A way on that is the item's end. */
-export const END = -1
+export const ITEM_END = -1
 
 /** A beginning that items share which have come. */
 export interface Begun {
@@ -47,7 +47,11 @@ export class UsedItems {
   }
 
   with(text: Bytes): UsedItems {
-    return made(this.#known, `${this.id},${text}`, () => new UsedItems(this.#machine, this.#grown(text), this.#known))
+    return getOrMake(
+      this.#known,
+      `${this.id},${text}`,
+      () => new UsedItems(this.#machine, this.#grown(text), this.#known),
+    )
   }
 
   #grown(text: Bytes): Begun {
@@ -71,16 +75,16 @@ export class UsedItems {
 }
 
 function begun(machine: Machine, state: State, used: boolean, children: ReadonlyMap<number, Begun>): Begun {
-  if (state.accepting && !used) return { state, used, children, length: 0, way: END }
+  if (state.accepting && !used) return { state, used, children, length: 0, way: ITEM_END }
   const other = waysOn(machine, state).find(({ byte }) => !children.has(byte))
-  let [way, length] = other === undefined ? [END, Infinity] : [other.byte, other.length]
+  let [way, length] = other === undefined ? [ITEM_END, Infinity] : [other.byte, other.length]
   for (const [byte, child] of children) if (child.length + 1 < length) [way, length] = [byte, child.length + 1]
   return { state, used, children, length, way }
 }
 
 /** The bytes that may come next, those with the shortest way to the end first. */
 function waysOn(machine: Machine, state: State) {
-  return made(orders, state, () => {
+  return getOrMake(orders, state, () => {
     const bytes = state.next ?? Array.from({ length: 256 }, (_, byte) => byte)
     const ways = [...bytes].map((byte) => ({ byte, length: machine.step(state, byte).length + 1 }))
     return ways.filter(({ byte }) => !machine.step(state, byte).dead).sort((a, b) => a.length - b.length)
@@ -88,7 +92,7 @@ function waysOn(machine: Machine, state: State) {
 }
 
 /** The shortest way on from a place. */
-export function spelled({ cells }: State): Bytes {
+export function shortestWay({ cells }: State): Bytes {
   let bytes = ''
   const shortest = (ways: readonly Cell[]) => ways.reduce((a, b) => (b.length < a.length ? b : a))
   for (let at = shortest(cells); at.frame !== undefined; at = shortest(at.below!.ways)) bytes += at.frame.spell()

@@ -10,6 +10,7 @@ import {
   V1Error,
 } from '../../contract/index.js'
 import { keptError, LruMap, type Slices } from '../../platform/index.js'
+import { type DocumentCheck, documentCheck, inputCheck, textCheck } from '../judge.js'
 import {
   compile,
   compileInSlices,
@@ -21,7 +22,6 @@ import {
   SchemaError,
   schemaErrorMessage,
 } from '../structured.js'
-import { type DocumentCheck, documentCheck, inputCheck, textCheck } from './document-check.js'
 import { quotesOf, saysQuote } from './quoted.js'
 
 /** Steps that all tools of a request may take to compile: about half a second, if none is known yet. */

@@ -1,12 +1,12 @@
+import { canonical } from '../../platform/index.js'
 import { readContains, readItems } from '../schema/arrays-objects.js'
 import { refusal } from '../schema/context.js'
-import { canonical } from '../schema/json.js'
 import { readCount } from '../schema/keywords.js'
 import { ARRAY, type Contains, type ItemGroup } from '../schema/part.js'
 import { type Way, waysOfItems } from '../schema/unevaluated.js'
 import { obstacle, only } from './choices.js'
 import { type Denying, type Judging, keyword } from './keyword.js'
-import { atLeast, atMost } from './limits.js'
+import { lowerLimit, upperLimit } from './limits.js'
 import * as shapes from './shapes.js'
 import { assertWays, denyWays, waysHold } from './ways.js'
 
@@ -119,7 +119,7 @@ export const ARRAYS = [
   items,
   unevaluatedItems,
   contains,
-  atLeast('minItems', 'maxItems', ARRAY, length),
-  atMost('maxItems', 'minItems', ARRAY, length),
+  lowerLimit('minItems', 'maxItems', ARRAY, length),
+  upperLimit('maxItems', 'minItems', ARRAY, length),
   uniqueItems,
 ]

@@ -1,7 +1,7 @@
+import { isRecord } from '../../platform/index.js'
 import type { Choice } from '../schema/branch.js'
 import { refusal } from '../schema/context.js'
 import { typeName } from '../schema/document.js'
-import { isObject } from '../schema/json.js'
 import { readList } from '../schema/keywords.js'
 import { ANY, type Atom } from '../schema/part.js'
 import { type Denying, type Keyword, keyword, type Stand } from './keyword.js'
@@ -87,7 +87,7 @@ const condition = keyword<Condition>({
     const [test, yes, no] = ['if', 'then', 'else'].map((name) => {
       const said = schema[name]
       if (said === undefined) return undefined
-      if (typeof said === 'boolean' || isObject(said)) return context.child(site, said, name)
+      if (typeof said === 'boolean' || isRecord(said)) return context.child(site, said, name)
       throw refusal(site, name, `'${name}' must be a schema, not ${typeName(said)}.`)
     })
     return test === undefined || (yes ?? no) === undefined ? undefined : { test, yes, no }

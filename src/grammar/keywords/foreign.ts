@@ -1,4 +1,4 @@
-import { isObject } from '../schema/json.js'
+import { isRecord } from '../../platform/index.js'
 import { editDistance } from '../spelling.js'
 import { bound, either, listOf, mapOf, names, number, type Shape, schema, text, truth, type } from './shapes.js'
 import { WORDS } from './table.js'
@@ -12,7 +12,7 @@ import { WORDS } from './table.js'
 
 /** Keywords of draft 3 and of ajv's extensions. */
 const FOREIGN: Readonly<Record<string, Shape>> = {
-  extends: either(isObject, listOf(isObject)),
+  extends: either(isRecord, listOf(isRecord)),
   disallow: either(type, listOf(type)),
   divisibleBy: number,
   ...all(['formatMinimum', 'formatMaximum', 'formatExclusiveMinimum', 'formatExclusiveMaximum'], either(text, bound)),
@@ -24,7 +24,7 @@ const FOREIGN: Readonly<Record<string, Shape>> = {
     names,
   ),
   deepProperties: mapOf(schema),
-  ...all(['$merge', '$patch'], isObject),
+  ...all(['$merge', '$patch'], isRecord),
 }
 
 function all(words: readonly string[], shape: Shape): Record<string, Shape> {

@@ -8,7 +8,7 @@ type Least = 'minLength' | 'minItems' | 'minProperties'
 type Most = 'maxLength' | 'maxItems' | 'maxProperties'
 
 /** A keyword and a field of a part, of one name: how many there must be. */
-export function atLeast(name: Least, opposite: Most, kinds: number, count: (value: never) => number): Keyword {
+export function lowerLimit(name: Least, opposite: Most, kinds: number, count: (value: never) => number): Keyword {
   return keyword<number>({
     name,
     shape: number,
@@ -26,7 +26,7 @@ export function atLeast(name: Least, opposite: Most, kinds: number, count: (valu
 }
 
 /** How many there may be. */
-export function atMost(name: Most, opposite: Least, kinds: number, count: (value: never) => number): Keyword {
+export function upperLimit(name: Most, opposite: Least, kinds: number, count: (value: never) => number): Keyword {
   return keyword<number>({
     name,
     shape: number,

@@ -3,14 +3,13 @@ import { complement, union } from '../automata/sets.js'
 import { type Dependency, readDependencies, readProperties } from '../schema/arrays-objects.js'
 import { dependencyChoices } from '../schema/depend.js'
 import { forbid } from '../schema/forbid.js'
-import { has } from '../schema/json.js'
 import { readStrings } from '../schema/keywords.js'
 import { type Atom, aside, OBJECT, type PropertyGroup, type SchemaPart, type WantedMember } from '../schema/part.js'
 import { matches } from '../schema/texts.js'
 import { type Way, waysOfProperties } from '../schema/unevaluated.js'
 import { only, wanting } from './choices.js'
 import { type Denying, type Judging, keyword } from './keyword.js'
-import { atLeast, atMost } from './limits.js'
+import { lowerLimit, upperLimit } from './limits.js'
 import * as shapes from './shapes.js'
 import { assertWays, denyWays, waysHold } from './ways.js'
 
@@ -96,7 +95,7 @@ const required = keyword<readonly string[]>({
   deny({ context, choices }, keys) {
     for (const key of keys) choices.push({ edit: (part) => forbid(context, part, key) })
   },
-  holds: (_, keys, value) => keys.every((key) => has(value as Members, key)),
+  holds: (_, keys, value) => keys.every((key) => Object.hasOwn(value as Members, key)),
 })
 
 const propertyNames = keyword<Atom>({
@@ -148,8 +147,10 @@ const dependencies = keyword<readonly Dependency[]>({
   holds: ({ test }, demands, value) =>
     demands.every(({ key, keys, schema }) => {
       const members = value as Members
-      if (!has(members, key)) return true
-      return (keys ?? []).every((other) => has(members, other)) && (schema === undefined || test(schema, value))
+      if (!Object.hasOwn(members, key)) return true
+      return (
+        (keys ?? []).every((other) => Object.hasOwn(members, other)) && (schema === undefined || test(schema, value))
+      )
     }),
 })
 
@@ -160,7 +161,7 @@ export const OBJECTS = [
   unevaluatedProperties,
   required,
   propertyNames,
-  atLeast('minProperties', 'maxProperties', OBJECT, count),
-  atMost('maxProperties', 'minProperties', OBJECT, count),
+  lowerLimit('minProperties', 'maxProperties', OBJECT, count),
+  upperLimit('maxProperties', 'minProperties', OBJECT, count),
   dependencies,
 ]

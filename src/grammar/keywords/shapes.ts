@@ -1,4 +1,4 @@
-import { isObject } from '../schema/json.js'
+import { isRecord } from '../../platform/index.js'
 
 /** Whether a value is such as a keyword takes, also where it was put into quotes by mistake. */
 export type Shape = (value: unknown) => boolean
@@ -9,7 +9,7 @@ export const text: Shape = (value) => typeof value === 'string'
 export const number: Shape = (value) =>
   typeof value === 'number' || (text(value) && /^-?\d+(\.\d+)?$/.test(value as string))
 export const truth: Shape = (value) => typeof value === 'boolean' || value === 'true' || value === 'false'
-export const schema: Shape = (value) => isObject(value) || truth(value)
+export const schema: Shape = (value) => isRecord(value) || truth(value)
 export const list: Shape = Array.isArray
 export const listOf =
   (shape: Shape): Shape =>
@@ -18,7 +18,7 @@ export const listOf =
 export const mapOf =
   (shape: Shape): Shape =>
   (value) =>
-    isObject(value) && Object.values(value).every(shape)
+    isRecord(value) && Object.values(value).every(shape)
 export const either =
   (...shapes: Shape[]): Shape =>
   (value) =>

@@ -1,13 +1,12 @@
 import { complement } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { IMPLIED, isSpelledOut, NUMBER_FORMATS } from '../formats/formats.js'
-import { codePoints } from '../schema/json.js'
 import { readString } from '../schema/keywords.js'
 import { NUMBER, STRING } from '../schema/part.js'
 import { formatOf, matches, patternAutomaton, placed } from '../schema/texts.js'
 import { only } from './choices.js'
 import { type Denying, keyword } from './keyword.js'
-import { atLeast, atMost } from './limits.js'
+import { lowerLimit, upperLimit } from './limits.js'
 import { text } from './shapes.js'
 
 /** Texts outside a language; undefined where it is noted that they cannot be told. */
@@ -79,9 +78,16 @@ const format = keyword<{
   },
 })
 
+/** The number of Unicode code points, which is how JSON Schema measures a string. */
+function codePoints(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
 export const STRINGS = [
-  atLeast('minLength', 'maxLength', STRING, codePoints),
-  atMost('maxLength', 'minLength', STRING, codePoints),
+  lowerLimit('minLength', 'maxLength', STRING, codePoints),
+  upperLimit('maxLength', 'minLength', STRING, codePoints),
   pattern,
   format,
 ]

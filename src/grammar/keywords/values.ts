@@ -1,5 +1,5 @@
+import { canonical } from '../../platform/index.js'
 import { excluding } from '../schema/exclude.js'
-import { canonical, has } from '../schema/json.js'
 import { readConstant, readConstants, readType } from '../schema/keywords.js'
 import { ANY, NUMBER, type SchemaPart } from '../schema/part.js'
 import { kindBit } from '../schema/shallow.js'
@@ -54,7 +54,8 @@ const constant = keyword<readonly [unknown]>({
   shape: anything,
   since: 6,
   kinds: ANY,
-  read: ({ site, schema }) => (has(schema, 'const') ? [readConstant(site, 'const', schema.const)] : undefined),
+  read: ({ site, schema }) =>
+    Object.hasOwn(schema, 'const') ? [readConstant(site, 'const', schema.const)] : undefined,
   assert: ({ part }, values) => limitTo(part, values),
   deny({ context, site, choices }, values) {
     choices.push(excluding(context, site, 'const', values))

@@ -6,11 +6,11 @@ import {
   FEW_REMAINDERS,
   final,
   GREATEST_EXPONENT,
-  isScaled,
   LEADING_ZEROS,
   LEAST_EXPONENT,
   type NumberPlace,
   near,
+  needsPower,
   order,
   power,
   powers,
@@ -48,8 +48,8 @@ export class Magnitudes {
     this.zero = zero
     this.step = step
     this.significant = step.modulus === 1 && step.scale === 0 ? SIGNIFICANT : SIGNIFICANT_MULTIPLES
-    this.lowScales = low !== undefined && isScaled(low)
-    this.highScales = high !== undefined && isScaled(high)
+    this.lowScales = low !== undefined && needsPower(low)
+    this.highScales = high !== undefined && needsPower(high)
     const [least, most] = this.powers()
     this.counted = step.moduli[0]! > FEW_REMAINDERS && (high === undefined || high.point > WHOLE_DIGITS)
     this.exponents = least <= most && !this.counted

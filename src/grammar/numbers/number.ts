@@ -11,7 +11,7 @@ import { minimise } from '../automata/minimise.js'
 import { NO_TEXT } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { beyond, compareDecimals, type Decimal, decimalOf, negated, rounded, TINY } from './decimal.js'
 import { Magnitudes } from './magnitudes.js'
 import { type Multiples, multiplesOf } from './multiples.js'
@@ -52,7 +52,7 @@ export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutoma
   }
   // Nearly every schema has them: made once in a process, and nobody pays.
   if (bounds.every((bound) => bound === undefined))
-    return made(unbounded, integer === true, () => build(spec, new Fuel()))
+    return getOrMake(unbounded, integer === true, () => build(spec, new Fuel()))
   const before = fuel.left
   const numbers = build(spec, fuel)
   if (numbers.states <= CACHED_STATES) {

@@ -50,7 +50,7 @@ export type NumberPlace =
   | { readonly phase: 'end' }
   | { readonly phase: 'power'; readonly from: number; readonly to: number; readonly read: number }
 
-export function isScaled(bound: Decimal): boolean {
+export function needsPower(bound: Decimal): boolean {
   return bound.point > WHOLE_DIGITS || bound.point <= -LEADING_ZEROS
 }
 

@@ -9,7 +9,7 @@ export interface ClassContents {
 
 export const NO_TEXTS: ReadonlySet<string> = new Set()
 
-export function union(parts: readonly ClassContents[]): ClassContents {
+export function unionOfContents(parts: readonly ClassContents[]): ClassContents {
   const texts = new Set(parts.flatMap((part) => [...part.texts]))
   return { set: unite(...new Set(parts.map((part) => part.set))), texts }
 }
@@ -19,7 +19,7 @@ export function intersection(a: ClassContents, b: ClassContents): ClassContents 
   return { set, texts: new Set([...a.texts].filter((text) => b.texts.has(text))) }
 }
 
-export function difference(a: ClassContents, b: ClassContents): ClassContents {
+export function lessContents(a: ClassContents, b: ClassContents): ClassContents {
   const set = negate(unite(negate(a.set), b.set))
   return { set, texts: new Set([...a.texts].filter((text) => !b.texts.has(text))) }
 }

@@ -24,7 +24,7 @@ import {
 import { TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { AS_WRITTEN, atomic } from './atomic.js'
-import { type ClassContents, difference, intersection, NO_TEXTS, nodeOf, union } from './class-contents.js'
+import { type ClassContents, intersection, lessContents, NO_TEXTS, nodeOf, unionOfContents } from './class-contents.js'
 import { inEcmaScript } from './dialects.js'
 import { type Node, type NodeBuilder, Nodes } from './regex-syntax.js'
 
@@ -401,8 +401,8 @@ class Parser {
       const minus = this.take('--')
       if (minus || this.take('&&')) {
         if (this.caseless) throw new TextError('operations on sets under the i flag are not supported')
-        const [left, right] = [union(parts), this.contents(this.classOperand())]
-        parts.splice(0, parts.length, minus ? difference(left, right) : intersection(left, right))
+        const [left, right] = [unionOfContents(parts), this.contents(this.classOperand())]
+        parts.splice(0, parts.length, minus ? lessContents(left, right) : intersection(left, right))
         continue
       }
       const low = this.classOperand()
@@ -413,7 +413,7 @@ class Parser {
     }
     this.depth--
     this.fuel.spend(parts.reduce((sum, { set, texts }) => sum + set.length + 8 * texts.size, 0) >> 2)
-    const all = union(parts)
+    const all = unionOfContents(parts)
     return negated ? { set: negate(all.set), texts: NO_TEXTS } : all
   }
 

@@ -1,13 +1,12 @@
 import type { GrammarSource, TextPart } from '../../contract/index.js'
-import type { Slices } from '../../platform/index.js'
-import { upTo } from '../automata/search.js'
-import { type Rule, sequence } from '../automaton/rule.js'
+import { isRecord, type Slices } from '../../platform/index.js'
+import { textsUpTo } from '../automata/search.js'
+import { inSequence, type Rule } from '../automaton/rule.js'
 import { GrammarError } from '../grammar-error.js'
-import { isObject } from '../schema/json.js'
-import { gbnf } from './gbnf.js'
-import { lark } from './lark.js'
+import { readGbnf } from './gbnf.js'
+import { readLark } from './lark.js'
 import { listed, RuleParts, worded } from './parts.js'
-import { structuralTag } from './structural-tag.js'
+import { readStructuralTag } from './structural-tag.js'
 
 const MOST_DEPTH = 100
 
@@ -25,21 +24,21 @@ export class Builder extends RuleParts {
   }
 
   *#rule(source: GrammarSource): Slices<Rule> {
-    if (!isObject(source)) throw new GrammarError(`a part of a grammar is a text or an object, not ${typeof source}.`)
+    if (!isRecord(source)) throw new GrammarError(`a part of a grammar is a text or an object, not ${typeof source}.`)
     if ('schema' in source) return yield* this.document(source)
     if ('regex' in source) return yield* this.regex(source.regex, source.flags)
     if ('choice' in source) return yield* this.choice(source.choice)
-    if ('sequence' in source) return sequence(yield* this.rules(listed(source.sequence, 'sequence')))
+    if ('sequence' in source) return inSequence(yield* this.rules(listed(source.sequence, 'sequence')))
     if ('repeat' in source) {
       return this.repeated(yield* this.rule(source.repeat), source.min ?? 0, source.max ?? Infinity)
     }
     if ('without' in source) return this.free(source.without)
-    if ('upTo' in source) return this.text(upTo([worded(source.upTo, 'upTo')], this.fuel)[0]!)
+    if ('upTo' in source) return this.text(textsUpTo([worded(source.upTo, 'upTo')], this.fuel)[0]!)
     if ('quoted' in source) return yield* this.string(source.quoted)
     if ('token' in source) return this.token(source.token)
-    if ('lark' in source) return yield* lark(worded(source.lark, 'lark'), this)
-    if ('gbnf' in source) return yield* gbnf(worded(source.gbnf, 'gbnf'), this)
-    if ('structuralTag' in source) return yield* structuralTag(source.structuralTag, this)
+    if ('lark' in source) return yield* readLark(worded(source.lark, 'lark'), this)
+    if ('gbnf' in source) return yield* readGbnf(worded(source.gbnf, 'gbnf'), this)
+    if ('structuralTag' in source) return yield* readStructuralTag(source.structuralTag, this)
     throw new GrammarError(`a part of a grammar with '${Object.keys(source).join("', '")}' is not known.`)
   }
 }

@@ -1,12 +1,12 @@
 import type { Slices } from '../../platform/index.js'
 import { EVERY, negate, normalise } from '../automata/charset.js'
-import { type Name, type Rule, sequence } from '../automaton/rule.js'
+import { inSequence, type Name, type Rule } from '../automaton/rule.js'
 import { GrammarText } from './grammar-text.js'
 import { RuleNames } from './names.js'
 import type { RuleParts } from './parts.js'
 
 /** A grammar as llama.cpp writes it: `root ::= "a" b | [0-9]+`. The texts are those of `root`. */
-export function gbnf(text: string, builder: RuleParts): Slices<Rule> {
+export function readGbnf(text: string, builder: RuleParts): Slices<Rule> {
   return new Gbnf(text, builder).read()
 }
 
@@ -79,7 +79,7 @@ class Gbnf {
     for (;;) {
       if (this.#from.tires()) yield
       const atom = yield* this.#atom()
-      if (atom === undefined) return sequence(parts)
+      if (atom === undefined) return inSequence(parts)
       parts.push(this.#times(atom))
       this.#space(this.#depth > 1)
     }

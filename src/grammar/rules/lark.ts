@@ -1,6 +1,15 @@
 import type { Slices } from '../../platform/index.js'
 import { normalise } from '../automata/charset.js'
-import { choice, follow, type Name, NOTHING, type Rule, repeat, ruleNamed, sequence } from '../automaton/rule.js'
+import {
+  choiceOf,
+  followedBy,
+  inSequence,
+  type Name,
+  NOTHING,
+  type Rule,
+  repeated,
+  ruleNamed,
+} from '../automaton/rule.js'
 import { GrammarText } from './grammar-text.js'
 import { COMMON } from './lark-common.js'
 import { RuleNames } from './names.js'
@@ -10,7 +19,7 @@ import type { RuleParts } from './parts.js'
  * A grammar as Lark writes it. The texts are those of `start`, terminals taken as they fit (Lark's `dynamic_complete`),
  * and what `%ignore` names may stand before any terminal and at the end.
  */
-export function lark(text: string, builder: RuleParts): Slices<Rule> {
+export function readLark(text: string, builder: RuleParts): Slices<Rule> {
   return new Lark(text, builder, new RuleNames(text)).read()
 }
 
@@ -45,9 +54,9 @@ class Lark {
 
   *read(): Slices<Rule> {
     for (this.#space(true); !this.#from.ended; this.#space(true)) yield* this.#statement()
-    if (this.#ignore !== undefined) this.#ignore.rule = repeat(choice(this.#ignored), 0, Infinity)
+    if (this.#ignore !== undefined) this.#ignore.rule = repeated(choiceOf(this.#ignored), 0, Infinity)
     const start = this.#names.close('start')
-    return this.#ignore === undefined ? start : follow(start, this.#ignore)
+    return this.#ignore === undefined ? start : followedBy(start, this.#ignore)
   }
 
   *#statement(): Slices<void> {
@@ -113,7 +122,7 @@ class Lark {
       this.#space(this.#depth > 1)
       if (this.#from.match(ALIAS) !== undefined) continue
       const atom = yield* this.#atom()
-      if (atom === undefined) return sequence(parts)
+      if (atom === undefined) return inSequence(parts)
       parts.push(this.#times(atom))
     }
   }
@@ -125,7 +134,7 @@ class Lark {
       const rule = yield* this.#choice()
       this.#space(true)
       if (!this.#from.take(c === '(' ? ')' : ']')) throw this.#from.wrong(`'${c === '(' ? ')' : ']'}' is missing.`)
-      return c === '(' ? rule : choice([rule, NOTHING])
+      return c === '(' ? rule : choiceOf([rule, NOTHING])
     }
     if (c === '%') return yield* this.#document()
     if (c === '<') return this.#token()
@@ -140,7 +149,7 @@ class Lark {
   }
 
   #spaced(terminal: Rule): Rule {
-    return this.#ignore === undefined || this.#inTerminal ? terminal : follow(this.#ignore, terminal)
+    return this.#ignore === undefined || this.#inTerminal ? terminal : followedBy(this.#ignore, terminal)
   }
 
   *#literal(): Slices<Rule> {

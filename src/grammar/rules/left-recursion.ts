@@ -1,7 +1,7 @@
 import type { Slices } from '../../platform/index.js'
-import { choice, follow, type Name, NOTHING, type Rule, repeat, ruleNamed } from '../automaton/rule.js'
+import { choiceOf, followedBy, type Name, NOTHING, type Rule, repeated, ruleNamed } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { NotEmpty } from './not-empty.js'
 
 /**
@@ -53,7 +53,7 @@ class Circle {
       for (const { head, tail } of notEmpty.heads(name.rule)) {
         fuel.spend(1)
         const from = bare.get(head)
-        if (from === undefined) this.#seeds.get(name)!.push(follow(head, tail))
+        if (from === undefined) this.#seeds.get(name)!.push(followedBy(head, tail))
         else this.#edges.get(from)!.push({ to: name, tail })
       }
     }
@@ -65,7 +65,7 @@ class Circle {
     this.#names.forEach((name, i) => {
       const bare = this.#notEmpty.name(name)
       bare.rule = rules[i]!
-      name.rule = name.nullable ? choice([bare, NOTHING]) : bare
+      name.rule = name.nullable ? choiceOf([bare, NOTHING]) : bare
     })
   }
 
@@ -75,15 +75,15 @@ class Circle {
       .get(name)!
       .map(({ tail }) => tail)
       .filter((tail) => tail !== NOTHING)
-    const first = choice(this.#seeds.get(name)!)
-    return tails.length === 0 ? first : follow(first, repeat(choice(tails), 0, Infinity))
+    const first = choiceOf(this.#seeds.get(name)!)
+    return tails.length === 0 ? first : followedBy(first, repeated(choiceOf(tails), 0, Infinity))
   }
 
   /** The texts of one name, by way of all that may be its beginning. */
   #among(wanted: Name): Rule {
     const missing = new Map<Name, Name>()
     const behind = (name: Name) =>
-      made(missing, name, () => {
+      getOrMake(missing, name, () => {
         const rest = ruleNamed(wanted.name)
         rest.nullable = this.#leadsTo(name, wanted)
         return rest
@@ -91,7 +91,7 @@ class Circle {
     const options: Rule[] = []
     for (const name of this.#names) {
       const seeds = this.#seeds.get(name)!
-      if (seeds.length > 0) options.push(follow(choice(seeds), behind(name)))
+      if (seeds.length > 0) options.push(followedBy(choiceOf(seeds), behind(name)))
     }
     for (const [name, rest] of missing) {
       const more: Rule[] = []
@@ -99,13 +99,13 @@ class Circle {
         for (const { to, tail } of this.#edges.get(begun)!) {
           this.#fuel.spend(2)
           const written = this.#notEmpty.of(tail)
-          if (written !== undefined) more.push(follow(written, behind(to)))
+          if (written !== undefined) more.push(followedBy(written, behind(to)))
         }
       }
-      rest.rule = choice(rest.nullable ? [...more, NOTHING] : more)
+      rest.rule = choiceOf(rest.nullable ? [...more, NOTHING] : more)
       rest.absorbs = behind(wanted)
     }
-    return choice(options)
+    return choiceOf(options)
   }
 
   /** Names that are complete where this one is, itself among them: nothing need come in between. */

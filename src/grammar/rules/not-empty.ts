@@ -1,7 +1,17 @@
 import { PlainTextFrame } from '../automaton/plain-text.js'
-import { choice, follow, heads, leaf, type Name, NOTHING, type Rule, repeat, ruleNamed } from '../automaton/rule.js'
+import {
+  choiceOf,
+  followedBy,
+  heads,
+  leaf,
+  type Name,
+  NOTHING,
+  type Rule,
+  repeated,
+  ruleNamed,
+} from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 
 /** A way in which a text may begin: what comes first, never empty and no group, and what follows it. */
 export interface Production {
@@ -28,7 +38,7 @@ export class NotEmpty {
     if (known !== undefined) return known
     const bare = ruleNamed(name.name)
     this.#names.set(name, bare)
-    if (!this.#kept.has(name)) bare.rule = choiceOf(this.heads(name.rule))
+    if (!this.#kept.has(name)) bare.rule = choiceOfHeads(this.heads(name.rule))
     return bare
   }
 
@@ -36,7 +46,7 @@ export class NotEmpty {
   of(rule: Rule): Rule | undefined {
     if (rule === NOTHING) return undefined
     if (!rule.nullable) return rule
-    return made(this.#rules, rule, () => choiceOf(this.heads(rule)))
+    return getOrMake(this.#rules, rule, () => choiceOfHeads(this.heads(rule)))
   }
 
   /** Every way in which a text of this rule that is not empty may begin. */
@@ -60,7 +70,7 @@ export class NotEmpty {
         return [{ head: heads(rule.options), tail: NOTHING }]
       case 'repeat': {
         const min = rule.body.nullable ? 0 : Math.max(0, rule.min - 1)
-        const more = repeat(rule.body, min, rule.max - 1)
+        const more = repeated(rule.body, min, rule.max - 1)
         return this.heads(rule.body).map(({ head, tail }) => this.#production(head, tail, more))
       }
       case 'name':
@@ -70,10 +80,10 @@ export class NotEmpty {
 
   #production(head: Rule, tail: Rule, rest: Rule): Production {
     this.#fuel.spend(4)
-    return { head, tail: follow(tail, rest) }
+    return { head, tail: followedBy(tail, rest) }
   }
 }
 
-function choiceOf(productions: readonly Production[]): Rule {
-  return choice(productions.map(({ head, tail }) => follow(head, tail)))
+function choiceOfHeads(productions: readonly Production[]): Rule {
+  return choiceOf(productions.map(({ head, tail }) => followedBy(head, tail)))
 }

@@ -1,7 +1,7 @@
 import { FixedFrame } from '../automaton/fixed.js'
 import type { Bytes } from '../automaton/frame.js'
-import { choice, follow, type Headed, heads, leaf, type Name, NOTHING, type Rule } from '../automaton/rule.js'
-import { made } from '../kept.js'
+import { choiceOf, followedBy, type Headed, heads, leaf, type Name, NOTHING, type Rule } from '../automaton/rule.js'
+import { getOrMake } from '../kept.js'
 
 export function fixed(bytes: Bytes): Rule {
   const frame = FixedFrame.of(bytes)
@@ -10,24 +10,24 @@ export function fixed(bytes: Bytes): Rule {
 
 /** A choice in which what options begin with alike stands once: many are then no more work than one. */
 export function optionsOf(options: readonly Rule[]): Rule {
-  if (options.length < 2) return choice(options)
+  if (options.length < 2) return choiceOf(options)
   const others: Rule[] = []
   const headed: Headed[] = []
   const byName = new Map<Name, Rule[]>()
   for (const option of options) {
     const [first, rest] = option.kind === 'then' ? [option.first, option.rest] : [option, NOTHING]
     if (first.kind === 'leaf' && first.frame instanceof FixedFrame) headed.push({ head: first.frame.spell(), rest })
-    else if (first.kind === 'name') made(byName, first, () => []).push(rest)
+    else if (first.kind === 'name') getOrMake(byName, first, () => []).push(rest)
     else others.push(option)
   }
-  for (const [name, rests] of byName) others.push(follow(name, optionsOf(rests)))
-  return choice([...others, ...headsOf(headed)])
+  for (const [name, rests] of byName) others.push(followedBy(name, optionsOf(rests)))
+  return choiceOf([...others, ...headsOf(headed)])
 }
 
 /** More than this are worth a tree. */
 const FEW = 1
 
 function headsOf(options: readonly Headed[]): Rule[] {
-  if (options.length <= FEW) return options.map(({ head, rest }) => follow(fixed(head), rest))
+  if (options.length <= FEW) return options.map(({ head, rest }) => followedBy(fixed(head), rest))
   return [heads([...options].sort((a, b) => (a.head < b.head ? -1 : a.head > b.head ? 1 : 0)))]
 }

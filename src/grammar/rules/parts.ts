@@ -1,16 +1,16 @@
 import type { SchemaSource, TextPart } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
 import type { CharSet } from '../automata/charset.js'
-import { escaped } from '../automata/escaped.js'
-import { literalSet, oneOf } from '../automata/literals.js'
-import { without } from '../automata/search.js'
+import { escapedTexts } from '../automata/escaped.js'
+import { literalSet, oneCharacterOf } from '../automata/literals.js'
+import { textsWithout } from '../automata/search.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'
 import { PlainTextFrame } from '../automaton/plain-text.js'
-import { leaf, type Rule, repeat, sequence } from '../automaton/rule.js'
+import { inSequence, leaf, type Rule, repeated } from '../automaton/rule.js'
 import { FIRST_TOKEN, TokenFrame } from '../automaton/token.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { compileRegexInSlices } from '../regex/regex.js'
 import type { SchemaError } from '../schema-error.js'
 import { toBytes } from '../values/format.js'
@@ -76,7 +76,7 @@ export abstract class RuleParts {
     this.#quoted = true
     const inside = yield* this.rule(part)
     this.#quoted = false
-    return sequence([quote, inside, this.literal('"')])
+    return inSequence([quote, inside, this.literal('"')])
   }
 
   #notQuoted(what: string): void {
@@ -101,15 +101,15 @@ export abstract class RuleParts {
 
   text(automaton: TextAutomaton): Rule {
     if (!this.#quoted) return leaf(PlainTextFrame.of(automaton))
-    return leaf(PlainTextFrame.of(made(this.#escaped, automaton, () => escaped(automaton, this.fuel))))
+    return leaf(PlainTextFrame.of(getOrMake(this.#escaped, automaton, () => escapedTexts(automaton, this.fuel))))
   }
 
   /** One character of a set: what is written a thousand times is one automaton. */
   characters(set: CharSet): Rule {
     return this.text(
-      made(this.#sets, set.join(), () => {
+      getOrMake(this.#sets, set.join(), () => {
         this.fuel.spend(SET_COST)
-        return oneOf(set)
+        return oneCharacterOf(set)
       }),
     )
   }
@@ -118,7 +118,7 @@ export abstract class RuleParts {
     if (listed(words, 'without').some((word) => word === ''))
       throw new GrammarError("'without' contains an empty text.")
     return this.text(
-      without(
+      textsWithout(
         words.map((word) => worded(word, 'without')),
         this.fuel,
       ),
@@ -170,7 +170,7 @@ export abstract class RuleParts {
     if (!good(min) || !(good(max) || max === Infinity) || min > max) {
       throw new GrammarError(`from ${min} to ${max} times: that is no repetition of up to ${MOST_ROUNDS}.`)
     }
-    return repeat(body, min, max)
+    return repeated(body, min, max)
   }
 }
 

@@ -1,15 +1,14 @@
-import type { Slices } from '../../platform/index.js'
-import { upTo, without } from '../automata/search.js'
-import { choice, follow, NOTHING, type Rule, repeat, sequence } from '../automaton/rule.js'
+import { isRecord, type Slices } from '../../platform/index.js'
+import { textsUpTo, textsWithout } from '../automata/search.js'
+import { choiceOf, followedBy, inSequence, NOTHING, type Rule, repeated } from '../automaton/rule.js'
 import { GrammarError } from '../grammar-error.js'
-import { isObject } from '../schema/json.js'
 import type { RuleParts } from './parts.js'
 
 /**
  * Free text with parts of which each begins with a trigger, as vLLM and XGrammar write it: the older form (`structures`
  * and `triggers`) and the newer one (`format`). What is not known is refused by its place.
  */
-export function* structuralTag(description: unknown, builder: RuleParts): Slices<Rule> {
+export function* readStructuralTag(description: unknown, builder: RuleParts): Slices<Rule> {
   const root = fields(description, '')
   if ('format' in root) return yield* new Tags(builder).format(root.format, 'format')
   const { structures, triggers } = root
@@ -50,12 +49,12 @@ class Tags {
       case 'any_text':
         return builder.free(format.excludes === undefined ? [] : words(format.excludes, `${place}.excludes`))
       case 'sequence':
-        return sequence(yield* this.#all(format.elements, `${place}.elements`))
+        return inSequence(yield* this.#all(format.elements, `${place}.elements`))
       case 'or':
         return builder.options(yield* this.#all(format.elements, `${place}.elements`))
       case 'tag': {
         const { begin, rest } = yield* this.#tag(format, place)
-        return follow(builder.literal(begin), rest)
+        return followedBy(builder.literal(begin), rest)
       }
       case 'triggered_tags':
         return yield* this.#triggered(format, place)
@@ -76,13 +75,13 @@ class Tags {
     if (this.#builder.fuel.tires()) yield
     const { begin, content, end } = fields(description, place)
     const ends = typeof end === 'string' ? [end] : words(end, `${place}.end`)
-    const closes = choice(ends.map((one) => this.#builder.literal(one)))
+    const closes = choiceOf(ends.map((one) => this.#builder.literal(one)))
     const inside = fields(content, `${place}.content`)
     // Free text ends where the end first comes.
     const free = inside.type === 'any_text' && inside.excludes === undefined && ends.every((one) => one !== '')
     const rest = free
-      ? choice(upTo(ends, this.#builder.fuel).map((text) => this.#builder.text(text)))
-      : follow(yield* this.format(content, `${place}.content`), closes)
+      ? choiceOf(textsUpTo(ends, this.#builder.fuel).map((text) => this.#builder.text(text)))
+      : followedBy(yield* this.format(content, `${place}.content`), closes)
     return { begin: texted(begin, `${place}.begin`), rest }
   }
 
@@ -96,22 +95,22 @@ class Tags {
     const tags: Tag[] = []
     for (const [i, tag] of listed(format.tags, `${at}tags`).entries())
       tags.push(yield* this.#tag(tag, `${at}tags[${i}]`))
-    const options = upTo(triggers, fuel).flatMap((free, i) => {
+    const options = textsUpTo(triggers, fuel).flatMap((free, i) => {
       const trigger = triggers[i]!
       const begun = tags.filter(({ begin }) => begin.startsWith(trigger))
       if (begun.length === 0 || free.empty) return []
-      const rests = begun.map(({ begin, rest }) => follow(this.#builder.literal(begin.slice(trigger.length)), rest))
-      return [follow(this.#builder.text(free), this.#builder.options(rests))]
+      const rests = begun.map(({ begin, rest }) => followedBy(this.#builder.literal(begin.slice(trigger.length)), rest))
+      return [followedBy(this.#builder.text(free), this.#builder.options(rests))]
     })
     const without_ = tags.find(({ begin }) => !triggers.some((trigger) => begin.startsWith(trigger)))
     if (without_ !== undefined) {
       throw new GrammarError(`no trigger begins the tag '${without_.begin}': it could never come.`)
     }
-    const free = this.#builder.text(without(triggers, fuel))
+    const free = this.#builder.text(textsWithout(triggers, fuel))
     const least = format.at_least_one === true ? 1 : 0
     if (options.length === 0) return free
-    if (format.stop_after_first === true) return least === 1 ? choice(options) : choice([...options, free])
-    return follow(repeat(choice(options), least, Infinity), free)
+    if (format.stop_after_first === true) return least === 1 ? choiceOf(options) : choiceOf([...options, free])
+    return followedBy(repeated(choiceOf(options), least, Infinity), free)
   }
 
   *#separated(format: Record<string, unknown>, place: string): Slices<Rule> {
@@ -119,13 +118,14 @@ class Tags {
     const tags = yield* this.#all(format.tags, `${place}.tags`)
     if (tags.length === 0) throw new GrammarError(`'${place}.tags' is empty.`)
     const one = this.#builder.options(tags)
-    const some = format.stop_after_first === true ? one : follow(one, repeat(follow(separator, one), 0, Infinity))
-    return format.at_least_one === true ? some : choice([some, NOTHING])
+    const some =
+      format.stop_after_first === true ? one : followedBy(one, repeated(followedBy(separator, one), 0, Infinity))
+    return format.at_least_one === true ? some : choiceOf([some, NOTHING])
   }
 }
 
 function fields(value: unknown, place: string): Record<string, unknown> {
-  if (isObject(value)) return value
+  if (isRecord(value)) return value
   throw new GrammarError(place === '' ? 'a structural tag is an object.' : `'${place}' must be an object.`)
 }
 

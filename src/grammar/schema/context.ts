@@ -1,11 +1,10 @@
-import { keptError } from '../../platform/index.js'
+import { isRecord, keptError } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { ANNOTATIONS } from '../keywords/annotations.js'
 import { SchemaError } from '../schema-error.js'
 import type { Layout } from '../values/format.js'
 import type { Document, Schema, Site } from './document.js'
-import { isObject } from './json.js'
 import type { Atom } from './part.js'
 import type { Quotes } from './quotes.js'
 
@@ -93,7 +92,7 @@ export class Context {
   #target(site: Site): Site {
     const seen = new Set<Site>()
     let at = site
-    while (isObject(at.schema) && typeof at.schema.$ref === 'string' && (ignoresSiblings(at) || isLone(at.schema))) {
+    while (isRecord(at.schema) && typeof at.schema.$ref === 'string' && (ignoresSiblings(at) || isLone(at.schema))) {
       if (seen.has(at)) throw refusal(at, '$ref', 'the reference leads back to itself.')
       seen.add(at)
       at = this.#resolved(at, at.schema.$ref)

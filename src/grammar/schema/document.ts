@@ -1,6 +1,6 @@
-import { made } from '../kept.js'
+import { isRecord } from '../../platform/index.js'
+import { getOrMake } from '../kept.js'
 import { SchemaError, type SchemaPath } from '../schema-error.js'
-import { has, isObject } from './json.js'
 
 export type Schema = boolean | Record<string, unknown>
 
@@ -47,7 +47,7 @@ class Scope {
 
   /** One per schema object and scope, so that recursion meets itself. */
   site(schema: object, make: () => Site): Site {
-    return made(this.#sites, schema, make)
+    return getOrMake(this.#sites, schema, make)
   }
 
   known(schema: object): Site | undefined {
@@ -59,7 +59,7 @@ class Scope {
     if ([...places.keys()].every((name) => this.#places.has(name))) return this
     const all = new Map([...places, ...this.#places])
     const key = JSON.stringify([...all].map(([name, { trail }]) => [name, spelled(trail)]).sort())
-    return made(this.#known, key, () => new Scope(all, this.#known))
+    return getOrMake(this.#known, key, () => new Scope(all, this.#known))
   }
 }
 
@@ -172,7 +172,7 @@ export class Document {
 
   #site({ schema, trail, resource }: Place, outside: Scope): Site {
     if (typeof schema === 'boolean') return schema ? this.everything : this.nothing
-    if (!isObject(schema))
+    if (!isRecord(schema))
       throw new SchemaError(spelled(trail), '', `a schema must be an object or a boolean, not ${typeName(schema)}.`)
     const places = this.#dynamic.get(resource.root)
     const scope = places === undefined ? outside : outside.within(places)
@@ -228,13 +228,13 @@ export class Document {
       for (const escaped of pointer.slice(1).split('/')) {
         const step = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
         if (Array.isArray(target) && /^\d+$/.test(step)) target = target[Number(step)]
-        else if (isObject(target) && has(target, step)) target = target[step]
+        else if (isRecord(target) && Object.hasOwn(target, step)) target = target[step]
         else return undefined
         trail = below(trail, [step])
         inside = resourceOf(target, inside, trail)
       }
     }
-    if (typeof target !== 'boolean' && !isObject(target)) return undefined
+    if (typeof target !== 'boolean' && !isRecord(target)) return undefined
     return this.#site({ schema: target, trail, resource: inside }, scope)
   }
 
@@ -257,7 +257,7 @@ export class Document {
       })
       return
     }
-    if (!isObject(schema)) return
+    if (!isRecord(schema)) return
     const resource = trail === undefined ? outer : resourceOf(schema, outer, trail)
     const place = { schema, resource, trail }
     const note = (fragment: string) => {
@@ -269,7 +269,7 @@ export class Document {
     // `$recursiveRef` is always `#`.
     const dynamic = schema.$recursiveAnchor === true ? '' : schema.$dynamicAnchor
     if (typeof dynamic === 'string') {
-      const places = made(this.#dynamic, resource.root, () => new Map<string, Place>())
+      const places = getOrMake(this.#dynamic, resource.root, () => new Map<string, Place>())
       if (!places.has(dynamic)) places.set(dynamic, place)
     }
     const id = schema.$id ?? schema.id
@@ -284,7 +284,7 @@ export class Document {
 
 /** The resource that a subschema stands in: its own if it has an `$id`. */
 function resourceOf(schema: unknown, outer: Resource, trail: Trail | undefined): Resource {
-  if (!isObject(schema)) return outer
+  if (!isRecord(schema)) return outer
   const draft = draftOf(schema.$schema) ?? outer.draft
   const id = draft === 4 && typeof schema.id === 'string' ? schema.id : schema.$id
   const named = typeof id === 'string' && !id.startsWith('#') && !(draft < 2019 && typeof schema.$ref === 'string')

@@ -1,6 +1,6 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { MemberGraph } from '../values/object-graph.js'
 import type { GraphNode, ObjectGraph, ObjectShape, Take } from '../values/value.js'
 import type { Expander, Factors } from './expand.js'
@@ -56,7 +56,7 @@ class GraphBuilder {
     this.keys = orderOf([[base], ...lists])
     this.#places = new Map(this.keys.map((key, i) => [key, i]))
     const wantedOf = new Map<SchemaPart, readonly SchemaPart[]>()
-    const spread = (part: SchemaPart) => made(wantedOf, part, () => this.#spread(part))
+    const spread = (part: SchemaPart) => getOrMake(wantedOf, part, () => this.#spread(part))
     const spreadLists = [
       ...lists.map((list) => [...new Set(list.flatMap(spread))]),
       ...base.wanted.map((wanted) => this.#membersFor(wanted, anyObject())),
@@ -65,7 +65,7 @@ class GraphBuilder {
     const mentions: Mention[][] = this.keys.map(() => [])
     const known = new Map<SchemaPart, Alternative>()
     const alternative = (part: SchemaPart): Alternative =>
-      made(known, part, () => {
+      getOrMake(known, part, () => {
         const said = this.#saidBy(part)
         const found = { id: this.#alternatives++, part, last: Math.max(-1, ...said.keys()), open: isOpen(part) }
         for (const [i, one] of said) mentions[i]!.push({ alternative: found, ...one })
@@ -275,7 +275,7 @@ class GraphBuilder {
       const key = ids.map(({ id }) => id).join()
       found.set(
         key,
-        made(this.#tails, key, () => tailShapes(this.#values, joined(this.#base, ids), this.keys)),
+        getOrMake(this.#tails, key, () => tailShapes(this.#values, joined(this.#base, ids), this.keys)),
       )
     }
     choose([], 0)

@@ -1,8 +1,8 @@
+import { isRecord } from '../../platform/index.js'
 import { SchemaError, type SchemaPath } from '../schema-error.js'
 import { keyValue } from '../values/object-plan.js'
 import type { ObjectShape, Value } from '../values/value.js'
 import type { Site } from './document.js'
-import { has, isObject } from './json.js'
 
 /** Why a value cannot be: what must stand in it and cannot, and where its parent says so. */
 interface Cause {
@@ -63,14 +63,14 @@ function causeInObject({ properties, pending, keys }: ObjectShape): Cause | unde
 
 /** What the same schema demands and shuts out, which is seen before anything is built. */
 function shutOut({ schema }: Site): [steps: Steps, why?: string] {
-  if (!isObject(schema)) return [['']]
+  if (!isRecord(schema)) return [['']]
   const { enum: listed, required, properties, patternProperties, additionalProperties } = schema
   if (Array.isArray(listed) && listed.length === 0) return [[''], "'enum' is empty."]
   for (const key of Array.isArray(required) ? required.map(String) : []) {
-    if (isObject(properties) && has(properties, key)) {
+    if (isRecord(properties) && Object.hasOwn(properties, key)) {
       const property = properties[key]
       if (property === false) return [['properties', key]]
-      if (isObject(property) && Array.isArray(property.enum) && property.enum.length === 0) {
+      if (isRecord(property) && Array.isArray(property.enum) && property.enum.length === 0) {
         return [['properties', key], "'enum' is empty."]
       }
     } else if (patternProperties === undefined && additionalProperties === false) {
@@ -82,8 +82,8 @@ function shutOut({ schema }: Site): [steps: Steps, why?: string] {
 }
 
 function stepInto(site: Site, [keyword, key]: Steps): SchemaPath {
-  let inner = isObject(site.schema) ? site.schema[keyword] : undefined
-  if (key !== undefined) inner = isObject(inner) && has(inner, key) ? inner[key] : undefined
+  let inner = isRecord(site.schema) ? site.schema[keyword] : undefined
+  if (key !== undefined) inner = isRecord(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined
   if (inner === undefined) return site.path
   return key === undefined ? [...site.path, keyword] : [...site.path, keyword, key]
 }

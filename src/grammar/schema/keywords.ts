@@ -1,6 +1,6 @@
+import { isRecord } from '../../platform/index.js'
 import { refusal } from './context.js'
 import { type Schema, type Site, typeName } from './document.js'
-import { isObject } from './json.js'
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
 
 /** Reading one keyword's value, refused where the value itself is malformed. */
@@ -66,7 +66,7 @@ export function readConstant(site: Site, keyword: string, value: unknown): unkno
     for (let i = 0; i < value.length; i++) readConstant(site, keyword, value[i])
     return value
   }
-  if (!isObject(value)) throw refusal(site, keyword, `'${keyword}' must hold JSON values, not ${typeName(value)}.`)
+  if (!isRecord(value)) throw refusal(site, keyword, `'${keyword}' must hold JSON values, not ${typeName(value)}.`)
   for (const key of Object.keys(value)) readConstant(site, keyword, value[key])
   return value
 }
@@ -83,7 +83,7 @@ export function readList(site: Site, keyword: string, value: unknown): unknown[]
 }
 
 export function readMap(site: Site, keyword: string, value: unknown): Record<string, unknown> {
-  if (!isObject(value)) throw refusal(site, keyword, `'${keyword}' must be an object, not ${typeName(value)}.`)
+  if (!isRecord(value)) throw refusal(site, keyword, `'${keyword}' must be an object, not ${typeName(value)}.`)
   return value
 }
 

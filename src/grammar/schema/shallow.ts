@@ -1,6 +1,6 @@
+import { canonical, isRecord } from '../../platform/index.js'
 import { ANNOTATIONS } from '../keywords/annotations.js'
 import type { Context } from './context.js'
-import { canonical, has, isObject, kindOf } from './json.js'
 import { readConstant, readConstants, readType } from './keywords.js'
 import { ANY, ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
 
@@ -47,12 +47,13 @@ export class Shallow {
   apart(a: Atom, b: Atom): boolean {
     if (this.contradict([a, b])) return true
     const [left, right] = [a, b].map((atom) => atom.site.schema)
-    if (a.negated || b.negated || !isObject(left) || !isObject(right)) return false
+    if (a.negated || b.negated || !isRecord(left) || !isRecord(right)) return false
     if ((this.#of(a).kinds & this.#of(b).kinds) !== OBJECT || left.$ref !== undefined || right.$ref !== undefined)
       return false
-    if (!isObject(left.properties) || !isObject(right.properties)) return false
+    if (!isRecord(left.properties) || !isRecord(right.properties)) return false
     for (const key of [left.required, right.required].flat()) {
-      if (typeof key !== 'string' || !has(left.properties, key) || !has(right.properties, key)) continue
+      if (typeof key !== 'string' || !Object.hasOwn(left.properties, key) || !Object.hasOwn(right.properties, key))
+        continue
       const atoms = [a, b].map((atom, i) => {
         const properties = (i === 0 ? left.properties : right.properties) as Record<string, unknown>
         return this.#context.child(atom.site, properties[key], 'properties', key)
@@ -68,7 +69,7 @@ export class Shallow {
     const [left, right] = [a.site.schema, b.site.schema]
     if (a.negated || b.negated || !isOpenObject(left) || !isOpenObject(right)) return false
     this.#context.fuel.spend(2)
-    return Object.keys(left.properties).every((key) => !has(right.properties, key))
+    return Object.keys(left.properties).every((key) => !Object.hasOwn(right.properties, key))
   }
 
   /**
@@ -96,7 +97,7 @@ export class Shallow {
   /** What a property may be that all alternatives require and list the values of; undefined if there is none. */
   #tagsOf(atoms: readonly Atom[]): readonly ReadonlySet<string>[] | undefined {
     const schema = atoms[0]?.site.schema
-    if (!isObject(schema) || !Array.isArray(schema.required)) return undefined
+    if (!isRecord(schema) || !Array.isArray(schema.required)) return undefined
     for (const key of schema.required.slice(0, MOST_TRIED)) {
       const tags: ReadonlySet<string>[] = []
       for (const atom of atoms) {
@@ -112,10 +113,10 @@ export class Shallow {
   #tagOf(atom: Atom, key: unknown): ReadonlySet<string> | undefined {
     const { schema } = atom.site
     this.#context.fuel.spend(2)
-    if (atom.negated || !isObject(schema) || schema.$ref !== undefined || typeof key !== 'string') return undefined
+    if (atom.negated || !isRecord(schema) || schema.$ref !== undefined || typeof key !== 'string') return undefined
     const { required, properties } = schema
     if (this.#of(atom).kinds !== OBJECT || !Array.isArray(required) || !required.includes(key)) return undefined
-    if (!isObject(properties) || !has(properties, key)) return undefined
+    if (!isRecord(properties) || !Object.hasOwn(properties, key)) return undefined
     return this.#of(this.#context.child(atom.site, properties[key], 'properties', key)).allowed
   }
 
@@ -152,7 +153,7 @@ const OPEN = new Set([...ANNOTATIONS, 'type', 'properties', 'required'])
 
 /** One whose properties are all listed, and that lets others be. */
 function isOpenObject(schema: unknown): schema is { properties: Record<string, unknown> } {
-  if (!isObject(schema) || schema.type !== 'object' || !isObject(schema.properties)) return false
+  if (!isRecord(schema) || schema.type !== 'object' || !isRecord(schema.properties)) return false
   return Object.keys(schema).every((key) => OPEN.has(key))
 }
 
@@ -175,5 +176,7 @@ function bitOf(text: string): number {
 
 export function kindBit(value: unknown): number {
   if (typeof value === 'boolean') return value ? TRUE : FALSE
-  return { null: NULL, number: NUMBER, string: STRING, array: ARRAY, object: OBJECT, boolean: 0 }[kindOf(value)]
+  if (typeof value === 'number') return NUMBER
+  if (typeof value === 'string') return STRING
+  return value === null ? NULL : Array.isArray(value) ? ARRAY : OBJECT
 }

@@ -1,4 +1,4 @@
-import type { Slices } from '../../platform/index.js'
+import { isRecord, type Slices } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { TextError } from '../automata/types.js'
 import { formatAutomaton, whyNotFormat } from '../formats/formats.js'
@@ -6,7 +6,6 @@ import { compileRegex, compileRegexInSlices } from '../regex/regex.js'
 import { SchemaError } from '../schema-error.js'
 import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'
-import { isObject } from './json.js'
 
 /** The languages of strings, with the lexical part's refusals given a place in the schema. */
 
@@ -66,7 +65,7 @@ function* patternsIn(schema: unknown): Slices<ReadonlySet<string>> {
     if (typeof place !== 'object' || place === null) continue
     const { pattern, patternProperties } = place as Readonly<Record<string, unknown>>
     if (typeof pattern === 'string') found.add(pattern)
-    if (isObject(patternProperties)) for (const source of Object.keys(patternProperties)) found.add(source)
+    if (isRecord(patternProperties)) for (const source of Object.keys(patternProperties)) found.add(source)
     for (const part of Object.values(place)) if (typeof part === 'object') seen.add(part)
   }
   return found

@@ -1,9 +1,9 @@
+import { isRecord } from '../../platform/index.js'
 import { SchemaError } from '../schema-error.js'
 import { readItems } from './arrays-objects.js'
 import type { Context } from './context.js'
 import type { Schema, Site } from './document.js'
 import { Evaluated } from './evaluated.js'
-import { isObject } from './json.js'
 import type { Atom, ItemGroup, PropertyGroup } from './part.js'
 import { patternAutomaton } from './texts.js'
 
@@ -106,8 +106,8 @@ class Ways {
 
   #directly(site: Site, schema: Keyworded, own: boolean): Evaluated {
     const found = new Evaluated()
-    if (isObject(schema.properties)) for (const key of Object.keys(schema.properties)) found.names.add(key)
-    for (const source of isObject(schema.patternProperties) ? Object.keys(schema.patternProperties) : []) {
+    if (isRecord(schema.properties)) for (const key of Object.keys(schema.properties)) found.names.add(key)
+    for (const source of isRecord(schema.patternProperties) ? Object.keys(schema.patternProperties) : []) {
       const automaton = patternAutomaton(this.#context, site, 'patternProperties', source)
       if (automaton === undefined) throw new Unknown()
       found.patterns.set(source, automaton)
@@ -172,7 +172,7 @@ class Ways {
     }
     for (const name of ['dependentSchemas', 'dependencies']) {
       const map = schema[name]
-      if (!isObject(map)) continue
+      if (!isRecord(map)) continue
       for (const key of Object.keys(map)) {
         if (Array.isArray(map[key])) continue
         const present = document.child(

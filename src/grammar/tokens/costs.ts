@@ -1,6 +1,6 @@
 import { type Cell, LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
-import { ENTRY_BYTES, made } from '../kept.js'
+import { ENTRY_BYTES, getOrMake } from '../kept.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
@@ -40,7 +40,7 @@ export class TokenCosts {
   }
 
   of(state: State): number {
-    return made(this.#states, state, () => {
+    return getOrMake(this.#states, state, () => {
       return state.cells.reduce((least, cell) => Math.min(least, this.ofCell(cell)), Infinity)
     })
   }
@@ -88,7 +88,7 @@ export class TokenCosts {
   /** From the beginning of each of its ways: no frame above a fork reaches into it. */
   #atFork(fork: Cell): number {
     if (fork.complete) return 0
-    return made(this.#forks, fork, () => {
+    return getOrMake(this.#forks, fork, () => {
       this.#bytes += ENTRY_BYTES
       return spelled(fork).reduce((least, way) => Math.min(least, this.#at(way, 0)), NEVER)
     })

@@ -2,8 +2,7 @@ import { KIND, SPECIAL } from '../automata/kinds.js'
 import { CharacterFrame, type StringPlace } from '../automaton/characters.js'
 import type { StringClass } from '../automaton/content.js'
 import type { Found } from './found.js'
-import { roomOf } from './plain.js'
-import type { Trie } from './trie.js'
+import { heightLimit, type Trie } from './trie.js'
 
 const QUOTE = 0x22
 /** Where one byte leads: not asked yet, out of the string, nowhere; else to the place of this number. */
@@ -112,9 +111,9 @@ export class DeadEnds {
     if (place === undefined) {
       place = this.#places.push(frame)
       this.#known.set(cls, place)
-      this.#free[place] = roomOf(cls.free)
+      this.#free[place] = heightLimit(cls.free)
       this.#leaving[place] = cls.leaving | SPECIAL
-      this.#room[place] = roomOf(cls.room)
+      this.#room[place] = heightLimit(cls.room)
       if ((place + 1) << 8 > this.#rows.length) this.#grow()
     }
     return place

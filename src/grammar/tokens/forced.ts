@@ -1,6 +1,6 @@
 import type { TokenConstraint } from '../../contract/index.js'
 import { joined, LruMap } from '../../platform/index.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 
 /**
  * Turns text that is certain to come into the tokens a tokenizer would have given for the whole answer, so that the
@@ -134,8 +134,8 @@ function certainOf(tokenizer: TokenSpelling, text: string): Certain {
 }
 
 function certainEnding(tokenizer: TokenSpelling, text: string) {
-  const known = made(endings, tokenizer, () => new LruMap(512))
-  return made(known, text, () => {
+  const known = getOrMake(endings, tokenizer, () => new LruMap(512))
+  return getOrMake(known, text, () => {
     const all = tokenizer.encodeContinuation(text)
     return { all, ...probe(tokenizer, text, all) }
   })

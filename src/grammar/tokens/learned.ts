@@ -1,8 +1,8 @@
-import { upTo } from '../automata/search.js'
+import { textsUpTo } from '../automata/search.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Cell } from '../automaton/frame.js'
 import { TextFrames } from '../automaton/text.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import { TokenCosts } from './costs.js'
 import { DeadEnds } from './dead-ends.js'
 import { Found } from './found.js'
@@ -52,7 +52,7 @@ export class Learned {
    * often, and a vocabulary is walked in few, long loops.
    */
   #warmUp(vocabulary: Vocabulary): void {
-    const [text] = upTo(['ab']) as [TextAutomaton]
+    const [text] = textsUpTo(['ab']) as [TextAutomaton]
     const frames = TextFrames.of(text)
     const mask = new Uint32Array(vocabulary.words)
     const costs = new TokenCosts(vocabulary)
@@ -68,6 +68,6 @@ export class Learned {
   }
 
   static of(vocabulary: Vocabulary): Learned {
-    return made(known, vocabulary, () => new Learned(vocabulary))
+    return getOrMake(known, vocabulary, () => new Learned(vocabulary))
   }
 }

@@ -1,5 +1,5 @@
 import type { Classes } from '../automata/classes.js'
-import { made } from '../kept.js'
+import { getOrMake } from '../kept.js'
 import type { Trie } from './trie.js'
 import { UTF8 } from './utf8.js'
 
@@ -79,7 +79,7 @@ export class Letters {
 
   /** The class of each character, by its number. */
   columns(classes: Classes): Uint16Array {
-    return made(this.#columns, classes, () => {
+    return getOrMake(this.#columns, classes, () => {
       const { starts, ids } = classes
       const columns = new Uint16Array(this.#codePoints.length)
       for (let i = 0, interval = 0; i < columns.length; i++) {

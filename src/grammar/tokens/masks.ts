@@ -6,7 +6,7 @@ import type { Machine, State } from '../automaton/machine.js'
 import { TextFrame } from '../automaton/text.js'
 import { FIRST_TOKEN } from '../automaton/token.js'
 import { GrammarError } from '../grammar-error.js'
-import { Kept, made } from '../kept.js'
+import { getOrMake, Kept } from '../kept.js'
 import { advance, type TextPlace } from '../walk.js'
 import { tokensAlike } from './alike.js'
 import type { CloserList } from './closers.js'
@@ -118,7 +118,7 @@ export class Masks {
 
   #memoBehind(cell: Cell, closers: CloserList): Memo {
     const key = `${cell.below!.id},${closers.id}`
-    return made(this.#behind, key, () => this.#learned(() => this.#close(cell, closers, Infinity)))
+    return getOrMake(this.#behind, key, () => this.#learned(() => this.#close(cell, closers, Infinity)))
   }
 
   /** A key closes as any other, but for those that are taken. */

@@ -4,8 +4,7 @@ import { type Cell, FREE_TEXT, type Frame } from '../automaton/frame.js'
 import type { Machine, State } from '../automaton/machine.js'
 import type { TokenCosts } from './costs.js'
 import type { Found } from './found.js'
-import { roomOf } from './plain.js'
-import type { Trie } from './trie.js'
+import { heightLimit, type Trie } from './trie.js'
 
 /** The most bytes that a character cut off still lacks. */
 const MOST_CUT = 3
@@ -71,7 +70,7 @@ export class StateWalk {
   #visitLoop(trie: Trie, node: number, to: number, state: State, loop: Cell): void {
     const { first, bytes, from, kinds, heights, tokens } = trie
     const { leaving, room: most } = loop.frame as Frame & Passing
-    const room = roomOf(most)
+    const room = heightLimit(most)
     const last = first[node + 1]!
     for (let child = first[node]!; child < last; child++) {
       const end = child + 1 < last ? from[child + 1]! : to

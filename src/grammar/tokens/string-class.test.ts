@@ -16,7 +16,7 @@ import { compile } from '../structured.js'
 import { allowed, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
 import { COMPACT } from '../values/format.js'
 import { encoded } from '../values/text-length.js'
-import { advance, startOf, type TextPlace } from '../walk.js'
+import { advance, startPlace, type TextPlace } from '../walk.js'
 import { Learned } from './learned.js'
 
 /**
@@ -99,7 +99,7 @@ const BYTES = ['"', '"', 'a', 'b', 'f', 'o', 'z', '1', '/', '@', ' ', '\\', 'n',
 /** Places in strings on a way of these choices. */
 function placesOn(machine: Machine, choices: readonly number[]): StringPlace[] {
   const found = new Set<StringPlace>()
-  let place = startOf(machine)
+  let place = startPlace(machine)
   for (const choice of choices) {
     for (const { frame } of place.state.cells) if (frame?.inString) found.add(frame as StringPlace)
     const ways = BYTES.flatMap((byte) => next(machine, place, byte) ?? [])

@@ -3,7 +3,7 @@ import type { TextAutomaton } from '../automata/types.js'
 import { type CharacterFrame, MOST_LEFT, type StringPlace } from '../automaton/characters.js'
 import { onlyCounts, type Passing, type StringClass } from '../automaton/content.js'
 import { TextFrame } from '../automaton/text.js'
-import { ENTRY_BYTES, Kept, made } from '../kept.js'
+import { ENTRY_BYTES, getOrMake, Kept } from '../kept.js'
 import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
 import type { DeadEnds } from './dead-ends.js'
 import { FewWalk } from './few-walk.js'
@@ -124,7 +124,7 @@ export class StringMasks {
   #fillFew(into: Uint32Array, frame: TextFrame, rest: Rest, anew: boolean): void {
     if (anew) into.fill(0)
     const { tries } = this.#vocabulary
-    const few = made(this.#fews, frame, () => {
+    const few = getOrMake(this.#fews, frame, () => {
       this.#found.clear()
       for (const trie of tries) this.#fewWalk.run(trie, frame, {})
       return { tokens: this.#found.tokens(), longest: this.#found.longest }
@@ -180,7 +180,7 @@ export class StringMasks {
   }
 
   #inside(frame: StringPlace): Inside {
-    return made(this.#insides, frame.class, () => {
+    return getOrMake(this.#insides, frame.class, () => {
       const text = frame instanceof TextFrame ? frame : undefined
       const { tries, words, whole, cut, quoted } = this.#vocabulary
       const nodes = text === undefined ? Infinity : FEW_NODES

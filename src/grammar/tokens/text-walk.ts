@@ -1,7 +1,7 @@
 import type { TextAutomaton } from '../automata/types.js'
 import type { Bytes } from '../automaton/frame.js'
 import type { TextFrame } from '../automaton/text.js'
-import { ENTRY_BYTES, Kept, made } from '../kept.js'
+import { ENTRY_BYTES, getOrMake, Kept } from '../kept.js'
 import { SPELLED } from './costs.js'
 import type { Found } from './found.js'
 import type { Letters } from './letters.js'
@@ -83,7 +83,7 @@ export class TextWalk {
     const states = this.#states.map((state, number) => (met[number] ? state : NOWHERE))
     const ends = new Map<Bytes | number, number>()
     const alike = Uint16Array.from(states, (state, number) => {
-      return state === NOWHERE ? NOWHERE : made(ends, endOf(frame, state), () => number)
+      return state === NOWHERE ? NOWHERE : getOrMake(ends, endOf(frame, state), () => number)
     })
     return { states, alike, to }
   }

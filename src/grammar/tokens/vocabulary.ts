@@ -2,8 +2,7 @@ import type { TokenVocabulary } from '../../contract/index.js'
 import { ENTRY_BYTES, Kept } from '../kept.js'
 import { wordsOf } from './from-tokenizer.js'
 import { pack, unpack } from './pack.js'
-import { fillPlain, roomOf } from './plain.js'
-import { TALL, Trie } from './trie.js'
+import { fillPlain, heightLimit, TALL, Trie } from './trie.js'
 import { endOf, MALFORMED } from './utf8.js'
 
 export interface VocabularyOptions {
@@ -91,7 +90,7 @@ export class Vocabulary implements TokenVocabulary {
    * that end inside a character.
    */
   plainMask(leaving: number, room: number, cut: boolean): Uint32Array {
-    const told = roomOf(room)
+    const told = heightLimit(room)
     const key = (leaving * 512 + Math.min(told, 511)) * 2 + (cut ? 1 : 0)
     let mask = this.#plain.get(key)
     if (mask === undefined) {

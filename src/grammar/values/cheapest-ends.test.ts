@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { Classes } from '../automata/classes.js'
 import { SparseAutomaton } from '../automata/sparse.js'
 import { stretchesOf } from '../automata/stretches-of.js'

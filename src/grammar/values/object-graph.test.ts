@@ -1,7 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'

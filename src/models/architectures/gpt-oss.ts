@@ -7,7 +7,7 @@ import { ATTENTION_BIAS, readDecoder, readLayerTypes } from './read-decoder.js'
 
 const LAYER = 'model.layers.#'
 
-/** As `repository/formats/gpt-oss.ts` gives them, and mlx-lm has them: gates and values apart, all experts in one. */
+/** As `files/formats/gpt-oss.ts` gives them, and mlx-lm has them: gates and values apart, all experts in one. */
 const HUGGINGFACE: Names = {
   ...EXPERT_NAMES.huggingface,
   sinks: `${LAYER}.self_attn.sinks`,

@@ -9,14 +9,14 @@
  */
 import {
   type Activations,
-  carry,
+  addNorm,
   type Device,
   embed,
-  join,
+  gatherRows,
   type Matrix,
   matmul,
   type Pass,
-  pick,
+  tokenShift,
   type Vector,
 } from '../../device/index.js'
 import type { SequenceMemory } from '../kept.js'
@@ -65,35 +65,35 @@ export class DraftHead {
   /** After all layers of a pass: the head has read its tokens too, and what it begins its guesses with is kept. */
   read(pass: Pass, hidden: Activations): void {
     const { norm, by } = this.#parts
-    pass.run(join, hidden, this.#normed, { norm: { weight: norm, epsilon: by.epsilon } })
-    this.#carry(pass, true)
+    pass.run(addNorm, hidden, this.#normed, { norm: { weight: norm, epsilon: by.epsilon } })
+    this.#tokenShift(pass, true)
     this.#begin(pass)
     this.#layer.run(pass, NONE)
   }
 
   /** What it makes of tokens, one of each sequence, that the model has not read: rows as its last norm leaves them. */
   first(pass: Pass): Activations {
-    this.#carry(pass, false)
+    this.#tokenShift(pass, false)
     return this.#guess(pass)
   }
 
   /** As `first`, one token further: `rows` of the pass before, in the order of the sequences. */
   next(pass: Pass, rows: Int32Array): Activations {
-    pass.run(pick, this.#normed, rows, this.#before)
+    pass.run(gatherRows, this.#normed, rows, this.#before)
     return this.#guess(pass)
   }
 
-  #carry(pass: Pass, keeps: boolean): void {
+  #tokenShift(pass: Pass, keeps: boolean): void {
     const { kept } = this.#parts
-    pass.run(carry, this.#normed, kept.states!, kept.plan.row!, this.#before, { keeps })
+    pass.run(tokenShift, this.#normed, kept.states!, kept.plan.row!, this.#before, { keeps })
   }
 
   #begin(pass: Pass): void {
     const { weights, embedding, by } = this.#parts
     const { epsilon } = by
     pass.run(embed, embedding, this.#stream)
-    pass.run(join, this.#stream, this.#joined, { norm: { weight: weights.tokenNorm, epsilon } })
-    pass.run(join, this.#before, this.#joined, { into: this.#hidden, norm: { weight: weights.rowNorm, epsilon } })
+    pass.run(addNorm, this.#stream, this.#joined, { norm: { weight: weights.tokenNorm, epsilon } })
+    pass.run(addNorm, this.#before, this.#joined, { into: this.#hidden, norm: { weight: weights.rowNorm, epsilon } })
     pass.run(matmul, weights.input, this.#joined, this.#stream)
   }
 
@@ -101,7 +101,7 @@ export class DraftHead {
     const { weights, by } = this.#parts
     this.#begin(pass)
     this.#layer.run(pass)
-    pass.run(join, this.#stream, this.#normed, { norm: { weight: weights.norm, epsilon: by.epsilon } })
+    pass.run(addNorm, this.#stream, this.#normed, { norm: { weight: weights.norm, epsilon: by.epsilon } })
     return this.#normed
   }
 

@@ -1,10 +1,9 @@
 /** A layer of a decoder: a mixer and a feed-forward in their arrangement, with what they are given in every pass alike. */
-import { type Activations, join, matmul, type Pass, pick, type Vector } from '../../device/index.js'
+import { type Activations, addNorm, gatherRows, matmul, type Pass, type Vector } from '../../device/index.js'
 import type { SequenceMemory } from '../kept.js'
 import type { FeedForwardPlan, LayerPlan, ModelPlan, VectorRole } from '../model-plan.js'
 import type { BiasedMatrix, LayerWeights } from '../weights.js'
-import type { LayerSteps, NormRole } from './arrangement/arrangement.js'
-import { arrangementOf } from './arrangement/index.js'
+import { type Arrangement, arrangementOf, type LayerSteps, type NormRole } from './arrangement.js'
 import type { FeedForward, FeedForwardRoom } from './feed-forward/feed-forward.js'
 import { feedForwardOf } from './feed-forward/index.js'
 import { mixerOf } from './mixers/index.js'
@@ -53,6 +52,7 @@ export class Layer implements LayerSteps {
   readonly #room: LayersRoom
   readonly #by: LayersScale
   readonly #perLayer: PerLayerEmbedding | undefined
+  readonly #arrangement: Arrangement
   readonly #mixer: Mixer<LayerPlan>
   readonly #mixing: Omit<MixerRun<LayerPlan>, 'pass' | 'wanted' | 'hidden' | 'norm'>
   readonly #lastMixed: Activations
@@ -86,6 +86,7 @@ export class Layer implements LayerSteps {
     this.#room = room
     this.#by = by
     this.#perLayer = perLayer
+    this.#arrangement = arrangementOf(layer)
     this.#mixer = mixerOf(layer)
     const widths = this.#mixer.widths(layer, model.hidden)
     this.#lastMixed = room.lastMixed.get(widths.mixed)!
@@ -112,7 +113,7 @@ export class Layer implements LayerSteps {
     this.#rows = wanted ? wanted.length : pass.rows
     this.#hidden = this.#room.hidden
     this.#read = this.#hidden
-    arrangementOf(this.#plan).run(this)
+    this.#arrangement.run(this)
     if (!this.#perLayer || this.#rows === 0) return
     const { matrices, vectors } = this.#weights
     const { matrix } = matrices.perLayerIn!
@@ -133,11 +134,11 @@ export class Layer implements LayerSteps {
     const { hidden, last, lastNormed } = this.#room
     this.#mixed = this.#lastMixed
     this.#hidden = last
-    pass.run(pick, room.mixed, wanted, this.#mixed)
-    pass.run(pick, hidden, wanted, last)
-    this.#perLayer?.pick(pass, wanted)
+    pass.run(gatherRows, room.mixed, wanted, this.#mixed)
+    pass.run(gatherRows, hidden, wanted, last)
+    this.#perLayer?.gatherRows(pass, wanted)
     this.#read = read === hidden ? last : lastNormed!
-    if (read !== hidden) pass.run(pick, read, wanted, lastNormed!)
+    if (read !== hidden) pass.run(gatherRows, read, wanted, lastNormed!)
   }
 
   addMixed(after?: NormRole): void {
@@ -155,7 +156,7 @@ export class Layer implements LayerSteps {
       ...{ pass: this.#pass, plan: this.#plan.feedForward, weights: this.#weights, room: this.#inner },
       ...{ ...this.#through(before, this.#rows), rows: this.#rows, gate, epsilon },
       addProduct: (matrix, x) => this.#add(matrix, x, by, total),
-      addRows: (x) => this.#join(x, by, total),
+      addRows: (x) => this.#addNorm(x, by, total),
     })
   }
 
@@ -178,7 +179,7 @@ export class Layer implements LayerSteps {
     const { normed } = this.#room
     const { centred } = this.#model
     const norm = { ...this.#before(by)!, centred, bias: this.#vector(`${by}Bias`) }
-    this.#pass.run(join, this.#read, normed!, { rows, norm })
+    this.#pass.run(addNorm, this.#read, normed!, { rows, norm })
     return normed!
   }
 
@@ -191,11 +192,11 @@ export class Layer implements LayerSteps {
       return
     }
     this.#pass.run(matmul, matrix, x, apart, { rows, bias })
-    this.#join(apart, after, total)
+    this.#addNorm(apart, after, total)
   }
 
-  #join(x: Activations, after?: Vector, total?: Vector): void {
+  #addNorm(x: Activations, after?: Vector, total?: Vector): void {
     const norm = after && { weight: after, epsilon: this.#model.epsilon }
-    this.#pass.run(join, x, this.#hidden, { rows: this.#rows, norm, scale: this.#by.scale, add: true, total })
+    this.#pass.run(addNorm, x, this.#hidden, { rows: this.#rows, norm, scale: this.#by.scale, add: true, total })
   }
 }

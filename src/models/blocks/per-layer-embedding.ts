@@ -5,14 +5,14 @@
  */
 import {
   type Activations,
+  addNorm,
   type Batch,
   type Device,
   gate as gateRows,
-  join,
+  gatherRows,
   type Matrix,
   matmul,
   type Pass,
-  pick,
   type Vector,
 } from '../../device/index.js'
 import type { Finder } from '../find-tensors.js'
@@ -97,13 +97,13 @@ export class PerLayerEmbedding {
     pass.write(this.#given, table.of(spans, scale * sumScale))
     // Of embeddings as they are: the product of what is scaled is divided by as much again.
     pass.run(matmul, product, hidden, this.#product)
-    pass.run(join, this.#product, this.#given, { every, norm: { weight, epsilon }, scale: sumScale, add: true })
-    pass.run(join, hidden, hidden, { scale: by })
+    pass.run(addNorm, this.#product, this.#given, { every, norm: { weight, epsilon }, scale: sumScale, add: true })
+    pass.run(addNorm, hidden, hidden, { scale: by })
   }
 
   /** No other rows are needed any more. */
-  pick(pass: Pass, wanted: Int32Array): void {
-    pass.run(pick, this.#given, wanted, this.#last)
+  gatherRows(pass: Pass, wanted: Int32Array): void {
+    pass.run(gatherRows, this.#given, wanted, this.#last)
   }
 
   /** What layer `index` makes of the stream and its vector; `picked`: of the rows that were picked. */

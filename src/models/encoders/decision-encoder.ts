@@ -1,10 +1,10 @@
 /** Laya's head over an encoder, or over a decoder that sees both ways: more layers, each of which sees everything, then a score at each mark. */
 import {
   type Activations,
+  addNorm,
   attend,
   type Device,
   embed,
-  join,
   type KeyValueCache,
   type Matrix,
   matmul,
@@ -113,17 +113,17 @@ export class DecisionEncoder implements RowEncoder {
     if (own === 0) {
       encoder.finish(pass)
       pass.run(embed, weights.kinds, seen, 'places')
-      pass.run(join, seen, hidden, { add: true })
+      pass.run(addNorm, seen, hidden, { add: true })
     }
     const layer = weights.layers[own]!
-    pass.run(join, hidden, normed, { norm: layer.norm })
+    pass.run(addNorm, hidden, normed, { norm: layer.norm })
     pass.run(matmul, layer.qkv.matrix, normed, qkv, { bias: layer.qkv.bias })
     pass.run(rope, qkv, cache, 0, { heads, angles: weights.still })
     pass.run(attend, qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
     pass.run(matmul, layer.output.matrix, seen, hidden, { bias: layer.output.bias, add: true })
-    pass.run(join, hidden, normed, { norm: layer.innerNorm })
+    pass.run(addNorm, hidden, normed, { norm: layer.innerNorm })
     pass.run(matmul, layer.inner.matrix, normed, this.#inner, { bias: layer.inner.bias })
-    pass.run(join, this.#inner, this.#inner, { gate: 'relu' })
+    pass.run(addNorm, this.#inner, this.#inner, { gate: 'relu' })
     pass.run(matmul, layer.down.matrix, this.#inner, hidden, { bias: layer.down.bias, add: true })
   }
 

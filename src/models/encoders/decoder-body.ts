@@ -1,13 +1,13 @@
 /** A decoder as a model that makes vectors: Qwen3-Embedding, EmbeddingGemma and their like. */
 
 import { readModel } from '../architectures/index.js'
-import { joinsApart } from '../blocks/arrangement/index.js'
+import { addsApart } from '../blocks/arrangement.js'
 import { mixerOf } from '../blocks/mixers/index.js'
 import type { WeightOutline } from '../files/source.js'
 import type { LayerPlan, ModelPlan } from '../model-plan.js'
 import { planTensors } from '../plan-tensors.js'
 import { refuse } from '../refuse.js'
-import { matrixBytes, roomOf, weightBytes } from '../size.js'
+import { layersRoom, matrixBytes, weightBytes } from '../size.js'
 import { ENCODERS } from './bert.js'
 import { assertHeads, planDecisionApart, readDecision, scorer } from './decision-plan.js'
 import { type EncoderBody, numbersOf } from './encoder-body.js'
@@ -67,7 +67,7 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
     positions,
     caches: [...kept.caches, ...headCache, ...(joint ? [cacheOfJoint(joint.planned)] : [])],
     need(device) {
-      const { input, between, mixed, feedForwards } = roomOf(model)
+      const { input, between, mixed, feedForwards } = layersRoom(model)
       const sum = (widths: Iterable<number>) => [...widths].reduce((sum, one) => sum + one, 0)
       const [wide, seen, within] = [
         sum(input) + sum(between),
@@ -86,7 +86,7 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
       return {
         weights: weightBytes(device, tensors) + matrices + 4 * hidden * 4 * more.length + (ofJoint?.weights ?? 0),
         perRow:
-          (joinsApart(model) ? 3 : 2) * hidden + wide + 2 * seen + within + prepared + ofHead + (ofJoint?.perRow ?? 0),
+          (addsApart(model) ? 3 : 2) * hidden + wide + 2 * seen + within + prepared + ofHead + (ofJoint?.perRow ?? 0),
         perText: numbersOf(vectors, hidden) + hidden + model.vocabulary / 64 + sum(kept.states),
         // Angles: at most two kinds.
         perPosition: 2 * size + (head ? hidden : 0) + (joint ? joint.planned.width / joint.planned.heads : 0),

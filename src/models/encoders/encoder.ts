@@ -1,10 +1,10 @@
 /** What the passes of an encoder do, layer by layer. */
 import {
   type Activations,
+  addNorm,
   attend,
   type Device,
   embed,
-  join,
   type KeyValueCache,
   matmul,
   type Pass,
@@ -62,8 +62,8 @@ export class BertEncoder implements RowEncoder {
     const { hidden, seen } = this.#room
     pass.run(embed, words, hidden)
     pass.run(embed, places, seen, 'places')
-    pass.run(join, seen, hidden, { add: true })
-    pass.run(join, hidden, hidden, { norm })
+    pass.run(addNorm, seen, hidden, { add: true })
+    pass.run(addNorm, hidden, hidden, { norm })
   }
 
   layer(pass: Pass, index: number): void {
@@ -76,7 +76,7 @@ export class BertEncoder implements RowEncoder {
     pass.run(attend, qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false })
     this.#add(pass, layer.output, seen, layer.outputNorm)
     pass.run(matmul, layer.inner.matrix, hidden, inner, { bias: layer.inner.bias })
-    pass.run(join, inner, inner, { gate })
+    pass.run(addNorm, inner, inner, { gate })
     this.#add(pass, layer.down, inner, layer.downNorm)
   }
 
@@ -84,7 +84,7 @@ export class BertEncoder implements RowEncoder {
   #add(pass: Pass, { matrix, bias }: Dense, x: Activations, norm: Norm): void {
     const { hidden } = this.#room
     pass.run(matmul, matrix, x, hidden, { bias, add: true })
-    pass.run(join, hidden, hidden, { norm })
+    pass.run(addNorm, hidden, hidden, { norm })
   }
 
   end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {

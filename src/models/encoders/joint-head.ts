@@ -5,11 +5,11 @@
 import type { TextField, TextTokens } from '../../contract/index.js'
 import {
   type Activations,
+  addNorm,
   attend,
   type Batch,
   type Device,
   embed,
-  join,
   type KeyValueCache,
   type Matrix,
   matmul,
@@ -174,10 +174,10 @@ export class JointHead {
   remember(pass: Pass, hidden: Activations): void {
     const { weights, cache } = this.#parts
     const { memory, readable, kept } = this.#room
-    pass.run(join, hidden, hidden, { norm: weights.hiddenNorm })
+    pass.run(addNorm, hidden, hidden, { norm: weights.hiddenNorm })
     pass.run(matmul, weights.projections.memory, hidden, memory)
     weights.layers.forEach(({ readNorm, reading }, i) => {
-      if (readNorm) pass.run(join, memory, readable, { norm: readNorm })
+      if (readNorm) pass.run(addNorm, memory, readable, { norm: readNorm })
       pass.run(matmul, reading.kept.matrix, readNorm ? readable : memory, kept, { bias: reading.kept.bias })
       pass.run(rope, kept, cache, i, { heads: 0, angles: weights.still })
     })
@@ -332,7 +332,7 @@ export class JointHead {
       if (own) return
       this.#lookInto(pass, i)
     })
-    pass.run(join, rows, normed, { norm: optionNorm })
+    pass.run(addNorm, rows, normed, { norm: optionNorm })
     return recorded(pass, [rows, normed], count)
   }
 
@@ -348,9 +348,9 @@ export class JointHead {
     const pass = begin({ spans: [{ ...oneSpan(kinds.length).spans[0]!, places: kinds }] })
     write(pass, rows, whole)
     write(pass, told, summaries)
-    pass.run(join, told, rows, { norm: weights.summaryNorm, add: true })
+    pass.run(addNorm, told, rows, { norm: weights.summaryNorm, add: true })
     pass.run(embed, weights.kinds, seen, 'places')
-    pass.run(join, seen, rows, { add: true })
+    pass.run(addNorm, seen, rows, { add: true })
     return recorded(pass, [], kinds.length)
   }
 
@@ -361,7 +361,7 @@ export class JointHead {
     const { norm, qkv: product, output } = weights.layers[index]!.own!
     const { heads, headSize } = this.#own.shape
     const pass = begin(oneSpan(count))
-    pass.run(join, rows, normed, { norm })
+    pass.run(addNorm, rows, normed, { norm })
     pass.run(matmul, product.matrix, normed, qkv, { bias: product.bias })
     pass.run(rope, qkv, this.#own, 0, { heads, angles: weights.still })
     pass.run(attend, qkv, this.#own, 0, seen, { heads, scale: headSize ** -0.5, causal: false })
@@ -374,7 +374,7 @@ export class JointHead {
     const { rows, normed } = this.#room
     const pass = begin(eachAt(end, count))
     this.#lookInto(pass, index)
-    pass.run(join, rows, normed, { norm: this.#parts.weights.fieldNorm })
+    pass.run(addNorm, rows, normed, { norm: this.#parts.weights.fieldNorm })
     return recorded(pass, [normed], count)
   }
 
@@ -383,13 +383,13 @@ export class JointHead {
     const { rows, normed, told, seen, inner: within } = this.#room
     const { norm, reading, innerNorm, inner, down } = weights.layers[index]!
     const { heads, headSize } = cache.shape
-    pass.run(join, rows, normed, { norm })
+    pass.run(addNorm, rows, normed, { norm })
     pass.run(matmul, reading.queries.matrix, normed, told, { bias: reading.queries.bias })
     pass.run(attend, told, cache, index, seen, { heads, scale: headSize ** -0.5 })
     pass.run(matmul, reading.output.matrix, seen, rows, { bias: reading.output.bias, add: true })
-    pass.run(join, rows, normed, { norm: innerNorm })
+    pass.run(addNorm, rows, normed, { norm: innerNorm })
     pass.run(matmul, inner.matrix, normed, within, { bias: inner.bias })
-    pass.run(join, within, within, { gate: 'gelu_erf' })
+    pass.run(addNorm, within, within, { gate: 'gelu_erf' })
     pass.run(matmul, down.matrix, within, rows, { bias: down.bias, add: true })
   }
 
@@ -399,7 +399,7 @@ export class JointHead {
     const pass = begin(oneSpan(some.length))
     write(pass, features, some)
     pass.run(matmul, scorer.matrix, features, scored, { bias: scorer.bias })
-    pass.run(join, scored, scored, { gate: 'gelu_erf' })
+    pass.run(addNorm, scored, scored, { gate: 'gelu_erf' })
     pass.run(matmul, score.matrix, scored, scores, { bias: score.bias })
     return recorded(pass, [scores], some.length)
   }

@@ -1,10 +1,10 @@
 /** A ModernBERT's weights on a device, and what its passes do layer by layer. */
 import {
   type Activations,
+  addNorm,
   attend,
   type Device,
   embed,
-  join,
   type KeyValueCache,
   type Matrix,
   matmul,
@@ -103,7 +103,7 @@ export class ModernEncoder implements RowEncoder {
     const { words, norm } = this.#parts.weights
     const { hidden } = this.room
     pass.run(embed, words, hidden)
-    pass.run(join, hidden, hidden, { norm })
+    pass.run(addNorm, hidden, hidden, { norm })
   }
 
   layer(pass: Pass, index: number): void {
@@ -111,13 +111,13 @@ export class ModernEncoder implements RowEncoder {
     const { heads, gate, hidden: width } = plan
     const { hidden, normed, qkv, seen, inner } = this.room
     const { norm, innerNorm, angles, ...layer } = weights.layers[index]!
-    if (norm) pass.run(join, hidden, normed, { norm })
+    if (norm) pass.run(addNorm, hidden, normed, { norm })
     pass.run(matmul, layer.qkv.matrix, norm ? normed : hidden, qkv)
     pass.run(rope, qkv, cache, 0, { heads, angles })
     const { window } = plan.layers[index]!
     pass.run(attend, qkv, cache, 0, seen, { heads, scale: (width / heads) ** -0.5, causal: false, window })
     pass.run(matmul, layer.output.matrix, seen, hidden, { add: true })
-    pass.run(join, hidden, normed, { norm: innerNorm })
+    pass.run(addNorm, hidden, normed, { norm: innerNorm })
     pass.run(matmul, layer.inner.matrix, normed, inner, { gated: true, gate })
     pass.run(matmul, layer.down.matrix, inner, hidden, { add: true })
   }
@@ -125,7 +125,7 @@ export class ModernEncoder implements RowEncoder {
   /** The last norm. */
   finish(pass: Pass): void {
     const { hidden } = this.room
-    pass.run(join, hidden, hidden, { norm: this.#parts.weights.last })
+    pass.run(addNorm, hidden, hidden, { norm: this.#parts.weights.last })
   }
 
   end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {

@@ -1,5 +1,13 @@
 /** From the rows of a batch to a vector for each text: pooled, then multiplied. */
-import { type Activations, type Device, join, matmul, type Pass, pick, pool as poolRows } from '../../device/index.js'
+import {
+  type Activations,
+  addNorm,
+  type Device,
+  gatherRows,
+  matmul,
+  type Pass,
+  pool as poolRows,
+} from '../../device/index.js'
 import type { HeadWeights, Norm, NormedDense } from './encoder-weights.js'
 import type { VectorPlan } from './vector-plan.js'
 
@@ -24,16 +32,16 @@ export class VectorHead {
     const [first] = this.#room
     const firsts = () => Int32Array.from(lasts, (_, i) => (i === 0 ? 0 : lasts[i - 1]! + 1))
     if (pool === 'mean') pass.run(poolRows, rows, first!)
-    else pass.run(pick, rows, pool === 'first' ? firsts() : lasts, first!)
+    else pass.run(gatherRows, rows, pool === 'first' ? firsts() : lasts, first!)
     const count = lasts.length
-    if (this.#norm) pass.run(join, first!, first!, { rows: count, norm: this.#norm })
+    if (this.#norm) pass.run(addNorm, first!, first!, { rows: count, norm: this.#norm })
     dense.forEach(({ tanh, gate }, i) => {
       const { matrix, bias, norm } = this.#dense[i]!
       const out = this.#room[i + 1]!
       pass.run(matmul, matrix, this.#room[i]!, out, { rows: count, bias })
-      if (tanh) pass.run(join, out, out, { rows: count, cap: 1 })
-      if (gate) pass.run(join, out, out, { rows: count, gate })
-      if (norm) pass.run(join, out, out, { rows: count, norm })
+      if (tanh) pass.run(addNorm, out, out, { rows: count, cap: 1 })
+      if (gate) pass.run(addNorm, out, out, { rows: count, gate })
+      if (norm) pass.run(addNorm, out, out, { rows: count, norm })
     })
     return pass.read(this.#room.at(-1)!, count)
   }

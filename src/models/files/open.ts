@@ -22,7 +22,7 @@ import type { WeightCheck, WeightOutline, WeightSource } from './source.js'
 import { assertRoom, noteUse } from './storage.js'
 import { type CacheChoice, storeFor } from './store/choose.js'
 import { findForeign, findOnHub } from './store/foreign/index.js'
-import { originFiles, partsOf, removeFile } from './store/origin.js'
+import { filesOfModel, originFiles, removeFile } from './store/origin.js'
 import type { FileStore } from './store/store.js'
 
 export interface OpenOptions {
@@ -183,7 +183,7 @@ export async function filesInHubCache(place: RemoteLocation, store: FileStore): 
 
 /** What is kept of a repository that was opened before, in bytes; nothing of what is nobody's copy. */
 export async function keptOf(place: ModelLocation, cache: CacheChoice): Promise<number> {
-  if (place.kind === 'kept') return (await partsOf(place.name)).reduce((sum, { bytes }) => sum + bytes, 0)
+  if (place.kind === 'kept') return (await filesOfModel(place.name)).reduce((sum, { bytes }) => sum + bytes, 0)
   return isRemote(place) ? storeFor(cache).kept(baseOf(place)) : 0
 }
 

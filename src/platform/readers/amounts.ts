@@ -2,7 +2,7 @@
 import { quantities } from './quantities.js'
 import type { ReaderContext, ValueReading } from './reading.js'
 import { sure } from './reading.js'
-import { anyOf } from './text.js'
+import { anyWord } from './text.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 export interface Amount {
@@ -25,7 +25,7 @@ export function amountsIn(text: string, language: LanguageName, context: ReaderC
       words.map((word) => [word, unit] as const),
     ),
   )
-  const unitWord = String.raw`(${anyOf(names.keys())})\.?(?!\p{L})`
+  const unitWord = String.raw`(${anyWord(names.keys())})\.?(?!\p{L})`
   const amounts: Amount[] = []
   const taken = (start: number, end: number) => amounts.some((one) => one.start < end && start < one.end)
   const add = (pattern: string, count: number) => {
@@ -36,8 +36,8 @@ export function amountsIn(text: string, language: LanguageName, context: ReaderC
       }
     }
   }
-  add(anyOf(half.oneAndHalf), 1.5)
-  add(anyOf(half.one), 0.5)
+  add(anyWord(half.oneAndHalf), 1.5)
+  add(anyWord(half.one), 0.5)
   let rest = false
   const behind = new RegExp(String.raw`\s?-?${unitWord}`, 'uy')
   for (const { reading, start, end } of quantities(text, language, context)) {
@@ -51,8 +51,8 @@ export function amountsIn(text: string, language: LanguageName, context: ReaderC
       amounts.push({ count: reading, unit: 'minutes', start, end })
     else rest = true
   }
-  add(anyOf(articles), 1)
-  const more = new RegExp(String.raw`\s${anyOf(half.more)}(?!\p{L})`, 'uy')
+  add(anyWord(articles), 1)
+  const more = new RegExp(String.raw`\s${anyWord(half.more)}(?!\p{L})`, 'uy')
   const whole = amounts.map((amount) => {
     more.lastIndex = amount.end
     const { value } = amount.count

@@ -1,7 +1,7 @@
 import { amountsIn } from './amounts.js'
 import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
-import { type FoundReading, oneOf, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import { anyOf, whole, without } from './text.js'
+import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
+import { anyWord, blanked, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords, type TimeUnit } from './words/index.js'
 
 /** The date that a text says, and the text without it. */
@@ -19,8 +19,8 @@ export function dateIn(
     if (named.length === 0 || reference === undefined) return undefined
     return { reading: unsure(isoOf(coming(named[0]!.weekday, reference))), rest }
   }
-  const date = oneOf(readings)!
-  for (const { start, end } of named) rest = without(rest, start, end)
+  const date = agreedReading(readings)!
+  for (const { start, end } of named) rest = blanked(rest, start, end)
   const said = date.value ?? date.guess
   if (said === undefined) return { reading: { value: null }, rest }
   // The day of the week must be that of the date.
@@ -43,7 +43,7 @@ function found(text: string, language: LanguageName, context: ReaderContext) {
   for (const find of [inDigits, withMonth, fromToday]) {
     for (const one of find(rest, words, referenceOf(context), { language, context })) {
       dates.push(one)
-      rest = without(rest, one.start, one.end)
+      rest = blanked(rest, one.start, one.end)
     }
   }
   return { dates, named: weekdays(rest, words), rest }
@@ -129,20 +129,20 @@ function patternsOf(words: LanguageWords): Patterns {
   const made = patterns.get(words)
   if (made) return made
   const months = words.months.flatMap((names, i) => names.map((name) => [name, i + 1] as const))
-  const month = String.raw`(${anyOf(months.map(([name]) => name))})\.?`
-  const day = String.raw`(\d{1,2})(?:${anyOf([...words.ordinals, '.'])})?`
-  const of = words.of.length > 0 ? String.raw`(?:\s${anyOf(words.of)})?` : ''
+  const month = String.raw`(${anyWord(months.map(([name]) => name))})\.?`
+  const day = String.raw`(\d{1,2})(?:${anyWord([...words.ordinals, '.'])})?`
+  const of = words.of.length > 0 ? String.raw`(?:\s${anyWord(words.of)})?` : ''
   // No time of day behind it: "4 March 15:30".
   const year = String.raw`(\d{4}|'\d{2})(?![:.]\d)`
   const compiled: Patterns = {
-    dayMonth: whole(String.raw`${day}${of}[\s-]*${month}(?:[,\s-]*${of.trim()}\s*${year})?`),
-    monthDay: whole(String.raw`${month}\s*${day}(?:\s*,?\s*${year})?`),
-    monthYear: whole(String.raw`${month}${of}\s*,?\s*${year}`),
+    dayMonth: wholeWords(String.raw`${day}${of}[\s-]*${month}(?:[,\s-]*${of.trim()}\s*${year})?`),
+    monthDay: wholeWords(String.raw`${month}\s*${day}(?:\s*,?\s*${year})?`),
+    monthYear: wholeWords(String.raw`${month}${of}\s*,?\s*${year}`),
     range: new RegExp(
-      String.raw`(?<!\d)\d{1,2}(?:${anyOf([...words.ordinals, '.'])})?\s*(?:-|to|bis|and|und|au|et|al?|y)\s*$`,
+      String.raw`(?<!\d)\d{1,2}(?:${anyWord([...words.ordinals, '.'])})?\s*(?:-|to|bis|and|und|au|et|al?|y)\s*$`,
       'u',
     ),
-    weekday: whole(String.raw`(${anyOf(words.weekdays.flat())})\.?`),
+    weekday: wholeWords(String.raw`(${anyWord(words.weekdays.flat())})\.?`),
     month: new Map(months),
   }
   patterns.set(words, compiled)
@@ -159,9 +159,9 @@ const withMonth: Finder = (text, words, reference) => {
   }
   const one = all(text, dayMonth, ([, day, name, year]) => named(day!, name!, year))
   let rest = text
-  for (const { start, end } of one) rest = without(rest, start, end)
+  for (const { start, end } of one) rest = blanked(rest, start, end)
   const other = all(rest, monthDay, ([, name, day, year]) => named(day!, name!, year))
-  for (const { start, end } of other) rest = without(rest, start, end)
+  for (const { start, end } of other) rest = blanked(rest, start, end)
   // The first of its month is a guess.
   const months = all(rest, monthYear, ([, name, digits]) => {
     const year = yearOf(digits!.replace("'", ''), reference)
@@ -197,17 +197,17 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
     for (const one of ones) {
       if (rest.slice(one.start, one.end).trim() === '') continue
       found.push(one)
-      rest = without(rest, one.start, one.end)
+      rest = blanked(rest, one.start, one.end)
     }
   }
   const from = (read: (today: number) => ValueReading<number>) =>
     reference === undefined ? { value: null } : read(reference)
-  const day = `(${anyOf(words.weekdays.flat())})`
+  const day = `(${anyWord(words.weekdays.flat())})`
   const weekday = (said: readonly string[], read: (weekday: number, today: number) => ValueReading<number>) => {
     const pattern = said.map((one) => `(?:${one.replace('W', day)})`).join('|')
     if (said.length === 0) return
     take(
-      all(rest, whole(pattern), (match) => {
+      all(rest, wholeWords(pattern), (match) => {
         const name = match.slice(1).find((group) => group !== undefined)!
         return from((today) =>
           read(
@@ -220,7 +220,7 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
   }
   // "la mañana" is the morning.
   take(
-    all(rest, whole(String.raw`(?<!\bla )(${anyOf(Object.keys(words.days))})`), ([, name]) =>
+    all(rest, wholeWords(String.raw`(?<!\bla )(${anyWord(Object.keys(words.days))})`), ([, name]) =>
       from((today) => sure(today + words.days[name!]!)),
     ),
   )
@@ -238,8 +238,8 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
       const [before, behind] = one.split('Q').map((side) => side.trim())
       for (const amount of amounts) {
         const [head, tail] = [rest.slice(0, amount.start).trimEnd(), rest.slice(amount.end).trimStart()]
-        if (before !== '' && !whole(`${before}$`, 'u').test(head)) continue
-        if (behind !== '' && !whole(`^${behind}`, 'u').test(tail)) continue
+        if (before !== '' && !wholeWords(`${before}$`, 'u').test(head)) continue
+        if (behind !== '' && !wholeWords(`^${behind}`, 'u').test(tail)) continue
         const start = before === '' ? amount.start : head.length - before!.length
         const end = behind === '' ? amount.end : rest.length - tail.length + behind!.length
         take([{ reading: from((today) => shifted(today, amount.count, amount.unit, sign)), start, end }])

@@ -4,7 +4,7 @@ import { datetimeIn } from './datetime.js'
 import { durationIn } from './duration.js'
 import { languageOf } from './language.js'
 import { quantities } from './quantities.js'
-import { oneOf, type ReaderContext, unsure, type ValueReading } from './reading.js'
+import { agreedReading, type ReaderContext, unsure, type ValueReading } from './reading.js'
 import { plain } from './text.js'
 import { timeIn } from './time.js'
 import { inUnitOf } from './units.js'
@@ -32,7 +32,7 @@ export function readValue(wanted: ValueType, text: string, context: ReaderContex
   // Another language's words may stand in the text; where several read it, they must agree.
   const others = (Object.keys(LANGUAGES) as LanguageName[]).filter((language) => language !== first)
   const readings = others.flatMap((language) => readIn(wanted, said, language, context) ?? [])
-  return oneOf(readings) ?? { value: null }
+  return agreedReading(readings) ?? { value: null }
 }
 
 function readIn(
@@ -54,7 +54,7 @@ function readIn(
     }
     case 'number': {
       const found = quantities(text, language, context)
-      const reading = oneOf(found.map((one) => one.reading))
+      const reading = agreedReading(found.map((one) => one.reading))
       if (!reading) return undefined
       const { start, end } = found[0]!
       const { before = '', behind = '' } = context.beside ?? {}

@@ -2,7 +2,7 @@
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure } from './reading.js'
-import { anyOf, FRACTION } from './text.js'
+import { anyWord, FRACTION } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
@@ -62,7 +62,7 @@ function oneByOne(digits: string, from: number, mark: DecimalMark | undefined): 
 const exactly = (value: number) => Number(value.toPrecision(15))
 
 function scaleAt(text: string, from: number, { scales }: LanguageWords): { value: number; end: number } | undefined {
-  const match = new RegExp(String.raw`\s?(${anyOf(Object.keys(scales))})(?![\p{L}\d])`, 'uy')
+  const match = new RegExp(String.raw`\s?(${anyWord(Object.keys(scales))})(?![\p{L}\d])`, 'uy')
   match.lastIndex = from
   const found = match.exec(text)
   return found ? { value: scales[found[1]!]!, end: match.lastIndex } : undefined
@@ -87,7 +87,7 @@ function partsOf(token: string, words: LanguageWords): string[] | undefined {
   let splitter = splitters.get(words)
   if (!splitter) {
     const long = Object.keys(scales).filter((scale) => scale.length > 2)
-    splitter = new RegExp(`(${anyOf([...Object.keys(numbers), ...long, ...and, '-'])})`, 'uy')
+    splitter = new RegExp(`(${anyWord([...Object.keys(numbers), ...long, ...and, '-'])})`, 'uy')
     splitters.set(words, splitter)
   }
   const parts: string[] = []

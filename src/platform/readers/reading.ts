@@ -31,7 +31,7 @@ export interface FoundReading<T> {
 }
 
 /** Several readings of one text: one thing, or the first of them as a guess. */
-export function oneOf<T>(readings: readonly ValueReading<T>[]): ValueReading<T> | undefined {
+export function agreedReading<T>(readings: readonly ValueReading<T>[]): ValueReading<T> | undefined {
   const [first] = readings
   if (first === undefined) return undefined
   const best = first.value ?? first.guess

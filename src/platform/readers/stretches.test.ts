@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { mayBegin, mayEnd } from '../borders.js'
-import { atOnce } from '../slices.js'
+import { atOnce } from '../turns.js'
 import { CASES, REFERENCE } from './cases.test-helper.js'
 import { type LanguageName, type ReadableKind, readValue, stretchesIn } from './index.js'
 

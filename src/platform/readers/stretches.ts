@@ -1,12 +1,12 @@
 /** Where a text says something of a kind: all that a value of it can be read from. */
 import { mayBegin, mayEnd } from '../borders.js'
-import type { Slices } from '../slices.js'
+import type { Slices } from '../turns.js'
 import { amountsIn } from './amounts.js'
 import { datesIn } from './date.js'
 import { languageOf } from './language.js'
 import { quantities } from './quantities.js'
 import type { ReaderContext } from './reading.js'
-import { plainPlaces, whole } from './text.js'
+import { plainPlaces, wholeWords } from './text.js'
 import { timesIn, zoneBehind } from './time.js'
 import { LANGUAGES, type LanguageName } from './words/index.js'
 
@@ -99,8 +99,8 @@ const matches = (text: string, pattern: RegExp): ReadablePlace[] =>
   [...text.matchAll(pattern)].map((match) => ({ start: match.index, end: match.index + match[0].length }))
 
 /** What is written for machines: `1:30:00`, `PT1H30M`, `2026-03-04T15:30:00Z`. */
-const LENGTH = whole(String.raw`\d{1,3}:[0-5]\d:[0-5]\d|p(?=t?\d)[\d.]*[ymwd]?[\d.ymwdths]*`)
-const MOMENT = whole(String.raw`\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:z|[+-]\d\d:?\d\d))?`)
+const LENGTH = wholeWords(String.raw`\d{1,3}:[0-5]\d:[0-5]\d|p(?=t?\d)[\d.]*[ymwd]?[\d.ymwdths]*`)
+const MOMENT = wholeWords(String.raw`\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:z|[+-]\d\d:?\d\d))?`)
 
 /** Accounts write what is owed in brackets, others what they say by the way: such an amount may be either. */
 function owed(text: string, numbers: ReadablePlace[]): ReadablePlace[] {

@@ -51,15 +51,15 @@ export const FRACTION = /(?<![\d:])(\d):(\d)(?![\d:])/
 const escaped = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /** Any of these words, the longest first. */
-export function anyOf(words: Iterable<string>): string {
+export function anyWord(words: Iterable<string>): string {
   const all = [...words].sort((a, b) => b.length - a.length)
   return all.length === 0 ? '(?!)' : `(?:${all.map(escaped).join('|')})`
 }
 
 /** A pattern that neither begins nor ends within a word or a number. */
-export const whole = (pattern: string, flags = 'gu'): RegExp =>
+export const wholeWords = (pattern: string, flags = 'gu'): RegExp =>
   new RegExp(`(?<![\\p{L}\\d])(?:${pattern})(?![\\p{L}\\d])`, flags)
 
 /** `text` with blanks in place of what was read. */
-export const without = (text: string, start: number, end: number): string =>
+export const blanked = (text: string, start: number, end: number): string =>
   text.slice(0, start) + ' '.repeat(end - start) + text.slice(end)

@@ -1,5 +1,5 @@
-import { type FoundReading, oneOf, sure, unsure, type ValueReading } from './reading.js'
-import { anyOf, whole, without } from './text.js'
+import { agreedReading, type FoundReading, sure, unsure, type ValueReading } from './reading.js'
+import { anyWord, blanked, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 /** The time of day that a text says, `HH:MM` or `HH:MM:SS`, and the text without it. */
@@ -8,7 +8,7 @@ export function timeIn(
   language: LanguageName,
 ): { readonly reading: ValueReading<string>; readonly rest: string } | undefined {
   const { times, rest } = found(text, language)
-  const reading = oneOf(times.map((one) => one.reading))
+  const reading = agreedReading(times.map((one) => one.reading))
   return reading && { reading, rest }
 }
 
@@ -29,7 +29,7 @@ function found(text: string, language: LanguageName) {
       const spelled = HALF_SPELLED.test(text)
       const one = { reading: read(match), start: match.index, end: spelled ? HALF_SPELLED.lastIndex : end }
       times.push(one)
-      rest = without(rest, one.start, one.end)
+      rest = blanked(rest, one.start, one.end)
     }
   }
   return { times, rest }
@@ -45,26 +45,26 @@ function patternsOf(words: LanguageWords): readonly Pattern[] {
   const known = made.get(words)
   if (known) return known
   const { am, pm, hour, names, spoken } = words.clock
-  const half = String.raw`(?:\s?(?:${anyOf(am)}|(${anyOf(pm)})))`
-  const mark = anyOf(hour)
+  const half = String.raw`(?:\s?(?:${anyWord(am)}|(${anyWord(pm)})))`
+  const mark = anyWord(hour)
   const minutes = String.raw`([0-5]?\d)`
   const patterns: Pattern[] = [
     {
-      pattern: whole(String.raw`(\d{1,2})[:.](\d{2})(?::(\d{2})(?:[.,]\d+)?)?(${half})`),
+      pattern: wholeWords(String.raw`(\d{1,2})[:.](\d{2})(?::(\d{2})(?:[.,]\d+)?)?(${half})`),
       read: ([, h, m, s, part, after]) =>
         timeOf(h!, m, s, part === undefined ? undefined : after === undefined ? 'am' : 'pm'),
     },
     {
-      pattern: whole(String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s?${mark})?(?!:)`),
+      pattern: wholeWords(String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s?${mark})?(?!:)`),
       read: ([, h, m, s]) => timeOf(h!, m, s),
     },
     {
-      pattern: whole(String.raw`(\d{1,2})(${half})`),
+      pattern: wholeWords(String.raw`(\d{1,2})(${half})`),
       read: ([, h, , after]) => timeOf(h!, '0', undefined, after === undefined ? 'am' : 'pm'),
     },
-    ...Object.entries(names).map(([name, value]) => ({ pattern: whole(name), read: () => sure(value) })),
+    ...Object.entries(names).map(([name, value]) => ({ pattern: wholeWords(name), read: () => sure(value) })),
     ...Object.entries(spoken).map(([said, from]) => ({
-      pattern: whole(said.replace('H', String.raw`(\d{1,2}|${anyOf(Object.keys(words.numbers))})`)),
+      pattern: wholeWords(said.replace('H', String.raw`(\d{1,2}|${anyWord(Object.keys(words.numbers))})`)),
       read: ([, name]: RegExpExecArray) => spokenTime(words.numbers[name!] ?? Number(name), from),
     })),
   ]
@@ -73,11 +73,11 @@ function patternsOf(words: LanguageWords): readonly Pattern[] {
       2,
       0,
       {
-        pattern: whole(String.raw`(\d{1,2})\.(\d{2})\s?${mark}`),
+        pattern: wholeWords(String.raw`(\d{1,2})\.(\d{2})\s?${mark}`),
         read: ([, h, m]) => timeOf(h!, m),
       },
       {
-        pattern: whole(String.raw`(\d{1,2})\s?${mark}(?:\s?${minutes})?(${half})?`),
+        pattern: wholeWords(String.raw`(\d{1,2})\s?${mark}(?:\s?${minutes})?(${half})?`),
         read: ([, h, m, part, after]) =>
           timeOf(h!, m ?? '0', undefined, part === undefined ? undefined : after === undefined ? 'am' : 'pm'),
       },
@@ -129,7 +129,7 @@ const ZONES: ReadonlyMap<string, string> = new Map(
   }),
 )
 const OFFSET = /(?:(?:utc|gmt)\s?)?([+-])(0?\d|1[0-4]):?([0-5]\d)?(?!\d)/u
-const ZONE = whole(`(${anyOf([...ZONES.keys()])})`, 'u')
+const ZONE = wholeWords(`(${anyWord([...ZONES.keys()])})`, 'u')
 
 const ZONE_BEHIND = new RegExp(` ?(?:${OFFSET.source}|(?:${ZONE.source}))`, 'uy')
 

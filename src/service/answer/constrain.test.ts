@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { ChatCall, ConstrainCall, Constrained, Engine, Part } from '../../contract/engine.js'
 import { Constraints } from '../../grammar/constraints/constraints.js'
 import { Values } from '../../grammar/schema/values.js'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import type { V1Options } from '../v1.js'
 import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
 

@@ -5,15 +5,15 @@ import { isRecord, type JsonObject } from '../../platform/index.js'
 export const at = (path: string, name: string | number): string =>
   typeof name === 'number' ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`
 
-export const refuse = (param: string | null, message: string, code: string): V1Error =>
+export const badRequest = (param: string | null, message: string, code: string): V1Error =>
   new V1Error(400, message, { param, code })
 
 export function missing(param: string): V1Error {
-  return refuse(param, `Missing required parameter: '${param}'.`, 'missing_required_parameter')
+  return badRequest(param, `Missing required parameter: '${param}'.`, 'missing_required_parameter')
 }
 
 export function wrongType(param: string, expected: string, value: unknown): V1Error {
-  return refuse(
+  return badRequest(
     param,
     `Invalid type for '${param}': expected ${expected}, but got ${nameOf(value)} instead.`,
     'invalid_type',
@@ -23,11 +23,11 @@ export function wrongType(param: string, expected: string, value: unknown): V1Er
 export function wrongValue(param: string, value: unknown, supported: readonly string[]): V1Error {
   const given = typeof value === 'string' ? `'${value.slice(0, 100)}'` : nameOf(value)
   const names = supported.map((name) => `'${name}'`).join(', ')
-  return refuse(param, `Invalid value for '${param}': ${given}. Supported values are: ${names}.`, 'invalid_value')
+  return badRequest(param, `Invalid value for '${param}': ${given}. Supported values are: ${names}.`, 'invalid_value')
 }
 
 export function unsupported(param: string, why: string): V1Error {
-  return refuse(param, `Unsupported parameter: '${param}'. ${why}`, 'unsupported_parameter')
+  return badRequest(param, `Unsupported parameter: '${param}'. ${why}`, 'unsupported_parameter')
 }
 
 function nameOf(value: unknown): string {
@@ -41,7 +41,7 @@ function nameOf(value: unknown): string {
 /** The body of a request, before any of its fields is looked at. */
 export function aBody(json: unknown): JsonObject {
   if (isRecord(json)) return json
-  throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
+  throw badRequest(null, 'Invalid body: expected a JSON object.', 'invalid_type')
 }
 
 /** In JSON requests null means the same as absent. */
@@ -77,7 +77,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 export function aString(value: unknown, param: string): string {
   if (typeof value !== 'string') throw wrongType(param, 'a string', value)
   if (LONE_SURROGATE.test(value)) {
-    throw refuse(param, `Invalid '${param}': the string contains half of a surrogate pair.`, 'invalid_unicode')
+    throw badRequest(param, `Invalid '${param}': the string contains half of a surrogate pair.`, 'invalid_unicode')
   }
   return value
 }
@@ -92,15 +92,15 @@ export function anArray(min: number, max: number): (value: unknown, param: strin
     if (!Array.isArray(value)) throw wrongType(param, 'an array', value)
     if (value.length > 0 && value.length < min) {
       const expected = `Expected an array with minimum length ${min}, but got an array with length ${value.length} instead.`
-      throw refuse(param, `Invalid '${param}': array too short. ${expected}`, 'array_below_min_length')
+      throw badRequest(param, `Invalid '${param}': array too short. ${expected}`, 'array_below_min_length')
     }
     if (value.length < min) {
       const expected = `Expected an array with minimum length ${min}, but got an empty array instead.`
-      throw refuse(param, `Invalid '${param}': empty array. ${expected}`, 'empty_array')
+      throw badRequest(param, `Invalid '${param}': empty array. ${expected}`, 'empty_array')
     }
     if (value.length > max) {
       const expected = `Expected an array with maximum length ${max}, but got an array with length ${value.length} instead.`
-      throw refuse(param, `Invalid '${param}': array too long. ${expected}`, 'array_above_max_length')
+      throw badRequest(param, `Invalid '${param}': array too long. ${expected}`, 'array_above_max_length')
     }
     return value
   }
@@ -131,11 +131,11 @@ export function anInteger(min: number, max: number): (value: unknown, param: str
 function inRange(value: number, min: number, max: number, param: string, kind: string): number {
   if (value < min) {
     const expected = `Expected a value >= ${min}, but got ${value} instead.`
-    throw refuse(param, `Invalid '${param}': ${kind} below minimum value. ${expected}`, `${kind}_below_min_value`)
+    throw badRequest(param, `Invalid '${param}': ${kind} below minimum value. ${expected}`, `${kind}_below_min_value`)
   }
   if (value > max) {
     const expected = `Expected a value <= ${max}, but got ${value} instead.`
-    throw refuse(param, `Invalid '${param}': ${kind} above maximum value. ${expected}`, `${kind}_above_max_value`)
+    throw badRequest(param, `Invalid '${param}': ${kind} above maximum value. ${expected}`, `${kind}_above_max_value`)
   }
   return value
 }
@@ -146,11 +146,11 @@ export function aName(pattern: RegExp, maxLength: number): (value: unknown, para
     const name = aString(value, param)
     if (name.length > maxLength) {
       const expected = `Expected a string with maximum length ${maxLength}, but got a string with length ${name.length} instead.`
-      throw refuse(param, `Invalid '${param}': string too long. ${expected}`, 'string_above_max_length')
+      throw badRequest(param, `Invalid '${param}': string too long. ${expected}`, 'string_above_max_length')
     }
     if (!pattern.test(name)) {
       const expected = `Expected a string that matches the pattern '${pattern.source}'.`
-      throw refuse(param, `Invalid '${param}': string does not match pattern. ${expected}`, 'invalid_value')
+      throw badRequest(param, `Invalid '${param}': string does not match pattern. ${expected}`, 'invalid_value')
     }
     return name
   }

@@ -1,6 +1,6 @@
 import type { OutputFormat, TextSource } from '../../contract/index.js'
 import { isRecord, type JsonObject } from '../../platform/index.js'
-import { anArray, anInteger, anObject, aString, at, noteUnknown, optional, refuse, unsupported } from './fields.js'
+import { anArray, anInteger, anObject, aString, at, badRequest, noteUnknown, optional, unsupported } from './fields.js'
 import { aSchema } from './output-format.js'
 import type { FieldNames } from './reply.js'
 import type { Thinking } from './sampling.js'
@@ -39,7 +39,7 @@ export function readLayout(
   const [value, field, read] = first!
   if (second !== undefined) {
     const message = `Setting '${field}' and '${second[1]}' at the same time is not supported.`
-    throw refuse(second[1], message, 'invalid_parameter_combination')
+    throw badRequest(second[1], message, 'invalid_parameter_combination')
   }
   return { layout: read(value, field), field }
 }
@@ -58,7 +58,7 @@ function aLayout(value: unknown, field: string): Layout {
     if (indent !== undefined) return { indent: indent as number | '\t' }
   }
   const message = `Invalid '${field}': expected 'compact', 'spaced', { indent: 1 to 10 or a tab }, or { whitespace: 1 to 100 } (how many bytes of white space in a row the model may write where JSON allows it; only those in 'of', if it is given).`
-  throw refuse(field, message, 'invalid_value')
+  throw badRequest(field, message, 'invalid_value')
 }
 
 function layoutOfPattern(value: unknown, field: string): Layout {
@@ -107,7 +107,7 @@ const CONSTRAINTS: ReadonlyMap<string, Read> = new Map<string, Read>([
     'json_object',
     (value, field) => {
       if (value === true) return { type: 'json_object' }
-      throw refuse(field, `Invalid '${field}': it can only be true.`, 'invalid_value')
+      throw badRequest(field, `Invalid '${field}': it can only be true.`, 'invalid_value')
     },
   ],
   ['regex', readRegex],
@@ -132,7 +132,7 @@ function parsed(text: string, field: string, fault: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw refuse(field, `Invalid '${field}': ${fault}.`, 'invalid_value')
+    throw badRequest(field, `Invalid '${field}': ${fault}.`, 'invalid_value')
   }
 }
 
@@ -175,7 +175,7 @@ export function readGuidance(body: JsonObject, ignored: string[]): Guidance | un
   const [first, second] = asked
   if (first === undefined) {
     if (together === undefined) return undefined
-    throw refuse(TOGETHER, `Invalid '${TOGETHER}': it has none of the supported keys.`, 'invalid_value')
+    throw badRequest(TOGETHER, `Invalid '${TOGETHER}': it has none of the supported keys.`, 'invalid_value')
   }
   if (second !== undefined) throw atOnce(second.field, first.field)
   const { name, field, read } = first
@@ -201,7 +201,7 @@ function laidOut(form: Form, body: JsonObject): Form {
   if (asked === undefined) return form
   const { output } = form
   if (output.type !== 'json_object' && output.type !== 'json_schema') {
-    throw refuse(
+    throw badRequest(
       asked.field,
       `Invalid '${asked.field}': it needs a JSON 'response_format' or another field that requests JSON.`,
       'invalid_parameter_combination',
@@ -225,7 +225,7 @@ export function withNames(
 }
 
 /** An answer can have one form. */
-function atOnce(field: string, other: string): ReturnType<typeof refuse> {
+function atOnce(field: string, other: string): ReturnType<typeof badRequest> {
   const message = `Setting '${other}' and '${field}' at the same time is not supported.`
-  return refuse(field, message, 'invalid_parameter_combination')
+  return badRequest(field, message, 'invalid_parameter_combination')
 }

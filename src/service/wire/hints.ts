@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../platform/index.js'
-import { aBoolean, anArray, anObject, aString, at, hint, oneOf, optional, refuse, unsupported } from './fields.js'
+import { aBoolean, anArray, anObject, aString, at, badRequest, hint, oneOf, optional, unsupported } from './fields.js'
 
 /** Fields that may be there and change nothing in the answer. */
 export const HINTS = [
@@ -64,7 +64,11 @@ export const readVerbosity = (object: JsonObject, path: string, ignored: string[
 export function readMetadata(value: unknown, param: string): Record<string, string> {
   const pairs = Object.entries(anObject(value, param))
   if (pairs.length > 16) {
-    throw refuse(param, `Invalid '${param}': too many properties. Expected at most 16.`, 'object_above_max_properties')
+    throw badRequest(
+      param,
+      `Invalid '${param}': too many properties. Expected at most 16.`,
+      'object_above_max_properties',
+    )
   }
   return Object.fromEntries(pairs.map(([name, text]) => [name, aString(text, at(param, name))]))
 }

@@ -1,5 +1,5 @@
 import { base64 } from '../../platform/index.js'
-import { refuse } from './fields.js'
+import { badRequest } from './fields.js'
 
 /** Random ids in OpenAI's forms: 128 bits each, drawn for many at once, since to ask for chance costs more than to have it. */
 const drawn = new Uint8Array(2048)
@@ -64,7 +64,7 @@ export function openSealed(content: string, param: string): string {
   } catch {
     // Not even base64 of text: as foreign as what another service packed.
   }
-  throw refuse(
+  throw badRequest(
     param,
     `Invalid '${param}': it was made by another service and cannot be read here. Leave it out.`,
     'invalid_value',

@@ -7,10 +7,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   unsupported,
   wrongType,
@@ -173,7 +173,7 @@ function readPart(value: unknown, path: string, types: readonly string[], ignore
 
 /** For a part of a message that nothing here, or not this model, can read. */
 export function notTaken(param: string, type: string, kind: string) {
-  return refuse(
+  return badRequest(
     param,
     `Invalid value for '${param}': '${type}'. ${kind} are not supported: send text.`,
     'unsupported_value',
@@ -218,7 +218,7 @@ function checkToolTurns(messages: readonly ChatMessage[]): void {
       if (!known.has(message.toolCallId)) {
         const rule = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
         const param = known.size > 0 ? `messages[${i}].tool_call_id` : `messages[${i}].role`
-        throw refuse(param, `Invalid parameter: '${param}'. ${rule}`, 'invalid_value')
+        throw badRequest(param, `Invalid parameter: '${param}'. ${rule}`, 'invalid_value')
       }
       open.delete(message.toolCallId)
       return
@@ -237,5 +237,5 @@ function refuseOpen(open: ReadonlySet<string>, asked: number): void {
   if (open.size === 0) return
   const param = `messages[${asked}].tool_calls`
   const rule = "An assistant message with 'tool_calls' must be followed by tool messages responding to each of them."
-  throw refuse(param, `${rule} Without response: ${[...open].join(', ').slice(0, 200)}.`, 'invalid_value')
+  throw badRequest(param, `${rule} Without response: ${[...open].join(', ').slice(0, 200)}.`, 'invalid_value')
 }

@@ -1,7 +1,6 @@
 import type { ChatCall, Part, TokenLogprob, Usage, V1Error } from '../../contract/index.js'
 import { EvidenceSoFar } from './evidence.js'
 import { toolCallId } from './ids.js'
-import { NO_USAGE } from './usage.js'
 
 /** What every chunk of a reply, or the whole of it, says alike. */
 export interface ReplyHead {
@@ -201,5 +200,46 @@ export function wireLogprob({ token, logprob, bytes, top }: TokenLogprob): WireL
     logprob: finite(logprob),
     bytes,
     top_logprobs: top.map((other) => ({ token: other.token, logprob: finite(other.logprob), bytes: other.bytes })),
+  }
+}
+
+export interface WireUsage {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly prompt_tokens_details: { readonly cached_tokens: number; readonly audio_tokens: 0 }
+  readonly completion_tokens_details: {
+    readonly reasoning_tokens: number
+    readonly audio_tokens: 0
+    readonly accepted_prediction_tokens: 0
+    readonly rejected_prediction_tokens: 0
+    /** An extension, there only where it was asked for. */
+    readonly forced_tokens?: number
+  }
+}
+
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
+
+/** Of what writes nothing, as vLLM tells it. */
+export const wireTextsUsage = (promptTokens: number) => ({
+  prompt_tokens: promptTokens,
+  total_tokens: promptTokens,
+  completion_tokens: 0,
+})
+
+export function wireUsage(usage: Usage, forcedTokens?: number): WireUsage {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens = 0 } = usage
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: reasoningTokens,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+      ...(forcedTokens !== undefined && { forced_tokens: forcedTokens }),
+    },
   }
 }

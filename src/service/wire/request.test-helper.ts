@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
-import { atOnce } from '../../platform/slices.js'
+import { atOnce } from '../../platform/turns.js'
 import { CHAT_FIELDS, readChatRequest } from '../endpoints/chat/request.js'
 
 export const user = { role: 'user', content: 'Hello?' }

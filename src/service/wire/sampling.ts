@@ -8,10 +8,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   hint,
   oneOf,
   optional,
-  refuse,
   wrongType,
 } from './fields.js'
 
@@ -59,7 +59,7 @@ function readLogitBias(value: unknown, param: string): ReadonlyMap<number, numbe
   for (const token in given) {
     if (!isTokenId(token)) {
       const message = `Invalid key in '${param}': '${token.slice(0, 100)}' is not a token id.`
-      throw refuse(param, message, 'invalid_value')
+      throw badRequest(param, message, 'invalid_value')
     }
     const amount = given[token]
     bias.set(
@@ -79,7 +79,7 @@ export function readEnding(body: JsonObject, maxTokens: number | undefined): End
   const minTokens = optional(body, 'min_tokens', '', aTokenCount) ?? 0
   if (maxTokens !== undefined && minTokens > maxTokens) {
     const message = `Invalid 'min_tokens': ${minTokens} is more than the ${maxTokens} that the answer may have.`
-    throw refuse('min_tokens', message, 'invalid_value')
+    throw badRequest('min_tokens', message, 'invalid_value')
   }
   const stopTokens = optional(body, 'stop_token_ids', '', someTokens) ?? []
   const ignoreEnds = optional(body, 'ignore_eos', '', aBoolean) ?? false
@@ -102,7 +102,7 @@ export function readStop(value: unknown, param: string, most = 4): readonly stri
 export function aStop(value: unknown, param: string): string {
   const stop = aString(value, param)
   if (stop === '')
-    throw refuse(param, `Invalid '${param}': an empty string stops before the first word.`, 'empty_string')
+    throw badRequest(param, `Invalid '${param}': an empty string stops before the first word.`, 'empty_string')
   return stop
 }
 

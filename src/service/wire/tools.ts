@@ -8,10 +8,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   wrongType,
   wrongValue,
@@ -54,7 +54,11 @@ export function readTools(body: JsonObject, ignored: string[]): ToolRequest {
 }
 
 function onlyWithTools(param: string) {
-  return refuse(param, `Invalid value for '${param}': it is only allowed when 'tools' are specified.`, 'invalid_value')
+  return badRequest(
+    param,
+    `Invalid value for '${param}': it is only allowed when 'tools' are specified.`,
+    'invalid_value',
+  )
 }
 
 function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[] {
@@ -97,7 +101,7 @@ export function readBesideHosted(
 }
 
 const namedTwice = (name: string, place: string) =>
-  refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
+  badRequest(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
 
 function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec | undefined {
   const tool = anObject(value, path)
@@ -133,7 +137,7 @@ export function aParameters(value: unknown, param: string): JsonObject {
   const { type = 'object' } = schema
   if (type === 'object' || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' }
   const shown = JSON.stringify(type).slice(0, 100)
-  throw refuse(
+  throw badRequest(
     param,
     `Invalid '${param}': arguments are an object, so 'type' must be "object", not ${shown}.`,
     'invalid_value',
@@ -171,7 +175,7 @@ function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[])
   const name = required(required(choice, kind, path, anObject), 'name', at(path, kind), aString)
   if (!tools.some((tool) => tool.name === name && isCustom(tool) === (kind === 'custom'))) {
     const param = `${path}.${kind}.name`
-    throw refuse(
+    throw badRequest(
       param,
       `Invalid '${param}': there is no tool named '${name.slice(0, 100)}' in 'tools'.`,
       'invalid_value',

@@ -58,7 +58,7 @@ export function sumExp(p: usize, n: i32, most: f32, inverse: f32): f64 {
 }
 
 /** Writes the ids of all values that are at least `least`, in order; returns how many. */
-export function collect(p: usize, n: i32, least: f32, ids: usize): i32 {
+export function idsAtLeast(p: usize, n: i32, least: f32, ids: usize): i32 {
   const start = ids
   const leasts = f32x4.splat(least)
   let id = 0

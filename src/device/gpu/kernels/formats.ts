@@ -23,7 +23,7 @@ export interface StoredMatrix {
 /** A part as the shape of a kernel. */
 export type StoredShape = Pick<StoredMatrix, 'format' | 'rows' | 'columns' | 'first' | 'of'>
 
-export function shapeOf({ format, rows, columns, first, of }: StoredMatrix): StoredShape {
+export function storedShapeOf({ format, rows, columns, first, of }: StoredMatrix): StoredShape {
   return { format, rows, columns, first, of }
 }
 

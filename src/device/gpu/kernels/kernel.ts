@@ -43,7 +43,7 @@ export interface Recorder {
 }
 
 /** Workgroups along one axis are limited to 65,535: longer lists of them go into rows of this length. */
-export const WIDE = 32768
+export const MOST_GROUPS = 32768
 
 /** Declares bindings in order; the letters of `Kernel.bindings` come out with them. */
 export function declare(list: readonly (readonly [name: string, type: string, access: 'r' | 'w'])[]): {
@@ -60,7 +60,7 @@ export function declare(list: readonly (readonly [name: string, type: string, ac
 }
 
 /** One line per number, for unrolled loops. */
-export function repeat(count: number, line: (i: number) => string): string {
+export function unrolled(count: number, line: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => line(i)).join('\n')
 }
 

@@ -1,6 +1,6 @@
 /** From the sums that lanes hold to the values of the answer. */
 import { gatedBy, gateOf } from './gate.js'
-import { float, repeat } from './kernel.js'
+import { float, unrolled } from './kernel.js'
 import type { Cut, MatvecShape } from './matvec-cut.js'
 import { scatter } from './subgroup.js'
 
@@ -37,7 +37,9 @@ function writeFunction(
 export function finishAlone(shape: MatvecShape, { held }: Cut): string {
   const sum = (r: string, t: string) => `a${evaluate(r)}_${evaluate(t)}`
   const outputs = shape.gated ? held / 2 : held
-  return repeat(shape.tokens, (t) => repeat(outputs, (r) => `  ${writeFunction(shape, held, sum, `${r}u`, `${t}u`)}`))
+  return unrolled(shape.tokens, (t) =>
+    unrolled(outputs, (r) => `  ${writeFunction(shape, held, sum, `${r}u`, `${t}u`)}`),
+  )
 }
 
 /** '1u + 2u' to 3. */
@@ -64,7 +66,7 @@ export function reduce(shape: MatvecShape, cut: Cut): string {
 }
 
 function storeAll(names: readonly string[], cut: Cut): string {
-  return repeat(names.length, (i) => `  parts[${i * strideOf(cut)}u + index] = ${names[i]};`)
+  return unrolled(names.length, (i) => `  parts[${i * strideOf(cut)}u + index] = ${names[i]};`)
 }
 
 function storeScattered(names: readonly string[], cut: Cut): string {
@@ -72,7 +74,7 @@ function storeScattered(names: readonly string[], cut: Cut): string {
   const { source, held, stores } = scatter(names, near)
   return `${source}
   if (${stores}) {
-${repeat(held.length, (i) => {
+${unrolled(held.length, (i) => {
   const { name, value } = held[i]!
   return `    if (${value} < ${names.length}u) { parts[(${value}) * ${strideOf(cut)}u + index / ${near}u] = ${name}; }`
 })}

@@ -16,10 +16,10 @@ import {
   type StoredMatrix,
   type StoredShape,
   scaleAt,
-  shapeOf,
+  storedShapeOf,
 } from './formats.js'
 import { gateFunctions } from './gate.js'
-import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
+import { declare, type GpuTraits, type Kernel, MOST_GROUPS, memo, type Recorder, unrolled } from './kernel.js'
 import { type Cut, cut, type MatvecShape } from './matvec-cut.js'
 import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
 import { META } from './meta.js'
@@ -48,16 +48,16 @@ ${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * strideOf(work)}>;\n${
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   let lane = index % ${lanes}u;
-  let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${held}u;
+  let first = ((group.x + group.y * ${MOST_GROUPS}u) * ${groups}u + index / ${lanes}u) * ${held}u;
   let token = group.z * ${tokens}u;
   let count = ${countOf(shape)};
-${repeat(held, (r) => `  let row${r} = ${rowExpression(shape, held, r)};`)}
-${repeat(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${columns / 4}u;`)}
+${unrolled(held, (r) => `  let row${r} = ${rowExpression(shape, held, r)};`)}
+${unrolled(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${columns / 4}u;`)}
 ${accumulators(tokens, held, epsilon !== undefined)}
   ${rounds(columns / unit, lanes)} {
 ${loads(shape, work)}
-${repeat(unit / 8, (i) => step(shape, work, i))}
-${isScaled(format) ? repeat(tokens, (t) => repeat(held, (r) => `    a${r}_${t} += ${scaledSum(shape, r, t)};`)) : ''}
+${unrolled(unit / 8, (i) => step(shape, work, i))}
+${isScaled(format) ? unrolled(tokens, (t) => unrolled(held, (r) => `    a${r}_${t} += ${scaledSum(shape, r, t)};`)) : ''}
   }
 ${lanes > 1 ? reduce(shape, work) : finishAlone(shape, work)}
 }`,
@@ -89,9 +89,9 @@ function rowExpression({ rows, gated }: MatvecShape, held: number, r: number): s
 }
 
 export function accumulators(tokens: number, held: number, normed: boolean): string {
-  return repeat(
+  return unrolled(
     tokens,
-    (t) => repeat(held, (r) => `  var a${r}_${t} = 0.0;`) + (normed ? `\n  var a${held}_${t} = 0.0;` : ''),
+    (t) => unrolled(held, (r) => `  var a${r}_${t} = 0.0;`) + (normed ? `\n  var a${held}_${t} = 0.0;` : ''),
   )
 }
 
@@ -107,20 +107,20 @@ export function loads(shape: MatvecShape, cut: Cut): string {
   const { format, columns, tokens } = shape
   const { held } = cut
   if (isBlockType(format)) {
-    const sums = repeat(tokens, (t) => repeat(held, (r) => `    var b${r}_${t} = 0.0;`))
-    const sizes = takesOff(format) ? repeat(tokens, (t) => `    var m${t} = 0.0;`) : ''
-    return `${repeat(held, (r) => `    let s${r} = blockScale(row${r}, u);`)}\n${sums}\n${sizes}`
+    const sums = unrolled(tokens, (t) => unrolled(held, (r) => `    var b${r}_${t} = 0.0;`))
+    const sizes = takesOff(format) ? unrolled(tokens, (t) => `    var m${t} = 0.0;`) : ''
+    return `${unrolled(held, (r) => `    let s${r} = blockScale(row${r}, u);`)}\n${sums}\n${sizes}`
   }
   if (isQ4(format)) {
-    const rows = repeat(
+    const rows = unrolled(
       held,
       (r) => `    let c${r} = w[row${r} * ${columns / cut.unit}u + u];
     let s${r} = ${scaleAt(format, `row${r} * ${columns / 32}u + ${inWords(shape, cut) ? '(u >> 2u)' : 'u'}`)};`,
     )
-    return `${rows}\n${repeat(tokens, (t) => repeat(held, (r) => `    var b${r}_${t} = 0.0;`))}`
+    return `${rows}\n${unrolled(tokens, (t) => unrolled(held, (r) => `    var b${r}_${t} = 0.0;`))}`
   }
   if (format === 'f32') return ''
-  return repeat(held, (r) => `    let c${r} = w[row${r} * ${columns / 8}u + u];`)
+  return unrolled(held, (r) => `    let c${r} = w[row${r} * ${columns / 8}u + u];`)
 }
 
 /** Eight columns of all held rows with those of all held activations. */
@@ -142,16 +142,16 @@ export function step(shape: MatvecShape, cut: Cut, i: number): string {
   const sized = block && takesOff(format)
   return `    {
 ${normed ? `      let g = gain[${quad}]${places}; let h = gain[${quad} + 1u]${places};` : ''}
-${block ? repeat(held, (r) => `      let e${r} = blockCodes(row${r}, u * ${unit / 8}u + ${i}u);`) : ''}
-${repeat(held, (r) => `      let p${r} = ${decoded(r, false)}; let q${r} = ${decoded(r, true)};`)}
-${repeat(
+${block ? unrolled(held, (r) => `      let e${r} = blockCodes(row${r}, u * ${unit / 8}u + ${i}u);`) : ''}
+${unrolled(held, (r) => `      let p${r} = ${decoded(r, false)}; let q${r} = ${decoded(r, true)};`)}
+${unrolled(
   tokens,
   (t) => `      {
         let low = x[x${t} + ${quad}]; let high = x[x${t} + ${quad} + 1u];
 ${normed ? `        a${held}_${t} += dot(low, low) + dot(high, high);` : ''}
         let y = low${normed ? ' * g' : places}; let z = high${normed ? ' * h' : places};
 ${sized ? `        m${t} += dot(y + z, vec4<f32>(1.0));` : ''}
-${repeat(held, (r) => (inWords(shape, cut) ? `        b${r}_${t} = ${chained(`p${r}`, 'y', chained(`q${r}`, 'z', `b${r}_${t}`))};` : `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`))}
+${unrolled(held, (r) => (inWords(shape, cut) ? `        b${r}_${t} = ${chained(`p${r}`, 'y', chained(`q${r}`, 'z', `b${r}_${t}`))};` : `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`))}
       }`,
 )}
     }`
@@ -184,10 +184,16 @@ export function matvec(
 ): void {
   const { matrix, x, gain, bias, out } = operands
   const tokens = tokensHeld(count, pass.traits.serial)
-  const whole = { ...shape, ...shapeOf(matrix), tokens, head: shape.head && tokens > 1 }
+  const whole = { ...shape, ...storedShapeOf(matrix), tokens, head: shape.head && tokens > 1 }
   const { groups, held } = cut(whole, pass.traits)
   const workgroups = Math.ceil(matrix.rows / (held * groups))
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]
   const kernel = matvecKernel(whole, pass.traits)
-  pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), Math.ceil(count / tokens))
+  pass.dispatch(
+    kernel,
+    buffers,
+    Math.min(workgroups, MOST_GROUPS),
+    Math.ceil(workgroups / MOST_GROUPS),
+    Math.ceil(count / tokens),
+  )
 }

@@ -3,7 +3,7 @@
  * in one bit, from the lowest bit on: what is added to what never depends on how wide the hardware's subgroups are, or
  * on how many sums are made side by side.
  */
-import { repeat } from './kernel.js'
+import { unrolled } from './kernel.js'
 
 /** The first line of a kernel whose lanes pass values. */
 export function enableSubgroups(lanes: number): string {
@@ -17,7 +17,7 @@ export function exchange(
   combine = (a: string, b: string) => `${a} + ${b}`,
   indent = '  ',
 ): string {
-  return repeat(Math.log2(lanes), (bit) => {
+  return unrolled(Math.log2(lanes), (bit) => {
     const other = `subgroupShuffleXor(${variable}, ${1 << bit}u)`
     return `${indent}${variable} = ${combine(variable, other)};`
   })

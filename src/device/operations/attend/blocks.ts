@@ -6,7 +6,7 @@
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import { CODES, cacheFunctions, perWord, wordsPerHead } from '../../gpu/kernels/cache.js'
 import { type BlocksCut, cutsOf } from '../../gpu/kernels/cuts.js'
-import { capped, declare, float, type GpuTraits, type Kernel, memo, repeat } from '../../gpu/kernels/kernel.js'
+import { capped, declare, float, type GpuTraits, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 import { enableSubgroups, exchange } from '../../gpu/kernels/subgroup.js'
 import { LOW } from './pieces.js'
@@ -82,17 +82,17 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) i
   let ty = index / ${across}u;
   let start = firstOf(row);
   let end = lastOf(row + rows - 1u) + 1u;
-${repeat(held, (r) => {
+${unrolled(held, (r) => {
   const own = `(ty + ${r * down}u) / ${sharers}u`
   return `  let valid${r} = ${own} < rows;
   let first${r} = firstOf(row + min(${own}, rows - 1u));
   let last${r} = lastOf(row + min(${own}, rows - 1u));
   var most${r} = ${LOW};
   var total${r} = 0.0;
-${repeat(wide, (j) => `  var o${r}_${j} = vec4<f32>();`)}`
+${unrolled(wide, (j) => `  var o${r}_${j} = vec4<f32>();`)}`
 })}
   for (var base = start / ${N}u * ${N}u; base < end; base += ${N}u) {
-${repeat(held, (r) => `    var s${r} = vec4<f32>();`)}
+${unrolled(held, (r) => `    var s${r} = vec4<f32>();`)}
     for (var begin = 0u; begin < ${quads}u; begin += ${QUADS}u) {
       ${whole ? '' : `let some = min(${QUADS}u, ${quads}u - begin);`}
       workgroupBarrier();
@@ -105,26 +105,26 @@ ${repeat(held, (r) => `    var s${r} = vec4<f32>();`)}
 ${keys}
       workgroupBarrier();
       for (var q = 0u; q < ${whole ? `${QUADS}u` : 'some'}; q++) {
-${repeat(held, (r) => `        let a${r} = tile[(ty + ${r * down}u) * ${STRIDE}u + q];`)}
-${repeat(4, (c) => `        let k${c} = tile[${M * STRIDE}u + q * ${N}u + ${c * across}u + tx];`)}
+${unrolled(held, (r) => `        let a${r} = tile[(ty + ${r * down}u) * ${STRIDE}u + q];`)}
+${unrolled(4, (c) => `        let k${c} = tile[${M * STRIDE}u + q * ${N}u + ${c * across}u + tx];`)}
 ${LANES.map(
   (lane) => `        { let k = vec4<f32>(k0.${lane}, k1.${lane}, k2.${lane}, k3.${lane});
-${repeat(held, (r) => `          s${r} += a${r}.${lane} * k;`)} }`,
+${unrolled(held, (r) => `          s${r} += a${r}.${lane} * k;`)} }`,
 ).join('\n')}
       }
     }
     let position = vec4<u32>(base + 4u * tx) + vec4<u32>(0u, 1u, 2u, 3u);
-${repeat(held, (r) => {
+${unrolled(held, (r) => {
   const cap = shape.cap ? `\n    s${r} = ${capped(`s${r}`, shape.cap)};` : ''
   return `${cap}
     let seen${r} = (position >= vec4<u32>(first${r})) & (position <= vec4<u32>(last${r}));
     s${r} = select(vec4<f32>(${LOW}), s${r}, seen${r});
     var peak${r} = max(max(s${r}.x, s${r}.y), max(s${r}.z, s${r}.w));`
 })}
-${beside ? repeat(held, (r) => exchange(`peak${r}`, across, (a, b) => `max(${a}, ${b})`, '    ')) : repeat(held, (r) => `    found[(ty + ${r * down}u) * ${across}u + tx] = peak${r};`)}
+${beside ? unrolled(held, (r) => exchange(`peak${r}`, across, (a, b) => `max(${a}, ${b})`, '    ')) : unrolled(held, (r) => `    found[(ty + ${r * down}u) * ${across}u + tx] = peak${r};`)}
     workgroupBarrier();
-${beside ? '' : repeat(held, (r) => `    for (var i = 0u; i < ${across}u; i++) { peak${r} = max(peak${r}, found[(ty + ${r * down}u) * ${across}u + i]); }`)}
-${repeat(
+${beside ? '' : unrolled(held, (r) => `    for (var i = 0u; i < ${across}u; i++) { peak${r} = max(peak${r}, found[(ty + ${r * down}u) * ${across}u + i]); }`)}
+${unrolled(
   held,
   (r) => `    peak${r} = max(peak${r}, most${r});
     let fade${r} = exp(most${r} - peak${r});
@@ -132,34 +132,34 @@ ${repeat(
     let w${r} = select(vec4<f32>(), exp(s${r} - peak${r}), seen${r});
     total${r} = total${r} * fade${r} + dot(w${r}, vec4<f32>(1.0));
     tile[(ty + ${r * down}u) * ${across}u + tx] = w${r};
-${repeat(wide, (j) => `    o${r}_${j} *= fade${r};`)}`,
+${unrolled(wide, (j) => `    o${r}_${j} *= fade${r};`)}`,
 )}
     for (var begin = 0u; begin < ${N}u; begin += ${rows}u) {
       workgroupBarrier();
 ${loadValues(shape, rows, lanes)}
       workgroupBarrier();
       for (var k = 0u; k < ${rows / 4}u; k++) {
-${repeat(held, (r) => `        let p${r} = tile[(ty + ${r * down}u) * ${across}u + begin / 4u + k];`)}
-${repeat(wide, (j) => {
+${unrolled(held, (r) => `        let p${r} = tile[(ty + ${r * down}u) * ${across}u + begin / 4u + k];`)}
+${unrolled(wide, (j) => {
   const column = `tx + ${j * across}u`
   const bounded = (j + 1) * across > quads ? `min(${column}, ${quads - 1}u)` : column
-  return repeat(
+  return unrolled(
     4,
     (c) => `        {
           let v = values[(4u * k + ${c}u) * ${quads}u + ${bounded}];
-${repeat(held, (r) => `          o${r}_${j} += p${r}[${c}] * v;`)}
+${unrolled(held, (r) => `          o${r}_${j} += p${r}[${c}] * v;`)}
         }`,
   )
 })}
       }
     }
   }
-${beside ? repeat(held, (r) => exchange(`total${r}`, across)) : throughMemory(held, down, across)}
-${repeat(held, (r) => {
+${beside ? unrolled(held, (r) => exchange(`total${r}`, across)) : throughMemory(held, down, across)}
+${unrolled(held, (r) => {
   const own = `ty + ${r * down}u`
   return `  if (valid${r}) {${sink(shape, sharers, own, r)}
     let to = ((row + (${own}) / ${sharers}u) * ${queries}u + id.y * ${sharers}u + (${own}) % ${sharers}u) * ${quads}u + tx;
-${repeat(wide, (j) => `    ${(j + 1) * across > quads ? `if (tx + ${j * across}u < ${quads}u) ` : ''}{ out[to + ${j * across}u] = o${r}_${j} / total${r}; }`)}
+${unrolled(wide, (j) => `    ${(j + 1) * across > quads ? `if (tx + ${j * across}u < ${quads}u) ` : ''}{ out[to + ${j * across}u] = o${r}_${j} / total${r}; }`)}
   }`
 })}
 }`,
@@ -173,9 +173,9 @@ const sink = (shape: AttendShape, sharers: number, own: string, r: number) =>
 
 function throughMemory(held: number, down: number, across: number): string {
   return `  workgroupBarrier();
-${repeat(held, (r) => `  found[(ty + ${r * down}u) * ${across}u + tx] = total${r};`)}
+${unrolled(held, (r) => `  found[(ty + ${r * down}u) * ${across}u + tx] = total${r};`)}
   workgroupBarrier();
-${repeat(
+${unrolled(
   held,
   (r) => `  total${r} = 0.0;
   for (var i = 0u; i < ${across}u; i++) { total${r} += found[(ty + ${r * down}u) * ${across}u + i]; }`,
@@ -212,8 +212,8 @@ function loadKeys(shape: AttendShape, keysAt: number, N: number, lanes: number):
         let q = ${whole ? '' : 'min('}begin + i / ${N / 4}u${whole ? '' : `, ${quads - 1}u)`};
         let page = ${PAGE_OF('base + 4u * place')};
         let slot = 4u * (place % ${PAGE / 4}u);
-${repeat(words, (w) => `        let key${w} = ${at(w)};`)}${factors}
-${repeat(4, (c) => `        tile[${keysAt}u + i / ${N / 4}u * ${N}u + ${(c * N) / 4}u + place] = ${value(c)};`)}
+${unrolled(words, (w) => `        let key${w} = ${at(w)};`)}${factors}
+${unrolled(4, (c) => `        tile[${keysAt}u + i / ${N / 4}u * ${N}u + ${(c * N) / 4}u + place] = ${value(c)};`)}
       }`
 }
 
@@ -240,6 +240,6 @@ function loadValues(shape: AttendShape, rows: number, lanes: number): string {
         let slot = place % ${PAGE}u;
         let four = cache[valueWord(page, head, 4u * c, slot) / 4u];${factor}
         let there = place >= start && place < end;
-${repeat(each, (k) => `        values[key * ${headSize / 4}u + c * ${each}u + ${k}u] = select(vec4<f32>(), ${value(k)}, there);`)}
+${unrolled(each, (k) => `        values[key * ${headSize / 4}u + c * ${each}u + ${k}u] = select(vec4<f32>(), ${value(k)}, there);`)}
       }`
 }

@@ -55,7 +55,7 @@ export const attend = defineOperation({
     const { serial } = pass.traits
     // Hardware takes several rows at once, of which one is read; and of few rows all, which cost it little.
     const read = serial || !few ? rows : undefined
-    if (serial && read) pass.pick(read)
+    if (serial && read) pass.gather(read)
     const record = () => {
       const shape = {
         ...{ queries, columns: qkv.columns, heads, headSize, type },
@@ -64,7 +64,7 @@ export const attend = defineOperation({
         ...(cap && { cap }),
         ...(!causal && { causal }),
         ...(sinks && { sinks: true }),
-        ...(serial && read && { picked: true }),
+        ...(serial && read && { gathered: true }),
       }
       const buffers = {
         ...{ qkv: pass.buffer(qkv), cache: pass.layer(cache, layer), out: pass.buffer(out) },

@@ -6,7 +6,7 @@
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import { BLOCK_WORDS, cacheFunctions, perWord, wordsPerHead } from '../../gpu/kernels/cache.js'
 import { cutsOf, type PiecesCut } from '../../gpu/kernels/cuts.js'
-import { capped, declare, float, type GpuTraits, type Kernel, memo, repeat } from '../../gpu/kernels/kernel.js'
+import { capped, declare, float, type GpuTraits, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 import { enableSubgroups, gather, scatter } from '../../gpu/kernels/subgroup.js'
 import type { RopeShape } from '../rope/rotation.js'
@@ -142,7 +142,7 @@ ${scoring(shape, plan)}
 ${softmax(shape, plan, near)}
   if (lane % ${lanes / count}u == 0u) { most[m] = greatest; total[m] = weight${split ? '' : sunk(shape, `id.y * ${sharers}u + min(m, ${sharers - 1}u)`, 'greatest')}; }
   workgroupBarrier();
-${repeat(sharers * (each / 4), (i) => `  var o${Math.floor(i / (each / 4))}_${i % (each / 4)} = vec4<f32>();`)}
+${unrolled(sharers * (each / 4), (i) => `  var o${Math.floor(i / (each / 4))}_${i % (each / 4)} = vec4<f32>();`)}
 ${loaded.sums}
 ${(beside ? finishBeside : finishThrough)(shape, plan)}
 ${split ? statistics(shape, plan) : ''}
@@ -181,25 +181,25 @@ function scoring(shape: PiecesShape, plan: Plan): string {
   let quad = lane / ${splits}u;
   let keyAt = keyWord(pages[quad / ${PAGE / 4}u], head, 0u, 4u * (quad % ${PAGE / 4}u)) / 4u;
   ${shape.type === 'q8_0' ? `let scaleAt = scaleWord(pages[quad / ${PAGE / 4}u], head, 0u, 4u * (quad % ${PAGE / 4}u)) / 4u;` : ''}
-${repeat(sharers, (m) => `  var s${m} = vec4<f32>();`)}
+${unrolled(sharers, (m) => `  var s${m} = vec4<f32>();`)}
 ${lines.join('\n')}
-${repeat(sharers, (m) => `  scores[(split * ${sharers}u + ${m}u) * ${positions / 4}u + quad] = s${m};`)}`
+${unrolled(sharers, (m) => `  scores[(split * ${sharers}u + ${m}u) * ${positions / 4}u + quad] = s${m};`)}`
 }
 
 const LANES = ['x', 'y', 'z', 'w']
 
 /** Of all queries with one word of four keys. */
 function products({ headSize, type }: PiecesShape, sharers: number, word: string, key: string, scale: string): string {
-  if (type === 'f32') return repeat(sharers, (m) => `    s${m} += query[${m * headSize}u + ${word}] * ${key};`)
+  if (type === 'f32') return unrolled(sharers, (m) => `    s${m} += query[${m * headSize}u + ${word}] * ${key};`)
   const four = (of: (lane: string) => string) => `vec4<f32>(${LANES.map(of).join(', ')})`
   if (type === 'f16') {
     const half = (part: string) => four((lane) => `unpack2x16float(${key}.${lane}).${part}`)
     return `    let a = ${half('x')}; let b = ${half('y')};
-${repeat(sharers, (m) => `    s${m} += query[${m * headSize}u + 2u * ${word}] * a + query[${m * headSize}u + 2u * ${word} + 1u] * b;`)}`
+${unrolled(sharers, (m) => `    s${m} += query[${m * headSize}u + 2u * ${word}] * a + query[${m * headSize}u + 2u * ${word} + 1u] * b;`)}`
   }
   return `    let factor = ${four((lane) => `unpack2x16float(${scale}.${lane}).x`)};
-${repeat(4, (k) => `    let c${k} = factor * codeOf(${key}, ${24 - 8 * k}u);`)}
-${repeat(sharers, (m) => `    s${m} += ${[0, 1, 2, 3].map((k) => `query[${m * headSize + k}u + 4u * ${word}] * c${k}`).join(' + ')};`)}`
+${unrolled(4, (k) => `    let c${k} = factor * codeOf(${key}, ${24 - 8 * k}u);`)}
+${unrolled(sharers, (m) => `    s${m} += ${[0, 1, 2, 3].map((k) => `query[${m * headSize + k}u + 4u * ${word}] * c${k}`).join(' + ')};`)}`
 }
 
 const CODE_OF = /* wgsl */ `
@@ -259,17 +259,17 @@ function loadValues(shape: PiecesShape, plan: Plan): { readonly early: string; r
     const weight = (m: number) => `weights[${m * positions}u + ${at}]`
     const sum = `  {
 ${values(shape, i)}
-${repeat(plan.sharers, (m) => repeat(plan.each / 4, (e) => `    o${m}_${e} += ${weight(m)} * w${e};`))}
+${unrolled(plan.sharers, (m) => unrolled(plan.each / 4, (e) => `    o${m}_${e} += ${weight(m)} * w${e};`))}
   }`
     return past ? `  if (${at} < ${positions}u)${sum}` : sum
   }
-  if (early && rounds <= TOGETHER) return { early: repeat(rounds, load), sums: repeat(rounds, weigh) }
+  if (early && rounds <= TOGETHER) return { early: unrolled(rounds, load), sums: unrolled(rounds, weigh) }
   const lines: string[] = []
   for (let from = 0; from < rounds; from += TOGETHER) {
     const some = Math.min(TOGETHER, rounds - from)
     lines.push(
-      repeat(some, (i) => load(from + i)),
-      repeat(some, (i) => weigh(from + i)),
+      unrolled(some, (i) => load(from + i)),
+      unrolled(some, (i) => weigh(from + i)),
     )
   }
   return { early: '', sums: lines.join('\n') }
@@ -317,9 +317,9 @@ ${held.map(store).join('\n')}
 function finishThrough(shape: PiecesShape, plan: Plan): string {
   const { sharers, lanes, each, columns, shares } = plan
   const store = (m: number, k: number) => `  sums[${k * lanes}u + lane] = o${m}_${k >> 2}.${LANES[k & 3]};`
-  return repeat(
+  return unrolled(
     sharers,
-    (m) => `${repeat(each, (k) => store(m, k))}
+    (m) => `${unrolled(each, (k) => store(m, k))}
   workgroupBarrier();
   for (var i = lane; i < ${each * columns}u; i += ${lanes}u) {
     var sum = 0.0;

@@ -4,14 +4,14 @@
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import { BLOCK_WORDS, CODES, cacheFunctions, wordsPerHead } from '../../gpu/kernels/cache.js'
-import { capped, declare, float, type Kernel, memo, repeat } from '../../gpu/kernels/kernel.js'
+import { capped, declare, float, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 import { type AttendShape, maskFunctions, sinkBinding, sunk } from './shape.js'
 
 const QUADS = PAGE / 4
 
 export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
-  const { queries, columns, heads, headSize, type, scale, cap, picked } = shape
+  const { queries, columns, heads, headSize, type, scale, cap, gathered } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
@@ -30,8 +30,8 @@ ${maskFunctions(shape)}
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let item = id.x / ${queries}u;
-  if (item >= ${picked ? 'headRows' : 'rowCount'}()) { return; }
-  let row = ${picked ? 'pickOf(item)' : 'item'};
+  if (item >= ${gathered ? 'headRows' : 'rowCount'}()) { return; }
+  let row = ${gathered ? 'gatheredRow(item)' : 'item'};
   let query = id.x % ${queries}u;
   let head = query / ${queries / heads}u;
   let begin = row * ${columns}u + query * ${headSize}u;
@@ -42,11 +42,11 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   var total = 0.0;
   for (var index = first / ${PAGE}u; index <= last / ${PAGE}u; index++) {
     let page = cachePage(row, index);
-${repeat(QUADS, (q) => `    var s${q} = vec4<f32>();`)}
+${unrolled(QUADS, (q) => `    var s${q} = vec4<f32>();`)}
 ${type === 'q8_0' ? scoreBlocks(shape) : scoreNumbers(shape)}
     let start = index * ${PAGE}u;
     var most = greatest;
-${repeat(
+${unrolled(
   QUADS,
   (q) => `    s${q} *= ${float(scale)};${cap ? `\n    s${q} = ${capped(`s${q}`, cap)};` : ''}
     s${q} = select(vec4<f32>(-3.0e38), s${q}, ${visible(q)});
@@ -54,11 +54,11 @@ ${repeat(
 )}
     let fade = exp(greatest - most);
     greatest = most;
-${repeat(QUADS, (q) => `    s${q} = select(vec4<f32>(), exp(s${q} - most), ${visible(q)});`)}
+${unrolled(QUADS, (q) => `    s${q} = select(vec4<f32>(), exp(s${q} - most), ${visible(q)});`)}
     total = total * fade + ${Array.from({ length: QUADS }, (_, q) => `dot(s${q}, vec4<f32>(1.0))`).join(' + ')};
     for (var i = 0u; i < ${headSize / 4}u; i++) {
       var sum = sums[i] * fade;
-${type === 'q8_0' ? weights() : ''}${repeat(PAGE, (slot) => `      sum += ${type === 'q8_0' ? 'w' : 's'}${slot >> 2}[${slot & 3}] * ${valueQuad(shape, slot)};`)}
+${type === 'q8_0' ? weights() : ''}${unrolled(PAGE, (slot) => `      sum += ${type === 'q8_0' ? 'w' : 's'}${slot >> 2}[${slot & 3}] * ${valueQuad(shape, slot)};`)}
       sums[i] = sum;
     }
   }
@@ -89,18 +89,18 @@ ${shape.type === 'f16' ? scoreHalf() : scoreFloat()}
 function scoreBlocks(shape: AttendShape): string {
   const code = (q: number, k: number) => `vec4<f32>(vec4<i32>(k${q} << vec4<u32>(${24 - 8 * k}u)) >> vec4<u32>(24u))`
   return `    for (var block = 0u; block < ${shape.headSize / CACHE_BLOCK}u; block++) {
-${repeat(QUADS, (q) => `      var b${q} = vec4<f32>();`)}
+${unrolled(QUADS, (q) => `      var b${q} = vec4<f32>();`)}
       for (var i = block * ${BLOCK_WORDS}u; i < (block + 1u) * ${BLOCK_WORDS}u; i++) {
         let key = keyWord(page, head, i, 0u) / 4u;
         let start = begin + 4u * i;
-${repeat(
+${unrolled(
   QUADS,
   (q) => `        let k${q} = cache[key + ${q}u];
         b${q} += ${[0, 1, 2, 3].map((k) => `qkv[start + ${k}u] * ${code(q, k)}`).join(' + ')};`,
 )}
       }
       let scales = scaleWord(page, head, block, 0u) / 4u;
-${repeat(QUADS, (q) => `      s${q} += b${q} * ${scalesOf(`cache[scales + ${q}u]`, 'x')};`)}
+${unrolled(QUADS, (q) => `      s${q} += b${q} * ${scalesOf(`cache[scales + ${q}u]`, 'x')};`)}
     }`
 }
 
@@ -110,7 +110,7 @@ const scalesOf = (words: string, which: 'x' | 'y') =>
 
 /** Scores as they weigh the codes of a block's values. */
 const weights = () => `      let scales = scaleWord(page, head, i / ${BLOCK_WORDS}u, 0u) / 4u;
-${repeat(QUADS, (q) => `      let w${q} = s${q} * ${scalesOf(`cache[scales + ${q}u]`, 'y')};`)}
+${unrolled(QUADS, (q) => `      let w${q} = s${q} * ${scalesOf(`cache[scales + ${q}u]`, 'y')};`)}
 `
 
 function scoreHalf(): string {
@@ -119,7 +119,7 @@ function scoreHalf(): string {
     return `vec4<f32>(${words})`
   }
   return `      let a = qkv[begin + 2u * i]; let b = qkv[begin + 2u * i + 1u];
-${repeat(
+${unrolled(
   QUADS,
   (q) => `      let k${q} = cache[key + ${q}u];
       s${q} += a * ${part(q, 'x')} + b * ${part(q, 'y')};`,
@@ -128,7 +128,7 @@ ${repeat(
 
 function scoreFloat(): string {
   return `      let a = qkv[begin + i];
-${repeat(QUADS, (q) => `      s${q} += a * cache[key + ${q}u];`)}`
+${unrolled(QUADS, (q) => `      s${q} += a * cache[key + ${q}u];`)}`
 }
 
 function valueQuad({ type }: AttendShape, slot: number): string {

@@ -14,8 +14,8 @@ export interface AttendShape extends CacheLayout {
   readonly cap?: number | undefined
   /** The last buffer has a score for each head that takes its share of the softmax. */
   readonly sinks?: boolean
-  /** Of the rows that were picked alone. */
-  readonly picked?: boolean
+  /** Of the rows that were gathered alone. */
+  readonly gathered?: boolean
 }
 
 /** The attention mask: the first and the last position that a row sees. */

@@ -5,7 +5,7 @@
 
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import { BLOCK_WORDS, CODES, cacheFunctions, perWord, wordsPerHead } from '../../gpu/kernels/cache.js'
-import { capped, declare, float, type GpuTraits, type Kernel, memo, repeat } from '../../gpu/kernels/kernel.js'
+import { capped, declare, float, type GpuTraits, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 import { enableSubgroups, gather } from '../../gpu/kernels/subgroup.js'
 import { LOW } from './pieces.js'
@@ -125,7 +125,7 @@ const sumOf = (shape: TiledShape): 2 | 4 => (perWord(shape) === 4 ? 4 : 2)
 /** A lane's sums over the values, in registers. */
 function sums(shape: TiledShape): string {
   const { count, columns } = cutOf(shape)
-  return repeat(count * columns, (i) => `  var o${i} = vec${sumOf(shape)}<f32>();`)
+  return unrolled(count * columns, (i) => `  var o${i} = vec${sumOf(shape)}<f32>();`)
 }
 
 /** A lane scores one position with all queries. */
@@ -134,18 +134,18 @@ function scoring(shape: TiledShape): string {
   const { count } = cutOf(shape)
   const group = sharersOf(shape)
   return `    let position = base + lane;
-${repeat(count, (m) => `    var s${m} = ${LOW};`)}
+${unrolled(count, (m) => `    var s${m} = ${LOW};`)}
     if (position >= start && position < end) {
       let word = keyWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
-${repeat(count, (m) => `      s${m} = 0.0;`)}
+${unrolled(count, (m) => `      s${m} = 0.0;`)}
 ${type === 'q8_0' ? addBlocks(shape) : addNumbers(shape)}
-${cap ? repeat(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
-${repeat(count, (m) => {
+${cap ? unrolled(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
+${unrolled(count, (m) => {
   const own = `row + min(${Math.floor(m / group)}u, rows - 1u)`
   return `      if (position > lastOf(${own}) || position < firstOf(${own})) { s${m} = ${LOW}; }`
 })}
     }
-${repeat(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`
+${unrolled(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`
 }
 
 /** Products of queries with the key that begins at `word`. */
@@ -157,7 +157,7 @@ function addNumbers(shape: TiledShape): string {
       : `s${m} += query[${m * headSize}u + i] * key;`
   return `      for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
         let key = ${type === 'f16' ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
-${repeat(cutOf(shape).count, (m) => `        ${term(m)}`)}
+${unrolled(cutOf(shape).count, (m) => `        ${term(m)}`)}
       }`
 }
 
@@ -169,7 +169,7 @@ function addBlocks(shape: TiledShape): string {
         let scale = unpack2x16float(cache[scales + block * ${PAGE}u]).x;
         for (var i = block * ${BLOCK_WORDS}u; i < (block + 1u) * ${BLOCK_WORDS}u; i++) {
           let key = scale * codesOf(cache[word + i * ${PAGE}u]);
-${repeat(cutOf(shape).count, (m) => `          s${m} += dot(vec4<f32>(${query(m)}), key);`)}
+${unrolled(cutOf(shape).count, (m) => `          s${m} += dot(vec4<f32>(${query(m)}), key);`)}
         }
       }`
 }
@@ -207,14 +207,14 @@ function weighing(shape: TiledShape): string {
     if (type === 'f16') return `unpack2x16float(${at})`
     return `unpack2x16float(cache[scaleWord(page, head, (${column(c)}) / ${BLOCK_WORDS}u, at % ${PAGE}u)]).y * codesOf(${at})`
   }
-  return `${repeat(count * columns, (i) => `    o${i} *= fade[${Math.floor(i / columns)}];`)}
+  return `${unrolled(count * columns, (i) => `    o${i} *= fade[${Math.floor(i / columns)}];`)}
     for (var i = lane / ${words}u; i < ${LANES}u; i += ${shares}u) {
       let at = base + i;
       if (${shares > 1 ? `lane >= ${shares * words}u || ` : ''}at < start) { continue; }
       if (at >= end) { break; }
       let page = cachePage(row, at / ${PAGE}u);
-${repeat(columns, (c) => {
-  const sum = repeat(count, (m) => `        o${m * columns + c} += scores[${m * LANES}u + i] * v;`)
+${unrolled(columns, (c) => {
+  const sum = unrolled(count, (m) => `        o${m * columns + c} += scores[${m * LANES}u + i] * v;`)
   const guard = columns * LANES === words || shares > 1 ? '' : `if (${column(c)} < ${words}u) `
   return `      ${guard}{
         let v = ${value(c)};
@@ -257,5 +257,5 @@ function finishing(shape: TiledShape): string {
     }
   }`
   }
-  return repeat(group * shape.tileRows, (m) => repeat(columns, (c) => one(m, c)))
+  return unrolled(group * shape.tileRows, (m) => unrolled(columns, (c) => one(m, c)))
 }

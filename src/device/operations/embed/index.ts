@@ -1,5 +1,5 @@
 import type { Activations, Matrix } from '../../contract/tensors.js'
-import { matrixBuffers, shapeOf } from '../../gpu/kernels/formats.js'
+import { matrixBuffers, storedShapeOf } from '../../gpu/kernels/formats.js'
 import { atLeast, type BatchShape, defineOperation } from '../define.js'
 import { type EmbedBy, embedKernel } from './kernel.js'
 
@@ -14,7 +14,7 @@ export const embed = defineOperation({
     const groups = Math.ceil((pass.rows * (table.columns / 8)) / 64)
     for (const part of pass.parts(table)) {
       const buffers = [pass.meta, pass.slots, ...matrixBuffers(part), pass.buffer(out)]
-      pass.dispatch(embedKernel(shapeOf(part), by), buffers, groups)
+      pass.dispatch(embedKernel(storedShapeOf(part), by), buffers, groups)
     }
   },
   // `ids`: the matrix's row for each item; `room`: for a group of rows of blocks. Items: tokens.

@@ -1,6 +1,5 @@
-import { type Gate, gateCode } from '../../contract/gates.js'
 import type { Activations } from '../../contract/tensors.js'
-import { atLeast, type BatchShape, bothHave, defineOperation } from '../define.js'
+import { atLeast, type BatchShape, bothHave, defineOperation, type Gate, gateCode } from '../define.js'
 import { gateRows } from './kernel.js'
 
 export interface GateOptions {

@@ -1,6 +1,4 @@
-import { type Gate, gateCode } from '../../contract/gates.js'
-import type { Activations, Matrix, Vector } from '../../contract/tensors.js'
-import { Q4_BLOCK } from '../../contract/tensors.js'
+import { type Activations, type Matrix, Q4_BLOCK, type Vector } from '../../contract/tensors.js'
 import {
   atLeast,
   type BandOfMatrix,
@@ -8,6 +6,8 @@ import {
   bothHave,
   type CpuRecorder,
   defineOperation,
+  type Gate,
+  gateCode,
   PRODUCT,
   type Prepared,
   type RmsNorm,
@@ -50,7 +50,7 @@ export const matmul = defineOperation({
     atLeast('Columns to project into', out.columns, gated ? matrix.rows / 2 : matrix.rows)
     bothHave('Rows to project', x, out, rows)
   },
-  kernels: ['matvec', 'matmul', 'norm', 'halve'],
+  kernels: ['matvec', 'matmul', 'norm', 'toHalf'],
   gpu(pass, matrix, x, out, { rows, norm, bias, add = false, gated = false, gate = 'silu' } = {}) {
     const { count, head } = pass.counted(rows)
     pass.weigh(matrix.rows * matrix.columns * count)

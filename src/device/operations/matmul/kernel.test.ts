@@ -29,7 +29,7 @@ function madeBy(matrix: GpuMatrix, count: number, traits: Partial<GpuTraits> = {
     traits: { serial: false, lanes: 1, half: false, ...traits },
     ...{ rows: count, few: (rows: number) => rows <= FEW, lastPosition: 0, meta: 'meta', tiles: () => 1 },
     ...{ parts: () => matrix.parts, isTogether: () => matrix.gated, buffer: (which: string) => which },
-    ...{ normed: () => 'normed', halved: () => ({ halves: 'halves', steps: 'steps' }) },
+    ...{ normed: () => 'normed', inHalf: () => ({ halves: 'halves', steps: 'steps' }) },
     scratch(_out: string, bytes: number) {
       scratch.push(bytes)
       return 'both'
@@ -64,7 +64,7 @@ describe('a product', () => {
     const half = { half: true }
     const { names, buffers } = madeBy(matrixOf(['q4f16']), FEW + 1, half)
     expect([names, buffers]).toEqual([
-      ['halve', 'matmul half'],
+      ['toHalf', 'matmul half'],
       ['x halves steps', 'halves steps out'],
     ])
     expect(namesOf(matrixOf(['q4f16']), FEW, half)).toEqual(['matvec'])
@@ -72,7 +72,7 @@ describe('a product', () => {
     expect(namesOf(matrixOf(['q4f16']), FEW + 1, { half: true, serial: true })).toEqual(['matvec'])
     // Of several forms each has its own kernel; what is halved is halved once.
     const mixed = madeBy(matrixOf(['q4f16', 'f16', 'q4f16', 'f16']), FEW + 1, half)
-    expect(mixed.names).toEqual(['halve', 'matmul half', 'matmul half', 'matmul', 'matmul'])
+    expect(mixed.names).toEqual(['toHalf', 'matmul half', 'matmul half', 'matmul', 'matmul'])
     expect(mixed.buffers.slice(3)).toEqual(['x out', 'x out'])
     expect(namesOf(matrixOf(['q4f16', 'f16']), 1)).toEqual(['matvec', 'matvec'])
   })
@@ -103,7 +103,7 @@ describe('a product of normed rows', () => {
   it('norms them as it halves them', () => {
     const { names, buffers } = madeBy(matrixOf(['q4f16', 'f16']), FEW + 1, { half: true }, job)
     expect([names, buffers]).toEqual([
-      ['halve', 'matmul half', 'norm', 'matmul'],
+      ['toHalf', 'matmul half', 'norm', 'matmul'],
       ['x gain halves steps', 'halves steps out', 'x gain normed', 'normed out'],
     ])
     const [normed] = madeBy(matrixOf(['q4f16']), FEW + 1, { half: true }, job).kernels

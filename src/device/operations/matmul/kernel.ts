@@ -1,15 +1,14 @@
 /** Which kernels make a product, by how many rows there are and what the GPU can. */
 
-import type { Gate } from '../../contract/gates.js'
 import type { Activations, Matrix } from '../../contract/tensors.js'
 import { isQ4 } from '../../gpu/kernels/formats.js'
 import { matvec } from '../../gpu/kernels/matvec.js'
-import type { GpuRecorder } from '../define.js'
+import type { Gate, GpuRecorder } from '../define.js'
 import { gateRows } from '../gate/kernel.js'
-import { halve } from './halve.js'
 import { norm } from './norm.js'
 import { multiplyTiled } from './tiled.js'
 import { multiplyTiledHalf } from './tiled-half.js'
+import { toHalf } from './to-half.js'
 
 /** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
 export const FEW = 16
@@ -64,8 +63,8 @@ function multiply(
   const inHalves = many && half ? parts.filter(({ format }) => isQ4(format)) : []
   if (inHalves.length > 0) {
     const rows = { columns, ...(normed ? { epsilon: normed.epsilon } : {}) }
-    const halves = pass.halved(from)
-    halve(pass, rows, pass.buffer(from), normed?.gain, count, halves)
+    const halves = pass.inHalf(from)
+    toHalf(pass, rows, pass.buffer(from), normed?.gain, count, halves)
     for (const matrix of inHalves) multiplyTiledHalf(pass, shape, { ...rest, matrix }, halves, count)
   }
   const others = parts.filter((part) => !inHalves.includes(part))

@@ -1,15 +1,15 @@
 /**
  * The product of a 4-bit matrix with many rows of activations in f16, twice as quick where the hardware is twice as quick
  * with f16, and half the traffic through shared memory where it is not. Only sums within a block of 32 are in f16: of
- * whole codes, without their scale, with the activations of `halve.ts`, so that they can never overflow. All else is f32.
+ * whole codes, without their scale, with the activations of `to-half.ts`, so that they can never overflow. All else is f32.
  */
 import type { Binding } from '../../gpu/kernels/formats.js'
-import { matrixBindings, matrixBuffers, scaleAt, shapeOf } from '../../gpu/kernels/formats.js'
+import { matrixBindings, matrixBuffers, scaleAt, storedShapeOf } from '../../gpu/kernels/formats.js'
 import { gateFunctions } from '../../gpu/kernels/gate.js'
-import { declare, type Kernel, memo, type Recorder, repeat } from '../../gpu/kernels/kernel.js'
+import { declare, type Kernel, memo, type Recorder, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
-import type { Halved } from './halve.js'
 import { loadRow, type MatmulOperands, type MatmulShape, tileOf, tileSetup, writeToken } from './tiled.js'
+import type { HalfRows } from './to-half.js'
 
 /** Rows of the matrix, and of activations, of one workgroup. */
 const TILE = 64
@@ -60,18 +60,18 @@ ${tileSetup(shape, HELD)}
     xs[at + ${TILE}u] = x[loadToken * ${columns / 4}u + k8 * 2u + 1u];
     if (part == 0u) { blockScales[index / 4u] = ${scaleAt(format, `loadRow * ${blocks}u + k`)}; }
     workgroupBarrier();
-${repeat(4, (r) => repeat(4, (t) => `    var h${r}_${t} = vec4<f16>();`))}
+${unrolled(4, (r) => unrolled(4, (t) => `    var h${r}_${t} = vec4<f16>();`))}
     for (var q = 0u; q < ${QUADS}u; q++) {
-${repeat(4, (r) => `      let p${r} = ws[q * ${TILE}u + tx + ${16 * r}u];`)}
-${repeat(4, (t) => `      let y${t} = xs[q * ${TILE}u + ty + ${16 * t}u];`)}
-${repeat(4, (r) => repeat(4, (t) => `      h${r}_${t} = fma(p${r}, y${t}, h${r}_${t});`))}
+${unrolled(4, (r) => `      let p${r} = ws[q * ${TILE}u + tx + ${16 * r}u];`)}
+${unrolled(4, (t) => `      let y${t} = xs[q * ${TILE}u + ty + ${16 * t}u];`)}
+${unrolled(4, (r) => unrolled(4, (t) => `      h${r}_${t} = fma(p${r}, y${t}, h${r}_${t});`))}
     }
-${repeat(4, (r) => `    let s${r} = blockScales[tx + ${16 * r}u];`)}
-${repeat(4, (r) => repeat(4, (t) => `    a${r}_${t} += s${r} * dot(vec2<f32>(h${r}_${t}.xy + h${r}_${t}.zw), vec2<f32>(1.0));`))}
+${unrolled(4, (r) => `    let s${r} = blockScales[tx + ${16 * r}u];`)}
+${unrolled(4, (r) => unrolled(4, (t) => `    a${r}_${t} += s${r} * dot(vec2<f32>(h${r}_${t}.xy + h${r}_${t}.zw), vec2<f32>(1.0));`))}
     workgroupBarrier();
   }
-${repeat(4, (t) => `  let step${t} = steps[min(token + ty + ${16 * t}u, count - 1u)];`)}
-${repeat(4, (t) => writeToken(shape, HELD, t, (r) => `(a${r}_${t} * step${t})`))}
+${unrolled(4, (t) => `  let step${t} = steps[min(token + ty + ${16 * t}u, count - 1u)];`)}
+${unrolled(4, (t) => writeToken(shape, HELD, t, (r) => `(a${r}_${t} * step${t})`))}
 }`,
   }
 })
@@ -80,10 +80,10 @@ export function multiplyTiledHalf(
   pass: Recorder,
   shape: Pick<MatmulShape, 'add' | 'gated' | 'gate' | 'bias' | 'head'>,
   { matrix, bias, out }: Omit<MatmulOperands, 'x'>,
-  { halves, steps }: Halved,
+  { halves, steps }: HalfRows,
   count: number,
 ): void {
-  const kernel = matmulHalfKernel({ ...shape, ...shapeOf(matrix) })
+  const kernel = matmulHalfKernel({ ...shape, ...storedShapeOf(matrix) })
   const buffers = [pass.meta, halves, steps, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
   pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / TILE), Math.ceil(count / TILE))
 }

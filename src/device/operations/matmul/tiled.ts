@@ -11,10 +11,10 @@ import {
   matrixBuffers,
   type StoredMatrix,
   type StoredShape,
-  shapeOf,
+  storedShapeOf,
 } from '../../gpu/kernels/formats.js'
 import { type Gate, gatedBy, gateFunctions, gateOf } from '../../gpu/kernels/gate.js'
-import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat } from '../../gpu/kernels/kernel.js'
+import { declare, type GpuTraits, type Kernel, memo, type Recorder, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 
 export interface MatmulShape extends StoredShape {
@@ -71,9 +71,9 @@ export const matmulKernel = memo(function matmulKernel(shape: MatmulShape, cut: 
   ]
   const steps = Math.ceil(columns / (quads * 4))
   const product = `for (var q = 0u; q < ${quads}u; q++) {
-${repeat(heldRows, (r) => `      let p${r} = ws[q * ${w}u + tx + ${across * r}u];`)}
-${repeat(heldTokens, (t) => `      let y${t} = xs[q * ${x}u + ty + ${down * t}u];`)}
-${repeat(heldRows, (r) => repeat(heldTokens, (t) => ['x', 'y', 'z', 'w'].map((lane) => `      a${r}_${t} += p${r}.${lane} * y${t}.${lane};`).join('')))}
+${unrolled(heldRows, (r) => `      let p${r} = ws[q * ${w}u + tx + ${across * r}u];`)}
+${unrolled(heldTokens, (t) => `      let y${t} = xs[q * ${x}u + ty + ${down * t}u];`)}
+${unrolled(heldRows, (r) => unrolled(heldTokens, (t) => ['x', 'y', 'z', 'w'].map((lane) => `      a${r}_${t} += p${r}.${lane} * y${t}.${lane};`).join('')))}
     }`
   const loop = ahead
     ? `  var k = 0u;
@@ -108,7 +108,7 @@ var<workgroup> xs: array<vec4<f32>, ${quads * x}>;
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
 ${tileSetup(shape, tile)}
 ${loop}
-${repeat(heldTokens, (t) => writeToken(shape, tile, t, (r) => `a${r}_${t}`))}
+${unrolled(heldTokens, (t) => writeToken(shape, tile, t, (r) => `a${r}_${t}`))}
 }`,
   }
 })
@@ -179,7 +179,7 @@ export function tileSetup(shape: MatmulShape, { tokens, across, heldRows, heldTo
   let ty = index / ${across}u;
   let count = ${shape.head ? 'headRows()' : 'rowCount()'};
   let token = group.y * ${tokens}u;
-${repeat(heldRows, (r) => repeat(heldTokens, (t) => `  var a${r}_${t} = 0.0;`))}`
+${unrolled(heldRows, (r) => unrolled(heldTokens, (t) => `  var a${r}_${t} = 0.0;`))}`
 }
 
 /** The row of the matrix that is one of a tile's. Gated: the first half are gates, the others their values. */
@@ -211,7 +211,7 @@ export function writeToken(shape: MatmulShape, tile: Tile, t: number, sum: (r: n
     }
   }`
   }
-  return repeat(outputs, one)
+  return unrolled(outputs, one)
 }
 
 export interface MatmulOperands {
@@ -228,7 +228,7 @@ export function multiplyTiled(
   count: number,
 ): void {
   const cut = cutOf(pass.traits, matrix.rows, count)
-  const kernel = matmulKernel({ ...shape, ...shapeOf(matrix) }, cut)
+  const kernel = matmulKernel({ ...shape, ...storedShapeOf(matrix) }, cut)
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
   // Tiles of one row of weights beside each other: they share its reads.
   pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / cut.rows), Math.ceil(count / cut.tokens))

@@ -10,7 +10,7 @@ export const pool = defineOperation({
     atLeast('Columns to pool', out.columns, x.columns)
   },
   gpu(pass, x, out) {
-    pass.pick()
+    pass.gather()
     const groups = Math.ceil((pass.spans * (x.columns / 4)) / 64)
     pass.dispatch(poolKernel(x.columns), [pass.meta, pass.buffer(x), pass.buffer(out)], groups)
   },

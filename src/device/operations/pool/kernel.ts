@@ -19,9 +19,9 @@ ${META}
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let span = id.x / ${quads}u;
   if (span >= headRows()) { return; }
-  let first = pickOf(span);
+  let first = gatheredRow(span);
   // Where the next span begins, or the rows end.
-  let last = select(rowCount(), pickOf(min(span + 1u, headRows() - 1u)), span + 1u < headRows());
+  let last = select(rowCount(), gatheredRow(min(span + 1u, headRows() - 1u)), span + 1u < headRows());
   var sum = vec4<f32>();
   for (var row = first; row < last; row++) { sum += x[row * ${quads}u + id.x % ${quads}u]; }
   out[id.x] = sum / f32(last - first);

@@ -2,7 +2,7 @@
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import { type CacheLayout, cacheFunctions } from '../../gpu/kernels/cache.js'
 import type { Binding } from '../../gpu/kernels/formats.js'
-import { declare, float, type Kernel, memo, type Recorder, WIDE } from '../../gpu/kernels/kernel.js'
+import { declare, float, type Kernel, MOST_GROUPS, memo, type Recorder } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 import { grown, type RopeShape, turned } from './rotation.js'
 import { storeBlockFunctions } from './store-blocks.js'
@@ -38,7 +38,7 @@ ${cacheFunctions(shape)}
 ${inBlocks ? `${putFunction(shape)}\n${storeBlockFunctions(shape, pairAngle(quarter))}` : storeFunctions(shape)}
 @compute @workgroup_size(${normed ? quarter : 64})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-  let flat = group.x + group.y * ${WIDE}u;
+  let flat = group.x + group.y * ${MOST_GROUPS}u;
   ${
     normed
       ? `let unit = flat; let j = index;`
@@ -153,5 +153,5 @@ export function dispatchRope(pass: Recorder, shape: RopeShape, { angles, qkv, ca
   const units = pass.rows * headsOf(shape)
   const groups = gains ? units : Math.ceil((units * (shape.headSize / 4)) / 64)
   const buffers = [pass.meta, angles, qkv, cache, ...(gains ?? [])]
-  pass.dispatch(ropeKernel(shape), buffers, Math.min(groups, WIDE), Math.ceil(groups / WIDE))
+  pass.dispatch(ropeKernel(shape), buffers, Math.min(groups, MOST_GROUPS), Math.ceil(groups / MOST_GROUPS))
 }

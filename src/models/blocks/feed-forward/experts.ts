@@ -1,12 +1,12 @@
 import {
   type Activations,
-  collect,
+  addNorm,
+  combineExperts,
+  expertMatmul,
   gate as gateRows,
-  join,
   matmul,
   type Routing,
-  route,
-  routed,
+  topKExperts,
 } from '../../../device/index.js'
 import type { ExpertsPlan } from '../../model-plan.js'
 import type { FeedForward, FeedForwardRun } from './feed-forward.js'
@@ -80,7 +80,7 @@ export const experts: FeedForward<ExpertsPlan, ExpertsRoom> = {
 
   run(run) {
     const { pass, room, hidden, rows, norm, addRows } = run
-    if (norm) pass.run(join, hidden, room.normed, { rows, norm })
+    if (norm) pass.run(addNorm, hidden, room.normed, { rows, norm })
     addExperts(run, norm ? room.normed : hidden)
     addRows(room.sum)
   },
@@ -99,17 +99,17 @@ export function addExperts(
   const { scores, routing, both, inner, each, sum, shared, sharedInner } = room
   const { chosen, size } = plan
   pass.run(matmul, router!.matrix, scored, scores, { rows, bias: router!.bias })
-  pass.run(route, scores, routing, {
+  pass.run(topKExperts, scores, routing, {
     ...{ rows, scores: plan.scores, normed: plan.normed, scale: plan.scale },
     ...{ bias: choiceBias, factors: expertFactors, shared: plan.shared?.weighed },
   })
   const { matrix, halves, bias } = expertsIn!
-  pass.run(routed, matrix, x, both, routing, { rows, from: 'rows', halves, bias })
+  pass.run(expertMatmul, matrix, x, both, routing, { rows, from: 'rows', halves, bias })
   pass.run(gateRows, both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
-  pass.run(routed, expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
+  pass.run(expertMatmul, expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
   if (shared) {
     pass.run(matmul, sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })
     pass.run(matmul, sharedOut!.matrix, sharedInner!, shared, { rows, bias: sharedOut!.bias })
   }
-  pass.run(collect, each, sum, routing, { rows, shared })
+  pass.run(combineExperts, each, sum, routing, { rows, shared })
 }

@@ -1,4 +1,4 @@
-import { type Activations, join, matmul } from '../../../device/index.js'
+import { type Activations, addNorm, matmul } from '../../../device/index.js'
 import type { MixedPlan } from '../../model-plan.js'
 import { addExperts, type ExpertsRoom, experts } from './experts.js'
 import type { FeedForward } from './feed-forward.js'
@@ -59,11 +59,11 @@ export const mixed: FeedForward<MixedPlan, MixedRoom> = {
     const before = (weight: typeof denseAfter) => ({ rows, norm: { ...norm!, weight: weight! } })
     pass.run(matmul, gateUp!.matrix, hidden, inner, { rows, norm, gated: true, gate, bias: gateUp!.bias })
     pass.run(matmul, down!.matrix, inner, sum, { rows, bias: down!.bias })
-    pass.run(join, sum, sum, after(denseAfter))
-    pass.run(join, hidden, scored, before(routerNorm))
-    pass.run(join, hidden, room.experts.normed, before(expertsNorm))
+    pass.run(addNorm, sum, sum, after(denseAfter))
+    pass.run(addNorm, hidden, scored, before(routerNorm))
+    pass.run(addNorm, hidden, room.experts.normed, before(expertsNorm))
     addExperts({ pass, plan: plan.experts, weights, room: room.experts, rows, gate }, room.experts.normed, scored)
-    pass.run(join, room.experts.sum, sum, { ...after(expertsAfter), add: true })
+    pass.run(addNorm, room.experts.sum, sum, { ...after(expertsAfter), add: true })
     addRows(sum)
   },
 }

@@ -1,4 +1,4 @@
-import { type Activations, join, matmul, xielu } from '../../../device/index.js'
+import { type Activations, addNorm, matmul, xielu } from '../../../device/index.js'
 import type { UngatedPlan } from '../../model-plan.js'
 import type { FeedForward } from './feed-forward.js'
 
@@ -18,7 +18,7 @@ export const ungated: FeedForward<UngatedPlan, Activations> = {
     pass.run(matmul, matrix, hidden, inner, { rows, norm, bias })
     const { curve } = weights.vectors
     if (curve) pass.run(xielu, inner, curve, { rows })
-    else pass.run(join, inner, inner, { rows, gate })
+    else pass.run(addNorm, inner, inner, { rows, gate })
     addProduct(weights.matrices.down!, inner)
   },
 }

@@ -1,4 +1,4 @@
-import { attend, gate as gateRows, join, matmul, rope } from '../../../device/index.js'
+import { addNorm, attend, gate as gateRows, matmul, rope } from '../../../device/index.js'
 import { turnedOrder } from '../../angles.js'
 import type { AttentionLayer } from '../../model-plan.js'
 import type { PlannedMatrix, PlannedVector } from '../../planned.js'
@@ -54,12 +54,12 @@ export const attention: Mixer<AttentionLayer> = {
     pass.run(matmul, matrix, hidden, qkv, { norm, bias })
     if (valueNorm) {
       const parts = { from: queries + keys, columns: keys, every: headSize }
-      pass.run(join, qkv, qkv, { ...parts, norm: { weight: valueNorm, epsilon } })
+      pass.run(addNorm, qkv, qkv, { ...parts, norm: { weight: valueNorm, epsilon } })
     }
     const headNorm = queryNorm && keyNorm && queryKeyNorm === 'head' && { query: queryNorm, key: keyNorm, epsilon }
     if (queryNorm && keyNorm && !headNorm) {
-      pass.run(join, qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
-      pass.run(join, qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
+      pass.run(addNorm, qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
+      pass.run(addNorm, qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
     }
     pass.run(rope, qkv, of, index, { heads, angles, growth, queriesOnly, ...(headNorm && { headNorm }) })
     if (wanted?.length === 0) return

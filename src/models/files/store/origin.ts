@@ -67,12 +67,12 @@ export async function keptFiles(): Promise<KeptFile[]> {
 /** Deletes a stored file, and the other parts of a split one. */
 export async function removeFile(name: string): Promise<void> {
   const folder = await folderOf({})
-  const parts = await partsOf(name)
+  const parts = await filesOfModel(name)
   for (const part of parts) await folder?.removeEntry(part.name)
 }
 
 /** The files of one model that is kept. */
-export async function partsOf(name: string): Promise<KeptFile[]> {
+export async function filesOfModel(name: string): Promise<KeptFile[]> {
   const stem = (of: string) => of.replace(/-\d{5}-of-(\d{5}\.gguf)$/, '-$1')
   return (await keptFiles()).filter((file) => stem(file.name) === stem(name))
 }

@@ -1,8 +1,15 @@
 import type { Part } from '../../../contract/index.js'
 import { CallInput } from '../../wire/custom-tool.js'
 import { type EvidenceOfDocument, wireEvidence } from '../../wire/evidence.js'
-import { type Answer, type AnswerChoice, type ReplyHead, type WireLogprob, wireLogprob } from '../../wire/reply.js'
-import { type WireUsage, wireUsage } from '../../wire/usage.js'
+import {
+  type Answer,
+  type AnswerChoice,
+  type ReplyHead,
+  type WireLogprob,
+  type WireUsage,
+  wireLogprob,
+  wireUsage,
+} from '../../wire/reply.js'
 
 export interface Completion {
   readonly id: string

@@ -6,10 +6,10 @@ import {
   anInteger,
   anObject,
   aString,
+  badRequest,
   hint,
   noteUnknown,
   optional,
-  refuse,
   required,
 } from '../../wire/fields.js'
 import { GUIDANCE_FIELDS, readForm, withNames } from '../../wire/guidance.js'
@@ -140,7 +140,7 @@ function readStream(body: JsonObject, ignored: string[]): StreamRequest {
   if (!options) return { stream, includeUsage: false, includeForced: false }
   if (!stream) {
     const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-    throw refuse('stream_options', message, 'invalid_value')
+    throw badRequest('stream_options', message, 'invalid_value')
   }
   noteUnknown(options, KNOWN_STREAM_OPTIONS, 'stream_options', ignored)
   const wanted = (name: string) => optional(options, name, 'stream_options', aBoolean) ?? false
@@ -152,7 +152,7 @@ function readMaxTokens(body: JsonObject): number | undefined {
   const current = optional(body, 'max_completion_tokens', '', aTokenLimit)
   if (body.max_tokens != null && body.max_completion_tokens != null) {
     const message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
-    throw refuse('max_tokens', message, 'invalid_parameter_combination')
+    throw badRequest('max_tokens', message, 'invalid_parameter_combination')
   }
   return current ?? old
 }
@@ -163,7 +163,7 @@ function readLogprobs(body: JsonObject): number | undefined {
   if (wanted) return top ?? 0
   if (top !== undefined) {
     const message = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
-    throw refuse('top_logprobs', message, 'invalid_value')
+    throw badRequest('top_logprobs', message, 'invalid_value')
   }
   return undefined
 }

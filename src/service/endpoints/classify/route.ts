@@ -5,7 +5,7 @@ import { once } from '../../answer/once.js'
 import type { Exchange, Route, Service } from '../../answer/service.js'
 import { aBody, aBoolean, anInteger, aString, noteUnknown, optional, required, unsupported } from '../../wire/fields.js'
 import { classifyId, seconds } from '../../wire/ids.js'
-import { NO_USAGE, wireTextsUsage } from '../../wire/usage.js'
+import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
 import { readInputs } from '../embeddings/route.js'
 
 export function checkClassifies({ classify }: Engine, { id, capabilities }: ModelInfo): void {

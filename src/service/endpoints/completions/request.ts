@@ -6,9 +6,9 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   optional,
-  refuse,
   required,
   unsupported,
   wrongType,
@@ -119,7 +119,7 @@ export function readTextRequest(json: unknown): TextRequest {
 
 function tooManyAnswers(prompts: number, n: number) {
   const message = `Invalid value for 'n': ${prompts} prompts with ${n} answers each are ${prompts * n} answers, and one request may ask for ${MOST_ANSWERS}. Send several requests.`
-  return refuse('n', message, 'invalid_value')
+  return badRequest('n', message, 'invalid_value')
 }
 
 /** A text, the tokens of one, or a list of either. */
@@ -142,6 +142,6 @@ const someTokens = (items: readonly unknown[], param: string) => items.map((item
 
 function aText(value: unknown, param: string): string {
   const text = aString(value, param)
-  if (text === '') throw refuse(param, `Invalid '${param}': the prompt is empty.`, 'empty_string')
+  if (text === '') throw badRequest(param, `Invalid '${param}': the prompt is empty.`, 'empty_string')
   return text
 }

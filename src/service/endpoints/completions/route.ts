@@ -12,8 +12,8 @@ import {
   type ReplyHead,
   type StreamReply,
   type WholeReply,
+  wireUsage,
 } from '../../wire/reply.js'
-import { wireUsage } from '../../wire/usage.js'
 import { readTextRequest, type TextRequest } from './request.js'
 
 /** `POST completions`: the older form, which goes on from a text as it stands. */

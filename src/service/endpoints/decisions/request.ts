@@ -16,10 +16,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   wrongType,
   wrongValue,
@@ -54,7 +54,7 @@ const aType = oneOf(['predicate', 'choice', 'score'])
 function aWordOf(most: number): Read<string> {
   const any = aName(/^/, most)
   return (value, param) => {
-    if (value === '') throw refuse(param, `Invalid '${param}': an empty name. Give it another.`, 'empty_string')
+    if (value === '') throw badRequest(param, `Invalid '${param}': an empty name. Give it another.`, 'empty_string')
     return any(value, param)
   }
 }
@@ -114,7 +114,7 @@ function checkUnique(values: readonly ChoiceValue[], place: (option: number) => 
     const first = seen.get(value)
     if (first !== undefined) {
       const message = `Invalid '${place(i)}': it is the same as '${place(first)}'. Each option must be unique.`
-      throw refuse(place(i), message, 'duplicate_value')
+      throw badRequest(place(i), message, 'duplicate_value')
     }
     seen.set(value, i)
   })
@@ -237,7 +237,7 @@ function readItem(
   }
   if (calls.get(id) !== kind) {
     const message = `Invalid '${at(path, 'call_id')}': no ${kind}_call before it has the call_id ${id}.`
-    throw refuse(at(path, 'call_id'), message, 'invalid_value')
+    throw badRequest(at(path, 'call_id'), message, 'invalid_value')
   }
   const content = required(item, 'output', path, contentOf(TYPES.output, noted))
   // No engine takes images from a tool.

@@ -7,10 +7,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   wrongType,
 } from '../../wire/fields.js'
@@ -42,10 +42,11 @@ export function readSystemOne(json: unknown): SystemOneRequest {
   const images = (optional(body, 'images', '', someImages) ?? []).map((image, i) => aString(image, at('images', i)))
   const asked = required(body, 'questions', '', anObject)
   const names = Object.keys(asked)
-  if (names.length === 0) throw refuse('questions', "Invalid 'questions': at least one is required.", 'empty_object')
+  if (names.length === 0)
+    throw badRequest('questions', "Invalid 'questions': at least one is required.", 'empty_object')
   if (names.length > MAX_QUESTIONS) {
     const message = `Invalid 'questions': ${names.length} are more than ${MAX_QUESTIONS}, the most that one request may ask.`
-    throw refuse('questions', message, 'too_many_questions')
+    throw badRequest('questions', message, 'too_many_questions')
   }
   return {
     model,
@@ -81,10 +82,10 @@ function readQuestion(name: string, question: JsonObject, ignored: string[]): Na
     const criteria = required(question, 'criteria', path, anObject)
     const options = Object.keys(criteria).map((text) => described(aWord(text, place), criteria, text, place))
     if (options.length === 0)
-      throw refuse(place, `Invalid '${place}': at least one option is required.`, 'empty_object')
+      throw badRequest(place, `Invalid '${place}': at least one option is required.`, 'empty_object')
     if (options.length > 255) {
       const message = `Invalid '${place}': ${options.length} are more than 255, the most that one choice may have.`
-      throw refuse(place, message, 'too_many_choices')
+      throw badRequest(place, message, 'too_many_choices')
     }
     return { type, name, instructions, options, legend: [] }
   }

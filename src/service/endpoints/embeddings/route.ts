@@ -9,16 +9,16 @@ import {
   anInteger,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   wrongType,
 } from '../../wire/fields.js'
 import { embeddingId } from '../../wire/ids.js'
+import { NO_USAGE } from '../../wire/reply.js'
 import { aToken } from '../../wire/sampling.js'
-import { NO_USAGE } from '../../wire/usage.js'
 
 export function checkEmbeds({ embed }: Engine, { id, capabilities }: ModelInfo): void {
   if (embed && capabilities?.embeddings) return
@@ -109,7 +109,7 @@ export function readInputs(value: unknown, param: string): (string | readonly nu
 
 function aText(value: unknown, param: string): string {
   const text = aString(value, param)
-  if (text === '') throw refuse(param, `Invalid '${param}': an empty string has no embedding.`, 'empty_string')
+  if (text === '') throw badRequest(param, `Invalid '${param}': an empty string has no embedding.`, 'empty_string')
   return text
 }
 
@@ -119,7 +119,7 @@ export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, e
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      embedding: spelled(vector, encoding),
+      embedding: wireVector(vector, encoding),
     })),
     model,
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
@@ -127,7 +127,7 @@ export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, e
 }
 
 /** Made one by one, as the answer is spelled. */
-export const spelled = (vector: ArrayLike<number>, encoding: EmbeddingForm['encoding']) => ({
+export const wireVector = (vector: ArrayLike<number>, encoding: EmbeddingForm['encoding']) => ({
   toJSON: () => (encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector)),
 })
 

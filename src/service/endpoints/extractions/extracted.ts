@@ -1,8 +1,8 @@
 /** From stretches of a text to values. */
 import type { ExtractCall, ExtractField, FieldAnswer, TextSpan } from '../../../contract/index.js'
 import {
+  agreedReading,
   inTurns,
-  oneOf,
   type ReadableKind,
   type readValue,
   type Slices,
@@ -83,7 +83,7 @@ function readingOf(
     const beside = { before: around.slice(Math.max(0, start - BESIDE), start), behind: around.slice(end, end + BESIDE) }
     return read(wanted, around.slice(start, end), { ...context, beside })
   })
-  return oneOf(readings)!
+  return agreedReading(readings)!
 }
 
 /** A unit beside a number is no longer. */

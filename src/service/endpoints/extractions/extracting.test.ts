@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Engine } from '../../../contract/engine.js'
 import { setUp } from '../../../generate/testing/call.test-helper.js'
 import { jsonOf, MODEL, serviceOf } from '../../v1.test-helper.js'
-import { atOnce } from './extracting.js'
+import { fieldsAtOnce } from './extracting.js'
 
 /** Long against what is written about it. */
 const STATE = `${'The cat sat on the mat and the dog sat on the cat. '.repeat(20)}Total due: $1,250.00 by 4 March 2026.`
@@ -45,7 +45,7 @@ describe('fields of one text', () => {
     // The text is by far the most of a prompt: had two of them read it, more than this would have been fed.
     expect(usage.input_tokens).toBeGreaterThan(400)
     expect(fed(model)).toBeLessThan(usage.input_tokens * 1.25 + usage.output_tokens * 2)
-    const together = atOnce(new Array(8))
+    const together = fieldsAtOnce(new Array(8))
     expect(together).toBeGreaterThan(1)
     expect(Math.max(...model.steps.map((step) => step.length))).toBe(together)
     // Whoever comes meanwhile finds a place in the batch.

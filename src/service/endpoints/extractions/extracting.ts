@@ -18,8 +18,7 @@ import { hasStretch, type JsonObject } from '../../../platform/index.js'
 import { checkChoice, constrained } from '../../answer/constrain.js'
 import { findModel } from '../../answer/loader.js'
 import type { Service } from '../../answer/service.js'
-import { Answer } from '../../wire/reply.js'
-import { NO_USAGE } from '../../wire/usage.js'
+import { Answer, NO_USAGE } from '../../wire/reply.js'
 import { answerOf, type Readable, Readables, readableKindOf, type SaidStretch } from './extracted.js'
 
 /** What a stretch may take, and a list of them; it is then closed. */
@@ -35,7 +34,7 @@ const MOST_QUOTED = 2 ** 18
 const MOST_OF_TOKEN = 16
 
 /** How many fields are written side by side. */
-export const atOnce = (fields: readonly unknown[]): number => Math.min(MOST_AT_ONCE, fields.length)
+export const fieldsAtOnce = (fields: readonly unknown[]): number => Math.min(MOST_AT_ONCE, fields.length)
 /** Which message of the call is the text. */
 const TEXT = 1
 
@@ -124,7 +123,7 @@ class Writing {
     const reader = work()
     // Whoever comes once the text has been read finds it read.
     await Promise.race([first, reader])
-    await Promise.all([reader, ...Array.from({ length: atOnce(fields) - 1 }, work)])
+    await Promise.all([reader, ...Array.from({ length: fieldsAtOnce(fields) - 1 }, work)])
     return written
   }
 

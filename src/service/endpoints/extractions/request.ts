@@ -11,10 +11,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   unsupported,
   wrongType,
@@ -67,13 +67,13 @@ export function readExtraction(json: unknown): ExtractionRequest {
   optional(body, 'user', '', aString)
   const model = required(body, 'model', '', aString)
   const state = required(body, 'state', '', aString)
-  if (state.trim() === '') throw refuse('state', "Invalid 'state': the text is empty.", 'empty_string')
+  if (state.trim() === '') throw badRequest('state', "Invalid 'state': the text is empty.", 'empty_string')
   const fields = required(body, 'fields', '', anObject)
   const names = Object.keys(fields)
-  if (names.length === 0) throw refuse('fields', "Invalid 'fields': at least one is required.", 'empty_object')
+  if (names.length === 0) throw badRequest('fields', "Invalid 'fields': at least one is required.", 'empty_object')
   if (names.length > MOST_FIELDS) {
     const message = `Invalid 'fields': ${names.length} are more than ${MOST_FIELDS}, the most that one request may ask.`
-    throw refuse('fields', message, 'too_many_fields')
+    throw badRequest('fields', message, 'too_many_fields')
   }
   const referenceDate = optional(body, 'reference_date', '', aDate)
   const locale = optional(body, 'locale', '', aLocale)
@@ -103,7 +103,7 @@ function readField(name: string, fields: JsonObject, ignored: string[]): Extract
   const said = required(field, 'type', path, aString)
   if (FORETOLD.includes(said)) {
     const place = at(path, 'type')
-    throw refuse(
+    throw badRequest(
       place,
       `Invalid '${place}': '${said}' is not supported: only values that the text says can be extracted.`,
       'unsupported_value',
@@ -132,7 +132,7 @@ function readField(name: string, fields: JsonObject, ignored: string[]): Extract
 function aDate(value: unknown, param: string): string {
   const text = aString(value, param)
   if (dayOfIso(text) !== undefined) return text
-  throw refuse(param, `Invalid '${param}': expected a date of the calendar as 'YYYY-MM-DD'.`, 'invalid_value')
+  throw badRequest(param, `Invalid '${param}': expected a date of the calendar as 'YYYY-MM-DD'.`, 'invalid_value')
 }
 
 function aLocale(value: unknown, param: string): string {
@@ -140,6 +140,6 @@ function aLocale(value: unknown, param: string): string {
   try {
     return new Intl.Locale(value).toString()
   } catch {
-    throw refuse(param, `Invalid '${param}': expected a language tag such as 'en-GB'.`, 'invalid_value')
+    throw badRequest(param, `Invalid '${param}': expected a language tag such as 'en-GB'.`, 'invalid_value')
   }
 }

@@ -3,7 +3,7 @@ import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
 import { extractionId } from '../../wire/ids.js'
-import { atOnce, extractByGenerating } from './extracting.js'
+import { extractByGenerating, fieldsAtOnce } from './extracting.js'
 import { type ExtractionRequest, readExtraction } from './request.js'
 
 export const extractions: Route = (service, exchange) =>
@@ -15,7 +15,7 @@ export const extractions: Route = (service, exchange) =>
       model,
       ignored,
       // Each field is an answer to the model.
-      weight: atOnce(request.fields),
+      weight: fieldsAtOnce(request.fields),
       check({ id, capabilities = {} }) {
         itself = capabilities.extractions === true && service.engine.extract !== undefined
         if (itself || (capabilities.chat !== false && capabilities.grammar !== false)) return

@@ -6,10 +6,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   wrongType,
   wrongValue,
@@ -82,7 +82,7 @@ class ConversationReader implements MessagesTurns {
     if (this.messages.at(-1)?.role !== 'assistant') return
     const param = at(this.#last, 'role')
     const message = `Invalid value for '${param}': 'assistant'. A partial answer cannot be continued: the last message must be the user's.`
-    throw refuse(param, message, 'unsupported_value')
+    throw badRequest(param, message, 'unsupported_value')
   }
 
   #readUser(content: unknown, path: string): void {
@@ -115,7 +115,7 @@ class ConversationReader implements MessagesTurns {
     if (!this.#open.delete(toolCallId)) {
       const param = at(path, 'tool_use_id')
       const message = `Invalid '${param}': the message before it has no 'tool_use' block '${toolCallId.slice(0, 100)}' without a result.`
-      throw refuse(param, message, 'invalid_value')
+      throw badRequest(param, message, 'invalid_value')
     }
     const said = optional(block, 'content', path, (value, param) => readResult(value, param, this.#ignored)) ?? ''
     const failed = optional(block, 'is_error', path, aBoolean) ?? false
@@ -159,7 +159,7 @@ class ConversationReader implements MessagesTurns {
   #refuseOpen(): never {
     const [[id, place]] = [...this.#open] as [[string, string]]
     const message = `'${place}' has no result: the next message must begin with a 'tool_result' block for '${id.slice(0, 100)}'.`
-    throw refuse(place, message, 'invalid_value')
+    throw badRequest(place, message, 'invalid_value')
   }
 }
 

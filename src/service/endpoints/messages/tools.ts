@@ -6,10 +6,10 @@ import {
   anArray,
   anObject,
   aString,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
 } from '../../wire/fields.js'
 import { aParameters, closedObject, type HostedTool, readBesideHosted } from '../../wire/tools.js'
@@ -42,7 +42,7 @@ export function readMessageTools(body: JsonObject, ignored: string[]): MessageTo
   const type = required(choice, 'type', 'tool_choice', aChoice)
   if (tools.length === 0 && (type === 'any' || type === 'tool')) {
     const message = `Invalid value for 'tool_choice.type': '${type}' needs 'tools' to choose from.`
-    throw refuse('tool_choice.type', message, 'invalid_value')
+    throw badRequest('tool_choice.type', message, 'invalid_value')
   }
   const single = optional(choice, 'disable_parallel_tool_use', 'tool_choice', aBoolean) ?? false
   return { tools, toolChoice: chosen(type, choice, tools), parallelToolCalls: !single, skipped }
@@ -54,7 +54,7 @@ function chosen(type: ReturnType<typeof aChoice>, choice: JsonObject, tools: rea
   const name = required(choice, 'name', 'tool_choice', aString)
   if (tools.some((tool) => tool.name === name)) return { name }
   const message = `Invalid 'tool_choice.name': there is no tool named '${name.slice(0, 100)}' in 'tools'.`
-  throw refuse('tool_choice.name', message, 'invalid_value')
+  throw badRequest('tool_choice.name', message, 'invalid_value')
 }
 
 /** It is told in a header. */

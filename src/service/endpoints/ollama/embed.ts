@@ -14,7 +14,7 @@ import {
   wrongType,
 } from '../../wire/fields.js'
 import { embeddingId } from '../../wire/ids.js'
-import { NO_USAGE } from '../../wire/usage.js'
+import { NO_USAGE } from '../../wire/reply.js'
 import { checkEmbeds } from '../embeddings/route.js'
 import { bodyOf, modelOf } from './models.js'
 import { nanoseconds } from './reply.js'

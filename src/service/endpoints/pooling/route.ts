@@ -4,9 +4,9 @@ import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
 import { aBody, oneOf, optional, unsupported } from '../../wire/fields.js'
 import { poolingId, seconds } from '../../wire/ids.js'
-import { NO_USAGE, wireTextsUsage } from '../../wire/usage.js'
+import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
 import { checkClassifies, classesOf, readTexts, type TextsRequest } from '../classify/route.js'
-import { checkEmbeds, type EmbeddingForm, readEmbeddingForm, spelled, vectorsOf } from '../embeddings/route.js'
+import { checkEmbeds, type EmbeddingForm, readEmbeddingForm, vectorsOf, wireVector } from '../embeddings/route.js'
 
 /** vLLM's one path to whatever a model makes of whole texts. */
 export const pooling: Route = (service, exchange) =>
@@ -80,7 +80,7 @@ export function wirePooling(
     object: 'list',
     created,
     model,
-    data: vectors.map((vector, index) => ({ index, object: 'pooling', data: spelled(vector, encoding) })),
+    data: vectors.map((vector, index) => ({ index, object: 'pooling', data: wireVector(vector, encoding) })),
     usage: wireTextsUsage(promptTokens),
   }
 }

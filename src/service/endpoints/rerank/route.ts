@@ -9,14 +9,14 @@ import {
   anInteger,
   aString,
   at,
+  badRequest,
   noteUnknown,
   optional,
-  refuse,
   required,
   wrongType,
 } from '../../wire/fields.js'
 import { rerankId } from '../../wire/ids.js'
-import { NO_USAGE } from '../../wire/usage.js'
+import { NO_USAGE } from '../../wire/reply.js'
 
 export function checkRanks({ rank }: Engine, { id, capabilities }: ModelInfo): void {
   if (rank && capabilities?.rerank) return
@@ -82,7 +82,7 @@ function aDocument(value: unknown, param: string): string {
 
 export function aScored(value: unknown, param: string): string {
   const text = aString(value, param)
-  if (text === '') throw refuse(param, `Invalid '${param}': an empty string has no score.`, 'empty_string')
+  if (text === '') throw badRequest(param, `Invalid '${param}': an empty string has no score.`, 'empty_string')
   return text
 }
 

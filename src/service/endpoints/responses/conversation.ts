@@ -5,7 +5,7 @@ import { type Exchange, ownerOf, type Service } from '../../answer/service.js'
 import { itemId } from '../../wire/ids.js'
 import type { KeptConversation } from './store/store.js'
 import type { InputItem } from './wire/items.js'
-import { messagesOf } from './wire/items.js'
+import { messagesOfItems } from './wire/items.js'
 import { isOwnCall, isOwnOutput } from './wire/own-tools.js'
 import type { AdditionalToolsItem, StoredItem } from './wire/resource.js'
 import type { EarlierTools } from './wire/tools.js'
@@ -57,7 +57,11 @@ export async function contextOf(
   run.hold(await inTurns(sized(own), run.signal, exchange.caller.id))
   const before = conversationId === undefined ? 'previous_response_id' : 'conversation'
   const place = (at: number) => (at < earlier.length ? before : `input[${at - earlier.length}]`)
-  const messages = await inTurns(messagesOf(instructions, [...earlier, ...own], place), run.signal, exchange.caller.id)
+  const messages = await inTurns(
+    messagesOfItems(instructions, [...earlier, ...own], place),
+    run.signal,
+    exchange.caller.id,
+  )
   const bringing = [...earlier, ...own].filter((item) => item.type === 'additional_tools')
   const said = new Set<InputItem>(input)
   const tools = bringing.flatMap((item) => (said.has(item) ? [] : [{ tools: item.tools, param: before }]))
@@ -184,7 +188,7 @@ const LONGEST_TOKEN = 512
  * A conversation without its oldest turns: so many, and those that cannot be read with what came after them, whatever they
  * say: a turn takes a token at least, and as many as its length asks for. Never without what the system said.
  */
-export function cut(
+export function withoutOldest(
   messages: readonly ChatMessage[],
   contextLength: number | undefined,
   turns = 0,
@@ -214,7 +218,7 @@ export function shortener(
 ): (messages: readonly ChatMessage[]) => readonly ChatMessage[] | undefined {
   let turns = 1
   return (messages) => {
-    const shorter = cut(messages, contextLength(), turns)
+    const shorter = withoutOldest(messages, contextLength(), turns)
     turns *= 2
     return shorter.length < messages.length ? shorter : undefined
   }

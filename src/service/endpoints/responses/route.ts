@@ -16,7 +16,7 @@ import { SSE_HEADERS } from '../../stream/sse.js'
 import { withNames } from '../../wire/guidance.js'
 import { itemId, responseId, sealed, seconds } from '../../wire/ids.js'
 import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
-import { contextOf, conversationOf, cut, joinedItems, shortener, turnsBefore } from './conversation.js'
+import { contextOf, conversationOf, joinedItems, shortener, turnsBefore, withoutOldest } from './conversation.js'
 import { BackgroundResponse } from './store/background.js'
 import type { KeptConversation } from './store/store.js'
 import { ResponseProgress, wireResponseUsage } from './wire/progress.js'
@@ -159,7 +159,7 @@ class Making {
     if (this.#request.truncation !== 'auto') return messages
     // Here, and not once it has been sent to the model as a whole.
     const model = this.#service.engine.models.find(({ id }) => id === this.#request.model)
-    return cut(messages, model?.contextLength)
+    return withoutOldest(messages, model?.contextLength)
   }
 
   #nameSkipped({ skipped }: ResponseTools): void {

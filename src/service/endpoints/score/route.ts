@@ -1,9 +1,19 @@
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
-import { aBody, anArray, aString, at, noteUnknown, optional, refuse, required, wrongType } from '../../wire/fields.js'
+import {
+  aBody,
+  anArray,
+  aString,
+  at,
+  badRequest,
+  noteUnknown,
+  optional,
+  required,
+  wrongType,
+} from '../../wire/fields.js'
 import { scoreId, seconds } from '../../wire/ids.js'
-import { NO_USAGE, wireTextsUsage } from '../../wire/usage.js'
+import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
 import { aScored, checkRanks } from '../rerank/route.js'
 
 /** What `rerank` tells of a query and its documents, pair by pair. */
@@ -70,7 +80,7 @@ export function readScoreRequest(json: unknown): ScoreRequest {
   const [queries, documents] = [side(QUERIES), side(DOCUMENTS)]
   if (queries.texts.length !== 1 && queries.texts.length !== documents.texts.length) {
     const message = `Invalid '${documents.name}': ${documents.texts.length} texts, but ${queries.texts.length} of '${queries.name}': send one text, or equally many.`
-    throw refuse(documents.name, message, 'invalid_value')
+    throw badRequest(documents.name, message, 'invalid_value')
   }
   return {
     model,

@@ -11,9 +11,9 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   optional,
-  refuse,
   required,
   unsupported,
 } from '../../wire/fields.js'
@@ -76,7 +76,7 @@ export const detokenize: Route = (service, exchange) =>
   })
 
 /** `GET tokenizer_info?model=ID`, as vLLM has it, which has one model: here it is named where there are several. */
-export const tokenizerInfo: Route = (service, exchange) =>
+export const tellTokenizerInfo: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
     await lookedAround(service.engine, signal)
     const { models } = service.engine
@@ -84,7 +84,7 @@ export const tokenizerInfo: Route = (service, exchange) =>
     if (named === undefined) {
       const names = models.map(({ id }) => `'${id}'`).join(', ')
       const message = `Missing required parameter: 'model'. Ask for /tokenizer_info?model=ID; there are ${names || 'none'}.`
-      throw refuse('model', message, 'missing_required_parameter')
+      throw badRequest('model', message, 'missing_required_parameter')
     }
     const model = modelIdOf(service, named)
     return {

@@ -1,7 +1,7 @@
 import { V1Error } from '../../../contract/index.js'
 import { type BucketWidth, type UsageQuery, usagePage } from '../../../usage/index.js'
 import { jsonResponse, type Route } from '../../answer/service.js'
-import { refuse } from '../../wire/fields.js'
+import { badRequest } from '../../wire/fields.js'
 
 const WIDTHS = new Map<string, { seconds: BucketWidth; limit: number; max: number }>([
   ['1m', { seconds: 60, limit: 60, max: 1440 }],
@@ -22,10 +22,10 @@ function readUsageQuery(params: URLSearchParams): UsageQuery {
   const now = Math.floor(Date.now() / 1000)
   const start = readTime(params, 'start_time')
   if (start === undefined)
-    throw refuse('start_time', "Missing required parameter: 'start_time'.", 'missing_required_parameter')
+    throw badRequest('start_time', "Missing required parameter: 'start_time'.", 'missing_required_parameter')
   const end = readTime(params, 'end_time')
   if (end !== undefined && end <= start) {
-    throw refuse('end_time', "Invalid 'end_time': expected a time after 'start_time'.", 'invalid_value')
+    throw badRequest('end_time', "Invalid 'end_time': expected a time after 'start_time'.", 'invalid_value')
   }
   const width = WIDTHS.get(readOne(params, 'bucket_width', [...WIDTHS.keys()]) ?? '1d')!
   const batch = readOne(params, 'batch', ['true', 'false'])
@@ -77,7 +77,7 @@ function readTime(params: URLSearchParams, name: string): number | undefined {
   const value = params.get(name)
   if (value === null) return undefined
   if (!/^\d{1,11}$/.test(value)) {
-    throw refuse(name, `Invalid '${name}': expected seconds since 1970 as an integer.`, 'invalid_type')
+    throw badRequest(name, `Invalid '${name}': expected seconds since 1970 as an integer.`, 'invalid_type')
   }
   return Number(value)
 }
@@ -87,7 +87,7 @@ function readLimit(params: URLSearchParams, { limit, max }: { limit: number; max
   if (value === null) return limit
   const given = /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN
   if (!(given >= 1 && given <= max)) {
-    throw refuse(
+    throw badRequest(
       'limit',
       `Invalid 'limit': expected an integer from 1 to ${max} for this bucket_width.`,
       'invalid_value',
@@ -101,7 +101,7 @@ function readPage(params: URLSearchParams, seconds: number): number | undefined 
   if (value === null) return undefined
   const start = Number(/^page_(\d{1,11})$/.exec(value)?.[1] ?? Number.NaN)
   if (start % seconds !== 0)
-    throw refuse('page', "Invalid 'page': give the 'next_page' of the answer before.", 'invalid_value')
+    throw badRequest('page', "Invalid 'page': give the 'next_page' of the answer before.", 'invalid_value')
   return start
 }
 

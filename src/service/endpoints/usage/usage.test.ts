@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { UsageEvent } from '../../../usage/ledger.js'
-import { memoryUsage } from '../../../usage/memory.js'
+import { memoryUsage } from '../../../usage/table.js'
 import { errorOf, jsonOf, serviceOf, valid } from '../../v1.test-helper.js'
 
 const PATH = '/organization/usage/completions'

@@ -7,10 +7,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   wrongType,
   wrongValue,
@@ -186,7 +186,7 @@ function readText(value: unknown, path: string, role: Speaker, types: readonly s
   if (role === 'result' && !types.includes(type)) return unreadable(type, media)
   if (media) {
     const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
-    throw refuse(at(path, 'type'), message, 'unsupported_value')
+    throw badRequest(at(path, 'type'), message, 'unsupported_value')
   }
   if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
   noteUnknown(value, KNOWN_PART, path, ignored)
@@ -313,7 +313,7 @@ function readCompaction(item: JsonObject, path: string, ignored: string[]): Mess
 const SLICE = 4096
 
 /** The conversation in the engine's form. `places` names the items in errors: the request's own by their place in it. */
-export function* messagesOf(
+export function* messagesOfItems(
   instructions: string | undefined,
   items: readonly StoredItem[],
   places: (item: number) => string,
@@ -385,9 +385,9 @@ class AssistantTurn {
 
 function noCall(callId: string, param: string) {
   const message = `No tool call found for function call output with call_id ${callId.slice(0, 64)}.`
-  return refuse(param, message, 'invalid_value')
+  return badRequest(param, message, 'invalid_value')
 }
 
 function noOutput(callId: string, param: string) {
-  return refuse(param, `No tool output found for function call ${callId.slice(0, 64)}.`, 'invalid_value')
+  return badRequest(param, `No tool output found for function call ${callId.slice(0, 64)}.`, 'invalid_value')
 }

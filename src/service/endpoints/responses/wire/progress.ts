@@ -3,8 +3,7 @@ import { objectOf } from '../../../../platform/index.js'
 import { CallInput, customNames } from '../../../wire/custom-tool.js'
 import { EvidenceSoFar } from '../../../wire/evidence.js'
 import { itemId, sealed, seconds, toolCallId } from '../../../wire/ids.js'
-import { wireLogprob } from '../../../wire/reply.js'
-import { NO_USAGE } from '../../../wire/usage.js'
+import { NO_USAGE, wireLogprob } from '../../../wire/reply.js'
 import { type OwnTool, ownTools } from './own-tools.js'
 import type {
   CustomCallItem,

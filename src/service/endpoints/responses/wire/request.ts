@@ -10,11 +10,11 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   hint,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   unsupported,
   wrongType,
@@ -22,7 +22,7 @@ import {
 } from '../../../wire/fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../../../wire/guidance.js'
 import { aTier, readMetadata, readVerbosity } from '../../../wire/hints.js'
-import { aSchema } from '../../../wire/output-format.js'
+import { aSchema, heldToWords } from '../../../wire/output-format.js'
 import {
   anEffort,
   BUDGET_FIELDS,
@@ -34,7 +34,6 @@ import {
   tokenLimit,
   withEffort,
 } from '../../../wire/sampling.js'
-import { heldToWords } from '../../../wire/worded-forms.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
 import { type EarlierTools, type ResponseTools, readResponseTools } from './tools.js'
@@ -158,13 +157,13 @@ export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const background = optional(body, 'background', '', aBoolean) ?? false
   const store = optional(body, 'store', '', aBoolean)
   if (background && store === false) {
-    throw refuse('background', "A response in the background must be stored: leave 'store' out.", 'invalid_value')
+    throw badRequest('background', "A response in the background must be stored: leave 'store' out.", 'invalid_value')
   }
   const previousId = optional(body, 'previous_response_id', '', aString)
   const conversationId = optional(body, 'conversation', '', readConversation)
   if (previousId !== undefined && conversationId !== undefined) {
     const message = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Leave one of them out."
-    throw refuse('conversation', message, 'mutually_exclusive_parameters')
+    throw badRequest('conversation', message, 'mutually_exclusive_parameters')
   }
   const instructions = optional(body, 'instructions', '', aString)
   const truncation = optional(body, 'truncation', '', aTruncation) ?? 'disabled'

@@ -8,10 +8,10 @@ import {
   anObject,
   aString,
   at,
+  badRequest,
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   wrongType,
   wrongValue,
@@ -257,7 +257,7 @@ function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[],
   if (own) {
     if (tools.includes(own.spec)) return own.type
     const message = `Invalid '${at(path, 'type')}': there is no tool of the type '${own.type}' in 'tools'.`
-    throw refuse(at(path, 'type'), message, 'invalid_value')
+    throw badRequest(at(path, 'type'), message, 'invalid_value')
   }
   const name = required(choice, 'name', path, aString)
   const known = nameWithin(optional(choice, 'namespace', path, aString), name)
@@ -265,7 +265,7 @@ function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[],
   const within = [...spaces].filter(([, space]) => space.name === name)
   if (within.length === 1) return within[0]![0]
   const param = at(path, 'name')
-  throw refuse(
+  throw badRequest(
     param,
     `Invalid '${param}': there is no function named '${name.slice(0, 100)}' in 'tools'.`,
     'invalid_value',
@@ -273,7 +273,7 @@ function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[],
 }
 
 function withoutTools() {
-  return refuse(
+  return badRequest(
     'tool_choice',
     "Invalid value for 'tool_choice': 'required' needs 'tools' to choose from.",
     'invalid_value',

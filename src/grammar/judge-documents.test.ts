@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { documentCheck, inputCheck, judge, textCheck } from './judge.js'
+import { compile } from './structured.js'
+
+const closed = (properties: object) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+})
+
+describe('a document', () => {
+  const schema = closed({ a: { type: 'integer' }, b: { type: 'string', format: 'code' } })
+  const formats = { code: '^[A-Z]{2}$' }
+  const grammar = compile(schema, { formats })
+
+  it('that is strict satisfies its schema, written however it may be', () => {
+    const check = documentCheck(schema, grammar, true, formats)
+    expect(check.strict).toBe(true)
+    for (const right of ['{"a":1,"b":"CH"}', ' {\n"b" : "\\u0043H", "a": 1 }'])
+      expect(check.faultOf(right)).toBeUndefined()
+    for (const wrong of ['{"a":1,"b":"ch"}', '{"a":"1","b":"CH"}', '{"a":1}', '{"a":1,"b":"CH","c":0}', '[]', 'null'])
+      expect(check.faultOf(wrong)).toBe('it does not satisfy the schema')
+  })
+
+  it('is JSON, and what is wrong with it is said as the parser says it', () => {
+    for (const strict of [true, false]) {
+      const check = documentCheck(schema, grammar, strict, formats)
+      for (const text of ['', '{"a":1', '{"a":1,"b":"CH"}x']) {
+        let said: unknown
+        try {
+          JSON.parse(text)
+        } catch (error) {
+          said = (error as Error).message
+        }
+        expect(check.faultOf(text)).toBe(said)
+      }
+    }
+  })
+
+  it('that is not strict may be any', () => {
+    const check = documentCheck(schema, grammar, false, formats)
+    expect(check.strict).toBe(false)
+    for (const text of ['{"a":"x"}', '[]', '1']) expect(check.faultOf(text)).toBeUndefined()
+  })
+
+  it('that the judge cannot follow to its end is what the grammar says of it', () => {
+    const list = { $defs: { list: { type: 'array', items: { $ref: '#/$defs/list' } } }, $ref: '#/$defs/list' }
+    const deep = (depth: number, inside: string) => `${'['.repeat(depth)}${inside}${']'.repeat(depth)}`
+    const check = documentCheck(list, compile(list), true)
+    expect(check.faultOf(deep(3, ''))).toBeUndefined()
+    expect(judge(list, JSON.parse(deep(5000, '')))).toBeUndefined()
+    expect(check.faultOf(deep(5000, ''))).toBeUndefined()
+    expect(check.faultOf(deep(5000, '0'))).toBe('it does not satisfy the schema')
+  })
+})
+
+it('a text for a tool is one of its grammar, however its JSON is written', () => {
+  const check = inputCheck(compile(closed({ input: { enum: ['go', 'stäy'] } })))
+  expect(check.strict).toBe(true)
+  for (const right of ['{"input":"go"}', '{ "input" : "st\\u00e4y" }']) expect(check.faultOf(right)).toBeUndefined()
+  for (const wrong of ['{"input":"run"}', '{"input":1}', '{}', 'null', '"go"', 'go', ''])
+    expect(check.faultOf(wrong)).toBe('its input is no text of its grammar')
+})
+
+it('a text that is no document is one of its grammar as it stands', () => {
+  const check = textCheck(compile({ enum: ['go'] }))
+  expect(check.strict).toBe(true)
+  expect(check.faultOf('"go"')).toBeUndefined()
+  for (const wrong of ['go', ' "go"', '"g\\u006f"', ''])
+    expect(check.faultOf(wrong)).toBe('it is no text of the grammar')
+})
