@@ -1,14 +1,17 @@
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { FULL } from './full.js'
 import { unpack } from './unpack.js'
 
 const RTLD_NODELETE = 0x1000
 
 /**
- * SwiftShader compiles a store for every word of workgroup memory that is cleared, which is nearly all of the two seconds
- * it takes for a product of many rows. Every browser clears it: what counts on that would be right there, and fail here.
+ * What SwiftShader need not compile. It compiles a store for every word of workgroup memory that is cleared, which is nearly
+ * all of the two seconds it takes for a product of many rows. Every browser clears it: what counts on that would be right
+ * there, and fail here. So would what counts on indices being held within their arrays, for a fifth of the time of the rest.
  */
-export const DAWN_FLAGS = process.env.LOCAL_V1_VULKAN ? [] : ['enable-dawn-features=disable_workgroup_init']
+const FEATURES = ['disable_workgroup_init', ...(FULL ? [] : ['disable_robustness'])]
+export const DAWN_FLAGS = process.env.LOCAL_V1_VULKAN ? [] : [`enable-dawn-features=${FEATURES.join(',')}`]
 
 let prepared: Promise<void> | undefined
 // For ever: Dawn crashes or hangs once what `create()` returned is garbage-collected.
