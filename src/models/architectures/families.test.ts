@@ -146,6 +146,7 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
     ['experts', granite, 'expert_count', 8, 'expert_count = 8'],
     ['a scaling of its own', granite, 'rope.scaling.odd', 3, 'rope_scaling_odd = 3'],
     ['a part of a head that does not turn', granite, 'rope.dimension_count', 32, 'rope.dimension_count = 32'],
+    ['more than a head that turns', stablelm, 'rope.dimension_count', 2 ** 24, 'rope.dimension_count = 16777216'],
   ])('%s is refused by its key', async (_, of, key, value, message) => {
     const path = join(folder, 'refused.gguf')
     const { architecture, metadata } = of.gguf!

@@ -52,7 +52,7 @@ export function fromGguf(given: JsonObject, form: GgufForm, model: string): Json
     const size = take(key) ?? head
     // Without either size that is missed by its own name.
     if (Object.is(size, head)) continue
-    if (key !== 'rope.dimension_count' || !form.partial)
+    if (key !== 'rope.dimension_count' || !form.partial || !(Number(size) < head))
       throw refuse(model, `${key} = ${String(size)} with heads of ${head}`)
     config.partial_rotary_factor = Number(size) / head
   }

@@ -217,5 +217,6 @@ describe('angles that are scaled', () => {
     const outside = read({ ...sizes, rope_parameters: { rope_type: 'default' } }).layers.at(-1)!
     expect(outside).toEqual(read({ ...sizes, rope_parameters: among }).layers.at(-1)!)
     expect(outside.angles.size).toBe(size)
+    expect(() => read({ ...sizes, partial_rotary_factor: 2 ** 24 })).toThrow('partial_rotary_factor = 16777216')
   })
 })

@@ -42,7 +42,10 @@ export function readAnglesOfPart(fields: Fields, otherwise: number): (headSize: 
 /** Of a head, the share that is turned: beside the other parameters, or outside of them. */
 export function readPart(fields: Fields, parameters: Fields | undefined, otherwise: number): number {
   const outer = fields.number('partial_rotary_factor', otherwise)
-  return parameters?.number('partial_rotary_factor', outer) ?? outer
+  const part = parameters?.number('partial_rotary_factor', outer) ?? outer
+  // As many angles are made as it says, before anything else would notice.
+  if (part > 1) throw fields.odd('partial_rotary_factor', part)
+  return part
 }
 
 function typeOf(part: Fields): unknown {
