@@ -51,7 +51,7 @@ const modules = defineConfig({
     ...library,
     // Files of their own, so that who takes one name of the index does not get the validator with it.
     service: 'src/service/v1.ts',
-    usage: 'src/usage/memory.ts',
+    usage: 'src/usage/table.ts',
     partial: 'src/grammar/partial.ts',
     cli: 'src/cli/main.ts',
     'cpu-worker': 'src/device/cpu/cpu-worker.ts',
