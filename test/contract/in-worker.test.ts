@@ -105,7 +105,7 @@ test('what its collector keeps for new objects is bounded', async () => {
 })
 
 test.each<[string, readonly string[], string]>([
-  ['a bundler left its script behind', [], 'not beside this program'],
+  ['a bundler left its script behind', [], 'neither next to this program'],
   [
     'Node forbids it',
     ['--experimental-permission', '--allow-fs-read=*', '--allow-fs-write=*'],

@@ -452,7 +452,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   })
 
   test('shows the tokens of a text while it is written, and those that a template puts around it', async () => {
-    await page.getByRole('tab', { name: 'Tokens' }).click()
+    await page.getByRole('tab', { name: 'Tokenizer' }).click()
     await page.getByLabel('Text to tokenize').fill('a kettle\nand a cup')
     const tokens = page.locator('#tokenizer-answer .tokens')
     await expect.poll(() => tokens.textContent(), SLOW).toContain('↵')
@@ -464,9 +464,9 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const ids = JSON.parse((await page.locator('#tokenizer-answer .code').textContent())!) as number[]
     expect(ids).toHaveLength(plain)
     expect(await barriers(page)).toEqual([])
-    await page.getByLabel('As a message').check()
+    await page.getByLabel("In the model's chat template").check()
     await expect.poll(async () => Number.parseInt((await state.textContent())!, 10), SLOW).toBeGreaterThan(plain)
-    await page.getByLabel('As a message').uncheck()
+    await page.getByLabel("In the model's chat template").uncheck()
   })
 
   test('measures this device, draws it and shares it', async () => {

@@ -226,8 +226,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
       if (node && node.type !== 'Identifier') this.#spend((Array.isArray(value) ? value.length : value.size) / ROUND)
     }
     if ((typeof value === 'object' && value !== null) || typeof value === 'boolean') {
-      if (!Object.hasOwn(templateValue, 'toString'))
-        Object.defineProperty(templateValue, 'toString', { value: this.#print })
+      if (!Object.hasOwn(made, 'toString')) Object.defineProperty(made, 'toString', { value: this.#print })
     }
     return made
   }

@@ -38,6 +38,7 @@ describe('a configuration', () => {
     expect(windows({ model_type: 'mistral', sliding_window: 4096 })).toEqual([4096, 4096])
     expect(windows({ model_type: 'mistral', sliding_window: null })).toEqual([undefined, undefined])
     expect(windows({ model_type: 'mistral', sliding_window_size: -1 })).toEqual([undefined, undefined])
+    expect(windows({ model_type: 'starcoder2', sliding_window: 16, hidden_act: 'gelu_pytorch_tanh' })).toEqual([16, 16])
     const qwen = { model_type: 'qwen2', sliding_window: 32 }
     expect(windows({ ...qwen, use_sliding_window: false })).toEqual([undefined, undefined])
     expect(windows({ ...qwen, use_sliding_window: true, max_window_layers: 1 })).toEqual([undefined, 32])

@@ -184,7 +184,7 @@ export const starcoder2 = caseOf(
   },
   {
     ...{ hidden_act: 'gelu_pytorch_tanh', norm_epsilon: SHAPE.epsilon, norm_type: 'layer_norm', use_bias: true },
-    ...{ sliding_window: 1024, residual_dropout: 0.1, embedding_dropout: 0.1, mlp_type: 'default' },
+    ...{ sliding_window: null, residual_dropout: 0.1, embedding_dropout: 0.1, mlp_type: 'default' },
   },
   [...MISTAKES.filter((mistake) => mistake !== 'turns whole heads'), ...Object.keys(ACTIVATIONS)],
 )

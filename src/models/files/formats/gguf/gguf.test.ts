@@ -163,7 +163,7 @@ describe('what cannot be read is refused by its name', () => {
       '"tekken2"',
     ],
     ['a tokenizer', { types: {}, metadata: (out) => out.text('tokenizer.ggml.model', 'rwkv') }, '"rwkv"'],
-    ['a field', { types: {}, metadata: (out) => out.u32('llama.expert_count', 8) }, 'expert_count'],
+    ['a field', { types: {}, metadata: (out) => out.u32('llama.attention.odd_scale', 8) }, 'attention_odd_scale'],
     [
       'a rotation of a part',
       { types: {}, metadata: (out) => out.u32('llama.rope.dimension_count', 32) },
