@@ -84,14 +84,10 @@ function* piecesOf(given: unknown): Generator<string, void, void> {
 
 function* piecesOfList(values: readonly unknown[]): Generator<string, void, void> {
   let before = '['
-  for (let from = 0; from < values.length; ) {
-    const to = from + fitting(values, from)
+  for (const part of smallParts(values)) {
     yield before
-    if (to === from) yield* piecesOf(values[from++])
-    else {
-      yield JSON.stringify(values.slice(from, to)).slice(1, -1)
-      from = to
-    }
+    if (part.length === 1) yield* piecesOf(part[0])
+    else yield JSON.stringify(part).slice(1, -1)
     before = ','
   }
   yield before === '[' ? '[]' : ']'
