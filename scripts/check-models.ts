@@ -37,7 +37,7 @@ interface Options {
 }
 
 const RESULTS = new URL('../bench/RESULTS.md', import.meta.url)
-const SECTION = 'Families held to float64 and llama.cpp'
+const SECTION = 'Families compared with float64 and llama.cpp'
 const FAMILIES = [...CASES, qwen35Head, ...ENCODERS, ...RERANKERS, ...MARKED].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {

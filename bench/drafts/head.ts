@@ -34,7 +34,9 @@ const milliseconds = (): number => {
 export async function compareHead(threads: number): Promise<boolean> {
   const device = await openCpuDevice({ threads })
   console.log(`${SEEDS.length} texts of ${TOKENS} tokens, on ${device.info.kind} (${device.info.name})\n`)
-  console.log('| guesses | passes a text | tokens a pass | ms of processor a text | speed by the processor | right |')
+  console.log(
+    '| guesses | passes a text | tokens a pass | processor time a text, ms | speed by processor time | right |',
+  )
   console.log('|---|--:|--:|--:|--:|--:|')
   const told: string[] = []
   let first = 0
@@ -114,7 +116,7 @@ async function readingAlong(device: Device): Promise<void> {
     taken.prompt[along].push((read - began) / PROMPT.length)
     taken.token[along].push((end - read) / STEPS)
   }
-  console.log(`\n| ${GUESSING.like} in Q4_K, ms of processor a token | without the head | with it | more |`)
+  console.log(`\n| ${GUESSING.like} in Q4_K, processor time a token, ms | without the head | with it | added |`)
   console.log('|---|--:|--:|--:|')
   for (const [name, { true: along, false: alone }] of Object.entries(taken)) {
     const [more, less] = [median(along), median(alone)]

@@ -124,7 +124,7 @@ for (let round = 0; round <= ROUNDS; round++) {
 const never = sums.get('never')!
 console.log(`${cases.length} documents, ${ROUNDS} times, on ${subjects.get('never')!.device}\n`)
 console.log(
-  '| guesses | passes a document | tokens a pass | ms of processor a document | speed by the processor | by the clock |',
+  '| guesses | passes a document | tokens a pass | processor time a document, ms | speed by processor time | by the clock |',
 )
 console.log('|---|--:|--:|--:|--:|--:|')
 for (const [mode, { passes, tokens, milliseconds, clock }] of sums) {

@@ -114,11 +114,11 @@ const [without, wanted] = [sums.prompt + sums.without, sums.prompt + sums.with]
 console.log(
   `${calls.length} documents, ${rounds} times, on ${subject.device}; ${(told / answers).toFixed(1)} values each\n`,
 )
-console.log('| ms of processor a document | without | with evidence | more |')
+console.log('| processor time a document, ms | without | with evidence | added |')
 console.log('|---|--:|--:|--:|')
 console.log(`| prompt | ${each(sums.prompt)} | ${each(sums.prompt)} | |`)
 console.log(`| writing | ${each(sums.without)} | ${each(sums.with)} | ${more(sums.with, sums.without)} |`)
 console.log(`| answer | ${each(without)} | ${each(wanted)} | ${more(wanted, without)} |`)
 console.log(`| passes | ${each(passes.without)} | ${each(passes.with)} | |`)
-console.log(`\n${different} answers are others.`)
+console.log(`\n${different} answers differ.`)
 process.exit(different === 0 && wanted <= without * (1 + MOST) ? 0 : 1)

@@ -14,7 +14,7 @@ const CASES = [
 ]
 
 console.log(
-  'a pass, the way back, a mask (ms)   ms a token: one by one   begun before its mask   tokens in the same time',
+  'pass, reading back, mask (ms)      ms a token: one by one  started before its mask   tokens in the same time',
 )
 for (const each of CASES) {
   const { stepped, followed } = await following(each)

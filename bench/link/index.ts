@@ -24,13 +24,13 @@ type Seen = Readonly<Record<string, number>>
 const STEPS = [
   ['paint', 'first paint'],
   ['start', 'the page’s first script runs'],
-  ['worker', 'the engine’s worker is asked for'],
+  ['worker', 'the engine’s worker is requested'],
   ['answers', 'it answers'],
-  ['download', 'the model is being fetched'],
+  ['download', 'the download of the model begins'],
   ['read', 'its weights are read'],
   ['loaded', 'it is loaded'],
-  ['coloured', 'the first coloured token stands there'],
-  ['whole', 'the answer is whole'],
+  ['coloured', 'the first coloured token is shown'],
+  ['whole', 'the answer is complete'],
 ] as const
 
 /** Text, since what runs tests adds names to functions that no page knows. */

@@ -84,14 +84,14 @@ await during('ten seconds of filling', async () => {
 })
 await during('scrolled while it fills', () => scroll(page))
 const before = await facts()
-await during('ten seconds from a reload in the middle on', async () => {
+await during('ten seconds from a reload while it fills', async () => {
   await page.reload()
   await page.locator('body.ready').waitFor()
   await pause(10_000)
 })
 const after = await facts()
 await during('scrolled while it fills', () => scroll(page))
-await during('stopped, the doubtful first', async () => {
+await during('stopped, doubtful rows first', async () => {
   await page.locator('#table-stop').click()
   await page.locator('#table-fill:visible').waitFor()
   await page.locator('#table-doubtful').check()

@@ -25,7 +25,7 @@ export const DEVICES: readonly PublicDevice[] = [
     products: 2.1e12 / 2,
     dispatch: 50e-6,
     memory: 3 * GIB,
-    source: `LPDDR5-6400 on 64 bits, 2.1 TFLOPS f32; ${PAPER}, 32 to 71 us on Metal; of 8 GB a page gets less than half`,
+    source: `LPDDR5-6400 on 64 bits, 2.1 TFLOPS f32; ${PAPER}, 32 to 71 us on Metal; a page gets less than half of its 8 GB`,
   },
   {
     name: 'laptop (Apple M3)',

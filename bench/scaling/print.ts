@@ -22,7 +22,7 @@ export function scalingFigures(reports: readonly BenchReport[]): string {
   return [
     ...measuredOn(reports),
     '',
-    '### What each reason costs',
+    '### What each part costs',
     '',
     ...costTable(costs, points),
     '',
@@ -51,8 +51,8 @@ export function scalingFigures(reports: readonly BenchReport[]): string {
 /** One line; prices of different machines have nothing to do with each other. */
 function measuredOn(reports: readonly BenchReport[]): string[] {
   const lines = reports.map(({ machine, settings, subjects }) => {
-    const clock = settings.clock === 'processor' ? "the processor's time of the process" : 'the wall clock'
-    return `Measured on ${machine.processor}, ${subjects[0]!.deviceName}, ${machine.runtime}, by ${clock}.`
+    const clock = settings.clock === 'processor' ? 'processor time' : 'wall clock time'
+    return `Measured on ${machine.processor}, ${subjects[0]!.deviceName}, ${machine.runtime}, in ${clock}.`
   })
   const [first] = lines
   const other = lines.find((line) => line !== first)
@@ -64,7 +64,7 @@ function costTable(costs: Costs, points: readonly Point[]): string[] {
   const [whole, median] = [errorsOf(costs, points), share(errorsOf(costs, points).median)]
   const rows = (Object.keys(REASONS) as Reason[]).map((reason) => [REASONS[reason], unit(reason, costs[reason])])
   return [
-    ...table(['reason', 'cost'], rows),
+    ...table(['part', 'cost'], rows),
     '',
     `Error of the fit over ${points.length} points: median ${median}, worst ${share(whole.worst)}.`,
   ]
@@ -83,12 +83,12 @@ function pointTable(costs: Costs, points: readonly Point[]): string[] {
     const predicted = predict(costs, work)
     return [shape, what, milliseconds(seconds), milliseconds(predicted), signed(predicted / seconds - 1)]
   })
-  return table(['shape', 'what', 'measured', 'predicted', 'error'], rows)
+  return table(['shape', 'measurement', 'measured', 'predicted', 'error'], rows)
 }
 
 function unseenTable(points: readonly Point[]): string[] {
   const rows = [...leaveOneOut(points)].map(([shape, { median, worst }]) => [shape, share(median), share(worst)])
-  return table(['shape, predicted from all others', 'median error', 'worst'], rows)
+  return table(['shape, predicted from the others', 'median error', 'worst'], rows)
 }
 
 function documentTable(costs: Costs, documents: readonly DocumentPoint[]): string[] {
@@ -139,8 +139,8 @@ function capacityTable(): string[] {
       return [device.name, name, String(streams), streams === 0 ? '-' : figure(perMinute)]
     }),
   )
-  const turns = `turns a minute (${TURN.prompt} tokens in, ${TURN.answer} out)`
-  return table(['device', 'model', `streams of ${COMFORT} tok/s or more, of 8`, turns], rows)
+  const turns = `answers a minute (${TURN.prompt} tokens in, ${TURN.answer} out)`
+  return table(['device', 'model', `streams, of 8, with at least ${COMFORT} tok/s`, turns], rows)
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {

@@ -16,13 +16,13 @@ const FEW_ROWS = 8
 /** One reason why an answer takes time. Each has its cost on a device; the whole is their sum. */
 export const REASONS = {
   answers: 'prompt, tokenizer and queue, per answer',
-  operations: 'giving an operation to the device',
+  operations: 'starting an operation on the device',
   weightBytes: 'reading a byte of weights',
   products: 'multiplying a weight by a value, in passes of few rows',
-  promptProducts: 'multiplying a weight by a value, in passes of many',
+  promptProducts: 'multiplying a weight by a value, in passes of many rows',
   cacheBytes: 'reading a byte of keys and values',
   attention: 'multiplying a query by a cached value',
-  logits: 'drawing from one token of the vocabulary',
+  logits: 'sampling, per token of the vocabulary',
 } as const
 export type Reason = keyof typeof REASONS
 export type Work = Readonly<Record<Reason, number>>

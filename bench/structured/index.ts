@@ -152,7 +152,7 @@ if (flags.quotes) {
   }
   console.log('\nMilliseconds of processor in processes that made no quotes before:\n')
   console.log(
-    '| quoted from | first compilation | the worst | second | sixth | first mask of the first | of the second |',
+    '| quoted from | first compilation | slowest | second | sixth | first mask of the first | of the second |',
   )
   console.log('|---|--:|--:|--:|--:|--:|--:|')
   for (const { name, compileMs, maskMs, worstMs } of measureColdQuotes(vocabulary, tokenizer)) {

@@ -7,8 +7,8 @@ const TEXTS: Readonly<Record<string, object>> = {
   '^https?://': { pattern: '^https?://' },
   'format: email': { format: 'email' },
   'format: uri': { format: 'uri' },
-  'two looks ahead': { pattern: '^(?=.*\\d)(?=.*[a-z]).{8,}$' },
-  'a look ahead that denies': { pattern: '^(?!.*admin)[\\w ]+$' },
+  'two lookaheads': { pattern: '^(?=.*\\d)(?=.*[a-z]).{8,}$' },
+  'a negative lookahead': { pattern: '^(?!.*admin)[\\w ]+$' },
   'up to 40 letters': { pattern: '^[\\p{L} ]{3,40}$' },
 }
 /** Tokens beyond the shortest document. */

@@ -65,7 +65,10 @@ export function measureColdQuotes(vocabulary: Vocabulary, tokenizer: Tokenizer):
   const words = file('vocabulary', vocabulary.serialize())
   const child = fileURLToPath(new URL('quote-child.ts', import.meta.url))
   const tokens = JSON.stringify(tokenizer.encode('{"first":"'))
-  const texts = { [`${TOKENS} tokens of English`]: english(tokenizer), [`${TOKENS} letters of Chinese`]: chinese() }
+  const texts = {
+    [`${TOKENS} tokens of English`]: english(tokenizer),
+    [`${TOKENS} random Chinese characters`]: chinese(),
+  }
   const measured = Object.entries(texts).map(([name, text]) => {
     const args = [...process.execArgv, child, file('text', text), words, tokens]
     const found = Array.from(
@@ -96,9 +99,9 @@ export function measureQuotes(vocabulary: Vocabulary, tokenizer: Tokenizer): Mea
   ).trim()
   return [
     measured(`${TOKENS} tokens of English`, english(tokenizer), vocabulary, tokenizer),
-    measured(`${TOKENS} letters of Chinese by chance`, chinese(), vocabulary, tokenizer),
-    measured('1 MiB of words by chance', words, vocabulary, tokenizer),
-    measured('1 MiB of one letter and blanks', 'a '.repeat(MOST / 2 - 1), vocabulary, tokenizer),
+    measured(`${TOKENS} random Chinese characters`, chinese(), vocabulary, tokenizer),
+    measured('1 MiB of random words', words, vocabulary, tokenizer),
+    measured('1 MiB of one letter and spaces', 'a '.repeat(MOST / 2 - 1), vocabulary, tokenizer),
   ]
 }
 

@@ -14,7 +14,7 @@ type Table = ReadonlyMap<string, ReadonlyMap<string, string>>
 const tableOf = (within: string, head: string): Table | undefined => gridOf(within, head)?.rows
 
 const results = text('bench/RESULTS.md')
-const section = results.slice(results.indexOf('## Families held to float64 and llama.cpp'))
+const section = results.slice(results.indexOf('## Families compared with float64 and llama.cpp'))
 const [definitions, cpu, asUsed, ...cuts] = ['float64', EXACT, AS_USED, ...GPUS.map(({ name }) => name)].map((head) =>
   tableOf(section, head),
 )

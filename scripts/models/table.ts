@@ -32,7 +32,7 @@ function definitions(rows: readonly Row[]): string {
       mistakes.length === 0 ? NONE : figure(least),
     ]
   })
-  return table(['float64', 'llama.cpp is off by', COUNT, 'mistakes found', 'the least shows by'], lines)
+  return table(['float64', 'llama.cpp is off by', COUNT, 'mistakes found', 'smallest effect of one'], lines)
 }
 
 /** Nats; where activations are rounded, how many times as far off as llama.cpp. */
@@ -66,7 +66,7 @@ function decisions(rows: readonly Row[]): string {
     const peers = own.flatMap(({ worstOfPeer }) => worstOfPeer ?? [])
     return [family, String(own[0]!.tokens), ...cells, peers.length > 0 ? figure(Math.max(...peers)) : NONE]
   })
-  return table(['decisions', 'options', ...devices, 'beside llama.cpp'], lines)
+  return table(['decisions', 'options', ...devices, 'difference from llama.cpp'], lines)
 }
 
 const DEVICES: readonly string[] = ['', EXACT, AS_USED, ...GPUS.map(({ name }) => name)]
