@@ -2,12 +2,13 @@ import { V1Error } from '../../contract/index.js'
 import { inTurns, isRecord, myTurn, type Slices } from '../../platform/index.js'
 import type { BodyRoom } from './bodies.js'
 import { ENCODINGS, inflated, isReadable } from './bodies.js'
+import { parsedInSlices } from './json-in-slices.js'
 import { lookedAround, modelIdOf } from './loader.js'
 import type { Exchange, Service } from './service.js'
 
 /** Levels of nesting beyond which a body is refused: whatever walks through it later may recurse. */
 const MAX_DEPTH = 256
-/** Lists and objects of a body: half a million of them, a megabyte, are taken apart in one turn of a tenth of a second. */
+/** Lists and objects of a body: what reads it has each in its hands, and half a million of them are a megabyte. */
 const MAX_CONTAINERS = 100_000
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -114,18 +115,15 @@ async function unpacked(
   }
 }
 
-/** Of large bodies that are whole at the same time, one is parsed in each turn of the event loop. */
+/** Of large bodies that are whole at the same time, a piece of one is looked through or parsed in each turn. */
 const LARGE = 2 ** 16
 
 function* parsedInTurn(bytes: Uint8Array): Slices<unknown> {
   if (bytes.length > LARGE) yield
   yield* checkDepth(bytes)
-  return parsed(bytes)
-}
-
-function parsed(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(utf8.decode(bytes))
+    const text = utf8.decode(bytes)
+    return bytes.length > LARGE ? yield* parsedInSlices(text) : JSON.parse(text)
   } catch (error) {
     const why = error instanceof SyntaxError ? `not valid JSON: ${error.message}` : 'not valid UTF-8'
     throw new V1Error(400, `We could not parse the JSON body of your request: it is ${why}.`, { code: 'invalid_json' })
