@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import type { TokenLogprob } from '../../contract/index.js'
 import { Needles, TextOut } from './text-out.js'
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 24 })
@@ -90,4 +91,108 @@ test('text never holds half a character, whatever the bytes are divided into', (
 test('half a character at the end is dropped', () => {
   const out = new TextOut([])
   expect(out.push(Uint8Array.of(0x61, 0xf0, 0x9f)).text + out.flush().text).toBe('a')
+})
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const logprob = (token: string) => ({ token, logprob: -1, bytes: [], top: [] }) as unknown as TokenLogprob
+const nothing = { text: '', logprobs: [], rest: '' }
+
+test('a mark at the beginning is text like any other', () => {
+  expect(new TextOut([]).push(bytes('\ufeffa')).text).toBe('\ufeffa')
+})
+
+describe('the beginning of an answer', () => {
+  test('that is no talk is named, without white space, and what came behind it told', () => {
+    for (const pieces of [['{"name": 1'], [' {', '\n "na', 'me": 1']]) {
+      const out = new TextOut([], ['<other>', '{"name":'])
+      const told = pieces.map((piece) => out.push(bytes(piece), logprob(piece)))
+      expect(told.slice(0, -1)).toEqual(told.slice(1).map(() => nothing))
+      expect(told.at(-1)).toEqual({ text: '', logprobs: [], found: '{"name":', rest: '1' })
+      // That was the end of it.
+      expect(out.flush()).toEqual(nothing)
+    }
+  })
+
+  test('that only looked like it is text, as it was written, with its tokens', () => {
+    const out = new TextOut([], ['<call>', '{"name":'])
+    const [one, two, three] = ['a', 'b', 'c'].map(logprob)
+    expect(out.push(bytes(' {'), one)).toEqual(nothing)
+    expect(out.push(bytes(' "n'), two)).toEqual(nothing)
+    expect(out.push(bytes('o"'), three)).toEqual({ text: ' { "no"', logprobs: [one, two, three], rest: '' })
+    // Only the beginning counts.
+    expect(out.push(bytes('{"name":'))).toEqual({ text: '{"name":', logprobs: [], rest: '' })
+  })
+
+  test('that came no further is text after all, once', () => {
+    const out = new TextOut(['zz'], ['{"name":'])
+    const token = logprob('{')
+    out.push(bytes(' {'), token)
+    expect(out.flush()).toEqual({ text: ' {', logprobs: [token], rest: '' })
+    expect(out.flush()).toEqual(nothing)
+  })
+})
+
+describe('white space at the beginning', () => {
+  test('is not shown where it is trimmed, in however many pieces it comes', () => {
+    for (const pieces of [['  \n a b '], [' ', '\n ', ' a b ']]) {
+      const out = new TextOut([], [], true)
+      const told = pieces.map((piece) => out.push(bytes(piece)).text)
+      expect(told.join('')).toBe('a b ')
+      expect(out.push(bytes(' c ')).text).toBe(' c ')
+    }
+    expect(new TextOut([]).push(bytes(' a')).text).toBe(' a')
+  })
+
+  test('does not count where tokens wait for their text', () => {
+    const out = new TextOut(['xyz'], [], true)
+    const [space, a, x, b] = ['_', 'a', 'x', 'b'].map(logprob)
+    // Nothing of it was fed: the token waits for the text that comes next.
+    expect(out.push(bytes('   '), space)).toEqual(nothing)
+    expect(out.push(bytes('a'), a)).toEqual({ text: 'a', logprobs: [space, a], rest: '' })
+    expect(out.push(bytes('xy'), x)).toEqual(nothing)
+    expect(out.push(bytes('b'), b)).toEqual({ text: 'xyb', logprobs: [x, b], rest: '' })
+  })
+
+  test('is not shown either where nothing else came', () => {
+    const trimmed = new TextOut([' z'], [], true)
+    expect(trimmed.push(bytes(' ')).text + trimmed.flush().text).toBe('')
+    const begun = new TextOut([], ['{"name":'], true)
+    begun.push(bytes('  { '))
+    expect(begun.flush().text).toBe('{ ')
+  })
+})
+
+describe('tokens', () => {
+  test('are told with the text that they begin in, and not before', () => {
+    const out = new TextOut(['stop', 'end'])
+    const [a, st, e, n] = ['a', 'st', 'e', 'n'].map(logprob)
+    expect(out.push(bytes('a'), a)).toEqual({ text: 'a', logprobs: [a], rest: '' })
+    expect(out.push(bytes('bst'), st)).toEqual({ text: 'b', logprobs: [st], rest: '' })
+    expect(out.push(bytes('e'), e)).toEqual({ text: 'st', logprobs: [], rest: '' })
+    expect(out.push(bytes('n'), n)).toEqual(nothing)
+    expect(out.flush()).toEqual({ text: 'en', logprobs: [e, n], rest: '' })
+  })
+
+  test('of half a character wait for the other half', () => {
+    const out = new TextOut([])
+    const [half, other] = ['half', 'other'].map(logprob)
+    expect(out.push(Uint8Array.of(0xc3), half)).toEqual(nothing)
+    expect(out.push(Uint8Array.of(0xa4), other)).toEqual({ text: 'ä', logprobs: [half, other], rest: '' })
+  })
+
+  test('of the needle that ends a text are not told, nor is anything after it', () => {
+    const out = new TextOut(['stop'])
+    const [a, b] = ['a', 'b'].map(logprob)
+    expect(out.push(bytes('ast'), a)).toEqual({ text: 'a', logprobs: [a], rest: '' })
+    expect(out.push(bytes('op more'), b)).toEqual({ text: '', logprobs: [], found: 'stop', rest: ' more' })
+    expect(out.flush()).toEqual(nothing)
+  })
+})
+
+test('what is watched for later is looked for in what was held back, too', () => {
+  const out = new TextOut(['<think>'])
+  expect(out.push(bytes('a <')).text).toBe('a ')
+  out.watchFor(['<end>'])
+  expect(out.push(bytes('en')).text).toBe('')
+  expect(out.push(bytes('d> b'))).toEqual({ text: '', logprobs: [], found: '<end>', rest: ' b' })
 })

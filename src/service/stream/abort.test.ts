@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Leavable } from './abort.js'
+import { Deadlines, Leavable, LinkedAbort } from './abort.js'
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -40,7 +40,207 @@ function withResolvers<T>() {
   return { promise, resolve, reject }
 }
 
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+/** A clock whose hands are moved, and what is set by it. */
+function clock() {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  const set = vi.spyOn(globalThis, 'setTimeout')
+  const cleared = vi.spyOn(globalThis, 'clearTimeout')
+  const live = () => set.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef())
+  return { set, cleared, live }
+}
+
+const late = (ms: number) => `longer than ${ms} ms`
+
+describe('what may take equally long', () => {
+  it('has no clock where there is no limit', () => {
+    const { set } = clock()
+    expect(new Deadlines(undefined, late).begin(() => {})).toBeUndefined()
+    expect(set).not.toHaveBeenCalled()
+  })
+
+  it('hears that it was too long, each at its own time, by one clock', () => {
+    const { set } = clock()
+    const deadlines = new Deadlines(100, late)
+    const heard: unknown[] = []
+    deadlines.begin((reason) => heard.push(['first', reason]))
+    vi.advanceTimersByTime(60)
+    deadlines.begin((reason) => heard.push(['second', reason]))
+    expect(set.mock.calls.map(([, ms]) => ms)).toEqual([100])
+    vi.advanceTimersByTime(39)
+    expect(heard).toEqual([])
+    vi.advanceTimersByTime(1)
+    expect(heard).toEqual([['first', 'longer than 100 ms']])
+    // What is left of the second's, from the millisecond on by which a clock may be early.
+    expect(set.mock.calls.map(([, ms]) => ms)).toEqual([100, 60])
+    vi.advanceTimersByTime(60)
+    expect(heard.slice(1)).toEqual([['second', 'longer than 100 ms']])
+    vi.advanceTimersByTime(1000)
+    expect(heard).toHaveLength(2)
+    expect(set).toHaveBeenCalledTimes(2)
+  })
+
+  it('is over a millisecond before its time, and not two', () => {
+    clock()
+    for (const [early, count] of [
+      [1, 1],
+      [2, 0],
+    ] as const) {
+      const deadlines = new Deadlines(100, late)
+      const heard: unknown[] = []
+      const now = vi.spyOn(performance, 'now').mockReturnValue(1000)
+      deadlines.begin((reason) => heard.push(reason))
+      now.mockReturnValue(1100 - early)
+      vi.advanceTimersByTime(100)
+      expect(heard).toHaveLength(count)
+      now.mockRestore()
+    }
+  })
+
+  it('that ends in time hears nothing, and nobody is kept waiting for the clock', () => {
+    const { set, cleared, live } = clock()
+    const deadlines = new Deadlines(100, late)
+    const passed = vi.fn()
+    const one = deadlines.begin(passed)!
+    const other = deadlines.begin(passed)!
+    expect(live()).toEqual([true])
+    one()
+    one()
+    expect(live()).toEqual([true])
+    other()
+    expect(live()).toEqual([false])
+    expect(cleared).not.toHaveBeenCalled()
+    // The same clock, which is needed again.
+    const third = deadlines.begin(passed)!
+    expect(set).toHaveBeenCalledTimes(1)
+    expect(live()).toEqual([true])
+    const fourth = deadlines.begin(passed)!
+    third()
+    fourth()
+    vi.advanceTimersByTime(100)
+    expect(passed).not.toHaveBeenCalled()
+    // It has gone off with nothing to tell: the next one sets another.
+    deadlines.begin(passed)
+    expect(set).toHaveBeenCalledTimes(2)
+  })
+
+  it('that has ended before stays so when another begins and ends', () => {
+    const { live } = clock()
+    const deadlines = new Deadlines(100, late)
+    const one = deadlines.begin(() => {})!
+    one()
+    deadlines.begin(() => {})
+    one()
+    expect(live()).toEqual([true])
+  })
+
+  it('clears a clock that cannot stand by, as those of browsers', () => {
+    const set = vi.fn(() => 7)
+    const cleared = vi.fn()
+    vi.stubGlobal('setTimeout', set)
+    vi.stubGlobal('clearTimeout', cleared)
+    try {
+      const deadlines = new Deadlines(100, late)
+      const one = deadlines.begin(() => {})!
+      const other = deadlines.begin(() => {})!
+      one()
+      expect(cleared).not.toHaveBeenCalled()
+      other()
+      expect(cleared.mock.calls).toEqual([[7]])
+      deadlines.begin(() => {})
+      expect(set).toHaveBeenCalledTimes(2)
+    } finally {
+      vi.unstubAllGlobals()
+    }
+  })
+
+  it('may end while its clock goes off', () => {
+    clock()
+    const deadlines = new Deadlines(100, late)
+    const heard: string[] = []
+    let end: (() => void) | undefined
+    deadlines.begin(() => {
+      heard.push('first')
+      end!()
+    })
+    end = deadlines.begin(() => heard.push('second'))
+    vi.advanceTimersByTime(200)
+    expect(heard).toEqual(['first'])
+  })
+})
+
+describe('a signal for all that may end an answer', () => {
+  const set = (ms?: number) => {
+    const { live } = clock()
+    const client = new AbortController()
+    const heard: unknown[] = []
+    const linked = new LinkedAbort(client.signal, new Deadlines(ms, late), (reason) => heard.push(reason))
+    return { client, heard, linked, live }
+  }
+
+  it('follows the client, who is told of', () => {
+    const { client, heard, linked } = set(100)
+    expect(linked.signal.aborted).toBe(false)
+    client.abort('gone')
+    expect(linked.signal.reason).toBe('gone')
+    expect(heard).toEqual(['gone'])
+  })
+
+  it('and the clock', () => {
+    const { heard, linked } = set(100)
+    vi.advanceTimersByTime(100)
+    expect(linked.signal.reason).toBe('longer than 100 ms')
+    expect(heard).toEqual(['longer than 100 ms'])
+  })
+
+  it('and whoever aborts it, of whom nobody is told', () => {
+    const { heard, linked } = set()
+    linked.abort('enough')
+    expect(linked.signal.reason).toBe('enough')
+    expect(heard).toEqual([])
+  })
+
+  it('needs nobody to tell', () => {
+    const client = new AbortController()
+    const { signal } = new LinkedAbort(client.signal, new Deadlines(undefined, late))
+    client.abort('gone')
+    expect(signal.reason).toBe('gone')
+  })
+
+  it('is aborted where the client has left before, which is no news', () => {
+    const heard = vi.fn()
+    const { signal } = new LinkedAbort(AbortSignal.abort('gone'), new Deadlines(undefined, late), heard)
+    expect(signal.reason).toBe('gone')
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  it('listens to the client once, and lets go of both', () => {
+    clock()
+    const client = new AbortController()
+    const added = vi.spyOn(client.signal, 'addEventListener')
+    const removed = vi.spyOn(client.signal, 'removeEventListener')
+    const heard = vi.fn()
+    const linked = new LinkedAbort(client.signal, new Deadlines(100, late), heard)
+    expect(added.mock.calls).toEqual([['abort', expect.any(Function), { once: true }]])
+    linked.dispose()
+    expect(removed.mock.calls).toEqual([added.mock.calls[0]!.slice(0, 2)])
+    client.abort('gone')
+    vi.advanceTimersByTime(1000)
+    expect(linked.signal.aborted).toBe(false)
+    expect(heard).not.toHaveBeenCalled()
+  })
+
+  it('has no clock to let go of where there is no limit', () => {
+    const { client, linked } = set()
+    linked.dispose()
+    client.abort('gone')
+    expect(linked.signal.aborted).toBe(false)
+  })
+})
 
 describe('a source that can be left', () => {
   it('is read to its end', async () => {
@@ -56,7 +256,27 @@ describe('a source that can be left', () => {
       heard.push(...one)
     }
     expect(heard).toEqual([1, 2, undefined])
+    expect(leavable.ended).toBe(true)
     expect(await leavable.leave()).toBe('ended')
+  })
+
+  it('has not ended while there is more, and is not asked to return once it has', async () => {
+    const back = vi.fn(async () => ({ done: true as const, value: undefined }))
+    const values = [
+      { done: false, value: 1 },
+      { done: true, value: 'its own last word' },
+    ] as IteratorResult<number>[]
+    const next = async () => values.shift()!
+    const leavable = new Leavable<number>({ [Symbol.asyncIterator]: () => ({ next, return: back }) })
+    expect(leavable.ended).toBe(false)
+    const first = asking(leavable)
+    await settled()
+    expect([first, leavable.ended]).toEqual([[1], false])
+    const last = asking(leavable)
+    await settled()
+    expect([last, leavable.ended]).toEqual([[undefined], true])
+    expect(await leavable.leave()).toBe('ended')
+    expect(back).not.toHaveBeenCalled()
   })
 
   it('tells what went wrong, however it is told, and is over then', async () => {
