@@ -3,7 +3,7 @@
  * way that it knows, each behind a switch, and the tests that belong to the file are run with one change at a time: one
  * that none of them finds out survives. Its own runner starts Vite's for each change, which takes ten times as long.
  * `--changed` takes what this branch has changed, no name at all the files of scripts/mutants/files.json, which says which
- * tests belong to each and what came of it last; the others' tests are those of the same name.
+ * tests belong to each; the others' tests are those of the same name. What came of each is written to found.json there.
  * `--resume FILE` keeps what became of each mutant and goes on from there. `--part K/N` tries every Nth of them.
  * A survivor is a test that is missing, or a change that is none: those are named in scripts/mutants/equal.json.
  * StrykerJS is no dependency, as most who work here never need it: it is installed beside what npm has, when first used.
@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { bundle } from './mutants/bundle.js'
+import { type Found, foundText, withFound } from './mutants/found.js'
 import { changeOf, type Equal, judged, KILLED, type Report, type Verdict } from './mutants/judge.js'
 import { KeptFates } from './mutants/kept-fates.js'
 import { changedFiles, testsOf, type Watched } from './mutants/select.js'
@@ -24,6 +25,7 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 const LIST = join(root, 'scripts/mutants/files.json')
 const EQUAL = join(root, 'scripts/mutants/equal.json')
+const FOUND = join(root, 'scripts/mutants/found.json')
 /** Beside what npm keeps for itself. */
 const TOOLS = join(root, 'node_modules/.cache/local-v1-mutants')
 const VERSION = '9.6.1'
@@ -157,23 +159,13 @@ for (const file of chosen) {
   const spent = process.cpuUsage({ user, system })
   tell(verdict, (spent.user + spent.system) / 1e6)
   if (verdict.percent < BAR || verdict.unheard.length > 0) low.push(file)
-  if (listed[file] && !values.tests && whole) await keepPercent(file, verdict.percent)
+  if (listed[file] && !values.tests && whole) await keep(verdict)
 }
 if (low.length > 0) console.log(`Below ${BAR} %, or to be looked at: ${low.join(', ')}`)
 process.exit(low.length > 0 ? 1 : 0)
 
 /** Read anew: a run takes long, and others may have written meanwhile. */
-async function keepPercent(file: string, percent: number): Promise<void> {
-  const now = JSON.parse(await readFile(LIST, 'utf8')) as Record<string, Watched>
-  now[file] = { ...now[file]!, percent }
-  await writeFile(LIST, `{\n${Object.entries(now).map(inList).join(',\n')}\n}\n`)
-}
-
-/** As the formatter wants it. */
-function inList([name, { percent, tests }]: [string, Watched]): string {
-  const quoted = tests.map((test) => JSON.stringify(test))
-  const row = `    "tests": [${quoted.join(', ')}]`
-  const told = row.length <= 120 ? row : `    "tests": [\n      ${quoted.join(',\n      ')}\n    ]`
-  const before = percent === undefined ? '' : `    "percent": ${percent},\n`
-  return `  ${JSON.stringify(name)}: {\n${before}${told}\n  }`
+async function keep(verdict: Verdict): Promise<void> {
+  const now = JSON.parse(await readFile(FOUND, 'utf8')) as Record<string, Found>
+  await writeFile(FOUND, foundText(withFound(now, verdict, Object.keys(listed))))
 }

@@ -15,9 +15,16 @@ interface Check {
   readonly name: string
   /** Paths without which it is left out, and its own options for them; `''`: an argument without one. */
   readonly needs?: Readonly<Partial<Record<Place, string>>>
+  readonly args?: readonly string[]
 }
 
-/** Those of our own code first, then those in browsers and clients, then those beside others' programs. */
+/** What became of mutants, which lasts for hours: a night that was cut is gone on with in the next. */
+const FATES = 'node_modules/.cache/local-v1-mutants/fates'
+
+/**
+ * Those of our own code first, then those in browsers and clients, then those beside others' programs, and last the one
+ * that tells of our tests, which takes longest.
+ */
 const CHECKS: readonly Check[] = [
   { name: 'test' },
   ...['schemas', 'masks', 'hostile', 'heads', 'fuzz', 'hostile-clients', 'soak', 'readers', 'patterns'].map(check),
@@ -28,6 +35,7 @@ const CHECKS: readonly Check[] = [
   { ...check('grammars'), needs: { grammars: '', python: '--python' } },
   { ...check('own-loops'), needs: { transformers: '--transformers', peers: '--llama' } },
   ...['gguf', 'tokenizers', 'models'].map((name): Check => ({ ...check(name), needs: { peers: '--peers' } })),
+  { ...check('mutants'), args: ['--resume', FATES] },
 ]
 
 function check(name: string): Check {
@@ -56,7 +64,7 @@ const wanted = CHECKS.slice(from === undefined ? 0 : known.indexOf(from)).filter
   ({ name }) => only?.includes(name) ?? true,
 )
 const rows: { check: string; came: string; minutes: string }[] = []
-for (const { name, needs = {} } of wanted) {
+for (const { name, needs = {}, args: always = [] } of wanted) {
   const named = Object.entries(needs).map(([place, option]) => [option, places[place as Place]] as const)
   if (named.some(([, path]) => path === undefined)) {
     const options = Object.keys(needs).map((place) => `--${place} PATH`)
@@ -65,7 +73,7 @@ for (const { name, needs = {} } of wanted) {
   }
   console.log(`\n== npm run ${name}`)
   const begun = performance.now()
-  const args = named.flatMap(([option, path]) => [option, path!].filter((word) => word !== ''))
+  const args = [...always, ...named.flatMap(([option, path]) => [option, path!].filter((word) => word !== ''))]
   const code = await ended(name, args.length > 0 ? ['--', ...args] : [])
   const minutes = ((performance.now() - begun) / 60_000).toFixed(1)
   rows.push({ check: name, came: code === 0 ? 'passed' : `FAILED (${code})`, minutes })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { bundle } from './bundle.js'
+import { type Found, foundText, withFound } from './found.js'
 import { type Equal, judged, type Report } from './judge.js'
 import { KeptFates } from './kept-fates.js'
 import { isJudged, testsOf, type Watched } from './select.js'
@@ -140,6 +141,30 @@ describe('the files that are judged', () => {
       expect([file, ...tests].filter((name) => !existsSync(root + name))).toEqual([])
       expect(tests.length).toBeGreaterThan(0)
     }
+  })
+
+  it('have what came of each, or that nothing did yet', () => {
+    const found = read('found.json') as Record<string, Found>
+    expect(Object.keys(found)).toEqual(listed.map(([file]) => file))
+    for (const [file, came] of Object.entries(found)) {
+      if (came === 'not run yet') continue
+      const { percent, survivors } = came
+      expect([file, Number.isInteger(percent) && percent >= 0 && percent <= 100]).toEqual([file, true])
+      expect([file, survivors === 0]).toEqual([file, percent === 100])
+      expect([file, survivors === 'not recorded' || Number.isInteger(survivors)]).toEqual([file, true])
+    }
+    expect(readFileSync(`${root}scripts/mutants/found.json`, 'utf8')).toBe(foundText(found))
+  })
+
+  it('are told of as they are judged, in the order of the list', () => {
+    const survivor = { line: 1, was: 'a', becomes: 'b', reached: true }
+    const verdict = { file: 'b.ts', percent: 50, killed: 1, of: 2, survivors: [survivor], unheard: [] }
+    const before = { 'gone.ts': 'not run yet', 'c.ts': { percent: 100, survivors: 0 } } as const
+    expect(Object.entries(withFound(before, verdict, ['a.ts', 'b.ts', 'c.ts']))).toEqual([
+      ['a.ts', 'not run yet'],
+      ['b.ts', { percent: 50, survivors: 1 }],
+      ['c.ts', { percent: 100, survivors: 0 }],
+    ])
   })
 
   it('have a reason for each change that is none', () => {

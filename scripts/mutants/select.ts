@@ -5,8 +5,6 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
 export interface Watched {
-  /** Of its mutants, those that were found out when it was last judged. Absent: it has not been yet. */
-  readonly percent?: number
   readonly tests: readonly string[]
 }
 
