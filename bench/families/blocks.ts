@@ -1,5 +1,5 @@
 /** Blocks of ggml's, of made-up codes: speed does not hang on what they are. */
-import { Q4_0, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K, Q8_0, type Tensor } from '../peers/gguf-file.js'
+import { F16, Q4_0, Q4_K, Q5_0, Q5_1, Q5_K, Q6_K, Q8_0, type Tensor } from '../peers/gguf-file.js'
 
 /** Eight pairs of a factor and what is taken off, of six bits each: all are 8, of 2^-10 and of 2^-7. */
 const PAIRS = [0x1400, 0x2000, ...Array<number>(4).fill(0x0808), 0x8888, 0x8888]
@@ -11,6 +11,9 @@ interface Block {
   /** Scales, by 16 bits, before the codes and behind them. */
   readonly heads: readonly number[]
   readonly tails?: readonly number[]
+  /** Of four bytes of codes, which of their bits are made up, and what the others are. @default all are */
+  readonly mask?: number
+  readonly fixed?: number
 }
 
 const BLOCKS = {
@@ -23,11 +26,14 @@ const BLOCKS = {
   Q5_K: { type: Q5_K, values: 256, bytes: 176, heads: PAIRS },
   // Sixteen factors of 8, of 2^-11.
   Q6_K: { type: Q6_K, values: 256, bytes: 210, heads: [], tails: [...Array<number>(8).fill(0x0808), 0x1000] },
+  // Of either sign, between 2^-6 and 2^-5.
+  F16: { type: F16, values: 32, bytes: 64, heads: [], mask: 0x83ff83ff, fixed: 0x24002400 },
 } as const satisfies Readonly<Record<string, Block>>
 type Kind = keyof typeof BLOCKS
 
 /** Of a whole file; Q4_K_M is what people have. */
-export type BlockName = 'Q4_0' | 'Q4_K' | 'Q4_K_M'
+export const FORMS = ['Q4_0', 'Q4_K', 'Q4_K_M', 'Q8_0', 'F16'] as const
+export type BlockName = (typeof FORMS)[number]
 
 /** What llama.cpp's quantiser takes where a row is no whole number of large blocks. */
 const SMALLER: Partial<Record<Kind, Kind>> = { Q4_K: 'Q5_0', Q5_K: 'Q5_1', Q6_K: 'Q8_0' }
@@ -63,7 +69,7 @@ export function blocksOf(
   return { type: block.type, bytes: all, data: async () => made(all, block, name) }
 }
 
-function made(all: number, { bytes, heads, tails = [] }: Block, name: string): Buffer {
+function made(all: number, { bytes, heads, tails = [], mask = -1, fixed = 0 }: Block, name: string): Buffer {
   const end = bytes - 2 * tails.length
   const out = Buffer.alloc(all)
   let state = [...name].reduce((hash, sign) => (Math.imul(hash, 31) + sign.charCodeAt(0)) >>> 0, 1)
@@ -72,7 +78,7 @@ function made(all: number, { bytes, heads, tails = [] }: Block, name: string): B
     for (const [i, tail] of tails.entries()) out.writeUInt16LE(tail, at + end + 2 * i)
     for (let i = 2 * heads.length; i < end; i += 4) {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-      out.writeUInt32LE((state ^ (state >>> 13)) >>> 0, at + i)
+      out.writeUInt32LE((((state ^ (state >>> 13)) & mask) | fixed) >>> 0, at + i)
     }
   }
   return out

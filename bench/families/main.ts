@@ -1,6 +1,8 @@
 /**
- * Decoding on the CPU device beside llama.cpp, family by family, both reading the same file in 4 bits and writing in turns:
- * `chrt -r 1 npx tsx bench/families/main.ts --peers FOLDER`. One thread is timed by what the process computed.
+ * The CPU device beside llama.cpp, both reading the same file, in turns:
+ * `chrt -r 1 npm run bench:families -- --peers FOLDER`, family by family; with `--full` whole models of 135M, 0.5B and 1B,
+ * their prompts and what they write behind long ones. One thread is timed by what the process computed. Rows are printed
+ * as they are found: a run that is cut keeps them.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,28 +10,15 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { Command } from 'commander'
-import { openCpuDevice } from '../../src/device/cpu/index.js'
-import { GREEDY } from '../../src/models/architectures/cases.test-helper.js'
-import { openRepository } from '../../src/models/files/open.js'
-import { loadCore } from '../../src/models/load.js'
 import { installed } from '../peers/installed.js'
-import type { BlockName } from './blocks.js'
-import { FAMILIES, writeFamily } from './models.js'
+import { type Measured, median, verdictOf } from './bars.js'
+import { type Llama, ourSide, type Side, theirSide } from './beside.js'
+import { FORMS } from './blocks.js'
+import { writeFamily } from './models.js'
+import { formOf, labelOf, numbers, type Options, type Row, rowsOf, runsOf } from './plan.js'
 
-/** What our users were promised. */
-const BAR = 0.6
-const PROMPT = Array.from({ length: 32 }, (_, i) => 300 + i)
-
-interface Options {
-  readonly peers: string
-  readonly threads: string
-  readonly rounds: string
-  readonly tokens: string
-  readonly type: BlockName[]
-}
-
-/** Tokens of one answer, by their times. */
-type Answer = (tokens: number) => Promise<number>
+const REVECTORIZE = '--experimental-wasm-revectorize'
+const isRevectorized = `${process.execArgv} ${process.env.NODE_OPTIONS}`.includes(REVECTORIZE)
 
 function clockOf(threads: number): () => number {
   if (threads > 1) return () => performance.now()
@@ -39,115 +28,89 @@ function clockOf(threads: number): () => number {
   }
 }
 
-async function ours(
-  path: string,
-  threads: number,
-  clock: () => number,
-): Promise<{ answer: Answer; close(): Promise<void> }> {
-  const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
-  const { weights } = await openRepository({ kind: 'folder', path }, options)
-  const device = await openCpuDevice({ threads })
-  const core = await loadCore(device, weights, { contextLength: 256, maxBatch: 1 })
-  const { topLogprobs: _, ...sample } = GREEDY
-  return {
-    async answer(tokens) {
-      const sequence = core.open()
-      const [first] = await core.step([{ sequence, tokens: PROMPT, sample }])
-      let token = first!.token
-      const start = clock()
-      for (let i = 0; i < tokens; i++) token = (await core.step([{ sequence, tokens: [token], sample }]))[0]!.token
-      const seconds = (clock() - start) / 1000
-      sequence.close()
-      return tokens / seconds
-    },
-    async close() {
-      await core.close()
-      device.destroy()
-    },
+/** Both in turns, each round the other way about; a first round warms up unless it alone takes half of the time. */
+async function speedsOf(us: Side, them: Side, row: Row, { rounds, tokens, seconds }: Options): Promise<number[]> {
+  const { what, length } = row
+  if (what === 'decode') for (const side of [us, them]) await side.fill(length)
+  const ask = (side: Side) => (what === 'prompt' ? side.read(length) : side.write(tokens))
+  const speeds = new Map<Side, number[]>([
+    [us, []],
+    [them, []],
+  ])
+  const start = performance.now()
+  for (let round = 0; round <= rounds; round++) {
+    for (const side of round % 2 === 0 ? [us, them] : [them, us]) speeds.get(side)!.push(await ask(side))
+    const spent = (performance.now() - start) / 1000
+    if (round === 0 && spent < seconds / 2) for (const all of speeds.values()) all.length = 0
+    else if (spent >= seconds) break
   }
+  return [...speeds.values()].map(median)
 }
 
-interface Llama {
-  loadModel(options: object): Promise<{
-    createContext(options: object): Promise<{
-      getSequence(): {
-        evaluate(tokens: number[], options: object): AsyncGenerator<number>
-        clearHistory(): Promise<void>
-      }
-      dispose(): Promise<void>
-    }>
-    dispose(): Promise<void>
-  }>
+function lineOf(label: string, [ours, theirs]: readonly number[], bytes: number): string {
+  const cells = [
+    ours!.toFixed(1).padStart(8),
+    theirs!.toFixed(1).padStart(10),
+    (ours! / theirs!).toFixed(2).padStart(6),
+  ]
+  return `${label.padEnd(54)} ${cells.join(' ')}  ${Math.round(bytes / 1e6)} MB`
 }
 
-async function theirs(llama: Llama, path: string, threads: number, clock: () => number) {
-  const model = await llama.loadModel({ modelPath: path })
-  const context = await model.createContext({ contextSize: 256, threads: { ideal: threads, min: threads } })
-  const sequence = context.getSequence()
-  return {
-    async answer(tokens: number) {
-      await sequence.clearHistory()
-      let start = 0
-      let count = 0
-      for await (const _ of sequence.evaluate([...PROMPT], { temperature: 0, yieldEogToken: true })) {
-        if (count === 0) start = clock()
-        if (count++ === tokens) break
-      }
-      return (1000 * tokens) / (clock() - start)
-    },
-    async close() {
-      await context.dispose()
-      await model.dispose()
-    },
+async function measure(rows: readonly Row[], options: Options): Promise<number> {
+  const threads = Math.max(...rows.map((row) => row.threads))
+  const library = await import(pathToFileURL(installed(options.peers, 'node-llama-cpp')).href)
+  const logLevel = library.LlamaLogLevel.error
+  const llama = (await library.getLlama({ gpu: false, build: 'never', maxThreads: threads, logLevel })) as Llama
+  const folder = await mkdtemp(join(options.folder ?? tmpdir(), 'local-v1-families-'))
+  const measured: Measured[] = []
+  const close = async (cut: boolean): Promise<number> => {
+    await rm(folder, { recursive: true, force: true })
+    const { lines, kept } = verdictOf(measured, isRevectorized)
+    const left = rows.length - measured.length
+    console.log(['', ...lines, ...(left > 0 ? [`Cut: ${left} of ${rows.length} rows are missing.`] : [])].join('\n'))
+    return cut || !kept ? 1 : 0
   }
-}
-
-const median = (values: readonly number[]) => [...values].sort((a, b) => a - b)[values.length >> 1]!
-
-await new Command('bench:families')
-  .argument('[architectures...]', 'only these')
-  .requiredOption('--peers <folder>', 'where node-llama-cpp is installed')
-  .option('--threads <n>', 'of both', '1')
-  .option('--rounds <n>', 'in which both take their turn', '5')
-  .option('--tokens <n>', 'of each answer', '24')
-  .option('--type <name...>', 'of the blocks: Q4_0, Q4_K, or Q4_K_M, which mixes Q6_K in', ['Q4_0', 'Q4_K'])
-  .action(async (wanted: string[], { peers, threads: all, rounds, tokens, type: types }: Options) => {
-    const threads = Number(all)
-    const clock = clockOf(threads)
-    const library = await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)
-    const logLevel = library.LlamaLogLevel.error
-    const llama = (await library.getLlama({ gpu: false, build: 'never', maxThreads: threads, logLevel })) as Llama
-    const folder = await mkdtemp(join(tmpdir(), 'local-v1-families-'))
-    let below = 0
-    console.log('family                  ours   llama.cpp  ratio   tokens/s, one answer')
-    const asked = FAMILIES.filter(({ architecture }) => wanted.length === 0 || wanted.includes(architecture))
-    for (const [family, type] of asked.flatMap((family) => types.map((type) => [family, type] as const))) {
-      const path = join(folder, 'model.gguf')
-      const bytes = await writeFamily(path, family, type)
-      const [us, them] = [await ours(path, threads, clock), await theirs(llama, path, threads, clock)]
-      const speeds = { us: [] as number[], them: [] as number[] }
-      for (let round = 0; round <= Number(rounds); round++) {
-        const [a, b] = [await us.answer(Number(tokens)), await them.answer(Number(tokens))]
-        // The first warms up.
-        if (round > 0) {
-          speeds.us.push(a)
-          speeds.them.push(b)
-        }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => close(true).then(process.exit))
+  console.log(`${'tokens/s, one answer'.padEnd(54)}     ours  llama.cpp  ratio`)
+  for (const file of runsOf(rows, ({ family, type }) => `${family.like} ${type}`)) {
+    const { family, type } = file[0]!
+    const path = join(folder, 'model.gguf')
+    const bytes = await writeFamily(path, family, type)
+    for (const run of runsOf(file, ({ threads }) => `${threads}`)) {
+      const [{ threads }] = run as [Row]
+      const context = Math.max(...run.map(({ length }) => length)) + (options.rounds + 2) * (options.tokens + 1) + 8
+      const opened = { threads, context, clock: clockOf(threads) }
+      const [us, them] = [await ourSide(path, opened), await theirSide(llama, path, opened)]
+      for (const row of run) {
+        const speeds = await speedsOf(us, them, row, options)
+        const label = labelOf(row)
+        measured.push({ ...row, label, ratio: speeds[0]! / speeds[1]! })
+        console.log(lineOf(label, speeds, bytes))
       }
       await us.close()
       await them.close()
-      const [a, b] = [median(speeds.us), median(speeds.them)]
-      if (a / b < BAR) below++
-      const cells = [
-        `${family.like} ${type}`.padEnd(21),
-        a.toFixed(1).padStart(6),
-        b.toFixed(1).padStart(10),
-        (a / b).toFixed(2).padStart(7),
-      ]
-      console.log(`${cells.join(' ')}${a / b < BAR ? ' <' : '  '} ${Math.round(bytes / 1e6)} MB`)
     }
-    await rm(folder, { recursive: true })
-    console.log(below === 0 ? `All are at ${BAR} or above.` : `${below} are below ${BAR}.`)
-    process.exit(below === 0 ? 0 : 1)
+  }
+  return close(false)
+}
+
+await new Command('bench:families')
+  .argument('[architectures...]', 'only these, by architecture or by the name of the model')
+  .requiredOption('--peers <folder>', 'where node-llama-cpp is installed')
+  .option('--full', 'whole models of 135M, 0.5B and 1B, with all their layers and words')
+  .option('--threads <list>', 'of both, one run after the other (1; of --full 1,2)', numbers)
+  .option('--prompts <list>', 'tokens of prompts that are read (none; of --full 512,2048)', numbers)
+  .option('--behind <list>', 'tokens behind which is written (32; of --full 512,8000)', numbers)
+  .option('--type <name...>', `of the blocks: ${FORMS.join(', ')} (Q4_0 Q4_K; of --full Q4_0 Q4_K_M Q8_0 F16)`, formOf)
+  .option('--only <pattern>', 'rows whose name it is found in', (pattern) => new RegExp(pattern, 'i'))
+  .option('--rounds <n>', 'in which both take their turn', Number, 5)
+  .option('--tokens <n>', 'of each answer', Number, 24)
+  .option('--seconds <n>', 'after which a row has no further round', Number, 60)
+  .option('--folder <folder>', 'where files are written, and removed from (that for temporary files)')
+  .option('--quick', 'short prompts, to see that it runs')
+  .action(async (wanted: string[], options: Options) => {
+    const rows = rowsOf(wanted, options)
+    if (rows.length === 0) throw new TypeError('No row has such a name.')
+    process.exit(await measure(rows, options))
   })
   .parseAsync()

@@ -23,13 +23,15 @@ interface Row {
   readonly fill?: number
 }
 
-interface Family {
+export interface Family {
   /** Whose width it has. */
   readonly like: string
   readonly architecture: string
   readonly sizes: Sizes
   metadata?(out: Metadata): void
   layer(at: (name: string) => string, layer: number): Row[]
+  /** @default 32,768 words, so that they do not hide the layers */
+  readonly vocabulary?: number
   readonly rotated?: number
   readonly keyHeads?: readonly number[]
   /** Of each layer's MLP, where they differ. */
@@ -42,6 +44,7 @@ interface Family {
 }
 
 const VOCABULARY = 32_768
+const CONTEXT = 32_768
 
 const sizes = (
   [hidden, inner, layers]: readonly [number, number, number],
@@ -245,6 +248,20 @@ function olmo2(): Family {
   }
 }
 
+function qwen2(): Family {
+  const of = sizes([896, 4864, 24], [14, 2, 64])
+  const bias = (name: string, heads: number): Row => ({ name: `${name}.bias`, dims: [heads * of.headSize], fill: 0.1 })
+  const layer = (at: At) => [
+    ...norms(at, of, 'attn_norm', 'ffn_norm'),
+    ...attention(at, of),
+    bias(at('attn_q'), of.heads),
+    bias(at('attn_k'), of.keyHeads),
+    bias(at('attn_v'), of.keyHeads),
+    ...mlp(at, of),
+  ]
+  return { like: 'Qwen2.5 0.5B', architecture: 'qwen2', sizes: of, layer }
+}
+
 function qwen3(): Family {
   const of = sizes([1024, 3072, 10], [16, 8, 128])
   const layer = (at: At) => [
@@ -286,25 +303,34 @@ export const FAMILIES: readonly Family[] = [
   olmo2(),
 ]
 
+/** Whole models of three sizes, with all their layers and words. */
+export const FULL: readonly Family[] = [
+  { ...plain('SmolLM2 135M', 'llama', sizes([576, 1536, 30], [9, 3, 64])), vocabulary: 49_152 },
+  { ...qwen2(), vocabulary: 151_936 },
+  { ...plain('Llama 3.2 1B', 'llama', sizes([2048, 8192, 16], [32, 8, 64])), vocabulary: 128_256 },
+]
+
 /** Bytes of its matrices. */
 export async function writeFamily(path: string, of: Family, type: BlockName): Promise<number> {
   const { architecture, sizes, metadata, layer, norm = 'output_norm', rotated, keyHeads, inner, beside = [] } = of
+  const { vocabulary = VOCABULARY } = of
   const out = new Metadata()
   out.text('general.architecture', architecture)
-  out.u32(`${architecture}.vocab_size`, VOCABULARY)
-  const shape = { ...sizes, vocab: VOCABULARY, theta: 1_000_000, tied: true, epsilon: 1e-6 }
+  out.u32(`${architecture}.vocab_size`, vocabulary)
+  const shape = { ...sizes, vocab: vocabulary, theta: 1_000_000, tied: true, epsilon: 1e-6 }
   llamaMetadata(out, architecture, shape, {
     ...(rotated && { rotated }),
     ...(keyHeads && { keyHeads }),
     ...(inner && { inner }),
   })
+  out.u32(`${architecture}.context_length`, CONTEXT)
   metadata?.(out)
-  addWords(out, VOCABULARY)
+  addWords(out, vocabulary)
   const rows = [
-    matrix('token_embd', sizes.hidden, VOCABULARY),
+    matrix('token_embd', sizes.hidden, vocabulary),
     values(norm, sizes.hidden),
     ...beside,
-    ...(of.head ? [matrix('output', sizes.hidden, VOCABULARY)] : []),
+    ...(of.head ? [matrix('output', sizes.hidden, vocabulary)] : []),
     ...Array.from({ length: sizes.layers }, (_, i) => layer((name) => `blk.${i}.${name}`, i)).flat(),
   ]
   const place = { layers: sizes.layers, head: of.head ? 'output.weight' : 'token_embd.weight' }
