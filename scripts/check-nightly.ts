@@ -84,7 +84,9 @@ console.log(`${rows.length - failed.length} of ${rows.length} passed or left out
 process.exitCode = failed.length > 0 ? 1 : 0
 
 function ended(name: string, args: readonly string[]): Promise<number | string> {
-  const env = { ...process.env, LOCAL_V1_FULL: '1', CHECK_BROWSER: '1' }
+  const { peers } = places
+  // Without it the contract of the engine over llama.cpp is left out of the tests.
+  const env = { ...process.env, LOCAL_V1_FULL: '1', CHECK_BROWSER: '1', ...(peers && { LOCAL_V1_PEERS: peers }) }
   const child = spawn('npm', ['run', '--silent', name, ...args], { stdio: 'inherit', env })
   return new Promise((done) => {
     child.on('error', ({ message }) => done(message))
