@@ -1,7 +1,8 @@
 /**
  * `npm run bench:browser`: what `npm run bench` does, in a page of a headless Chromium; the same options. `--peers FOLDER`,
- * in whose `node_modules` wllama is installed, measures that on the same weights and threads. With `--page FOLDER` it
- * writes the page instead, as static files that any https host can serve to any device.
+ * in whose `node_modules` wllama is installed, measures that on the same devices, weights and threads, or notes why it does
+ * not run there. With `--page FOLDER` it writes the page instead, as static files that any https host can serve to any
+ * device.
  */
 import { Command } from 'commander'
 import { type BenchOptions, checkFiles, orderOf, progress, publish } from '../../src/cli/bench.js'
@@ -19,7 +20,7 @@ await withBench(new Command('bench:browser'))
   .option('--page <folder>', 'write the page as static files, for another device, and measure nothing')
   .option(
     '--peers <folder>',
-    'where @wllama/wllama is installed: beside us on the CPU, on the same weights and threads',
+    'where @wllama/wllama is installed: beside us on the same devices (--device webgpu: on that GPU), weights and threads',
   )
   .action(async ({ page, peers, ...options }: BrowserOptions) => {
     if (page !== undefined) {

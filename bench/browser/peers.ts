@@ -10,10 +10,15 @@ export interface ServedPeer {
   /** By their paths from the root. */
   readonly files: Record<string, Uint8Array>
   /** What the page is told; paths of `files` are addresses of `origin`. */
-  at(origin: string): WllamaOptions
+  at(origin: string): WllamaOptions[]
 }
 
 const PATHS = { module: '/peers/wllama.js', wasm: '/peers/wllama.wasm', gguf: '/peers/model.gguf' }
+
+/** Beside our own core it stands on the same devices; `auto` is a GPU where there is one, and it is told which. */
+export function onDevices(devices: BenchOrder['devices']): boolean[] {
+  return [...new Set(devices.map((device) => device === 'webgpu'))]
+}
 
 /** `folder` is one in whose `node_modules` it is installed. */
 export async function serveWllama(folder: string, order: BenchOrder): Promise<ServedPeer> {
@@ -32,7 +37,10 @@ export async function serveWllama(folder: string, order: BenchOrder): Promise<Se
     const { vocabulary } = gguf
     return {
       files,
-      at: (origin) => ({ ...same, ...addresses(origin), version, vocabulary, threads: order.threads }),
+      at: (origin) =>
+        onDevices(order.devices).map((gpu) => {
+          return { ...same, ...addresses(origin), version, vocabulary, gpu, threads: order.threads }
+        }),
     }
   } finally {
     await gguf.remove()

@@ -1,13 +1,14 @@
 /** In a worker of the page, so that the page stays alive: measures, or profiles. */
 import { type BenchOrder, carryOut } from '../../src/bench/elsewhere.js'
 import type { BenchReport } from '../../src/bench/report.js'
-import { type WllamaOptions, wllamaCandidate } from '../peers/wllama.js'
+import type { Candidate } from '../../src/bench/subject.js'
+import { type WllamaOptions, wllamaCandidate, wllamaRefusal } from '../peers/wllama.js'
 import { type ProfileOrder, profiled } from '../profile/carry-out.js'
 import type { Profile } from '../profile/profile.js'
 
 export interface PageOrder extends BenchOrder {
   /** @default it does not stand beside us */
-  readonly wllama?: WllamaOptions
+  readonly wllama?: readonly WllamaOptions[]
 }
 
 export type Wanted = { readonly measure: PageOrder } | { readonly profile: Omit<ProfileOrder, 'progress'> }
@@ -21,10 +22,18 @@ export type Message<Result = BenchReport | Profile> =
 const say = (message: Message) => postMessage(message)
 const progress = (step: string) => say({ progress: step })
 
-function carriedOut(wanted: Wanted): Promise<BenchReport | Profile> {
+async function carriedOut(wanted: Wanted): Promise<BenchReport | Profile> {
   if ('profile' in wanted) return profiled({ ...wanted.profile, progress })
-  const { wllama, ...order } = wanted.measure
-  return carryOut(order, progress, wllama ? [wllamaCandidate(wllama)] : [])
+  const { wllama = [], ...order } = wanted.measure
+  const peers: Candidate[] = []
+  const refused: string[] = []
+  for (const options of wllama) {
+    const refusal = await wllamaRefusal(options)
+    if (refusal === undefined) peers.push(wllamaCandidate(options))
+    else refused.push(refusal)
+  }
+  const report = await carryOut(order, progress, peers)
+  return { ...report, notes: [...report.notes, ...refused] }
 }
 
 addEventListener('message', ({ data }: MessageEvent<Wanted>) => {

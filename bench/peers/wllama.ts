@@ -16,6 +16,8 @@ export interface WllamaOptions {
   readonly version: string
   readonly model: string
   readonly vocabulary: number
+  /** Whether all layers are on the GPU of the page, as wllama has it there by itself. */
+  readonly gpu: boolean
   /** @default as many as our own CPU device takes */
   readonly threads?: number
   /** Answers side by side. */
@@ -23,6 +25,9 @@ export interface WllamaOptions {
   /** Tokens of the longest prompt and its answer. */
   readonly context: number
 }
+
+/** More than any model has. */
+const ALL_LAYERS = 99_999
 
 interface Chunk {
   /** In the last one. */
@@ -39,11 +44,31 @@ interface Library {
 }
 
 export function wllamaCandidate(options: WllamaOptions): Candidate {
-  return { name: 'wllama', open: () => open(options) }
+  return { name: nameOf(options), open: () => open(options) }
 }
 
+const nameOf = ({ gpu }: WllamaOptions) => (gpu ? 'wllama, WebGPU' : 'wllama')
+
+/** What keeps it from answering here, or nothing: it takes a GPU that it finds fit, and says so only where it fails. */
+export async function wllamaRefusal(options: WllamaOptions): Promise<string | undefined> {
+  if (options.gpu && !(await gpuOf(navigator))) return `${nameOf(options)}: this page has no adapter of WebGPU.`
+  try {
+    const subject = await open(options)
+    try {
+      await subject.answer({ promptTokens: 4, prompt: 0, tokens: 2 })
+    } finally {
+      await subject.close()
+    }
+    return undefined
+  } catch (error) {
+    return `${nameOf(options)} refuses: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+const gpuOf = ({ gpu }: { readonly gpu?: { requestAdapter(): Promise<unknown> } }) => gpu?.requestAdapter()
+
 async function open({ threads = usefulThreads(), sequences, context, ...options }: WllamaOptions): Promise<Subject> {
-  const { module, wasm, gguf, version, model, vocabulary } = options
+  const { module, wasm, gguf, version, model, vocabulary, gpu } = options
   const { Wllama } = (await import(module)) as Library
   const quiet = { debug() {}, log() {}, warn() {}, error: console.error }
   const wllama = new Wllama({ default: wasm }, { logger: quiet, suppressNativeLog: true })
@@ -54,13 +79,13 @@ async function open({ threads = usefulThreads(), sequences, context, ...options 
     // As llama.cpp itself does: a sequence looks at its own cache alone.
     kv_unified: false,
     n_threads: threads,
-    n_gpu_layers: 0,
+    n_gpu_layers: gpu ? ALL_LAYERS : 0,
   })
   return {
     about: {
       engine: 'wllama',
       model,
-      device: 'cpu',
+      device: gpu ? 'webgpu' : 'cpu',
       deviceName: `wllama ${version}, threads: ${wllama.getNumThreads()}`,
       contextLength: context,
       notes: ['the same codes as Q4_0; prompts of made-up words, one token each'],
