@@ -10,6 +10,7 @@ import { wordPieces } from '../src/generate/testing/word-pieces.test-helper.js'
 import { bge } from './oracles/encoders/bert.js'
 import { writeEncoder } from './oracles/files/repository.js'
 import { type CodeBlock, codeBlocks, pagesIn, runnable } from './support/code-blocks.js'
+import { expectTyped } from './support/types-of-examples.js'
 
 /**
  * The code of the documentation site. After its language a block says what holds it: `node` (it runs, and prints what it
@@ -72,12 +73,7 @@ describe('the documentation', () => {
   })
 
   it('has only code that the types allow', async () => {
-    const files = [...held('node'), ...held('check')].map(fileOf)
-    const flags = '--noEmit --strict --skipLibCheck --jsx react-jsx --target es2022 --module nodenext'
-    const lib = '--types node,@webgpu/types --lib es2023,dom,dom.iterable,dom.asynciterable'
-    await run(process.execPath, ['node_modules/typescript/bin/tsc', ...flags.split(' '), ...lib.split(' '), ...files], {
-      cwd: root,
-    }).catch(({ stdout }: { stdout: string }) => expect.fail(stdout))
+    await expectTyped(root, [...held('node'), ...held('check')].map(fileOf))
   })
 
   it.each(held('node').map((block) => [`${block.page}:${block.line}`, block] as const))('%s runs', async (_, block) => {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runnable } from './support/code-blocks.js'
 import { printed, type Running, start } from './support/spawn.js'
+import { expectTyped } from './support/types-of-examples.js'
 
 /**
  * The README's code runs. A block says after its language what runs it (`ts node`, `ts server`, `ts check`,
@@ -61,11 +62,7 @@ describe('README', () => {
     const files = await Promise.all(
       blocks.filter(({ runner }) => runner.startsWith('ts ')).map((block) => asFile(block, '\nexport {}\n')),
     )
-    const flags = '--noEmit --strict --skipLibCheck --target es2022 --module nodenext --types node,@webgpu/types'
-    const lib = '--lib es2023,dom,dom.iterable,dom.asynciterable'
-    await run(process.execPath, ['node_modules/typescript/bin/tsc', ...flags.split(' '), ...lib.split(' '), ...files], {
-      cwd: root,
-    }).catch(({ stdout }: { stdout: string }) => expect.fail(stdout))
+    await expectTyped(root, files)
   })
 
   describe('quick start', () => {
