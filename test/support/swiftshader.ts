@@ -27,9 +27,24 @@ export async function swiftshaderEnv(): Promise<Record<string, string>> {
   return { VK_DRIVER_FILES: icd, VK_ICD_FILENAMES: icd, LD_LIBRARY_PATH: folder }
 }
 
+/**
+ * While something is awaited of it, Dawn looks again with every `setImmediate`: a core that turns in a circle, of the two
+ * that would compute it. Looked for once a millisecond, it comes as soon.
+ */
+function lookSeldom(): void {
+  const { setImmediate, setTimeout } = globalThis
+  // Dawn's own function has neither a name nor a text.
+  const isOfDawn = (call: unknown) =>
+    typeof call === 'function' && call.name === '' && /\[native code\]/.test(Function.prototype.toString.call(call))
+  const seldom = (call: (...given: unknown[]) => void, ...given: unknown[]) =>
+    isOfDawn(call) ? setTimeout(call, 1) : setImmediate(call, ...given)
+  globalThis.setImmediate = Object.assign(seldom, setImmediate) as unknown as typeof setImmediate
+}
+
 /** Puts SwiftShader where the npm package `webgpu` finds it, in this process. Call it before `webgpu` is imported. */
 export function useSwiftshader(): Promise<void> {
   prepared ??= (async () => {
+    if (!process.env.PROF_SPIN) lookSeldom()
     const env = await swiftshaderEnv()
     process.env.VK_DRIVER_FILES = env.VK_DRIVER_FILES
     process.env.VK_ICD_FILENAMES = env.VK_ICD_FILENAMES
