@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { runs } from '../test/support/full.js'
 import { fuzzTarget } from './fuzz.js'
 import { hostile } from './fuzz-requests.js'
 
@@ -9,6 +10,6 @@ test('no request, however hostile, is answered with 5xx, hangs, or gets an error
     fc.asyncProperty(hostile, async (each) => {
       expect(await target.try(each)).toBe(undefined)
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
 })

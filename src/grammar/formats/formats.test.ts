@@ -353,7 +353,7 @@ describe('host names of other scripts', () => {
       fc.property(fc.array(letters, { minLength: IDN_MOST, maxLength: IDN_MOST }), (label) => {
         expect(domainToASCII(label.join('')).length).toBeLessThanOrEqual(63)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 

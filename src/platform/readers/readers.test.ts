@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { CASES, REFERENCE } from './cases.test-helper.js'
 import { type LanguageName, readValue } from './index.js'
 
@@ -39,7 +40,7 @@ describe('what the runtime itself writes in each language is read back', () => {
             const reading = readValue({ type: 'date' }, format.format(date), { reference: iso(date), language, locale })
             expect([format.format(date), reading.value]).toEqual([format.format(date), iso(date)])
           }),
-          { numRuns: 300 },
+          { numRuns: runs(300) },
         )
       }
     })
@@ -226,7 +227,7 @@ it('neither throws nor takes long, whatever it is given', () => {
         if (type === 'date' && value !== null) expect(iso(new Date(`${value}T00:00:00Z`))).toBe(value)
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   )
   for (const said of [
     '1'.repeat(400),

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { mayBegin, mayEnd } from '../borders.js'
 import { atOnce } from '../turns.js'
 import { CASES, REFERENCE } from './cases.test-helper.js'
@@ -83,6 +84,6 @@ it('are stretches in the order of the text, none within another, whatever it is'
         last = end
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
