@@ -60,7 +60,7 @@ async function looks(tab: DrivenTab, name: string, { picture }: Pick<Here, 'pict
     for (const look of ['light', 'dark'] as const) {
       await wear(page, look)
       await new Promise((resolve) => setTimeout(resolve, 300))
-      await page.evaluate(atRest)
+      await page.evaluate(painted, width, look)
       await picture(tab, `${name}-${width}-${look}`)
       const faults = [...(await page.evaluate(cutOff)), ...(await audit(page, width))]
       found.push(...faults.map((fault) => `${look}, ${width} px: ${fault}`))
@@ -336,9 +336,25 @@ function limited(limit: Limit, where: string): Scenario {
 /** What a browser's own errors look like. */
 const RAW = /SecurityError|QuotaExceeded|DOMException|NotSupported|InvalidState|TypeError|is not a function|undefined/
 
-/** Colours fade into each other, in WebKit only as far as it paints: what is looked at is where they end. */
-function atRest(): void {
+/**
+ * Once the page is that wide and looks so, and that has been painted. Colours fade into each other, in WebKit only as far
+ * as it paints: what is looked at is where they end.
+ */
+async function painted(width: number, look: string): Promise<void> {
+  const root = document.documentElement
+  const isSo = () => window.innerWidth === width && (root.dataset.theme ?? 'light') === look
+  for (const end = Date.now() + 20_000; !isSo(); ) {
+    if (Date.now() > end) throw new Error(`The page is ${window.innerWidth} px wide and ${root.dataset.theme}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
   for (const each of document.getAnimations()) {
     if (Number.isFinite(each.effect?.getComputedTiming().endTime)) each.finish()
+  }
+  // A frame is asked for before it is painted: the one after the next comes when the next has been.
+  for (let frames = 0; frames < 3; frames++) {
+    await new Promise((resolve) => {
+      requestAnimationFrame(resolve)
+      setTimeout(resolve, 3000)
+    })
   }
 }
