@@ -11,7 +11,9 @@ const TICK = 50
 /** Of processor time: a busy machine makes nothing look endless. */
 const LEAST_SECONDS = 2
 /** Ticks in which nothing is computed: it waits for what will not come. */
-const LEAST_IDLE = 100
+const LEAST_IDLE = 40
+/** So often anything may be reached, whatever is usual. */
+const LEAST_HITS = 100_000
 /** Milliseconds of tests that are tried before longer ones: most mutants need no others. */
 const QUICK = [30, 300, 3000, Number.POSITIVE_INFINITY]
 const OUTSIDE = 'Outside of a test'
@@ -169,7 +171,9 @@ export async function fates(
             return takes <= most && (i === 0 || takes > QUICK[i - 1]!)
           })
           if (chosen.length === 0) continue
-          const hits = 100 * sum(by.values())
+          // Of these tests alone: a loop without an end is to be found where few steps are usual.
+          const usual = by.has(null) ? by.values() : chosen.map((name) => by.get(name)!)
+          const hits = Math.max(LEAST_HITS, 100 * sum(usual))
           const trial: Trial = { scripts: [script], mutant: id, early, hits, names: chosen }
           const takes = seconds + sum(chosen.map((name) => said.passed.get(name) ?? 0)) / 1000
           const watch = { seconds: LEAST_SECONDS + 3 * takes, idle: LEAST_IDLE + 3 * idle }
