@@ -30,7 +30,9 @@ export class Kept<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (this.#young.size >= this.#most) {
+    const known = this.#young.get(key)
+    if (known !== undefined) this.#youngBytes -= this.#bytesOf(known)
+    else if (this.#young.size >= this.#most) {
       this.#old = this.#young
       this.#young = new Map()
       this.#oldBytes = this.#youngBytes

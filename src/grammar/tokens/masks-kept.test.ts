@@ -1,0 +1,136 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { atOnce } from '../../platform/index.js'
+import { FrameTable } from '../automaton/frame-table.js'
+import { Machine } from '../automaton/machine.js'
+import { Fuel } from '../fuel.js'
+import { Context } from '../schema/context.js'
+import { Document } from '../schema/document.js'
+import { Values } from '../schema/values.js'
+import { allowed, smallWords, vocabularyOf } from '../testing.test-helper.js'
+import { COMPACT } from '../values/format.js'
+import { advance, startPlace, type TextPlace } from '../walk.js'
+import { Learned } from './learned.js'
+import { Masks } from './masks.js'
+import { StateWalk } from './state-walk.js'
+
+afterEach(() => void vi.restoreAllMocks())
+
+/** Of which nothing is known yet. */
+const vocabulary = () => vocabularyOf(smallWords())
+function masksOf(schema: object, own = vocabulary()): Masks {
+  const values = new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined))
+  return new Masks(new Machine(new FrameTable(COMPACT).value(atOnce(values.root()))), own)
+}
+function placeAfter({ machine }: Masks, text: string): TextPlace {
+  let place = startPlace(machine)
+  for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
+  expect(place.state.dead).toBe(false)
+  return place
+}
+function fill(masks: Masks, text: string, budget = Number.POSITIVE_INFINITY): number[] {
+  const mask = new Uint32Array(masks.vocabulary.words)
+  masks.fill(mask, placeAfter(masks, text), budget)
+  return allowed(mask, masks.vocabulary.size)
+}
+/** Walks over states: of what stands outside of strings. */
+function walks(work: () => unknown): number {
+  const started = [vi.spyOn(StateWalk.prototype, 'start'), vi.spyOn(StateWalk.prototype, 'enter')]
+  work()
+  const count = started.reduce((sum, { mock }) => sum + mock.calls.length, 0)
+  vi.restoreAllMocks()
+  return count
+}
+
+describe('what is learned of a mask', () => {
+  const keyed = {
+    type: 'object',
+    properties: { ab: { type: 'string' }, n: {} },
+    additionalProperties: { type: 'null' },
+  }
+
+  it.each([
+    ['between values', keyed, ''],
+    ['in a key', keyed, '{"a'],
+    ['behind the end of any text', keyed, '{"ab":"x'],
+    ['behind the end of a text of its own', { enum: ['ab', 'ac'] }, '"a'],
+  ])('is kept: %s', (_, schema, text) => {
+    const masks = masksOf(schema)
+    const place = placeAfter(masks, text)
+    expect(walks(() => fill(masks, text))).toBeGreaterThan(0)
+    const told = fill(masks, text)
+    expect(walks(() => fill(masks, text))).toBe(0)
+    expect(fill(masks, text)).toEqual(told)
+    // A budget that suffices in any case asks for nothing else.
+    expect(walks(() => fill(masks, text, place.state.length + 100))).toBe(0)
+    // One that may not is looked at each time.
+    const narrow = place.state.length - 1
+    expect(walks(() => fill(masks, text, narrow))).toBe(walks(() => fill(masks, text, narrow)))
+  })
+
+  it('of what stands behind one text holds behind any other', () => {
+    const masks = masksOf({ type: 'array', items: { type: 'string' } })
+    fill(masks, '["a')
+    expect(walks(() => fill(masks, '["語 and more'))).toBe(0)
+    expect(walks(() => fill(masks, '["a","b'))).toBeLessThan(2)
+  })
+
+  it('of an item that begins as one that has come is no walk over the vocabulary', () => {
+    const masks = masksOf({ type: 'array', uniqueItems: true, items: { type: 'string', maxLength: 40 } })
+    fill(masks, '["z')
+    for (const text of ['["ab","a', '["ab","ab', '["abcd","x","ab', '["é","é']) {
+      const place = placeAfter(masks, text)
+      const mask = new Uint32Array(masks.vocabulary.words)
+      const step = vi.spyOn(Machine.prototype, 'step')
+      masks.fill(mask, place, Number.POSITIVE_INFINITY)
+      // Of the few tokens with which it stays like that one.
+      expect(step.mock.calls.length).toBeLessThan(masks.vocabulary.size / 8)
+      step.mockRestore()
+    }
+  })
+
+  it('counts with all that it takes, whatever it is', () => {
+    const masks = masksOf(keyed)
+    const grows = (text: string, budget?: number) => {
+      const before = masks.bytes
+      fill(masks, text, budget)
+      expect([text, masks.bytes > before]).toEqual([text, true])
+    }
+    grows('')
+    grows('{"ab":"x')
+    grows('{"a')
+    grows('{"n":{"', 4)
+    const { bytes } = masks
+    fill(masks, '')
+    expect(masks.bytes).toBe(bytes)
+  })
+})
+
+describe('what is learned of strings', () => {
+  const texts: readonly (readonly [object, readonly string[]])[] = [
+    [{ type: 'string', pattern: '^[a-f0-9]+$' }, ['"', '"a', '"a0']],
+    [{ type: 'string', pattern: '^(?:ab|cd)*é$', maxLength: 9 }, ['"', '"a', '"ab']],
+    [{ type: 'string', pattern: '^[a-z]+ [A-Z]+$' }, ['"', '"a', '"a A']],
+    [{ type: 'string', pattern: '^[^/]+$', maxLength: 40 }, ['"', '"a']],
+    [{ type: 'string', minLength: 3, maxLength: 5 }, ['"', '"ab', '"abc']],
+  ]
+  it.each(texts)('counts with all that it takes, and is not taken twice: %j', (schema, ways) => {
+    const own = vocabulary()
+    const masks = masksOf(schema, own)
+    const { strings, inStrings } = Learned.of(own)
+    for (const text of ways) {
+      for (const budget of [1, 2, 3, 5, 8, Number.POSITIVE_INFINITY]) {
+        const before = strings.bytes
+        const told = fill(masks, text, budget)
+        expect(strings.bytes).toBeGreaterThanOrEqual(before)
+        fill(masks, text, budget)
+        const { bytes } = strings
+        expect(fill(masks, text, budget)).toEqual(told)
+        expect(strings.bytes).toBe(bytes)
+      }
+      const { followed } = inStrings
+      fill(masks, text)
+      expect(inStrings.followed).toBe(followed)
+    }
+    expect(strings.bytes).toBeGreaterThan(0)
+  })
+})
