@@ -150,10 +150,18 @@ export class CountedAutomaton implements TextAutomaton {
   get farthest(): number {
     if (this.far === -1) {
       let far = this.base.farthest
-      if (this.min > 0) for (let s = 1; s < this.base.states; s++) far = Math.max(far, this.need(s, 0) - this.min)
+      if (this.min > 0) for (let s = 1; s < this.base.states; s++) far = Math.max(far, this.most(s) - this.min)
       this.far = far + this.min
     }
     return this.far
+  }
+
+  /** The most that any count leaves to come from there, where the end can still be met. */
+  private most(inner: number): number {
+    let count = 0
+    while (count < this.min && this.need(inner, count) === Number.POSITIVE_INFINITY) count++
+    const need = this.need(inner, count)
+    return need === Number.POSITIVE_INFINITY ? 0 : need
   }
 
   private count(state: number): number {
