@@ -1,19 +1,14 @@
-/** Clef's head alone: what is under it is the oracle's. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** Clef's head alone, on made-up rows. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ClefInput, clef, clefInputs, headScores } from '../../../test/oracles/encoders/clef.js'
+import { type ClefInput, clef, clefInputs, headGguf, headScores } from '../../../test/oracles/encoders/clef.js'
+import { Random } from '../../../test/oracles/random.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
 import type { Batch, Device, Pass, Span } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
-import { writeMade } from '../../engines/webgpu/made.test-helper.js'
-import { openRepository } from '../files/open.js'
+import type { RawTensor, WeightSource } from '../files/source.js'
 import { TensorLoader } from '../tensors.js'
-import { made } from './clef.test-helper.js'
 import { JointHead, loadJoint } from './joint-head.js'
-import { cacheOfJoint, MOST_TOGETHER } from './joint-plan.js'
-import { planEncoderLoad } from './load-encoder.js'
+import { cacheOfJoint, MOST_TOGETHER, planJoint } from './joint-plan.js'
 
 /** Of a score: what sums in f32 may lose. */
 const BOUND = 3e-5
@@ -22,14 +17,33 @@ const PAGES_OF_TEXT = 4
 
 const weights = weightsOf(clef)
 const inputs = clefInputs()
-const rowsOf = new Map(inputs.map(({ tokens }, i) => [tokens, clef.rows(weights, inputs[i]!)]))
+const hidden = weights('hidden_norm.weight').length
+const random = new Random('rows under a head')
+const rowsOf = new Map(
+  inputs.map(({ tokens }) => [tokens, tokens.map(() => Float64Array.from({ length: hidden }, () => random.normal()))]),
+)
 const truthOf = (input: ClefInput) => headScores(weights, rowsOf.get(input.tokens)!, input)
 const furthest = (told: ArrayLike<number>, of: ArrayLike<number>) => {
   expect(told.length).toBe(of.length)
   return Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - told[i]!)), 0)
 }
 
-let folder: string
+/** The head's tensors, as its file has them. */
+function headSource(): WeightSource {
+  const tensors = new Map(
+    headGguf(weights).map(({ name, dims, values }): [string, RawTensor] => {
+      const data = new Uint8Array(Float32Array.from(values).buffer)
+      return [name, { name, shape: dims.toReversed(), dtype: 'f32', data }]
+    }),
+  )
+  return {
+    ...{ naming: 'gguf', chatConfig: {}, digest: '', names: [...tensors.keys()] },
+    has: (name) => tensors.has(name),
+    describe: (name) => tensors.get(name)!,
+    read: async (name) => tensors.get(name)!,
+  }
+}
+
 let device: Device
 let head: JointHead
 let loader: TensorLoader
@@ -41,41 +55,31 @@ const spansOf = (texts: readonly ClefInput[]): Span[] =>
   }))
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
-  const path = join(folder, 'clef.gguf')
-  await writeMade(path, made())
   device = await openCpuDevice({ exact: true, threads: 1 })
-  const options = { report: () => {}, signal: new AbortController().signal } as const
-  const { weights: source } = await openRepository({ kind: 'folder', path }, options)
-  const { body } = planEncoderLoad(source, device, { name: 'test/clef' })
-  if (body.kind !== 'decoder' || !body.joint) throw new Error('This is no clef.')
+  const source = headSource()
+  const model = { hidden, vocabulary: clef.config.vocab_size }
+  const { planned } = planJoint(source, clef.head, model, 'test/clef')
   empty = device.memory
-  const { planned } = body.joint
   loader = new TensorLoader(device, source)
   const own = await loadJoint(loader, planned, ROWS)
   await loader.close()
   const cache = device.cache({ ...cacheOfJoint(planned), pages: 3 * PAGES_OF_TEXT, type: 'f32' })
   loader.made.push(cache)
-  const hidden = rowsOf.get(inputs[0]!.tokens)![0]!.length
   head = new JointHead(device, { weights: own, hidden, cache, embedding: own.words! }, ROWS)
 })
-afterAll(async () => {
-  device.destroy()
-  await rm(folder, { recursive: true })
-})
+afterAll(() => device.destroy())
 
 /** What the head has of these texts. */
 async function scored(texts: readonly ClefInput[]): Promise<Float32Array[]> {
   const rows = texts.flatMap(({ tokens }) => rowsOf.get(tokens)!)
-  const columns = rows[0]!.length
-  const hidden = device.activations(rows.length, columns)
+  const given = device.activations(rows.length, hidden)
   const spans = spansOf(texts)
   const pass = device.begin({ spans })
-  pass.write(hidden, Float32Array.from(rows.flatMap((row) => [...row])))
-  head.remember(pass, hidden)
+  pass.write(given, Float32Array.from(rows.flatMap((row) => [...row])))
+  head.remember(pass, given)
   await pass.submit()
-  const told = await head.scores(hidden, spans, texts)
-  hidden.destroy()
+  const told = await head.scores(given, spans, texts)
+  given.destroy()
   return told
 }
 
@@ -100,19 +104,37 @@ describe('the head of clef', () => {
     expect(furthest(told!, expected)).toBeLessThan(BOUND)
   })
 
+  it('has no score for a text of which nothing is asked, beside others', async () => {
+    const [text, other] = inputs as [ClefInput, ClefInput]
+    const told = await scored([text, { tokens: other.tokens } as ClefInput, text])
+    const alone = (await scored([text]))[0]!
+    expect(told).toEqual([alone, new Float32Array(), alone])
+  })
+
+  it('norms a text once, and once more for each layer of options', async () => {
+    const [text] = inputs as [ClefInput]
+    const [begin, ran] = followed(device.begin)
+    const given = device.activations(ROWS, hidden)
+    const pass = begin({ spans: spansOf([text]) })
+    head.remember(pass, given)
+    await pass.submit()
+    given.destroy()
+    expect(ran[0]!.match(/addNorm/g)).toHaveLength(1 + clef.head.routing)
+  })
+
   it('is rehearsed in passes that are those of a text, and of which none is run', async () => {
     const [text] = inputs as [ClefInput]
     const [begin, rehearsed] = followed(device.begin)
-    const hidden = device.activations(ROWS, rowsOf.get(text.tokens)![0]!.length)
+    const given = device.activations(ROWS, hidden)
     const before = device.memory
-    head.rehearse(begin, hidden, spansOf([text]))
+    head.rehearse(begin, given, spansOf([text]))
     expect(rehearsed.every((pass) => !pass.includes('submit'))).toBe(true)
     const [real, ran] = followed(device.begin)
     const own = device.begin
     device.begin = real
     await scored([text])
     device.begin = own
-    hidden.destroy()
+    given.destroy()
     // The first is of what is under the head.
     const asked = new Set(ran.slice(1).map((pass) => pass.replace(/ submit$/, '')))
     expect(new Set(rehearsed)).toEqual(asked)

@@ -193,19 +193,18 @@ export class JointHead {
 
   /** Records what scores will be made by; nothing is run. */
   rehearse(begin: Begin, hidden: Activations, spans: readonly Span[]): void {
-    const { weights } = this.#parts
-    const zeros = (columns: number) => [new Float32Array(columns), new Float32Array(columns)]
-    const [wide, narrow] = [zeros(this.#parts.hidden), zeros(weights.width)]
+    const none = new Float32Array()
+    const two = [none, none]
     const { pages } = spans[0]!
     const end = { position: 1, pages }
     this.#pool(begin, hidden, spans)
-    this.#ask(begin, wide, wide[0]!)
-    this.#read(begin, end, [wide, wide, wide])
-    this.#begin(begin, narrow, narrow, Int32Array.of(0, 0))
-    const joint = weights.layers.findIndex(({ own }) => own)
+    this.#ask(begin, two, none)
+    this.#read(begin, end, [two, two, two])
+    this.#begin(begin, two, two, Int32Array.of(0, 0))
+    const joint = this.#parts.weights.layers.findIndex(({ own }) => own)
     this.#meet(begin, joint, 2)
     this.#look(begin, joint, end, 2)
-    this.#score(begin, zeros(4 * weights.width))
+    this.#score(begin, two)
   }
 
   async #decide({ fields, options, end, global, questions }: Told): Promise<Float32Array> {

@@ -89,7 +89,7 @@ const HEAD = /^(decision|dec|token_types|output)\./
 /** The head, and the outline of what it stands on, which is `hidden` wide and knows so many words. */
 export function planJoint(
   outline: WeightOutline,
-  { routing, joint, heads }: JointPlan,
+  { routing, joint, heads }: Pick<JointPlan, 'routing' | 'joint' | 'heads'>,
   { hidden, vocabulary }: Pick<ModelPlan, 'hidden' | 'vocabulary'>,
   name: string,
 ): { readonly planned: PlannedJoint; readonly trunk: WeightOutline } {

@@ -227,7 +227,7 @@ const MISTAKES = [
 ] as const
 
 /** The head as llama.cpp's converter has it. */
-function headGguf(weights: Weights): GgufTensor[] {
+export function headGguf(weights: Weights): GgufTensor[] {
   const list: GgufTensor[] = []
   const put = (name: string, values: Vector, columns?: number) =>
     list.push({ name, dims: columns ? [columns, values.length / columns] : [values.length], values })
@@ -281,6 +281,7 @@ export const clef = {
   name: 'clef',
   tensors,
   mistakes: ['forgets the last norm under the head', ...MISTAKES],
+  head: { routing: ROUTING, joint: JOINT, heads: HEADS },
   rows: rowsOf,
   /** A score for each option. */
   scores: (weights: Weights, input: ClefInput, mistake?: string): Vector =>
@@ -296,7 +297,7 @@ export const clef = {
     },
     tensors: (weights) => [...qwen35.gguf!.tensors(weights), ...headGguf(weights)],
   },
-} satisfies Case & { scores: unknown; rows: unknown }
+} satisfies Case & { scores: unknown; rows: unknown; head: unknown }
 
 /** Texts of made-up words, in which questions of all kinds are asked; the second has 13 tokens. */
 export function clefInputs(): ClefInput[] {
