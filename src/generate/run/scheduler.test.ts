@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
 import { type Sampled, type Sequence, UNDRAWN } from '../../contract/token-model.js'
 import type { Lane, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
+import { Drafting } from '../drafts/drafting.js'
 import type { Guesser } from '../drafts/guesser.js'
 import type { DraftMode } from '../drafts/mode.js'
 import { type Drafted, type DraftRoom, FreePath, type Path } from '../drafts/path.js'
@@ -151,6 +152,11 @@ function scheduled(
   }
   return { model, scheduler, steps, run, all: (...lanes: Lane[]) => Promise.all(lanes.map((lane) => run(lane))) }
 }
+/** What a model says to these, who are told apart by their first letters: it has read just what they have. */
+const hears = (lanes: readonly Says[]) => (tokens: readonly number[]) => {
+  expect(tokens).toEqual(lanes.find((lane) => lane.tokens[0] === tokens[0])!.tokens)
+  return DOT + (tokens.length % 7)
+}
 const turns = async (count: number) => {
   for (let i = 0; i < count; i++) await nextTurn()
 }
@@ -237,6 +243,8 @@ describe('who leaves', () => {
     leave = () => {
       void scheduler.cancel(slots).then(() => {
         gone = true
+        // That of the other.
+        expect(model.openSequences).toBe(1)
       })
       expect([gone, model.openSequences]).toEqual([false, 2])
     }
@@ -455,7 +463,7 @@ describe('a place in the batch', () => {
   })
 
   it('is given by further choices of a call, whose prompt is read once', async () => {
-    const { scheduler, run, steps } = scheduled({
+    const { scheduler, model, run, steps } = scheduled({
       maxBatch: 3,
       maxChunk: 8,
       next: (tokens) => DOT + (tokens.length % 7),
@@ -470,8 +478,9 @@ describe('a place in the batch', () => {
     await over
     expect(choices.map(({ said }) => said)).toEqual([12, 12, 12, 12, 12])
     expect(choices.map(({ found }) => found.length)).toEqual([1, 0, 0, 0, 0])
-    // The prompt once, and one token for each that is said after the first.
-    expect(steps.reduce((sum, { a = 0 }) => sum + a, 0)).toBeLessThanOrEqual(steps.length + 16)
+    // The prompt once, its last token for each choice, all that is said but the last, and the other call.
+    const read = model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)
+    expect(read).toBeLessThanOrEqual(16 + 4 + 5 * 11 + 5)
   })
 })
 
@@ -539,6 +548,21 @@ describe('where the cache is short', () => {
     expect(came).toBeLessThan(300)
     expect(long.map(({ said, error }) => [said, error])).toEqual(long.map(() => [60, undefined]))
     await Promise.all(stream)
+  })
+
+  it('what needs little takes the place of the youngest that has more than its share', async () => {
+    const { run } = scheduled({ pages: 11, maxBatch: 4 })
+    const long = ['a', 'b'].map((letter) => new Says(prompt(letter, 40), 15))
+    const over = long.map((lane) => run(lane))
+    // Each has four pages then, and what comes takes as many.
+    while (long[1]!.held < 50) await nextTurn()
+    expect(long.map(({ restarts }) => restarts)).toEqual([0, 0])
+    await run(new Says(prompt('m', 40), 3))
+    await Promise.all(over)
+    expect(long.map(({ restarts, said }) => [restarts > 0, said])).toEqual([
+      [false, 15],
+      [true, 15],
+    ])
   })
 
   it.each([{}, { follows: true }, { ahead: true }])(
@@ -673,6 +697,33 @@ describe('steps ahead', () => {
     await scheduler.stopped()
   })
 
+  it('end for all where one pauses', async () => {
+    const lanes: Says[] = []
+    const { run, scheduler } = ahead({ next: hears(lanes) })
+    const pausing = new Says('a', 20, (lane) => {
+      lane.paused = lane.said >= 3
+    })
+    const other = new Says('b', 20)
+    lanes.push(pausing, other)
+    void run(pausing)
+    await run(other)
+    expect([pausing.said, other.said, scheduler.failure]).toEqual([3, 20, undefined])
+    scheduler.stop(new Error('over'))
+    await scheduler.stopped()
+  })
+
+  it('go on from what an answer has put in the place of what was drawn', async () => {
+    const lanes: Says[] = []
+    const { run, scheduler } = ahead({ next: hears(lanes) })
+    const lane = new Says('a', 20, (self) => {
+      self.foreseeable = self.said !== 3
+      if (self.said === 3) self.tokens.splice(-1, 1, 120)
+    })
+    lanes.push(lane)
+    await run(lane)
+    expect([lane.said, lane.error, scheduler.failure]).toEqual([20, undefined, undefined])
+  })
+
   it('end with the model, in the midst of them', async () => {
     const { run, steps, scheduler, model } = ahead()
     const lane = new Says('a', 20, ({ said }) => {
@@ -685,7 +736,22 @@ describe('steps ahead', () => {
 })
 
 describe('a pass that begins before it is known how its tokens are drawn', () => {
-  const follows = (options: Partial<RandomModelOptions> = {}) => scheduled({ follows: true, ...options })
+  function follows(options: Partial<RandomModelOptions> = {}) {
+    const made = scheduled({ follows: true, ...options })
+    const passes = { begun: 0, over: 0 }
+    const follow = made.model.follow!
+    Object.assign(made.model, {
+      follow: async function* (batch: never) {
+        passes.begun++
+        try {
+          yield* follow(batch)
+        } finally {
+          passes.over++
+        }
+      },
+    })
+    return { ...made, passes }
+  }
 
   it('is begun for each token but the last, for one answer and for several', async () => {
     for (const letters of ['a', 'abc']) {
@@ -730,25 +796,79 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     ['more follows that no model was asked for', (lane) => void lane.tokens.push(120, 121)],
     ['it cannot say how it goes on', (lane) => void Object.assign(lane, { settings: () => expect.fail('grammar') })],
   ])('is of no use where %s', async (_, happens) => {
-    const { run, steps, model, scheduler } = follows()
+    const lanes: Says[] = []
+    const { run, steps, model, scheduler, passes } = follows({ next: hears(lanes) })
     let used = -1
     const other = new Says('m', 2)
+    let came = false
     const lane = new Says('a', 20, (self) => {
       if (self.said !== 3) return
       used = model.begun.used
-      happens(self, () => void run(other))
+      happens(self, () => {
+        came = true
+        void run(other)
+      })
     })
+    lanes.push(lane, other)
     void run(lane)
     await turns(3)
     while (!lane.paused && !lane.finished && lane.said < 20) await nextTurn()
     expect(used).toBe(2)
     if (lane.said === 3) expect(model.begun.used).toBeLessThanOrEqual(3)
-    if (other.said > 0) expect(steps).toContainEqual({ a: 1, m: 1 })
-    expect(scheduler.failure).toBeUndefined()
+    if (came) expect(steps).toContainEqual({ a: 1, m: 1 })
+    expect([scheduler.failure, passes.over]).toEqual([undefined, passes.begun])
     if (lane.length === lane.said) expect(lane.error).toBeUndefined()
     scheduler.stop(new Error('over'))
     await scheduler.stopped()
     expect([model.openSequences, model.freePages]).toEqual([0, 512])
+  })
+
+  it('is of no use to any where one of them goes on otherwise', async () => {
+    const lanes: Says[] = []
+    const { all, scheduler } = follows({ next: hears(lanes) })
+    lanes.push(
+      new Says('a', 9),
+      new Says('b', 9, (lane) => {
+        if (lane.said % 3 === 0) lane.tokens.splice(-1, 1, 120)
+      }),
+    )
+    await all(...lanes)
+    expect([lanes.map(({ said }) => said), scheduler.failure]).toEqual([[9, 9], undefined])
+  })
+
+  it('is begun no more for a while where it was of no use again and again', async () => {
+    const { run, model } = follows()
+    await run(new Says('a', 120, (lane) => void lane.tokens.push(120)))
+    expect(model.begun.all).toBeGreaterThan(0)
+    expect(model.begun.all).toBeLessThan(model.steps.length / 2)
+  })
+
+  it('counts as none where the model has begun none, and nobody is asked how it would go on', async () => {
+    const { run, model } = follows()
+    let asked = 0
+    Object.assign(model, {
+      follow: async function* (batch: Parameters<typeof model.step>[0]) {
+        asked++
+        yield await model.step(batch)
+      },
+    })
+    const lane = new Says('a', 40)
+    const settings = vi.spyOn(lane, 'settings')
+    await run(lane)
+    // All but the last, each anew.
+    expect([asked, settings.mock.calls.length]).toEqual([39, 40])
+  })
+
+  it('is taken no further for others where one leaves in between', async () => {
+    const { scheduler, model, run } = follows()
+    const [lane, other] = [new Says('a', 30), new Says('b', 30)]
+    const slots = scheduler.add([lane])
+    const over = run(other)
+    while (lane.said < 5) await nextTurn()
+    const before = model.steps.length
+    await scheduler.cancel(slots)
+    await over
+    expect([other.said, model.steps.slice(before).every((rows) => rows.length === 1)]).toEqual([30, true])
   })
 
   it('is left where somebody leaves in between', async () => {
@@ -766,6 +886,7 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
 })
 
 describe('guesses', () => {
+  afterEach(() => void vi.restoreAllMocks())
   const truth = ({ length }: { readonly length: number }) => DOT + (length % 7)
   const [BANG, OTHER] = codes('!x') as [number, number]
   const options = { maxSamples: 8, next: truth }
@@ -776,12 +897,14 @@ describe('guesses', () => {
     draftable = false
     asked = 0
     readonly certain: number
+    /** So many of them are in its guesses. */
+    foreseen: number
     readonly guess: (right: number, offset: number) => number
 
     constructor(prompt: string, length: number, guess = (right: number, _offset: number) => right, certain = 0) {
       super(prompt, length)
       this.guess = guess
-      this.certain = certain
+      this.certain = this.foreseen = certain
     }
     override take({ token }: Sampled) {
       this.tokens.push(token, ...new Array(this.certain).fill(BANG))
@@ -789,14 +912,14 @@ describe('guesses', () => {
     }
     foresee(room: DraftRoom): Drafted | undefined {
       this.asked++
-      const each = 1 + this.certain
+      const each = 1 + this.foreseen
       const count = Math.min(3, room.draws, Math.floor(Math.min(room.rows, this.remaining - 1) / each))
       if (count <= 0) return undefined
       const tokens: number[] = []
       const draws = Array.from({ length: count + 1 }, (_, i) => {
         const at = tokens.length
         const token = this.guess(truth({ length: this.tokens.length + at }), i)
-        if (i < count) tokens.push(token, ...new Array(this.certain).fill(this.guess(BANG, i)))
+        if (i < count) tokens.push(token, ...new Array(this.foreseen).fill(this.guess(BANG, i)))
         const guess = { token, kind: 'copy' as const }
         return { at, settings: this.settings(), ...(i < count && { guess }) }
       })
@@ -869,6 +992,110 @@ describe('guesses', () => {
     expect(await asked({}, { pages: 3 }, 33)).toEqual([true, true])
   })
 
+  /** Whose end comes before it must. */
+  class Stops extends Guesses {
+    override get remaining() {
+      return 30
+    }
+  }
+  /** Of which nobody knows how it goes on. */
+  class Unforeseen extends Guesses {
+    override foresee() {
+      this.asked++
+      return undefined
+    }
+  }
+
+  it('are taken no further than an answer’s end, or a token that was not foreseen', async () => {
+    for (const [lane, wanted] of [
+      [new Stops('ab', 6), await plain(6)],
+      [Object.assign(new Guesses('ab', 12, undefined, 1), { foreseen: 0 }), await plain(12, 1)],
+    ] as const) {
+      await scheduled(options, 1, 'always').run(lane)
+      expect([lane.tokens, lane.error]).toEqual([wanted, undefined])
+    }
+  })
+
+  it('are none where they would need a page more than there is', async () => {
+    const { run, scheduler, steps } = scheduled({ ...options, pages: 2 }, 1, 'always')
+    const lane = new Stops('ab', 14)
+    await run(lane)
+    expect([lane.tokens, lane.error, scheduler.failure]).toEqual([await plain(14), undefined, undefined])
+    // As long as they stay on the first, three behind each token.
+    expect(steps.map(({ a }) => a)).toEqual([2, 4, 4, 4, 1])
+  })
+
+  it('stand behind all that an answer has, however much of it is not read', async () => {
+    const { run } = scheduled({ ...options, maxChunk: 8 }, 1, 'always')
+    const lane = new Guesses('ab', 40, undefined, 10)
+    await run(lane)
+    expect([lane.tokens, lane.error]).toEqual([await plain(40, 10), undefined])
+  })
+
+  it('share the rows of a step with all that is read in it', async () => {
+    const { all, model } = scheduled({ ...options, maxSamples: 32, fewTokens: 6 }, 1, 'always')
+    await all(...['ab', 'cd'].map((prompt) => new Guesses(prompt, 30)))
+    const rows = model.steps.map((step) => step.reduce((sum, { tokens }) => sum + tokens, 0))
+    expect(Math.max(...rows)).toBe(6)
+  })
+
+  it('of others leave steps ahead to whoever is never guessed for', async () => {
+    const { run, model } = scheduled({ ...options, ahead: true }, 8, 'always')
+    const ahead = vi.spyOn(model as { run: NonNullable<typeof model.run> }, 'run')
+    await run(new Says('a', 20))
+    expect(ahead.mock.calls.map(([, steps]) => steps)).toEqual([8, 8, 4])
+  })
+
+  it.each([{}, { follows: true }, { ahead: true }])(
+    'are judged by the tokens, the time and the steps that each choice took: %j',
+    async (way) => {
+      const told: { most: number; tokens: number; time: number; steps: number }[] = []
+      const of = Drafting.prototype.of
+      vi.spyOn(Drafting.prototype, 'of').mockImplementation(function (this: Drafting, ...given) {
+        const step = of.apply(this, given)
+        const took: typeof step.took = (tokens, time, steps) => {
+          told.push({ most: step.most, tokens, time, steps })
+          step.took(tokens, time, steps)
+        }
+        return { ...step, took }
+      })
+      for (const lane of [new Unforeseen('abcdefghi', 150), new Guesses('abcdefghi', 150)]) {
+        told.length = 0
+        // All but the last of its prompt is read in the first step.
+        const { run, model } = scheduled({ ...options, maxChunk: 8, ...way }, 8, 'gaining')
+        const begun = performance.now()
+        await run(lane)
+        const elapsed = performance.now() - begun
+        expect(lane.said).toBe(150)
+        const sum = (of: 'tokens' | 'steps' | 'time') => told.reduce((sum, each) => sum + each[of], 0)
+        expect([sum('tokens'), sum('steps')]).toEqual([lane.held - 8, model.steps.length - 1])
+        expect(sum('time')).toBeLessThanOrEqual(elapsed)
+        // A choice has its steps, several at once where nothing is guessed.
+        for (const { most, steps } of told) expect(steps).toBeLessThanOrEqual(most > 0 ? 1 : 32)
+        const several = told.some(({ steps }) => steps > 1)
+        expect(several).toBe(Object.keys(way).length > 0)
+      }
+    },
+  )
+
+  it('are none of a prompt of which every token is scored', async () => {
+    const found: number[] = []
+    const lane = new Guesses('abcdef', 9)
+    const scores = {
+      scored: 0,
+      open: 5,
+      settings: () => GREEDY,
+      take(sampled: readonly Sampled[]) {
+        found.push(...sampled.map(({ token }) => token))
+        scores.scored += sampled.length
+        scores.open -= sampled.length
+      },
+    } satisfies LaneScores
+    await scheduled(options, 1, 'always').run(Object.assign(lane, { scores }))
+    expect(found).toEqual([1, 2, 3, 4, 5].map((length) => truth({ length })))
+    expect([lane.said, lane.error]).toEqual([9, undefined])
+  })
+
   it('that are no numbers are an answer’s end, and of no use to others', async () => {
     const next = (tokens: readonly number[]) => (tokens.length === 5 ? UNDRAWN : truth(tokens))
     const { run, scheduler, model } = scheduled({ ...options, next }, 1, 'always')
@@ -914,6 +1141,23 @@ describe('guesses', () => {
       expect(guesser.told).toEqual([lane])
       scheduler.stop(new Error('over'))
       expect(guesser.told).toEqual([lane, 'all'])
+    })
+
+    it('leave the scheduler at rest where all have left meanwhile', async () => {
+      let leave = () => {}
+      const guesser = small(async () => {
+        leave()
+        return 0
+      })
+      const { scheduler, model, run } = scheduled(options, 1, 'always', guesser)
+      await run(new Says('m', 2))
+      const slots = scheduler.add([drafted(13)])
+      leave = () => void scheduler.cancel(slots)
+      await slots[0]!.released
+      await scheduler.stopped()
+      expect(model.openSequences).toBe(1)
+      scheduler.stop(new Error('over'))
+      expect(model.openSequences).toBe(0)
     })
 
     it('are fed by nobody who has left meanwhile, nor by a model that was stopped', async () => {

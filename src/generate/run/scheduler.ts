@@ -350,7 +350,7 @@ export class Scheduler {
     return 1
   }
 
-  #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {
+  #take(slot: Slot, sampled: Sampled): void {
     if (slot.cancelled || slot.lane.finished) return
     try {
       const { drafts = [] } = sampled
@@ -361,7 +361,7 @@ export class Scheduler {
       const { scores } = slot.lane
       if (scores?.open) scores.take([...drafts, sampled])
       else if (slot.drafted) this.#takeDrafted(slot, slot.drafted, [...drafts, sampled])
-      else during('mask', slot.lane.request ?? '', () => slot.lane.take(sampled))
+      else takes(slot.lane, sampled)
     } catch (error) {
       slot.lane.fail(error)
     }
@@ -372,7 +372,7 @@ export class Scheduler {
     // What cannot be cut anywhere would have to read again what it had right.
     const may = rows.filter(({ slot, count }) => {
       const { lane, sequence } = slot
-      const end = (sequence?.length ?? 0) + count
+      const end = sequence!.length + count
       const writes = drafting.may(lane) && !lane.scores?.open && end === lane.tokens.length
       return writes && canBeCut(sequence!) && roomLeft(slot) > MOST_GUESSED
     })
@@ -388,7 +388,7 @@ export class Scheduler {
       this.#stepping = false
     }
     const more = Math.max(0, ...guesses.map((drafted) => drafted?.tokens.length ?? 0))
-    if (more > 0 && !this.#memory.roomFor(rows, more)) return undefined
+    if (!this.#memory.roomFor(rows, more)) return undefined
     may.forEach(({ slot }, i) => {
       slot.drafted = guesses[i]
     })
@@ -399,12 +399,12 @@ export class Scheduler {
   #takeDrafted(slot: Slot, { tokens, draws }: Drafted, sampled: readonly Sampled[]): void {
     const { lane } = slot
     const base = lane.tokens.length
-    for (const [i, { guess }] of draws.entries()) {
-      during('mask', lane.request ?? '', () => lane.take(sampled[i]!))
+    for (const [i, { at, guess }] of draws.entries()) {
+      takes(lane, sampled[i]!)
       if (guess) this.#drafting!.judge(guess.kind, sampled[i]!.token === guess.token)
-      const end = draws[i + 1]?.at
-      if (lane.finished || end === undefined || lane.tokens.length !== base + end) return
-      for (let k = draws[i]!.at; k < end; k++) if (lane.tokens[base + k] !== tokens[k]) return
+      const end = draws[i + 1]?.at ?? tokens.length
+      if (lane.finished || lane.tokens.length !== base + end) return
+      for (let k = at; k < end; k++) if (lane.tokens[base + k] !== tokens[k]) return
     }
   }
 
@@ -418,7 +418,7 @@ export class Scheduler {
       })
       taken++
       const stop = rows.some(({ slot }) => isOver(slot) || !slot.lane.foreseeable)
-      if (stop || this.#waiting.length > 0 || this.#failure !== undefined) break
+      if (stop || this.#waiting.length > 0) break
       await breathe()
     }
     return taken
@@ -450,7 +450,7 @@ export class Scheduler {
         const on = rows.every(({ slot }, i) => !isOver(slot) && goesOn(slot, sampled[i]!.token))
         if (begun) this.#begun.came(on)
         steps++
-        if (!on || steps === most || this.#waiting.length > 0 || this.#failure !== undefined) break
+        if (!on || steps === most || this.#waiting.length > 0) break
         await breathe()
         if (rows.some(({ slot }) => isOver(slot))) break
         const settings = nextSettings(rows)
@@ -481,8 +481,11 @@ export class Scheduler {
 const isBeingRead = (slot: Slot): boolean =>
   !slot.lane.finished && !slot.cancelled && !slot.lane.paused && !promptIsIn(slot)
 
+/** What is written of it counts as its mask's. */
+const takes = (lane: Lane, sampled: Sampled): void => during('mask', lane.request ?? '', () => lane.take(sampled))
+
 /** Tokens in the cache. */
-const heldBy = (rows: readonly Row[]): number => rows.reduce((sum, { slot }) => sum + (slot.sequence?.length ?? 0), 0)
+const heldBy = (rows: readonly Row[]): number => rows.reduce((sum, { slot }) => sum + slot.sequence!.length, 0)
 
 /** More tokens than a step ever guesses. */
 const MOST_GUESSED = 64
