@@ -7,12 +7,13 @@
 
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { type CacheType, cacheBytes, PAGE } from '../../src/device/contract.js'
+import { type CacheType, PAGE } from '../../src/device/contract.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { attend } from '../../src/device/operations/attend/index.js'
 import { embed } from '../../src/device/operations/embed/index.js'
 import { rope } from '../../src/device/operations/rope/index.js'
 import { angleTable } from '../../src/models/angles.js'
+import { cacheBytes } from '../../src/platform/index.js'
 
 /** Query heads, key heads, values of a head: a Llama of 1B, a Qwen of 0.5B and one of 0.6B. */
 const SHAPES = [

@@ -1,4 +1,5 @@
 import type { DevicePreference } from '../engines/index.js'
+import type { PackedCacheType } from '../platform/index.js'
 
 export interface EngineOptions {
   readonly model?: readonly string[]
@@ -9,7 +10,7 @@ export interface EngineOptions {
   readonly device: DevicePreference
   readonly cache?: string
   /** Of our own core's models. */
-  readonly cacheType?: 'q8_0'
+  readonly cacheType?: PackedCacheType
   /** A smaller model that guesses what the first `model` says. */
   readonly draft?: string
   readonly upstream?: string

@@ -14,6 +14,7 @@ import {
   surveyed,
   verify,
 } from '../models/index.js'
+import type { PackedCacheType } from '../platform/index.js'
 import { NANO, nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'
@@ -79,7 +80,7 @@ const reasonOf = (error: unknown) =>
 export interface FitsOptions extends CacheOptions {
   readonly device: DevicePreference
   readonly context?: number
-  readonly cacheType?: 'q8_0'
+  readonly cacheType?: PackedCacheType
 }
 
 /** Whether models would run here, by the heads of their files alone; without names, all that are on this machine. */

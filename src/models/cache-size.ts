@@ -1,5 +1,6 @@
 /** How much of keys and values a model keeps on a device: of all tokens, or of the last ones where a layer sees no more. */
-import { type CacheType, type DeviceLimits, PAGE } from '../device/index.js'
+import { type DeviceLimits, PAGE } from '../device/index.js'
+import type { CacheType } from '../platform/index.js'
 import { type KeptPlan, planKept, tokenBytes, windowOf } from './kept.js'
 import type { ModelPlan } from './model-plan.js'
 import { bytes, short } from './short.js'

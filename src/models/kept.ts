@@ -1,5 +1,6 @@
 /** What the layers of a model keep of a sequence: keys and values in caches, everything else in states. */
-import { type CacheShape, cacheBytes, type KeyValueCache, type States } from '../device/index.js'
+import type { CacheShape, KeyValueCache, States } from '../device/index.js'
+import { cacheBytes } from '../platform/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import type { LayerPlan, ModelPlan } from './model-plan.js'
 

@@ -1,6 +1,7 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 
-import { type CacheType, type Device, keepsHeads } from '../device/index.js'
+import type { Device } from '../device/index.js'
+import { type CacheType, keepsHeads, type PackedCacheType, packedCacheCalled } from '../platform/index.js'
 import { addsApart, normsApart } from './blocks/arrangement.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
@@ -24,7 +25,7 @@ export interface SizeOptions {
   /** Bytes of the device that another model takes beside it. @default 0 */
   readonly beside?: number
   /** How keys and values are kept. @default f16, and f32 beside weights in full precision */
-  readonly cacheType?: 'q8_0'
+  readonly cacheType?: PackedCacheType
   /** Sequences that one step advances. @default 8 */
   readonly maxBatch?: number
   /** Tokens that one step should append to one sequence. @default 256 on a GPU, 64 on the CPU */
@@ -91,8 +92,8 @@ export function sizeOf(
   const rows = maxChunk + maxBatch
   const cacheType = options.cacheType ?? (isWide(outline) ? 'f32' : 'f16')
   const odd = kept.caches.find((cache) => !keepsHeads(cacheType, cache.headSize))
-  if (odd) {
-    const what = `an 8-bit cache (cacheType: 'q8_0') for heads of ${odd.headSize} values, no multiple of 32,`
+  if (odd && options.cacheType) {
+    const what = `${packedCacheCalled(options.cacheType)} for heads of ${odd.headSize} values, no multiple of 32,`
     throw refuse(name, what, 'Leave cacheType away.')
   }
   const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)

@@ -14,6 +14,20 @@ export {
 } from './borders.js'
 export { builtin } from './builtin.js'
 export { base64, byteLength, joined } from './bytes.js'
+export {
+  CACHE_BLOCK,
+  CACHE_TYPE_CHOICES,
+  CACHE_TYPE_HELP,
+  type CacheType,
+  cacheBytes,
+  isPackedCacheType,
+  keepsHeads,
+  PACKED_CACHE_TYPES,
+  PACKED_CACHES,
+  type PackedCacheType,
+  packedCache,
+  packedCacheCalled,
+} from './cache-types.js'
 export { importWebgpu, lookForAdapter, openDawn, type SeenAdapter, VERBOSE } from './dawn.js'
 export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'

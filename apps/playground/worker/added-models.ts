@@ -1,11 +1,12 @@
 /** The models that a user added: one list for the page and every worker of the origin, kept beside the downloads. */
+import type { ModelOptions } from 'local-v1/webgpu'
 
 export interface AddedModel {
   readonly id: string
   /** Where it is: as `webgpu({ models })` takes it. */
   readonly from: string
   readonly contextLength: number
-  readonly cacheType?: 'q8_0'
+  readonly cacheType?: NonNullable<ModelOptions['cacheType']>
   readonly quantize?: 'q4f16_1'
   readonly downloadBytes: number
   readonly memoryBytes: number

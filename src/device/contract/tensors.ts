@@ -1,23 +1,7 @@
 /** What lies on a device: weights, activations, and what is kept of sequences. */
-import { type BlockType, blockBytes, isBlockType } from '../../platform/index.js'
+import { type BlockType, blockBytes, type CacheType, isBlockType } from '../../platform/index.js'
 
-/**
- * How keys and values are kept: as numbers, or in ggml's `q8_0`, which has of each 32 values of a head a scale in f16, the
- * greatest of their sizes / 127, and each as a whole multiple of it.
- */
-export type CacheType = 'f32' | 'f16' | 'q8_0'
-
-/** Values of a head that share a scale. */
-export const CACHE_BLOCK = 32
-
-const BYTES: Readonly<Record<CacheType, number>> = { f32: 4, f16: 2, q8_0: (CACHE_BLOCK + 2) / CACHE_BLOCK }
-
-/** Bytes of so many values of one head. */
-export const cacheBytes = (type: CacheType, values: number): number => values * BYTES[type]
-
-/** Whether heads of so many values can be kept so. */
-export const keepsHeads = (type: CacheType, headSize: number): boolean =>
-  type !== 'q8_0' || headSize % CACHE_BLOCK === 0
+export { CACHE_BLOCK, type CacheType } from '../../platform/index.js'
 
 /** Positions per page of the key/value cache. */
 export const PAGE = 16

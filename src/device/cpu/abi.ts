@@ -3,6 +3,7 @@
  * arguments (`WRITERS`, in TypeScript) and what reads them: the module `./abi` of `assembly/`, with a constant for each
  * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
  */
+import { PACKED_CACHE_TYPES } from '../../platform/index.js'
 import { CACHE_BLOCK, type CacheType, GATES, gateCode, PAGE, Q4_BLOCK } from '../contract.js'
 import { ATTEND_ROOM } from '../operations/attend/index.js'
 import { CHANNELS_OF_LINE } from '../operations/convolve/index.js'
@@ -34,8 +35,8 @@ export const WIDE = 5
 export type WeightKind = number
 
 /** How keys and values are kept. */
-const CACHE_CODES: Readonly<Record<CacheType, number>> = { f32: 0, f16: 1, q8_0: 2 }
-export const cacheCode = (type: CacheType): number => CACHE_CODES[type]
+const CACHE_TYPES: readonly CacheType[] = ['f32', 'f16', ...PACKED_CACHE_TYPES]
+export const cacheCode = (type: CacheType): number => CACHE_TYPES.indexOf(type)
 
 /** 4-bit weights, 8 rows by 32 columns: eight f32 scales, then four steps of 8 columns, two vectors of 4 rows each. */
 export const Q4_BLOCK_BYTES = 160
@@ -122,7 +123,7 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 const INTEGERS = {
   ...{ F32, F16, Q4, BF16, Q4_EXACT, WIDE, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE, EXPERT_GROUPS },
   ...Object.fromEntries(GATES.map((gate) => [gate.toUpperCase(), gateCode(gate)])),
-  ...Object.fromEntries(Object.entries(CACHE_CODES).map(([type, code]) => [`CACHE_${type.toUpperCase()}`, code])),
+  ...Object.fromEntries(CACHE_TYPES.map((type, code) => [`CACHE_${type.toUpperCase()}`, code])),
   BLOCK: Q4_BLOCK,
   CACHE_BLOCK,
   PAGE_BITS: Math.log2(PAGE),

@@ -1,8 +1,8 @@
 /** Tensors in the device's memory. */
+import { cacheBytes } from '../../platform/index.js'
 import {
   type Activations,
   type CacheShape,
-  cacheBytes,
   type KeyValueCache,
   PAGE,
   type ReadingRoom,

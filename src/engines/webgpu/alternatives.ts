@@ -1,7 +1,8 @@
 /** What a model takes on a device, and what would fit where it does not. Names nothing that does not exist. */
 import { V1Error } from '../../contract/index.js'
-import { type Device, keepsHeads } from '../../device/index.js'
+import type { Device } from '../../device/index.js'
 import { canShrink, type WeightOutline } from '../../models/index.js'
+import { keepsHeads, PACKED_CACHE_TYPES, packedCacheCalled } from '../../platform/index.js'
 import { planLoad } from './loaded-model.js'
 import { type MemoryParts, memoryParts, sumOf } from './memory-parts.js'
 import type { ModelOptions, OfferedModel } from './options.js'
@@ -101,7 +102,7 @@ function endless(device: Device): Device {
   })
 }
 
-/** An 8-bit cache, a shorter context, four bits, two of these; nothing where none would do: then only a smaller model will. */
+/** A packed cache, a shorter context, four bits, two of these; nothing where none would do: then only a smaller model will. */
 function instead(model: OfferedModel, { device, outline, free }: Surrounding, whole: Plan): Remedy[] {
   const sized = sizeWithin(device, outline, free)
   const plain = outline.names.some((name) => {
@@ -110,7 +111,7 @@ function instead(model: OfferedModel, { device, outline, free }: Surrounding, wh
   })
   const contexts = [4096, 2048, 1024, 512].filter((length) => length < (model.contextLength ?? 8192))
   const cut = contexts.map((contextLength): Way => ({ how: `a context of ${contextLength}`, contextLength }))
-  const kept = keepsInBlocks(model, whole) ? [EIGHT_BITS] : []
+  const kept = packedCaches(model, whole)
   const four = plain ? [FOUR_BITS] : []
   const both = (one: Way) => (other: Way) => ({ ...one, ...other, how: `${one.how} and ${other.how}` })
   const options = [...kept, ...cut, ...four, ...[...kept, ...four].flatMap((one) => cut.map(both(one)))]
@@ -121,12 +122,14 @@ function instead(model: OfferedModel, { device, outline, free }: Surrounding, wh
   return []
 }
 
-/** Whether an 8-bit cache may be named: it keeps keys and values, in whole blocks, and otherwise so far. */
-function keepsInBlocks({ cacheType }: OfferedModel, plan: Plan): boolean {
+/** Those that may be named: it keeps keys and values, in whole blocks, and otherwise so far. */
+function packedCaches({ cacheType }: OfferedModel, plan: Plan): Way[] {
   const layers = cacheType === undefined ? layersOf(plan) : undefined
-  return layers?.every((layer) => layer.kind !== 'attention' || keepsHeads('q8_0', layer.headSize)) ?? false
+  if (!layers) return []
+  return PACKED_CACHE_TYPES.filter((type) =>
+    layers.every((layer) => layer.kind !== 'attention' || keepsHeads(type, layer.headSize)),
+  ).map((type) => ({ how: packedCacheCalled(type), cacheType: type }))
 }
 
 type Way = Omit<Remedy, 'memoryBytes' | 'model'>
-const EIGHT_BITS: Way = { how: "an 8-bit cache (cacheType: 'q8_0')", cacheType: 'q8_0' }
 const FOUR_BITS: Way = { how: "quantize: 'q4f16_1'", quantize: 'q4f16_1' }

@@ -1,4 +1,5 @@
 import type { ModelLocation, NamedBlob } from '../../models/index.js'
+import type { PackedCacheType } from '../../platform/index.js'
 
 export interface WebGpuOptions {
   /**
@@ -89,12 +90,12 @@ export interface ModelOptions {
    */
   readonly cacheTokens?: number
   /**
-   * How keys and values are stored. `q8_0`: an 8-bit cache, integers of 8 bits and a scale in f16 for each 32 values, as in
-   * llama.cpp; it takes 17 bytes instead of 32. Models whose head size is not a multiple of 32, or that keep no keys and
-   * values (embeddings, rerankers), are refused with it.
+   * How keys and values are stored, if not as numbers: integers of a few bits and a scale in f16 for each 32 values, as in
+   * llama.cpp. Models whose head size is not a multiple of 32, or that keep no keys and values (embeddings, rerankers), are
+   * refused with it.
    * @default f16; f32 if the weights are in f32
    */
-  readonly cacheType?: 'q8_0'
+  readonly cacheType?: PackedCacheType
   /**
    * Converts weights in full precision (safetensors) to 4 bits while they are loaded: they take a quarter of the memory of
    * f16 and are read faster.

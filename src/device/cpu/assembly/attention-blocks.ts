@@ -4,7 +4,8 @@
  * positions, each rounded to 15 bits of the greatest of its block or page. Their sums are exact.
  */
 import { CACHE_BLOCK } from './abi'
-import { COLUMNS_BYTES, LINE, restored } from './cache-page'
+import { COLUMNS_BYTES, valueCodes } from './cache-codes'
+import { LINE, restored } from './cache-page'
 import { ROUNDER } from './exp'
 import { widenedBits, widenFirst, widenSecond } from './half'
 import { countOf, putApart } from './together'
@@ -23,6 +24,11 @@ const MOST: f32 = 32767
 function greatest4(values: v128): v128 {
   const two = i32x4.max_s(values, v128.shuffle<i32>(values, values, 2, 3, 0, 1))
   return i32x4.max_s(two, v128.shuffle<i32>(two, two, 1, 0, 3, 2))
+}
+
+/** Of each lane, the greater size. */
+function larger(a: v128, b: v128): v128 {
+  return i32x4.max_s(f32x4.abs(a), f32x4.abs(b))
 }
 
 /** Eight values times `by`, rounded to 16 bits, as whole numbers side by side. */
@@ -156,7 +162,7 @@ export function wholeWeights<N>(
       const w1 = f32x4.mul(v128.load(scores, 16), c1)
       const w2 = f32x4.mul(v128.load(scores, 32), c2)
       const w3 = f32x4.mul(v128.load(scores, 48), c3)
-      const peak = greatest4(i32x4.max_s(i32x4.max_s(w0, w1), i32x4.max_s(w2, w3)))
+      const peak = greatest4(i32x4.max_s(larger(w0, w1), larger(w2, w3)))
       store<f32>(room + (i << 2), f32x4.extract_lane(peak, 0) / MOST)
       const by = f32x4.div(f32x4.splat(MOST), peak)
       v128.store(whole, whole8(w0, w1, by))
@@ -169,7 +175,7 @@ export function wholeWeights<N>(
 }
 
 /** Eight columns of blocks. */
-export function weighBlocks<N>(
+export function weighBlocks<T, N>(
   room: usize,
   values: usize,
   pageBytes: usize,
@@ -177,6 +183,7 @@ export function weighBlocks<N>(
   pagesEnd: usize,
   sums: usize,
   sumsGap: usize,
+  unpacked: usize,
 ): void {
   let weights = room + MULTIPLES
   for (; pages < pagesEnd; pages += 4) {
@@ -188,7 +195,7 @@ export function weighBlocks<N>(
     let o1 = n0
     let r0 = n0
     let r1 = n0
-    let p = values + <usize>load<u32>(pages) * pageBytes
+    let p = valueCodes<T>(values + <usize>load<u32>(pages) * pageBytes, unpacked)
     for (const end = p + COLUMNS_BYTES; p < end; p += 16) {
       const v = v128.load8x8_s(p)
       const x = v128.load8x8_s(p, 8)

@@ -5,6 +5,7 @@
 import { ATTEND_ROOM, CACHE_BLOCK, PAGE_BITS } from './abi'
 import { scoreBlocks, WEIGHED_PAGES, weighBlocks, wholeQuery, wholeWeights } from './attention-blocks'
 import { scaleQuery, scoreHalf, scoreWide, weighHalf, weighWide } from './attention-numbers'
+import { codeBytes, isPacked, keyCodes, unpackedBytes } from './cache-codes'
 import { keptBytes, LINE, PAGE, restored } from './cache-page'
 import { cap4 } from './elementwise'
 import { Exponential, exp4 } from './exp'
@@ -17,7 +18,7 @@ const INVERSES: usize = 64
  * N queries, `qGap` and `outGap` bytes from one another, over the pages of one key head. `firsts`: the first position that
  * each sees, or 0: all from the begin; `lasts`: the last; both `rowGap` bytes apart, and none before the first's or behind
  * the last's. `sinks`: scores that have their share and give nothing, `sinkGap` bytes apart, or 0. `room`: what stands above;
- * then the queries, scaled, for which come the sums of values; then the scores of all positions, in whole pages, of
+ * then codes of a page that take less than a byte, as bytes; the queries, scaled, for which come the sums of values; then the scores of all positions, in whole pages, of
  * each page one query's behind the other's.
  */
 export function attendTogether<T, N>(
@@ -44,18 +45,21 @@ export function attendTogether<T, N>(
   const from = pages + ((<usize>(first >> PAGE_BITS)) << 2)
   const end = pages + ((<usize>((last + PAGE) >> PAGE_BITS)) << 2)
   const sumsGap = (<usize>((d + 15) & ~15)) << 2
-  const queries = room + ATTEND_ROOM
+  const unpacked = room + ATTEND_ROOM
+  const queries = unpacked + unpackedBytes<T>(d)
   const scores = queries + sumsGap * count
   for (let i: usize = 0; i < count; i++) {
-    if (sizeof<T>() === 1) wholeQuery<N>(q + i * qGap, d, scale, queries + (i << 2))
+    if (isPacked<T>()) wholeQuery<N>(q + i * qGap, d, scale, queries + (i << 2))
     else scaleQuery<T, N>(q + i * qGap, d, scale, queries + (i << 2))
   }
   let s = scores
   for (let page = from; page < end; page += 4) {
     const at = keys + <usize>load<u32>(page) * keptBytes<T>(d)
-    if (sizeof<T>() === 1) {
-      scoreBlocks<N>(queries, at, at + ((<usize>d) << PAGE_BITS), d, s)
-      scoreBlocks<N>(queries, at + 16, at + ((<usize>d) << PAGE_BITS) + 16, d, s + 32)
+    if (isPacked<T>()) {
+      const codes = keyCodes<T>(at, d, unpacked)
+      const scales = at + codeBytes<T>(d)
+      scoreBlocks<N>(queries, codes, scales, d, s)
+      scoreBlocks<N>(queries, codes + 16, scales + 16, d, s + 32)
     } else if (sizeof<N>() <= 2) scoreWide<T, N>(queries, at, d, s)
     else {
       scoreHalf<T, N>(queries, at, d, s)
@@ -72,7 +76,7 @@ export function attendTogether<T, N>(
     v128.store(room + (i << 4), inverse)
   }
   for (let p = queries; p < scores; p += 16) v128.store(p, i32x4.splat(0))
-  weigh<T, N>(scores, values, from, end, pages, d, queries, sumsGap, room + INVERSES)
+  weigh<T, N>(scores, values, from, end, pages, d, queries, sumsGap, room + INVERSES, unpacked)
   for (let i: usize = 0; i < count; i++) {
     const inverse = v128.load(room + (i << 4))
     let sums = queries + i * sumsGap
@@ -132,20 +136,21 @@ function weigh<T, N>(
   sums: usize,
   sumsGap: usize,
   room: usize,
+  unpacked: usize,
 ): void {
   const pageBytes = keptBytes<T>((d + 15) & ~15)
   const step = WEIGHED_PAGES << 2
   while (from < end) {
     const stop = min(end, pages + ((from - pages) / step + 1) * step)
     let sum = sums
-    if (sizeof<T>() === 1) {
-      const scales = values + ((<usize>d) << PAGE_BITS)
+    if (isPacked<T>()) {
+      const scales = values + codeBytes<T>(d)
       for (let column = 0; column < d; column += 8) {
         const block = <usize>(column / CACHE_BLOCK)
         if (column % CACHE_BLOCK === 0) {
           wholeWeights<N>(scores, scales + block * CACHE_BLOCK, pageBytes, from, stop, room)
         }
-        weighBlocks<N>(room, values + ((<usize>column) << PAGE_BITS), pageBytes, from, stop, sum, sumsGap)
+        weighBlocks<T, N>(room, values + codeBytes<T>(column), pageBytes, from, stop, sum, sumsGap, unpacked)
         sum += 32
       }
     } else {

@@ -3,24 +3,29 @@
  * so that memory is read in order. Keys stand as [d][16 positions], so that one product fills the scores of several
  * positions without sums across lanes; values as [d / 8][16 positions][8], so that 8 columns of the answers of several
  * queries stay in registers. T is how they are stored: f32; u16 for f16, of which each eight stand as 0 4 1 5 2 6 3 7:
- * neighbours are widened into two vectors in the right order; or i8 for q8_0, of which two that one product adds up stand
- * side by side, of keys [d / 2][16 positions][2], of values [d / 8][8][8][2 positions], and behind all of a head the
- * scales of its blocks, [d / 32][16 positions], as f16 lies.
+ * neighbours are widened into two vectors in the right order; or what stands for codes (`cache-codes.ts`), and behind all of
+ * a head the scales of its blocks, [d / 32][16 positions], as f16 lies.
  */
 import { CACHE_BLOCK, PAGE_BITS } from './abi'
-import { ROUNDER } from './exp'
+import {
+  codeBytes,
+  isPacked,
+  keyPlace,
+  mostOfBlock,
+  putKeyCodes,
+  putValueCodes,
+  stepOf,
+  valuePlace,
+} from './cache-codes'
 import { f32ToF16, fitHalves, halves4 } from './half'
 
 export const PAGE: i32 = 1 << PAGE_BITS
 /** Sixteen f32. */
 export const LINE: usize = 64
-/** Eight columns of a page's values, where each takes a byte. */
-export const COLUMNS_BYTES: usize = 128
-
 /** Of a page's keys, or values, of one head. */
 export function keptBytes<T>(columns: i32): usize {
-  const values = ((<usize>columns) << PAGE_BITS) * sizeof<T>()
-  return sizeof<T>() === 1 ? values + <usize>columns : values
+  if (isPacked<T>()) return codeBytes<T>(columns) + <usize>columns
+  return ((<usize>columns) << PAGE_BITS) * sizeof<T>()
 }
 
 /** Where value `i` of a line of 16 stands. */
@@ -51,35 +56,33 @@ export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: 
   to = valueHead + <usize>slot * 8 * sizeof<T>()
   for (let i = 0; i < d; i += 8) {
     putEight<T>(to, v + ((<usize>i) << 2), d - i > 4)
-    to += COLUMNS_BYTES * sizeof<T>()
+    to += (8 << PAGE_BITS) * sizeof<T>()
   }
   return sizeof<T>() === 4 || (allFit(k - ((<usize>d) << 2), d) && allFit(v, d))
 }
 
-/** Keys and values beyond it have scales that f16 cannot hold. */
-const MOST_OF_BLOCK: f32 = 65504 * 127
-
 /** As `writeKeyValue`, in blocks of codes and a scale; `d` is a multiple of a block. */
-export function writeBlocks(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): bool {
-  const keyScales = keyHead + ((<usize>d) << PAGE_BITS) + placeOf<u16>(slot)
-  const valueScales = valueHead + ((<usize>d) << PAGE_BITS) + placeOf<u16>(slot)
-  let keys = keyHead + ((<usize>slot) << 1)
-  let values = valueHead + ((<usize>(slot >> 1)) << 4) + <usize>(slot & 1)
-  let most: f32 = 0
+export function writeBlocks<T>(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): bool {
+  const keyScales = keyHead + codeBytes<T>(d) + placeOf<u16>(slot)
+  const valueScales = valueHead + codeBytes<T>(d) + placeOf<u16>(slot)
+  let keys = keyHead + keyPlace<T>(slot)
+  let values = valueHead + valuePlace<T>(slot)
   let fit = true
   for (let i: usize = 0; i < <usize>d; i += CACHE_BLOCK) {
-    most = peakOf(k)
-    if (!(most <= MOST_OF_BLOCK)) fit = false
-    store<u16>(keyScales + i, f32ToF16(most / 127))
-    putKeyCodes(keys, k, inverseOf(most))
+    let most = peakOf(k)
+    if (!(most <= mostOfBlock<T>())) fit = false
+    let step = stepOf<T>(k, most)
+    store<u16>(keyScales + i, f32ToF16(step))
+    putKeyCodes<T>(keys, k, inverseOf(step))
     most = peakOf(v)
-    if (!(most <= MOST_OF_BLOCK)) fit = false
-    store<u16>(valueScales + i, f32ToF16(most / 127))
-    putValueCodes(values, v, inverseOf(most))
+    if (!(most <= mostOfBlock<T>())) fit = false
+    step = stepOf<T>(v, most)
+    store<u16>(valueScales + i, f32ToF16(step))
+    putValueCodes<T>(values, v, inverseOf(step))
     k += CACHE_BLOCK * 4
     v += CACHE_BLOCK * 4
-    keys += CACHE_BLOCK << PAGE_BITS
-    values += CACHE_BLOCK << PAGE_BITS
+    keys += codeBytes<T>(CACHE_BLOCK)
+    values += codeBytes<T>(CACHE_BLOCK)
   }
   return fit
 }
@@ -95,36 +98,9 @@ function peakOf(from: usize): f32 {
   return f32x4.extract_lane(most, 0)
 }
 
-/** What turns values into codes. Below a peak of 1e-35 it would overflow, and such a block is as good as zero. */
-function inverseOf(peak: f32): v128 {
-  return f32x4.splat(peak > 1e-35 ? 1 / (peak / 127) : 0)
-}
-
-/** Four codes, each in the lowest byte of its lane. */
-function codes4(values: usize, inverse: v128): v128 {
-  return f32x4.add(f32x4.mul(v128.load(values), inverse), f32x4.splat(ROUNDER))
-}
-
-function putKeyCodes(to: usize, from: usize, inverse: v128): void {
-  for (const end = from + CACHE_BLOCK * 4; from < end; from += 16) {
-    const codes = codes4(from, inverse)
-    v128.store8_lane(to, codes, 0)
-    v128.store8_lane(to, codes, 4, 1)
-    v128.store8_lane(to, codes, 8, 2 << PAGE_BITS)
-    v128.store8_lane(to, codes, 12, (2 << PAGE_BITS) + 1)
-    to += 4 << PAGE_BITS
-  }
-}
-
-function putValueCodes(to: usize, from: usize, inverse: v128): void {
-  for (let i: usize = 0; i < <usize>CACHE_BLOCK; i += 4) {
-    const codes = codes4(from + (i << 2), inverse)
-    const at = to + (i >> 3) * COLUMNS_BYTES + ((i & 4) << 1)
-    v128.store8_lane(at, codes, 0)
-    v128.store8_lane(at, codes, 4, 2)
-    v128.store8_lane(at, codes, 8, 4)
-    v128.store8_lane(at, codes, 12, 6)
-  }
+/** What turns values into codes. Of steps so small that it would overflow, f16 holds none. */
+function inverseOf(step: f32): v128 {
+  return f32x4.splat(Mathf.abs(step) > 1e-37 ? 1 / step : 0)
 }
 
 function allFit(from: usize, d: i32): bool {

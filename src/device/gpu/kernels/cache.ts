@@ -1,8 +1,10 @@
 /**
  * How a page of keys and values lies in a layer's buffer, in words: per head keys as [words of a head][16 positions],
- * then per head values as [16 positions][words of a head]. A word has one value, two in f16, or four codes of q8_0; of
- * these there follow the scales per head as [blocks][16 positions], a block's of its key and of its value in a word.
+ * then per head values as [16 positions][words of a head]. A word has one value, two in f16, or as many codes as there is
+ * room for, the first in the lowest bits; of these there follow the scales per head as [blocks][16 positions], a block's of
+ * its key and of its value in a word.
  */
+import { packedCache } from '../../../platform/index.js'
 import { CACHE_BLOCK, type CacheType, PAGE } from '../../contract.js'
 
 export interface CacheLayout {
@@ -13,16 +15,23 @@ export interface CacheLayout {
   readonly sliding?: boolean
 }
 
-const VALUES: Readonly<Record<CacheType, 1 | 2 | 4>> = { f32: 1, f16: 2, q8_0: 4 }
+type Kept = Pick<CacheLayout, 'type'>
+
+/** Whether values are codes, in blocks that have a scale. */
+export const isPacked = ({ type }: Kept): boolean => packedCache(type) !== undefined
+
+/** Of a value, or of its code. */
+const bitsOf = ({ type }: Kept): number => packedCache(type)?.bits ?? (type === 'f32' ? 32 : 16)
+
 /** Values of a head in a word. */
-export const perWord = ({ type }: CacheLayout): 1 | 2 | 4 => VALUES[type]
+export const perWord = (kept: Kept): number => 32 / bitsOf(kept)
 
 export const wordsPerHead = (layout: CacheLayout): number => layout.headSize / perWord(layout)
 
 /** Words of a block of codes. */
-export const BLOCK_WORDS = CACHE_BLOCK / VALUES.q8_0
+export const blockWords = (kept: Kept): number => CACHE_BLOCK / perWord(kept)
 
-const blocksPerHead = ({ headSize, type }: CacheLayout) => (type === 'q8_0' ? headSize / CACHE_BLOCK : 0)
+const blocksPerHead = (layout: CacheLayout) => (isPacked(layout) ? layout.headSize / CACHE_BLOCK : 0)
 
 export function pageWords(layout: CacheLayout): number {
   return layout.heads * (2 * wordsPerHead(layout) + blocksPerHead(layout)) * PAGE
@@ -49,8 +58,29 @@ fn valueWord(page: u32, head: u32, word: u32, slot: u32) -> u32 {
 }${blocks > 0 ? scales : ''}`
 }
 
-/** Of a word, its four codes. */
-export const CODES = /* wgsl */ `
+/** WGSL: the code at `index` of each of four words. */
+export function codeOf(kept: Kept, words: string, index: number): string {
+  const bits = bitsOf(kept)
+  return `vec4<f32>(vec4<i32>(${words} << vec4<u32>(${32 - bits * (index + 1)}u)) >> vec4<u32>(${32 - bits}u))`
+}
+
+/** `fn codesOf(word)`: its first four codes; of what is not packed nothing. */
+export function codesFunction(kept: Kept): string {
+  if (!isPacked(kept)) return ''
+  const bits = bitsOf(kept)
+  const shifts = [1, 2, 3, 4].map((count) => `${32 - bits * count}u`).join(', ')
+  return /* wgsl */ `
 fn codesOf(word: u32) -> vec4<f32> {
-  return vec4<f32>(vec4<i32>(vec4<u32>(word) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u));
+  return vec4<f32>(vec4<i32>(vec4<u32>(word) << vec4<u32>(${shifts})) >> vec4<u32>(${32 - bits}u));
 }`
+}
+
+/** Fours of codes in a word. */
+export const foursPerWord = (kept: Kept): number => perWord(kept) / 4
+
+/** WGSL: the four codes of a word that four `four` of the head, a number or an expression, is. */
+export function fourOf(kept: Kept, word: string, four: number | string): string {
+  const fours = foursPerWord(kept)
+  if (fours === 1 || (typeof four === 'number' && four % fours === 0)) return `codesOf(${word})`
+  return `codesOf(${word} >> (${4 * bitsOf(kept)}u * (${typeof four === 'number' ? `${four}u` : four} % ${fours}u)))`
+}

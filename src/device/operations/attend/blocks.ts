@@ -4,7 +4,15 @@
  * memory, by invocations that hold a few queries by four keys, and then the same queries by some columns of the values.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import { CODES, cacheFunctions, perWord, wordsPerHead } from '../../gpu/kernels/cache.js'
+import {
+  cacheFunctions,
+  codesFunction,
+  fourOf,
+  foursPerWord,
+  isPacked,
+  perWord,
+  wordsPerHead,
+} from '../../gpu/kernels/cache.js'
 import { type BlocksCut, cutsOf } from '../../gpu/kernels/cuts.js'
 import { capped, declare, float, type GpuTraits, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
@@ -66,7 +74,7 @@ export const blocksKernel = memo(function blocksKernel(shape: AttendShape, trait
 ${enableSubgroups(beside ? across : 1)}
 ${source}
 ${META}
-${cacheFunctions(shape)}${type === 'q8_0' ? CODES : ''}
+${cacheFunctions(shape)}${codesFunction(shape)}
 // First queries and keys, then what they give.
 var<workgroup> tile: array<vec4<f32>, ${all}>;
 var<workgroup> values: array<vec4<f32>, ${rows * quads}>;
@@ -194,19 +202,20 @@ const PAGE_OF = (position: string) =>
 function loadKeys(shape: AttendShape, keysAt: number, N: number, lanes: number): string {
   const { headSize, type } = shape
   const quads = headSize / 4
-  const words = 4 / perWord(shape)
+  const packed = isPacked(shape)
+  const words = packed ? 1 : 4 / perWord(shape)
   const whole = quads % QUADS === 0
-  const at = (i: number) => `cache[(keyWord(page, head, q * ${words}u + ${i}u, 0u) + slot) / 4u]`
+  const word = (i: number) => (packed ? `q / ${foursPerWord(shape)}u` : `q * ${words}u + ${i}u`)
+  const at = (i: number) => `cache[(keyWord(page, head, ${word(i)}, 0u) + slot) / 4u]`
   const value = (c: number) => {
     const lane = LANES[c]!
     if (type === 'f32') return `vec4<f32>(${[0, 1, 2, 3].map((i) => `key${i}.${lane}`).join(', ')})`
     if (type === 'f16') return `vec4<f32>(unpack2x16float(key0.${lane}), unpack2x16float(key1.${lane}))`
-    return `unpack2x16float(factors.${lane}).x * codesOf(key0.${lane})`
+    return `unpack2x16float(factors.${lane}).x * ${fourOf(shape, `key0.${lane}`, 'q')}`
   }
-  const factors =
-    type === 'q8_0'
-      ? `\n        let factors = cache[(scaleWord(page, head, q / ${CACHE_BLOCK / 4}u, 0u) + slot) / 4u];`
-      : ''
+  const factors = packed
+    ? `\n        let factors = cache[(scaleWord(page, head, q / ${CACHE_BLOCK / 4}u, 0u) + slot) / 4u];`
+    : ''
   return `      for (var i = index; i < ${(QUADS * N) / 4}u; i += ${lanes}u) {
         let place = i % ${N / 4}u;
         let q = ${whole ? '' : 'min('}begin + i / ${N / 4}u${whole ? '' : `, ${quads - 1}u)`};
@@ -226,12 +235,12 @@ function loadValues(shape: AttendShape, rows: number, lanes: number): string {
     if (type === 'f32') return 'four'
     if (type === 'f16')
       return `vec4<f32>(unpack2x16float(four.${LANES[2 * i]}), unpack2x16float(four.${LANES[2 * i + 1]}))`
-    return `factor * codesOf(four.${LANES[i]})`
+    return `factor * ${fourOf(shape, `four.${LANES[Math.floor(i / foursPerWord(shape))]}`, i)}`
   }
-  const factor =
-    type === 'q8_0'
-      ? `\n        let factor = unpack2x16float(cache[scaleWord(page, head, c / 2u, slot) / 4u][slot % 4u]).y;`
-      : ''
+  const block = `c / ${CACHE_BLOCK / (4 * each)}u`
+  const factor = isPacked(shape)
+    ? `\n        let factor = unpack2x16float(cache[scaleWord(page, head, ${block}, slot) / 4u][slot % 4u]).y;`
+    : ''
   return `      for (var i = index; i < ${rows * loads}u; i += ${lanes}u) {
         let c = i % ${loads}u;
         let key = i / ${loads}u;

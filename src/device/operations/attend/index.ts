@@ -1,3 +1,4 @@
+import { cacheBytes, packedCache } from '../../../platform/index.js'
 import type { Activations, KeyValueCache, Vector } from '../../contract/tensors.js'
 import { PAGE } from '../../contract/tensors.js'
 import { atLeast, type BatchShape, bothHave, type CpuRecorder, defineOperation, windowsFit } from '../define.js'
@@ -101,7 +102,7 @@ export const attend = defineOperation({
   cpu(pass, qkv, cache, layer, out, { heads, scale, cap = 0, sinks, window, causal = true, rows: read }) {
     const rows = read?.length ?? pass.rows
     const { longest } = pass
-    const { heads: keyHeads, headSize } = cache.shape
+    const { heads: keyHeads, headSize, type } = cache.shape
     // Those that are read are mostly one of a sequence.
     const ofTokens = !read && rows > pass.spans.length
     const share = heads / keyHeads
@@ -113,7 +114,9 @@ export const attend = defineOperation({
     const together = longestOf(TOGETHER) <= longestOf(2) ? TOGETHER : 2
     // Of each query itself, then its sums, and its scores, in whole pages.
     const each = Math.ceil(headSize / 16) * 16 + (Math.ceil(longest / PAGE) + 1) * PAGE
-    const { at: room, stride: roomGap } = pass.perThread(ATTEND_ROOM + together * each * 4)
+    // Codes that take less than a byte are unpacked, a page of keys at a time.
+    const unpacked = (packedCache(type)?.bits ?? 8) < 8 ? headSize * PAGE : 0
+    const { at: room, stride: roomGap } = pass.perThread(ATTEND_ROOM + unpacked + together * each * 4)
     const args = {
       ...{ qkv: pass.at(qkv), stride: pass.stride(qkv), out: pass.at(out), outStride: pass.stride(out) },
       ...{
@@ -140,7 +143,7 @@ export const attend = defineOperation({
       return sum + length * position + (length * (length + 1)) / 2
     }, 0)
     return {
-      cache: positions * 2 * keyHeads * headSize * (type === 'f16' ? 2 : 4),
+      cache: positions * 2 * keyHeads * cacheBytes(type, headSize),
       multiplications: pairs * 2 * heads * headSize,
     }
   },

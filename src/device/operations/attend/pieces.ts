@@ -4,7 +4,16 @@
  * sixteen bytes at a time. `merge.ts` puts the pieces together. How a row is computed depends on its own position alone.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import { BLOCK_WORDS, cacheFunctions, perWord, wordsPerHead } from '../../gpu/kernels/cache.js'
+import {
+  blockWords,
+  cacheFunctions,
+  codeOf,
+  codesFunction,
+  fourOf,
+  isPacked,
+  perWord,
+  wordsPerHead,
+} from '../../gpu/kernels/cache.js'
 import { cutsOf, type PiecesCut } from '../../gpu/kernels/cuts.js'
 import { capped, declare, float, type GpuTraits, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
@@ -147,7 +156,7 @@ ${loaded.sums}
 ${(beside ? finishBeside : finishThrough)(shape, plan)}
 ${split ? statistics(shape, plan) : ''}
 }
-${type === 'q8_0' ? CODE_OF : ''}`,
+${codesFunction(shape)}`,
   }
 })
 
@@ -169,8 +178,8 @@ function scoring(shape: PiecesShape, plan: Plan): string {
     for (const i of some) {
       const at = whole ? word(i) : `min(${word(i)}, ${words - 1}u)`
       lines.push(`  let k${i} = cache[keyAt + (${at}) * ${PAGE / 4}u];`)
-      if (shape.type !== 'q8_0') continue
-      lines.push(`  let z${i} = cache[scaleAt + ((${at}) / ${BLOCK_WORDS}u) * ${PAGE / 4}u];`)
+      if (!isPacked(shape)) continue
+      lines.push(`  let z${i} = cache[scaleAt + ((${at}) / ${blockWords(shape)}u) * ${PAGE / 4}u];`)
     }
     for (const i of some) {
       const block = `{\n${products(shape, sharers, `(${word(i)})`, `k${i}`, `z${i}`)}\n  }`
@@ -180,7 +189,7 @@ function scoring(shape: PiecesShape, plan: Plan): string {
   return `  let split = lane % ${splits}u;
   let quad = lane / ${splits}u;
   let keyAt = keyWord(pages[quad / ${PAGE / 4}u], head, 0u, 4u * (quad % ${PAGE / 4}u)) / 4u;
-  ${shape.type === 'q8_0' ? `let scaleAt = scaleWord(pages[quad / ${PAGE / 4}u], head, 0u, 4u * (quad % ${PAGE / 4}u)) / 4u;` : ''}
+  ${isPacked(shape) ? `let scaleAt = scaleWord(pages[quad / ${PAGE / 4}u], head, 0u, 4u * (quad % ${PAGE / 4}u)) / 4u;` : ''}
 ${unrolled(sharers, (m) => `  var s${m} = vec4<f32>();`)}
 ${lines.join('\n')}
 ${unrolled(sharers, (m) => `  scores[(split * ${sharers}u + ${m}u) * ${positions / 4}u + quad] = s${m};`)}`
@@ -189,7 +198,8 @@ ${unrolled(sharers, (m) => `  scores[(split * ${sharers}u + ${m}u) * ${positions
 const LANES = ['x', 'y', 'z', 'w']
 
 /** Of all queries with one word of four keys. */
-function products({ headSize, type }: PiecesShape, sharers: number, word: string, key: string, scale: string): string {
+function products(shape: PiecesShape, sharers: number, word: string, key: string, scale: string): string {
+  const { headSize, type } = shape
   if (type === 'f32') return unrolled(sharers, (m) => `    s${m} += query[${m * headSize}u + ${word}] * ${key};`)
   const four = (of: (lane: string) => string) => `vec4<f32>(${LANES.map(of).join(', ')})`
   if (type === 'f16') {
@@ -197,18 +207,11 @@ function products({ headSize, type }: PiecesShape, sharers: number, word: string
     return `    let a = ${half('x')}; let b = ${half('y')};
 ${unrolled(sharers, (m) => `    s${m} += query[${m * headSize}u + 2u * ${word}] * a + query[${m * headSize}u + 2u * ${word} + 1u] * b;`)}`
   }
+  const each = perWord(shape)
   return `    let factor = ${four((lane) => `unpack2x16float(${scale}.${lane}).x`)};
-${unrolled(4, (k) => `    let c${k} = factor * codeOf(${key}, ${24 - 8 * k}u);`)}
-${unrolled(sharers, (m) => `    s${m} += ${[0, 1, 2, 3].map((k) => `query[${m * headSize + k}u + 4u * ${word}] * c${k}`).join(' + ')};`)}`
+${unrolled(each, (k) => `    let c${k} = factor * ${codeOf(shape, key, k)};`)}
+${unrolled(sharers, (m) => `    s${m} += ${Array.from({ length: each }, (_, k) => `query[${m * headSize + k}u + ${each}u * ${word}] * c${k}`).join(' + ')};`)}`
 }
-
-const CODE_OF = /* wgsl */ `
-fn codeOf(words: vec4<u32>, shift: u32) -> vec4<f32> {
-  return vec4<f32>(vec4<i32>(words << vec4<u32>(shift)) >> vec4<u32>(24u));
-}
-fn codesOf(word: u32) -> vec4<f32> {
-  return vec4<f32>(vec4<i32>(vec4<u32>(word) << vec4<u32>(24u, 16u, 8u, 0u)) >> vec4<u32>(24u));
-}`
 
 /** The invocations share out the queries: each has some positions of one query. */
 function softmax({ cap }: PiecesShape, { lanes, count, sharers, splits, positions }: Plan, near: number): string {
@@ -245,8 +248,8 @@ function loadValues(shape: PiecesShape, plan: Plan): { readonly early: string; r
     const words = plan.each / perWord(shape)
     const value = `cache[valueWord(pages[(at - base) / ${PAGE}u], head, column * ${words}u, at % ${PAGE}u) / 4u]`
     const scale = `cache[scaleWord(pages[(at - base) / ${PAGE}u], head, column / ${CACHE_BLOCK / plan.each}u, at % ${PAGE}u) / 4u][at % 4u]`
-    const more = shape.type === 'q8_0' ? `\n  var u${i}: u32;` : ''
-    const set = shape.type === 'q8_0' ? `\n    u${i} = ${scale};` : ''
+    const more = isPacked(shape) ? `\n  var u${i}: u32;` : ''
+    const set = isPacked(shape) ? `\n    u${i} = ${scale};` : ''
     return `  var v${i}: vec4<${shape.type === 'f32' ? 'f32' : 'u32'}>;${more}
   {
     let at = ${at};
@@ -258,7 +261,7 @@ function loadValues(shape: PiecesShape, plan: Plan): { readonly early: string; r
     const at = `share + ${shares * i}u`
     const weight = (m: number) => `weights[${m * positions}u + ${at}]`
     const sum = `  {
-${values(shape, i)}
+${values(shape, plan, i)}
 ${unrolled(plan.sharers, (m) => unrolled(plan.each / 4, (e) => `    o${m}_${e} += ${weight(m)} * w${e};`))}
   }`
     return past ? `  if (${at} < ${positions}u)${sum}` : sum
@@ -275,14 +278,21 @@ ${unrolled(plan.sharers, (m) => unrolled(plan.each / 4, (e) => `    o${m}_${e} +
   return { early: '', sums: lines.join('\n') }
 }
 
-function values({ type }: PiecesShape, i: number): string {
+function values(shape: PiecesShape, { each }: Plan, i: number): string {
+  const { type } = shape
   if (type === 'f32') return `    let w0 = v${i};`
   if (type === 'f16') {
     const pair = (a: string, b: string) => `vec4<f32>(unpack2x16float(v${i}.${a}), unpack2x16float(v${i}.${b}))`
     return `    let w0 = ${pair('x', 'y')}; let w1 = ${pair('z', 'w')};`
   }
+  const factor = `    let factor = unpack2x16float(u${i}).y;`
+  if (each === perWord(shape)) {
+    return `    let word = v${i}[column & 3u];
+${factor}
+    let w0 = factor * ${fourOf(shape, 'word', 0)}; let w1 = factor * ${fourOf(shape, 'word', 1)};`
+  }
   return `    let two = select(v${i}.xy, v${i}.zw, (column & 1u) == 1u);
-    let factor = unpack2x16float(u${i}).y;
+${factor}
     let w0 = factor * codesOf(two.x); let w1 = factor * codesOf(two.y);`
 }
 

@@ -3,7 +3,17 @@
  * The softmax runs along, page by page.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import { BLOCK_WORDS, CODES, cacheFunctions, wordsPerHead } from '../../gpu/kernels/cache.js'
+import {
+  blockWords,
+  cacheFunctions,
+  codeOf,
+  codesFunction,
+  fourOf,
+  foursPerWord,
+  isPacked,
+  perWord,
+  wordsPerHead,
+} from '../../gpu/kernels/cache.js'
 import { capped, declare, float, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 import { type AttendShape, maskFunctions, sinkBinding, sunk } from './shape.js'
@@ -12,6 +22,7 @@ const QUADS = PAGE / 4
 
 export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
   const { queries, columns, heads, headSize, type, scale, cap, gathered } = shape
+  const packed = isPacked(shape)
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
@@ -43,7 +54,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   for (var index = first / ${PAGE}u; index <= last / ${PAGE}u; index++) {
     let page = cachePage(row, index);
 ${unrolled(QUADS, (q) => `    var s${q} = vec4<f32>();`)}
-${type === 'q8_0' ? scoreBlocks(shape) : scoreNumbers(shape)}
+${packed ? scoreBlocks(shape) : scoreNumbers(shape)}
     let start = index * ${PAGE}u;
     var most = greatest;
 ${unrolled(
@@ -58,7 +69,7 @@ ${unrolled(QUADS, (q) => `    s${q} = select(vec4<f32>(), exp(s${q} - most), ${v
     total = total * fade + ${Array.from({ length: QUADS }, (_, q) => `dot(s${q}, vec4<f32>(1.0))`).join(' + ')};
     for (var i = 0u; i < ${headSize / 4}u; i++) {
       var sum = sums[i] * fade;
-${type === 'q8_0' ? weights() : ''}${unrolled(PAGE, (slot) => `      sum += ${type === 'q8_0' ? 'w' : 's'}${slot >> 2}[${slot & 3}] * ${valueQuad(shape, slot)};`)}
+${packed ? WEIGHTS : ''}${unrolled(PAGE, (slot) => `      sum += ${packed ? 'w' : 's'}${slot >> 2}[${slot & 3}] * ${valueQuad(shape, slot)};`)}
       sums[i] = sum;
     }
   }
@@ -87,16 +98,18 @@ ${shape.type === 'f16' ? scoreHalf() : scoreFloat()}
 
 /** What each block gives, times the scales of its keys. */
 function scoreBlocks(shape: AttendShape): string {
-  const code = (q: number, k: number) => `vec4<f32>(vec4<i32>(k${q} << vec4<u32>(${24 - 8 * k}u)) >> vec4<u32>(24u))`
+  const words = blockWords(shape)
+  const each = perWord(shape)
+  const term = (q: number, k: number) => `qkv[start + ${k}u] * ${codeOf(shape, `k${q}`, k)}`
   return `    for (var block = 0u; block < ${shape.headSize / CACHE_BLOCK}u; block++) {
 ${unrolled(QUADS, (q) => `      var b${q} = vec4<f32>();`)}
-      for (var i = block * ${BLOCK_WORDS}u; i < (block + 1u) * ${BLOCK_WORDS}u; i++) {
+      for (var i = block * ${words}u; i < (block + 1u) * ${words}u; i++) {
         let key = keyWord(page, head, i, 0u) / 4u;
-        let start = begin + 4u * i;
+        let start = begin + ${each}u * i;
 ${unrolled(
   QUADS,
   (q) => `        let k${q} = cache[key + ${q}u];
-        b${q} += ${[0, 1, 2, 3].map((k) => `qkv[start + ${k}u] * ${code(q, k)}`).join(' + ')};`,
+        b${q} += ${Array.from({ length: each }, (_, k) => term(q, k)).join(' + ')};`,
 )}
       }
       let scales = scaleWord(page, head, block, 0u) / 4u;
@@ -109,7 +122,7 @@ const scalesOf = (words: string, which: 'x' | 'y') =>
   `vec4<f32>(${['x', 'y', 'z', 'w'].map((lane) => `unpack2x16float(${words}.${lane}).${which}`).join(', ')})`
 
 /** Scores as they weigh the codes of a block's values. */
-const weights = () => `      let scales = scaleWord(page, head, i / ${BLOCK_WORDS}u, 0u) / 4u;
+const WEIGHTS = `      let scales = scaleWord(page, head, i / ${CACHE_BLOCK / 4}u, 0u) / 4u;
 ${unrolled(QUADS, (q) => `      let w${q} = s${q} * ${scalesOf(`cache[scales + ${q}u]`, 'y')};`)}
 `
 
@@ -136,9 +149,9 @@ function valueQuad({ type }: AttendShape, slot: number): string {
 }
 
 /** Four values of f16 are two words, which may straddle the four of a load. */
-function valueFunction({ type }: AttendShape): string {
-  if (type === 'f32') return ''
-  if (type === 'q8_0') return CODE_FUNCTION
+function valueFunction(shape: AttendShape): string {
+  if (shape.type === 'f32') return ''
+  if (isPacked(shape)) return ofCodes(shape)
   return /* wgsl */ `
 fn valueOf(page: u32, head: u32, i: u32, slot: u32) -> vec4<f32> {
   let word = valueWord(page, head, 2u * i, slot);
@@ -148,8 +161,8 @@ fn valueOf(page: u32, head: u32, i: u32, slot: u32) -> vec4<f32> {
 }`
 }
 
-const CODE_FUNCTION = /* wgsl */ `${CODES}
+const ofCodes = (shape: AttendShape) => /* wgsl */ `${codesFunction(shape)}
 fn valueOf(page: u32, head: u32, i: u32, slot: u32) -> vec4<f32> {
-  let word = valueWord(page, head, i, slot);
-  return codesOf(cache[word / 4u][word % 4u]);
+  let word = valueWord(page, head, i / ${foursPerWord(shape)}u, slot);
+  return ${fourOf(shape, 'cache[word / 4u][word % 4u]', 'i')};
 }`

@@ -4,7 +4,16 @@
  */
 
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import { BLOCK_WORDS, CODES, cacheFunctions, perWord, wordsPerHead } from '../../gpu/kernels/cache.js'
+import {
+  blockWords,
+  cacheFunctions,
+  codesFunction,
+  fourOf,
+  foursPerWord,
+  isPacked,
+  perWord,
+  wordsPerHead,
+} from '../../gpu/kernels/cache.js'
 import { capped, declare, float, type GpuTraits, type Kernel, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
 import { enableSubgroups, gather } from '../../gpu/kernels/subgroup.js'
@@ -37,7 +46,7 @@ export function sharersOf(shape: TiledShape): number {
 interface Cut {
   /** Queries of a workgroup, padded to a power of two. */
   readonly count: number
-  /** Words of a value's row that a lane sums, and lanes that share them. */
+  /** Parts of a value's row, of `partOf` values each, that a lane sums, and lanes that share them. */
   readonly columns: number
   readonly shares: number
 }
@@ -45,8 +54,8 @@ interface Cut {
 function cutOf(shape: TiledShape): Cut {
   let count = 1
   while (count < shape.tileRows * sharersOf(shape)) count *= 2
-  const words = wordsPerHead(shape)
-  return { count, columns: Math.ceil(words / LANES), shares: Math.max(1, Math.floor(LANES / words)) }
+  const parts = shape.headSize / partOf(shape)
+  return { count, columns: Math.ceil(parts / LANES), shares: Math.max(1, Math.floor(LANES / parts)) }
 }
 
 export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
@@ -68,7 +77,7 @@ export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: 
 ${enableSubgroups(near)}
 ${source}
 ${META}
-${cacheFunctions(shape)}${type === 'q8_0' ? CODES : ''}
+${cacheFunctions(shape)}${codesFunction(shape)}
 var<workgroup> query: array<f32, ${count * headSize}>;
 // Rows enough: at the end they hold the parts of the sums that lanes share.
 var<workgroup> scores: array<f32, ${Math.max(sumOf(shape), count) * LANES}>;
@@ -119,8 +128,11 @@ function loadQueries(shape: TiledShape, count: number): string {
   }`
 }
 
-/** Sums of a lane for a word of values: two also where only one is used. */
-const sumOf = (shape: TiledShape): 2 | 4 => (perWord(shape) === 4 ? 4 : 2)
+/** Values that a lane sums: those of a word, or four of them. */
+const partOf = (shape: TiledShape): number => Math.min(4, perWord(shape))
+
+/** Sums of a lane: two also where only one is used. */
+const sumOf = (shape: TiledShape): 2 | 4 => (partOf(shape) === 4 ? 4 : 2)
 
 /** A lane's sums over the values, in registers. */
 function sums(shape: TiledShape): string {
@@ -130,7 +142,7 @@ function sums(shape: TiledShape): string {
 
 /** A lane scores one position with all queries. */
 function scoring(shape: TiledShape): string {
-  const { cap, type } = shape
+  const { cap } = shape
   const { count } = cutOf(shape)
   const group = sharersOf(shape)
   return `    let position = base + lane;
@@ -138,7 +150,7 @@ ${unrolled(count, (m) => `    var s${m} = ${LOW};`)}
     if (position >= start && position < end) {
       let word = keyWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
 ${unrolled(count, (m) => `      s${m} = 0.0;`)}
-${type === 'q8_0' ? addBlocks(shape) : addNumbers(shape)}
+${isPacked(shape) ? addBlocks(shape) : addNumbers(shape)}
 ${cap ? unrolled(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
 ${unrolled(count, (m) => {
   const own = `row + min(${Math.floor(m / group)}u, rows - 1u)`
@@ -163,13 +175,19 @@ ${unrolled(cutOf(shape).count, (m) => `        ${term(m)}`)}
 
 function addBlocks(shape: TiledShape): string {
   const { headSize } = shape
-  const query = (m: number) => [0, 1, 2, 3].map((k) => `query[${m * headSize + k}u + 4u * i]`).join(', ')
+  const [words, fours, each] = [blockWords(shape), foursPerWord(shape), perWord(shape)]
+  const query = (m: number, f: number) =>
+    [0, 1, 2, 3].map((k) => `query[${m * headSize + 4 * f + k}u + ${each}u * i]`).join(', ')
+  const four = (f: number) => `          {
+            let key = scale * ${fourOf(shape, 'codes', f)};
+${unrolled(cutOf(shape).count, (m) => `            s${m} += dot(vec4<f32>(${query(m, f)}), key);`)}
+          }`
   return `      let scales = scaleWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
       for (var block = 0u; block < ${headSize / CACHE_BLOCK}u; block++) {
         let scale = unpack2x16float(cache[scales + block * ${PAGE}u]).x;
-        for (var i = block * ${BLOCK_WORDS}u; i < (block + 1u) * ${BLOCK_WORDS}u; i++) {
-          let key = scale * codesOf(cache[word + i * ${PAGE}u]);
-${unrolled(cutOf(shape).count, (m) => `          s${m} += dot(vec4<f32>(${query(m)}), key);`)}
+        for (var i = block * ${words}u; i < (block + 1u) * ${words}u; i++) {
+          let codes = cache[word + i * ${PAGE}u];
+${unrolled(fours, four)}
         }
       }`
 }
@@ -197,60 +215,62 @@ ${gather('sum', lanes, near, (a, b) => `${a} + ${b}`, '    ')}
 
 /** A lane sums columns of the values. Lanes that share a column take every second position, or third, ... */
 function weighing(shape: TiledShape): string {
-  const { type } = shape
+  const { headSize, type } = shape
   const { count, columns, shares } = cutOf(shape)
-  const words = wordsPerHead(shape)
-  const column = (c: number) => (shares > 1 ? `lane % ${words}u` : `lane + ${c * LANES}u`)
+  const parts = headSize / partOf(shape)
+  const column = (c: number) => (shares > 1 ? `lane % ${parts}u` : `lane + ${c * LANES}u`)
   const value = (c: number) => {
-    const at = `cache[valueWord(page, head, ${column(c)}, at % ${PAGE}u)]`
+    const word = isPacked(shape) ? `(${column(c)}) / ${foursPerWord(shape)}u` : column(c)
+    const at = `cache[valueWord(page, head, ${word}, at % ${PAGE}u)]`
     if (type === 'f32') return `vec2<f32>(${at}, 0.0)`
     if (type === 'f16') return `unpack2x16float(${at})`
-    return `unpack2x16float(cache[scaleWord(page, head, (${column(c)}) / ${BLOCK_WORDS}u, at % ${PAGE}u)]).y * codesOf(${at})`
+    const scale = `cache[scaleWord(page, head, (${column(c)}) / ${CACHE_BLOCK / 4}u, at % ${PAGE}u)]`
+    return `unpack2x16float(${scale}).y * ${fourOf(shape, at, `(${column(c)})`)}`
   }
   return `${unrolled(count * columns, (i) => `    o${i} *= fade[${Math.floor(i / columns)}];`)}
-    for (var i = lane / ${words}u; i < ${LANES}u; i += ${shares}u) {
+    for (var i = lane / ${parts}u; i < ${LANES}u; i += ${shares}u) {
       let at = base + i;
-      if (${shares > 1 ? `lane >= ${shares * words}u || ` : ''}at < start) { continue; }
+      if (${shares > 1 ? `lane >= ${shares * parts}u || ` : ''}at < start) { continue; }
       if (at >= end) { break; }
       let page = cachePage(row, at / ${PAGE}u);
 ${unrolled(columns, (c) => {
   const sum = unrolled(count, (m) => `        o${m * columns + c} += scores[${m * LANES}u + i] * v;`)
-  const guard = columns * LANES === words || shares > 1 ? '' : `if (${column(c)} < ${words}u) `
+  const guard = columns * LANES === parts || shares > 1 ? '' : `if (${column(c)} < ${parts}u) `
   return `      ${guard}{
         let v = ${value(c)};
 ${sum}
       }`
 })}
-    }`.replace(`lane / ${words}u;`, shares > 1 ? `lane / ${words}u;` : '0u;')
+    }`.replace(`lane / ${parts}u;`, shares > 1 ? `lane / ${parts}u;` : '0u;')
 }
 
 /** Lanes that shared a column add up. */
 function finishing(shape: TiledShape): string {
   const { queries, headSize } = shape
   const { columns, shares } = cutOf(shape)
-  const words = wordsPerHead(shape)
   const group = sharersOf(shape)
-  const each = perWord(shape)
-  const parts = ['x', 'y', 'z', 'w'].slice(0, sumOf(shape))
+  const each = partOf(shape)
+  const parts = headSize / each
+  const sums = ['x', 'y', 'z', 'w'].slice(0, sumOf(shape))
   const row = (i: number) => (i === 0 ? '' : `${i * LANES}u + `)
   const one = (m: number, c: number) => {
     const column = shares > 1 ? 'lane' : `(lane + ${c * LANES}u)`
     const gather =
       shares > 1
-        ? `${parts.map((part, i) => `scores[${row(i)}lane] = o${m}.${part};`).join(' ')}
+        ? `${sums.map((part, i) => `scores[${row(i)}lane] = o${m}.${part};`).join(' ')}
     workgroupBarrier();
-    if (lane < ${words}u) {
-      for (var i = 1u; i < ${shares}u; i++) { o${m} += vec${parts.length}<f32>(${parts.map((_, k) => `scores[${row(k)}lane + i * ${words}u]`).join(', ')}); }
+    if (lane < ${parts}u) {
+      for (var i = 1u; i < ${shares}u; i++) { o${m} += vec${sums.length}<f32>(${sums.map((_, k) => `scores[${row(k)}lane + i * ${parts}u]`).join(', ')}); }
     }
     workgroupBarrier();`
         : ''
     const value = `(o${m * columns + c} / total[${m}])`
     return `  {
     ${gather}
-    if (${Math.floor(m / group)}u < rows && ${column} < ${words}u) {
+    if (${Math.floor(m / group)}u < rows && ${column} < ${parts}u) {
       let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + id.y * ${group}u + ${m % group}u;
       out[unit * ${headSize}u + ${column} * ${each}u] = ${value}.x;
-      ${parts
+      ${sums
         .slice(1, each)
         .map((part, i) => `out[unit * ${headSize}u + ${column} * ${each}u + ${i + 1}u] = ${value}.${part};`)
         .join('\n      ')}

@@ -1,4 +1,5 @@
 import { CACHE_F16, CACHE_Q8_0, Rope } from '../../cpu/assembly/abi'
+import { isPacked } from '../../cpu/assembly/cache-codes'
 import { keptBytes, writeBlocks, writeKeyValue } from '../../cpu/assembly/cache-page'
 import { rmsnorm, ropeHead } from '../../cpu/assembly/elementwise'
 
@@ -40,8 +41,9 @@ function ropeAndWrite<T>(args: usize, row: i32, head: i32): void {
   const values = Rope.values(args) + <usize>head * Rope.valueHeadBytes(args) + page * keptBytes<T>((d + 15) & ~15)
   const v = k + <usize>keyHeads * headBytes
   const slot = position & 15
-  const fit =
-    sizeof<T>() === 1 ? writeBlocks(k, v, keys, values, slot, d) : writeKeyValue<T>(k, v, keys, values, slot, d)
+  const fit = isPacked<T>()
+    ? writeBlocks<T>(k, v, keys, values, slot, d)
+    : writeKeyValue<T>(k, v, keys, values, slot, d)
   if (!fit) {
     atomic.or<u32>(Rope.overflows(args) + (page << 2), 1 << slot)
   }

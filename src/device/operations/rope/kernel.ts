@@ -1,6 +1,6 @@
 /** Turns queries and keys by their positions, norming their heads first where asked, and stores keys and values. */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import { type CacheLayout, cacheFunctions } from '../../gpu/kernels/cache.js'
+import { type CacheLayout, cacheFunctions, isPacked } from '../../gpu/kernels/cache.js'
 import type { Binding } from '../../gpu/kernels/formats.js'
 import { declare, float, type Kernel, MOST_GROUPS, memo, type Recorder } from '../../gpu/kernels/kernel.js'
 import { META } from '../../gpu/kernels/meta.js'
@@ -8,16 +8,17 @@ import { grown, type RopeShape, turned } from './rotation.js'
 import { storeBlockFunctions } from './store-blocks.js'
 
 /** Heads of a row; of blocks, those of values go with those of keys. */
-function headsOf({ queries, heads, queriesOnly, type }: RopeShape): number {
+function headsOf(shape: RopeShape): number {
+  const { queries, heads, queriesOnly } = shape
   if (queriesOnly) return queries
-  return queries + (type === 'q8_0' ? 1 : 2) * heads
+  return queries + (isPacked(shape) ? 1 : 2) * heads
 }
 
 /** An invocation takes values 2 j and 2 j + 1 of a head and those that they are turned with. */
 export const ropeKernel = memo(function ropeKernel(shape: RopeShape): Kernel {
   const { queries, columns, headSize, epsilon } = shape
   const normed = epsilon !== undefined
-  const inBlocks = shape.type === 'q8_0'
+  const inBlocks = isPacked(shape)
   const list: Binding[] = [
     ['batch', 'u32', 'r'],
     ['angles', 'vec4<f32>', 'r'],

@@ -4,7 +4,7 @@
  * arithmetic of `kernel.ts`.
  */
 import { CACHE_BLOCK, PAGE } from '../../contract.js'
-import { wordsPerHead } from '../../gpu/kernels/cache.js'
+import { isPacked, wordsPerHead } from '../../gpu/kernels/cache.js'
 import type { Binding } from '../../gpu/kernels/formats.js'
 import { float } from '../../gpu/kernels/kernel.js'
 import { putFunction, storeFunctions } from './kernel.js'
@@ -21,7 +21,7 @@ export function ropeFunctions(shape: RopeShape): string {
   const { queries, heads, epsilon } = shape
   const scales = epsilon === undefined ? '' : `var<workgroup> headScales: array<f32, ${queries / heads + 1}>;`
   const angle = (position: string, j: string) => `angles[${position} * ${shape.headSize / 2}u + ${j}]`
-  if (shape.type !== 'q8_0') return `${storeFunctions(shape, true)}\n${scales}`
+  if (!isPacked(shape)) return `${storeFunctions(shape, true)}\n${scales}`
   return `${putFunction(shape, true)}\n${storeBlockFunctions(shape, angle)}\n${scales}`
 }
 
@@ -47,7 +47,7 @@ export function inAttention(shape: RopeShape, scale: number, count: number, lane
     query[m * ${headSize}u + j] = select(0.0, ${turned('low')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
     query[m * ${headSize}u + j + ${half}u] = select(0.0, ${turned('high')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
   }
-  ${shape.queriesOnly ? '' : shape.type === 'q8_0' ? storingBlocks(shape, lanes) : storing(shape, lanes)}
+  ${shape.queriesOnly ? '' : isPacked(shape) ? storingBlocks(shape, lanes) : storing(shape, lanes)}
   storageBarrier();`
 }
 

@@ -1,0 +1,16 @@
+/** WGSL: how the codes of a block of keys or values are made, for each way to pack them. */
+import type { PackedCacheType } from '../../../platform/index.js'
+import { CACHE_BLOCK } from '../../contract.js'
+
+/** Vectors of four of a block. */
+export const BLOCK_QUADS = CACHE_BLOCK / 4
+
+/**
+ * `fn stepOf(values, size)`: what codes are multiples of, where the greatest of the block's sizes is `size`;
+ * `fn wholeOf(values, inverse)`: the codes of four values, which `inverse` steps are in one.
+ */
+export const PACKERS: Readonly<Record<PackedCacheType, string>> = {
+  q8_0: /* wgsl */ `
+fn stepOf(values: ptr<function, array<vec4<f32>, ${BLOCK_QUADS}>>, size: f32) -> f32 { return size / 127.0; }
+fn wholeOf(values: vec4<f32>, inverse: f32) -> vec4<i32> { return vec4<i32>(round(values * inverse)); }`,
+}

@@ -1,0 +1,52 @@
+/**
+ * How keys and values may be packed, as ggml does: of each 32 values of a head a scale in f16, and each value as a whole
+ * multiple of it. `q8_0`: an 8-bit cache, which takes 17 bytes instead of f16's 32; the scale is the greatest size / 127.
+ */
+export type PackedCacheType = 'q8_0'
+export type CacheType = 'f32' | 'f16' | PackedCacheType
+
+/** Values of a head that share a scale. */
+export const CACHE_BLOCK = 32
+
+interface PackedCache {
+  /** In messages. */
+  readonly called: string
+  /** Bits of a code, which is how many times the scale a value is, in two's complement. */
+  readonly bits: 4 | 8
+  /** Of the value that decides the scale. */
+  readonly most: number
+}
+
+export const PACKED_CACHES: Readonly<Record<PackedCacheType, PackedCache>> = {
+  q8_0: { called: 'an 8-bit cache', bits: 8, most: 127 },
+}
+
+export const PACKED_CACHE_TYPES = Object.keys(PACKED_CACHES) as readonly PackedCacheType[]
+
+export const isPackedCacheType = (type: unknown): type is PackedCacheType =>
+  typeof type === 'string' && Object.hasOwn(PACKED_CACHES, type)
+
+/** Undefined: values are kept as numbers. */
+export const packedCache = (type: CacheType): PackedCache | undefined =>
+  isPackedCacheType(type) ? PACKED_CACHES[type] : undefined
+
+/** As messages name it, with the option. */
+export const packedCacheCalled = (type: PackedCacheType): string =>
+  `${PACKED_CACHES[type].called} (cacheType: '${type}')`
+
+/** What the option may be, for messages. */
+export const CACHE_TYPE_CHOICES = PACKED_CACHE_TYPES.map((type) => `'${type}'`).join(' or ')
+
+/** And for the help of the command line. */
+export const CACHE_TYPE_HELP = PACKED_CACHE_TYPES.map((type) => `${type} is ${PACKED_CACHES[type].called}`).join(', ')
+
+/** Bytes of so many values of one head. */
+export function cacheBytes(type: CacheType, values: number): number {
+  const packed = packedCache(type)
+  if (packed) return (values / 8) * packed.bits + (values / CACHE_BLOCK) * 2
+  return values * (type === 'f32' ? 4 : 2)
+}
+
+/** Whether heads of so many values can be kept so. */
+export const keepsHeads = (type: CacheType, headSize: number): boolean =>
+  !packedCache(type) || headSize % CACHE_BLOCK === 0
