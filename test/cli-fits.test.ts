@@ -43,7 +43,7 @@ it('local-v1 models fits tells of a file at an address by its head alone', async
   await server.close()
 }, 120_000)
 
-it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16', async () => {
+it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16, a 4-bit one at 9', async () => {
   const nano = fileURLToPath(new URL('../models/nano', import.meta.url))
   const cache = async (...more: string[]) => {
     const args = ['models', 'fits', nano, '--device', 'cpu', '--context', '4096', ...more]
@@ -52,7 +52,9 @@ it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16',
     expect(program.output()).toMatch(/about \d+ tokens\/s/)
     return Number(/cache (\d+) MB/.exec(program.output())?.[1])
   }
-  expect((await cache('--cache-type', 'q8_0')) / (await cache())).toBeCloseTo(17 / 32, 1)
+  const whole = await cache()
+  expect((await cache('--cache-type', 'q8_0')) / whole).toBeCloseTo(17 / 32, 1)
+  expect((await cache('--cache-type', 'q4_0')) / whole).toBeCloseTo(9 / 32, 1)
 }, 120_000)
 
 it('local-v1 serve refuses an 8-bit cache of WebLLM by its name', async () => {

@@ -1,5 +1,5 @@
 /**
- * Attention of one token on the CPU device, over keys and values in f16 and in 8 bits, in turns within one run: how long
+ * Attention of one token on the CPU device, over keys and values in f16, in 8 bits and in 4, in turns within one run: how long
  * it takes, and how fast it reads them. The best of the rounds; one thread by the processor's time, several by the clock.
  *
  *     npm run bench:attention -- [--threads N]
@@ -22,7 +22,7 @@ const SHAPES = [
   [16, 8, 128],
 ] as const
 const LENGTHS = [512, 2048, 8000]
-const TYPES: readonly CacheType[] = ['f16', 'q8_0']
+const TYPES: readonly CacheType[] = ['f16', 'q8_0', 'q4_0']
 const ROUNDS = 7
 /** Operations of one pass, which takes some time itself. */
 const OPERATIONS = 20
@@ -69,7 +69,9 @@ async function attending(type: CacheType, length: number, [heads, keyHeads, head
   }
 }
 
-console.log('heads, key heads, values of a head; positions; ms and GB/s in f16, in 8 bits; f16 / 8 bits')
+console.log(
+  'heads, key heads, values of a head; positions; ms and GB/s in f16, in 8 bits, in 4; f16 / 8 bits, f16 / 4 bits',
+)
 for (const shape of SHAPES) {
   for (const length of LENGTHS) {
     const open = await Promise.all(TYPES.map((type) => attending(type, length, shape)))
@@ -82,6 +84,11 @@ for (const shape of SHAPES) {
       const bytes = 2 * length * shape[1] * cacheBytes(type, shape[2])
       return `${best[i]!.toFixed(3)} ms ${(bytes / best[i]! / 1e6).toFixed(1)} GB/s`
     })
-    console.log(`${shape.join(', ')}; ${length}; ${told.join('; ')}; ${(best[0]! / best[1]!).toFixed(2)}`)
+    console.log(
+      `${shape.join(', ')}; ${length}; ${told.join('; ')}; ${best
+        .slice(1)
+        .map((each) => (best[0]! / each).toFixed(2))
+        .join('; ')}`,
+    )
   }
 }

@@ -45,7 +45,7 @@ export async function llamaCpp(
 }
 
 /** How llama.cpp keeps keys and values. */
-export type LlamaCache = 'F32' | 'Q8_0'
+export type LlamaCache = 'F32' | 'Q8_0' | 'Q4_0'
 
 interface AskedOf {
   readonly of: Pick<Case, 'context'>
@@ -64,7 +64,7 @@ async function probabilitiesIn(model: Model, { of, tokens, count, cache = 'F32' 
     batchSize: 512,
     threads: 1,
     // Without it values are not kept in blocks.
-    flashAttention: cache === 'Q8_0',
+    flashAttention: cache !== 'F32',
     experimentalKvCacheKeyType: cache,
     experimentalKvCacheValueType: cache,
   })

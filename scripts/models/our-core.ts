@@ -17,7 +17,15 @@ import type { Case, FolderType, Weights } from '../../test/oracles/family.js'
 import { type GgufType, isQuantised, writeGguf } from '../../test/oracles/files/gguf.js'
 import { mlxConfig, mlxTensors, throughMlx } from '../../test/oracles/files/mlx.js'
 import { safetensors, safetensorsFile } from '../../test/oracles/files/safetensors.js'
-import { inHalves, inQ8_0, inQ8_0OfNext, type Kept, type Vector } from '../../test/oracles/float64.js'
+import {
+  inHalves,
+  inQ4_0,
+  inQ4_0OfNext,
+  inQ8_0,
+  inQ8_0OfNext,
+  type Kept,
+  type Vector,
+} from '../../test/oracles/float64.js'
 import { type Allowance, type Answer, answerOf, apart, compare, retold } from '../../test/oracles/judge.js'
 import { throughMlc, throughMxfp4, throughQ4_0 } from '../../test/oracles/rounded.js'
 import type { Code } from './code.js'
@@ -37,11 +45,12 @@ export const FORMS = [
   { name: 'safetensors MXFP4', format: 'safetensors', type: 'MXFP4', onGpu: true },
   { name: 'GGUF MXFP4', format: 'GGUF', type: 'MXFP4', onGpu: false },
   { name: 'F16, 8-bit cache', format: 'safetensors', type: 'F16', cacheType: 'q8_0', onGpu: true },
+  { name: 'F16, 4-bit cache', format: 'safetensors', type: 'F16', cacheType: 'q4_0', onGpu: true },
 ] as const
 export type Form = (typeof FORMS)[number]
 
 /** Each kind of layer that keeps keys and values: all, with normed heads, those of a window, beside others that keep states. */
-const IN_8_BITS: readonly string[] = ['llama', 'qwen3', 'gemma3', 'qwen3_5']
+const PACKED_IN: readonly string[] = ['llama', 'qwen3', 'gemma3', 'qwen3_5']
 
 /** mlx-lm gives routers eight bits, which is refused. */
 const hasExperts = ({ config }: Case) => Boolean(config.num_experts ?? config.num_local_experts)
@@ -51,7 +60,7 @@ export const formsOf = (of: Case): Form[] =>
     if (form.format === 'GGUF' && !of.gguf) return false
     if (form.format === 'MLX' && hasExperts(of)) return false
     if (form.type === 'MXFP4' && of.name !== 'gpt_oss') return false
-    return !('cacheType' in form) || IN_8_BITS.includes(of.name)
+    return !('cacheType' in form) || PACKED_IN.includes(of.name)
   })
 
 type CacheType = LoadPlan['size']['cacheType']
@@ -59,10 +68,14 @@ type CacheType = LoadPlan['size']['cacheType']
 /**
  * Nats, of float64 that keeps keys and values as the core says it does. f32 alone is as far off as llama.cpp is. What it
  * leaves of a key may be rounded to the next number of f16, so that every layer adds some of what rounding costs at all;
- * of 8 bits the next is eight times as far.
+ * of 8 bits the next is eight times as far, of 4 bits sixteen times as far as of 8.
  */
-const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-3, f16: 1e-2, q8_0: 8e-2 }
-const KEPT: Readonly<Record<CacheType, Kept | undefined>> = { f32: undefined, f16: inHalves, q8_0: inQ8_0 }
+const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-3, f16: 1e-2, q8_0: 8e-2, q4_0: 1.3 }
+const KEPT: Readonly<Record<CacheType, Kept | undefined>> = {
+  ...{ f32: undefined, f16: inHalves, q8_0: inQ8_0, q4_0: inQ4_0 },
+}
+/** As who takes the scale of the next block. */
+const OF_NEXT: Readonly<Partial<Record<CacheType, Kept>>> = { q8_0: inQ8_0OfNext, q4_0: inQ4_0OfNext }
 
 /** The processor, and SwiftShader with the kernels cut for hardware and for software. */
 export type Where = 'cpu' | 'hardware' | 'software'
@@ -109,7 +122,7 @@ interface Truth {
   readonly cacheType: CacheType
   /** By float64 that keeps keys and values as the core does. */
   readonly answer: Answer
-  /** By llama.cpp, whose keys and values are kept as they are, or in 8 bits as the core's. */
+  /** By llama.cpp, whose keys and values are kept as they are, or in 8 or 4 bits as the core's. */
   readonly theirs?: readonly Vector[]
   /** By float64 that keeps keys and values as they are. */
   readonly plain: readonly Vector[]
@@ -129,7 +142,8 @@ async function checkForm(of: Case, form: Form, plain: Weights, source: WeightSou
   const check = async (device: Device, truth: Truth) => {
     const ways = await answersOf(device, of, form, source, truth.answer)
     const verdict = checkOn(ways, truth)
-    return cacheType === 'q8_0' ? inBlocks(verdict, ways, truth, of, weights) : verdict
+    const ofNext = OF_NEXT[cacheType]
+    return ofNext ? inBlocks(verdict, ways, truth, of, weights, ofNext) : verdict
   }
   if (devices.includes('cpu')) {
     await row(EXACT, 'decoders on cpu', tokens, async () =>
@@ -174,7 +188,7 @@ async function truthOf(
   const kept = KEPT[cacheType]
   const answer = answerOf(of, weights, count, kept)
   const plain = kept ? retold(of, weights, answer) : answer.logprobs
-  const cache = cacheType === 'q8_0' ? 'Q8_0' : 'F32'
+  const cache = cacheType === 'q8_0' ? 'Q8_0' : cacheType === 'q4_0' ? 'Q4_0' : 'F32'
   const theirs = peers !== undefined && of.gguf ? await toldByLlamaCpp(peers, of, weights, answer, cache) : undefined
   const truth = { cacheType, answer, plain, moved: apart(answer.logprobs, plain), ...(theirs && { theirs }) }
   byType.set(cacheType, truth)
@@ -197,8 +211,10 @@ type Ways = Awaited<ReturnType<typeof answersOf>>
 function checkOn(ways: Ways, truth: Truth) {
   const { answer, theirs, moved } = truth
   const bound = BOUNDS[truth.cacheType]
+  // In 4 bits a number between two codes moves leads by as much as rounding does at all.
+  const allowed = truth.cacheType === 'q4_0' ? moved : undefined
   const verdicts = Object.entries(ways).map(([way, told]) => {
-    return { way, ...compare(answer.logprobs.slice(0, told.length), told) }
+    return { way, ...compare(answer.logprobs.slice(0, told.length), told, allowed) }
   })
   const besideTheirs =
     theirs && Object.values(ways).map((told) => compare(theirs.slice(0, told.length), told, moved).wrongTokens)
@@ -218,14 +234,21 @@ function checkOn(ways: Ways, truth: Truth) {
 }
 
 /**
- * Of an 8-bit cache: llama.cpp rounds queries beside it too, and so may take another token; what is asked is that ours
+ * Of a packed cache: llama.cpp rounds queries beside it too, and so may take another token; what is asked is that ours
  * costs no more. And that the scale of the next block would have been seen.
  */
-function inBlocks(verdict: ReturnType<typeof checkOn>, ways: Ways, truth: Truth, of: Case, weights: Weights) {
+function inBlocks(
+  verdict: ReturnType<typeof checkOn>,
+  ways: Ways,
+  truth: Truth,
+  of: Case,
+  weights: Weights,
+  ofNext: Kept,
+) {
   const { answer, plain, theirs } = truth
   const { otherThanPeer: _, ...rest } = verdict
   const of64 = (all: readonly Vector[]) => all.map((each) => (token: number) => each[token]!)
-  const mistaken = compare(answer.logprobs, of64(retold(of, weights, answer, undefined, inQ8_0OfNext))).worst
+  const mistaken = compare(answer.logprobs, of64(retold(of, weights, answer, undefined, ofNext))).worst
   const costs = (told: Parameters<typeof compare>[1]) => compare(plain.slice(0, told.length), told).rms
   const asGood = (told: Ways[string]) => !theirs || costs(told) < AS_FAR * costs(of64(theirs.slice(0, told.length)))
   const good = rest.worst < rest.bound && rest.otherTokens === 0 && mistaken > rest.bound

@@ -23,19 +23,21 @@ const DRAWN: SampleSettings = {
 const SIZES = { maxChunk: 40, contextLength: 128, cacheTokens: 512, tokens: 85 }
 
 const USED = DEVICES.filter(({ name }) => name !== 'cpu, exact')
-const IN_8_BITS = { ...PRESETS[1]!, model: { ...PRESETS[1]!.model, head_dim: 32 } }
+const IN_BLOCKS = { ...PRESETS[1]!, model: { ...PRESETS[1]!.model, head_dim: 32 } }
 const CASES = [
   // In software one kind of cache for each way of cutting.
   ...USED.filter(({ name }) => FULL || !name.includes('software')).map((device) => {
     return { ...device, preset: PRESETS[1]!, OPTIONS: SIZES }
   }),
   // Kernels cut for hardware take half a minute to compile for each kind of cache: `operations` has them all.
-  ...USED.filter(({ name }) => !name.includes('hardware')).map(({ name, open }) => ({
-    name: `${name}, with an 8-bit cache`,
-    open,
-    preset: IN_8_BITS,
-    OPTIONS: { ...SIZES, cacheType: 'q8_0' as const },
-  })),
+  ...USED.filter(({ name }) => !name.includes('hardware')).flatMap(({ name, open }) =>
+    (['q8_0', 'q4_0'] as const).map((cacheType) => ({
+      name: `${name}, with a cache in ${cacheType}`,
+      open,
+      preset: IN_BLOCKS,
+      OPTIONS: { ...SIZES, cacheType },
+    })),
+  ),
 ]
 
 describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {

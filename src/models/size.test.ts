@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device } from '../device/contract.js'
 import { openCpuDevice } from '../device/cpu/index.js'
+import type { PackedCacheType } from '../platform/index.js'
 import { defaultCacheTokens } from './cache-size.js'
 import { loadCore } from './load.js'
 import { planModel } from './plan-model.js'
@@ -36,16 +37,19 @@ describe('the size of a model', () => {
     await core.close()
   })
 
-  it('is less with an 8-bit cache by what that is less, and kept so', async () => {
+  // As ggml stores them: so many bytes for 32 values, which take 64 in f16.
+  it.each([
+    ['q8_0', 34],
+    ['q4_0', 18],
+  ] as const)('is less with a cache in %s by what that is less, and kept so', async (cacheType, packed) => {
     const preset = PRESETS[0]!
     const { source } = randomModel({ ...preset, model: { ...preset.model, ...SHAPE } }, 'f16', 3)
     const options = { contextLength: 256, maxBatch: 2 }
     const whole = planModel(source, device, options).size
-    const { bytes } = planModel(source, device, { ...options, cacheType: 'q8_0' }).size
-    // As ggml stores it: 34 bytes for 32 values, which take 64 in f16.
-    expect(bytes.cache).toBe((whole.bytes.cache * 34) / 64)
+    const { bytes } = planModel(source, device, { ...options, cacheType }).size
+    expect(bytes.cache).toBe((whole.bytes.cache * packed) / 64)
     expect(bytes.total).toBe(whole.bytes.total - whole.bytes.cache + bytes.cache)
-    const taken = async (cacheType?: 'q8_0') => {
+    const taken = async (cacheType?: PackedCacheType) => {
       const before = device.memory.bytes
       const core = await loadCore(device, source, { ...options, ...(cacheType && { cacheType }) })
       const bytes = device.memory.bytes - before
@@ -53,7 +57,7 @@ describe('the size of a model', () => {
       await core.close()
       return { bytes, fingerprint }
     }
-    const [full, less] = [await taken(), await taken('q8_0')]
+    const [full, less] = [await taken(), await taken(cacheType)]
     expect(Math.abs(full.bytes - less.bytes - (whole.bytes.cache - bytes.cache))).toBeLessThan(1024)
     expect(less.fingerprint).not.toBe(full.fingerprint)
   })

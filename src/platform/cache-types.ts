@@ -1,8 +1,9 @@
 /**
  * How keys and values may be packed, as ggml does: of each 32 values of a head a scale in f16, and each value as a whole
  * multiple of it. `q8_0`: an 8-bit cache, which takes 17 bytes instead of f16's 32; the scale is the greatest size / 127.
+ * `q4_0`: a 4-bit cache, which takes 9; the value of the greatest size is -8 times the scale.
  */
-export type PackedCacheType = 'q8_0'
+export type PackedCacheType = 'q8_0' | 'q4_0'
 export type CacheType = 'f32' | 'f16' | PackedCacheType
 
 /** Values of a head that share a scale. */
@@ -19,6 +20,7 @@ interface PackedCache {
 
 export const PACKED_CACHES: Readonly<Record<PackedCacheType, PackedCache>> = {
   q8_0: { called: 'an 8-bit cache', bits: 8, most: 127 },
+  q4_0: { called: 'a 4-bit cache', bits: 4, most: 8 },
 }
 
 export const PACKED_CACHE_TYPES = Object.keys(PACKED_CACHES) as readonly PackedCacheType[]

@@ -129,17 +129,36 @@ export const inHalves: Kept = (values) => values.map(half)
 /** ggml's Q8_0: of each 32 numbers the greatest size / 127 in f16, and how many times that each is, to the nearest. */
 export const inQ8_0: Kept = (values) => inBlocks(values, (scales, block) => scales[block]!)
 
+/** ggml's Q4_0: of each 32 numbers the first of the greatest size / -8 in f16, and how many times that each is, at most 7. */
+export const inQ4_0: Kept = (values) => inBlocks(values, (scales, block) => scales[block]!, Q4_0)
+
 /** With the scale of the next block, as who counts blocks in a wrong place does. */
 export const inQ8_0OfNext: Kept = (values) => inBlocks(values, (scales, block) => scales[(block + 1) % scales.length]!)
+export const inQ4_0OfNext: Kept = (values) =>
+  inBlocks(values, (scales, block) => scales[(block + 1) % scales.length]!, Q4_0)
 
-function inBlocks(values: Vector, scaleOf: (scales: Vector, block: number) => number): Vector {
+/** What the codes of a block are multiples of, and the code of a number of so many steps. */
+interface Codes {
+  step(block: Vector): number
+  code(steps: number): number
+}
+const Q8_0: Codes = {
+  step: (block) => block.reduce((most, value) => Math.max(most, Math.abs(value) / 127), 0),
+  code: Math.round,
+}
+const Q4_0: Codes = {
+  step: (block) => block.reduce((most, value) => (Math.abs(value) > Math.abs(most) ? value : most), 0) / -8,
+  code: (steps) => Math.min(15, Math.floor(steps + 8.5)) - 8,
+}
+
+function inBlocks(values: Vector, scaleOf: (scales: Vector, block: number) => number, codes = Q8_0): Vector {
   const steps = Float64Array.from({ length: values.length / 32 }, (_, block) =>
-    values.subarray(32 * block, 32 * block + 32).reduce((most, value) => Math.max(most, Math.abs(value) / 127), 0),
+    codes.step(values.subarray(32 * block, 32 * block + 32)),
   )
   const scales = inHalves(steps)
   return values.map((value, i) => {
     const step = steps[i >> 5]!
-    return step === 0 ? 0 : Math.round(value / step) * scaleOf(scales, i >> 5)
+    return step === 0 ? 0 : codes.code(value / step) * scaleOf(scales, i >> 5)
   })
 }
 

@@ -175,7 +175,9 @@ describe('attention', () => {
   })
 
   // Tokens are attended up to four together, or heads; and values of 8 bits are weighed by a few pages, wherever one begins.
-  it.each((['f32', 'f16', 'q8_0'] as const).flatMap((type) => [2, 3, 4, 7, 8].map((share) => ({ type, share }))))(
+  it.each(
+    (['f32', 'f16', 'q8_0', 'q4_0'] as const).flatMap((type) => [2, 3, 4, 7, 8].map((share) => ({ type, share }))),
+  )(
     'in $type, $share heads to one of keys, is the same in one pass and in several, and beside another sequence',
     async ({ type, share }) => {
       const on = await device({ threads: 1 })
@@ -208,6 +210,7 @@ describe('threads', () => {
     { heads: 6, keyHeads: 2, d: 48, type: 'f16' },
     // Where threads would have nothing to do, fewer heads are attended together.
     { heads: 4, keyHeads: 1, d: 64, type: 'q8_0' },
+    { heads: 4, keyHeads: 1, d: 64, type: 'q4_0' },
   ] as const)('attend the same: $heads heads in $type', async (shape) => {
     const chunks = [[40, 3, 17], ...Array.from({ length: 12 }, () => [1, 1, 1]), [5, 1, 9]]
     const alone = await attention(await device({ threads: 1 }), { ...shape, chunks }, 0)

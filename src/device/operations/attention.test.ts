@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { inQ8_0, inQ8_0OfNext, type Kept } from '../../../test/oracles/float64.js'
+import { inQ4_0, inQ4_0OfNext, inQ8_0, inQ8_0OfNext, type Kept } from '../../../test/oracles/float64.js'
 import { angleTable, frequencies as frequenciesOf } from '../../models/angles.js'
 import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
 import { attend } from './attend/index.js'
@@ -33,7 +33,7 @@ interface Case {
   readonly few?: boolean
 }
 
-const CASES: readonly Case[] = [
+const GIVEN: readonly Case[] = [
   { name: 'one row', heads: 4, keyHeads: 4, headSize: 8, type: 'f32', spans: [[0, 1]] },
   {
     name: 'one row, a head of keys for each, many positions',
@@ -536,12 +536,27 @@ const CASES: readonly Case[] = [
   },
 ]
 
+/** What is kept in 8 bits, also in 4. */
+const CASES: readonly Case[] = [
+  ...GIVEN,
+  ...GIVEN.filter(({ type }) => type === 'q8_0').map((test) => ({
+    ...test,
+    name: test.name.replace('8 bits', '4 bits'),
+    type: 'q4_0' as const,
+  })),
+]
+
 const EPSILON = 1e-6
 /**
  * Values about 1: f16 keys and values are off by 2^-11 each, f32 sums by far less. Of 8 bits the reference is told; what
  * lies between two codes may get either, a hundredth apart, but is seldom and one of many that are summed.
  */
-const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-5, f16: 3e-3, q8_0: 2e-3 }
+const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-5, f16: 3e-3, q8_0: 2e-3, q4_0: 2e-3 }
+/** What becomes of packed values, and what would with the scales of other blocks. */
+const PACKED: Readonly<Partial<Record<CacheType, { readonly kept: Kept; readonly ofNext: Kept }>>> = {
+  q8_0: { kept: inQ8_0, ofNext: inQ8_0OfNext },
+  q4_0: { kept: inQ4_0, ofNext: inQ4_0OfNext },
+}
 /** Pages that a cache that slides has not. */
 const NOWHERE = new Int32Array(64).fill(1 << 20)
 
@@ -565,16 +580,16 @@ describe.each(KERNEL_DEVICES)('attention on $name', ({ turn, open, cases: which 
   })
 })
 
-it.each(CASES.filter(({ type, few, headSize }) => type === 'q8_0' && few && headSize < 128))(
+it.each(CASES.filter(({ type, few, headSize }) => type in PACKED && few && headSize < 128))(
   'a mistaken scale shows: $name',
   (test) => {
     const {
       made: { texts, gains, frequencies },
       expected: truth,
     } = judged(test)
-    const mistaken = answers(texts, test, frequencies, gains, inQ8_0OfNext)
+    const mistaken = answers(texts, test, frequencies, gains, PACKED[test.type]!.ofNext)
     const gaps = truth.map((value, i) => Math.abs(value - mistaken[i]!))
-    expect(Math.max(...gaps)).toBeGreaterThan(20 * BOUNDS.q8_0)
+    expect(Math.max(...gaps)).toBeGreaterThan(20 * BOUNDS[test.type])
   },
 )
 
@@ -616,7 +631,7 @@ function answers(
   test: Case,
   frequencies: Float64Array,
   gains: { query: Float32Array; key: Float32Array },
-  kept: Kept = test.type === 'q8_0' ? inQ8_0 : (values) => values,
+  kept: Kept = PACKED[test.type]?.kept ?? ((values) => values),
 ): number[] {
   const { heads, keyHeads, headSize, spans } = test
   return texts.flatMap((text, i) => {

@@ -20,10 +20,11 @@ interface Text {
   readonly seed: number
 }
 
-/** `most`: the greatest size that fits. In blocks it is 127 times the greatest scale. */
+/** `most`: the greatest size that fits. In blocks it is 127, or 8, times the greatest scale. */
 const TYPES = [
   { type: 'f16', size: 16, most: 65504 },
   { type: 'q8_0', size: CACHE_BLOCK, most: 65504 * 127 },
+  { type: 'q4_0', size: CACHE_BLOCK, most: 65504 * 8 },
 ] as const
 const CASES = DEVICES.flatMap(({ name, open }) => TYPES.map((of) => ({ ...of, name, open })))
 

@@ -15,6 +15,7 @@ import type { Surroundings } from './surroundings.js'
 
 const fetch_ = globalThis.fetch
 const EIGHT_BITS = "an 8-bit cache (cacheType: 'q8_0')"
+const FOUR_BITS = "a 4-bit cache (cacheType: 'q4_0')"
 let folder: string
 let path: string
 let bytes: Buffer
@@ -85,7 +86,7 @@ describe('whether a model fits', () => {
     none.close()
   })
 
-  it('and that an 8-bit cache would, in the words of the option, where heads are of whole blocks', async () => {
+  it('and that a packed cache would, in the words of the option, where heads are of whole blocks', async () => {
     const { memory, memoryBytes: whole = 0 } = await fitter.fit(path)
     // As ggml stores it: 34 bytes for 32 values, which take 64 in f16.
     const memoryBytes = whole - (memory!.cache! * 30) / 64
@@ -93,6 +94,11 @@ describe('whether a model fits', () => {
     const small = await openFitter('cpu', whole - 1)
     expect((await small.fit(path)).instead).toEqual([{ how: EIGHT_BITS, cacheType: 'q8_0', memoryBytes }])
     small.close()
+    // And where that is too much, one in 4 bits: 18 bytes.
+    const smaller = await openFitter('cpu', memoryBytes - 1)
+    const inFour = whole - (memory!.cache! * 46) / 64
+    expect((await smaller.fit(path)).instead).toEqual([{ how: FOUR_BITS, cacheType: 'q4_0', memoryBytes: inFour }])
+    smaller.close()
     const odd = join(folder, 'odd-heads.gguf')
     await writeMadeUp(odd, { types: { '*': 'Q8_0' }, heads: 16 })
     const { memoryBytes: all = 0 } = await fitter.fit(odd)

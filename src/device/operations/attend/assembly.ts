@@ -1,5 +1,5 @@
 /** Attention as an operation: brings together the queries that read the same keys and values. */
-import { Attend, CACHE_F16, CACHE_Q8_0 } from '../../cpu/assembly/abi'
+import { Attend, CACHE_F16, CACHE_Q4_0, CACHE_Q8_0 } from '../../cpu/assembly/abi'
 import { attendTogether } from '../../cpu/assembly/attention'
 import { holdOverflow } from '../../cpu/assembly/cache-page'
 
@@ -44,6 +44,7 @@ function some(args: usize, row: i32, head: i32, ofRows: i32, count: i32, room: u
   const kept = Attend.kept(args)
   if (kept === CACHE_F16) someAs<u16>(args, row, head, ofRows, count, room)
   else if (kept === CACHE_Q8_0) someAs<i8>(args, row, head, ofRows, count, room)
+  else if (kept === CACHE_Q4_0) someAs<u8>(args, row, head, ofRows, count, room)
   else someAs<f32>(args, row, head, ofRows, count, room)
 }
 

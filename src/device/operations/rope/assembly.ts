@@ -1,4 +1,4 @@
-import { CACHE_F16, CACHE_Q8_0, Rope } from '../../cpu/assembly/abi'
+import { CACHE_F16, CACHE_Q4_0, CACHE_Q8_0, Rope } from '../../cpu/assembly/abi'
 import { isPacked } from '../../cpu/assembly/cache-codes'
 import { keptBytes, writeBlocks, writeKeyValue } from '../../cpu/assembly/cache-page'
 import { rmsnorm, ropeHead } from '../../cpu/assembly/elementwise'
@@ -9,6 +9,7 @@ export function rope(args: usize, from: i32, to: i32, _thread: i32): void {
   for (let item = from; item < to; item++) {
     if (kept === CACHE_F16) ropeAndWrite<u16>(args, item / keyHeads, item % keyHeads)
     else if (kept === CACHE_Q8_0) ropeAndWrite<i8>(args, item / keyHeads, item % keyHeads)
+    else if (kept === CACHE_Q4_0) ropeAndWrite<u8>(args, item / keyHeads, item % keyHeads)
     else ropeAndWrite<f32>(args, item / keyHeads, item % keyHeads)
   }
 }

@@ -13,4 +13,17 @@ export const PACKERS: Readonly<Record<PackedCacheType, string>> = {
   q8_0: /* wgsl */ `
 fn stepOf(values: ptr<function, array<vec4<f32>, ${BLOCK_QUADS}>>, size: f32) -> f32 { return size / 127.0; }
 fn wholeOf(values: vec4<f32>, inverse: f32) -> vec4<i32> { return vec4<i32>(round(values * inverse)); }`,
+  // The first of those with the greatest size decides the sign; the last that is looked at here.
+  q4_0: /* wgsl */ `
+fn stepOf(values: ptr<function, array<vec4<f32>, ${BLOCK_QUADS}>>, size: f32) -> f32 {
+  var most = size;
+  for (var i = ${BLOCK_QUADS}u; i > 0u; i--) {
+    let four = (*values)[i - 1u];
+    for (var k = 4u; k > 0u; k--) { if (abs(four[k - 1u]) == size) { most = four[k - 1u]; } }
+  }
+  return most / -8.0;
+}
+fn wholeOf(values: vec4<f32>, inverse: f32) -> vec4<i32> {
+  return min(vec4<i32>(floor(values * inverse + 8.5)), vec4<i32>(15)) - vec4<i32>(8);
+}`,
 }
