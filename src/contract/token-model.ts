@@ -25,6 +25,11 @@ export interface TokenModel {
    * differently. Absent: what comes of a token does not depend on how many are appended with it.
    */
   readonly fewTokens?: number
+  /**
+   * Each row of a step takes time of its own, however many there are, and about twice as long where it attends to so many
+   * positions. Absent: rows lie side by side and share the reading of the weights.
+   */
+  readonly rowPositions?: number
   /** It draws no tokens: where something is to be drawn it tells a row of so many numbers, which its head makes. */
   readonly rowLength?: number
   /** Names weights, kernels and device: the base of `system_fingerprint`. */

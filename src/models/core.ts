@@ -36,6 +36,12 @@ export interface CoreParts {
   readonly release: () => void
 }
 
+/**
+ * Measured with nano on one thread: a row's products take 0.75 ms, and attention 0.6 µs a position of a prompt, 1 µs of a
+ * text that is written.
+ */
+const ROW_POSITIONS = 768
+
 export class Core implements TokenModel {
   readonly vocabSize: number
   readonly contextLength: number
@@ -50,6 +56,7 @@ export class Core implements TokenModel {
   /** Their logits are made in passes of their own, as many at a time as there is room for. */
   readonly maxScored: number
   readonly fewTokens: number | undefined
+  readonly rowPositions: number | undefined
   /** On a GPU, where what is drawn takes a while to come back, and rows of one token are read alike in every pass. */
   readonly follow: ((batch: readonly StepInput[]) => Following) | undefined
   /** Where a head that guesses is loaded. */
@@ -72,6 +79,7 @@ export class Core implements TokenModel {
     this.maxSamples = parts.wanted
     this.maxScored = this.rowLength === undefined ? parts.rows : parts.wanted
     this.fewTokens = parts.device.limits.fewRows
+    if (parts.device.info.kind === 'cpu') this.rowPositions = ROW_POSITIONS
     this.#parts = parts
     this.#growing = parts.kept.caches.filter(({ grow, shape }) => grow && !shape.sliding)
     const { states, windows } = parts.kept

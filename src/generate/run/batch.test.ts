@@ -136,6 +136,71 @@ describe('a crowd of one caller and a guest', () => {
   })
 })
 
+describe('beside a guest, where a row takes time of its own, a crowd', () => {
+  const POSITIONS = 100
+  const model = { rowPositions: POSITIONS }
+  /** Writes behind so many positions, and so costs one row more for each `POSITIONS`. */
+  const behind = (held: number, made?: Made) => slotOf(held + 1, held, { caller: 'crowd', held, ...made })
+  const guest = () => writer({ caller: 'guest' })
+  const crowdOf = (count: number, held: number) => Array.from({ length: count }, () => behind(held))
+  const taking = (slots: readonly Slot[]) => read([...slots, guest()], model).filter((count) => count > 0).length - 1
+
+  it('has as many rows as cost what short ones of its share do', () => {
+    expect([0, POSITIONS, 3 * POSITIONS].map((held) => taking(crowdOf(20, held)))).toEqual([
+      CROWDS,
+      CROWDS / 2,
+      CROWDS / 4,
+    ])
+    expect(taking([behind(6 * POSITIONS), behind(0), behind(0)])).toBe(2)
+  })
+
+  it('always has one, however long its text is', () => {
+    expect(read([...crowdOf(3, 50 * POSITIONS), guest()], model)).toEqual([1, 0, 0, 1])
+    const prompts = Array.from({ length: 3 }, () => prompt(9000, { caller: 'crowd', held: 50 * POSITIONS }))
+    expect(read([...prompts, guest()], model)).toEqual([1, 0, 0, 1])
+  })
+
+  it('takes turns, those that write and those that are read', () => {
+    const slots = [9, 4, 7, 5].map((stepped) => behind(3 * POSITIONS, { stepped }))
+    expect(read([...slots, guest()], model)).toEqual([0, 1, 0, 1, 1])
+    const reads = (stepped: number) => prompt(9000, { caller: 'crowd', held: 3 * POSITIONS, stepped })
+    expect(read([...slots, reads(8), guest()], model)).toEqual([0, 1, 0, 1, 0, 1])
+    expect(read([...slots, reads(3), guest()], model)).toEqual([0, 1, 0, 0, 1, 1])
+    // Who has nothing to be read has no turn.
+    const done = slotOf(301, 300, { caller: 'crowd', held: 301 })
+    expect(read([done, ...slots, guest()], model)).toEqual([0, 0, 1, 0, 1, 1])
+  })
+
+  it('is read by fewer tokens, the further it has come', () => {
+    const two = (held: number) => [prompt(9000, { caller: 'crowd', held }), prompt(9000, { caller: 'crowd', held })]
+    const both = [0, POSITIONS, 3 * POSITIONS].map((held) => {
+      const [first = 0, second = 0] = read([...two(held), guest()], model)
+      return first + second
+    })
+    expect(both).toEqual([CROWDS, CROWDS / 2, CROWDS / 4])
+  })
+
+  it('writes a token of each, and says so; the guest as many as there are', () => {
+    const forced = slotOf(14, 10, { held: 10, caller: 'crowd' })
+    const own = slotOf(14, 10, { held: 10, caller: 'guest' })
+    expect(read([forced, behind(10), own], model)).toEqual([1, 1, 4])
+    const rows = compose([forced, prompt(500, { caller: 'crowd' }), own], {
+      maxBatch: 9,
+      maxChunk: CHUNK,
+      ...model,
+    } as TokenModel)
+    expect(rows.map(({ brief = false }) => brief)).toEqual([true, false, true])
+  })
+
+  it('is as long as ever where nobody is its guest', () => {
+    expect(read(crowdOf(20, 3 * POSITIONS), model)).toEqual(new Array(20).fill(1))
+    expect(read([...crowdOf(2, 3 * POSITIONS), writer({ caller: 'a' }), writer({ caller: 'a' })], model)).toEqual([
+      ...[1, 1, 1, 1],
+    ])
+    expect(read([...crowdOf(20, 3 * POSITIONS), guest()])).toEqual(new Array(21).fill(1))
+  })
+})
+
 describe('prompts of which each token is scored', () => {
   const scores = (scored: number, open: number) => ({ scores: { scored, open } as LaneScores })
 

@@ -8,6 +8,8 @@ export interface Row {
   readonly slot: Slot
   /** How many of its pending tokens are fed. */
   readonly count: number
+  /** Somebody waits for it who has nothing else: no guesses lengthen it. */
+  readonly brief?: true
 }
 
 /** The share of a full chunk that a new prompt gets in a step while others are writing. */
@@ -15,7 +17,10 @@ const PREFILL_SHARE = 4
 
 const chunkBesideOthers = (maxChunk: number) => Math.ceil(maxChunk / PREFILL_SHARE)
 
-/** The share of a full chunk that all prompts of a crowd get in a step beside somebody who has one answer alone. */
+/**
+ * The share of a full chunk that all prompts of a crowd get in a step beside somebody who has one answer alone; where each
+ * row takes time of its own, all its rows.
+ */
 const CROWD_SHARE = 8
 
 /** Steps that a prompt takes while others are writing. */
@@ -35,14 +40,19 @@ const OLDEST_SHARE = 4
  */
 export function compose(running: readonly Slot[], model: TokenModel): Row[] {
   const { maxBatch, maxChunk, maxSamples = 0, maxScored = maxSamples, fewTokens } = model
-  const ready = shared(
+  const all = shared(
     running.filter((slot) => !slot.lane.paused),
     maxBatch,
   )
+  const isGuest = guestsAmong(all)
+  const turns = all.some(isGuest) ? turnsOf(all, isGuest, model) : undefined
+  const ready = turns ? all.filter((slot) => isGuest(slot) || turns.taking.has(slot)) : all
+  const isBrief = (slot: Slot) => model.rowPositions !== undefined && turns !== undefined && !isGuest(slot)
   const writing = ready.filter(promptIsIn)
   const rows: Row[] = writing.flatMap((slot) => {
-    const count = Math.min(pending(slot), maxChunk)
-    return count > 0 ? [{ slot, count }] : []
+    const brief = isBrief(slot)
+    const count = Math.min(pending(slot), brief ? 1 : maxChunk)
+    return count > 0 ? [{ slot, count, ...(brief && { brief }) }] : []
   })
   // Each has one position to itself, whatever others do.
   let spare = Math.max(0, maxScored - ready.length)
@@ -50,13 +60,12 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
   const fewSpare = () => Math.max(0, spare - (maxScored - maxSamples))
   const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
   if (oldest === undefined) return rows
-  const isGuest = guestsAmong(ready)
   const hurries = [oldest, ...younger].some(isGuest) && !writing.some(isGuest)
   let left = writing.length === 0 || hurries ? maxChunk : chunkBesideOthers(maxChunk)
-  let crowdsLeft = ready.some(isGuest)
-    ? Math.min(left, Math.max(Math.ceil(maxChunk / CROWD_SHARE), leastOf(oldest)))
-    : left
-  const roomFor = (slot: Slot) => (isGuest(slot) ? left : Math.min(left, crowdsLeft))
+  const price = (slot: Slot) => priceOf(slot, model)
+  let crowdsLeft = turns ? Math.max(turns.left, leastOf(oldest) * price(oldest)) : left
+  const roomFor = (slot: Slot) =>
+    !turns || isGuest(slot) ? left : Math.min(left, Math.floor(crowdsLeft / price(slot)))
   const room = roomFor(oldest)
   const its = Math.min(pending(oldest), room, Math.max(Math.ceil(room / OLDEST_SHARE), leastOf(oldest)))
   // It may have what others leave, too.
@@ -66,9 +75,9 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
     const open = scores?.many && (pieces || fewTokens === undefined) ? spare : fewSpare()
     const count = inPieces(slot, Math.min(scoredNext(slot, 1 + open) ?? pending(slot), most))
     if (count <= 0) continue
-    rows.push({ slot, count })
+    rows.push({ slot, count, ...(isBrief(slot) && { brief: true }) })
     left -= count
-    if (!isGuest(slot)) crowdsLeft -= count
+    if (turns && !isGuest(slot)) crowdsLeft -= count * price(slot)
     if (isScored({ slot, count })) spare -= count - 1
   }
   return rows
@@ -80,6 +89,32 @@ function guestsAmong(ready: readonly Slot[]): (slot: Slot) => boolean {
   for (const slot of ready) counts.set(callerOf(slot), (counts.get(callerOf(slot)) ?? 0) + 1)
   const crowded = counts.size < ready.length
   return (slot) => crowded && counts.get(callerOf(slot)) === 1
+}
+
+/** What a token of it costs beside one that attends to nothing; what is drawn beside others costs nothing on a GPU. */
+function priceOf(slot: Slot, { rowPositions }: TokenModel): number {
+  if (rowPositions === undefined) return promptIsIn(slot) ? 0 : 1
+  return 1 + (slot.sequence?.length ?? 0) / rowPositions
+}
+
+/**
+ * Which of a crowd take part in a step that a guest waits for, those first that waited longest, and what they leave of
+ * their share to those that are read.
+ */
+function turnsOf(ready: readonly Slot[], isGuest: (slot: Slot) => boolean, model: TokenModel) {
+  const crowd = ready.filter((slot) => !isGuest(slot) && pending(slot) > 0).sort((a, b) => a.stepped - b.stepped)
+  const price = (slot: Slot) => priceOf(slot, model)
+  const taking = new Set<Slot>()
+  // Somebody always goes on.
+  let left = Math.max(Math.ceil(model.maxChunk / CROWD_SHARE), ...crowd.slice(0, 1).map(price))
+  let open = left
+  for (const slot of crowd) {
+    open -= price(slot)
+    if (open < 0) break
+    taking.add(slot)
+    if (promptIsIn(slot)) left -= price(slot)
+  }
+  return { taking, left }
 }
 
 const leastOf = ({ lane, sequence }: Slot): number => lane.pieces?.least(sequence?.length ?? 0) ?? 0

@@ -437,6 +437,34 @@ describe('a place in the batch', () => {
     expect(scheduler.idle).toBe(true)
   })
 
+  it('is shared beside a guest in turns where a row takes time of its own, by as few as attend to little', async () => {
+    const POSITIONS = 20
+    const CROWDS = 8
+    /** What those of the crowd attend to in each step, in rows. */
+    const prices: number[] = []
+    const { run, steps } = scheduled({
+      ...{ maxBatch: 9, maxChunk: 8 * CROWDS, rowPositions: POSITIONS },
+      before(batch) {
+        const held = batch.map(({ sequence }) => (sequence as Sequence & { tokens: number[] }).tokens)
+        const theirs = held.filter(([first]) => first !== 109)
+        prices.push(theirs.reduce((sum, { length }) => sum + 1 + length / POSITIONS, 0))
+      },
+    })
+    const crowd = [...'abcdefgh'].map((letter) => new Says(letter.padEnd(60, '-'), 80))
+    const over = crowd.map((lane) => run(lane, { caller: 'they' }))
+    while (crowd.some(({ said }) => said < 2)) await nextTurn()
+    const said = crowd.map((lane) => lane.said)
+    const before = steps.length
+    await run(new Says('m', 24), { caller: 'me' })
+    const beside = prices.slice(before).filter((_, i) => 'm' in steps[before + i]!)
+    expect([beside.length >= 24, Math.max(...beside) <= CROWDS]).toEqual([true, true])
+    expect(Math.max(...prices.slice(0, before))).toBeGreaterThan(CROWDS)
+    const more = crowd.map((lane, i) => lane.said - said[i]!)
+    expect(Math.max(...more) - Math.min(...more)).toBeLessThanOrEqual(2)
+    await Promise.all(over)
+    expect(crowd.map((lane) => [lane.said, lane.error])).toEqual(crowd.map(() => [80, undefined]))
+  })
+
   it('goes to more callers than there are places in turns', async () => {
     const { run, steps } = scheduled({ maxBatch: 2 })
     const over = fill('abc', 120).map((lane, i) => run(lane, { caller: String(i) }))
@@ -972,6 +1000,21 @@ describe('guesses', () => {
     expect(lanes.map(({ said, error }) => [said, error])).toEqual([30, 30, 3].map((said) => [said, undefined]))
     for (const { a = 0, d = 0 } of steps.slice(1)) if (d > 1) expect(a).toBe(1)
     expect(Math.max(...steps.map(({ a = 0 }) => a))).toBe(4)
+  })
+
+  it('are made for a guest, and lengthen no row of a crowd beside it', async () => {
+    const { run, steps } = scheduled({ ...options, rowPositions: 100 }, 1, 'always')
+    const crowd = ['ab', 'cd'].map((prompt) => new Guesses(prompt, 90))
+    const over = crowd.map((lane) => run(lane, { caller: 'they' }))
+    while (crowd[0]!.said < 9) await nextTurn()
+    const before = steps.length
+    await run(new Guesses('mn', 13), { caller: 'me' })
+    const beside = steps.slice(before).filter((step) => 'm' in step)
+    expect(beside.map(({ m }) => m)).toEqual([2, 4, 4, 4])
+    for (const { a = 0, c = 0 } of beside) expect(Math.max(a, c)).toBeLessThanOrEqual(1)
+    expect(Math.max(...steps.map(({ a = 0 }) => a))).toBeGreaterThan(1)
+    await Promise.all(over)
+    expect(crowd.map(({ tokens }) => tokens.slice(2))).toEqual([(await plain(90)).slice(2), (await plain(90)).slice(2)])
   })
 
   it('are none where a sequence cannot be cut, or may soon be outgrown, or has no room', async () => {

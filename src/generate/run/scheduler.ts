@@ -370,7 +370,8 @@ export class Scheduler {
   /** Guesses of those that write, where there is room for them. */
   async #foresee(rows: readonly Row[], drafting: Drafting): Promise<DraftedStep | undefined> {
     // What cannot be cut anywhere would have to read again what it had right.
-    const may = rows.filter(({ slot, count }) => {
+    const may = rows.filter(({ slot, count, brief }) => {
+      if (brief) return false
       const { lane, sequence } = slot
       const end = sequence!.length + count
       const writes = drafting.may(lane) && !lane.scores?.open && end === lane.tokens.length

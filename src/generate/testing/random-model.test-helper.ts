@@ -11,6 +11,7 @@ export interface RandomModelOptions {
   readonly maxSamples?: number
   readonly maxScored?: number
   readonly fewTokens?: number
+  readonly rowPositions?: number
   readonly pages?: number
   /** Makes some tokens likelier, so that answers end or go the way a test wants. */
   readonly bias?: (tokens: readonly number[]) => ReadonlyMap<number, number>
@@ -44,6 +45,7 @@ export class RandomModel implements TokenModel {
   readonly maxSamples?: number
   readonly maxScored?: number
   readonly fewTokens?: number
+  readonly rowPositions?: number
   readonly pageTokens = PAGE
   readonly fingerprint = 'fp_random'
   readonly steps: { readonly tokens: number; readonly sampled: boolean }[][] = []
@@ -66,6 +68,7 @@ export class RandomModel implements TokenModel {
     if (options.maxSamples !== undefined) this.maxSamples = options.maxSamples
     if (options.maxScored !== undefined) this.maxScored = options.maxScored
     if (options.fewTokens !== undefined) this.fewTokens = options.fewTokens
+    if (options.rowPositions !== undefined) this.rowPositions = options.rowPositions
     this.freePages = options.pages ?? 512
     if (options.ahead) this.run = (batch, steps) => this.#run(batch, steps)
     if (options.follows) this.follow = (batch) => this.#follow(batch)
