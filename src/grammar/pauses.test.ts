@@ -26,6 +26,14 @@ describe('what takes long to compile pauses', () => {
     ['one of a choice', { choice: [{ regex: `a${READINGS}` }, 'b'] }],
     ['one of a schema', { schema: { properties: { a: { pattern: `^e${READINGS}$` } } } }],
     ['one of names in a schema', { schema: { patternProperties: { [`^f${READINGS}$`]: {} } } }],
+    [
+      'a schema of many properties',
+      {
+        schema: {
+          properties: Object.fromEntries(Array.from({ length: 30_000 }, (_, i) => [`p${i}`, { type: 'null' }])),
+        },
+      },
+    ],
     ['one within a JSON string', { quoted: { regex: `b${READINGS}` } }],
     ['one of Lark', { lark: `start: /${READINGS}z/` }],
     ['one of a structural tag', { structuralTag: { format: { type: 'regex', pattern: `c${READINGS}` } } }],

@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
 import type { SchemaError } from '../schema-error.js'
@@ -25,13 +26,21 @@ export function textSet(text: TextAutomaton, part: SchemaPart, layout: Layout): 
 /** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */
 const MOST_PENDING = 24
 
+/** Properties from one pause to the next. */
+export const TOGETHER = 2048
+
 /** One for each way in which the members that are sought may be one another. */
-export function objectShapes(values: ValueSource, part: SchemaPart): ObjectShape[] {
-  return waysToSeek(values, part).map((sought) => objectShape(values, part, sought))
+export function* objectShapes(values: ValueSource, part: SchemaPart): Slices<ObjectShape[]> {
+  const shapes: ObjectShape[] = []
+  for (const sought of waysToSeek(values, part)) shapes.push(yield* objectShape(values, part, sought))
+  return shapes
 }
 
-function objectShape(values: ValueSource, part: SchemaPart, sought: readonly Sought[]): ObjectShape {
+function* objectShape(values: ValueSource, part: SchemaPart, sought: readonly Sought[]): Slices<ObjectShape> {
   const { context } = values
+  // What it was read for has taken its turn.
+  const isLarge = part.groups.some((group) => group.properties.size > TOGETHER)
+  if (isLarge) yield
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
   const said = [...part.groups.filter((group) => !group.aside), ...part.groups.filter((group) => group.aside)]
   const declared = new Set(said.flatMap((group) => [...group.properties.keys()]))
@@ -41,6 +50,7 @@ function objectShape(values: ValueSource, part: SchemaPart, sought: readonly Sou
     pending = []
   }
   const properties: Property[] = []
+  if (isLarge) yield
   // Groups that say nothing of the keys that they do not name need a look only where they name one.
   const open = new Map<string, number[]>()
   const others: number[] = []
@@ -54,7 +64,9 @@ function objectShape(values: ValueSource, part: SchemaPart, sought: readonly Sou
       }
     }
   })
+  if (isLarge) yield
   for (const key of declared) {
+    if (properties.length % TOGETHER === TOGETHER - 1) yield
     const groups = merged(others, open.get(key)).map((i) => part.groups[i]!)
     context.fuel.spend(1 + groups.length)
     const named = names === undefined || acceptsText(names, key)
