@@ -127,6 +127,18 @@ describe('a download', () => {
     },
   )
 
+  it('is gone on with where it has stopped: others wait for it', async () => {
+    vi.useFakeTimers({
+      toFake: ['setTimeout', 'clearTimeout', 'Date', 'setInterval', 'clearInterval', 'performance'],
+    })
+    const stops = () =>
+      new Response(new ReadableStream({ start: (controller) => controller.enqueue(BYTES.slice(0, 3)) }))
+    const { run, writer, asked, said } = job([stops, part(3, 6)])
+    expect(await run()).toBe(true)
+    expect([writer.bytes, asked]).toEqual([[...BYTES], [undefined, 'bytes=3-']])
+    expect(said).toEqual([expect.stringContaining('the connection broke at byte 3')])
+  })
+
   it.each([404, 410])('of what is not there says so (%i)', async (code) => {
     const { run, writer } = job([status(code)])
     expect(await run()).toBe(false)

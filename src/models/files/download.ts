@@ -2,6 +2,7 @@ import { wait } from '../../platform/index.js'
 import { broken, unreachable } from './failure.js'
 import type { WantedFile } from './files.js'
 import { hashOf, namedHash } from './hash.js'
+import { SteadyReader } from './steady.js'
 import type { FileWriter } from './store/store.js'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -89,7 +90,7 @@ function reasonOf(error: unknown): string {
 
 async function pour({ url, file, writer, onBytes }: Download, response: Response): Promise<void> {
   const most = file.bytes ?? (file.least ?? 0) + MOST_UNKNOWN
-  const reader = response.body!.getReader()
+  const reader = new SteadyReader(response.body!)
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
@@ -104,7 +105,7 @@ async function pour({ url, file, writer, onBytes }: Download, response: Response
       throw broken(url, `${file.name} has more than the ${most} bytes that such a file may have. Nothing was stored.`)
     }
   } finally {
-    reader.cancel().catch(() => {})
+    reader.leave()
   }
 }
 

@@ -1,6 +1,7 @@
 import { wait } from '../../platform/index.js'
 import type { Fetch } from './download.js'
 import { broken, unreachable } from './failure.js'
+import { SteadyReader } from './steady.js'
 
 const ATTEMPTS = 3
 
@@ -73,7 +74,7 @@ async function attemptHead(
         : response.headers.get('content-length')
   const total = Number.isSafeInteger(Number(named ?? Number.NaN)) ? Number(named) : undefined
   const bytes = await receive(
-    body.getReader(),
+    new SteadyReader(body),
     from - start,
     to - start,
     url,
@@ -84,7 +85,7 @@ async function attemptHead(
 
 /** Of the bytes that come, those from `from` to before `to`; the rest is not waited for. */
 async function receive(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: SteadyReader,
   from: number,
   to: number,
   url: string,
@@ -107,6 +108,6 @@ async function receive(
     }
     return wanted
   } finally {
-    reader.cancel().catch(() => {})
+    reader.leave()
   }
 }
