@@ -19,6 +19,7 @@ import { ENDPOINTS } from '../src/service/endpoints.js'
 import { isBuilt } from './built.js'
 import { ATTACKS, type Attack } from './hostile-clients/attacks.js'
 import { leaveAll, type Outcome, open, pause } from './hostile-clients/clients.js'
+import { Liars } from './hostile-clients/liars.js'
 import { encoders, hostile } from './hostile-clients/models.js'
 import type { Told } from './hostile-clients/probe.js'
 import type { Time } from './hostile-clients/ready.js'
@@ -44,6 +45,8 @@ const MOST_STOP_MS = 5000
  * a collector last ran and no more. It takes in what the C library keeps of freed buffers: it is what users get.
  */
 const MOST_MEBIBYTES = 100
+/** Of downloads that were begun and given up: a file of unknown size may have 128 MiB, and two are read at a time. */
+const MOST_DISK_MEBIBYTES = 300
 /** Without a request, until V8 takes what it has for all that is needed. */
 const QUIET_MS = 8000
 /** Shorter attacks are repeated. */
@@ -136,9 +139,31 @@ async function warmed(probe: Probe): Promise<void> {
   }
 }
 
+async function modelsOf({ models }: Attack, folder: string, liars: Liars | undefined): Promise<readonly string[]> {
+  if (models === 'encoders') return encoders(folder)
+  return models === 'hostile' ? hostile(folder) : (liars?.addresses ?? [])
+}
+
+/** The most that it has on the disk, until `stop`. */
+function watchedDisk(server: Server) {
+  let most = 0
+  const look = () => {
+    most = Math.max(most, server.stored)
+  }
+  const timer = setInterval(look, 50)
+  return {
+    stop(): number {
+      clearInterval(timer)
+      look()
+      return most
+    },
+  }
+}
+
 async function meet(attack: Attack, folder: string): Promise<void> {
-  const models = attack.models === 'encoders' ? await encoders(folder) : attack.models ? await hostile(folder) : []
-  const server = await Server.start(values.program, models)
+  const liars = attack.models === 'liars' ? await Liars.start(folder) : undefined
+  const server = await Server.start(values.program, await modelsOf(attack, folder, liars))
+  const disk = watchedDisk(server)
   const probe = new Probe(server)
   const missed: string[] = []
   const expect = (holds: boolean, what: string) => void (holds || missed.push(what))
@@ -163,6 +188,8 @@ async function meet(attack: Attack, folder: string): Promise<void> {
     await pause(100)
     const { code, ms } = await server.stop('SIGTERM')
     half.destroy()
+    const most = disk.stop()
+    const { outside } = server
     const statuses = [...new Set(hostiles.map(({ status }) => status))].sort((a, b) => a - b).join(', ')
     console.log(`${attack.name}${statuses && ` (answered with ${statuses})`}`)
     console.log(
@@ -171,10 +198,14 @@ async function meet(attack: Attack, folder: string): Promise<void> {
     console.log(
       `  longest turn ${turn.toFixed(0)} ms of a processor; ${more(now, idle)}; ended in ${ms.toFixed(0)} ms; newcomers: ${good} of ${guests.length} answered`,
     )
+    if (liars) console.log(`  at most ${most.toFixed(0)} MiB on the disk, ${server.stored.toFixed(0)} MiB afterwards`)
     expect(p99(listed, 'own') < MOST_MODELS_MS, 'GET /models is late')
     expect(worst(asked, 'own') < MOST_STRICT_MS, 'strict JSON is late')
     expect(turn < MOST_TURN_MS, 'a turn of the event loop is long')
     expect(grown < MOST_MEBIBYTES, 'memory is not given back')
+    expect(outside.length === 0, `it wrote outside of its store: ${outside.join(', ')}`)
+    expect(most < MOST_DISK_MEBIBYTES, `it wrote ${most.toFixed(0)} MiB`)
+    expect(!liars || liars.strays.length === 0, `it asked for what it should not: ${liars?.strays.join(', ')}`)
     expect(lost === 0, 'a newcomer was not answered')
     expect(good + lost === guests.length, 'an answer is not what its schema says')
     expect(server.counted >= good, 'the ledger lacks an answer')
@@ -182,6 +213,8 @@ async function meet(attack: Attack, folder: string): Promise<void> {
   } catch (error) {
     missed.push((error as Error).message)
   } finally {
+    disk.stop()
+    liars?.stop()
     server.abandon()
   }
   for (const what of missed) {

@@ -5,6 +5,7 @@ import {
   customTools,
   endless,
   fresh,
+  keys,
   LINES,
   letters,
   long,
@@ -21,8 +22,8 @@ export interface Attack {
   readonly name: string
   /** Whom it goes to, as the table of endpoints has it. */
   readonly endpoints: readonly string[]
-  /** Models that are offered beside nano: those of `models.ts`. */
-  readonly models?: 'encoders' | 'hostile'
+  /** Models that are offered beside nano: those of `models.ts`, and those of `liars.ts` by their addresses. */
+  readonly models?: 'encoders' | 'hostile' | 'liars'
   run(server: Server): Promise<Outcome[]>
 }
 
@@ -70,11 +71,28 @@ const kind = () => ({
   criteria: Object.fromEntries(many(12, () => [`${fresh()} ${fresh()}`, null])),
 })
 
+/** All models but the first are asked for a text, and for tokens. */
+const strangers = (server: Server): Promise<Outcome[]> =>
+  Promise.all(
+    server.models
+      .slice(1)
+      .flatMap((model) => [
+        post(server, CHAT, { model, messages: user(fresh()), max_tokens: 4 }),
+        post(server, '/tokenize', { model, prompt: `${'a'.repeat(30)}!` }),
+      ]),
+  )
+
 export const ATTACKS: readonly Attack[] = [
   {
     name: 'eight prompts of 1 MB, and eight as long as fits',
     endpoints: [CHAT],
     run: (server) => all(16, (i) => post(server, CHAT, short(i < 8 ? megabyte() : long()))),
+  },
+  {
+    name: '1 MB of keys that are all different, in one object and in an object each',
+    endpoints: [CHAT],
+    run: (server) =>
+      all(16, (i) => post(server, CHAT, i % 2 ? keys(true) : { ...keys(false), model: NANO, messages: user(fresh()) })),
   },
   {
     name: '20,000 messages of a letter',
@@ -446,14 +464,12 @@ export const ATTACKS: readonly Attack[] = [
     name: 'models of strangers: templates without an end, layers and tokens without number',
     endpoints: [CHAT, '/tokenize'],
     models: 'hostile',
-    run: (server) =>
-      Promise.all(
-        server.models
-          .slice(1)
-          .flatMap((model) => [
-            post(server, CHAT, { model, messages: user(fresh()), max_tokens: 4 }),
-            post(server, '/tokenize', { model, prompt: `${'a'.repeat(30)}!` }),
-          ]),
-      ),
+    run: strangers,
+  },
+  {
+    name: 'repositories that lie: files without end, places elsewhere, redirects, damaged heads, bytes that drip',
+    endpoints: [CHAT, '/tokenize'],
+    models: 'liars',
+    run: strangers,
   },
 ]

@@ -10,6 +10,12 @@ export const short = (content = fresh()) => ({ model: NANO, messages: user(conte
 /** A prompt about as long as fits, and like no other. */
 export const long = () => `${fresh()} ${Array.from({ length: 300 }, fresh).join(' ').slice(0, 3000)}`
 
+/** About a megabyte, in which no two keys are the same: half of them in objects of their own. */
+export function keys(apart: boolean): object {
+  const names = Array.from({ length: apart ? 38_000 : 50_000 }, fresh)
+  return apart ? names.map((name) => ({ [name]: 0 })) : Object.fromEntries(names.map((name) => [name, 0]))
+}
+
 export const strict = (schema: object) => ({
   model: NANO,
   messages: user(`Anna Berg is 31 years old and lives in Bern. ${fresh()}`),

@@ -1,14 +1,19 @@
 /** The built command line with its default options, as whoever installs it has it. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 import { Watch } from './ready.js'
 
 export const NANO = 'local-v1/nano'
 /** Callers that may come, each of them once: `sk-new-0`, `sk-new-1` and so on. */
 const CALLERS = 2000
+
+/** In the folder of a server: what it reads, and what it was given to write. */
+const KEYS = 'keys'
+const LEDGER = 'usage.jsonl'
+const STORE = 'store'
 
 /** Of a thread, in MiB. */
 export interface ThreadMemory {
@@ -56,16 +61,24 @@ export class Server {
     const folder = mkdtempSync(join(tmpdir(), 'hostile-clients-'))
     const port = await freePort()
     const keys = ['sk-flooder', ...Array.from({ length: CALLERS }, (_, i) => `sk-new-${i}`)]
-    const keyFile = join(folder, 'keys')
+    const keyFile = join(folder, KEYS)
     writeFileSync(keyFile, keys.join('\n'), { mode: 0o600 })
-    writeFileSync(join(folder, 'usage.jsonl'), '')
-    const options = ['--port', `${port}`, '--device', 'cpu', '--ollama', '--usage-file', join(folder, 'usage.jsonl')]
+    writeFileSync(join(folder, LEDGER), '')
+    const store = ['--usage-file', join(folder, LEDGER), '--cache', join(folder, STORE)]
+    const options = ['--port', `${port}`, '--device', 'cpu', '--ollama', ...store]
+    // All that it may find to write to by itself.
+    for (const name of ['home', 'tmp', 'here']) mkdirSync(join(folder, name))
+    const places = { HOME: join(folder, 'home'), XDG_CACHE_HOME: join(folder, 'home'), TMPDIR: join(folder, 'tmp') }
     const offered = models.flatMap((each) => ['--model', each])
     const preloaded = ['--expose-gc', '--import', new URL('watch.mjs', import.meta.url).href]
     const child = spawn(
       process.execPath,
-      [...preloaded, program, 'serve', ...options, '--key-file', keyFile, '--model', NANO, ...offered],
-      { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+      [...preloaded, resolvePath(program), 'serve', ...options, '--key-file', keyFile, '--model', NANO, ...offered],
+      {
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+        cwd: join(folder, 'here'),
+        env: { ...process.env, ...places },
+      },
     )
     let said = ''
     await new Promise<void>((resolve, reject) => {
@@ -115,9 +128,31 @@ export class Server {
     })
   }
 
+  /** Mebibytes of what it has downloaded, whole or not. */
+  get stored(): number {
+    return this.#files().reduce((sum, path) => sum + (path.startsWith(STORE) ? this.#sizeOf(path) : 0), 0) / 2 ** 20
+  }
+
+  /** What it has written elsewhere. */
+  get outside(): readonly string[] {
+    // The ledger of a run that goes on has a file of its own beside it.
+    return this.#files().filter((path) => ![STORE, KEYS, LEDGER].some((name) => path.startsWith(name)))
+  }
+
+  #files(): string[] {
+    const entries = readdirSync(this.#folder, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => !entry.isDirectory())
+    return files.map(({ parentPath, name }) => join(parentPath, name).slice(this.#folder.length + 1))
+  }
+
+  /** It may be gone meanwhile. */
+  #sizeOf(path: string): number {
+    return statSync(join(this.#folder, path), { throwIfNoEntry: false })?.size ?? 0
+  }
+
   /** Answers that the ledger has, as the disk has it. */
   get counted(): number {
-    const lines = readFileSync(join(this.#folder, 'usage.jsonl'), 'utf8').split('\n').filter(Boolean)
+    const lines = readFileSync(join(this.#folder, LEDGER), 'utf8').split('\n').filter(Boolean)
     return lines.filter((line) => (JSON.parse(line) as { outcome?: string }).outcome === 'ok').length
   }
 
