@@ -87,7 +87,7 @@ async function stuckStream(port: number): Promise<RawConnection> {
 }
 
 describe('local-v1 serve ends at a signal', () => {
-  it('and waits for nobody who has sent nothing, half a head or half a body, or who is between requests', async () => {
+  it('and does not wait for clients that have sent nothing, half of the headers or half a body, or are between requests', async () => {
     const { process: server, port } = await served('--grace', FOR_EVER)
     const [silent, halfHead, halfBody, idle] = [
       await rawConnection(port),
@@ -108,7 +108,7 @@ describe('local-v1 serve ends at a signal', () => {
     await expectFree(port)
   })
 
-  it('and cuts off an answer that takes longer than the grace, which is counted', async () => {
+  it('and cuts off an answer that takes longer than the grace period, and counts it', async () => {
     const ledger = join(folder, 'usage.jsonl')
     const { process: server, port } = await served(
       ...['--grace', '0.1', '--upstream', await stuckUpstream(), '--usage-file', ledger],

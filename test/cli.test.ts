@@ -268,7 +268,7 @@ describe('local-v1 serve', () => {
     [[], true],
     [['--responses'], true],
     [['--no-responses'], false],
-  ] as const)('keeps responses unasked, as OpenAI does: %j', async (given, kept) => {
+  ] as const)('stores responses by default, as OpenAI does: %j', async (given, kept) => {
     const where = join(folder, 'responses')
     const args = given[0] === '--responses' ? [...given, where] : given
     const { process: server, url } = await served('--model', 'local-v1/nano', ...args)

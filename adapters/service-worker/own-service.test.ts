@@ -27,7 +27,7 @@ function loading() {
   return { seen, own: new OwnService(createV1({ engine, keys: 'none', log: () => {} })) }
 }
 
-test('models are let go once a tab has the engine, and loaded again when it is gone', async () => {
+test('models are unloaded once a tab has the engine, and loaded again when it is gone', async () => {
   const { seen, own } = loading()
   own.rest()
   await (await own.fetch(chat(false))).text()

@@ -27,7 +27,7 @@ describe('patiently', () => {
     expect(await patiently(Promise.resolve(response), patience)).toBe(response)
   })
 
-  test('who reads events is given comments, then the stream', async () => {
+  test('a client that reads events gets comments, then the stream', async () => {
     const { answer, response } = late('events')
     const { status, headers, body } = await response
     expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
@@ -47,7 +47,7 @@ describe('patiently', () => {
     expect(frames.map((frame) => JSON.parse(frame.slice(6)))).toEqual([{ error: { message: 'No.', code: 'no' } }])
   })
 
-  test('who reads a document is given spaces before it', async () => {
+  test('a client that reads a document gets spaces before it', async () => {
     const { answer, response } = late('whole')
     const waiting = await response
     expect(waiting.headers.get('content-type')).toBe('application/json')

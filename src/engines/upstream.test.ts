@@ -185,7 +185,7 @@ describe('upstream', () => {
     expect(choices[1].logprobs.content[0].top_logprobs).toEqual([{ token: 'b', bytes: null, logprob: -2 }])
   })
 
-  it('passes on the older form with its log probabilities, those of the prompt where it is said that they are told', async () => {
+  it('passes on completions with their log probabilities, and with those of the prompt if the server is said to send them', async () => {
     const capabilities = { tokens: true, promptLogprobs: true }
     const script = (call: ChatCall): Part[] => {
       const told = ['<s>', 'Go', ' on', '.'].map((token, i) => {

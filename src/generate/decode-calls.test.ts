@@ -242,7 +242,7 @@ describe('tokens', () => {
     ).rejects.toThrow('gone')
   })
 
-  it('the mark of a beginning is a token of a text, unless it is not wanted', async () => {
+  it('the token that begins a text is part of it, unless the request leaves it out', async () => {
     const files = smallTokenizer()
     const { content: mark, id } = files.tokenizer.added_tokens[0]!
     const single = [{ SpecialToken: { id: mark, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }]

@@ -53,7 +53,7 @@ describe('one answer', () => {
     }
   })
 
-  test('are told by their numbers where that is asked for', async () => {
+  test('are shown by their numbers if the request asks for it', async () => {
     const asked = call({ maxTokens: 12, topLogprobs: 2, returnTokens: true })
     const [plain, told] = await Promise.all(
       [false, true].map(async (tokensAsIds) => collect(setUp().decoder.generate({ ...asked, tokensAsIds }))),
@@ -92,7 +92,7 @@ describe('one answer', () => {
     expect(pauses).toBeLessThanOrEqual(slices)
   })
 
-  test('a long prompt is taken apart in turns of the event loop, and left as soon as nobody wants it', async () => {
+  test('a long prompt is tokenized in turns of the event loop, and dropped as soon as its client leaves', async () => {
     // On a clock that stands still, each slice is followed by one turn.
     vi.useFakeTimers({ toFake: ['performance'] })
     onTestFinished(() => void vi.useRealTimers())
@@ -145,7 +145,7 @@ describe('when an answer ends', () => {
     expect(answer.texts[0]!.length).toBeGreaterThan(text.indexOf(stop))
   })
 
-  test('at a token that the request names, which is told and is no text', async () => {
+  test('at a token that the request names, which is reported and is not part of the text', async () => {
     const { decoder } = setUp({ bias: () => new Map([[end, -100]]) })
     const plain = call({ maxTokens: 30, returnTokens: true })
     const whole = await collect(decoder.generate(plain))
@@ -160,7 +160,7 @@ describe('when an answer ends', () => {
     })
   })
 
-  test('not at the end token where that is ignored', async () => {
+  test('not at the end token if that is ignored', async () => {
     const { decoder } = eager()
     const answer = await collect(decoder.generate(call({ ignoreEnds: true, maxTokens: 9, returnTokens: true })))
     expect(tokensOf(answer)).toEqual(new Array(9).fill(end))
@@ -208,7 +208,7 @@ describe('a prompt whose tokens are scored', () => {
     ['one sequence at a time', { maxBatch: 1 }],
     ['chunks that are smaller than that', { maxSamples: 8, maxChunk: 3 }],
     ['steps that run ahead', { maxSamples: 8, ahead: true }],
-  ])('tells of each what an answer would: %s', async (_, options) => {
+  ])('reports for each what an answer would report: %s', async (_, options) => {
     const { decoder, model } = setUp(options)
     const answer = await collect(decoder.generate(scored()))
     const [first, ...others] = toldBy(answer)
@@ -289,7 +289,7 @@ describe('a gap', () => {
   ]
   const text = new ChatText({ ...files, tokenizer: { ...files.tokenizer, added_tokens: added } })
 
-  test('is filled by models that were taught it, told in their own tokens', async () => {
+  test('is filled by models that were trained for it, with their own tokens', async () => {
     const asked = call({ messages: [], prompt: 'The quick', suffix: ' the dog', maxTokens: 3, returnTokens: true })
     const { decoder } = setUp({}, text)
     expect(decoder.capabilities.infill).toBe(true)
@@ -302,7 +302,7 @@ describe('a gap', () => {
 })
 
 describe('a repetition penalty', () => {
-  test('holds back what prompt and answer have said, also what was said long ago', async () => {
+  test('makes less likely what prompt and answer contain, however long ago', async () => {
     const prompt = [7, 8, 9]
     const { decoder } = setUp({ bias: () => new Map([7, 8, 9, 20, 21, 22].map((token) => [token, 120 - 3 * token])) })
     const said = async (repetitionPenalty?: number) => {
@@ -380,7 +380,7 @@ describe('side by side', () => {
     await writer
   })
 
-  test('beside a crowd, who has one answer alone is read in full chunks and waits for few tokens of others', async () => {
+  test('while others have many answers, a caller’s only prompt is read in full chunks and waits for few tokens of theirs', async () => {
     const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
     const { decoder, model } = setUp({ bias, maxChunk: 32 })
     const theirs = (content: string, maxTokens: number) =>
@@ -570,7 +570,7 @@ describe('readers and failures', () => {
       expect((await answers).map(({ texts }) => texts)).toEqual(whole)
     })
 
-    test('end, however many short ones come without an end', async () => {
+    test('end, however many short ones keep coming', async () => {
       const { decoder, model } = full()
       let ended = false
       const answers = Promise.all(long.map((one) => collect(decoder.generate(one)))).finally(() => {
@@ -617,7 +617,7 @@ describe('readers and failures', () => {
   })
 })
 
-test('what follows a prompt as it stands keeps to a grammar where one is asked for', async () => {
+test('what continues a prompt without a template matches a grammar, if there is one', async () => {
   const { decoder } = setUp()
   const grammar = compile({ type: 'boolean' })
   const asked = call({ messages: [], prompt: 'Is it?', grammar, maxTokens: 9 })

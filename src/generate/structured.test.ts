@@ -119,7 +119,7 @@ describe('tool calls', () => {
   const marker = smallText.tokenizer.idOf('<tool_call>')!
   const required = { tools, toolGrammar, toolChoice: 'required' as const }
 
-  test('required: the answer is calls, their arguments in pieces', async () => {
+  test('required: the answer is calls, with their arguments in pieces', async () => {
     const { decoder } = setUp()
     for (let seed = 0; seed < 20; seed++) {
       const answer = await collect(
@@ -150,7 +150,7 @@ describe('tool calls', () => {
     expect(counts.size).toBeGreaterThan(1)
   })
 
-  test('no call is made twice with the same arguments, however often the model says it', async () => {
+  test('no call is made twice with the same arguments, however often the model tries', async () => {
     const onlyOne = only(['{"name":"get_time","arguments":{}}'])
     let most = 0
     for (let seed = 0; seed < 40; seed++) {
@@ -320,7 +320,7 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     return JSON.stringify(Object.fromEntries(order.map((key) => [key, value[key]])))
   }
 
-  test('are its own, satisfy their schema and close within any budget', async () => {
+  test('have its format, satisfy their schema and end within any token budget', async () => {
     expect(text.toolFormat.name).toBe(name)
     const shortest = text.toolFormat
       .grammar(call({ tools, toolGrammar, toolChoice: 'required' }))
@@ -343,7 +343,7 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     expect(called.has('get')).toBe(true)
   })
 
-  test('come several at a time, as its template has them', async () => {
+  test('come several at a time, as its template writes them', async () => {
     const { open, close, between, separator } = text.toolFormat
     // Without what only JSON can keep to.
     const properties = { city: { type: 'string' }, days: { type: 'integer' } }
@@ -387,7 +387,7 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     if (several === 1) expect(calls[0]).toHaveLength(1)
   })
 
-  test('are found in what a model says by itself, and taken apart', async () => {
+  test('are found and parsed in what a model writes freely', async () => {
     const { toolFormat, tokenizer } = text
     const { open, close, bare } = toolFormat
     const json = JSON.stringify({ city: 'Pa"ris é', note: 'a "b"\né', days: 3, tags: ['a', 'b'] })
@@ -437,7 +437,7 @@ describe('a text that is no JSON', () => {
   const spoken = (seed: number, part = {}) =>
     call({ output: { type: 'grammar', source }, grammar: said, sampling: { ...call().sampling, seed }, ...part })
 
-  test('is one of the grammar, within every budget', async () => {
+  test('matches the grammar, within every token budget', async () => {
     const { decoder } = setUp()
     const { shortest } = said.start(smallText.vocabulary)
     for (let seed = 0; seed < 12; seed++) {

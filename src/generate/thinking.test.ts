@@ -62,7 +62,7 @@ function saying(text: ChatText, said: string) {
 
 describe('a thought before a document', () => {
   // 2,000 of all kinds of models together.
-  test.each(names)('never exceeds its budget, and the document always closes: %s', async (name) => {
+  test.each(names)('never exceeds its budget, and the document is always complete: %s', async (name) => {
     const text = MODELS[name]!
     const close = text.tokenizer.idOf(text.thoughtMarks!.close)
     // Some end their thoughts soon, some want to end the answer in the midst of one, some never end anything.
@@ -98,7 +98,7 @@ describe('a thought before a document', () => {
     expect(thought).toBeGreaterThan(numRuns / 4)
   })
 
-  test.each(names)('is told apart from it, wherever the mark stands: %s', async (name) => {
+  test.each(names)('is separated from it, wherever the marker is: %s', async (name) => {
     const text = MODELS[name]!
     const { open, close, gap } = text.thoughtMarks!
     const said = `First the sea.\nThen "n".\n${close}${gap}${DOCUMENTS[3]}`
@@ -108,7 +108,7 @@ describe('a thought before a document', () => {
     expect(text.endsInThought(text.tokenizer.encodeMarker(open))).toBe(true)
   })
 
-  test.each(names)('is there only where it is asked for: %s', async (name) => {
+  test.each(names)('is there only if the request asks for it: %s', async (name) => {
     for (const templateOptions of [undefined, { reasoning_effort: 'none' }, { reasoning_effort: 'minimal' }]) {
       const { decoder } = setUp({}, MODELS[name])
       const asked = think({ output: json, grammar, ...(templateOptions && { templateOptions }) })
@@ -131,7 +131,7 @@ describe('a thought before a document', () => {
 })
 
 describe('a thought before talk', () => {
-  test.each(names)('is never part of what is said: %s', async (name) => {
+  test.each(names)('is never part of the text: %s', async (name) => {
     const text = MODELS[name]!
     const { open, close } = text.thoughtMarks!
     const head = name.includes('template') ? '' : open
@@ -207,7 +207,7 @@ describe('thoughts', () => {
     expect(close('{{ messages }}')).toBeUndefined()
   })
 
-  test('cost what the effort says, and leave a quarter of the answer', () => {
+  test('take the tokens that the effort allows, and leave a quarter of the answer', () => {
     const of = (reasoning_effort: string, limit: number) =>
       thoughtBudget(call({ templateOptions: { reasoning_effort } }), limit, 10)
     expect(['low', 'medium', 'high', 'xhigh'].map((effort) => of(effort, 100_000))).toEqual([512, 2048, 8192, 75_000])

@@ -36,7 +36,7 @@ describe('a value by itself', () => {
     })
   })
 
-  it.each(Object.entries(SAMPLES))('is judged as ajv judges it, in any order of keys: %s', (name, schema) => {
+  it.each(Object.entries(SAMPLES))('gets the same verdict as from ajv, in any order of keys: %s', (name, schema) => {
     const validate = ajv.compile(schema as object)
     for (const each of values) {
       const right = each.name === name || validate(each.value)

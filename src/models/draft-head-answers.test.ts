@@ -62,7 +62,7 @@ describe.each(ON)('on $name', ({ name, open }) => {
   afterAll(() => device.destroy())
 
   it.each(onCpu(name) ? Object.keys(KINDS) : ['by chance'])(
-    'the same is said %s',
+    'the answer is the same: %s',
     async (kind) => {
       const without = await answers(device, 'never', [kind])
       const guessed = await answers(device, 'always', [kind])

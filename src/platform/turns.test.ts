@@ -38,7 +38,7 @@ async function* steps(pass: (ms: number) => void, slices: () => number) {
   }
 }
 
-it('work in slices leaves steps twice the time that it takes, however many do such work', async () => {
+it('work in slices leaves steps twice the time that it takes, however many tasks there are', async () => {
   const pass = clock()
   let slices = 0
   function* work() {

@@ -73,7 +73,7 @@ describe('paths and methods', () => {
     },
   )
 
-  it('404 for what is not under the base path, as long as it may be', async () => {
+  it('404 for a path outside the base path, however long it is', async () => {
     const { v1 } = serviceOf()
     for (const path of ['/', '/v2/models', '/v1models', '/a/v1/models']) {
       const request = new Request(`http://x${path}`, { headers: { authorization: `Bearer ${KEY}` } })
@@ -81,7 +81,7 @@ describe('paths and methods', () => {
     }
   })
 
-  it('a client that leaves the base path out is answered, with its key, where nothing else takes the path', async () => {
+  it('a client that leaves out the base path is answered, with its key, if nothing else uses the path', async () => {
     const { v1 } = serviceOf()
     const asked = (path: string, headers: HeadersInit = { authorization: `Bearer ${KEY}` }) => {
       const request = new Request(`http://x${path}`, { headers })
@@ -126,7 +126,7 @@ describe('paths and methods', () => {
     }
   })
 
-  it.each(['/v1', 'v1', '/v1/', '/a/b/v1', '/wörk/v1', '/'])('any base path: %s', async (basePath) => {
+  it.each(['/v1', 'v1', '/v1/', '/a/b/v1', '/wörk/v1', '/'])('work under any base path: %s', async (basePath) => {
     const { v1 } = serviceOf('Hi', { basePath })
     const { pathname } = new URL(`/${basePath}/models`.replace(/\/+/g, '/'), 'http://x')
     const request = new Request(`http://x${pathname}`, { headers: { authorization: `Bearer ${KEY}` } })
@@ -273,7 +273,7 @@ describe('loading', () => {
     expect(loads()).toBe(1)
   })
 
-  it('that takes long is a 503 that says how far it is, and goes on', async () => {
+  it('that takes long is a 503 that says how far it is, and continues', async () => {
     const { engine, loads } = slow(60)
     const { chat } = serviceOf(engine, { loadWaitMs: 5 })
     const answer = await chat()

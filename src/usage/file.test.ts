@@ -235,7 +235,7 @@ describe('a ledger that several keep', () => {
     expect(linesOf(path)).toHaveLength(lines)
   })
 
-  it('goes on in the file that somebody has put in its place', async () => {
+  it('continues in the file that another process has put in its place', async () => {
     const path = newFile()
     const ledger = fileUsage(path)
     for (let i = 0; i < 3; i++) await ledger.record(event())
@@ -290,7 +290,7 @@ describe('a disk that is full', () => {
     return disk
   }
 
-  it('is said once; usage is counted in memory, and written as soon as there is room', async () => {
+  it('is reported once; usage is counted in memory, and written as soon as there is room', async () => {
     const path = newFile()
     const disk = await smallDisk()
     const ledger = fileUsageOn(disk.system, path, {})
@@ -368,7 +368,7 @@ describe('a ledger that cannot be written', () => {
   it.each([
     ['in a folder that is not there', (path: string) => join(path, 'nowhere', 'usage.jsonl'), 'ENOENT'],
     ['that is a folder', (path: string) => join(path, '..'), 'EISDIR'],
-  ])('%s is found when it is opened', async (_, at, code) => {
+  ])('%s is reported when it is opened', async (_, at, code) => {
     const path = at(newFile())
     await expect(Promise.resolve(fileUsage(path).open?.())).rejects.toThrow(code)
   })

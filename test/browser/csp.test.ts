@@ -69,7 +69,7 @@ describe.skipIf(!canUnpack)('under a strict Content-Security-Policy (npm has Chr
     expect(await violations(page)).toEqual([OWN])
   })
 
-  test('the grammar alone judges strict JSON, whole and streamed, as strictly', async () => {
+  test('the grammar alone checks strict JSON, whole and streamed, just as strictly', async () => {
     const page = await pageUnder("default-src 'self'; script-src 'self'")
     const right: [string, object][] = [
       ['{"city":"Bern"}', city],
@@ -102,7 +102,7 @@ describe.skipIf(!canUnpack)('under a strict Content-Security-Policy (npm has Chr
     expect(await violations(page)).toEqual([OWN])
   })
 
-  test('a model on the CPU streams strict JSON, where WebAssembly is let in', async () => {
+  test('a model on the CPU streams strict JSON, if WebAssembly is allowed', async () => {
     const page = await pageUnder("default-src 'self'; script-src 'self' 'wasm-unsafe-eval'")
     for (const [seed, schema] of [city, ages, tagged].entries()) {
       const body = { model: 'test/tiny', stream: true, seed, max_tokens: 40, ...strictly(schema) }
@@ -120,7 +120,7 @@ describe.skipIf(!canUnpack)('under a strict Content-Security-Policy (npm has Chr
     expect(await violations(page)).toEqual([OWN])
   })
 
-  test('a model on the CPU says what it needs where WebAssembly is forbidden', async () => {
+  test('a model on the CPU says what it needs, if WebAssembly is forbidden', async () => {
     const page = await pageUnder("default-src 'self'; script-src 'self'")
     const { status, text } = await chat(page, 'Hello', { model: 'test/tiny', max_tokens: 5 })
     const { error } = JSON.parse(text)

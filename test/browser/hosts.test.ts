@@ -52,7 +52,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect((await where(first)).probe.started).toBe(3)
   })
 
-  test('a service worker that is ended in mid-stream ends that stream; the engine stays as it was', async () => {
+  test('a service worker that is stopped in mid-stream ends that stream; the engine stays as it was', async () => {
     const tab = await here.open()
     const { id } = await where(tab)
     const chat = await tab.chat({ model: 'test/endless', stream: true })
@@ -139,7 +139,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect((await where(tab)).id).toBe(id)
   })
 
-  test('a tab that is closed hands over: what had said nothing goes on elsewhere, without a word', async () => {
+  test('a tab that is closed hands over: an answer that had not begun continues in another tab, unnoticed', async () => {
     const first = await here.open()
     const second = await here.open()
     const { id } = await where(second)
@@ -177,7 +177,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect((await running(first, 'test/thinking', 0)).probe.aborted).toBe(1)
   })
 
-  test('a page that closes its part hands over too; with none left the service worker answers itself', async () => {
+  test('a page that stops taking part hands over too; if none is left, the service worker answers itself', async () => {
     const first = await here.open()
     const second = await here.open()
     const ids = [(await where(first)).id]
@@ -198,7 +198,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect((await where(third)).scope).toBe('DedicatedWorkerGlobalScope')
   })
 
-  test('an engine that dies is started anew; a request that would kill every engine is given up', async () => {
+  test('an engine that crashes is started again; a request that would crash every engine is dropped', async () => {
     const tab = await here.open()
     const { id } = await where(tab)
     expect(await tab.json('/where?die')).toMatchObject({ error: { code: 'host_lost', type: 'service_unavailable' } })
@@ -244,7 +244,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect(await (await again.chat({ stream: true })).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
   })
 
-  test('nothing is left behind by tabs and service workers that have gone', async () => {
+  test('tabs and service workers that have ended leave nothing behind', async () => {
     const first = await here.open()
     await where(first)
     const { held, pending } = await locks(first)
@@ -266,7 +266,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
 
   // A frozen tab is given fifteen seconds, and browsers give a service worker five minutes: `npm run check:browser`.
   describe.skipIf(!process.env.CHECK_BROWSER)('in the long run', () => {
-    test('a tab that is frozen loses the engine to one that is not, and gets up again', async () => {
+    test('a tab that is frozen loses the engine to one that is not, and works again later', async () => {
       const first = await here.open()
       const second = await here.open()
       const { id } = await where(second)
@@ -291,7 +291,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
       expect((await where(first)).scope).toBe('DedicatedWorkerGlobalScope')
     })
 
-    test('an answer whose first word takes longer than a service worker may', { timeout: 400_000 }, async () => {
+    test('an answer whose first word takes longer than a service worker may wait', { timeout: 400_000 }, async () => {
       const tab = await here.open()
       const chats = [true, false].map((stream) => tab.chat({ model: 'test/glacial', stream }))
       for (const chat of await Promise.all(chats)) expect(await chat.done()).toMatchObject({ text: 'here it is' })

@@ -105,7 +105,7 @@ describe.skipIf(!canUnpack)('usage in IndexedDB (npm has Chromium for Linux on x
     expect(await starts(0, START)).toEqual([])
   })
 
-  test('has everything again after the page was loaded anew, and in a tab opened later', async () => {
+  test('has everything again after a reload, and in a tab opened later', async () => {
     await record(page, event(), event({ project: 'a/x' }))
     const before = await rows(page)
     expect(before).toHaveLength(2)

@@ -132,7 +132,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     expect(probe).toMatchObject({ started: 2, aborted: 2 })
   })
 
-  test('who leaves a device.fetch before its first word stops the engine', async () => {
+  test('a client that leaves a device.fetch before its first word stops the engine', async () => {
     const tabs = [await here.open(), await here.open()]
     for (const [i, tab] of tabs.entries()) {
       const chat = await tab.chat({ model: 'test/thinking' }, 'device')
@@ -156,7 +156,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     expect(await hello(second)).toMatchObject({ text: 'Hello, wörld 🌍' })
   })
 
-  test('device.fetch does not ask other hosts, nor what is not served here', async () => {
+  test('device.fetch refuses other hosts, and paths that are not served here', async () => {
     const tab = await here.open()
     const ask = (url: string) =>
       tab.page.evaluate(async (url) => {
@@ -168,7 +168,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     expect(await ask('/elsewhere')).toEqual([404, 'unknown_url'])
   })
 
-  test('another service worker for the same pages is an error, before and after a reload, and stays', async () => {
+  test('another service worker for the same pages is an error, before and after a reload, and is kept', async () => {
     const { page, install } = await foreignPage()
     for (let i = 0; i < 2; i++) {
       expect(await install({ script: '/v1.js' })).toEqual({
@@ -197,7 +197,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     expect(workers).toBe(1)
   })
 
-  test('a service worker for a part of the scope that holds the page is an error', async () => {
+  test('a service worker for a part of the scope that contains the page is an error', async () => {
     const { install } = await foreignPage('/foreign.js', '/app/')
     expect(await install({ script: '/v1.js', scope: '/' })).toEqual({
       code: 'service_worker_foreign',
@@ -205,7 +205,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     })
   })
 
-  test('one of ours that waits for the tabs of a former build, which was none of ours, is an error', async () => {
+  test('one of ours that waits for tabs of an earlier one, which was not ours, is an error', async () => {
     const { install, said, page } = await foreignPage('/changing.js')
     files['/changing.js'] = files['/v1.js']!
     expect(await install({ script: '/changing.js' })).toEqual({
@@ -238,7 +238,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
   })
 
   test.each(['before', 'after'])(
-    'an own service worker that answers everything, by a listener added %s ours',
+    'a service worker of your own that answers everything, with a listener added %s ours',
     async (order) => {
       const tab = await here.open({ script: `/own.js?order=${order}` })
       expect(await (await tab.chat({})).done()).toMatchObject({ text: 'Hello.' })

@@ -68,7 +68,7 @@ describe('the official client, by responses', () => {
     await expect(client.responses.retrieve(first.id)).rejects.toThrow(NotFoundError)
   })
 
-  test('keeps a conversation, and goes on with it', async () => {
+  test('keeps a conversation, and continues it', async () => {
     const { id } = await client.conversations.create({
       items: [{ type: 'message', role: 'user', content: 'I am Ann.' }],
       metadata: { topic: 'tea' },

@@ -115,7 +115,7 @@ export function chatContract(reach: () => Reach): void {
     expect(JSON.parse(choices[0]!.message.content!)).toEqual({ city: 'Bern', tags: ['a'] })
   })
 
-  test('an engine that breaks the schema is never believed', async () => {
+  test('an answer that breaks the schema is never passed on', async () => {
     const answer = await reach().fetch(CHAT, chat('test/broken-json', strict(citySchema)))
     expectError(answer, { status: 500, type: 'server_error' })
   })
@@ -159,7 +159,7 @@ export function chatContract(reach: () => Reach): void {
     expect(answers.map(({ choices }) => choices[0]!.message.content)).toEqual(answers.map((_, i) => `no. ${i}`))
   })
 
-  test('a project is counted for, and must have its form', async () => {
+  test('a project is counted, and must have the right form', async () => {
     for (const name of ['openai-project', 'compat-project']) {
       const good = await reach().fetch(CHAT, chat('test/hello', {}, { [name]: 'team/counted' }))
       expect(good.status, good.text).toBe(200)

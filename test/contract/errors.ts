@@ -32,7 +32,7 @@ export function errorsContract(reach: () => Reach): void {
     expectError(await post(JSON.stringify(body)), { status: 400, type: 'invalid_request_error', param })
   })
 
-  test('a body that is not said to be JSON is refused', async () => {
+  test('a body without the content type of JSON is refused', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx']) {
       expectError(await post('{}', { 'content-type': type }), { status: 415, type: 'invalid_request_error' })
     }

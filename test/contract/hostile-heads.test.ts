@@ -82,14 +82,14 @@ describe.each(bridges)('what a client writes at the head of a request: %s', (nam
   })
 
   // That bridge refuses such a request for the application, too.
-  test.skipIf(name.startsWith('hono'))('it does not break the application beside us', async () => {
+  test.skipIf(name.startsWith('hono'))('it does not break the application’s other routes', async () => {
     for (const host of noHosts) {
       const answer = await ask(`GET /own HTTP/1.1\r\nhost: ${host}`)
       expect([answer?.status, answer?.body]).toEqual([200, 'the application'])
     }
   })
 
-  test('nothing that is written there is a fault of ours, and everything is answered', async () => {
+  test('everything is answered, and nothing that is written there makes the service fail', async () => {
     const byte = fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code))
     const text = fc.string({ unit: byte, maxLength: 40 })
     const host = fc.oneof(fc.constantFrom(...noHosts, 'localhost', '127.0.0.1:1', '', '[', '%zz'), text)

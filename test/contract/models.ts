@@ -71,7 +71,7 @@ export function modelsContract(reach: () => Reach): void {
     }
   })
 
-  test.each(['/deep/er/v1', '/open/v1'])('under %s everything is where it is under /v1', async (base) => {
+  test.each(['/deep/er/v1', '/open/v1'])('under %s everything works as it does under /v1', async (base) => {
     expect((await get(`${base}/models/test/hello`)).status).toBe(200)
     const answer = await reach().fetch(`${base}/chat/completions`, chat('test/hello'))
     expect(JSON.parse(answer.text).choices[0].message.content).toBe('Hello, wörld 🌍')

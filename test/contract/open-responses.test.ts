@@ -161,7 +161,7 @@ describe.skipIf(!judgesAreHere)('Open Responses, where its schemas lie beside th
     expect(judge.event({ ...done, item: { ...message, content, phase: 'neither' } } as StreamEvent)).not.toEqual([])
   })
 
-  test('image-input is refused, by its place and with what to send instead', async () => {
+  test('image-input is refused with an error that names its place and what to send instead', async () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }
     const answer = await post({ model: MODEL, input: [user([{ type: 'input_text', text: 'What is it?' }, image])] })
     const { error } = (await answer.json()) as { error: { param: string; message: string } }

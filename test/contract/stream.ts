@@ -7,7 +7,7 @@ export function streamContract(reach: () => Reach): void {
   const stream = (model: string, body: Record<string, unknown> = {}): Promise<Answer> =>
     reach().fetch(CHAT, chat(model, { stream: true, ...body }))
 
-  test('a stream: the role, the text, the reason, the end', async () => {
+  test('a stream has the role, the text, the finish reason and the end', async () => {
     const answer = await stream('test/hello')
     expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/)
     expect(answer.headers.get('cache-control')).toMatch(/no-cache|no-store/)
@@ -30,7 +30,7 @@ export function streamContract(reach: () => Reach): void {
     expect(all.slice(0, -1).every(({ usage }) => usage === null)).toBe(true)
   })
 
-  test('the same text as without a stream', async () => {
+  test('a stream has the same text as a whole answer', async () => {
     const whole = JSON.parse((await reach().fetch(CHAT, chat('test/json', strict(citySchema)))).text)
     const pieces = chunks(await stream('test/json', strict(citySchema)))
     expect(textOf(pieces)).toBe(whole.choices[0].message.content)

@@ -57,7 +57,7 @@ describe('the page of local-v1 serve', () => {
     origin = (await serve()).origin
   })
 
-  test('stands at /, under a strict policy, beside the API', async () => {
+  test('is served at /, under a strict policy, next to the API', async () => {
     const response = await fetch(`${origin}/`)
     expect(response.headers.get('content-type')).toContain('text/html')
     const policy = response.headers.get('content-security-policy')
@@ -71,7 +71,7 @@ describe('the page of local-v1 serve', () => {
   })
 
   test.each(['/', '/app.js', '/playground.json', '/?x#y'])(
-    'is kept from names that are rebound to it: %s',
+    'is refused under names that are rebound to it: %s',
     async (path) => {
       expect(await askAs(origin, { host: 'rebound.example' }, path)).toBe(403)
       expect(await askAs(origin, { host: '127.0.0.1:99999' }, path)).toBe(400)
@@ -137,7 +137,7 @@ describe('the page of local-v1 serve', () => {
     expect((await fetch(`${kept}/playground/models`, { headers })).status).toBe(404)
   })
 
-  test('prints no key where its output may be kept', async () => {
+  test('prints no key if its output may be stored', async () => {
     const { process: process_ } = await serve([], { LOCAL_V1_KEY: KEY })
     const line = await printed(process_, /(page\s+http.*)/)
     expect(line).toMatch(/\/, which asks for a key$/)

@@ -166,7 +166,7 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
     },
   )
 
-  it('keeps to a floor, and holds back what repeats, as the definition does', async () => {
+  it('applies min_p and penalties as the definition does', async () => {
     const rows = Array.from({ length: 8 }, (_, i) => {
       const chance = new Chance(40 + i)
       const tokens = Uint32Array.from(chance.floats(97, 2 ** 32), (value) => value)
@@ -262,7 +262,7 @@ describe('the definition', () => {
       [0, 0.09 / 0.115, 0.0225 / 0.115, 0.0025 / 0.115],
     ],
     [{ xtcProbability: 1, xtcThreshold: 0, topP: 0.5 }, [0, 0, 0, 1]],
-  ])('keeps to a floor: %j', (row, expected) => {
+  ])('draws only what the settings leave, as often as they say: %j', (row, expected) => {
     shares(row, [0.5, 0.3, 0.15, 0.05]).forEach((share, i) => {
       if (expected[i] === 0) expect(share).toBe(0)
       // Five standard deviations of 20,000 draws.
@@ -270,7 +270,7 @@ describe('the definition', () => {
     })
   })
 
-  it('keeps the locally typical as llama.cpp has them, of what topK leaves: by float64 from the publication', () => {
+  it('keeps the locally typical tokens as llama.cpp does, of those that topK leaves: by float64 from the publication', () => {
     const scratch = new Float32Array(12)
     for (let round = 0; round < 40; round++) {
       const chance = new Chance(round)
@@ -296,7 +296,7 @@ describe('the definition', () => {
     }
   })
 
-  it('leaves out the likeliest as llama.cpp does, down to the last that reaches the threshold', () => {
+  it('leaves out the likeliest tokens as llama.cpp does, down to the last that reaches the threshold', () => {
     const scratch = new Float32Array(12)
     for (let round = 0; round < 40; round++) {
       const chance = new Chance(100 + round)

@@ -71,7 +71,7 @@ describe('POST /classify', () => {
     ['test/feelings', shares, ['joy', 'anger', 'fear']],
     ['test/tags', (row) => row.map(sigmoid), ['LABEL_0', 'LABEL_1', 'LABEL_2', 'LABEL_3', 'LABEL_4']],
     ['test/cross', (row) => row.map(sigmoid), ['LABEL_0']],
-  ])('%s tells the classes of the definition, and which is the likeliest', async (model, act, labels) => {
+  ])('%s returns the classes of the definition, and the likeliest of them', async (model, act, labels) => {
     const { status, json, ignored } = await ask(model, 'classify', { input, user: 'me', priority: 1 })
     expect([status, ignored]).toEqual([200, 'priority'])
     expect(json).toMatchObject({
@@ -107,7 +107,7 @@ describe('POST /classify', () => {
 })
 
 describe('POST /pooling', () => {
-  test('makes vectors where the model makes some, as /embeddings does', async () => {
+  test('returns vectors if the model makes some, as /embeddings does', async () => {
     const vectors = await ask('test/vectors', 'embeddings', { input })
     const expected = (vectors.json as { data: { embedding: number[] }[] }).data.map(({ embedding }) => embedding)
     for (const more of [{}, { task: 'embed', truncate_prompt_tokens: -1, endianness: 'little' }]) {
@@ -130,7 +130,7 @@ describe('POST /pooling', () => {
     expect((short.json as Told).data[0]!.data).toHaveLength(8)
   })
 
-  test('tells classes where the model knows some', async () => {
+  test('returns classes if the model has some', async () => {
     for (const more of [{}, { task: 'classify' }]) {
       const { json } = await ask('test/feelings', 'pooling', { input, ...more })
       for (const [i, row] of logits(bertClasses).entries()) near((json as Told).data[i]!.data as number[], shares(row))
@@ -150,7 +150,7 @@ describe('what is refused', () => {
     [{ input: 'a', softmax: false }, 'softmax'],
     [{ input: 'a', add_special_tokens: false }, 'add_special_tokens'],
     [{ input: 'a', truncate_prompt_tokens: 5 }, 'truncate_prompt_tokens'],
-  ])('%j by the name of its field', async (body, param) => {
+  ])('%j, with an error that names its field', async (body, param) => {
     for (const path of ['classify', 'pooling'])
       expect(await ask('test/feelings', path, body)).toMatchObject({ status: 400, json: { error: { param } } })
   })
@@ -162,12 +162,12 @@ describe('what is refused', () => {
     [{ endianness: 'big' }, 'endianness'],
     [{ dimensions: 8 }, 'dimensions'],
     [{ task: 'embed' }, 'model'],
-  ])('%j of a pooling', async (body, param) => {
+  ])('%j in a pooling request', async (body, param) => {
     const told = await ask('test/feelings', 'pooling', { input: 'a', ...body })
     expect(told).toMatchObject({ status: 400, json: { error: { param } } })
   })
 
-  test('models that do something else, by name, and what they do of others', async () => {
+  test('models that do something else, and other work of models that classify', async () => {
     for (const [model, path] of [
       ['test/vectors', 'classify'],
       ['local-v1/nano', 'classify'],

@@ -88,7 +88,7 @@ describe('embeddings', () => {
     near((await client.embeddings.create({ model, input })).data.map(({ embedding }) => embedding))
   })
 
-  test('of fewer dimensions are the first of them, of length one', async () => {
+  test('with fewer dimensions are the first numbers, with length one', async () => {
     const whole = await client.embeddings.create({ model, input: texts[3]!, encoding_format: 'float' })
     const short = await client.embeddings.create({ model, input: texts[3]!, encoding_format: 'float', dimensions: 32 })
     expect(short.data[0]!.embedding).toHaveLength(32)
@@ -97,7 +97,7 @@ describe('embeddings', () => {
     await expect(many).rejects.toMatchObject({ status: 400, param: 'dimensions' })
   })
 
-  test('a text that is too long is refused by its place', async () => {
+  test('a text that is too long is refused with an error that names its place', async () => {
     const long = Array.from({ length: 91 }, () => 'w300').join(' ')
     // 92, as sentence-transformers' file says, its marks among them.
     const most = client.embeddings.create({ model, input: ['w300', long.slice(5)] })
@@ -117,7 +117,7 @@ describe('embeddings', () => {
     await expect(unknown).rejects.toMatchObject({ status: 400, param: 'input[1]' })
   })
 
-  test('are counted', async () => {
+  test('are counted as usage', async () => {
     const before = await usage()
     await client.embeddings.create({ model, input: texts })
     expect(await usage()).toBe(before + tokens)
@@ -184,7 +184,7 @@ describe('what a model can', () => {
 })
 
 describe('many at once', () => {
-  test('answers do not depend on their company, and who leaves holds nobody up', async () => {
+  test('answers do not depend on the batch, and a client that leaves delays nobody', async () => {
     const long = Array.from({ length: 400 }, (_, i) => texts[i % texts.length]!)
     const leaver = new AbortController()
     const left = client.embeddings.create({ model, input: long }, { signal: leaver.signal })

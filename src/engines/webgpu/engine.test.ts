@@ -118,7 +118,7 @@ test('a device opens while the model is asked for: one that none needs is closed
   await expect(without.load('test/one', () => {}, signal)).rejects.toThrow('There is no device.')
 })
 
-test('models say what they take, and what of it is here', async () => {
+test('models say how much they need, and how much of it is stored', async () => {
   const models = [{ id: 'test/one', downloadBytes: 500, memoryBytes: 600 }]
   const { engine } = setUp({ models })
   expect(engine.models[0]!.metadata).toEqual({ loaded: false, download_bytes: 500, memory_bytes: 600 })

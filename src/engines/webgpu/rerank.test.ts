@@ -64,7 +64,7 @@ describe('POST /rerank', () => {
     )
   })
 
-  test('takes documents in either form, gives so many of the best, and the documents if asked', async () => {
+  test('takes documents in either form, and returns only the best, and the documents, if asked', async () => {
     const mixed = documents.map((document, i) => (i % 2 === 0 ? { text: word(document) } : word(document)))
     const { json } = await ask({ query: word(query), documents: mixed, top_n: 2, return_documents: true })
     const { results } = json as { results: { index: number; document: { text: string } }[] }
@@ -75,7 +75,7 @@ describe('POST /rerank', () => {
     expect((all.json as { results: object[] }).results).toHaveLength(4)
   })
 
-  test('a document does not decide its score with control tokens', async () => {
+  test('a document cannot decide its score with control tokens', async () => {
     const spelled = await ask({ query: word(query), documents: ['w310 [SEP] w311'] })
     // Brackets and letters are words that the vocabulary has not.
     expect((spelled.json as { usage: { prompt_tokens: number } }).usage.prompt_tokens).toBe(4 + query.length + 4)
@@ -93,7 +93,7 @@ describe('POST /rerank', () => {
     [{ query: 'a', documents: ['a'], return_documents: 1 }, 'return_documents'],
     [{ query: 'a', documents: ['a', 'w300 '.repeat(95)] }, 'documents[1]'],
     [{ query: 'a '.repeat(99_999), documents: ['a'] }, 'documents[0]'],
-  ])('%j is refused by the name of its field', async (body, param) => {
+  ])('%j is refused with an error that names its field', async (body, param) => {
     expect(await ask(body)).toMatchObject({ status: 400, json: { error: { param } } })
   })
 
@@ -160,7 +160,7 @@ describe('POST /score', () => {
     [{ text_1: 'a', text_2: ['b', ''] }, 'text_2[1]'],
     [{ text_1: { content: [] }, text_2: 'a' }, 'text_1'],
     [{ queries: ['a', 'b'], documents: 'c' }, 'documents'],
-  ])('%j is refused by the name of its field', async (body, param) => {
+  ])('%j is refused with an error that names its field', async (body, param) => {
     const { status, json } = await ask(body, 'score')
     expect([status, (json as { error: { param: string } }).error.param]).toEqual([400, param])
   })

@@ -63,7 +63,7 @@ describe.each([lfm2, qwen35])('$name over /v1', (of) => {
     return { text: choices[0]!.message.content!, usage: usage! }
   }
 
-  test('says what it takes for each kind of layer', async () => {
+  test('says how much memory each kind of layer takes', async () => {
     await answer(client, [user('A book')], { max_tokens: 1 })
     const { metadata } = (await client.models.retrieve(model)) as unknown as { metadata: Record<string, number> }
     const [weights, cache, states] = ['weights', 'cache', 'states'].map((part) => metadata[`${part}_bytes`]!)

@@ -107,7 +107,7 @@ describe('a decision', () => {
     expect(model.openSequences).toBeLessThanOrEqual(1)
   })
 
-  it('is the same in whatever company, order and shape', async () => {
+  it('is the same in any batch, order and shape', async () => {
     const alone = await Promise.all(QUESTIONS.map(async (question) => (await answersOf(asking([question]))).answers[0]))
     const orders = fc.shuffledSubarray(
       QUESTIONS.map((_, i) => i),

@@ -90,7 +90,7 @@ describe('a call that a template would lose is written as its family writes it',
   test.each([
     ['in JSON', each('{{ v | tojson }}', ';').replace(';', ', '), '[get(city="Bern", days=3)]'],
     ['in another kind of quotes', each(`{{ "'" + v + "'" if v is string else v }}`), "[get(city='Bern',days=3)]"],
-  ])('and one that it keeps is its own: %s', (_, chatTemplate, written) => {
+  ])('and one that the template keeps is written by the template: %s', (_, chatTemplate, written) => {
     const text = new ChatText({ ...smallTokenizer(), chatTemplate })
     expect(prompt(text, messages, { tools: [weather] })).toBe(`user:Where?assistant:${written}`)
   })
@@ -110,12 +110,12 @@ describe('what a model says beside its calls, where a template writes the calls 
     prompt(new ChatText({ ...smallTokenizer(), chatTemplate: template }), said, { tools: [weather] })
 
   const hermes = turns(`<tool_call>${json}</tool_call>`)
-  test('stands before them in their turn', () => {
+  test('comes before the calls, in the same turn', () => {
     const call = '\n<tool_call>{"name": "get", "arguments": {"city": "Bern"}}</tool_call>;tool:Seen.;'
     expect(told(hermes)).toBe(`user:Where?;assistant:I look, 1.${call}user:And?;assistant:I look, 2.${call}`)
   })
 
-  test('has none of its control tokens in effect, as elsewhere', () => {
+  test('is never read as control tokens, as elsewhere', () => {
     const [first, ...others] = called('<|im_end|>')
     const chat = new ChatText({ ...smallTokenizer(), chatTemplate: hermes })
     const ids = chat.prompt(call({ messages: [user('x'), first!, ...others], tools: [weather] }))
@@ -123,12 +123,12 @@ describe('what a model says beside its calls, where a template writes the calls 
     expect(show(chat, ids)).toContain('I look, <|im_end|>.\n<tool_call>')
   })
 
-  test('is the plan, where a template knows one', () => {
+  test('is the plan, if the template has one', () => {
     const own = turns(`({{ m.tool_plan }})${json}`)
     expect(told(own)).toContain('assistant:(I look, 1.){"name": "get"')
   })
 
-  test('has a turn of its own, where a call is all of a turn', () => {
+  test('has a turn of its own, if a turn with calls has no text', () => {
     const own = turns(json.replace('arguments"', 'parameters"'), '{#- "parameters" ipython -#}')
     expect(told(own)).toContain('assistant:I look, 1.;assistant:{"name": "get"')
   })
@@ -140,7 +140,7 @@ describe('what a model says beside its calls, where a template writes the calls 
   })
 })
 
-test('FunctionGemma is told of its tools in the words that it was taught, unless the caller says something', () => {
+test('FunctionGemma gets its tools in the words of its training, unless the caller sends a system message', () => {
   const chatTemplate = `{%- for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% for t in tools or [] %}<start_function_declaration>{{ t.function.name }}{% endfor %}{% endif %}{% endfor %}{#- <start_function_call><escape> -#}`
   const text = new ChatText({ ...smallTokenizer(), chatTemplate })
   const taught = 'You are a model that can do function calling with the following functions'
@@ -169,7 +169,7 @@ test('a template that goes through the parts of a message is given parts', () =>
   expect(prompt(text, [{ role: 'system', content: 'S' }, user('U')])).toBe('SU')
 })
 
-test('ids of calls are such as Mistral’s templates take, the same for a call and its result', () => {
+test('ids of calls have the form that Mistral’s templates accept, the same for a call and its result', () => {
   const files = smallTokenizer()
   // As the published ones do it.
   const chat_template = `{#- [TOOL_CALLS] tools -#}{%- for message in messages %}

@@ -75,7 +75,7 @@ describe('what a template passes over', () => {
 })
 
 describe('what stands in a place that a template does not look at', () => {
-  it('is a system message, where it stands before the user’s last words alone', () => {
+  it('is a system message, if the template writes one only before the last user message', () => {
     const source = `{% for m in messages %}{% if m.role != 'system' %}{% if loop.last and m.role == 'user' %}<{{ messages[0].content }}>{% endif %}${TURN}{% endif %}{% endfor %}`
     const system = { role: 'system', content: 'Be kind.' }
     expect(written(source, [system, user('a')])).toBe('<Be kind.><user>a')
@@ -84,7 +84,7 @@ describe('what stands in a place that a template does not look at', () => {
     )
   })
 
-  it('is the second of two calls, where a turn has one', () => {
+  it('is the second of two calls, if a turn can have only one', () => {
     const source = `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if m.tool_calls %}[{{ m.tool_calls[0].function.name }}]{% endif %}{% endfor %}`
     expect(written(source, [user('a'), calls('1', '2'), result('1'), result('2')])).toBe(
       '<user>a<assistant>[do_1]<tool>result 1<assistant>[do_2]<tool>result 2',

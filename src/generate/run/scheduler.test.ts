@@ -424,7 +424,7 @@ describe('an answer that fails', () => {
 describe('a place in the batch', () => {
   const fill = (letters: string, length = 30) => [...letters].map((letter) => new Says(letter, length))
 
-  it('is there for whoever has none, beside callers that have several', async () => {
+  it('is free for a caller who has none, while others have several', async () => {
     const { scheduler, run, steps } = scheduled({ maxBatch: 2 })
     const theirs = fill('abc')
     const over = theirs.map((lane) => run(lane, { caller: 'they' }))
@@ -465,7 +465,7 @@ describe('a place in the batch', () => {
     expect(crowd.map((lane) => [lane.said, lane.error])).toEqual(crowd.map(() => [80, undefined]))
   })
 
-  it('goes to more callers than there are places in turns', async () => {
+  it('goes to callers in turns, if they are more than the places', async () => {
     const { run, steps } = scheduled({ maxBatch: 2 })
     const over = fill('abc', 120).map((lane, i) => run(lane, { caller: String(i) }))
     await turns(20)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { ChatText } from '../chat-text.js'
 import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 
-it('tells the template that is used and a class, and no places of files', () => {
+it('has the template in use and a class, and no file paths', () => {
   const { tokenizer, tokenizerConfig } = smallTokenizer()
   const own = { ...tokenizerConfig, model_max_length: 512, name_or_path: '/home/me/model', vocab_file: 'vocab.json' }
   const told = (files: object) => new ChatText({ tokenizer, tokenizerConfig: own, ...files }).info

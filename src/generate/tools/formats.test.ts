@@ -17,7 +17,7 @@ function toolTaking(name: string, values: Readonly<Record<string, unknown>>): To
 }
 
 describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s', (_, format) => {
-  it('takes apart what it spells, wherever that is cut', () => {
+  it('parses what it writes, wherever that is cut', () => {
     const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,20}$/)
     const key = fc.stringMatching(/^[a-z_]\w{0,8}$/)
     const nested = fc.constantFrom({ a: [{}] }, [], ['x', 1, null], { b: 'y', c: { d: -1.5e3 } })

@@ -103,7 +103,7 @@ describe('what the runtime itself writes in each language is read back', () => {
 describe('what does not say one thing', () => {
   const read = (text: string, context = {}) => readValue({ type: 'date' }, text, { language: 'en', ...context })
 
-  it('is null with a guess, and settled by what is known', () => {
+  it('is null with a guess, and decided by what is known', () => {
     expect(read('03/04/2026')).toEqual({ value: null, guess: '2026-04-03' })
     expect(read('03/04/2026', { locale: 'en-US' }).value).toBe('2026-03-04')
     expect(read('03/04/2026', { locale: 'en-GB' }).value).toBe('2026-04-03')

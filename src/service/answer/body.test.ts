@@ -129,13 +129,13 @@ describe('a body', () => {
     if (status === 415) expect(errorOf(answer)).toMatchObject({ code: 'unsupported_media_type', param: null })
   })
 
-  it.each(['gzip', 'x-gzip', 'GZIP', 'deflate'])('that is packed as %s is read', async (encoding) => {
+  it.each(['gzip', 'x-gzip', 'GZIP', 'deflate'])('that is compressed with %s is read', async (encoding) => {
     const packed = encoding === 'deflate' ? deflateSync(json) : gzipSync(json)
     const init = { body: packed, headers: { 'content-encoding': encoding } }
     expect((await serviceOf().chat({}, init)).status).toBe(200)
   })
 
-  it('that is packed is no larger than others may be, however small it comes', async () => {
+  it('that is compressed has the same limit as others, however small it arrives', async () => {
     const { chat } = serviceOf('Hi', { bodyLimit: 10_000 })
     const bomb = gzipSync(json + ' '.repeat(5_000_000))
     expect(bomb.length).toBeLessThan(10_000)
@@ -143,7 +143,7 @@ describe('a body', () => {
     expect(errorOf(answer)).toMatchObject({ status: 413, code: 'request_too_large' })
   })
 
-  it('that is not packed as it says, or in a way that is not known, is refused', async () => {
+  it('that is not compressed as it says, or in an unknown way, is refused', async () => {
     const { chat } = serviceOf()
     for (const body of [json, gzipSync(json).subarray(0, -9)]) {
       const answer = await chat({}, { body, headers: { 'content-encoding': 'gzip' } })
@@ -193,7 +193,7 @@ describe('a body', () => {
     expect((await v1.fetch(request)).status).toBe(504)
   })
 
-  it('is read where a request has no property for it, as in Firefox, under the same limits', async () => {
+  it('is read if a request has no property for it, as in Firefox, under the same limits', async () => {
     const { v1 } = serviceOf('Hi', { bodyLimit: 1000 })
     const ask = async (body: string, headers: HeadersInit = {}) => {
       const response = await v1.fetch(withoutBody(chatRequest({}, { body, headers })))
@@ -238,7 +238,7 @@ describe('bodies that are not finished', () => {
   const as = (key: string) => ({ headers: { authorization: `Bearer ${key}` } })
   const LIMITS = { keys: ['one', 'two'], bodyLimit: 1000, bodiesLimit: 5000 }
 
-  it('hold no more than they may together: the oldest of who holds the most is given up', async () => {
+  it('hold no more bytes than they may together: the oldest body of the caller with the most is dropped', async () => {
     const { chat } = serviceOf('Hi', LIMITS)
     const bodies = Array.from({ length: 7 }, () => unfinished(900))
     const answers = bodies.map(({ init }) => chat({}, { ...init, ...as('one') }))
@@ -325,7 +325,7 @@ describe('bodies that are not finished', () => {
 })
 
 describe('bodies that arrive at once', () => {
-  it('are read in turns of the event loop, so many pieces in each, and another caller is not kept waiting', async () => {
+  it('are read in turns of the event loop, a limited number of pieces in each, and keep no other caller waiting', async () => {
     const service = serviceOf(undefined, {
       keys: [
         { key: KEY, id: 'many' },

@@ -71,7 +71,7 @@ const RARE: readonly string[] = [...MEDIA, 'sampling', 'tokens', 'quotes', 'evid
 
 describe('what a model says it cannot do', () => {
   it.each(ASKED)(
-    'is refused by the name of its field, before the engine is asked: %s %j',
+    'is refused with an error that names its field, before the engine is asked: %s %j',
     async (name, body, param) => {
       const { chat, calls } = serviceThat({ [name]: false })
       const error = errorOf(await chat(body))
@@ -191,27 +191,30 @@ describe('what a model says nothing of', () => {
 
 describe('what engines of version 1 could not have', () => {
   it.each(ASKED.filter(([name]) => RARE.includes(name) && !MEDIA.includes(name)))(
-    'is refused unless a model says that it has it: %s %j',
+    'is refused unless a model declares it: %s %j',
     async (name, body, param) => {
       expect(errorOf(await serviceThat(undefined).chat(body))).toMatchObject({ status: 400, param })
       expect((await serviceThat({ [name]: true }).chat(body)).status).toBe(200)
     },
   )
 
-  it.each([{ min_tokens: 5 }, { ignore_eos: true }])('does not go with an answer that has a form: %j', async (body) => {
-    const { chat, calls } = serviceThat({ sampling: true })
-    const [param] = Object.keys(body)
-    for (const form of [{ response_format: format('json_object') }, { tools: [tool], tool_choice: 'required' }]) {
-      const error = errorOf(await chat({ ...body, ...form }))
-      expect(error).toMatchObject({ status: 400, param })
-      expect(error.message).toMatch(/ends where that ends/)
-    }
-    // Others do.
-    expect((await chat({ top_k: 5, response_format: format('json_object') })).status).toBe(200)
-    calls.length = 0
-    expect(calls).toEqual([])
-    expect((await chat({ ...body, tools: [tool] })).status).toBe(200)
-  })
+  it.each([{ min_tokens: 5 }, { ignore_eos: true }])(
+    'is refused if the answer has a schema or grammar: %j',
+    async (body) => {
+      const { chat, calls } = serviceThat({ sampling: true })
+      const [param] = Object.keys(body)
+      for (const form of [{ response_format: format('json_object') }, { tools: [tool], tool_choice: 'required' }]) {
+        const error = errorOf(await chat({ ...body, ...form }))
+        expect(error).toMatchObject({ status: 400, param })
+        expect(error.message).toMatch(/ends where that ends/)
+      }
+      // Others do.
+      expect((await chat({ top_k: 5, response_format: format('json_object') })).status).toBe(200)
+      calls.length = 0
+      expect(calls).toEqual([])
+      expect((await chat({ ...body, tools: [tool] })).status).toBe(200)
+    },
+  )
 })
 
 describe('tools with quotes that may not be called', () => {
@@ -262,7 +265,7 @@ describe('thoughts', () => {
   const usage = { promptTokens: 1, completionTokens: 5, cachedTokens: 0, reasoningTokens: 3 }
   const script = [thought('Let me '), thought('see.'), text('Four.'), finish(), { type: 'usage', usage } as const]
 
-  it('are told beside the content, never in it', async () => {
+  it('are sent beside the content, never in it', async () => {
     const { choices, usage } = jsonOf(await serviceOf(script).chat())
     expect(choices[0].message).toMatchObject({
       content: 'Four.',

@@ -95,7 +95,7 @@ describe('a strict schema', () => {
     expect(calls[0]!.output).toMatchObject({ type: 'json_schema', strict: true })
   })
 
-  it('is laid out as the service was told, and tools stay compact', async () => {
+  it('is formatted as the service was told, and tool arguments stay compact', async () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: city } }]
     const { chat, calls } = sayingWith({ layout: { indent: 2 } }, text('{"city":"Bern"}'), finish())
     await chat({ ...format(city), tools })
@@ -177,7 +177,7 @@ describe('a strict schema', () => {
     ['not with the same seed', { seed: 1 }, 'stop', 'false'],
     ['not without a temperature', { temperature: 0 }, 'stop', 'false'],
     ['not at the same limit of tokens', { max_tokens: 5 }, 'length', 'false'],
-  ])('that was broken: %s', async (_, body, reason, retry) => {
+  ])('that an answer breaks: %s', async (_, body, reason, retry) => {
     const { chat } = saying(text('{"city":'), finish(reason))
     const answer = await chat({ ...format(city), ...body })
     expect(errorOf(answer).code).toBe('invalid_output')
@@ -250,7 +250,7 @@ describe('a strict schema', () => {
 describe('a schema that is not strict', () => {
   const odd = { type: 'object', properties: { x: { type: 'string', pattern: '(a)\\1' } }, required: ['x'] }
 
-  it('is enforced as far as it can be, and the rest is named', async () => {
+  it('is enforced as far as possible, and the rest is named', async () => {
     const { chat, calls } = saying(text('{"x":"y"}'), finish())
     for (const strict of [false, null]) {
       const answer = await chat(format(odd, strict))
@@ -380,7 +380,7 @@ describe('tools', () => {
 describe('a text that is no JSON', () => {
   const order = { structured_outputs: { regex: '(?:buy|sell) [A-Z]{2,5}' } }
 
-  it('is asked of the engine as a grammar, and judged when it is there', async () => {
+  it('reaches the engine as a grammar, and the answer is checked', async () => {
     const good = saying(text('buy ACME'), finish())
     expect(jsonOf(await good.chat(order)).choices[0].message.content).toBe('buy ACME')
     expect(good.calls[0]?.grammar?.accepts('sell IT')).toBe(true)

@@ -144,7 +144,7 @@ test('the table has every endpoint that asks a model', () => {
   expect(asked.map(({ path }) => path).sort()).toEqual([...every].sort())
 })
 
-test('how many run and wait is told while they do', async () => {
+test('it says how many requests run and wait', async () => {
   const { v1, ask, ends } = service({ maxInFlight: 1 })
   const load = () =>
     asking(v1)
@@ -161,7 +161,7 @@ test('how many run and wait is told while they do', async () => {
 })
 
 describe.each(every)('POST %s', (path) => {
-  it('is let in before anything is done for it, and refused at once where the line is full', async () => {
+  it('is accepted into the queue before any work for it, and refused at once if the queue is full', async () => {
     const { ask, begun, ends } = service({ maxInFlight: 1, maxQueue: 1 })
     const first = ask('/chat/completions', 'first')
     await turnsUntil(() => ends.length === 1)
@@ -178,7 +178,7 @@ describe.each(every)('POST %s', (path) => {
     expect(begun).toEqual(['first', 'this'])
   })
 
-  it('does nothing for a client that has left the line', async () => {
+  it('does nothing for a client that has left the queue', async () => {
     const { ask, begun, ends } = service({ maxInFlight: 1 })
     const first = ask('/chat/completions', 'first')
     await turnsUntil(() => ends.length === 1)
@@ -245,7 +245,7 @@ describe.each(every)('POST %s', (path) => {
 describe.each(streaming)('a stream of %s', (path) => {
   afterEach(() => void vi.useRealTimers())
 
-  it('that nobody reads is left after half a minute, and its place is free', async () => {
+  it('that nobody reads is stopped after half a minute, and its place is free', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     const counted: UsageEvent[] = []
     const { unread, ask, begun, ends } = service({ maxInFlight: 1, onUsage: (event) => counted.push(event) })

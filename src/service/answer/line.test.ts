@@ -51,7 +51,7 @@ const unknown = { type: 'nothing' }
 const own = (name: string) => ({ type: 'object', properties: { [name]: {} }, additionalProperties: false })
 
 describe('a request that needs work before it runs', () => {
-  it('is let in first: nothing is compiled for one that the line refuses, or that still waits', async () => {
+  it('is accepted first: nothing is compiled for one that the queue refuses, or that still waits', async () => {
     const { engine, ends } = held()
     const { chat } = serviceOf(engine, { maxInFlight: 1, maxQueue: 1 })
     const first = chat(asking('first'))
@@ -67,7 +67,7 @@ describe('a request that needs work before it runs', () => {
     expect(errorOf(await second)).toMatchObject({ status: 400, param: 'response_format' })
   })
 
-  it('shares the event loop: of all who compile, one does in each turn', async () => {
+  it('shares the event loop: in each turn only one compiles', async () => {
     const turns = countTurns()
     const at: number[] = []
     const engine: Engine = {
@@ -177,7 +177,7 @@ describe('a client that has left', () => {
     ['in line', false, 0],
     ['on its way out of the line', true, 0],
     ['while its schema is compiled', true, 1],
-  ])('%s is not computed for', async (_, letIn, turns) => {
+  ])('nothing is computed for it: %s', async (_, letIn, turns) => {
     const { engine, ends, begun } = held()
     const { v1, chat } = serviceOf(engine, { maxInFlight: 1 })
     const first = chat(asking('first'))
@@ -207,7 +207,7 @@ describe('limits of time that nobody set', () => {
   /** Turns of the event loop stay as they are. */
   const stopTheClock = () => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
 
-  it('a stream that nobody reads is an abort after half a minute, and its place is free', async () => {
+  it('a stream that nobody reads is aborted after half a minute, and its place is free', async () => {
     stopTheClock()
     const { engine, ends } = held()
     const counted: UsageEvent[] = []

@@ -94,7 +94,7 @@ describe('embeddings', () => {
     expect(errorOf(await embedding().ask('/embeddings', json(body)))).toMatchObject({ status: 400, param })
   })
 
-  it('are refused of a model that makes none', async () => {
+  it('are refused if the model makes none', async () => {
     for (const { ask } of [serviceOf(), embedding({ embeddings: false })]) {
       expect(errorOf(await ask('/embeddings', json({ input: 'a' })))).toMatchObject({
         status: 400,
@@ -116,7 +116,7 @@ describe('tokens', () => {
     expect(talk).toMatchObject({ count: 3, token_strs: null })
   })
 
-  it('of a text without what stands around it, and nothing that is not told is passed over', async () => {
+  it('of a text without special tokens, and unknown fields are named', async () => {
     const calls: TokenizeCall[] = []
     const { ask } = serviceOf({
       models: [{ id: MODEL, ownedBy: 'me' }],
@@ -145,7 +145,7 @@ describe('tokens', () => {
     expect((await ask('/tokenize', json({ messages, ...usual }))).status).toBe(200)
   })
 
-  it('is told of the model that is named, or of the only one', async () => {
+  it('are described by tokenizer_info, for the model that is named or the only one', async () => {
     const info = { tokenizer_class: 'ByteTokenizer' }
     const one = serviceOf()
     for (const query of ['', `?model=${MODEL}`]) expect(jsonOf(await one.ask(`/tokenizer_info${query}`))).toEqual(info)
@@ -238,7 +238,7 @@ describe('a model that is not loaded yet', () => {
 })
 
 describe('health', () => {
-  it('is told without a key, under the base path and outside it', async () => {
+  it('is answered without a key, under the base path and outside it', async () => {
     const { v1, ask } = serviceOf()
     expect(jsonOf(await ask('/health', { headers: { authorization: '' } }))).toEqual({ status: 'ok' })
     expect(jsonOf(await ask('/ping', { headers: { authorization: '' } }))).toEqual({ status: 'ok' })

@@ -30,20 +30,23 @@ function ticking({ deaf = false, hang = false } = {}) {
 }
 
 describe('leaving', () => {
-  it.each([false, true])('cancels the engine: the signal first, then return (deaf: %s)', async (deaf) => {
-    const { engine, seen } = ticking({ deaf })
-    const { v1, chat } = serviceOf(engine, { maxInFlight: 1, maxQueue: 0 })
-    const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
-    await reader.read()
-    expect(errorOf(await chat())).toMatchObject({ status: 429, code: 'queue_full' })
-    await reader.cancel()
-    await until(() => seen.active === 0)
-    expect(seen.abortedFirst).toBe(true)
-    await until(() => seen.active === 0)
-    const next = await v1.fetch(chatRequest({ stream: true }))
-    expect(next.status).toBe(200)
-    await next.body!.cancel()
-  })
+  it.each([false, true])(
+    'cancels the engine: first the signal, then return (the engine ignores the signal: %s)',
+    async (deaf) => {
+      const { engine, seen } = ticking({ deaf })
+      const { v1, chat } = serviceOf(engine, { maxInFlight: 1, maxQueue: 0 })
+      const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+      await reader.read()
+      expect(errorOf(await chat())).toMatchObject({ status: 429, code: 'queue_full' })
+      await reader.cancel()
+      await until(() => seen.active === 0)
+      expect(seen.abortedFirst).toBe(true)
+      await until(() => seen.active === 0)
+      const next = await v1.fetch(chatRequest({ stream: true }))
+      expect(next.status).toBe(200)
+      await next.body!.cancel()
+    },
+  )
 
   it('stops the engine also while nobody reads', async () => {
     const { engine, seen } = ticking()
@@ -93,7 +96,7 @@ describe('leaving', () => {
     expect(removed).toEqual(added)
   })
 
-  it('is a slot for the next one even when the engine never hears of it', async () => {
+  it('frees the place for the next request even if the engine never stops', async () => {
     const { engine, seen } = ticking({ hang: true })
     const faults: unknown[] = []
     const { v1 } = serviceOf(engine, { maxInFlight: 1, timeoutMs: 20, log: (event) => faults.push(event) })
@@ -107,7 +110,7 @@ describe('leaving', () => {
 })
 
 describe('a slow reader', () => {
-  it('holds back the engine', async () => {
+  it('slows the engine down', async () => {
     const { engine, seen } = ticking()
     const { v1 } = serviceOf(engine)
     const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
@@ -130,7 +133,7 @@ describe('a slow reader', () => {
 })
 
 describe('a time limit', () => {
-  it('is 504 before the first part, and an error frame after it', async () => {
+  it('is 504 before the first part, and an error event after it', async () => {
     const waiting = serviceOf([{ type: 'wait', ms: 60_000 }], { timeoutMs: 10 })
     const late = await waiting.chat()
     expect(errorOf(late)).toMatchObject({ status: 504, code: 'timeout' })

@@ -37,7 +37,7 @@ describe('a key', () => {
     }
   })
 
-  it('of a list is good, each of them', async () => {
+  it('of a list is accepted, each of them', async () => {
     const { ask } = serviceOf('Hi', { keys: ['first', { key: 'second', id: 'two' }] })
     for (const key of ['first', 'second']) expect((await ask('/models', bearer(key))).status).toBe(200)
     expect((await ask('/models', { headers: { authorization: 'bearer  first' } })).status).toBe(200)
@@ -52,7 +52,7 @@ describe('a key', () => {
     expect(await callerFor(['other'], 'other')).not.toBe(name)
   })
 
-  it('may be known by a function, that answers now or later', async () => {
+  it('may be checked by a function that answers now or later', async () => {
     const known = (key: string): Caller | null => (key === 'good' ? { id: 'function' } : null)
     for (const keys of [known, async (key: string) => known(key)]) {
       expect(await callerFor(keys, 'good')).toBe('function')
@@ -264,7 +264,7 @@ describe('a project', () => {
     expect(errorOf(refused)).toMatchObject({ status: 403, type: 'permission_error', code: 'project_not_allowed' })
   })
 
-  it('may be a new one only so often for each caller: names are kept', async () => {
+  it('may be a new one only a limited number of times for each caller', async () => {
     const keys = ['one', 'two', { key: 'three', id: 'three', projects: ['a/1', 'a/2', 'a/3', 'a/4'] }]
     const { ask } = service({ keys, maxProjects: 3 })
     const as = (key: string, project: string) =>

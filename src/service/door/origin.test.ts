@@ -16,7 +16,7 @@ describe('CORS', () => {
     },
   }
 
-  it('is off', async () => {
+  it('is off by default', async () => {
     const { ask } = serviceOf()
     const { status, headers } = await ask('/chat/completions', preflight)
     expect(status).toBe(204)
@@ -31,7 +31,7 @@ describe('CORS', () => {
     expect(headers.get('vary')).toContain('origin')
   })
 
-  it('lets them read answers, and errors too', async () => {
+  it('lets listed origins read answers, and errors too', async () => {
     const { ask, chat } = serviceOf('Hi', { cors: [APP] })
     const headers = { origin: APP }
     const refused = await ask('/models', { headers: { ...headers, authorization: '' } })
@@ -220,7 +220,7 @@ describe('DNS rebinding', () => {
     ['Node, of an address that nobody can read', { localAddress: 'no address' }],
     ['Bun', { requestIP: () => ({ address: '127.0.0.1', family: 'IPv4', port: 1 }) } as ConnectionInfo],
     ['Bun, of a client that has left', { requestIP: () => null }],
-  ])('is kept off as over loopback where it is said by %s', async (_, info) => {
+  ])('is prevented as over loopback if %s says that it is one', async (_, info) => {
     expect(await status('http://evil.example', info)).toBe(403)
     expect(await status('http://localhost', info)).toBe(200)
   })

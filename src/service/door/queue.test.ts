@@ -75,7 +75,7 @@ describe('admission', () => {
     expect(started).toEqual(['a1', 'a2', 'b1', 'a3', 'b2'])
   })
 
-  it('keeps the last place for who holds none, whoever it is', async () => {
+  it('keeps the last place for a caller who has none', async () => {
     const { admission, started, releases, enter } = door(3, 10)
     for (const name of ['a1', 'a2', 'a3', 'a4']) void enter(name[0]!, name)
     await settled()
@@ -118,7 +118,7 @@ describe('admission', () => {
     expect(started.slice(6)).toEqual(['b2'])
   })
 
-  it('counts a call of many answers as so many, and lets whoever has none begin with what is free', async () => {
+  it('counts a call for many answers as that many, and lets a caller who has none begin with the places that are free', async () => {
     const { started, releases, enter } = door(8, 10)
     const many = (name: string) => enter(name[0]!, name, never, { weight: 8 })
     void enter('a', 'a1')
@@ -145,7 +145,7 @@ describe('admission', () => {
     expect(started.at(-1)).toBe('a2')
   })
 
-  it.each([2, 8, 1024])('has a place for whoever has none beside calls of %i answers', async (weight) => {
+  it.each([2, 8, 1024])('has a place for a caller who has none, while others ask for %i answers', async (weight) => {
     const { admission, started, enter } = door(8, 100)
     // Nobody is there: it could have all places.
     void enter('a', 'a', never, { weight })
@@ -175,7 +175,7 @@ describe('admission', () => {
     expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'd1'])
   })
 
-  it('serves every request of a newcomer while a flooder keeps the line full', async () => {
+  it('serves every request of a new caller while another keeps the queue full', async () => {
     const { started, releases, refused, tryEnter } = door(8, 100)
     let flood = 0
     let released = 0

@@ -52,7 +52,7 @@ describe('a custom tool of a chat', () => {
   const service = () => serviceOf(scripted({ models: { [MODEL]: [...pieces, finish('tool_calls')] } }))
   const asked = { tools: [tool], tool_choice: { type: 'custom', custom: { name: 'sum' } } }
 
-  it('is told as a text, whole and in pieces alike', async () => {
+  it('is sent as a text, whole and in pieces alike', async () => {
     const { choices } = jsonOf(await service().chat(asked))
     const whole = { id: 'call_1', type: 'custom', custom: { name: 'sum', input: '12+3\n' } }
     expect(choices[0].message.tool_calls).toEqual([whole])

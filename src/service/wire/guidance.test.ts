@@ -56,7 +56,7 @@ describe('what local servers call the form of an answer', () => {
     [{ ebnf: 'root ::= "a"', regex: 'a' }, 'ebnf'],
     [{ guided_regex: 'a', structured_outputs: { regex: 'a' } }, 'guided_regex'],
     [{ guided_regex: 'a', response_format: { type: 'json_object' } }, 'guided_regex'],
-  ])('%j is refused for its field', (body, field) => {
+  ])('%j is refused with an error that names its field', (body, field) => {
     expect(refusedFor({ ...minimal, ...body })).toBe(field)
   })
 })

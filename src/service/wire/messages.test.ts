@@ -9,7 +9,7 @@ describe('messages', () => {
   const messages = (...list: unknown[]) => read({ messages: list }).messages
   const refused = (...list: unknown[]) => refusedFor({ ...minimal, messages: list })
 
-  it('have five roles; the developer is the system', () => {
+  it('have five roles; developer means system', () => {
     const answered = { role: 'tool', tool_call_id: 'call_1', content: '12 °C' }
     const list = [{ role: 'system', content: 'a' }, { role: 'developer', content: 'b' }, user, asked, answered]
     expect(messages(...list)).toEqual([
@@ -50,7 +50,7 @@ describe('messages', () => {
     expect(result!.content).toBe('[Images cannot be read here.]\nA map.\n[Files cannot be read here.]')
   })
 
-  it('are taken as other servers and frameworks keep them', () => {
+  it('are accepted in the forms of other servers and frameworks', () => {
     const empty = { role: 'assistant', content: '' }
     // vLLM tells every field, `exclude_none` none.
     const told = { ...{ refusal: null, annotations: null, audio: null, function_call: null }, tool_calls: [] }

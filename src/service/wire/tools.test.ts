@@ -31,7 +31,7 @@ describe('tools', () => {
     expect(read({ tools, tool_choice: only })).toMatchObject({ toolChoice: 'required', tools: [{ name: 'clock' }] })
   })
 
-  it('without parameters take none', () => {
+  it('without parameters take an empty object', () => {
     const [bare] = read({ tools: [{ type: 'function', function: { name: 'now' } }] }).tools
     expect(bare!.parameters).toEqual({ type: 'object', properties: {}, additionalProperties: false })
   })
@@ -46,7 +46,7 @@ describe('tools', () => {
     expect(refused(listed)).toBe('tools[0].function.parameters')
   })
 
-  it('are none where the list is empty, whatever else is said of them', () => {
+  it('are none if the list is empty, whatever else the request says about them', () => {
     for (const more of [{}, { tool_choice: 'auto' }, { parallel_tool_calls: false }]) {
       expect(read({ tools: [], ...more })).toMatchObject({ tools: [], toolChoice: 'none' })
     }

@@ -74,7 +74,7 @@ describe('a completion', () => {
     })
   })
 
-  it('and its stream say the same', async () => {
+  it('has the same text as its stream', async () => {
     const parts = [text('one'), text('', 0), text(' two'), finish('length'), usage]
     const { chat } = serviceOf(parts)
     const whole = jsonOf(await chat())
@@ -87,7 +87,7 @@ describe('a completion', () => {
 })
 
 describe('a stream', () => {
-  it('begins with the role, once for each choice, and ends with its reason', async () => {
+  it('begins with the role, once for each choice, and ends with the finish reason', async () => {
     const { chat } = serviceOf([text('a'), text('b', 1), finish('stop', 1), finish(), usage])
     const chunks = chunksOf(await chat({ n: 2, stream: true }))
     for (const index of [0, 1]) {
@@ -107,7 +107,7 @@ describe('a stream', () => {
     expect(chunks.at(-1).choices).toEqual([])
   })
 
-  it('tells what the grammar decided, where that is asked for and nowhere else', async () => {
+  it('says how many tokens the grammar decided, but only if the request asks for it', async () => {
     const parts: Part[] = [
       { type: 'text-delta', choice: 0, text: '{"a":', forced: 3 },
       text('1'),
@@ -130,7 +130,7 @@ describe('a stream', () => {
     }
   })
 
-  it('has the fingerprint in every chunk, from the first stream on, where the engine knows it', async () => {
+  it('has the fingerprint in every chunk, from the first stream on, if the engine knows it', async () => {
     let fingerprint: string | undefined
     const loads: Engine = {
       get models() {
@@ -180,7 +180,7 @@ describe('a stream', () => {
     expect([finish_reason, message.content, message.tool_calls.length]).toEqual(['tool_calls', null, 2])
   })
 
-  it('that fails half-way ends with an error frame', async () => {
+  it('that fails half-way ends with an error event', async () => {
     const { chat } = serviceOf([text('so far'), new V1Error(503, 'The device was lost.', { code: 'device_lost' })])
     const answer = await chat({ stream: true })
     expect(answer.status).toBe(200)
@@ -190,7 +190,7 @@ describe('a stream', () => {
     expect(answer.text).not.toContain('[DONE]')
   })
 
-  it('that is refused before its first part is a plain answer', async () => {
+  it('that is refused before its first part is a normal error response', async () => {
     const { chat } = serviceOf([new V1Error(503, 'No device.', { retryAfter: 1.5 })])
     const answer = await chat({ stream: true })
     expect(errorOf(answer)).toMatchObject({ status: 503, type: 'service_unavailable', message: 'No device.' })
@@ -224,13 +224,13 @@ describe('tokens', () => {
   ]
   const engine = () => scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } })
 
-  it('of prompt and answer are told in the names that vLLM gives them', async () => {
+  it('of prompt and answer are sent under vLLM’s names', async () => {
     const { prompt_token_ids, choices } = jsonOf(await serviceOf(engine()).chat({ return_token_ids: true, n: 2 }))
     expect(prompt_token_ids).toEqual([1, 2])
     expect(choices.map(({ token_ids }: { token_ids: number[] }) => token_ids)).toEqual([[3, 4], [5]])
   })
 
-  it('are streamed: those of the prompt with the first chunk, those of each choice by its last', async () => {
+  it('are streamed: those of the prompt in the first chunk, those of each choice in its last', async () => {
     const body = { return_token_ids: true, n: 2, stream: true, stream_options: { include_usage: true } }
     const chunks = chunksOf(await serviceOf(engine()).chat(body))
     expect(chunks[0].prompt_token_ids).toEqual([1, 2])

@@ -152,7 +152,7 @@ describe('a chat request', () => {
     expect(refusedFor({ ...minimal, ...body })).toBe(param)
   })
 
-  it('takes harmless hints', () => {
+  it('accepts harmless hints', () => {
     const hints = { user: 'me', metadata: { a: 'b' }, store: false, service_tier: 'auto', modalities: ['text'] }
     expect(read({ ...hints, prediction: { type: 'content', content: 'x' }, verbosity: 'medium' }).ignored).toEqual([])
   })

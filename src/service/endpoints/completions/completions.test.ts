@@ -21,18 +21,21 @@ function texts() {
 }
 
 describe('completions', () => {
-  it.each([['Go'], [['Go']], [[1, 2]], [[[1, 2]]]])('go on from a text or tokens as they stand: %j', async (prompt) => {
-    const { post, calls } = texts()
-    const answer = jsonOf(await post({ prompt }))
-    expect(answer).toMatchObject({
-      object: 'text_completion',
-      choices: [{ index: 0, text: ' on.', finish_reason: 'length', logprobs: null }],
-    })
-    expect(answer.id).toMatch(/^cmpl-/)
-    expect(calls).toMatchObject([
-      { messages: [], maxTokens: 16, prompt: JSON.stringify(prompt).includes('Go') ? 'Go' : [1, 2] },
-    ])
-  })
+  it.each([['Go'], [['Go']], [[1, 2]], [[[1, 2]]]])(
+    'continue a text or tokens without a template: %j',
+    async (prompt) => {
+      const { post, calls } = texts()
+      const answer = jsonOf(await post({ prompt }))
+      expect(answer).toMatchObject({
+        object: 'text_completion',
+        choices: [{ index: 0, text: ' on.', finish_reason: 'length', logprobs: null }],
+      })
+      expect(answer.id).toMatch(/^cmpl-/)
+      expect(calls).toMatchObject([
+        { messages: [], maxTokens: 16, prompt: JSON.stringify(prompt).includes('Go') ? 'Go' : [1, 2] },
+      ])
+    },
+  )
 
   it('are at most 1,024 in one request, whichever way they are asked for', async () => {
     const { post, calls } = texts()
@@ -76,7 +79,7 @@ describe('completions', () => {
     expect(chunks.at(-2).choices[0].finish_reason).toBe('length')
   })
 
-  it('keep to the form that is asked for, in OpenAI’s words or those of local servers', async () => {
+  it('keep to the requested form, in OpenAI’s fields or those of local servers', async () => {
     const { ask } = serviceOf(({ grammar }: ChatCall) => (grammar!.accepts('{}') ? '{}' : '1'))
     const post = (body: object) =>
       ask('/completions', {
@@ -189,7 +192,7 @@ describe('completions', () => {
       }
     })
 
-    it('as harnesses ask: several prompts of tokens, and nothing said', async () => {
+    it('as harnesses ask: several prompts of tokens, and nothing generated', async () => {
       const { choices, usage } = jsonOf(
         await post({
           prompt: [
@@ -272,7 +275,7 @@ describe('completions', () => {
     expect(ended.sort()).toEqual(['a', 'b', 'bad'])
   })
 
-  it('tell tokens in the names that vLLM gives them, and echo what tokens spell', async () => {
+  it('return tokens under vLLM’s names, and echo the text of tokens', async () => {
     const script = (call: ChatCall): Part[] => [
       { type: 'prompt', tokens: [7, 8], text: 'Go' },
       text(' on'),
@@ -295,7 +298,7 @@ describe('completions', () => {
     expect((await post({ prompt: 'a', echo: false, suffix: 'b' })).status).toBe(200)
   })
 
-  it('tell tokens by their numbers only where log probabilities are told', async () => {
+  it('show tokens by their numbers only with log probabilities', async () => {
     const asked: (boolean | undefined)[] = []
     const script = (call: ChatCall): Part[] => {
       asked.push(call.tokensAsIds)
@@ -341,7 +344,7 @@ describe('completions', () => {
     ['return_token_ids', { prompt: 'a', return_token_ids: true }],
     ['echo', { prompt: [1], echo: true }],
     ['logprobs', { prompt: 'a', logprobs: 21 }],
-  ])('refuse by the name of the field: %s %j', async (param, body) => {
+  ])('refuse with an error that names the field: %s %j', async (param, body) => {
     const { post, calls } = texts()
     expect(errorOf(await post(body))).toMatchObject({ status: 400, param })
     expect(calls).toEqual([])

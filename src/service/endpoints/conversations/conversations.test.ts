@@ -51,7 +51,7 @@ describe('a conversation', () => {
     }
   })
 
-  test('has items, listed by pages from either end', async () => {
+  test('lists its items in pages, from either end', async () => {
     const { ask, post, begun } = talking()
     const id = await begun({ items: [user('0')] })
     const { data, ...list } = jsonOf(await post(`/conversations/${id}/items`, { items: [user('1'), user('2')] }))
@@ -74,7 +74,7 @@ describe('a conversation', () => {
     }
   })
 
-  test('has tools that became known on the way for every turn, and its compaction has them too', async () => {
+  test('keeps tools that an item added for every turn, and so does its compaction', async () => {
     const { post, begun, respond, calls } = talking()
     const look = (description: string) => ({
       type: 'function',
@@ -99,7 +99,7 @@ describe('a conversation', () => {
     expect(errorOf(wrong)).toMatchObject({ status: 400, param: 'items[0].tools[0].name' })
   })
 
-  test('loses an item that is deleted, once', async () => {
+  test('loses a deleted item, once', async () => {
     const { ask, begun, said } = talking()
     const id = await begun({ items: [user('0'), user('1')] })
     const [first] = jsonOf(await ask(`/conversations/${id}/items?order=asc`)).data
@@ -130,7 +130,7 @@ describe('a conversation', () => {
     expect((await said(id)).sort()).toEqual(words.sort())
   })
 
-  test('may be only so long', async () => {
+  test('has a maximum size', async () => {
     const { post, begun, respond, said, calls } = talking({ bodyLimit: 2 ** 23 })
     const long = user('x'.repeat(3 * 2 ** 20))
     const id = await begun({ items: [long] })
@@ -143,7 +143,7 @@ describe('a conversation', () => {
     expect([calls.length, (await said(id)).length]).toEqual([0, 1])
   })
 
-  test('is its caller’s alone', async () => {
+  test('belongs to its caller alone', async () => {
     const { ask, post, begun, respond } = talking({ keys: ['sk-test', 'sk-other'] })
     const other = { authorization: 'Bearer sk-other' }
     const id = await begun({ items: [{ ...user('secret'), id: 'msg_0' }] })
@@ -194,7 +194,7 @@ describe('a conversation', () => {
     ['/conversations/conv_0', {}, 'metadata'],
     ['/conversations/conv_0/items', { items: [] }, 'items'],
     ['/conversations/conv_0/items', { items: [{ type: 'telegram' }] }, 'items[0].type'],
-  ])('refuses at %s %j by %s', async (path, body, param) => {
+  ])('refuses at %s %j with an error that names %s', async (path, body, param) => {
     expect(errorOf(await talking().post(path, body))).toMatchObject({ status: 400, param })
   })
 
@@ -206,7 +206,7 @@ describe('a conversation', () => {
 })
 
 describe('a response in a conversation', () => {
-  test('is given what was said, and adds to it', async () => {
+  test('reads what was said before, and adds to it', async () => {
     const { begun, respond, said, calls } = talking()
     const id = await begun({ items: [user('I am Ann.')] })
     const first = jsonOf(await respond(id, { input: 'Who am I?', instructions: 'Be brief.' }))
@@ -220,7 +220,7 @@ describe('a response in a conversation', () => {
     ])
   })
 
-  test('adds to it also when it is not kept, and when nobody waits', async () => {
+  test('adds to it even if it is not stored, or no client waits', async () => {
     const { ask, begun, respond, said } = talking()
     const id = await begun()
     expect((await respond(id, { store: false })).status).toBe(200)
@@ -229,7 +229,7 @@ describe('a response in a conversation', () => {
     expect(await said(id)).toEqual(['Hi', 'Answer 1.', 'Still there?', 'Answer 2.'])
   })
 
-  test('adds nothing where it failed', async () => {
+  test('adds nothing if it failed', async () => {
     const failing = async function* () {
       yield text('So')
       throw new Error('It broke.')
@@ -253,7 +253,7 @@ describe('a response in a conversation', () => {
     expect((await ask(`/conversations/${id}`)).status).toBe(404)
   })
 
-  test('is gone on from by its conversation', async () => {
+  test('is continued through its conversation', async () => {
     const { begun, respond, post } = talking({ responses: memoryResponses() })
     const { id } = jsonOf(await respond(await begun()))
     const next = await post('/responses', { model: MODEL, input: 'And?', previous_response_id: id })

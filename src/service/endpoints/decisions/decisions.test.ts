@@ -107,7 +107,7 @@ describe('POST decisions', () => {
     expect(heard.counted).toMatchObject([{ outcome: 'ok', model: MODEL }])
   })
 
-  it('reads a conversation: messages, calls and what came of them', async () => {
+  it('reads a conversation: messages, calls and their results', async () => {
     const { decisions, heard } = deciding()
     const json = { type: 'input_json', data: { a: [1] } }
     const answer = await decisions({
@@ -217,7 +217,7 @@ describe('POST decisions', () => {
     ['calibrated', { ...asked(question), calibrated: 'yes' }],
     ['reasoning.effort', { ...asked(question), reasoning: { effort: 'much' } }],
     ['model', { ...asked(question), model: 7 }],
-  ])('is refused by the name of the field, and nothing is asked: %s %j', async (param, body) => {
+  ])('is refused with an error that names the field, before a model runs: %s %j', async (param, body) => {
     const { decisions, heard } = deciding()
     expect(errorOf(await decisions(body))).toMatchObject({ status: 400, type: 'invalid_request_error', param })
     expect(heard.questions).toEqual([])
@@ -380,7 +380,7 @@ describe('POST systemone', () => {
 })
 
 describe('GET models', () => {
-  it('says which of them decide, to both kinds of clients', async () => {
+  it('says which models can decide, to both kinds of clients', async () => {
     const list = jsonOf(await deciding().ask('/models'))
     expect(list.data).toMatchObject([{ id: MODEL, capabilities: { decisions: true } }, { id: 'test/other' }])
     expect(list.models.map(({ name }: { name: string }) => name)).toEqual([MODEL, 'test/other'])

@@ -32,7 +32,7 @@ const fed = (model: ReturnType<typeof decoding>['model']) =>
   model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)
 
 describe('fields of one text', () => {
-  it('have it read once, and are written side by side', async () => {
+  it('have it read once, and are generated in parallel', async () => {
     // Steps that take a while: whoever did not wait would begin while the text is still being read.
     const before = () => new Promise<void>((resolve) => setTimeout(resolve, 3))
     // What is read beside an answer for its evidence is none of its fields.
@@ -86,7 +86,7 @@ describe('fields of one text', () => {
     }
   })
 
-  it('answer as they do alone', async () => {
+  it('have the same answers as alone', async () => {
     const fields = fieldsOf(4)
     const together = jsonOf(await decoding().post(fields)).answers
     for (const name of Object.keys(fields)) {
@@ -96,7 +96,7 @@ describe('fields of one text', () => {
     }
   })
 
-  it('leave nothing behind, whole or left', async () => {
+  it('leave nothing behind, whether finished or cancelled', async () => {
     const { model, decoder, post } = decoding()
     await post(fieldsOf(4))
     const kept = model.openSequences

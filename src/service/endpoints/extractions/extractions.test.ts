@@ -49,7 +49,7 @@ function extracting(said: Said, evidence: (call: ChatCall, field: string) => Par
 const place = (said: string) => [STATE.indexOf(said), STATE.indexOf(said) + said.length]
 
 describe('POST extractions', () => {
-  it('answers every type of field with what its stretch of the text says', async () => {
+  it('answers every type of field with what its span says', async () => {
     const { post, counted } = extracting({
       number: 'INV-2041',
       total: 1250,
@@ -113,7 +113,7 @@ describe('POST extractions', () => {
     expect(american.day.value).toBe('2026-03-04')
   })
 
-  it('is null with a guess where the text says nothing, by how likely that is', async () => {
+  it('is null with a guess if the text says nothing, by how likely that is', async () => {
     const { post, calls } = extracting({ po: null, 'po?': 'INV-2041', number: 'INV-2041' }, (call, field) => [
       {
         type: 'evidence',
@@ -198,7 +198,7 @@ describe('POST extractions', () => {
     expect(calls.map(fieldOf).sort()).toEqual([...names].sort())
   })
 
-  it('is asked for as young hosts are', async () => {
+  it('is answered under all of its paths', async () => {
     for (const path of ['/extractions', '/extraction', '/api/alpha/extractions']) {
       const { post } = extracting({ number: 'INV-2041' })
       const answer = await post({ fields: { number: { type: 'text' } } }, path)

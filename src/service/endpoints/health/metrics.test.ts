@@ -19,7 +19,7 @@ function samples(scrape: string): Map<string, number> {
   )
 }
 
-it('are there only where they are asked for, and for who has a key', async () => {
+it('are there only if the service turns them on, and for clients with a key', async () => {
   expect(errorOf(await serviceOf('Hi').ask('/metrics'))).toMatchObject({ status: 404, code: 'unknown_url' })
   const { ask } = serviceOf('Hi', { metrics: true })
   expect(errorOf(await ask('/metrics', { headers: { authorization: 'Bearer wrong' } }))).toMatchObject({ status: 401 })

@@ -42,7 +42,7 @@ describe('gaps', () => {
     expect(calls).toMatchObject([{ model: MODEL, ...gap, sampling }])
   })
 
-  it('are told whole, with counts and with why the text ended', async () => {
+  it('are answered whole, with counts and the reason why the text ended', async () => {
     const whole = jsonOf(await service().post({ model: MODEL, ...GAP }))
     expect(whole).toMatchObject({
       ...{ content: ' b:\n', model: MODEL, stop: true, stop_type: 'eos', stopping_word: '', has_new_line: true },
@@ -87,7 +87,7 @@ describe('gaps', () => {
     expect(errorOf(await service().post({ ...GAP, ...body }))).toMatchObject({ param })
   })
 
-  it('name their model where there are several', async () => {
+  it('must name their model if there are several', async () => {
     expect(errorOf(await service([MODEL, 'test/other']).post(GAP))).toMatchObject({ status: 400, param: 'model' })
   })
 

@@ -62,7 +62,7 @@ const usage: Part = {
 }
 
 describe('a message', () => {
-  test('is answered with all that clients read', async () => {
+  test('is answered with every field that clients read', async () => {
     const { create } = service([text('Hello'), finish(), usage])
     expect(await create({ system: 'Be brief.' })).toEqual({
       id: expect.stringMatching(/^msg_\w+$/),
@@ -90,7 +90,7 @@ describe('a message', () => {
     })
   })
 
-  test('puts a conversation of blocks together', async () => {
+  test('turns the blocks of a conversation into messages', async () => {
     const { create, calls } = service()
     await create({
       system: [
@@ -183,7 +183,7 @@ describe('a message', () => {
     expect(calls[0]).toMatchObject({ toolChoice, parallelToolCalls })
   })
 
-  test('keeps to a schema, and names its place in its own words where it cannot', async () => {
+  test('satisfies a schema, or names the field of one that cannot be enforced', async () => {
     const { create, post, calls } = service('{"city":"Bonn"}')
     const format = { type: 'json_schema', schema }
     for (const asked of [{ output_config: { format } }, { output_format: format }]) {
@@ -256,7 +256,7 @@ describe('a message', () => {
     ])
   })
 
-  test('goes on from what a tool showed and a server did, and names what nobody can read', async () => {
+  test('continues from what a tool showed and a server did, and names what cannot be read', async () => {
     const { post, calls } = service()
     const source = { type: 'base64', media_type: 'image/png', data: 'AA==' }
     const content = [
@@ -288,7 +288,7 @@ describe('a message', () => {
     })
   })
 
-  test('reads what was found and summed up, and takes results in several messages', async () => {
+  test('reads search results and summaries, and takes results in several messages', async () => {
     const { post, calls } = service()
     const found = { type: 'search_result', source: 'x.md', title: 'X', content: [{ type: 'text', text: 'A page.' }] }
     const document = { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'A part.' }] } }
@@ -382,7 +382,7 @@ describe('a message', () => {
 describe('thoughts', () => {
   const script = [thought('Let me '), thought('think.'), text('Four.'), finish()]
 
-  test('are a block before what is said, and come back as reasoning', async () => {
+  test('are a block before the text, and come back as reasoning', async () => {
     const { create, calls } = service(script)
     const { content } = await create({ thinking: { type: 'enabled', budget_tokens: 2000 } })
     expect(content).toMatchObject([
@@ -399,7 +399,7 @@ describe('thoughts', () => {
     expect(calls[1]!.messages[0]).toMatchObject({ reasoning: 'Let me think.', content: 'Four.' })
   })
 
-  test('that are not to be shown come back all the same', async () => {
+  test('that are not shown come back all the same', async () => {
     const { create, calls } = service(script)
     const { content } = await create({ thinking: { type: 'adaptive', display: 'omitted' } })
     expect(content[0]).toMatchObject({ type: 'thinking', thinking: '' })
@@ -436,7 +436,7 @@ describe('thoughts', () => {
 })
 
 describe('a stream', () => {
-  test('tells every step', async () => {
+  test('sends every step', async () => {
     const { post } = service([
       thought('Hm.'),
       text('Hello'),
@@ -486,7 +486,7 @@ describe('a stream', () => {
     fc.string({ unit: 'grapheme', maxLength: 5 }).map((said) => thought(said)),
     fc.nat(1).map((index) => call(index, '')),
   )
-  test('put together is the message that is told whole', async () => {
+  test('adds up to the message that is sent whole', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(aPart, { maxLength: 8 }), fc.boolean(), async (parts, shown) => {
         // Calls come one after the other.
@@ -536,7 +536,7 @@ describe('around it', () => {
     expect(jsonOf(counted)).toEqual({ input_tokens: 'Be kind.\nHi'.length })
   })
 
-  test('errors are told as Anthropic does, with the id that its clients look for', async () => {
+  test('errors have Anthropic’s form, with the id that its clients look for', async () => {
     const { ask, post } = service()
     const unknown = await post({ model: 'no/such' })
     expect(jsonOf(unknown)).toEqual({
@@ -552,7 +552,7 @@ describe('around it', () => {
     expect(errorOf(late)).toMatchObject({ status: 413, type: 'request_too_large' })
   })
 
-  test('a key is taken as x-api-key, where no other is sent', async () => {
+  test('a key may be sent as x-api-key, if no other is sent', async () => {
     const { v1 } = serviceOf('Hi', { endpoints: [messages()] })
     const body = JSON.stringify({ model: MODEL, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
     const asked = async (headers: Record<string, string>) => {

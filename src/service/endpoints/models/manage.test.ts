@@ -98,7 +98,7 @@ describe('those who listen with one function', () => {
 })
 
 describe('loading a model over HTTP', () => {
-  it('is a stream of how far it is, the newest word first', async () => {
+  it('is a stream of its progress, the newest state first', async () => {
     const { engine, report, settle, seen } = loading()
     const { ask } = serviceOf(engine, admin)
     const answer = ask(`/models/${MODEL}/load`, post)
@@ -185,7 +185,7 @@ describe('a reader who leaves before the first word of a load', () => {
 })
 
 describe('unloading a model over HTTP', () => {
-  it('frees it, and stops a load on its way', async () => {
+  it('frees it, and stops a load in progress', async () => {
     const { engine, report, seen } = loading()
     const { ask } = serviceOf(engine, admin)
     const answer = ask(`/models/${MODEL}/load`, post)
@@ -200,7 +200,7 @@ describe('unloading a model over HTTP', () => {
 })
 
 describe('removing a model over HTTP', () => {
-  it('deletes what was downloaded, in the words of the official client', async () => {
+  it('deletes the download, and answers as the official client expects', async () => {
     const { engine, seen } = loading()
     const { ask } = serviceOf(engine, admin)
     const answer = jsonOf(await ask(`/models/${MODEL}`, { method: 'DELETE' }))
@@ -228,7 +228,7 @@ describe('managing models', () => {
     expect(seen).toEqual({ loads: 0, unloads: 0, removed: 0, stopped: [] })
   })
 
-  it.each(ways)('is off until it is asked for: %s %s', async (method, path) => {
+  it.each(ways)('is off unless the service turns it on: %s %s', async (method, path) => {
     const { engine } = loading()
     const { ask } = serviceOf(engine, { keys: admin.keys })
     expect(errorOf(await ask(path, { method })).status).toBe(405)

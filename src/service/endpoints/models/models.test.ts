@@ -58,12 +58,12 @@ describe('another name of a model', () => {
     ['gpt-4o', 'b/two'],
     ['x/y', 'a/one'],
     ['c/two', 'c/two'],
-  ])('%s is taken for %s, which the answer names', async (asked, id) => {
+  ])('%s means %s, which the answer names', async (asked, id) => {
     expect(jsonOf(await chat({ model: asked }))).toMatchObject({ model: id })
     expect(jsonOf(await ask(`/models/${asked}`))).toMatchObject({ id })
   })
 
-  it('that two could have is nobody’s, and the list has each model once', async () => {
+  it('that two models could have belongs to neither, and the list has each model once', async () => {
     expect(errorOf(await chat({ model: 'two' }))).toMatchObject({ status: 404, code: 'model_not_found' })
     const { data } = jsonOf(await ask('/models'))
     expect(data.map(({ id }: { id: string }) => id)).toEqual(Object.keys(models))

@@ -58,7 +58,7 @@ const errorOf = (answer: Answer): [status: number, message: string] => {
 }
 
 describe('a chat', () => {
-  test('is answered with all that clients read', async () => {
+  test('is answered with every field that clients read', async () => {
     const { chat } = service([text('Hello'), text(' you.'), finish(), usage])
     const { created_at, total_duration, load_duration, prompt_eval_duration, eval_duration, ...rest } = await chat()
     expect(rest).toEqual({
@@ -72,7 +72,7 @@ describe('a chat', () => {
     expect(Math.abs(total_duration - parts.reduce((sum, each) => sum + each, 0))).toBeLessThanOrEqual(3)
   })
 
-  test('comes in lines where nothing is said, the last of which says how it ended', async () => {
+  test('comes in lines by default, the last of which says how it ended', async () => {
     const { post } = service([thought('Hm.'), text('Hello'), text(' you.'), finish('length'), usage])
     const lines = linesOf(await post('/api/chat', { messages: USER }))
     expect(lines.map(({ message, done }) => [message, done])).toEqual([
@@ -98,7 +98,7 @@ describe('a chat', () => {
     expect(lines.map(({ message }) => message.tool_calls ?? message.content)).toEqual(['So.', [told[0]], [told[1]], ''])
   })
 
-  test('goes on from the results of calls that have no ids', async () => {
+  test('continues from the results of calls that have no ids', async () => {
     const { chat, calls } = service()
     const called = (name: string, args: object) => ({ function: { name, arguments: args } })
     const asked = {
@@ -149,7 +149,7 @@ describe('a chat', () => {
     expect(calls[2]!.output).toEqual({ type: 'text' })
   })
 
-  test('hands on its options, and names those that nothing here has', async () => {
+  test('passes on its options, and names those that do not exist here', async () => {
     const { post, calls } = service()
     const options = {
       ...{ temperature: 0.8, top_k: 20, top_p: 0.9, min_p: 0.1, typical_p: 0.7, repeat_penalty: 1.2, seed: 42 },
@@ -465,7 +465,7 @@ describe('models', () => {
     expect(errorOf(await pull({ model: 'llama3.2' }))).toEqual([404, expect.stringContaining('llama3.2')])
   })
 
-  test('are unloaded and removed by admins alone, where the service lets them', async () => {
+  test('can be unloaded and removed only by admins, if the service allows it', async () => {
     const answers = async (manageModels: boolean, admin: boolean) => {
       const { engine, told } = loadable()
       const keys = [{ key: 'sk-test', admin }]

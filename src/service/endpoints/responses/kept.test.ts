@@ -40,7 +40,7 @@ function counted(store: ResponseStore) {
 }
 
 describe('what a request refers to', () => {
-  test('is read once it has its place, and not before', async () => {
+  test('is read when the request has its place, and not before', async () => {
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
@@ -69,7 +69,7 @@ describe('what a request refers to', () => {
     expect(reads).toEqual({ responses: 1, items: 1 })
   })
 
-  test('is asked for at once, however many references there are, in the order of these', async () => {
+  test('is fetched all at once, however many references there are, in their order', async () => {
     const { reads, counting } = counted(memoryResponses())
     const calls: ChatCall[] = []
     const script = (call: ChatCall) => {
@@ -85,7 +85,7 @@ describe('what a request refers to', () => {
     expect(calls[1]!.messages).toEqual([...calls[0]!.messages].reverse())
   })
 
-  test('counts as its caller’s bodies do', async () => {
+  test('counts like its caller’s bodies', async () => {
     const { post, create } = keeping('Done.', { bodyLimit: 2 ** 16, bodiesLimit: 190_000 })
     let previous: string | undefined
     for (let turn = 0; turn < 3; turn++) {
@@ -218,7 +218,7 @@ describe('projects of one key', () => {
   const one = { 'openai-project': 'team/one' }
   const two = { 'openai-project': 'team/two' }
 
-  test.each([true, false])('are told apart where the key says so: %s', async (projectsApart) => {
+  test.each([true, false])('are kept apart if the key says so: %s', async (projectsApart) => {
     const { ask, post, create } = keeping('Done.', { keys: [{ key: KEY, id: 'ann', projectsApart }] })
     const { id, output } = await create({}, one)
     const status = projectsApart ? 404 : 200
@@ -287,7 +287,7 @@ describe('where nothing more can be kept', () => {
   test.each([
     ['a full disk', () => shelvedResponses(shelf)],
     ['a store that fails', () => refusing],
-  ])('on %s the finished answer is given, and what failed is told', async (_, store) => {
+  ])('on %s the finished answer is returned, and the failure is logged', async (_, store) => {
     const faults: unknown[] = []
     const log = (entry: { type: string }) => void (entry.type === 'fault' && faults.push(entry))
     const { post, create } = keeping('Done.', { responses: store(), log })
@@ -313,7 +313,7 @@ describe('where nothing more can be kept', () => {
   test.each([
     ['a full disk', () => shelvedResponses(shelf)],
     ['a store that fails', () => refusing],
-  ])('cancelling answers, and so does deleting what runs: %s', async (_, store) => {
+  ])('cancelling is answered, and so is deleting a running response: %s', async (_, store) => {
     const { ask, create } = keeping(slow().script, { responses: store() })
     const { id } = await create({ background: true })
     expect(jsonOf(await ask(`/responses/${id}/cancel`, { method: 'POST' }))).toMatchObject({ status: 'cancelled' })

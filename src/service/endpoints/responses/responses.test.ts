@@ -62,7 +62,7 @@ const call = (index: number, args: string, name = 'look', id = `call_${index}`):
 })
 
 describe('a response', () => {
-  test('answers a text, under its instructions', async () => {
+  test('answers a text, with its instructions', async () => {
     const { create, calls } = service()
     const response = await create({ instructions: 'Be brief.', temperature: 0, metadata: { a: 'b' } })
     expect(response).toMatchObject({
@@ -82,7 +82,7 @@ describe('a response', () => {
     expect(calls[0]!.sampling.temperature).toBe(0)
   })
 
-  test('puts a conversation of items together as messages', async () => {
+  test('turns the items of a conversation into messages', async () => {
     const { create, calls } = service()
     await create({
       input: [
@@ -122,7 +122,7 @@ describe('a response', () => {
     ])
   })
 
-  test('calls functions, each as an item', async () => {
+  test('calls functions, each as an item of its own', async () => {
     const { create } = service([call(0, '{"at":'), call(0, '"x"}'), call(1, '{}'), finish('tool_calls')])
     const { output, status } = await create({ tools: [look], tool_choice: 'required' })
     expect(status).toBe('completed')
@@ -132,7 +132,7 @@ describe('a response', () => {
     ])
   })
 
-  test('calls tools that take a text, held to its grammar', async () => {
+  test('calls tools that take a text, which matches their grammar', async () => {
     const patch = {
       type: 'custom',
       name: 'patch',
@@ -182,7 +182,7 @@ describe('a response', () => {
     expect(errorOf(await post({ ...asked, tools: [bad] }))).toMatchObject({ status: 400, param: 'tools[0].format' })
   })
 
-  test('keeps to a schema, and names its place in its own words where it cannot', async () => {
+  test('satisfies a schema, or names the field of one that cannot be enforced', async () => {
     const { create, post, calls } = service('{"city":"Bonn"}')
     const format = { type: 'json_schema', name: 'place', strict: true, schema }
     const { output } = await create({ text: { format } })
@@ -260,7 +260,7 @@ describe('a response', () => {
       ])
     })
 
-    test('is told nothing of a call that was cut off', async () => {
+    test('does not send a call that was cut off', async () => {
       const cut = [{ ...call(0, '{"commands":["rm'), name: 'shell' } as Part, finish('length')]
       const { post } = service(cut)
       const asked = { input: 'Hi', tools: [{ type: 'shell' }] }
@@ -279,7 +279,7 @@ describe('a response', () => {
       expect(calls.at(-1)!.messages.at(-1)).toMatchObject({ role: 'tool', content: rows[0].told })
     })
 
-    test('is no shell in a container, which a server runs', async () => {
+    test('does not offer a shell in a container, which only a server could run', async () => {
       const tools = [{ type: 'shell', environment: { type: 'container_auto' } }, look]
       const { headers } = await service().post({ input: 'Hi', tools })
       expect(headers.get('x-skipped-tools')).toBe('shell')
@@ -308,7 +308,7 @@ describe('a response', () => {
     })
   })
 
-  test('knows tools that become known on the way, and says where one of them is wrong', async () => {
+  test('knows tools that an item of the input adds, and says where one of them is wrong', async () => {
     const find = { ...look, name: 'find' }
     const added = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools })
     const { post, calls } = service()
@@ -325,7 +325,7 @@ describe('a response', () => {
     expect(await place({ input: [{ type: 'additional_tools' }] })).toBe('input[0].tools')
   })
 
-  test('tools that became known on the way are there for whoever goes on from there', async () => {
+  test('tools that an item added are there for every response that continues from it', async () => {
     const find = { ...look, name: 'find', parameters: { type: 'object', properties: { x: { type: 'string' } } } }
     const patch = { type: 'custom', name: 'patch', description: 'Changes files.' }
     const added = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools })
@@ -356,7 +356,7 @@ describe('a response', () => {
     expect(calls.at(-1)!.tools).toMatchObject([{ description: 'Mine.' }])
   })
 
-  test('goes on from calls as other services wrote them', async () => {
+  test('continues from calls as other services wrote them', async () => {
     const { post, calls } = service()
     const call_id = `call_${'x'.repeat(200)}`
     const called = { type: 'function_call', call_id, name: 'files.read', arguments: { at: 'x' } }
@@ -389,7 +389,7 @@ describe('a response', () => {
     })
   })
 
-  test('goes on from what other services did, and names what nobody can read', async () => {
+  test('continues from what other services did, and names what cannot be read', async () => {
     const { post, calls } = service()
     const { status, headers } = await post({
       input: [
@@ -426,7 +426,7 @@ describe('a response', () => {
     expect(cut).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
   })
 
-  test('skips what nobody runs here, beside functions or alone, and says so', async () => {
+  test('skips tools that nothing here can run, alone or with functions, and says so', async () => {
     const { post } = service()
     const both = await post({ input: 'Hi', tools: [{ type: 'web_search' }, look] })
     expect([both.status, both.headers.get('x-skipped-tools')]).toEqual([200, 'web_search'])
@@ -463,7 +463,7 @@ describe('a response', () => {
     [{ input: [{ type: 'shell_call_output', call_id: 'c', output: 'x' }] }, 'input[0].output'],
     [{ input: [{ type: 'apply_patch_call_output', call_id: 'c', status: 'x' }] }, 'input[0].status'],
     [{ input: [{ type: 'local_shell_call_output', output: 'x' }] }, 'input[0].id'],
-  ])('refuses %j by %s', async (body, param) => {
+  ])('refuses %j with an error that names %s', async (body, param) => {
     expect(errorOf(await service().post(body))).toMatchObject({ status: 400, param })
   })
 
@@ -477,7 +477,7 @@ describe('a response', () => {
     expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, field])
   })
 
-  test('keeps to what local servers ask by fields of their own', async () => {
+  test('keeps to the form that fields of local servers ask for', async () => {
     const { create, calls } = service('1')
     for (const field of [{ structured_outputs: { regex: '[0-9]' } }, { guided_choice: ['1', '2'] }]) {
       expect((await create({ ...field, return_token_ids: false })).output[0].content[0].text).toBe('1')
@@ -487,7 +487,7 @@ describe('a response', () => {
     expect(errorOf(await service('x').post({ input: 'Hi', guided_regex: '[0-9]' }))).toMatchObject({ status: 500 })
   })
 
-  test('that is too long is refused, or shortened where that was asked for', async () => {
+  test('that is too long is refused, or shortened if the request asks for it', async () => {
     const short: Script = ({ messages }: ChatCall) =>
       messages.length > 4
         ? [new V1Error(400, 'Too long.', { param: 'messages', code: 'context_length_exceeded' })]
@@ -501,7 +501,7 @@ describe('a response', () => {
 })
 
 describe('a stream', () => {
-  test('tells every step, and ends with the response', async () => {
+  test('sends every step, and ends with the response', async () => {
     const { post } = service([text('Hello'), text(' you'), call(0, '{}'), finish('tool_calls')])
     const { text: body, headers } = await post({ input: 'Hi', stream: true, tools: [look] })
     expect(headers.get('content-type')).toMatch('text/event-stream')
@@ -524,7 +524,7 @@ describe('a stream', () => {
     ])
   })
 
-  test('that breaks off ends with an error and a failed response', async () => {
+  test('that fails in the middle ends with an error and a failed response', async () => {
     const { post } = service([text('Hello'), new V1Error(503, 'The device was lost.')])
     const events = eventsOf((await post({ input: 'Hi', stream: true })).text)
     expect(events.slice(-2)).toMatchObject([
@@ -535,7 +535,7 @@ describe('a stream', () => {
 })
 
 describe('what is kept', () => {
-  test('nothing, unless the request or the service says so', async () => {
+  test('nothing is stored, unless the request or the service says so', async () => {
     const { create, ask } = service()
     for (const [body, there] of [
       [{}, 404],
@@ -555,7 +555,7 @@ describe('what is kept', () => {
     }
   })
 
-  test('is gone on with, retrieved, listed and deleted, by its caller alone', async () => {
+  test('can be continued, retrieved, listed and deleted only by its caller', async () => {
     const { create, ask, post, calls } = service('Fine.', { keys: ['sk-test', 'sk-other'] })
     const first = await create({ store: true, instructions: 'Once.' })
     const second = await create({ store: true, input: 'And you?', previous_response_id: first.id })
@@ -594,7 +594,7 @@ async function settled(ask: (path: string) => Promise<Answer>, id: string) {
 describe('in the background', () => {
   const slow = [text('One'), { type: 'wait', ms: 60_000 } as const, text(' two'), finish()]
 
-  test('it is made without anybody waiting', async () => {
+  test('it is made while no client waits', async () => {
     const { create, ask } = service([{ type: 'wait', ms: 5 }, text('Done.'), finish()])
     const { id, status } = await create({ background: true })
     expect(status).toBe('queued')
@@ -605,7 +605,7 @@ describe('in the background', () => {
     })
   })
 
-  test('it is cancelled once, and kept as such', async () => {
+  test('it is cancelled once, and stored as cancelled', async () => {
     const { create, ask } = service(slow)
     const { id } = await create({ background: true })
     const cancel = () => ask(`/responses/${id}/cancel`, { method: 'POST' })
@@ -620,7 +620,7 @@ describe('in the background', () => {
     expect(errorOf(await ask(`/responses/${id}/cancel`, { method: 'POST' }))).toMatchObject({ status: 400 })
   })
 
-  test('its events can be followed, and taken up again where they were left', async () => {
+  test('its events can be followed, and continued where a client stopped', async () => {
     const { create, ask } = service([{ type: 'wait', ms: 20 }, text('One'), text(' two'), finish()])
     const { id } = await create({ background: true })
     const all = eventsOf((await ask(`/responses/${id}?stream=true`)).text)
@@ -631,7 +631,7 @@ describe('in the background', () => {
     expect(again).toMatchObject([{ type: 'response.completed' }])
   })
 
-  test('it fails where nobody hears it, and says why when it is asked for', async () => {
+  test('it fails while no client listens, and says why when it is retrieved', async () => {
     const { create, ask } = service([new V1Error(503, 'No device.')])
     const { id } = await create({ background: true })
     expect(await settled(ask, id)).toMatchObject({ status: 'failed', error: { message: 'No device.' } })
@@ -673,7 +673,7 @@ describe('a conversation that grows', () => {
     expect(counted).toEqual({ object: 'response.input_tokens', input_tokens: read.length })
   })
 
-  test('is summed up, and gone on from by its sum', async () => {
+  test('is summarised, and continued from the summary', async () => {
     const calls: ChatCall[] = []
     const { ask } = serviceOf((call: ChatCall) => {
       calls.push(call)
@@ -695,7 +695,7 @@ describe('a conversation that grows', () => {
 })
 
 test.skipIf(!judgesAreHere)(
-  'each field of the official description is read: of no kind that it has, it is refused',
+  'every field of the official description is read: a value of the wrong type is refused',
   async () => {
     expect(FIELDS.length).toBeGreaterThan(25)
     const { post, calls } = service()

@@ -29,7 +29,7 @@ describe('what is counted', () => {
     expect(events).toHaveLength(2)
   })
 
-  it('is not done before the ledger has it', async () => {
+  it('is not finished before the ledger has it', async () => {
     let kept = false
     const ledger = {
       async record() {

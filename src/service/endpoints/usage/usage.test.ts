@@ -93,7 +93,7 @@ describe('usage', () => {
     expect(await counts('')).toEqual([3])
   })
 
-  it('goes on with the next page, until every bucket has been shown once', async () => {
+  it('continues on the next page, until every bucket has been shown once', async () => {
     const days = [0, 1, 4, 9]
     const ask = recorded(...days.map((day) => ({ time: START + day * DAY })))
     const seen: number[] = []
@@ -161,7 +161,7 @@ describe('usage', () => {
     expect(await count('batch=false')).toBe(3)
   })
 
-  it('is one’s own, and everyone’s for an admin', async () => {
+  it('is a caller’s own, and everyone’s for an admin', async () => {
     const ask = recorded({}, { caller: 'other' }, { caller: 'other' })
     const count = async (key: string, query = '') =>
       (await ask(`start_time=${START}&end_time=${START + DAY}${query}`, key)).data[0]?.results[0]?.num_model_requests ??
@@ -190,7 +190,7 @@ describe('usage', () => {
     expect(await recorded()(query)).toMatchObject({ status: 400, type: 'invalid_request_error', param })
   })
 
-  it('ends a page before it grows large, and goes on with the next', async () => {
+  it('ends a page before it grows large, and continues on the next', async () => {
     const projects = Array.from({ length: 2000 }, (_, i) => ({ project: `team/p${i}` }))
     const ask = recorded(
       ...[0, 1, 2, 3].flatMap((day) => projects.map((each) => ({ ...each, time: START + day * DAY }))),
@@ -204,7 +204,7 @@ describe('usage', () => {
     expect(second).toMatchObject({ has_more: false, next_page: null })
   })
 
-  it('says what to do where a single bucket is larger than a page', async () => {
+  it('says what to do if a single bucket is larger than a page', async () => {
     const ask = recorded(...Array.from({ length: 5001 }, (_, i) => ({ project: `team/p${i}`, model: `a/m${i % 2}` })))
     const query = `start_time=${START}&end_time=${START + DAY}`
     const error = await ask(`${query}&group_by=project_id`)

@@ -69,7 +69,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
       expect(await conversations!.delete(ANN, conversation.id)).toBe(true)
   })
 
-  test('conversations stand beside responses, under the same bounds, by when they last changed', async () => {
+  test('conversations are kept with responses, under the same limits, by when they last changed', async () => {
     const store = open({ maxResponses: 2, maxAge: 100 })
     const talk = (n: number, age = 0): KeptConversation => ({
       caller: 'ann',
@@ -99,7 +99,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await itemOf(store, 'msg_1')).toBeUndefined()
   })
 
-  test('of too many the one unused for longest goes first', async () => {
+  test('if there are too many, the one unused for longest is dropped first', async () => {
     const store = open({ maxResponses: 2 })
     await store.put(kept(1))
     await store.put(kept(2))
@@ -110,7 +110,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(ANN, 'resp_3')).toBeDefined()
   })
 
-  test('bytes are bounded, and one that can never fit pushes nobody out', async () => {
+  test('bytes are limited, and one that can never fit displaces no other', async () => {
     const size = JSON.stringify(kept(1)).length
     const store = open({ maxBytes: 2 * size + 10 })
     for (const n of [1, 2, 3]) await store.put(kept(n))
@@ -130,7 +130,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(ANN, 'resp_2')).toBeDefined()
   })
 
-  test('what is too old is not given out', async () => {
+  test('what is too old is not returned', async () => {
     const store = open({ maxAge: 100 })
     await store.put(kept(1, 'ann', 101))
     await store.put(kept(2, 'ann', 50))
@@ -138,7 +138,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(ANN, 'resp_2')).toBeDefined()
   })
 
-  test('bounds are each caller’s own', async () => {
+  test('limits hold for each caller separately', async () => {
     const store = open({ maxResponses: 2 })
     await store.put(kept(1))
     for (let n = 2; n < 20; n++) await store.put(kept(n, 'bob'))
@@ -159,7 +159,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(BOB, 'resp_4')).toBeUndefined()
   })
 
-  test('an item’s id is its caller’s own, whoever uses it too', async () => {
+  test('an item’s id belongs to its caller, even if others use the same one', async () => {
     const store = open()
     await store.put(kept(1))
     const other = kept(2, 'bob')
@@ -222,7 +222,7 @@ test('a folder holds the last of what was written at once', async () => {
   expect(found.map((one) => one !== undefined)).toEqual(numbers.map((_, i) => i >= 35))
 })
 
-test('a folder is its user’s alone, and so are its files', async () => {
+test('only its user can read a folder and its files', async () => {
   const path = join(folder, 'private')
   await mkdir(path)
   await chmod(path, 0o755)
@@ -232,7 +232,7 @@ test('a folder is its user’s alone, and so are its files', async () => {
   expect(await modeOf(join(path, 'resp_1.json'))).toBe(0o600)
 })
 
-test('nothing stays in a folder of what could not be written, now or by an earlier process', async () => {
+test('a folder keeps no remains of what could not be written, now or by an earlier process', async () => {
   const path = join(folder, 'unfinished')
   await mkdir(path)
   await writeFile(join(path, 'resp_2.json.new'), '{"hal')

@@ -150,7 +150,7 @@ const aCase = fc.tuple(aRequest, fc.array(aStep, { maxLength: 12 }), anEnd, fc.b
 describe.skipIf(!judgesAreHere)('the schemas in ../shared/openai, which lie beside the checkout', () => {
   const judge = judgesAreHere ? judges() : undefined
 
-  test('both take every event and every response', () => {
+  test('every event and every response satisfies both', () => {
     fc.assert(
       fc.property(aCase, (given) => {
         const { events, resource } = told(...given)
