@@ -63,8 +63,8 @@ describe('a number that nothing bears out is refused before it is walked', () =>
   })
   it.each([
     ['(a)\\1', 'the back-reference \\1'],
-    ['(?<=a(?=b))', 'a look ahead within a look behind'],
-    ['(?<=a)|(?<=b)|(?<=c)|(?<=d)|(?<=e)', 'more than 4 different looks behind'],
+    ['(?<=a(?=b))', 'a lookahead within a lookbehind'],
+    ['(?<=a)|(?<=b)|(?<=c)|(?<=d)|(?<=e)', 'more than 4 different lookbehinds'],
     ['a{2,5000}', 'more than 1000 states'],
     ['((){9000}){9000}', 'repeats to more than 20000 parts'],
     ['a'.repeat(6000), 'one of its patterns has 6000 characters'],

@@ -60,7 +60,7 @@ it('a text for a tool is one of its grammar, however its JSON is written', () =>
   expect(check.strict).toBe(true)
   for (const right of ['{"input":"go"}', '{ "input" : "st\\u00e4y" }']) expect(check.faultOf(right)).toBeUndefined()
   for (const wrong of ['{"input":"run"}', '{"input":1}', '{}', 'null', '"go"', 'go', ''])
-    expect(check.faultOf(wrong)).toBe('its input is no text of its grammar')
+    expect(check.faultOf(wrong)).toBe('its input does not match its grammar')
 })
 
 it('a text that is no document is one of its grammar as it stands', () => {
@@ -68,5 +68,5 @@ it('a text that is no document is one of its grammar as it stands', () => {
   expect(check.strict).toBe(true)
   expect(check.faultOf('"go"')).toBeUndefined()
   for (const wrong of ['go', ' "go"', '"g\\u006f"', ''])
-    expect(check.faultOf(wrong)).toBe('it is no text of the grammar')
+    expect(check.faultOf(wrong)).toBe('it does not match the grammar')
 })

@@ -106,7 +106,7 @@ export function inputCheck(grammar: Grammar): DocumentCheck {
         const { input } = JSON.parse(text) as { input?: unknown }
         if (typeof input === 'string' && grammar.accepts(JSON.stringify({ input }))) return undefined
       } catch {}
-      return 'its input is no text of its grammar'
+      return 'its input does not match its grammar'
     },
   }
 }
@@ -115,6 +115,6 @@ export function inputCheck(grammar: Grammar): DocumentCheck {
 export function textCheck(grammar: Grammar): DocumentCheck {
   return {
     strict: true,
-    faultOf: (text) => (grammar.accepts(text) ? undefined : 'it is no text of the grammar'),
+    faultOf: (text) => (grammar.accepts(text) ? undefined : 'it does not match the grammar'),
   }
 }

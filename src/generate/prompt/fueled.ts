@@ -54,7 +54,7 @@ const RANGES = 2 ** 22
 /** Not to be caught by anything that tries the messages in another way. */
 export class TemplateFuelError extends V1Error {
   constructor(what: string) {
-    super(500, `The model's chat template ${what}; it is stopped.`, {
+    super(500, `The model's chat template ${what}; it was stopped.`, {
       code: 'model_files',
       headers: { 'x-should-retry': 'false' },
     })
@@ -170,7 +170,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
   }
 
   assertWritable(length: number): void {
-    if (length > this.#mostText) throw new TemplateFuelError('makes too long a text')
+    if (length > this.#mostText) throw new TemplateFuelError('makes a text that is too long')
   }
 
   #spend(steps: number): void {
@@ -234,7 +234,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
   /** All that is in a value, as often as it is in it; so many characters weigh as much as a step. */
   protected override weigh(value: TemplateValue, characters = CHARACTERS, depth = 0): void {
     this.#spend(1)
-    if (depth > MOST_DEPTH) throw new TemplateFuelError('puts lists into lists without end')
+    if (depth > MOST_DEPTH) throw new TemplateFuelError('nests lists endlessly')
     const { value: held } = value
     if (typeof held === 'string') this.#spend(held.length / characters)
     else if (Array.isArray(held)) for (const each of held) this.weigh(each, characters, depth + 1)
@@ -363,7 +363,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
   }
 
   protected override limit(length: number): void {
-    if (length > 4 * this.#mostText) throw new TemplateFuelError('makes too long a text')
+    if (length > 4 * this.#mostText) throw new TemplateFuelError('makes a text that is too long')
   }
 }
 

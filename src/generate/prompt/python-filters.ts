@@ -136,7 +136,7 @@ const less = (a: TemplateValue, b: TemplateValue): boolean => (a.value as number
 
 function gone(value: TemplateValue): readonly TemplateValue[] {
   const list = iterated(value)
-  if (list === undefined) throw new TypeError(`${pythonText(value)} is no list`)
+  if (list === undefined) throw new TypeError(`${pythonText(value)} is not a list`)
   return list
 }
 

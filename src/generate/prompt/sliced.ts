@@ -64,7 +64,7 @@ export class SlicedRun {
   }
 
   *block(statements: readonly Statement[], environment: Environment): Slices<string> {
-    if (this.#depth === MOST_DEPTH) throw new RangeError('blocks stand too deep within each other')
+    if (this.#depth === MOST_DEPTH) throw new RangeError('blocks are nested too deeply')
     this.#depth++
     try {
       return yield* this.#statements(statements, environment)

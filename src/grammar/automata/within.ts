@@ -72,7 +72,7 @@ function* pairsOf(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel
   const targets: number[] = []
   for (let pair = 0; pair < lefts.length; pair++) {
     if (pair > MOST_PAIRS)
-      throw new TextError('the texts to quote from are too long for what else is asked of the string')
+      throw new TextError('the texts to quote from are too long for the other requirements of the string')
     if (pair % PAIRS_PER_STEP === 0) fuel.spend(1)
     if (pair % SLICE === 0) yield
     const left = lefts[pair]!

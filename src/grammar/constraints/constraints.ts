@@ -110,7 +110,7 @@ export class Constraints {
     try {
       const grammar = yield* this.#remembered(JSON.stringify(source), () => fromSourceInSlices(source))
       const [token] = grammar.silentTokens
-      if (token !== undefined) throw refused(`the token ${token} has no text, and an answer is text.`)
+      if (token !== undefined) throw refused(`the token ${token} has no text, so it cannot be part of an answer.`)
       return grammar
     } catch (error) {
       if (error instanceof SchemaError) throw refused(error.message)

@@ -32,7 +32,7 @@ const quote = keyword<Quotes>({
   deny({ context, site, choices }, { automaton }) {
     const denied = whole(automaton)
     if (denied.states > MOST_DENIED) {
-      context.refuse(refusal(site, NAME, `'${NAME}' is not supported inside a negation where the texts are long.`))
+      context.refuse(refusal(site, NAME, `'${NAME}' is not supported inside a negation if the texts are long.`))
       return
     }
     const inverse = placed(context, site, NAME, () => complement(denied))

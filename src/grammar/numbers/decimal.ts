@@ -9,7 +9,7 @@ export interface Decimal {
 
 export function decimalOf(value: number): Decimal {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(value))
-  if (match === null) throw new RangeError(`${value} is no finite number`)
+  if (match === null) throw new RangeError(`${value} is not a finite number`)
   const [, minus, whole = '', fraction = '', exponent = '0'] = match
   return trimmed(minus === '-' ? -1 : 1, whole + fraction, whole.length + Number(exponent))
 }

@@ -52,7 +52,7 @@ describe('what is found is what RegExp finds', () => {
         try {
           pattern = new Pattern(source)
         } catch (error) {
-          expect(String(error)).toMatch(/a look ahead within a look behind|more than 4 different looks behind|states/)
+          expect(String(error)).toMatch(/a lookahead within a lookbehind|more than 4 different lookbehinds|states/)
           return
         }
         for (const text of all) {

@@ -141,7 +141,7 @@ class Compiler {
 
   #look({ behind, negative, body }: Node & { kind: 'look' }, next: Entries): Entries {
     if (!behind) {
-      if (this.#inBehind) throw new TextError('a look ahead within a look behind is not supported')
+      if (this.#inBehind) throw new TextError('a lookahead within a lookbehind is not supported')
       const [start] = this.#entries(body, [this.#end])
       return shared(next, (after) => this.#add({ kind: 'ahead', body: 0, negative, next: 0 }, start!, after))
     }
@@ -153,7 +153,7 @@ class Compiler {
       const [start] = this.#entries(body, [this.#end])
       this.#inBehind = within
       index = this.#behind.push(start!) - 1
-      if (index >= MOST_BEHIND) throw new TextError(`more than ${MOST_BEHIND} different looks behind`)
+      if (index >= MOST_BEHIND) throw new TextError(`more than ${MOST_BEHIND} different lookbehinds`)
       this.#behindOf.set(key, index)
     }
     const found = index

@@ -98,7 +98,7 @@ class Translator {
     const long = /^\\(?:U([0-9a-fA-F]{8})|x\{([0-9a-fA-F]{1,8})\})/.exec(rest)
     const hex = long?.[1] ?? long?.[2]
     if (hex !== undefined) {
-      if (Number.parseInt(hex, 16) > 0x10ffff) throw new TextError(`the escape ${long![0]} is no character`)
+      if (Number.parseInt(hex, 16) > 0x10ffff) throw new TextError(`the escape ${long![0]} is not a character`)
       this.#say(`\\u{${hex.replace(/^0+(?=.)/, '')}}`, long![0].length)
       return
     }

@@ -36,7 +36,7 @@ function assertLists(place: string, metadata: GgufMetadata): void {
     const key = `tokenizer.ggml.${name}`
     const list = metadata.get(key)
     if (list === undefined || (Array.isArray(list) && list.every((each) => typeof each === kind))) continue
-    throw damaged(place, `its ${key} is no list of ${kind}s.`)
+    throw damaged(place, `its ${key} is not a list of ${kind}s.`)
   }
 }
 
