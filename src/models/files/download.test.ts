@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { joined } from '../../platform/bytes.js'
 import { type Download, download } from './download.js'
+import { broken } from './failure.js'
 import type { FileWriter, StoredFile } from './store/store.js'
 
 const URL = 'https://models.test/m.bin'
@@ -126,6 +127,12 @@ describe('a download', () => {
       expect([writer.bytes, asked, told(), said]).toEqual([[...BYTES], [undefined], 6, []])
     },
   )
+
+  it('is tried once where its server sends on to what is refused', async () => {
+    const { run, asked, said } = job([() => broken(URL, 'its server redirects.')])
+    await expect(run()).rejects.toMatchObject({ code: 'model_files' })
+    expect([asked.length, said]).toEqual([1, []])
+  })
 
   it('is gone on with where it has stopped: others wait for it', async () => {
     vi.useFakeTimers({

@@ -1,3 +1,4 @@
+import { V1Error } from '../../contract/index.js'
 import { wait } from '../../platform/index.js'
 import { broken, unreachable } from './failure.js'
 import type { WantedFile } from './files.js'
@@ -67,6 +68,8 @@ async function receive(job: Download): Promise<boolean> {
   const response = await job
     .fetch(url, { signal, headers: from > 0 ? { range: `bytes=${from}-` } : {} })
     .catch((cause: unknown) => {
+      // Where it sends on to is refused the next time, too.
+      if (V1Error.is(cause)) throw cause
       throw new Retry(`the network failed${reasonOf(cause)}.`, undefined, cause)
     })
   if (!(await isUsable(job, response))) return false

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Fetch } from './download.js'
+import { broken } from './failure.js'
 import { fetchHead } from './head.js'
 
 const URL = 'https://hub.test/a/model.gguf'
@@ -150,6 +151,9 @@ describe('a server that does not answer as it should', () => {
     expect(await attempts(() => new Response('x', { status: 206 + 1 }))).toContain('answered 207')
     expect(await attempts(() => new Response(null, { status: 200 }))).toContain('answered 200')
     expect(await attempts(() => Promise.reject(new Error('no route')))).toContain('network failed')
+    const refused = vi.fn(() => Promise.reject(broken(URL, 'its server redirects.')))
+    await expect(fetchHead(URL, 100, 200, refused, never)).rejects.toMatchObject({ code: 'model_files' })
+    expect(refused).toHaveBeenCalledTimes(1)
     // It broke after 64 bytes.
     const torn = () => new Response(pieces(FILE.slice(100, 164), 64, true).body, { status: 206 })
     expect(await attempts(torn)).toContain('broke at byte 64')

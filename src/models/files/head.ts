@@ -1,3 +1,4 @@
+import { V1Error } from '../../contract/index.js'
 import { wait } from '../../platform/index.js'
 import type { Fetch } from './download.js'
 import { broken, unreachable } from './failure.js'
@@ -40,7 +41,7 @@ async function attemptHead(
 ): Promise<FetchedBytes> {
   const response = await fetch(url, { signal, headers: { range: `bytes=${from}-${to - 1}` } }).catch(
     (cause: unknown) => {
-      throw unreachable(url, 'the network failed.', cause)
+      throw V1Error.is(cause) ? cause : unreachable(url, 'the network failed.', cause)
     },
   )
   const { status, body } = response
