@@ -36,6 +36,8 @@ export async function benchInBrowser(
     await page.exposeFunction('onProgress', progress)
     const inPage: PageOrder = {
       ...order,
+      // A folder of this machine.
+      words: undefined,
       models: models.map((model) => at(server.origin, model)),
       wllama: wllama?.at(server.origin),
     }

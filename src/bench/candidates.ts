@@ -12,8 +12,10 @@ import {
 import { ChatText } from '../generate/index.js'
 import { openRepository } from '../models/index.js'
 import { openEngineSubject } from './engine-subject.js'
-import { assertMadeUp, isMadeUp, openMadeUp } from './made-up.js'
+import { type ExtractionUnderTest, openExtraction } from './extraction-subject.js'
+import { assertMadeUp, isMadeUp, madeUpVocabulary, openMadeUp } from './made-up.js'
 import type { Candidate, Subject } from './subject.js'
+import { MADE_UP } from './synthetic.js'
 
 export interface CoreCandidateOptions {
   /** A name that tells it from the others of the run. */
@@ -22,6 +24,8 @@ export interface CoreCandidateOptions {
   readonly device: DevicePreference
   readonly threads?: number
   readonly cache?: string | false
+  /** Whose words made-up weights extract in. @default they do not extract */
+  readonly words?: ModelOptions | undefined
   /** @default what `device` names */
   readonly openDevice?: () => Promise<Device>
 }
@@ -31,6 +35,7 @@ export interface CoreCandidatesOptions {
   readonly devices: readonly DevicePreference[]
   readonly threads?: number
   readonly cache?: string | false
+  readonly words?: ModelOptions | undefined
 }
 
 /** Every model on every device. Throws a `TypeError` where there is no such model. */
@@ -63,13 +68,14 @@ export function coreCandidate(options: CoreCandidateOptions): Candidate {
   return { name: options.name, open: () => open(options) }
 }
 
-async function open({ model, device, threads, cache, openDevice }: CoreCandidateOptions): Promise<Subject> {
+async function open(options: CoreCandidateOptions): Promise<Subject> {
+  const { model, device, threads, cache, words, openDevice = () => chooseDevice(device, threads) } = options
   const id = typeof model === 'string' ? model : model.id
   let repository: OpenedRepository | undefined
   const engine = new WebGpuEngine(
     { models: [model], log: () => {} },
     {
-      openDevice: openDevice ?? (() => chooseDevice(device, threads)),
+      openDevice,
       openRepository: async (offered, report, signal, check) => {
         repository = isMadeUp(offered.id)
           ? openMadeUp(offered.id)
@@ -83,6 +89,10 @@ async function open({ model, device, threads, cache, openDevice }: CoreCandidate
     return await openEngineSubject(engine, offered!.id, {
       name: 'webgpu',
       notes: isMadeUp(id) ? ['made-up weights and vocabulary of that shape, one token per word of a prompt'] : [],
+      extraction:
+        isMadeUp(id) && !(words && madeUpVocabulary(id) >= WORDS)
+          ? undefined
+          : () => extractionOf(repository!, words, openDevice, cache),
       // A length that is asked for is a length that is written: see `Ask`.
       ends: () => [...new ChatText(repository!.text).ends],
     })
@@ -90,4 +100,21 @@ async function open({ model, device, threads, cache, openDevice }: CoreCandidate
     await engine.close()
     throw error
   }
+}
+
+/** As many as `words` may have. */
+const WORDS = 4096
+
+/** With words of another model where its own are made up, along which it is then led. */
+async function extractionOf(
+  { weights, text }: OpenedRepository,
+  words: ModelOptions | undefined,
+  openDevice: () => Promise<Device>,
+  cache?: string | false,
+): Promise<ExtractionUnderTest> {
+  const led = weights.digest === MADE_UP
+  if (!led || !words) return openExtraction({ openDevice, weights, text, led })
+  const { location } = offeredModel(words)
+  const others = await openRepository(location, { report: () => {}, signal: new AbortController().signal, cache })
+  return openExtraction({ openDevice, weights, text: others.text, led })
 }

@@ -14,6 +14,8 @@ export interface BenchOrder {
   readonly devices: readonly DevicePreference[]
   readonly threads?: number
   readonly cache?: string
+  /** Whose words made-up weights extract in: a model's folder on this machine. */
+  readonly words?: ModelOptions | undefined
   readonly settings: Settings
 }
 

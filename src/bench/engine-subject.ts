@@ -1,6 +1,7 @@
 /** Any engine of the contract as something to measure. */
 import type { ChatCall, Engine } from '../contract/index.js'
 import { chatCallOf, timed } from './clock.js'
+import type { ExtractionUnderTest } from './extraction-subject.js'
 import { promptText } from './prompts.js'
 import { questionOf } from './scenarios/decide.js'
 import type {
@@ -23,6 +24,8 @@ export interface EngineSubjectOptions {
   readonly skips?: readonly BenchPart[]
   /** What it says of its device, where the engine does not. */
   readonly deviceName?: string
+  /** Loads what strict extraction is measured on, where its passes can be watched. */
+  readonly extraction?: (() => Promise<ExtractionUnderTest>) | undefined
   /** Tokens that end an answer, where they can be known; asked once, when they are needed. */
   readonly ends?: () => readonly number[]
 }
@@ -55,6 +58,7 @@ class EngineSubject implements Subject {
   readonly engine: EngineUnderTest
   readonly skips: readonly BenchPart[]
   readonly #options: EngineSubjectOptions
+  #extraction: Promise<ExtractionUnderTest> | undefined
   #size: Promise<(tokens: number) => number> | undefined
 
   constructor(engine: EngineUnderTest, options: EngineSubjectOptions) {
@@ -113,7 +117,13 @@ class EngineSubject implements Subject {
     return typeof bytes === 'number' ? bytes : undefined
   }
 
+  get extraction(): Subject['extraction'] {
+    const { extraction } = this.#options
+    return extraction && (() => (this.#extraction ??= extraction()))
+  }
+
   async close(): Promise<void> {
+    await (await this.#extraction)?.close()
     await this.engine.engine.close?.()
   }
 

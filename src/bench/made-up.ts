@@ -29,6 +29,13 @@ export function assertMadeUp(model: string): void {
   }
 }
 
+/** How many words it has. */
+export function madeUpVocabulary(model: string): number {
+  assertMadeUp(model)
+  const name = model.slice(NAMESPACE.length)
+  return SHAPES[name]?.vocabulary ?? Number(FAMILIES[name]!().config.vocab_size)
+}
+
 export function openMadeUp(model: string): OpenedRepository {
   assertMadeUp(model)
   const name = model.slice(NAMESPACE.length)

@@ -2,6 +2,7 @@
 import { type BenchReading, type BenchReport, Readings } from './report.js'
 import { decide } from './scenarios/decide.js'
 import { decode } from './scenarios/decode.js'
+import { extract } from './scenarios/extract.js'
 import { firstToken } from './scenarios/first-token.js'
 import type { Scenario, Settings } from './scenarios/scenario.js'
 import { strictJson } from './scenarios/strict-json.js'
@@ -100,6 +101,7 @@ function scenariosFor({ promptLengths, batches, tokens, decisions, documents, on
     json: () => [strictJson()],
     v1: () => [throughV1(tokens)],
     decide: () => [decide(decisions, documents)],
+    extract: () => [extract()],
   }
   return PARTS.filter((part) => only.includes(part)).flatMap((part) => all[part]())
 }

@@ -1,7 +1,8 @@
 /** What is measured: a loaded model that answers prompts, whatever runs it. */
 import type { Engine } from '../contract/index.js'
+import type { ExtractionUnderTest } from './extraction-subject.js'
 
-export const PARTS = ['prompt', 'decode', 'json', 'v1', 'decide'] as const
+export const PARTS = ['prompt', 'decode', 'json', 'v1', 'decide', 'extract'] as const
 export type BenchPart = (typeof PARTS)[number]
 
 export interface Question {
@@ -65,6 +66,8 @@ export interface Subject {
   answer(ask: Question): Promise<SubjectAnswer>
   /** Absent: it decides nothing. */
   readonly decide?: (ask: DecisionsAsked) => Promise<DecisionsTold>
+  /** Absent: its passes cannot be watched. Loaded when it is first asked for. */
+  readonly extraction?: () => Promise<ExtractionUnderTest>
   /** Where it is an engine: what the scenarios about `/v1` and strict JSON need. */
   readonly engine?: EngineUnderTest
   /** What cannot be asked of it, or would say nothing. */

@@ -12,6 +12,9 @@ export interface SyntheticModel {
   readonly tensors: readonly SyntheticTensor[]
 }
 
+/** The digest of made-up weights. */
+export const MADE_UP = 'synthetic'
+
 interface Description {
   readonly shape: readonly number[]
   readonly dtype: TensorType
@@ -50,7 +53,7 @@ export function syntheticWeights({ naming, config, tensors }: SyntheticModel, se
       const halves = new Uint16Array(count).fill(name.endsWith('q_scale') ? scale : 0x3c00)
       return { name, shape, dtype, data: new Uint8Array(halves.buffer) }
     },
-    digest: 'synthetic',
+    digest: MADE_UP,
   }
 }
 

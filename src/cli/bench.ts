@@ -47,7 +47,7 @@ export async function bench(options: BenchOptions, order: BenchOrder, more: read
 export function orderOf(options: BenchOptions, version: string): BenchOrder {
   const { model = [NANO], device = ['auto'], threads, cache, batch } = options
   const settings = settingsOf({ ...options, batches: batch })
-  return { version, models: model.map(located), devices: device, threads, cache, settings }
+  return { version, models: model.map(located), devices: device, threads, cache, words: words(), settings }
 }
 
 function candidatesOf(order: BenchOrder): Candidate[] {
@@ -60,7 +60,18 @@ function candidatesOf(order: BenchOrder): Candidate[] {
 }
 
 function located(id: string): string | ModelOptions {
-  return id === NANO ? { id: NANO, from: nanoFolder() } : id
+  return id === NANO ? nano() : id
+}
+
+const nano = (): ModelOptions => ({ id: NANO, from: nanoFolder() })
+
+/** Of a model that comes with us, where it does. */
+function words(): ModelOptions | undefined {
+  try {
+    return nano()
+  } catch {
+    return undefined
+  }
 }
 
 /** Another `/v1`, as its clients see it: over HTTP, with its own weights. */

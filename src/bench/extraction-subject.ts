@@ -1,0 +1,61 @@
+/** One model with guesses and without, each pass of it watched: what strict extraction is measured on. */
+import type { Device } from '../device/index.js'
+import type { OpenedRepository } from '../engines/index.js'
+import { ChatText, DecodeLoop, type TextFiles } from '../generate/index.js'
+import { loadCore } from '../models/index.js'
+import { type WatchedAnswer, watched } from './watched-model.js'
+
+export interface ExtractionUnderTest {
+  /** As users have it. */
+  readonly plain: DecodeLoop
+  /** Watched, without guesses from the prompt and with them. */
+  readonly never: DecodeLoop
+  readonly guessing: DecodeLoop
+  readonly watch: WatchedAnswer
+  /** What it writes means nothing: it is led along the right answer. */
+  readonly led: boolean
+  close(): Promise<void>
+}
+
+export interface ExtractionParts {
+  readonly openDevice: () => Promise<Device>
+  readonly weights: OpenedRepository['weights']
+  readonly text: TextFiles
+  readonly led: boolean
+  /** @default 'gaining', as users have it */
+  readonly drafts?: 'gaining' | 'always'
+}
+
+const SIZES = { contextLength: 2048, cacheTokens: 8192, maxBatch: 8 }
+
+export async function openExtraction({
+  openDevice,
+  weights,
+  text: files,
+  led,
+  drafts = 'gaining',
+}: ExtractionParts): Promise<ExtractionUnderTest> {
+  const text = new ChatText(files)
+  const { tokenizer, ends } = text
+  const device = await openDevice()
+  const core = await loadCore(device, weights, { ...SIZES, tokens: tokenizer.size })
+  const { special } = tokenizer
+  const watch: WatchedAnswer = {
+    bytesOf: (token) => (special.has(token) ? undefined : tokenizer.bytes(token)),
+    ends,
+    promptTokens: Number.POSITIVE_INFINITY,
+    passes: [],
+  }
+  const model = watched(core, watch)
+  return {
+    plain: new DecodeLoop(core, text, { drafts: 'never' }),
+    never: new DecodeLoop(model, text, { drafts: 'never' }),
+    guessing: new DecodeLoop(model, text, { drafts }),
+    watch,
+    led,
+    async close() {
+      await core.close()
+      device.destroy()
+    },
+  }
+}
