@@ -24,6 +24,8 @@ export interface CoreCandidateOptions {
   readonly device: DevicePreference
   readonly threads?: number
   readonly cache?: string | false
+  /** Answers side by side. @default as users have it */
+  readonly maxBatch?: number
   /** Whose words made-up weights extract in. @default they do not extract */
   readonly words?: ModelOptions | undefined
   /** @default what `device` names */
@@ -69,11 +71,11 @@ export function coreCandidate(options: CoreCandidateOptions): Candidate {
 }
 
 async function open(options: CoreCandidateOptions): Promise<Subject> {
-  const { model, device, threads, cache, words, openDevice = () => chooseDevice(device, threads) } = options
+  const { model, device, threads, cache, words, maxBatch, openDevice = () => chooseDevice(device, threads) } = options
   const id = typeof model === 'string' ? model : model.id
   let repository: OpenedRepository | undefined
   const engine = new WebGpuEngine(
-    { models: [model], log: () => {} },
+    { models: [model], log: () => {}, ...(maxBatch && { maxBatch }) },
     {
       openDevice,
       openRepository: async (offered, report, signal, check) => {

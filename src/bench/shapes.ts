@@ -86,7 +86,7 @@ export function syntheticSource(shape: ModelShape, seed = 1): WeightSource {
     head_dim: headSize,
     vocab_size: vocabulary,
     rms_norm_eps: 1e-5,
-    context_window_size: 8192,
+    context_window_size: 65_536,
     tie_word_embeddings: true,
     position_embedding_base: 500000,
   }

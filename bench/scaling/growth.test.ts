@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import type { Costs } from './fit.js'
+import { HEAD, lineOf, type Step, stepsOf, vocabularyOf } from './growth.js'
+
+it('steps go to contexts of 32k, batches of 16 and vocabularies of 262k, and quick ones a part of the way', () => {
+  const all = stepsOf(false)
+  const most = (of: (step: Step) => number) => Math.max(...all.map(of))
+  expect(most(({ context }) => context)).toBe(32_000)
+  expect(most(({ batch }) => batch)).toBe(16)
+  expect(most(({ shape }) => vocabularyOf(shape))).toBe(262_144)
+  const quick = stepsOf(true)
+  expect(quick.length).toBeLessThan(all.length)
+  for (const step of quick) expect(all).toContainEqual(step)
+})
+
+it('a line has a cell for each title, and growth beside the first of its group', () => {
+  const [step] = stepsOf(true)
+  const found = (prompt: number) => ({ step: step!, measured: { prompt, step: 0.5 } })
+  const costs = { products: 1e-9, promptProducts: 1e-9 } as Partial<Costs> as Costs
+  const known = Object.fromEntries(
+    ['answers', 'operations', 'weightBytes', 'cacheBytes', 'attention', 'logits'].map((reason) => [reason, 0]),
+  )
+  const line = lineOf(found(0.3), found(0.1), { ...known, ...costs })
+  const cells = line.split('|').slice(1, -1)
+  expect(cells).toHaveLength(HEAD.split('\n')[0]!.split('|').length - 2)
+  expect(cells.map((cell) => cell.trim()).slice(5)).toEqual(['300', '3.00', '1.00', '500', '1.00', '1.00'])
+})
