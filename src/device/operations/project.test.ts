@@ -2,11 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../contract.js'
 import { openWebGpuDevice } from '../gpu/index.js'
-import { CUTS } from '../gpu/kernels/cuts.js'
+import { CUTS, type Cuts } from '../gpu/kernels/cuts.js'
+import { matvecKernel } from '../gpu/kernels/matvec.js'
 import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
-import { check } from './project.test-helper.js'
+import { type CheckOptions, check } from './project.test-helper.js'
 
 describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations, turn }) => {
   let device: Device
@@ -101,6 +102,38 @@ it.each<[string, Format, rows: number, columns: number, tokens: number, { gated?
   for (const answer of answers) expect(answer).toEqual(answers[0])
 })
 
+describe('one row, all of whose lanes reach each other', () => {
+  const vectors = { words: true, lanes: 4, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } } as const
+
+  it('is summed up without a barrier, and without memory that a workgroup shares', () => {
+    const source = (lanes: number, tokens: number, near: number) => {
+      const cut = { vectors: { ...vectors, lanes } } as Partial<Cuts>
+      const shape = { format: 'q4f16', rows: 64, columns: 2048, first: 0, of: 64, tokens, epsilon: 1e-5 } as const
+      const traits = { serial: false, lanes: near, half: false, cuts: cut }
+      return matvecKernel({ ...shape, bias: true, add: false, gated: true, head: false }, traits).source
+    }
+    for (const lanes of [4, 32, 64]) {
+      expect(source(lanes, 1, lanes)).not.toMatch(/workgroupBarrier|var<workgroup>/)
+      expect(source(lanes, 1, lanes / 2)).toMatch(/workgroupBarrier/)
+      expect(source(lanes, 2, lanes)).toMatch(/workgroupBarrier/)
+    }
+  })
+
+  it.each<[string, Format, rows: number, columns: number, CheckOptions]>([
+    ['with bias and addition', 'q4f16', 70, 544, { bias: floatsOf(70), start: floatsOf(2 * 70) }],
+    ['normed and gated', 'q4f32', 2 * 37, 96, { gain: floatsOf(96), gated: true }],
+  ])('gives to the bit what it gives beside another: %s', async (_, format, rows, columns, options) => {
+    const device = await openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false, cuts: { vectors } })
+    const chance = new Chance(rows)
+    const known = knownMatrix(chance, format, rows, columns, 0.2)
+    const x = chance.floats(2 * columns)
+    const both = await check(device, known, x, 2, options, bound(format, false))
+    const one = await check(device, known, x.subarray(0, columns), 1, options, bound(format, false))
+    expect(one).toEqual(both.subarray(0, one.length))
+    device.destroy()
+  })
+})
+
 describe.each([true, false])('a matrix too large for one binding, cut for software: %s', (serial) => {
   // Eleven rows of 544 columns in 4 bits fit, two of these in f32, and four gates with their values.
   const bindingBytes = 11 * 272
@@ -147,4 +180,8 @@ describe.each([true, false])('a matrix too large for one binding, cut for softwa
  */
 function bound(format: Format, roundsActivations: boolean): number {
   return format.startsWith('q4') && roundsActivations ? 0.012 : 4e-6
+}
+
+function floatsOf(count: number): Float32Array {
+  return new Chance(count).floats(count)
 }

@@ -34,8 +34,8 @@ export interface BlocksCut {
 export interface VectorsCut {
   /** An invocation takes a word of codes at a time, so that neighbours read what lies side by side. `false`: whole blocks. */
   readonly words: boolean
-  /** Invocations that share a row. */
-  readonly lanes: 8 | 16 | 32 | 64 | 128
+  /** Invocations that share a row. One row needs no barrier where a subgroup has as many. */
+  readonly lanes: 4 | 8 | 16 | 32 | 64 | 128
   readonly one: HeldCut
   readonly several: HeldCut
 }

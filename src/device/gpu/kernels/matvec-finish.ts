@@ -2,66 +2,112 @@
 import { gatedBy, gateOf } from './gate.js'
 import { float, unrolled } from './kernel.js'
 import type { Cut, MatvecShape } from './matvec-cut.js'
-import { scatter } from './subgroup.js'
+import { exchange, scatter } from './subgroup.js'
 
 /** Between values in shared memory: odd, so that neighbours lie in different banks. */
-export function strideOf({ threads, near }: Pick<Cut, 'threads' | 'near'>): number {
+function strideOf({ threads, near }: Pick<Cut, 'threads' | 'near'>): number {
   return threads / near + 1
 }
 
-/** One value of the answer, from the finished sums; `t` and `r` are numbers in the shader. */
-function writeFunction(
-  shape: MatvecShape,
-  held: number,
-  sum: (r: string, t: string) => string,
-  r: string,
-  t: string,
-): string {
+/** Names of the finished sums that make a value. */
+interface Sums {
+  readonly own: string
+  /** Of the value behind a gate. */
+  readonly behind: string
+  /** Of the squares of a row of activations. */
+  readonly squares: string
+}
+
+/** One value of the answer; `t` and `r` are numbers in the shader. */
+function writeValue(shape: MatvecShape, { own, behind, squares }: Sums, r: string, t: string): string {
   const { rows, columns, epsilon, gated, first, of } = shape
-  const scale =
-    epsilon === undefined ? '' : ` * inverseSqrt(${sum(`${held}u`, t)} / ${float(columns)} + ${float(epsilon)})`
-  const own = gated ? rows / 2 : rows
+  const scale = epsilon === undefined ? '' : ` * inverseSqrt(${squares} / ${float(columns)} + ${float(epsilon)})`
+  const most = gated ? rows / 2 : rows
   const width = gated ? of / 2 : of
   const at = gated ? `(first / 2u + ${r})` : `(first + ${r})`
   const bias = (row: string) => (shape.bias ? ` + bias[${shape.biasFrom ? `${shape.biasFrom} + ` : ''}${row}]` : '')
   const value = gated
-    ? `let gate = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};
-    let value = ${gateOf(shape.gate)} * ${gatedBy(shape.gate, `${sum(`${r} + ${held / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)}`)};`
-    : `let value = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};`
-  return `if (${at} < ${own}u && token + ${t} < count) {
+    ? `let gate = ${own}${scale}${bias(`${at} + ${first}u`)};
+    let value = ${gateOf(shape.gate)} * ${gatedBy(shape.gate, `${behind}${scale}${bias(`${at} + ${first + width}u`)}`)};`
+    : `let value = ${own}${scale}${bias(`${at} + ${first}u`)};`
+  return `if (${at} < ${most}u && token + ${t} < count) {
     ${value}
     out[(token + ${t}) * ${width}u + ${first}u + ${at}] ${shape.add ? '+=' : '='} value;
   }`
 }
 
-export function finishAlone(shape: MatvecShape, { held }: Cut): string {
-  const sum = (r: string, t: string) => `a${evaluate(r)}_${evaluate(t)}`
-  const outputs = shape.gated ? held / 2 : held
+const outputsOf = ({ gated }: MatvecShape, { held }: Cut) => (gated ? held / 2 : held)
+
+/** Whether no sum goes through shared memory: nobody else has a part of it, or all who have are neighbours. */
+function inRegisters({ tokens }: MatvecShape, { lanes, near }: Cut): boolean {
+  return lanes === 1 || (lanes === near && tokens === 1)
+}
+
+/** The memory that a workgroup shares for `finish`, and what reads it. */
+export function roomOf(shape: MatvecShape, cut: Cut): string {
+  if (inRegisters(shape, cut)) return ''
+  const values = shape.tokens * (cut.held + (shape.epsilon === undefined ? 0 : 1))
+  return `var<workgroup> parts: array<f32, ${values * strideOf(cut)}>;
+fn total(value: u32, base: u32) -> f32 {
+  var sum = 0.0;
+  for (var i = 0u; i < ${cut.lanes / cut.near}u; i++) { sum += parts[value * ${strideOf(cut)}u + base + i]; }
+  return sum;
+}`
+}
+
+export function finish(shape: MatvecShape, cut: Cut): string {
+  if (!inRegisters(shape, cut)) return reduce(shape, cut)
+  return cut.lanes === 1 ? finishAlone(shape, cut) : finishNear(shape, cut)
+}
+
+function finishAlone(shape: MatvecShape, cut: Cut): string {
+  const { held } = cut
+  const outputs = outputsOf(shape, cut)
   return unrolled(shape.tokens, (t) =>
-    unrolled(outputs, (r) => `  ${writeFunction(shape, held, sum, `${r}u`, `${t}u`)}`),
+    unrolled(outputs, (r) => {
+      const sums = { own: `a${r}_${t}`, behind: `a${r + outputs}_${t}`, squares: `a${held}_${t}` }
+      return `  ${writeValue(shape, sums, `${r}u`, `${t}u`)}`
+    }),
   )
 }
 
-/** '1u + 2u' to 3. */
-function evaluate(text: string): number {
-  return text.split('+').reduce((total, part) => total + Number.parseInt(part, 10), 0)
+/**
+ * One row, whose lanes all reach each other: no barrier. What is added to what is as in `reduce`, to the bit. A gate and
+ * the value behind it end up with one lane.
+ */
+function finishNear(shape: MatvecShape, cut: Cut): string {
+  const { lanes, held } = cut
+  const outputs = outputsOf(shape, cut)
+  const names = Array.from({ length: held }, (_, r) => `a${r}_0`)
+  const own = scatter(names.slice(0, outputs), lanes)
+  const behind = shape.gated ? scatter(names.slice(outputs), lanes, 'v') : own
+  return `${shape.epsilon === undefined ? '' : exchange(`a${held}_0`, lanes)}
+${own.source}
+${shape.gated ? behind.source : ''}
+  if (${own.stores}) {
+${unrolled(own.held.length, (i) => {
+  const { name, value } = own.held[i]!
+  return `  ${writeValue(shape, { own: name, behind: behind.held[i]!.name, squares: `a${held}_0` }, `(${value})`, '0u')}`
+})}
+  }`
 }
 
 /** What is left of all sums goes to shared memory at once: one barrier, then each invocation adds up one value. */
-export function reduce(shape: MatvecShape, cut: Cut): string {
-  const { tokens, epsilon, gated } = shape
+function reduce(shape: MatvecShape, cut: Cut): string {
+  const { tokens, epsilon } = shape
   const { lanes, near } = cut
   const held = cut.held + (epsilon === undefined ? 0 : 1)
-  const outputs = (gated ? cut.held / 2 : cut.held) * tokens
-  const sum = (r: string, t: string) => `total((${r}) * ${tokens}u + ${t}, base)`
+  const outputs = outputsOf(shape, cut)
+  const sum = (r: string) => `total((${r}) * ${tokens}u + t, base)`
+  const sums = { own: sum('r'), behind: sum(`r + ${outputs}u`), squares: sum(`${cut.held}u`) }
   const names = Array.from({ length: held * tokens }, (_, i) => `a${Math.floor(i / tokens)}_${i % tokens}`)
   return `${near > 1 ? storeScattered(names, cut) : storeAll(names, cut)}
   workgroupBarrier();
-  for (var o = lane; o < ${outputs}u; o += ${lanes}u) {
+  for (var o = lane; o < ${outputs * tokens}u; o += ${lanes}u) {
     let base = (index / ${lanes}u) * ${lanes / near}u;
     let r = o / ${tokens}u;
     let t = o % ${tokens}u;
-  ${writeFunction(shape, cut.held, sum, 'r', 't')}
+  ${writeValue(shape, sums, 'r', 't')}
   }`
 }
 
@@ -79,12 +125,4 @@ ${unrolled(held.length, (i) => {
   return `    if (${value} < ${names.length}u) { parts[(${value}) * ${strideOf(cut)}u + index / ${near}u] = ${name}; }`
 })}
   }`
-}
-
-export function totalFunction(cut: Cut): string {
-  return `fn total(value: u32, base: u32) -> f32 {
-  var sum = 0.0;
-  for (var i = 0u; i < ${cut.lanes / cut.near}u; i++) { sum += parts[value * ${strideOf(cut)}u + base + i]; }
-  return sum;
-}`
 }

@@ -21,7 +21,7 @@ import {
 import { gateFunctions } from './gate.js'
 import { declare, type GpuTraits, type Kernel, MOST_GROUPS, memo, type Recorder, unrolled } from './kernel.js'
 import { type Cut, cut, type MatvecShape } from './matvec-cut.js'
-import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
+import { finish, roomOf } from './matvec-finish.js'
 import { META } from './meta.js'
 import { enableSubgroups } from './subgroup.js'
 
@@ -34,7 +34,6 @@ export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, trait
   if (epsilon !== undefined) list.push(['gain', 'vec4<f32>', 'r'])
   if (shape.bias) list.push(['bias', 'f32', 'r'])
   const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
-  const values = tokens * (held + (epsilon === undefined ? 0 : 1))
   return {
     name: `matvec ${format} ${shape.rows}x${columns} by ${tokens}`,
     bindings,
@@ -44,7 +43,7 @@ ${source}
 ${META}
 ${gateFunctions(shape.gate)}
 ${isBlockType(format) ? blockFunctions(format, columns) : ''}
-${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * strideOf(work)}>;\n${totalFunction(work)}` : ''}
+${roomOf(shape, work)}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   let lane = index % ${lanes}u;
@@ -59,7 +58,7 @@ ${loads(shape, work)}
 ${unrolled(unit / 8, (i) => step(shape, work, i))}
 ${isScaled(format) ? unrolled(tokens, (t) => unrolled(held, (r) => `    a${r}_${t} += ${scaledSum(shape, r, t)};`)) : ''}
   }
-${lanes > 1 ? reduce(shape, work) : finishAlone(shape, work)}
+${finish(shape, work)}
 }`,
   }
 })

@@ -68,9 +68,9 @@ export interface Scattered {
 
 /**
  * The sums of many values over each run of `lanes` lanes, shared out between these: at each exchange a lane gives away
- * half of its values, as long as it has several.
+ * half of its values, as long as it has several. Sums of a second call have names that begin with another letter.
  */
-export function scatter(names: readonly string[], lanes: number): Scattered {
+export function scatter(names: readonly string[], lanes: number, letter = 'n'): Scattered {
   const lines: string[] = []
   const places: string[] = []
   let held: readonly string[] = names
@@ -80,14 +80,14 @@ export function scatter(names: readonly string[], lanes: number): Scattered {
   for (let bit = 1; bit < lanes; bit *= 2) {
     const upper = `(lane & ${bit}u) != 0u`
     if (count === 1) {
-      lines.push(`  let n${bit} = ${held[0]} + subgroupShuffleXor(${held[0]}, ${bit}u);`)
-      held = [`n${bit}`]
+      lines.push(`  let ${letter}${bit} = ${held[0]} + subgroupShuffleXor(${held[0]}, ${bit}u);`)
+      held = [`${letter}${bit}`]
       spare |= bit
       continue
     }
     count /= 2
     places.push(`select(0u, ${count}u, ${upper})`)
-    const kept = Array.from({ length: Math.min(count, held.length) }, (_, i) => `n${bit}_${i}`)
+    const kept = Array.from({ length: Math.min(count, held.length) }, (_, i) => `${letter}${bit}_${i}`)
     kept.forEach((name, i) => {
       const [low, high] = [held[i]!, held[i + count] ?? '0.0']
       const [keep, give] = [`select(${low}, ${high}, ${upper})`, `select(${high}, ${low}, ${upper})`]
@@ -95,10 +95,10 @@ export function scatter(names: readonly string[], lanes: number): Scattered {
     })
     held = kept
   }
-  const place = places.join(' + ') || '0u'
+  const place = `${letter}Place`
   return {
-    source: `${lines.join('\n')}\n  let place = ${place};`,
-    held: held.map((name, i) => ({ name, value: `place + ${i}u` })),
+    source: `${lines.join('\n')}\n  let ${place} = ${places.join(' + ') || '0u'};`,
+    held: held.map((name, i) => ({ name, value: `${place} + ${i}u` })),
     stores: spare === 0 ? 'true' : `(lane & ${spare}u) == 0u`,
   }
 }

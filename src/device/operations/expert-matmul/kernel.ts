@@ -9,7 +9,7 @@ import { type Binding, matrixBindings, type StoredShape } from '../../gpu/kernel
 import { declare, type GpuTraits, type Kernel, MOST_GROUPS, memo, unrolled } from '../../gpu/kernels/kernel.js'
 import { accumulators, inWords, isScaled, loads, scaledSum, step } from '../../gpu/kernels/matvec.js'
 import { cut, type MatvecShape } from '../../gpu/kernels/matvec-cut.js'
-import { finishAlone, reduce, strideOf, totalFunction } from '../../gpu/kernels/matvec-finish.js'
+import { finish, roomOf } from '../../gpu/kernels/matvec-finish.js'
 import { routingLists } from '../../gpu/kernels/routing.js'
 import { enableSubgroups } from '../../gpu/kernels/subgroup.js'
 
@@ -59,7 +59,7 @@ export const expertMatmulKernel = memo(function expertMatmulKernel(
 ${enableSubgroups(near)}
 ${source}
 ${isBlockType(format) ? blockFunctions(format, columns) : ''}
-${lanes > 1 ? `var<workgroup> parts: array<f32, ${tokens * held * strideOf(work)}>;\n${totalFunction(work)}` : ''}
+${roomOf(product, work)}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   if (group.z >= routing[0]) { return; }
@@ -81,7 +81,7 @@ ${loads(product, work)}
 ${unrolled(unit / 8, (i) => step(product, work, i))}
 ${isScaled(format) ? unrolled(tokens, (t) => unrolled(held, (r) => `    a${r}_${t} += ${scaledSum(product, r, t)};`)) : ''}
   }
-${lanes > 1 ? reduce(product, work) : finishAlone(product, work)}
+${finish(product, work)}
 }`,
   }
 })
