@@ -62,6 +62,8 @@ export async function tune(subject: Subject, gpu: GPU, software: boolean, until:
   const device = (await openWebGpuDevice({
     gpu,
     serial: false,
+    // So that it is found out whether the GPU can.
+    cuts: { vectors: { ...CUTS.vectors, packed: true } },
     profiler: (made) => {
       raw = made
       return { dispatch: () => undefined, finish: () => {} }
@@ -337,6 +339,15 @@ function blocks(): Named[] {
 
 function vectors(count: number): Named[] {
   const all: Named[] = [['present', {}]]
+  for (const [lanes, held] of [
+    [64, 4],
+    [32, 4],
+    [32, 2],
+  ] as const) {
+    const cut = { held, threads: 64 } as const
+    const packed = { words: true, packed: true, lanes, one: cut, several: cut } as const
+    all.push([`activations in 8 bits, ${lanes} lanes, ${held} rows`, { vectors: packed }])
+  }
   const tried =
     count === 1
       ? ([

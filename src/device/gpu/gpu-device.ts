@@ -27,6 +27,7 @@ import type {
 } from '../contract.js'
 import { filled, Q4_BLOCK, rowBytes } from '../contract.js'
 import { FEW } from '../operations/matmul/kernel.js'
+import { multipliesBytes } from '../operations/matmul/packed.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { Gpu } from './gpu.js'
 import type { GpuTraits } from './kernels/kernel.js'
@@ -70,7 +71,12 @@ export class GpuDevice implements Device, GpuPassHost {
     this.submits = new SubmitWork(submitWork)
     if (profiler) this.profiler = profiler
     this.gpu = new Gpu(device, traits)
-    const cut = traits.serial ? 'serial' : `parallel ${traits.lanes}${traits.half ? ' half' : ''}`
+    const how = [
+      `parallel ${traits.lanes}`,
+      ...(traits.half ? ['half'] : []),
+      ...(multipliesBytes(traits) ? ['packed'] : []),
+    ]
+    const cut = traits.serial ? 'serial' : how.join(' ')
     this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }
     const { maxBufferSize, maxStorageBufferBindingSize } = device.limits
     this.limits = {

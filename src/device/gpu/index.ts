@@ -5,7 +5,7 @@ import type { Device } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'
 import { type Cuts, ROOMY } from './kernels/cuts.js'
-import { computesInHalf, lanesTogether } from './probe.js'
+import { computesInHalf, lanesTogether, multipliesPacked } from './probe.js'
 
 export interface OpenGpuOptions {
   /** @default navigator.gpu, else the npm package `webgpu` */
@@ -61,6 +61,7 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
       ...{ serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
       ...(device.limits.maxComputeWorkgroupStorageSize < ROOMY && { tight: true }),
       ...(options.cuts && { cuts: options.cuts }),
+      ...(options.cuts?.vectors?.packed && !serial && { packed: await multipliesPacked(device) }),
     },
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
     ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),

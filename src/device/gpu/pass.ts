@@ -25,6 +25,7 @@ import type {
 import { batchShapeOf, writeFits } from '../operations/index.js'
 import { FEW } from '../operations/matmul/kernel.js'
 import type { HalfRows } from '../operations/matmul/to-half.js'
+import type { PackedOrder, PackedRows } from '../operations/matmul/to-packed.js'
 import { decodeResults, encodeJob, resultWords } from '../operations/sample/job.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
@@ -106,6 +107,10 @@ export class GpuPass implements Pass, GpuRecorder {
 
   inHalf(x: Activations): HalfRows {
     return (x as GpuActivations).inHalf
+  }
+
+  packed(x: Activations, order: PackedOrder): PackedRows {
+    return (x as GpuActivations).packed(order)
   }
 
   scratch(out: Activations, bytes: number): GPUBuffer {

@@ -30,6 +30,22 @@ fn main(@builtin(local_invocation_index) index: u32) {
   out[index] = u32(f32(fma(pair.x, pair.x, pair.y)) + 8.0);
 }`
 
+/** Bytes of both signs, by others: what lies above an eighth bit must not leak, and the sum is added up in 32 bits. */
+const PACKED = /* wgsl */ `
+requires packed_4x8_integer_dot_product;
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(local_invocation_index) index: u32) {
+  let i = i32(index);
+  out[index] = u32(dot4I8Packed(pack4xI8(vec4<i32>(i, -i, -127, 127)), 0x7f80ff03u) + 65536);
+}`
+
+/** Whether shaders multiply and add four bytes at once, and do so rightly. */
+export async function multipliesPacked(device: GPUDevice): Promise<boolean> {
+  const words = await probe(device, PACKED)
+  return words?.every((word, i) => word === 3 * i + i + 127 * 128 + 127 * 127 + 65536) ?? false
+}
+
 /** Whether shaders may compute in f16, and do so rightly. */
 export async function computesInHalf(device: GPUDevice): Promise<boolean> {
   if (!device.features.has('shader-f16')) return false

@@ -13,6 +13,7 @@ import type {
   Vector,
 } from '../contract.js'
 import type { HalfRows } from '../operations/matmul/to-half.js'
+import type { PackedOrder, PackedRows } from '../operations/matmul/to-packed.js'
 import { samplerSizes } from '../operations/sample/kernel.js'
 import type { Gpu } from './gpu.js'
 import { pageWords } from './kernels/cache.js'
@@ -65,6 +66,7 @@ export class GpuActivations extends Buffers implements Activations {
   readonly buffer: GPUBuffer
   #normed: GPUBuffer | undefined
   #inHalf: HalfRows | undefined
+  readonly #packed = new Map<PackedOrder, PackedRows>()
   #scratch: GPUBuffer | undefined
 
   constructor(gpu: Gpu, rows: number, columns: number) {
@@ -87,6 +89,16 @@ export class GpuActivations extends Buffers implements Activations {
       steps: this.own(this.gpu.storage(this.rows * 4, 'steps')),
     }
     return this.#inHalf
+  }
+
+  /** Room for the same rows in 8 bits. */
+  packed(order: PackedOrder): PackedRows {
+    const known = this.#packed.get(order)
+    if (known) return known
+    const words = this.own(this.gpu.storage(this.rows * this.columns, 'packed'))
+    const made = { words, steps: this.own(this.gpu.storage((this.rows * this.columns) / 8, 'steps')) }
+    this.#packed.set(order, made)
+    return made
   }
 
   /** Room for intermediate results; its contents last until the next call. */

@@ -16,6 +16,7 @@ import {
 import type { StoredMatrix } from '../gpu/kernels/formats.js'
 import type { Recorder } from '../gpu/kernels/kernel.js'
 import type { HalfRows } from './matmul/to-half.js'
+import type { PackedOrder, PackedRows } from './matmul/to-packed.js'
 
 /** What a pass knows of its batch. */
 export interface BatchShape {
@@ -115,9 +116,10 @@ export interface GpuRecorder extends Recorder {
   /** Keys and values of a layer. */
   layer(cache: KeyValueCache, index: number): GPUBuffer
   state(states: States, index: number): GPUBuffer
-  /** Room for the same rows, normed, and in f16. */
+  /** Room for the same rows, normed, in f16, and in 8 bits. */
   normed(x: Activations): GPUBuffer
   inHalf(x: Activations): HalfRows
+  packed(x: Activations, order: PackedOrder): PackedRows
   /** Room for intermediate results beside an output; its contents last until the next call. */
   scratch(out: Activations, bytes: number): GPUBuffer
   /** How many rows, of those asked for; `head`: they are those that were gathered. @default all of the pass */

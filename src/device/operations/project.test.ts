@@ -134,6 +134,47 @@ describe('one row, all of whose lanes reach each other', () => {
   })
 })
 
+describe('activations in 8 bits, four to a word', () => {
+  let device: Device
+  beforeAll(async () => {
+    const cuts = { vectors: { ...CUTS.vectors, packed: true } }
+    device = await openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false, cuts })
+    // The probe holds on every adapter that tests run on.
+    expect(device.info.kernels).toMatch(/ packed /)
+  })
+  afterAll(() => device.destroy())
+
+  // What is rounded to 8 bits by the definition in float64 loses no more when the device rounds it again.
+  it.each<[Format, rows: number, columns: number, tokens: number, CheckOptions]>([
+    ['q4f16', 70, 544, 1, { bias: floatsOf(70), start: floatsOf(70) }],
+    ['q4f32', 2 * 37, 96, 3, { gated: true }],
+    ['q8_0', 70, 544, 1, {}],
+    ['q8_0', 33, 96, 2, { bias: floatsOf(33) }],
+  ])('%s, %d x %d by %d', async (format, rows, columns, tokens, options) => {
+    const chance = new Chance(rows + columns)
+    const known = knownMatrix(chance, format, rows, columns, 0.2)
+    const x = inEightBits(chance.floats(tokens * columns))
+    // A block of zeros has no step.
+    x.fill(0, 32, 64)
+    await check(device, known, x, tokens, options, bound(format, false))
+  })
+
+  it('normed before it is rounded', async () => {
+    const chance = new Chance(5)
+    const known = knownMatrix(chance, 'q4f16', 2 * 37, 160, 0.2)
+    const options = { gain: chance.floats(160), gated: true }
+    await check(device, known, chance.floats(2 * 160, 3), 2, options, bound('q4f16', true))
+  })
+})
+
+/** Of 32 the greatest becomes 127 steps, and each a whole number of them. */
+function inEightBits(values: Float32Array): Float32Array {
+  return values.map((value, i) => {
+    const step = Math.max(...values.subarray(i - (i % 32), i - (i % 32) + 32).map(Math.abs)) / 127
+    return Math.round(value / step) * step
+  })
+}
+
 describe.each([true, false])('a matrix too large for one binding, cut for software: %s', (serial) => {
   // Eleven rows of 544 columns in 4 bits fit, two of these in f32, and four gates with their values.
   const bindingBytes = 11 * 272

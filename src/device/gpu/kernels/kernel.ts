@@ -10,6 +10,8 @@ export interface GpuTraits {
   readonly lanes: number
   /** Shaders may compute in f16. */
   readonly half: boolean
+  /** Shaders multiply and add four bytes of a word at once, rightly; only found out where `cuts` ask for it. @default false */
+  readonly packed?: boolean
   /** A workgroup shares no more memory than every GPU has: less than `ROOMY`. @default false */
   readonly tight?: boolean
   /** Instead of `CUTS`. */

@@ -28,7 +28,7 @@ import { enableSubgroups } from './subgroup.js'
 export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, traits: GpuTraits): Kernel {
   const { format, columns, tokens, epsilon } = shape
   const work = cut(shape, traits)
-  const { lanes, groups, near, held, threads, unit } = work
+  const { lanes, near, held, threads, unit } = work
   const wide = !inWords(shape, work)
   const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, wide)]
   if (epsilon !== undefined) list.push(['gain', 'vec4<f32>', 'r'])
@@ -46,12 +46,7 @@ ${isBlockType(format) ? blockFunctions(format, columns) : ''}
 ${roomOf(shape, work)}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-  let lane = index % ${lanes}u;
-  let first = ((group.x + group.y * ${MOST_GROUPS}u) * ${groups}u + index / ${lanes}u) * ${held}u;
-  let token = group.z * ${tokens}u;
-  let count = ${countOf(shape)};
-${unrolled(held, (r) => `  let row${r} = ${rowExpression(shape, held, r)};`)}
-${unrolled(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${columns / 4}u;`)}
+${places(shape, work, columns / 4)}
 ${accumulators(tokens, held, epsilon !== undefined)}
   ${rounds(columns / unit, lanes)} {
 ${loads(shape, work)}
@@ -62,6 +57,17 @@ ${finish(shape, work)}
 }`,
   }
 })
+
+/** Where an invocation's rows lie, of the matrix and of activations, which are so many vectors each. */
+export function places(shape: MatvecShape, { lanes, groups, held }: Cut, vectors: number): string {
+  const { tokens } = shape
+  return `  let lane = index % ${lanes}u;
+  let first = ((group.x + group.y * ${MOST_GROUPS}u) * ${groups}u + index / ${lanes}u) * ${held}u;
+  let token = group.z * ${tokens}u;
+  let count = ${countOf(shape)};
+${unrolled(held, (r) => `  let row${r} = ${rowExpression(shape, held, r)};`)}
+${unrolled(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${vectors}u;`)}`
+}
 
 /** So many each, where all have as many: a compiler then knows how often. */
 function rounds(units: number, lanes: number): string {
@@ -175,21 +181,29 @@ export interface MatvecOperands {
   readonly out: GPUBuffer
 }
 
-export function matvec(
+/** A product as it is asked for: how many rows an invocation takes is found here. */
+export type VectorShape = Omit<MatvecShape, 'tokens' | keyof StoredShape>
+
+export function matvec(pass: Recorder, shape: VectorShape, operands: MatvecOperands, count: number): void {
+  const { matrix, x, gain, bias, out } = operands
+  const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]
+  dispatchMatvec(pass, matvecKernel, shape, matrix, buffers, count)
+}
+
+export function dispatchMatvec(
   pass: Recorder,
-  shape: Omit<MatvecShape, 'tokens' | keyof StoredShape>,
-  operands: MatvecOperands,
+  kernel: (shape: MatvecShape, traits: GpuTraits) => Kernel,
+  shape: VectorShape,
+  matrix: StoredMatrix,
+  buffers: readonly GPUBuffer[],
   count: number,
 ): void {
-  const { matrix, x, gain, bias, out } = operands
   const tokens = tokensHeld(count, pass.traits.serial)
   const whole = { ...shape, ...storedShapeOf(matrix), tokens, head: shape.head && tokens > 1 }
   const { groups, held } = cut(whole, pass.traits)
   const workgroups = Math.ceil(matrix.rows / (held * groups))
-  const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]
-  const kernel = matvecKernel(whole, pass.traits)
   pass.dispatch(
-    kernel,
+    kernel(whole, pass.traits),
     buffers,
     Math.min(workgroups, MOST_GROUPS),
     Math.ceil(workgroups / MOST_GROUPS),

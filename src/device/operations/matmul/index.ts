@@ -50,7 +50,7 @@ export const matmul = defineOperation({
     atLeast('Columns to project into', out.columns, gated ? matrix.rows / 2 : matrix.rows)
     bothHave('Rows to project', x, out, rows)
   },
-  kernels: ['matvec', 'matmul', 'norm', 'toHalf'],
+  kernels: ['matvec', 'matmul', 'norm', 'toHalf', 'toPacked'],
   gpu(pass, matrix, x, out, { rows, norm, bias, add = false, gated = false, gate = 'silu' } = {}) {
     const { count, head } = pass.counted(rows)
     pass.weigh(matrix.rows * matrix.columns * count)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Activations } from '../../contract.js'
+import { CUTS } from '../../gpu/kernels/cuts.js'
 import type { StoredFormat, StoredMatrix } from '../../gpu/kernels/formats.js'
 import type { GpuTraits, Kernel } from '../../gpu/kernels/kernel.js'
 import type { GpuMatrix } from '../../gpu/matrix.js'
@@ -30,6 +31,7 @@ function madeBy(matrix: GpuMatrix, count: number, traits: Partial<GpuTraits> = {
     ...{ rows: count, few: (rows: number) => rows <= FEW, lastPosition: 0, meta: 'meta', tiles: () => 1 },
     ...{ parts: () => matrix.parts, isTogether: () => matrix.gated, buffer: (which: string) => which },
     ...{ normed: () => 'normed', inHalf: () => ({ halves: 'halves', steps: 'steps' }) },
+    packed: (_: string, order: string) => ({ words: order, steps: 'steps' }),
     scratch(_out: string, bytes: number) {
       scratch.push(bytes)
       return 'both'
@@ -75,6 +77,37 @@ describe('a product', () => {
     expect(mixed.names).toEqual(['toHalf', 'matmul half', 'matmul half', 'matmul', 'matmul'])
     expect(mixed.buffers.slice(3)).toEqual(['x out', 'x out'])
     expect(namesOf(matrixOf(['q4f16', 'f16']), 1)).toEqual(['matvec', 'matvec'])
+  })
+})
+
+describe('a product with activations in 8 bits', () => {
+  const packed = { packed: true, cuts: { vectors: { ...CUTS.vectors, packed: true } } }
+
+  it('rounds a few rows once for each order of bytes, and multiplies the rest as ever', () => {
+    const { names, buffers } = madeBy(matrixOf(['q4f16', 'q8_0', 'q4f32', 'f16']), FEW, packed, { norm: GAIN })
+    expect(names).toEqual([
+      'toPacked',
+      'matvecPacked',
+      'matvecPacked',
+      'toPacked',
+      'matvecPacked q8_0 16x128 by 8',
+      'matvec',
+    ])
+    expect(buffers.filter((_, i) => names[i] === 'toPacked')).toEqual(['x gain nibbles steps', 'x gain bytes steps'])
+    expect(buffers.filter((_, i) => names[i]!.startsWith('matvec'))).toEqual([
+      ...['nibbles steps out', 'nibbles steps out', 'bytes steps out', 'x gain out'],
+    ])
+  })
+
+  it('is not made of many rows, in software, unasked, or where the GPU has no such thing', () => {
+    const matrix = matrixOf(['q4f16'])
+    expect(namesOf(matrix, FEW + 1, packed)).toEqual(['matmul'])
+    const { cuts } = packed
+    for (const traits of [{ ...packed, serial: true }, { packed: true }, { cuts }, {}]) {
+      expect(namesOf(matrix, 1, traits)).toEqual(['matvec'])
+    }
+    const blocks = { ...packed, cuts: { vectors: { ...CUTS.vectors, packed: true, words: false } } }
+    expect(namesOf(matrix, 1, blocks)).toEqual(['matvec'])
   })
 })
 

@@ -6,9 +6,11 @@ import { matvec } from '../../gpu/kernels/matvec.js'
 import type { Gate, GpuRecorder } from '../define.js'
 import { gateRows } from '../gate/kernel.js'
 import { norm } from './norm.js'
+import { matvecPacked, packedOrder } from './packed.js'
 import { multiplyTiled } from './tiled.js'
 import { multiplyTiledHalf } from './tiled-half.js'
 import { toHalf } from './to-half.js'
+import { ORDERS, toPacked } from './to-packed.js'
 
 /** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
 export const FEW = 16
@@ -67,7 +69,19 @@ function multiply(
     toHalf(pass, rows, pass.buffer(from), normed?.gain, count, halves)
     for (const matrix of inHalves) multiplyTiledHalf(pass, shape, { ...rest, matrix }, halves, count)
   }
-  const others = parts.filter((part) => !inHalves.includes(part))
+  const inWords = many
+    ? []
+    : ORDERS.filter((order) => parts.some(({ format }) => packedOrder(format, pass.traits) === order))
+  for (const order of inWords) {
+    const rows = { columns, order, ...(normed ? { epsilon: normed.epsilon } : {}) }
+    const packed = pass.packed(from, order)
+    toPacked(pass, rows, pass.buffer(from), normed?.gain, count, packed)
+    for (const matrix of parts) {
+      if (packedOrder(matrix.format, pass.traits) === order)
+        matvecPacked(pass, shape, { ...rest, matrix }, packed, count)
+    }
+  }
+  const others = parts.filter((part) => !inHalves.includes(part) && (many || !packedOrder(part.format, pass.traits)))
   if (others.length === 0) return
   if (normed && !many && !serial) {
     const { gain, epsilon } = normed
