@@ -22,6 +22,12 @@ export interface GpuCounts {
   made: number
 }
 
+export interface Dispatched {
+  readonly kernel: string
+  readonly source: string
+  readonly workgroups: number
+}
+
 const READ_BACK = 0x1
 
 /** How long things would take, in milliseconds, on a clock of its own: no machine's load shows in it. */
@@ -43,7 +49,9 @@ export class StillGpu {
   /** What the next dispatch may not touch without waiting. */
   readonly #readSince = new Set<object>()
   readonly #writtenSince = new Set<object>()
-  readonly #kernels: string[] = []
+  readonly #dispatched: Dispatched[] = []
+  /** `false`: nothing is counted, so that the time of who asks is not the time of counting. */
+  counting = true
   /** The host's side of every buffer that it fills: what it writes there is never looked at. */
   #sink = new ArrayBuffer(0)
 
@@ -51,11 +59,12 @@ export class StillGpu {
     this.device = this.#makeDevice() as unknown as GPUDevice
   }
 
-  /** What was asked for since this was last called, and the names of the dispatched kernels. */
-  take(): { counts: GpuCounts; kernels: string[] } {
+  /** What was asked for since this was last called, and the dispatches with the names of their kernels. */
+  take(): { counts: GpuCounts; kernels: string[]; dispatched: Dispatched[] } {
     const counts = this.#counts
     this.#counts = nothing()
-    return { counts, kernels: this.#kernels.splice(0) }
+    const dispatched = this.#dispatched.splice(0)
+    return { counts, kernels: dispatched.map(({ kernel }) => kernel), dispatched }
   }
 
   #makeDevice() {
@@ -151,10 +160,12 @@ export class StillGpu {
         group = next
       },
       dispatchWorkgroups: (x: number, y = 1, z = 1) => {
+        if (!this.counting) return
         this.#counts.dispatches++
         this.#recorded++
         this.#counts.workgroups += x * y * z
-        this.#kernels.push(pipeline.label ?? '')
+        const { code: source = '' } = (pipeline.compute.module ?? {}) as unknown as Partial<GPUShaderModuleDescriptor>
+        this.#dispatched.push({ kernel: pipeline.label ?? '', source, workgroups: x * y * z })
         const [reads, writes]: [object[], object[]] = [[], []]
         for (const { binding, resource } of group.entries) {
           const { type } = group.layout.entries[binding]!.buffer!

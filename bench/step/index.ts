@@ -1,0 +1,48 @@
+/**
+ * `npm run bench:step`: what a step of decoding asks of a GPU for each way of cutting its products (dispatches, barriers,
+ * bytes), and how much time of the processor recording it takes. On a GPU that computes nothing: no time of a GPU is in it.
+ * `-- --nano 200`: also what rounding activations to 8 bits costs nano over so many tokens.
+ */
+import { parseArgs } from 'node:util'
+import { CUTS } from '../../src/device/gpu/kernels/cuts.js'
+import type { GpuTraits } from '../../src/device/gpu/kernels/kernel.js'
+import { GPUS } from '../guard/steps.js'
+import { lossOfPacking } from './loss.js'
+import { costOfStep, timesOfStep } from './step.js'
+
+const present = GPUS['with f16']!
+const { vectors } = CUTS
+const with32 = { ...vectors, lanes: 32 } as const
+const WAYS: Readonly<Record<string, GpuTraits>> = {
+  'subgroups of 32': present,
+  'subgroups of 64': { ...present, lanes: 64 },
+  '32 lanes a row': { ...present, cuts: { vectors: with32 } },
+  'activations in 8 bits': { ...present, packed: true, cuts: { vectors: { ...vectors, packed: true } } },
+  both: { ...present, packed: true, cuts: { vectors: { ...with32, packed: true } } },
+}
+
+const number = (value: number) => value.toLocaleString('en-US')
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`
+
+for (const shape of ['Llama-3.2-1B-like', 'SmolLM2-135M-like']) {
+  console.log(
+    `${shape}: dispatches, barriers between them, within workgroups (those of products), weights, activations`,
+  )
+  for (const [name, traits] of Object.entries(WAYS)) {
+    const cost = await costOfStep(shape, traits)
+    const waits = `${number(cost.waits)} (${number(cost.waitsOfProducts)})`
+    const cells = [cost.dispatches, cost.barriers, waits, megabytes(cost.weights), megabytes(cost.activations)]
+    console.log(`  ${name.padEnd(24)}${cells.map((cell) => String(cell).padStart(20)).join('')}`)
+  }
+  const { repeated, anew } = await timesOfStep(shape, present)
+  const times = `${repeated.toFixed(2)} ms, ${anew.toFixed(2)} recorded anew (${(anew / repeated).toFixed(1)} times)`
+  console.log(`  processor time of recording a step: ${times}`)
+}
+
+const { values } = parseArgs({ options: { nano: { type: 'string' } } })
+if (values.nano) {
+  for (const [name, { tokens, mean, rms, others }] of Object.entries(await lossOfPacking(Number(values.nano)))) {
+    const nats = `${mean.toFixed(4)} nats a token lost, ${rms.toFixed(4)} rms`
+    console.log(`nano, activations ${name}: ${nats}, ${others} of ${tokens} likeliest tokens are others`)
+  }
+}

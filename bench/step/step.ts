@@ -1,0 +1,107 @@
+/** What a step of decoding asks of a GPU and of the processor that records it, on a GPU that computes nothing. */
+import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
+import type { SampleSettings } from '../../src/contract/token-model.js'
+import { GpuDevice } from '../../src/device/gpu/gpu-device.js'
+import type { GpuTraits } from '../../src/device/gpu/kernels/kernel.js'
+import { loadCore } from '../../src/models/load.js'
+import { ofZeros } from '../guard/steps.js'
+import { type Dispatched, StillGpu } from '../guard/still-gpu.js'
+
+export interface StepCost {
+  readonly dispatches: number
+  /** Between dispatches: what a dispatch needs is not there before an earlier one ends. */
+  readonly barriers: number
+  /** Within workgroups: `workgroupBarrier`s of all of them, one in a loop counted once. */
+  readonly waits: number
+  /** Those of products. */
+  readonly waitsOfProducts: number
+  /** Bytes of weights that products read, each once. */
+  readonly weights: number
+  /** Bytes of activations, gains and steps that invocations of products read, most of them from a cache. */
+  readonly activations: number
+}
+
+const SAMPLE: SampleSettings = {
+  ...{ temperature: 0.8, topP: 0.95, seed: 1, index: 0, presencePenalty: 0, frequencyPenalty: 0 },
+}
+const BEHIND = 128
+
+export async function stillModel(shape: string, traits: GpuTraits) {
+  const gpu = new StillGpu()
+  const device = new GpuDevice(gpu.device, { name: 'still', reason: 'It is counted.', traits, submitWork: 2 ** 33 })
+  const source = ofZeros(syntheticSource(SHAPES[shape]!))
+  const core = await loadCore(device, source, { contextLength: 512, cacheTokens: 1024, maxBatch: 1 })
+  const sequence = core.open()
+  await core.step([{ sequence, tokens: new Array(BEHIND).fill(7) }])
+  const step = async () => {
+    await core.step([{ sequence, tokens: [7], sample: SAMPLE }])
+    sequence.truncate(BEHIND)
+  }
+  // What a first step makes stays.
+  await step()
+  gpu.take()
+  return { gpu, device, step, close: () => core.close() }
+}
+
+export async function costOfStep(shape: string, traits: GpuTraits): Promise<StepCost> {
+  const { gpu, step, close } = await stillModel(shape, traits)
+  await step()
+  const { counts, dispatched } = gpu.take()
+  await close()
+  const products = dispatched.filter(({ kernel }) => kernel.startsWith('matvec'))
+  const sum = (of: (each: Dispatched) => number, from = dispatched) => from.reduce((all, each) => all + of(each), 0)
+  return {
+    ...{ dispatches: counts.dispatches, barriers: counts.barriers },
+    ...{ waits: sum(waitsOf), waitsOfProducts: sum(waitsOf, products) },
+    ...{ weights: sum(weightsOf, products), activations: sum(activationsOf, products) },
+  }
+}
+
+function waitsOf({ source, workgroups }: Dispatched): number {
+  return workgroups * (source.split('workgroupBarrier()').length - 1)
+}
+
+function shapeOf({ kernel }: Dispatched): [rows: number, columns: number] {
+  const [, rows, columns] = /q4f16 (\d+)x(\d+) by 1$/.exec(kernel)!
+  return [Number(rows), Number(columns)]
+}
+
+/** Four bits and a scale of 16 for each 32. */
+function weightsOf(product: Dispatched): number {
+  const [rows, columns] = shapeOf(product)
+  return rows * (columns / 2 + columns / 16)
+}
+
+/** All of a row of activations, once for the rows of the matrix that an invocation holds. */
+function activationsOf(product: Dispatched): number {
+  const { kernel, source, workgroups } = product
+  const [, columns] = shapeOf(product)
+  const threads = Number(/@workgroup_size\((\d+)\)/.exec(source)![1])
+  const lanes = Number(/index % (\d+)u;/.exec(source)![1])
+  // In 8 bits, each word of weights is multiplied by the step of its block.
+  const row = kernel.startsWith('matvecPacked') ? columns + columns / 2 : columns * (/gain\[/.test(source) ? 8 : 4)
+  return workgroups * (threads / lanes) * row
+}
+
+/** Milliseconds of the processor for a step: as it is, and recorded anew as the first one is. */
+export async function timesOfStep(shape: string, traits: GpuTraits, rounds = 7, steps = 40) {
+  const { gpu, device, step, close } = await stillModel(shape, traits)
+  gpu.counting = false
+  const { tapes } = device.gpu
+  const find = tapes.find.bind(tapes)
+  const times: { repeated: number[]; anew: number[] } = { repeated: [], anew: [] }
+  // In turn: what else the machine does then slows down both.
+  for (let round = 0; round < rounds; round++) {
+    for (const way of ['repeated', 'anew'] as const) {
+      tapes.find = way === 'anew' ? () => undefined : find
+      await step()
+      const before = process.cpuUsage()
+      for (let i = 0; i < steps; i++) await step()
+      const { user, system } = process.cpuUsage(before)
+      times[way].push((user + system) / 1000 / steps)
+    }
+  }
+  await close()
+  const middle = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1]!
+  return { repeated: middle(times.repeated), anew: middle(times.anew) }
+}
