@@ -20,6 +20,8 @@ export interface Adapter {
   readonly software: boolean
   readonly info: Readonly<Record<string, unknown>>
   readonly features: readonly string[]
+  /** Those that its subgroups multiply. */
+  readonly matrices?: readonly string[]
   readonly limits: Readonly<Record<string, number>>
 }
 

@@ -98,8 +98,9 @@ export class Results {
   }
 
   summary(): string {
-    const { name, features = [], info } = this.#adapter ?? { name: 'no GPU' }
-    const about = info ? `: ${JSON.stringify(info)}; ${features.join(', ')}` : ''
+    const { name, features = [], matrices, info } = this.#adapter ?? { name: 'no GPU' }
+    const multiplied = matrices ? `; subgroups multiply ${matrices.join(', ')}` : ''
+    const about = info ? `: ${JSON.stringify(info)}; ${features.join(', ')}${multiplied}` : ''
     const lines = [`local-v1 kit, ${this.#date}, on ${name}${about}`, '']
     for (const { name, tried, fault, left, ended } of this.#all) {
       const counts = (['pass', 'fail', 'skip'] as const)

@@ -66,7 +66,7 @@ function disk(cache = defaultFolder()): Finding {
 /** What would run, by running it: the embedded model, asked for three tokens. */
 async function device(): Promise<Finding[]> {
   const said: string[] = []
-  const findings: Finding[] = [{ what: 'webgpu', ...(await gpuPackage()) }, ...(await drivers())]
+  const findings: Finding[] = [{ what: 'webgpu', ...(await gpuPackage()) }, ...(await matrices()), ...(await drivers())]
   try {
     const { engine } = await openEngine({ device: 'auto', log: (text) => said.push(text) })
     const v1 = createV1({ engine, keys: 'none', log: () => {} })
@@ -92,6 +92,16 @@ async function device(): Promise<Finding[]> {
     findings.push({ what: 'device', state: 'bad', says: error instanceof Error ? error.message : String(error) })
   }
   return findings
+}
+
+/** Where there is a GPU: whether its subgroups multiply matrices, which would make prompts quicker. */
+async function matrices(): Promise<Finding[]> {
+  const { adapter, matrices: shapes } = (await lookForAdapter()) ?? {}
+  if (!adapter) return []
+  const says = shapes
+    ? `subgroups multiply ${shapes.join(', ') || 'matrices of shapes that are not told'}; no kernel uses it yet`
+    : 'subgroups multiply none here (chromium-experimental-subgroup-matrix)'
+  return [{ what: 'matrices', state: 'so', says }]
 }
 
 /** What nobody else shows: the words of Dawn and of the drivers under it. */

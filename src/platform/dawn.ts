@@ -11,6 +11,8 @@ export type SeenAdapter = Pick<GPUAdapter, 'info'>
 
 export interface Look {
   readonly adapter?: SeenAdapter
+  /** See `matricesOf`. */
+  readonly matrices?: readonly string[]
   /** Where there is none: why. */
   readonly why: string
   /** What native code wrote meanwhile. */
@@ -87,18 +89,57 @@ async function look(): Promise<Look | undefined> {
   if (env[VERBOSE] && said) process.stderr.write(`${said}\n`)
   const answer = /^found (.*)$/m.exec(written.stdout)?.[1]
   if (answer === undefined) return { why: `the process that looked for a WebGPU adapter ended with ${end}`, said }
-  const info = JSON.parse(answer) as GPUAdapterInfo | null
-  return info ? { adapter: { info }, why: '', said } : { why: 'there is no WebGPU adapter', said }
+  const found = JSON.parse(answer) as Found | null
+  if (!found) return { why: 'there is no WebGPU adapter', said }
+  const { vendor, architecture, device, description, isFallbackAdapter } = found.info
+  const info = { vendor, architecture, device, description, isFallbackAdapter } as GPUAdapterInfo
+  const matrices = matricesOf({ info: found.info, features: new Set(found.features) })
+  return { adapter: { info }, ...(matrices && { matrices }), why: '', said }
+}
+
+/** What the other process writes. */
+interface Found {
+  readonly info: GPUAdapterInfo
+  readonly features: readonly string[]
+}
+
+/** Has Dawn show what is behind a flag. */
+export const DAWN_UNSAFE = 'enable-dawn-features=allow_unsafe_apis'
+
+/** What Dawn's adapters tell of matrices that a subgroup multiplies. */
+interface MatrixInfo {
+  readonly subgroupMatrixConfigs?: Iterable<{
+    readonly M: number
+    readonly N: number
+    readonly K: number
+    readonly componentType: string
+    readonly resultComponentType: string
+  }>
+}
+
+/**
+ * Which matrices an adapter multiplies within subgroups, as rows x columns x depth and the types of factors and result;
+ * undefined where it has no such feature, or where it is behind a flag that was not given. No kernel uses them yet.
+ */
+export function matricesOf({ info, features }: { info: object; features: ReadonlySet<string> }): string[] | undefined {
+  if (!features.has('chromium-experimental-subgroup-matrix')) return undefined
+  return [...((info as MatrixInfo).subgroupMatrixConfigs ?? [])].map(
+    ({ M, N, K, componentType, resultComponentType }) => `${M}x${N}x${K} ${componentType} to ${resultComponentType}`,
+  )
 }
 
 /** Its own mark before the answer: drivers write to standard output too. */
 const scriptOf = (dawn: string) => `
 import(${JSON.stringify(dawn)}).then(async ({ create }) => {
-  const gpu = create([])
+  const gpu = create([${JSON.stringify(DAWN_UNSAFE)}])
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
-  const { vendor, architecture, device, description, isFallbackAdapter } = adapter?.info ?? {}
-  const info = adapter && { vendor, architecture, device, description, isFallbackAdapter }
+  const { vendor, architecture, device, description, isFallbackAdapter, subgroupMatrixConfigs: configs } = adapter?.info ?? {}
+  const subgroupMatrixConfigs = [...(configs ?? [])].map(({ M, N, K, componentType, resultComponentType }) => {
+    return { M, N, K, componentType, resultComponentType }
+  })
+  const info = { vendor, architecture, device, description, isFallbackAdapter, subgroupMatrixConfigs }
+  const found = adapter && { info, features: [...adapter.features] }
   const { writeSync } = await import('node:fs')
-  writeSync(1, '\\nfound ' + JSON.stringify(info) + '\\n')
+  writeSync(1, '\\nfound ' + JSON.stringify(found) + '\\n')
   process.exit(0)
 })`

@@ -28,7 +28,7 @@ export {
   packedCache,
   packedCacheCalled,
 } from './cache-types.js'
-export { importWebgpu, lookForAdapter, openDawn, type SeenAdapter, VERBOSE } from './dawn.js'
+export { DAWN_UNSAFE, importWebgpu, lookForAdapter, matricesOf, openDawn, type SeenAdapter, VERBOSE } from './dawn.js'
 export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'
 export {
