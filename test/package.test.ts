@@ -25,16 +25,16 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 183_500,
-  './browser': 525_000,
-  './core': 444_000,
-  './webgpu': 444_000,
-  './webllm': 222_000,
-  './webllm/worker': 229_500,
+  '.': 184_000,
+  './browser': 533_000,
+  './core': 451_000,
+  './webgpu': 451_000,
+  './webllm': 223_000,
+  './webllm/worker': 230_000,
   './llama-cpp': 244_000,
   './structured': 105_000,
-  './messages': 19_000,
-  './ollama': 25_600,
+  './messages': 20_000,
+  './ollama': 26_500,
   './service-worker': 10_900,
   './express': 7_000,
   './fastify': 7_000,
@@ -216,7 +216,7 @@ describe('the built package', () => {
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_500_000)
+    expect(packed.size).toBeLessThan(1_525_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
