@@ -50,6 +50,13 @@ export function chatInit(body: object = {}, init: RequestInit = {}): RequestInit
   return { method: 'POST', body: JSON.stringify(json), ...init, headers }
 }
 
+/** A body of JSON that asks the model. */
+export const posting = (body: object): RequestInit => ({
+  method: 'POST',
+  body: JSON.stringify({ model: MODEL, ...body }),
+  headers: { 'content-type': 'application/json' },
+})
+
 export function chatRequest(body: object = {}, init: RequestInit = {}): Request {
   const { headers, ...rest } = chatInit(body, init)
   const all = new Headers(headers)
