@@ -84,7 +84,7 @@ export function putValueCodes<T>(to: usize, from: usize, inverse: v128): void {
 
 /** Room for codes that do not take a byte each where they are kept: for those of a page's keys. */
 export function unpackedBytes<T>(columns: i32): usize {
-  return isSigned<T>() ? 0 : (<usize>columns) << PAGE_BITS
+  return isPacked<T>() && !isSigned<T>() ? (<usize>columns) << PAGE_BITS : 0
 }
 
 /** Where the codes of a page's keys are as bytes: where they are kept, or in `room`. */
