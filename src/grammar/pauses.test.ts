@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { GrammarSource } from '../contract/index.js'
+import { compile } from './compile.js'
 import { Fuel } from './fuel.js'
 import { compileRegexInSlices } from './regex/regex.js'
+import type { SchemaError } from './schema-error.js'
 import { Vocabulary } from './structured.js'
 import { fromSourceInSlices, gbnf } from './texts.js'
 
@@ -85,6 +87,58 @@ describe('what takes long to compile pauses', () => {
       }
     } catch {}
     expect(most).toBeLessThan(30_000)
+  })
+})
+
+describe('properties by the thousand', () => {
+  const COUNT = 30_000
+
+  /** The most that is looked at between two pauses of what is said of so many properties, all together. */
+  function mostLooks(schemaOf: (properties: Record<string, unknown>) => unknown): number {
+    let looks = 0
+    const one = {
+      get type() {
+        looks++
+        return 'boolean'
+      },
+    }
+    // Each an object of its own, as JSON has them.
+    const each = () => Object.defineProperties({}, Object.getOwnPropertyDescriptors(one))
+    const properties = Object.fromEntries(Array.from({ length: COUNT }, (_, i) => [`p${i}`, each()]))
+    let [before, most] = [0, 0]
+    const work = fromSourceInSlices({ schema: schemaOf(properties) })
+    for (let done = false; !done; before = looks) {
+      done = work.next().done === true
+      most = Math.max(most, looks - before)
+    }
+    expect(looks).toBeGreaterThan(COUNT)
+    return most
+  }
+
+  it.each<[string, (properties: Record<string, unknown>) => unknown]>([
+    ['some', (properties) => ({ properties })],
+    ['all', (properties) => ({ type: 'object', properties, required: Object.keys(properties) })],
+    ['closed', (properties) => ({ properties, additionalProperties: false })],
+    ['further in', (properties) => ({ properties: { a: { allOf: [{ anyOf: [{ properties }, { type: 'null' }] }] } } })],
+  ])('are read and demanded a few thousand at a time: %s', (_, schemaOf) => {
+    expect(mostLooks(schemaOf)).toBeLessThan(COUNT / 2)
+  })
+
+  it('are refused by what is wrong in them, and only where they are asked for', () => {
+    const properties = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`p${i}`, { type: 'null' }]))
+    const wrong = { ...properties, last: 1 }
+    const placeOf = (schema: unknown) => {
+      try {
+        compile(schema)
+      } catch (error) {
+        return (error as SchemaError).path
+      }
+      return undefined
+    }
+    expect(placeOf({ properties: wrong })).toEqual(['properties', 'last'])
+    expect(placeOf({ properties: { ...properties, last: { $ref: '#/no' } } })).toEqual(['properties', 'last'])
+    const beside = { $schema: 'http://json-schema.org/draft-07/schema#', definitions: { a: { type: 'null' } } }
+    expect(compile({ ...beside, $ref: '#/definitions/a', properties: wrong }).shortest).toBe('null'.length)
   })
 })
 

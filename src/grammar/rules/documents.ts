@@ -46,7 +46,7 @@ export function* documentsOf(source: SchemaSource): Slices<Documents> {
   const fuel = new Fuel(source.fuel)
   try {
     const quotes = source.quote && (yield* Quotes.compiled(source.quote))
-    const context = new Context(new Document(schema), fuel, layout, ignored, formats, quotes)
+    const context = new Context(yield* Document.inSlices(schema), fuel, layout, ignored, formats, quotes)
     yield* compileAhead(context, schema)
     const root = yield* new Values(context).root()
     const table = new FrameTable(layout)

@@ -1,5 +1,6 @@
-import type { Context } from './context.js'
-import type { Schema, Site } from './document.js'
+import { atOnce, isRecord, type Slices } from '../../platform/index.js'
+import { type Context, ignoresSiblings } from './context.js'
+import { PLACES_TOGETHER, type Schema, type Site } from './document.js'
 import { readCount, readList, readMap, readStrings } from './keywords.js'
 import type { Atom, Contains, ItemGroup, PropertyGroup } from './part.js'
 import { patternAutomaton } from './texts.js'
@@ -37,10 +38,8 @@ export function readProperties(context: Context, site: Site, schema: Keywords): 
   const { properties, patternProperties, additionalProperties } = schema
   if (properties === undefined && patternProperties === undefined && additionalProperties === undefined)
     return undefined
-  const named = properties === undefined ? {} : readMap(site, 'properties', properties)
   const matched = patternProperties === undefined ? {} : readMap(site, 'patternProperties', patternProperties)
-  const map = new Map<string, Atom>()
-  for (const key of Object.keys(named)) map.set(key, context.child(site, named[key], 'properties', key))
+  const named = context.properties.get(site)?.() ?? atOnce(namedIn(context, site, properties))
   const patterns: PropertyGroup['patterns'][number][] = []
   for (const source of Object.keys(matched)) {
     const atom = context.child(site, matched[source], 'patternProperties', source)
@@ -49,7 +48,38 @@ export function readProperties(context: Context, site: Site, schema: Keywords): 
   }
   const additional =
     additionalProperties === undefined ? undefined : context.child(site, additionalProperties, 'additionalProperties')
-  return { properties: map, patterns, additional }
+  return { properties: named, patterns, additional }
+}
+
+function* namedIn(context: Context, site: Site, properties: unknown): Slices<Map<string, Atom>> {
+  const named = properties === undefined ? {} : readMap(site, 'properties', properties)
+  const found = new Map<string, Atom>()
+  for (const key of Object.keys(named)) {
+    if (found.size % PLACES_TOGETHER === PLACES_TOGETHER - 1) yield
+    found.set(key, context.child(site, named[key], 'properties', key))
+  }
+  return found
+}
+
+/** Reads many properties of a place that is about to be read, which is where nothing can pause. */
+export function* propertiesAhead(context: Context, site: Site): Slices<void> {
+  const { schema } = site
+  if (typeof schema === 'boolean' || context.readings.has(site) || context.properties.has(site)) return
+  const { properties } = schema
+  if (!isRecord(properties) || (typeof schema.$ref === 'string' && ignoresSiblings(site))) return
+  if (Object.keys(properties).length <= PLACES_TOGETHER) return
+  yield
+  let made: () => ReadonlyMap<string, Atom>
+  try {
+    const found = yield* namedIn(context, site, properties)
+    made = () => found
+  } catch (error) {
+    made = () => {
+      throw error
+    }
+  }
+  yield
+  context.properties.set(site, made)
 }
 
 export interface Dependency {

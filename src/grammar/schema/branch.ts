@@ -1,4 +1,6 @@
+import type { Slices } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
+import { PLACES_TOGETHER } from './document.js'
 import { type Atom, OBJECT, SchemaPart } from './part.js'
 import type { Shallow } from './shallow.js'
 
@@ -169,12 +171,12 @@ export class Branch {
   }
 
   /** Finds contradictions that need no look into subschemas, so that hopeless branches do not multiply. */
-  prune(shallow: Shallow, fuel: Fuel): boolean {
+  *prune(shallow: Shallow, fuel: Fuel): Slices<boolean> {
     this.part.settle()
     if ((this.part.kinds & OBJECT) !== 0) {
       const keys = this.#keysToLookAt()
       fuel.spend(this.part.groups.length * keys.length)
-      if (this.#hopelessProperty(keys, shallow)) this.part.kinds &= ~OBJECT
+      if (yield* this.#hopelessProperty(keys, shallow)) this.part.kinds &= ~OBJECT
     }
     return this.part.dead
   }
@@ -193,8 +195,14 @@ export class Branch {
     return keys
   }
 
-  #hopelessProperty(keys: readonly string[], shallow: Shallow): boolean {
+  *#hopelessProperty(keys: readonly string[], shallow: Shallow): Slices<boolean> {
+    let looked = 0
     for (const key of keys) {
+      looked += this.part.groups.length
+      if (looked >= PLACES_TOGETHER) {
+        yield
+        looked = 0
+      }
       const atoms: Atom[] = []
       for (const group of this.part.groups) {
         const atom = group.properties.get(key)

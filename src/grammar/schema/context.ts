@@ -30,6 +30,8 @@ export class Context {
   readonly foreseen = new Map<string, { readonly made: () => TextAutomaton; readonly cost: number }>()
   /** What each place says, for `keywords/reading.ts` to read once. */
   readonly readings = new Map<Site, readonly object[]>()
+  /** What each place says of many properties, read before it was asked for, or why it cannot be read. */
+  readonly properties = new Map<Site, () => ReadonlyMap<string, Atom>>()
   readonly #atoms = new Map<number, Atom>()
   readonly #types = new Map<string, Site>()
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../platform/index.js'
+import { atOnce, isRecord, type Slices } from '../../platform/index.js'
 import { getOrMake } from '../kept.js'
 import { SchemaError, type SchemaPath } from '../schema-error.js'
 
@@ -102,14 +102,16 @@ function tooDeep(): SchemaError {
  * Refuses at once what is nested so deeply that no place in it could be named: each level takes at most two of JSON.
  * Says whether any place bears a name that dynamic references ask for.
  */
-function refuseDepth(schema: unknown): boolean {
+function* refuseDepth(schema: unknown): Slices<boolean> {
   const open = [{ value: schema, depth: 0 }]
   const seen = new Set<unknown>()
   let dynamic = false
+  let looked = 0
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     const { value, depth } = at
     if (depth > 2 * MAX_LEVELS) throw tooDeep()
     for (const key in value as object) {
+      if (++looked % PLACES_TOGETHER === 0) yield
       if (DYNAMIC.has(key)) dynamic = true
       const inside = (value as Record<string, unknown>)[key]
       const plain = typeof inside !== 'object' || inside === null || VALUES.has(key)
@@ -120,6 +122,9 @@ function refuseDepth(schema: unknown): boolean {
   }
   return dynamic
 }
+
+/** Places of a schema from one pause to the next. */
+export const PLACES_TOGETHER = 2048
 
 const DYNAMIC: ReadonlySet<string> = new Set(['$dynamicAnchor', '$recursiveAnchor'])
 
@@ -147,8 +152,12 @@ export class Document {
   readonly #dynamic = new Map<unknown, Map<string, Place>>()
   #index: Map<string, Place> | undefined
 
-  constructor(schema: unknown) {
-    const dynamic = refuseDepth(schema)
+  /** `new Document` with pauses. */
+  static *inSlices(schema: unknown): Slices<Document> {
+    return new Document(schema, yield* refuseDepth(schema))
+  }
+
+  constructor(schema: unknown, dynamic = atOnce(refuseDepth(schema))) {
     const outer: Resource = { base: DEFAULT_BASE, root: schema, trail: undefined, draft: DEFAULT_DRAFT }
     const resource = resourceOf(schema, outer, undefined)
     const scope = new Scope()

@@ -1,5 +1,7 @@
+import { atOnce, type Slices } from '../../platform/index.js'
 import type { Expanding } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
+import { propertiesAhead } from './arrays-objects.js'
 import { Branch, type Choice } from './branch.js'
 import type { Context } from './context.js'
 import { satisfies } from './evaluate.js'
@@ -44,34 +46,34 @@ export class Expander implements Expanding {
   }
 
   expand(atoms: readonly Atom[]): readonly SchemaPart[] {
-    return this.#parts(new Branch(atoms))!
+    return atOnce(this.#parts(new Branch(atoms)))!
   }
 
-  /** As `expand`, with factors of objects where those are fewer. */
-  expandObjects(atoms: readonly Atom[]): Expansion {
+  /** As `expand`, with factors of objects where those are fewer. Pauses between places, and within large ones. */
+  *expandObjects(atoms: readonly Atom[]): Slices<Expansion> {
     const root = new Branch(atoms)
-    this.#readAll(root)
+    yield* this.#readAll(root)
     if (root.apart <= MOST_PAIRS) {
-      const few = this.#parts(root.copy(ANY), MOST_FORKS + FORKS_PER_OPTION * root.options)
+      const few = yield* this.#parts(root.copy(ANY), MOST_FORKS + FORKS_PER_OPTION * root.options)
       if (few !== undefined) return { parts: few }
     }
-    const objects = this.#factors(root.copy(OBJECT))
-    if (objects === undefined) return { parts: this.#parts(root)! }
+    const objects = yield* this.#factors(root.copy(OBJECT))
+    if (objects === undefined) return { parts: (yield* this.#parts(root))! }
     const others = root.copy(ANY & ~OBJECT)
     others.keep((options) => !this.#isIdle(options, others))
-    return { parts: this.#parts(others)!, objects }
+    return { parts: (yield* this.#parts(others))!, objects }
   }
 
   /** Whether one of the options says nothing of what is not an object, so that the others need no look. */
   #isIdle(options: readonly Choice[], branch: Branch): boolean {
     const kinds = branch.part.kinds
     return options.some((option) =>
-      this.#parts(branch.alone(option, kinds), MOST_FORKS)?.some((part) => part.kinds === kinds && part.free),
+      atOnce(this.#parts(branch.alone(option, kinds), MOST_FORKS))?.some((part) => part.kinds === kinds && part.free),
     )
   }
 
   /** Undefined where they are more than `most`. `whole`: no member is left to be wanted. */
-  #parts(root: Branch, most = Infinity, whole = true): SchemaPart[] | undefined {
+  *#parts(root: Branch, most = Infinity, whole = true): Slices<SchemaPart[] | undefined> {
     const parts: SchemaPart[] = []
     const open = [root]
     let forks = 0
@@ -79,8 +81,9 @@ export class Expander implements Expanding {
       // A fork copies what is settled so far.
       this.context.fuel.spend(branch.forked ? 25 : 5)
       if (branch.forked && ++forks > most) return undefined
-      this.#readAll(branch)
-      if (branch.prune(this.shallow, this.context.fuel)) continue
+      if (this.context.fuel.tires()) yield
+      yield* this.#readAll(branch)
+      if (yield* branch.prune(this.shallow, this.context.fuel)) continue
       const group = branch.choice ?? (whole ? wantedChoice(this.context, branch.part) : undefined)
       if (group === undefined) parts.push(branch.part)
       else for (let i = group.length - 1; i >= 0; i--) open.push(branch.fork(group[i]!))
@@ -89,17 +92,18 @@ export class Expander implements Expanding {
   }
 
   /** Undefined where that does not help. */
-  #factors(root: Branch): Factors | undefined {
+  *#factors(root: Branch): Slices<Factors | undefined> {
     const lists: (readonly SchemaPart[])[] = []
     const known = new Map<string, readonly SchemaPart[]>()
     let branch = root
     for (;;) {
       this.context.fuel.spend(5)
-      this.#readAll(branch)
-      if (branch.prune(this.shallow, this.context.fuel)) return { base: branch.part, lists: [[]] }
+      yield* this.#readAll(branch)
+      if (yield* branch.prune(this.shallow, this.context.fuel)) return { base: branch.part, lists: [[]] }
       if (branch.choice === undefined) break
       if (branch.takeApart()) continue
-      const ways = branch.choice.map((option) => this.#waysOf(option, branch, known))
+      const ways: (readonly SchemaPart[] | undefined)[] = []
+      for (const option of branch.choice) ways.push(yield* this.#waysOf(option, branch, known))
       const [only, ...others] = branch.choice.filter((_, i) => ways[i]?.length !== 0)
       if (only !== undefined && others.length === 0) branch = branch.fork(only)
       else {
@@ -113,20 +117,24 @@ export class Expander implements Expanding {
   }
 
   /** What an option says of objects; undefined where it has too many parts. */
-  #waysOf(
+  *#waysOf(
     option: Choice,
     branch: Branch,
     known: Map<string, readonly SchemaPart[]>,
-  ): readonly SchemaPart[] | undefined {
+  ): Slices<readonly SchemaPart[] | undefined> {
     const key = option.edit === undefined && option.choices === undefined ? idsOf(option.atoms) : undefined
     const parts =
-      (key === undefined ? undefined : known.get(key)) ?? this.#parts(branch.alone(option, OBJECT), MOST_FORKS, false)
+      (key === undefined ? undefined : known.get(key)) ??
+      (yield* this.#parts(branch.alone(option, OBJECT), MOST_FORKS, false))
     if (key !== undefined && parts !== undefined) known.set(key, parts)
     return parts
   }
 
-  #readAll(branch: Branch): void {
-    for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
+  *#readAll(branch: Branch): Slices<void> {
+    for (let atom = branch.take(); atom !== undefined; atom = branch.take()) {
+      yield* propertiesAhead(this.context, atom.site)
+      this.#read(atom, branch)
+    }
   }
 
   #read(atom: Atom, branch: Branch): void {

@@ -7,6 +7,7 @@ import { KeyProduct, NO_KEYS, uniformKeys } from '../values/key-automaton.js'
 import { MOST_DEMANDED } from '../values/object-plan.js'
 import { type KeySource, ObjectShape, type Property, Value } from '../values/value.js'
 import { refusal } from './context.js'
+import { PLACES_TOGETHER } from './document.js'
 import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from './part.js'
 import { type Sought, waysToSeek } from './sought.js'
 import type { ValueSource } from './value-source.js'
@@ -26,9 +27,6 @@ export function textSet(text: TextAutomaton, part: SchemaPart, layout: Layout): 
 /** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */
 const MOST_PENDING = 24
 
-/** Properties from one pause to the next. */
-export const TOGETHER = 2048
-
 /** One for each way in which the members that are sought may be one another. */
 export function* objectShapes(values: ValueSource, part: SchemaPart): Slices<ObjectShape[]> {
   const shapes: ObjectShape[] = []
@@ -39,7 +37,7 @@ export function* objectShapes(values: ValueSource, part: SchemaPart): Slices<Obj
 function* objectShape(values: ValueSource, part: SchemaPart, sought: readonly Sought[]): Slices<ObjectShape> {
   const { context } = values
   // What it was read for has taken its turn.
-  const isLarge = part.groups.some((group) => group.properties.size > TOGETHER)
+  const isLarge = part.groups.some((group) => group.properties.size > PLACES_TOGETHER)
   if (isLarge) yield
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
   const said = [...part.groups.filter((group) => !group.aside), ...part.groups.filter((group) => group.aside)]
@@ -66,7 +64,7 @@ function* objectShape(values: ValueSource, part: SchemaPart, sought: readonly So
   })
   if (isLarge) yield
   for (const key of declared) {
-    if (properties.length % TOGETHER === TOGETHER - 1) yield
+    if (properties.length % PLACES_TOGETHER === PLACES_TOGETHER - 1) yield
     const groups = merged(others, open.get(key)).map((i) => part.groups[i]!)
     context.fuel.spend(1 + groups.length)
     const named = names === undefined || acceptsText(names, key)

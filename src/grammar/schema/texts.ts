@@ -5,7 +5,7 @@ import { formatAutomaton, whyNotFormat } from '../formats/formats.js'
 import { compileRegex, compileRegexInSlices } from '../regex/regex.js'
 import { SchemaError } from '../schema-error.js'
 import { type Context, refusal } from './context.js'
-import type { Site } from './document.js'
+import { PLACES_TOGETHER, type Site } from './document.js'
 
 /** The languages of strings, with the lexical part's refusals given a place in the schema. */
 
@@ -28,9 +28,6 @@ export function patternAutomaton(
   if (automaton !== undefined) context.patterns.set(source, automaton)
   return automaton
 }
-
-/** Places of a schema from one pause to the next. */
-const PLACES = 2048
 
 /**
  * Compiles what stands for a pattern in a schema before it is asked for, which is where nothing can pause. It is paid for
@@ -61,12 +58,14 @@ function* patternsIn(schema: unknown): Slices<ReadonlySet<string>> {
   const seen = new Set([schema])
   let looked = 0
   for (const place of seen) {
-    if (++looked % PLACES === 0) yield
     if (typeof place !== 'object' || place === null) continue
     const { pattern, patternProperties } = place as Readonly<Record<string, unknown>>
     if (typeof pattern === 'string') found.add(pattern)
     if (isRecord(patternProperties)) for (const source of Object.keys(patternProperties)) found.add(source)
-    for (const part of Object.values(place)) if (typeof part === 'object') seen.add(part)
+    for (const part of Object.values(place)) {
+      if (++looked % PLACES_TOGETHER === 0) yield
+      if (typeof part === 'object') seen.add(part)
+    }
   }
   return found
 }

@@ -1,4 +1,4 @@
-import { atOnce, canonical, isRecord, type Slices } from '../../platform/index.js'
+import { atOnce, canonical, type Slices } from '../../platform/index.js'
 import { withLengthInSlices } from '../automata/lengths.js'
 import { literalSet } from '../automata/literals.js'
 import { ANY_TEXT, intersect, intersectInSlices, NO_TEXT, union } from '../automata/sets.js'
@@ -14,7 +14,7 @@ import { Expander } from './expand.js'
 import { graphOf } from './graph-of-factors.js'
 import { impossible } from './impossible.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
-import { objectShapes, TOGETHER } from './object-of-part.js'
+import { objectShapes } from './object-of-part.js'
 import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type SchemaPart, STRING, TRUE } from './part.js'
 import { unlike } from './unlike.js'
 import type { ValueSource } from './value-source.js'
@@ -141,8 +141,7 @@ export class Values implements ValueSource {
     const strings: TextAutomaton[] = []
     const arrays: ArrayShape[] = []
     const objects: ObjectShape[] = []
-    for (const { site } of atoms) yield* this.#placesAhead(site)
-    const { parts, objects: factors } = this.expander.expandObjects(atoms)
+    const { parts, objects: factors } = yield* this.expander.expandObjects(atoms)
     for (const part of parts) {
       fuel.spend(10)
       if (part.literals !== undefined) {
@@ -171,18 +170,6 @@ export class Values implements ValueSource {
     value.arrays = arrays
     value.objects = objects
     value.graph = factors && graphOf(this, this.expander, factors)
-  }
-
-  /** Thousands of properties have their places before all are asked for, which is where nothing can pause. */
-  *#placesAhead(site: Site): Slices<void> {
-    const properties = typeof site.schema === 'boolean' ? undefined : site.schema.properties
-    const keys = isRecord(properties) ? Object.keys(properties) : []
-    for (let i = TOGETHER; i < keys.length; i++) {
-      if (i % TOGETHER === 0) yield
-      const schema = (properties as Record<string, unknown>)[keys[i]!]
-      // What is no schema is refused where it is asked for.
-      if (isRecord(schema)) this.context.document.child(site, schema, 'properties', keys[i]!)
-    }
   }
 
   /** A lone `enum` or `const` needs no second look. */
