@@ -108,6 +108,23 @@ describe('a template from a stranger', () => {
   })
 
   it.each([
+    ['what is merely looked at', '{{ 1 }}', true],
+    ['an empty loop', '{% for j in [1] %}{% endfor %}', false],
+    ['a loop that is left', '{% for j in [1] %}{% break %}{% endfor %}', false],
+    ['a name that is not there', '{{ x }}', false],
+    ['a filter of a text', "{{ 'a' | trim }}", false],
+    ['one of a number', '{{ 1 | int }}', false],
+    ['one with arguments', "{{ 'a' | replace('a', 'b') }}", false],
+    ['a method', "{{ 'a'.upper() }}", false],
+    ['a time', "{{ strftime_now('%Y') }}", false],
+  ])('pays for what a statement makes, however little goes in: %s', (_, statement, isCheap) => {
+    const source = `{% macro m() %}{% for i in range(350) %}${statement.repeat(8)}{% endfor %}{% endmacro %}{{ m() }}`
+    const render = () => new FueledTemplate(source).render({ messages })
+    if (isCheap) expect(render).not.toThrow()
+    else expect(render).toThrow('too many steps at once')
+  })
+
+  it.each([
     ['blanks', ' '.repeat(5_000_000), /characters/],
     ['blanks that are fewer', ' '.repeat(50_000), /blanks/],
     ['line ends', '\n'.repeat(50_000), /blanks/],

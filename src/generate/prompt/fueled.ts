@@ -41,12 +41,20 @@ const PIECE: Allowance = { steps: 30_000, perValue: 200, perCharacter: 2 }
 const [CHARACTERS, LOOKED_AT] = [256, 4]
 /** Pairs of characters that weigh as much, where a text is looked for in another. */
 const COMPARED = 1024
-/** What making the round of a loop takes, or an element of a list. */
+/** What an element of a list takes. */
 const ROUND = 4
+/** What making the round of a loop takes: its variables, and the nine values of `loop`. */
+const LOOP = 12
+/** What a filter or a method of a text takes, however short the text is: its arguments are made nodes, and it a function. */
+const APPLIED = 8
+/** What `break` and `continue` take: the library throws them, with a stack. */
+const THROWN = 24
+/** What it takes to write a time in words. */
+const TIME = 32
 /** Characters that one may be printed as. */
 const MOST_ESCAPED = 10
 /** What a name takes that is not there: the library makes an error of it. */
-const ABSENT = 8
+const ABSENT = 16
 const MOST_INDENT = 64
 const MOST_DEPTH = 400
 const RANGES = 2 ** 22
@@ -161,7 +169,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
   }
 
   round(): void {
-    this.#spend(ROUND)
+    this.#spend(LOOP)
   }
 
   gone({ value }: TemplateValue): void {
@@ -204,6 +212,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
       const run = new SlicedRun(this, rounds)
       return templateValue(atOnce(run.loop(node, environment))) as unknown as TemplateResult
     }
+    if (node?.type === 'Break' || node?.type === 'Continue') this.#spend(THROWN)
     // The library looks through all of its body.
     if (node?.type === 'Macro' || node?.type === 'CallStatement') this.#spend(nodesIn(node))
     return this.#made(super.evaluate(statement, environment), node)
@@ -244,6 +253,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
   override applyFilter(operand: TemplateValue, filter: TemplateNode, environment: Environment): TemplateValue {
     const name = (filter.callee as TemplateNode | undefined)?.value ?? filter.value
     const { value } = operand
+    this.#spend(APPLIED)
     const list = Array.isArray(value) ? (value as TemplateValue[]) : undefined
     if (!SHALLOW.has(name)) this.weigh(operand)
     if (LISTS.has(name)) this.gone(operand)
@@ -316,7 +326,7 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
     const call = found.value as FunctionOf
     return functionOf((args, scope) => {
       if (typeof value === 'string') {
-        this.#spend(value.length / LOOKED_AT)
+        this.#spend(APPLIED + value.length / LOOKED_AT)
         if (args.length > 1) this.#assertReplaces(object, args)
         for (const arg of args) if (Array.isArray(arg.value)) this.#expectJoined(object, arg)
         for (const arg of args) this.#search(object, arg)
@@ -411,6 +421,10 @@ function globalsFor(spend: (steps: number) => void): Environment {
     spend(ROUND * count)
     return Array.from({ length: count }, (_, i) => first + i * step)
   })
-  environment.set('strftime_now', strftime)
+  environment.set('strftime_now', (format: unknown) => {
+    if (typeof format !== 'string') throw new TypeError('strftime_now() takes a text')
+    spend(TIME + format.length / LOOKED_AT)
+    return strftime(format)
+  })
   return environment
 }
