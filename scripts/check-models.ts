@@ -1,14 +1,15 @@
 /**
  * Whether the definitions of architectures in `test/oracles` hold: each in float64 against llama.cpp on the same made-up
  * model, and against itself with one usual mistake in it; and whether our core is where they are, on the processor and on a
- * GPU in software, in every form of weights, however its sequences are fed. `--resume FILE` keeps what was found.
+ * GPU in software, in every form of weights, however its sequences are fed; and our engine over llama.cpp. `--resume FILE`
+ * keeps what was found.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { RERANKERS } from '../test/oracles/encoders/cross.js'
 import { ENCODERS } from '../test/oracles/encoders/index.js'
 import { CASES } from '../test/oracles/families/index.js'
@@ -19,6 +20,7 @@ import { checkDefinition } from './models/check-definition.js'
 import { checkMarked, MARKED } from './models/check-marked.js'
 import { checkEncoder, checkReranker } from './models/check-vectors.js'
 import { checkOurCore, FORMS, type Where } from './models/our-core.js'
+import { checkOverLlamaCpp, FORM } from './models/over-llama-cpp.js'
 import { Rows } from './models/rows.js'
 import { report, withTables } from './models/table.js'
 
@@ -32,6 +34,8 @@ interface Options {
   readonly write?: true
   /** Without the definitions. */
   readonly ours?: true
+  /** Nothing but this. */
+  readonly engine?: 'llama-cpp'
   /** In this process. */
   readonly only?: string[]
 }
@@ -41,7 +45,7 @@ const SECTION = 'Families compared with float64 and llama.cpp'
 const FAMILIES = [...CASES, qwen35Head, ...ENCODERS, ...RERANKERS, ...MARKED].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {
-  const { peers, tokens, gpuTokens, device: devices, form: forms, ours } = options
+  const { peers, tokens, gpuTokens, device: devices, form: forms, ours, engine } = options
   const rows = new Rows(path)
   const judge = peers === undefined ? {} : { peers }
   const decides = forms.length === 0 || forms.some((part) => DECISIONS.includes(part))
@@ -50,6 +54,10 @@ async function checkFamily(family: string, path: string, options: Options): Prom
   if (of) {
     const weights = weightsOf(of)
     const count = Number(tokens)
+    const inForm = forms.length === 0 || forms.some((part) => FORM.includes(part))
+    if (peers !== undefined && (engine || (inForm && !ours)))
+      await checkOverLlamaCpp(of, weights, { rows, tokens: count, peers })
+    if (engine) return
     if (!ours && !decidesOnly) await checkDefinition(of, weights, { rows, tokens: count, ...judge })
     if (decides) await checkDecisions(of, weights, { rows, devices, ...judge })
     await checkOurCore(of, weights, {
@@ -61,6 +69,7 @@ async function checkFamily(family: string, path: string, options: Options): Prom
       ...judge,
     })
   }
+  if (engine) return
   // All rows go through all layers there; what the model says is the same.
   if (decides && family === qwen35Head.name)
     await checkDecisions(qwen35Head, weightsOf(qwen35Head), { rows, devices, ...judge })
@@ -130,6 +139,9 @@ await new Command('check:models')
     [],
   )
   .option('--ours', 'our core alone, without the definitions that it is held to')
+  .addOption(
+    new Option('--engine <name>', 'an engine alone that has its forward pass from --peers').choices(['llama-cpp']),
+  )
   .option('--resume <file>', 'of what was found: rows that the same code has found are not computed again')
   .option(
     '--write',
@@ -137,6 +149,7 @@ await new Command('check:models')
   )
   .option('--only <families...>', 'in this process')
   .action(async (wanted: string[], options: Options) => {
+    if (options.engine && options.peers === undefined) throw new Error('--engine needs --peers.')
     if (options.only === undefined || options.resume === undefined) return checkAll(wanted, options)
     for (const family of options.only) {
       await checkFamily(family, options.resume, options)

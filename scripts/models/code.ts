@@ -33,6 +33,13 @@ const OURS = [
   ...checks('feeds.ts', 'our-core.ts'),
 ]
 const DECISIONS = [...OURS, ...checks('check-decisions.ts'), 'src/generate/decide', 'src/generate/run']
+/** From the request to llama.cpp: what it is called by, and what becomes of what it tells. */
+const OVER_LLAMA_CPP = [
+  ...DECODERS,
+  ...checks('over-llama-cpp.ts'),
+  ...device('sampling.ts'),
+  ...['src/engines/llama-cpp', 'src/generate', 'src/service/endpoints/completions'],
+]
 const VECTORS = [...ENCODERS, ...CORE, 'src/models/encoders']
 
 /**
@@ -43,6 +50,7 @@ const PARTS = {
   decoders: DECODERS,
   'decoders on cpu': [...OURS, ...device('cpu')],
   'decoders on gpu': [...OURS, ...device('gpu')],
+  'decoders over llama.cpp': OVER_LLAMA_CPP,
   'decisions on cpu': [...DECISIONS, ...device('cpu')],
   'decisions on gpu': [...DECISIONS, ...device('gpu')],
   encoders: ENCODERS,

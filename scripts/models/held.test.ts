@@ -6,6 +6,7 @@ import { ENCODERS } from '../../test/oracles/encoders/index.js'
 import { CASES } from '../../test/oracles/families/index.js'
 import type { Case } from '../../test/oracles/family.js'
 import { AS_USED, EXACT, formsOf, GPUS } from './our-core.js'
+import { FORM, OVER_LLAMA_CPP } from './over-llama-cpp.js'
 import { gridOf, OLD } from './table.js'
 
 const text = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
@@ -109,6 +110,16 @@ describe('what the check has found', () => {
     expect(found(asUsed, of.name, of.gguf ? ['GGUF Q4_0'] : []), AS_USED).toBe(true)
     for (const [i, { name }] of GPUS.entries()) expect(found(cuts[i], of.name, onGpu(of)), name).toBe(true)
     for (const table of [cpu, ...cuts]) expect(table!.get(of.name)!.get(COUNT)).toBe('128')
+  })
+
+  it('is there of our engine over llama.cpp for the families that the guide names, and no others', () => {
+    const over = tableOf(section, OVER_LLAMA_CPP)!
+    const line = text('docs/guides/engines.md')
+      .split('\n')
+      .find((line) => line.includes('--peers FOLDER --engine llama-cpp'))!
+    const [, list = ''] = /families (.*?), on the CPU/.exec(line) ?? []
+    expect([...over.keys()]).toEqual([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name))
+    for (const name of over.keys()) expect(found(over, name, [COUNT, FORM]), name).toBe(true)
   })
 
   it.each([...ENCODERS, ...RERANKERS])('is there of $name', ({ name }) => {

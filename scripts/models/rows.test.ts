@@ -7,7 +7,9 @@ import { Attention, half, inHalves } from '../../test/oracles/float64.js'
 import { apart, compare } from '../../test/oracles/judge.js'
 import { Random } from '../../test/oracles/random.js'
 import { codeOf } from './code.js'
-import { type Row, Rows } from './rows.js'
+import { AS_FAR } from './our-core.js'
+import { FORM, OVER_LLAMA_CPP } from './over-llama-cpp.js'
+import { lineOf, type Row, Rows } from './rows.js'
 import { report, withTables } from './table.js'
 
 let folder: string
@@ -97,6 +99,15 @@ describe('rows of the check of architectures', () => {
     expect(withTables(text, 'Two', tables, families)).toBe(text.replace(older, `${both}\n\n${other}`))
     expect(() => withTables(text, 'Three', tables, families)).toThrow(/no table/)
     expect(() => withTables(text, 'Four', tables, families)).toThrow(/no section/)
+  })
+
+  it('say of an engine over llama.cpp how far off it is beside llama.cpp itself, and what was asked of it', () => {
+    const is = { family: 'llama', kind: 'text', what: FORM, device: OVER_LLAMA_CPP } as const
+    const far = { rms: 2e-3, bound: 4e-3, mistaken: 0.5, documents: true }
+    const row: Row = { ...FOUND, ...is, ...far, by: 'decoders over llama.cpp', code: '', seconds: 1 }
+    expect(report([row], ['llama']).split('\n').at(-1)).toBe(`| llama | 4 | ${(AS_FAR / 2).toFixed(2)} x |`)
+    expect(lineOf(row)).toContain('a mistake from 5.0e-1; documents hold')
+    expect(lineOf({ ...row, documents: false, good: false })).toMatch(/^FAIL .*documents do not hold/)
   })
 
   it('know their device by the kernels that run there', () => {

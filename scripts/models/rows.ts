@@ -28,6 +28,10 @@ export interface Row {
   readonly worstOfPeer?: number
   /** Steps at which llama.cpp would choose another token; absent: it was not asked. */
   readonly otherThanPeer?: number
+  /** Of an engine: how far off the least of the mistakes would be that it is held against. */
+  readonly mistaken?: number
+  /** Of an engine: documents satisfy their schema. */
+  readonly documents?: boolean
   /** What it was computed by, and which version of that. */
   readonly by: Code
   readonly code: string
@@ -94,6 +98,8 @@ export function lineOf({
   rms,
   worst,
   good,
+  mistaken,
+  documents,
   ways,
   seconds,
 }: Row): string {
@@ -101,6 +107,8 @@ export function lineOf({
   const peer = otherThanPeer ? ` (${otherThanPeer} than llama.cpp)` : ''
   const figures = `${otherTokens} of ${tokens} other${peer}, rms ${rms.toExponential(1)}, worst ${worst.toExponential(1)}`
   const apart = good || !ways ? [] : Object.entries(ways).map(([way, far]) => `${way} ${far.toExponential(1)}`)
+  const seen = mistaken === undefined ? [] : [`a mistake from ${mistaken.toExponential(1)}`]
+  const strict = documents === undefined ? [] : [`documents ${documents ? 'hold' : 'do not hold'}`]
   const on = device === '' ? '' : ` on ${device}`
-  return `${good ? 'ok  ' : 'FAIL'} ${family} ${subject}${on}: ${[figures, ...apart].join('; ')} (${seconds} s)`
+  return `${good ? 'ok  ' : 'FAIL'} ${family} ${subject}${on}: ${[figures, ...seen, ...strict, ...apart].join('; ')} (${seconds} s)`
 }
