@@ -3,6 +3,9 @@ import type { GrammarSource } from '../contract/index.js'
 import { compile } from './compile.js'
 import { Fuel } from './fuel.js'
 import { compileRegexInSlices } from './regex/regex.js'
+import { Builder } from './rules/builder.js'
+import { withoutLeftRecursion } from './rules/left-recursion.js'
+import { measure, namesIn } from './rules/measure.js'
 import type { SchemaError } from './schema-error.js'
 import { Vocabulary } from './structured.js'
 import { fromSourceInSlices, gbnf } from './texts.js'
@@ -48,6 +51,9 @@ describe('what takes long to compile pauses', () => {
       'rules that begin with each other',
       { gbnf: `root ::= r0\n${many(900, (i) => `r${i} ::= r${(i + 1) % 900} "${i}" | "x"`)}` },
     ],
+    ['a long comment', { gbnf: `${'#\n'.repeat(50_000)}root ::= "a"` }],
+    ['a long text', { gbnf: `root ::= "${'a'.repeat(50_000)}"` }],
+    ['a long list of characters', { gbnf: `root ::= [${'abcde'.repeat(10_000)}]` }],
     [
       'many rules of Lark',
       { lark: `start: ${many(3000, (i) => `r${i}`, ' | ')}\n${many(3000, (i) => `r${i}: "${i}" /[a-z]/`)}` },
@@ -88,6 +94,32 @@ describe('what takes long to compile pauses', () => {
     } catch {}
     expect(most).toBeLessThan(30_000)
   })
+})
+
+describe('rules that begin with each other', () => {
+  it('are rewritten in few steps between one pause and the next', () => {
+    const names = many(400, (i) => `r${i} ::= r${(i + 1) % 400} "${i}" | "x"`)
+    const fuel = new Fuel(500_000)
+    let [before, most] = [0, 0]
+    const pause = () => {
+      most = Math.max(most, fuel.spent - before)
+      before = fuel.spent
+    }
+    const work = rewritten(`root ::= r0\n${names}`, fuel)
+    try {
+      while (!work.next().done) pause()
+    } catch {}
+    // Of the last piece too, which may have been refused.
+    pause()
+    expect(fuel.spent).toBeGreaterThan(300_000)
+    expect(most).toBeLessThan(20_000)
+  })
+
+  function* rewritten(text: string, fuel: Fuel) {
+    const rule = yield* new Builder(fuel).rule({ gbnf: text })
+    yield* measure(rule, fuel)
+    yield* withoutLeftRecursion(yield* namesIn(rule), fuel)
+  }
 })
 
 describe('properties by the thousand', () => {

@@ -256,7 +256,8 @@ export function* prepare(root: Rule, fuel: Fuel): Slices<Frame> {
     const entry = next instanceof RuleFrame ? next.entry : next
     if (!(entry instanceof Entry) || seen.has(entry)) continue
     seen.add(entry)
-    for (const { head, rests } of entry.ways) {
+    for (const [i, { head, rests }] of entry.ways.entries()) {
+      if (i % SLICE === SLICE - 1) yield
       rest.push(head, ...rests)
       fuel.spend(1 + rests.length)
     }

@@ -25,6 +25,9 @@ const HEX = new Map([
   ['U', 8],
 ])
 const MOST_DEPTH = 100
+/** Some of them, or a comment. */
+const BLANKS = /[ \t\r\n]+|#[^\r\n]*/y
+const BLANKS_IN_LINE = /[ \t]+|#[^\r\n]*/y
 
 class Gbnf {
   readonly #from: GrammarText
@@ -39,12 +42,12 @@ class Gbnf {
   }
 
   *read(): Slices<Rule> {
-    for (this.#space(true); !this.#from.ended; this.#space(true)) {
+    for (yield* this.#space(true); !this.#from.ended; yield* this.#space(true)) {
       const at = this.#from.at
       const name = this.#word()
-      this.#space(false)
+      yield* this.#space(false)
       if (!this.#from.take('::=')) throw this.#from.wrong("'::=' is missing after the name of a rule.")
-      this.#space(true)
+      yield* this.#space(true)
       const rule = yield* this.#choice()
       if (!this.#from.ended && !/[\r\n]/.test(this.#from.next!)) throw this.#from.unexpected()
       this.#names.define(name, rule, at)
@@ -55,22 +58,22 @@ class Gbnf {
   *#choice(): Slices<Rule> {
     if (++this.#depth > MOST_DEPTH) throw this.#from.wrong('the groups are nested too deeply.')
     const options = [yield* this.#sequence()]
-    while (this.#peekBar()) {
+    while (yield* this.#peekBar()) {
       this.#from.at++
-      this.#space(true)
+      yield* this.#space(true)
       options.push(yield* this.#sequence())
     }
     this.#depth--
-    return this.#builder.options(options)
+    return yield* this.#builder.optionsInSlices(options)
   }
 
   /** A bar may also begin the next line. */
-  #peekBar(): boolean {
+  *#peekBar(): Slices<boolean> {
     const before = this.#from.at
-    this.#space(true)
+    yield* this.#space(true)
     if (this.#from.next === '|') return true
     this.#from.at = before
-    this.#space(this.#depth > 1)
+    yield* this.#space(this.#depth > 1)
     return false
   }
 
@@ -81,23 +84,23 @@ class Gbnf {
       const atom = yield* this.#atom()
       if (atom === undefined) return inSequence(parts)
       parts.push(this.#times(atom))
-      this.#space(this.#depth > 1)
+      yield* this.#space(this.#depth > 1)
     }
   }
 
   *#atom(): Slices<Rule | undefined> {
     const c = this.#from.next
-    if (c === '"') return this.#builder.literal(this.#quoted())
-    if (c === '[') return this.#characters()
+    if (c === '"') return this.#builder.literal(yield* this.#quoted())
+    if (c === '[') return yield* this.#characters()
     if (c === '.') {
       this.#from.at++
       return this.#builder.characters(EVERY)
     }
     if (c === '(') {
       this.#from.at++
-      this.#space(true)
+      yield* this.#space(true)
       const rule = yield* this.#choice()
-      this.#space(true)
+      yield* this.#space(true)
       if (!this.#from.take(')')) throw this.#from.wrong("')' is missing.")
       return rule
     }
@@ -124,21 +127,23 @@ class Gbnf {
     return this.#times(this.#builder.repeated(rule, min, max))
   }
 
-  #quoted(): string {
+  *#quoted(): Slices<string> {
     const from = this.#from.at++
     let text = ''
     while (!this.#from.take('"')) {
+      if (this.#from.tires()) yield
       if (this.#from.ended) throw this.#from.wrong('the text is not closed.', from)
       text += String.fromCodePoint(this.#character())
     }
     return text
   }
 
-  #characters(): Rule {
+  *#characters(): Slices<Rule> {
     const from = this.#from.at++
     const negated = this.#from.take('^')
     const ranges: number[] = []
     while (!this.#from.take(']')) {
+      if (this.#from.tires()) yield
       if (this.#from.ended) throw this.#from.wrong("']' is missing.", from)
       const low = this.#character()
       const isRange = this.#from.next === '-' && this.#from.text[this.#from.at + 1] !== ']'
@@ -179,13 +184,7 @@ class Gbnf {
   }
 
   /** Blanks and comments. */
-  #space(lines: boolean): void {
-    const blank = lines ? /[ \t\r\n]/ : /[ \t]/
-    for (;;) {
-      const c = this.#from.next
-      if (c === '#') while (!this.#from.ended && !/[\r\n]/.test(this.#from.next!)) this.#from.at++
-      else if (c !== undefined && blank.test(c)) this.#from.at++
-      else return
-    }
+  *#space(lines: boolean): Slices<void> {
+    while (this.#from.match(lines ? BLANKS : BLANKS_IN_LINE)) if (this.#from.tires()) yield
   }
 }

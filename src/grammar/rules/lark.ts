@@ -103,7 +103,7 @@ class Lark {
     const options = [yield* this.#sequence()]
     while (this.#bar()) options.push(yield* this.#sequence())
     this.#depth--
-    return this.#builder.options(options)
+    return yield* this.#builder.optionsInSlices(options)
   }
 
   /** A bar may also begin the next line. */

@@ -16,13 +16,11 @@ export function* withoutLeftRecursion(names: readonly Name[], fuel: Fuel): Slice
   // All are read before any is changed.
   const read: Circle[] = []
   for (const circle of circles) {
-    if (fuel.tires()) yield
-    read.push(new Circle(circle, notEmpty, fuel))
+    const one = new Circle(circle, notEmpty, fuel)
+    yield* one.read()
+    read.push(one)
   }
-  for (const circle of read) {
-    if (fuel.tires()) yield
-    circle.rewrite()
-  }
+  for (const circle of read) yield* circle.rewrite()
 }
 
 /** From one name of a circle, once it is complete, to another that it is the beginning of. */
@@ -48,10 +46,14 @@ class Circle {
       this.#seeds.set(name, [])
       this.#edges.set(name, [])
     }
-    const bare = new Map(names.map((name) => [notEmpty.name(name) as Rule, name]))
-    for (const name of names) {
-      for (const { head, tail } of notEmpty.heads(name.rule)) {
-        fuel.spend(1)
+  }
+
+  *read(): Slices<void> {
+    const bare = new Map(this.#names.map((name) => [this.#notEmpty.name(name) as Rule, name]))
+    for (const name of this.#names) {
+      if (this.#fuel.tires()) yield
+      for (const { head, tail } of this.#notEmpty.heads(name.rule)) {
+        this.#fuel.spend(1)
         const from = bare.get(head)
         if (from === undefined) this.#seeds.get(name)!.push(followedBy(head, tail))
         else this.#edges.get(from)!.push({ to: name, tail })
@@ -59,9 +61,11 @@ class Circle {
     }
   }
 
-  rewrite(): void {
+  *rewrite(): Slices<void> {
     const [only] = this.#names
-    const rules = this.#names.length === 1 ? [this.#single(only!)] : this.#names.map((name) => this.#among(name))
+    const rules: Rule[] = []
+    if (this.#names.length === 1) rules.push(this.#single(only!))
+    else for (const name of this.#names) rules.push(yield* this.#among(name))
     this.#names.forEach((name, i) => {
       const bare = this.#notEmpty.name(name)
       bare.rule = rules[i]!
@@ -80,7 +84,7 @@ class Circle {
   }
 
   /** The texts of one name, by way of all that may be its beginning. */
-  #among(wanted: Name): Rule {
+  *#among(wanted: Name): Slices<Rule> {
     const missing = new Map<Name, Name>()
     const behind = (name: Name) =>
       getOrMake(missing, name, () => {
@@ -90,11 +94,13 @@ class Circle {
       })
     const options: Rule[] = []
     for (const name of this.#names) {
+      if (this.#fuel.tires()) yield
       const seeds = this.#seeds.get(name)!
       if (seeds.length > 0) options.push(followedBy(choiceOf(seeds), behind(name)))
     }
     for (const [name, rest] of missing) {
       const more: Rule[] = []
+      if (this.#fuel.tires()) yield
       for (const begun of this.#same(name)) {
         for (const { to, tail } of this.#edges.get(begun)!) {
           this.#fuel.spend(2)

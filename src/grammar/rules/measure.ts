@@ -37,7 +37,11 @@ export function* measure(root: Rule, fuel: Fuel): Slices<void> {
   }
   fuel.spend(rules.length)
   // What a rule leads to is found after it.
-  const waiting = new Set([...rules].reverse())
+  const waiting = new Set<Rule>()
+  for (let i = rules.length - 1; i >= 0; i--) {
+    if (i % SLICE === 0) yield
+    waiting.add(rules[i]!)
+  }
   for (const rule of waiting) {
     waiting.delete(rule)
     fuel.spend(1)

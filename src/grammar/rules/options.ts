@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/index.js'
 import { FixedFrame } from '../automaton/fixed.js'
 import type { Bytes } from '../automaton/frame.js'
 import { choiceOf, followedBy, type Headed, heads, leaf, type Name, NOTHING, type Rule } from '../automaton/rule.js'
@@ -8,19 +9,26 @@ export function fixed(bytes: Bytes): Rule {
   return frame === undefined ? NOTHING : leaf(frame)
 }
 
+/** Options that are looked at from one pause to the next. */
+const SLICE = 2048
+
 /** A choice in which what options begin with alike stands once: many are then no more work than one. */
-export function optionsOf(options: readonly Rule[]): Rule {
+export function* optionsInSlices(options: readonly Rule[]): Slices<Rule> {
   if (options.length < 2) return choiceOf(options)
   const others: Rule[] = []
   const headed: Headed[] = []
   const byName = new Map<Name, Rule[]>()
-  for (const option of options) {
+  for (const [i, option] of options.entries()) {
+    if (i % SLICE === SLICE - 1) yield
     const [first, rest] = option.kind === 'then' ? [option.first, option.rest] : [option, NOTHING]
     if (first.kind === 'leaf' && first.frame instanceof FixedFrame) headed.push({ head: first.frame.spell(), rest })
     else if (first.kind === 'name') getOrMake(byName, first, () => []).push(rest)
     else others.push(option)
   }
-  for (const [name, rests] of byName) others.push(followedBy(name, optionsOf(rests)))
+  for (const [name, rests] of byName) {
+    if (others.length % SLICE === SLICE - 1) yield
+    others.push(followedBy(name, rests.length < 2 ? rests[0]! : yield* optionsInSlices(rests)))
+  }
   return choiceOf([...others, ...headsOf(headed)])
 }
 

@@ -1,5 +1,5 @@
 import type { SchemaSource, TextPart } from '../../contract/index.js'
-import type { Slices } from '../../platform/index.js'
+import { atOnce, type Slices } from '../../platform/index.js'
 import type { CharSet } from '../automata/charset.js'
 import { escapedTexts } from '../automata/escaped.js'
 import { literalSet, oneCharacterOf } from '../automata/literals.js'
@@ -15,7 +15,7 @@ import { compileRegexInSlices } from '../regex/regex.js'
 import type { SchemaError } from '../schema-error.js'
 import { toBytes } from '../values/format.js'
 import { type Documents, documentsOf } from './documents.js'
-import { fixed, optionsOf } from './options.js'
+import { fixed, optionsInSlices } from './options.js'
 
 /** More rounds than any text has. */
 const MOST_ROUNDS = 100_000
@@ -95,8 +95,12 @@ export abstract class RuleParts {
   }
 
   options(rules: readonly Rule[]): Rule {
+    return atOnce(this.optionsInSlices(rules))
+  }
+
+  *optionsInSlices(rules: readonly Rule[]): Slices<Rule> {
     this.fuel.spend(rules.length)
-    return optionsOf(rules)
+    return yield* optionsInSlices(rules)
   }
 
   text(automaton: TextAutomaton): Rule {
