@@ -56,12 +56,15 @@ export function isOfBytes(kind: number): boolean {
   return run === 8
 }
 
+/** Of eight rows with four tokens. */
+export const SUMS_BYTES = 128
+
 /**
  * Room that a thread needs to read a group of eight rows: scales, codes, and these once more for several tokens, with what
- * the sums of four begin with.
+ * the sums of four begin with and what they come to.
  */
 export function blockRoom(columns: number, several: boolean): number {
-  return (columns / 32) * (128 + 256 + (several ? 512 : 0)) + (several ? 128 : 0)
+  return (columns / 32) * (128 + 256 + (several ? 512 : 0)) + (several ? 2 * SUMS_BYTES : 0)
 }
 
 /** Constants and functions of the module `./abi` of `assembly/`. */

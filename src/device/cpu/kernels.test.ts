@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { gateCode } from '../contract.js'
 import { BF16, F16, F32, Q4 } from './abi.js'
-import { PAIRS } from './block-kinds.js'
+import { PAIRS, SUMS_BYTES } from './block-kinds.js'
 import {
   type Bench,
   bench,
@@ -58,7 +58,7 @@ function multiplyQ4(on: Bench, kind: number, w: number, x: number, y: number, n:
   const args = on.argumentsOf('matmul', {
     ...PLAIN,
     ...{ kind, matrix: w, x, xStride: (k / 32) * on.activationBlock, y, yStride: n * 4 },
-    ...{ rows: n, columns: k, tokens, unpacked: on.room(k * 16) },
+    ...{ rows: n, columns: k, tokens, unpacked: on.room(k * 16 + SUMS_BYTES) },
   })
   on.call.matmul!(args, 0, Math.ceil(n / 8), 0)
 }
@@ -206,7 +206,7 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     const args = argumentsOf('matmul', {
       ...PLAIN,
       ...{ kind: KIND[type]!, matrix: w, x: prepared, xStride: k * 4, y, yStride: n * 4 },
-      ...{ rows: n, columns: k, tokens, add: true, bias: put(bias) },
+      ...{ rows: n, columns: k, tokens, add: true, bias: put(bias), unpacked: room(SUMS_BYTES) },
     })
     call.matmul!(args, 0, groups, 0)
     for (let t = 0; t < tokens; t++) {

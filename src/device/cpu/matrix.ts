@@ -13,7 +13,7 @@ import {
   type WeightKind,
   WIDE,
 } from './abi.js'
-import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
+import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND, PAIRS, SUMS_BYTES, WIDE_BLOCKS } from './block-kinds.js'
 import type { DeviceMemory } from './memory.js'
 import type { Filling, Packer } from './packer.js'
 import { Tensor } from './tensors.js'
@@ -104,8 +104,8 @@ export function activationBytes(form: WeightKind, columns: number, variant: Kern
 export function unpackingRoom(multiplied: WeightKind, columns: number, rows: number): number {
   const kind = multiplied & ~PAIRS
   // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
-  if (kind === Q4) return rows >= 4 ? columns * GROUP * 2 : 0
-  if (kind < FIRST_BLOCK_KIND) return 0
+  if (kind === Q4) return rows >= 4 ? columns * GROUP * 2 + SUMS_BYTES : 0
+  if (kind < FIRST_BLOCK_KIND) return rows >= 4 ? SUMS_BYTES : 0
   const room = blockRoom(columns, rows >= 4)
   return kind >= EXACT_BLOCKS ? room + columns * GROUP * 4 : room
 }

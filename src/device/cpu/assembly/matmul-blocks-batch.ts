@@ -3,8 +3,7 @@ import { X_HEADER_BYTES } from './abi'
 import { BYTES_SIGN, WORDS_BYTES } from './blocks'
 import { stepBytesOf } from './layout'
 import { addPairs, dotOf, pairsOf } from './q4-dot'
-import { putRows } from './rows'
-import { scaledBy, sumsOf } from './scales'
+import { maskOf, scaledBy } from './scales'
 
 /**
  * Codes as they are multiplied: 16-bit integers up to the factors of the activations, or bytes. Bytes of 8 bits are cut in
@@ -116,17 +115,7 @@ export function widenBytes(codes: usize, planes: usize, runs: i32): void {
  * Four tokens in 16 bits, codes of 8 bits: apart from the function below, because compilers keep sums in registers only
  * where a function has no more than this.
  */
-export function quadOfWide(
-  planes: usize,
-  scales: usize,
-  x: usize,
-  xStride: usize,
-  y: usize,
-  yStride: usize,
-  runs: i32,
-  rows: i32,
-  add: bool,
-): void {
+export function quadOfWide(planes: usize, scales: usize, x: usize, xStride: usize, runs: i32, sums: usize): void {
   const stride2 = xStride * 2
   const stride3 = xStride * 3
   let s0 = f32x4.splat(0)
@@ -181,62 +170,39 @@ export function quadOfWide(
     s7 = scaledBy(d1, high, xd, s7)
     scales += 32
   }
-  putQuad(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
-}
-
-/** What eight rows come to with four tokens. */
-function putQuad(
-  y: usize,
-  yStride: usize,
-  s0: v128,
-  s1: v128,
-  s2: v128,
-  s3: v128,
-  s4: v128,
-  s5: v128,
-  s6: v128,
-  s7: v128,
-  rows: i32,
-  add: bool,
-): void {
-  putRows(y, s0, rows, add)
-  putRows(y + 16, s1, rows - 4, add)
-  y += yStride
-  putRows(y, s2, rows, add)
-  putRows(y + 16, s3, rows - 4, add)
-  y += yStride
-  putRows(y, s4, rows, add)
-  putRows(y + 16, s5, rows - 4, add)
-  y += yStride
-  putRows(y, s6, rows, add)
-  putRows(y + 16, s7, rows - 4, add)
+  v128.store(sums, s0)
+  v128.store(sums, s1, 16)
+  v128.store(sums, s2, 32)
+  v128.store(sums, s3, 48)
+  v128.store(sums, s4, 64)
+  v128.store(sums, s5, 80)
+  v128.store(sums, s6, 96)
+  v128.store(sums, s7, 112)
 }
 
 /**
- * Four tokens, `xStride` and `yStride` bytes apart, as bytes (T: i8) or in 16 bits (i16). `starts`: what the sums of eight
- * rows begin with; scales of a share lie `scaleBytes` from those of the next.
+ * Four tokens, `xStride` bytes apart, as bytes (T: i8) or in 16 bits (i16). H is i16 where bytes are cut in halves. `zeros`:
+ * what each lane of the activations' sums is multiplied with. `starts`: what the sums of eight rows begin with; scales of a
+ * share lie `scaleBytes` from those of the next.
  */
-export function quadOfPlanes<T>(
-  bits: i32,
+export function quadOfPlanes<T, H>(
   planes: usize,
   scales: usize,
   x: usize,
   xStride: usize,
-  y: usize,
-  yStride: usize,
   runs: i32,
   shares: i32,
-  zero: v128,
+  zeros: i32,
   starts: usize,
   scaleBytes: usize,
-  rows: i32,
-  add: bool,
+  sums: usize,
 ): void {
   const stride2 = xStride * 2
   const stride3 = xStride * 3
   const length = <usize>(shares === 1 ? 4 : 2) * stepBytesOf<T>()
   // Of bytes cut in halves the upper ones are multiplied first, and count for sixteen.
-  const halved = sizeof<T>() === 1 && bits === 8
+  const halved = sizeof<H>() === 2
+  const zero = i16x8.splat(<i16>zeros)
   const start = halved ? i16x8.shr_s(zero, 4) : zero
   let s0 = v128.load(starts)
   let s1 = v128.load(starts, 16)
@@ -250,10 +216,11 @@ export function quadOfPlanes<T>(
     const header = x
     x += X_HEADER_BYTES
     for (let share = 0; share < shares; share++) {
-      let a0 = i32x4.dot_i16x8_s(sumsOf(header, shares, share), start)
-      let b0 = i32x4.dot_i16x8_s(sumsOf(header + xStride, shares, share), start)
-      let c0 = i32x4.dot_i16x8_s(sumsOf(header + stride2, shares, share), start)
-      let d0 = i32x4.dot_i16x8_s(sumsOf(header + stride3, shares, share), start)
+      const mask = maskOf(shares, share)
+      let a0 = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header, 12), mask), start)
+      let b0 = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header + xStride, 12), mask), start)
+      let c0 = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header + stride2, 12), mask), start)
+      let d0 = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header + stride3, 12), mask), start)
       let a1 = a0
       let b1 = b0
       let c1 = c0
@@ -305,7 +272,14 @@ export function quadOfPlanes<T>(
       scales += scaleBytes
     }
   }
-  putQuad(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
+  v128.store(sums, s0)
+  v128.store(sums, s1, 16)
+  v128.store(sums, s2, 32)
+  v128.store(sums, s3, 48)
+  v128.store(sums, s4, 64)
+  v128.store(sums, s5, 80)
+  v128.store(sums, s6, 96)
+  v128.store(sums, s7, 112)
 }
 
 /**
@@ -317,20 +291,18 @@ export function quadOfPairs<N>(
   scales: usize,
   x: usize,
   xStride: usize,
-  y: usize,
-  yStride: usize,
   runs: i32,
   shares: i32,
-  zero: v128,
+  zeros: i32,
   starts: usize,
   scaleBytes: usize,
-  rows: i32,
-  add: bool,
+  sums: usize,
 ): void {
   const stride2 = xStride * 2
   const stride3 = xStride * 3
   const length = <usize>(shares === 1 ? 4 : 2) * stepBytesOf<i8>()
   const ones = i16x8.splat(1)
+  const zero = i16x8.splat(<i16>zeros)
   let s0 = v128.load(starts)
   let s1 = v128.load(starts, 16)
   let s2 = v128.load(starts, 32)
@@ -343,6 +315,7 @@ export function quadOfPairs<N>(
     const header = x
     x += X_HEADER_BYTES
     for (let share = 0; share < shares; share++) {
+      const mask = maskOf(shares, share)
       let a0 = i32x4.splat(0)
       let b0 = a0
       let c0 = a0
@@ -407,24 +380,31 @@ export function quadOfPairs<N>(
       }
       const low = v128.load(scales)
       const high = v128.load(scales, 16)
-      let z = i32x4.dot_i16x8_s(sumsOf(header, shares, share), zero)
+      let z = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header, 12), mask), zero)
       let by = v128.load_splat<f32>(header)
       s0 = scaledBy(i32x4.add(a0, z), low, by, s0)
       s1 = scaledBy(i32x4.add(a1, z), high, by, s1)
-      z = i32x4.dot_i16x8_s(sumsOf(header + xStride, shares, share), zero)
+      z = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header + xStride, 12), mask), zero)
       by = v128.load_splat<f32>(header + xStride)
       s2 = scaledBy(i32x4.add(b0, z), low, by, s2)
       s3 = scaledBy(i32x4.add(b1, z), high, by, s3)
-      z = i32x4.dot_i16x8_s(sumsOf(header + stride2, shares, share), zero)
+      z = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header + stride2, 12), mask), zero)
       by = v128.load_splat<f32>(header + stride2)
       s4 = scaledBy(i32x4.add(c0, z), low, by, s4)
       s5 = scaledBy(i32x4.add(c1, z), high, by, s5)
-      z = i32x4.dot_i16x8_s(sumsOf(header + stride3, shares, share), zero)
+      z = i32x4.dot_i16x8_s(v128.and(v128.load_splat<i32>(header + stride3, 12), mask), zero)
       by = v128.load_splat<f32>(header + stride3)
       s6 = scaledBy(i32x4.add(d0, z), low, by, s6)
       s7 = scaledBy(i32x4.add(d1, z), high, by, s7)
       scales += scaleBytes
     }
   }
-  putQuad(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
+  v128.store(sums, s0)
+  v128.store(sums, s1, 16)
+  v128.store(sums, s2, 32)
+  v128.store(sums, s3, 48)
+  v128.store(sums, s4, 64)
+  v128.store(sums, s5, 80)
+  v128.store(sums, s6, 96)
+  v128.store(sums, s7, 112)
 }

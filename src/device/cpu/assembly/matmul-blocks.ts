@@ -10,6 +10,7 @@ import { X_FACTOR } from './layout'
 import { quadOfPairs, quadOfPlanes, quadOfWide, unpackRuns, widenBytes } from './matmul-blocks-batch'
 import { oneToken, oneTokenOfBytes } from './matmul-blocks-one'
 import { dense1 } from './matmul-dense'
+import { putQuad } from './rows'
 import { leastsOfFour, leastsOfOne } from './scales'
 import { blockGroup, hasLeast, roomAfter, runsAt, runZero, shareBytes, unfold } from './unfold'
 
@@ -35,11 +36,13 @@ export function multiplyBlocks(
   const bits = runOf(kind)
   const shares = sharesOf(kind)
   const least = hasLeast(kind)
-  const zero = i16x8.splat(wide ? 0 : <i16>(-runZero(kind) * X_FACTOR))
+  const zeros = wide ? 0 : -runZero(kind) * X_FACTOR
+  const zero = i16x8.splat(<i16>zeros)
   const runs = k / BLOCK
   const quads = tokens & ~3
   const planes = room + roomAfter(kind, k)
   const starts = planes + <usize>runs * 512
+  const sums = starts + 128
   const stride = shareBytes(kind)
   const gathered = isGathered(kind)
   const blocks = k / 256
@@ -61,17 +64,20 @@ export function multiplyBlocks(
     let t = 0
     for (; t < quads; t += 4) {
       if (wide || (!ASC_FEATURE_RELAXED_SIMD && bits === 8)) {
-        quadOfWide(planes, room, xt, xStride, yt, yStride, runs, rows, add)
+        quadOfWide(planes, room, xt, xStride, runs, sums)
       } else {
         if (least) leastsOfFour(room, xt, xStride, runs, shares, starts)
         if (!ASC_FEATURE_RELAXED_SIMD) {
-          quadOfPlanes<i16>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
-        } else if (!pairs || bits === 8) {
-          quadOfPlanes<i8>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
+          quadOfPlanes<i16, i8>(planes, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
+        } else if (bits === 8) {
+          quadOfPlanes<i8, i16>(planes, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
+        } else if (!pairs) {
+          quadOfPlanes<i8, i8>(planes, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
         } else if (bits === 4) {
-          quadOfPairs<i8>(planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
-        } else quadOfPairs<i16>(planes, room, xt, xStride, yt, yStride, runs, shares, zero, starts, stride, rows, add)
+          quadOfPairs<i8>(planes, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
+        } else quadOfPairs<i16>(planes, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
       }
+      putQuad(sums, yt, yStride, rows, add)
       xt += xStride << 2
       yt += yStride << 2
     }

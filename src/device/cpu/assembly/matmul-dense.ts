@@ -5,7 +5,7 @@
 
 import { GROUP } from './abi'
 import { brainHigh, brainLow, widenHigh, widenLow } from './half'
-import { putRows } from './rows'
+import { putQuad, putRows } from './rows'
 
 /** T names the storage: f32, u16 for f16, i16 for bf16. */
 function low<T>(p: usize): v128 {
@@ -56,6 +56,7 @@ export function dense4<T>(
   n: i32,
   k: i32,
   add: bool,
+  sums: usize,
 ): void {
   const step = <usize>GROUP * sizeof<T>()
   const stride2 = xStride * 2
@@ -89,17 +90,15 @@ export function dense4<T>(
       p += step
     }
     const row = g * GROUP
-    let out = y + ((<usize>row) << 2)
-    putRows(out, settle<T>(a0), n - row, add)
-    putRows(out + 16, settle<T>(a1), n - row - 4, add)
-    out += yStride
-    putRows(out, settle<T>(b0), n - row, add)
-    putRows(out + 16, settle<T>(b1), n - row - 4, add)
-    out += yStride
-    putRows(out, settle<T>(c0), n - row, add)
-    putRows(out + 16, settle<T>(c1), n - row - 4, add)
-    out += yStride
-    putRows(out, settle<T>(d0), n - row, add)
-    putRows(out + 16, settle<T>(d1), n - row - 4, add)
+    const out = y + ((<usize>row) << 2)
+    v128.store(sums, settle<T>(a0))
+    v128.store(sums, settle<T>(a1), 16)
+    v128.store(sums, settle<T>(b0), 32)
+    v128.store(sums, settle<T>(b1), 48)
+    v128.store(sums, settle<T>(c0), 64)
+    v128.store(sums, settle<T>(c1), 80)
+    v128.store(sums, settle<T>(d0), 96)
+    v128.store(sums, settle<T>(d1), 112)
+    putQuad(sums, out, yStride, n - row, add)
   }
 }

@@ -2,7 +2,7 @@
 import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
 import { addPairs, dot, pairsOf, scaled } from './q4-dot'
-import { putRows } from './rows'
+import { putQuad } from './rows'
 
 /** The weights of one group as 16-bit integers, in the order of the activations and up to their factors. */
 function unpack(w: usize, planes: usize, blocks: i32): void {
@@ -64,6 +64,7 @@ export function matmulQ4x4<P>(
   planes: usize,
 ): void {
   const groupBytes = <usize>blocks * Q4_BLOCK_BYTES
+  const sums = planes + <usize>blocks * 512
   for (let g = from; g < to; g++) {
     const p = w + <usize>g * groupBytes
     if (sizeof<P>() > 1) unpackBytes(p, planes, blocks)
@@ -72,23 +73,14 @@ export function matmulQ4x4<P>(
     for (let t: usize = 0; t < <usize>quads * 4; t += 4) {
       const xt = x + t * xStride
       const yt = out + t * yStride
-      if (sizeof<P>() > 1) quadOfPairs(p, planes, xt, xStride, yt, yStride, n - g * GROUP, blocks, add)
-      else quad(p, planes, xt, xStride, yt, yStride, n - g * GROUP, blocks, add)
+      if (sizeof<P>() > 1) quadOfPairs(p, planes, xt, xStride, blocks, sums)
+      else quad(p, planes, xt, xStride, blocks, sums)
+      putQuad(sums, yt, yStride, n - g * GROUP, add)
     }
   }
 }
 
-function quad(
-  p: usize,
-  planes: usize,
-  x: usize,
-  xStride: usize,
-  out: usize,
-  yStride: usize,
-  rows: i32,
-  blocks: i32,
-  add: bool,
-): void {
+function quad(p: usize, planes: usize, x: usize, xStride: usize, blocks: i32, sums: usize): void {
   const m = i8x16.splat(0x0f)
   const stride2 = xStride * 2
   const stride3 = xStride * 3
@@ -166,30 +158,17 @@ function quad(
     s7 = scaled(d1, p + 16, header + stride3, s7)
     p += Q4_BLOCK_BYTES
   }
-  putRows(out, s0, rows, add)
-  putRows(out + 16, s1, rows - 4, add)
-  out += yStride
-  putRows(out, s2, rows, add)
-  putRows(out + 16, s3, rows - 4, add)
-  out += yStride
-  putRows(out, s4, rows, add)
-  putRows(out + 16, s5, rows - 4, add)
-  out += yStride
-  putRows(out, s6, rows, add)
-  putRows(out + 16, s7, rows - 4, add)
+  v128.store(sums, s0)
+  v128.store(sums, s1, 16)
+  v128.store(sums, s2, 32)
+  v128.store(sums, s3, 48)
+  v128.store(sums, s4, 64)
+  v128.store(sums, s5, 80)
+  v128.store(sums, s6, 96)
+  v128.store(sums, s7, 112)
 }
 
-function quadOfPairs(
-  p: usize,
-  planes: usize,
-  x: usize,
-  xStride: usize,
-  out: usize,
-  yStride: usize,
-  rows: i32,
-  blocks: i32,
-  add: bool,
-): void {
+function quadOfPairs(p: usize, planes: usize, x: usize, xStride: usize, blocks: i32, sums: usize): void {
   const ones = i16x8.splat(1)
   const stride2 = xStride * 2
   const stride3 = xStride * 3
@@ -243,15 +222,12 @@ function quadOfPairs(
     s7 = scaled(addPairs(d1, ones, z), p + 16, header + stride3, s7)
     p += Q4_BLOCK_BYTES
   }
-  putRows(out, s0, rows, add)
-  putRows(out + 16, s1, rows - 4, add)
-  out += yStride
-  putRows(out, s2, rows, add)
-  putRows(out + 16, s3, rows - 4, add)
-  out += yStride
-  putRows(out, s4, rows, add)
-  putRows(out + 16, s5, rows - 4, add)
-  out += yStride
-  putRows(out, s6, rows, add)
-  putRows(out + 16, s7, rows - 4, add)
+  v128.store(sums, s0)
+  v128.store(sums, s1, 16)
+  v128.store(sums, s2, 32)
+  v128.store(sums, s3, 48)
+  v128.store(sums, s4, 64)
+  v128.store(sums, s5, 80)
+  v128.store(sums, s6, 96)
+  v128.store(sums, s7, 112)
 }

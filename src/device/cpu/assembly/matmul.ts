@@ -60,7 +60,7 @@ export function multiply(
   } else {
     const tile = max(1, TILE_BYTES / groupBytes(kind, k))
     for (let g = from; g < to; g += tile) {
-      multiplyTile(kind, w, x, xStride, y, yStride, g, min(g + tile, to), n, k, tokens, add)
+      multiplyTile(kind, w, x, xStride, y, yStride, g, min(g + tile, to), n, k, tokens, add, planes)
     }
   }
 }
@@ -100,11 +100,12 @@ function multiplyTile(
   k: i32,
   tokens: i32,
   add: bool,
+  sums: usize,
 ): void {
   let t = 0
   if (kind !== Q4_EXACT) {
     for (; t + 4 <= tokens; t += 4) {
-      multiply4(kind, w, x, xStride, y, yStride, from, to, n, k, add)
+      multiply4(kind, w, x, xStride, y, yStride, from, to, n, k, add, sums)
       x += xStride << 2
       y += yStride << 2
     }
@@ -135,8 +136,9 @@ function multiply4(
   n: i32,
   k: i32,
   add: bool,
+  sums: usize,
 ): void {
-  if (kind === F16) dense4<u16>(w, x, xStride, y, yStride, from, to, n, k, add)
-  else if (kind === BF16) dense4<i16>(w, x, xStride, y, yStride, from, to, n, k, add)
-  else dense4<f32>(w, x, xStride, y, yStride, from, to, n, k, add)
+  if (kind === F16) dense4<u16>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
+  else if (kind === BF16) dense4<i16>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
+  else dense4<f32>(w, x, xStride, y, yStride, from, to, n, k, add, sums)
 }

@@ -15,11 +15,16 @@ function wide(v: v128): v128 {
   return f32x4.mul(v, f32x4.splat(reinterpret<f32>((127 + 112) << 23)))
 }
 
-/** The lanes of a block's two sums that a share of it has: both, the first, the second. */
+/** Which lanes of a block's two sums a share of it has: both, the first, the second. */
+export function maskOf(shares: i32, share: i32): v128 {
+  return i32x4.splat(shares === 1 ? -1 : share === 0 ? 0xffff : 0xffff0000)
+}
+
+/** The sums of a share. */
 export function sumsOf(header: usize, shares: i32, share: i32): v128 {
   const sums = v128.load_splat<i32>(header, 12)
   if (shares === 1) return sums
-  return v128.and(sums, i32x4.splat(share === 0 ? 0xffff : 0xffff0000))
+  return v128.and(sums, maskOf(shares, share))
 }
 
 /** total + sum * scale of the weights * scale of the activations, for four rows. */

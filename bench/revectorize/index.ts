@@ -1,0 +1,50 @@
+/**
+ * What V8's revectorizer makes of the CPU device's products: the same passes in a process without it and in one with it, in
+ * turns. It joins two operations of 128 bits into one of 256 where what they come to is stored side by side. Node 24.
+ *
+ *     npm run bench:revectorize -- [--rows N] [--rounds N] [--type Q4_0 Q4_K Q8_0 F16]
+ *
+ * Prints, for each type, the best of the rounds in billions of multiplications a second of processor time, and fails where
+ * an answer differs by a bit.
+ */
+import { execFileSync } from 'node:child_process'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Found } from './child.js'
+
+const { values, positionals } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '64' },
+    rounds: { type: 'string', default: '5' },
+    type: { type: 'string', multiple: true, default: [] },
+  },
+  allowPositionals: true,
+})
+const chosen = [...values.type, ...positionals]
+const types = chosen.length > 0 ? chosen : ['Q4_0', 'Q4_K', 'Q6_K', 'Q8_0', 'F16']
+const FLAG = '--experimental-wasm-revectorize'
+const child = fileURLToPath(new URL('child.ts', import.meta.url))
+
+const rounds = Array.from({ length: Number(values.rounds) }, () =>
+  [[], [FLAG]].map((flags): Found => {
+    const args = [...flags, '--import', 'tsx', child, values.rows, ...types]
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+  }),
+)
+
+let differs = false
+console.log(
+  `Node ${process.versions.node}, ${values.rows} rows: GMul/s without, with, ratio of the best, ratios of the rounds`,
+)
+for (const type of types) {
+  const of = (which: number) => rounds.map((round) => round[which]![type]!)
+  const [without, by] = [of(0), of(1)]
+  const best = (found: typeof by) => Math.max(...found.map(({ speed }) => speed))
+  const same = new Set([...without, ...by].map(({ result }) => result)).size === 1
+  differs ||= !same
+  const each = by.map(({ speed }, i) => (speed / without[i]!.speed).toFixed(2)).join(' ')
+  const figures = [best(without).toFixed(1), best(by).toFixed(1), (best(by) / best(without)).toFixed(2), each]
+  console.log([type, ...figures, same ? 'the same bits' : 'OTHER BITS'].join('\t'))
+}
+process.exit(differs ? 1 : 0)
