@@ -25,13 +25,13 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 184_000,
+  '.': 184_500,
   './browser': 533_000,
   './core': 451_000,
   './webgpu': 451_000,
   './webllm': 223_000,
   './webllm/worker': 230_000,
-  './llama-cpp': 244_000,
+  './llama-cpp': 245_000,
   './structured': 105_000,
   './messages': 20_000,
   './ollama': 26_500,
