@@ -15,7 +15,6 @@ import { openEngineSubject } from './engine-subject.js'
 import { type ExtractionUnderTest, openExtraction } from './extraction-subject.js'
 import { assertMadeUp, isMadeUp, madeUpVocabulary, openMadeUp } from './made-up.js'
 import type { Candidate, Subject } from './subject.js'
-import { MADE_UP } from './synthetic.js'
 
 export interface CoreCandidateOptions {
   /** A name that tells it from the others of the run. */
@@ -94,7 +93,7 @@ async function open(options: CoreCandidateOptions): Promise<Subject> {
       extraction:
         isMadeUp(id) && !(words && madeUpVocabulary(id) >= WORDS)
           ? undefined
-          : () => extractionOf(repository!, words, openDevice, cache),
+          : () => extractionOf(model, words, openDevice, cache),
       // A length that is asked for is a length that is written: see `Ask`.
       ends: () => [...new ChatText(repository!.text).ends],
     })
@@ -107,16 +106,23 @@ async function open(options: CoreCandidateOptions): Promise<Subject> {
 /** As many as `words` may have. */
 const WORDS = 4096
 
-/** With words of another model where its own are made up, along which it is then led. */
+/**
+ * With words of another model where its own are made up, along which it is then led. What the engine has opened is not
+ * asked again: where nothing is stored, its weights are let go of once they are loaded.
+ */
 async function extractionOf(
-  { weights, text }: OpenedRepository,
+  model: string | ModelOptions,
   words: ModelOptions | undefined,
   openDevice: () => Promise<Device>,
   cache?: string | false,
 ): Promise<ExtractionUnderTest> {
-  const led = weights.digest === MADE_UP
-  if (!led || !words) return openExtraction({ openDevice, weights, text, led })
-  const { location } = offeredModel(words)
-  const others = await openRepository(location, { report: () => {}, signal: new AbortController().signal, cache })
-  return openExtraction({ openDevice, weights, text: others.text, led })
+  const opened = (of: string | ModelOptions) =>
+    openRepository(offeredModel(of).location, { report: () => {}, signal: new AbortController().signal, cache })
+  const id = typeof model === 'string' ? model : model.id
+  if (!isMadeUp(id)) {
+    const { weights, text } = await opened(model)
+    return openExtraction({ openDevice, weights, text, led: false })
+  }
+  const { weights, text } = openMadeUp(id)
+  return openExtraction({ openDevice, weights, text: words ? (await opened(words)).text : text, led: true })
 }

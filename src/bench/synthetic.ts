@@ -12,9 +12,6 @@ export interface SyntheticModel {
   readonly tensors: readonly SyntheticTensor[]
 }
 
-/** The digest of made-up weights. */
-export const MADE_UP = 'synthetic'
-
 interface Description {
   readonly shape: readonly number[]
   readonly dtype: TensorType
@@ -53,7 +50,7 @@ export function syntheticWeights({ naming, config, tensors }: SyntheticModel, se
       const halves = new Uint16Array(count).fill(name.endsWith('q_scale') ? scale : 0x3c00)
       return { name, shape, dtype, data: new Uint8Array(halves.buffer) }
     },
-    digest: MADE_UP,
+    digest: 'synthetic',
   }
 }
 
