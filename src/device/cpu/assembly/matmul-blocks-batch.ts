@@ -3,6 +3,7 @@ import { X_HEADER_BYTES } from './abi'
 import { BYTES_SIGN, WORDS_BYTES } from './blocks'
 import { stepBytesOf } from './layout'
 import { addPairs, dotOf, pairsOf } from './q4-dot'
+import { Quad } from './rows'
 import { maskOf, scaledBy } from './scales'
 
 /**
@@ -170,14 +171,7 @@ export function quadOfWide(planes: usize, scales: usize, x: usize, xStride: usiz
     s7 = scaledBy(d1, high, xd, s7)
     scales += 32
   }
-  v128.store(sums, s0)
-  v128.store(sums, s1, 16)
-  v128.store(sums, s2, 32)
-  v128.store(sums, s3, 48)
-  v128.store(sums, s4, 64)
-  v128.store(sums, s5, 80)
-  v128.store(sums, s6, 96)
-  v128.store(sums, s7, 112)
+  Quad.store(sums, s0, s1, s2, s3, s4, s5, s6, s7)
 }
 
 /**
@@ -272,14 +266,7 @@ export function quadOfPlanes<T, H>(
       scales += scaleBytes
     }
   }
-  v128.store(sums, s0)
-  v128.store(sums, s1, 16)
-  v128.store(sums, s2, 32)
-  v128.store(sums, s3, 48)
-  v128.store(sums, s4, 64)
-  v128.store(sums, s5, 80)
-  v128.store(sums, s6, 96)
-  v128.store(sums, s7, 112)
+  Quad.store(sums, s0, s1, s2, s3, s4, s5, s6, s7)
 }
 
 /**
@@ -399,12 +386,5 @@ export function quadOfPairs<N>(
       scales += scaleBytes
     }
   }
-  v128.store(sums, s0)
-  v128.store(sums, s1, 16)
-  v128.store(sums, s2, 32)
-  v128.store(sums, s3, 48)
-  v128.store(sums, s4, 64)
-  v128.store(sums, s5, 80)
-  v128.store(sums, s6, 96)
-  v128.store(sums, s7, 112)
+  Quad.store(sums, s0, s1, s2, s3, s4, s5, s6, s7)
 }

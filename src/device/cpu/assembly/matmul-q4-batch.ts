@@ -2,7 +2,7 @@
 import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
 import { addPairs, dot, pairsOf, scaled } from './q4-dot'
-import { putQuad } from './rows'
+import { putQuad, Quad } from './rows'
 
 /** The weights of one group as 16-bit integers, in the order of the activations and up to their factors. */
 function unpack(w: usize, planes: usize, blocks: i32): void {
@@ -158,14 +158,7 @@ function quad(p: usize, planes: usize, x: usize, xStride: usize, blocks: i32, su
     s7 = scaled(d1, p + 16, header + stride3, s7)
     p += Q4_BLOCK_BYTES
   }
-  v128.store(sums, s0)
-  v128.store(sums, s1, 16)
-  v128.store(sums, s2, 32)
-  v128.store(sums, s3, 48)
-  v128.store(sums, s4, 64)
-  v128.store(sums, s5, 80)
-  v128.store(sums, s6, 96)
-  v128.store(sums, s7, 112)
+  Quad.store(sums, s0, s1, s2, s3, s4, s5, s6, s7)
 }
 
 function quadOfPairs(p: usize, planes: usize, x: usize, xStride: usize, blocks: i32, sums: usize): void {
@@ -222,12 +215,5 @@ function quadOfPairs(p: usize, planes: usize, x: usize, xStride: usize, blocks: 
     s7 = scaled(addPairs(d1, ones, z), p + 16, header + stride3, s7)
     p += Q4_BLOCK_BYTES
   }
-  v128.store(sums, s0)
-  v128.store(sums, s1, 16)
-  v128.store(sums, s2, 32)
-  v128.store(sums, s3, 48)
-  v128.store(sums, s4, 64)
-  v128.store(sums, s5, 80)
-  v128.store(sums, s6, 96)
-  v128.store(sums, s7, 112)
+  Quad.store(sums, s0, s1, s2, s3, s4, s5, s6, s7)
 }

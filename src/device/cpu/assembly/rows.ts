@@ -12,6 +12,23 @@ export function putRows(y: usize, value: v128, rows: i32, add: bool): void {
   }
 }
 
+/** Sums of eight rows with four tokens. Of a class, as only its functions can stand wherever they are used (`exp.ts`). */
+// biome-ignore lint/complexity/noStaticOnlyClass: see above
+export class Quad {
+  // @ts-expect-error: decorator
+  @inline
+  static store(sums: usize, s0: v128, s1: v128, s2: v128, s3: v128, s4: v128, s5: v128, s6: v128, s7: v128): void {
+    v128.store(sums, s0)
+    v128.store(sums, s1, 16)
+    v128.store(sums, s2, 32)
+    v128.store(sums, s3, 48)
+    v128.store(sums, s4, 64)
+    v128.store(sums, s5, 80)
+    v128.store(sums, s6, 96)
+    v128.store(sums, s7, 112)
+  }
+}
+
 /**
  * What eight rows come to with four tokens, which lie `yStride` bytes apart. Products leave it in `sums`, side by side and
  * without a branch: then V8's revectorizer, where it is on, makes operations of 256 bits of theirs.
