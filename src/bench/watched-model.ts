@@ -3,6 +3,7 @@
  * is given: made-up weights then do the work of a model that answers right.
  */
 import type { Sampled, SampleSettings, Sequence, StepInput, TokenModel } from '../contract/index.js'
+import { joined } from '../platform/index.js'
 
 /** A pass that drew tokens of an answer: before how many signs of it the first, and the guesses that were drawn for. */
 export interface WatchedPass {
@@ -97,16 +98,8 @@ function passOf(
   return { at: signsTo(draws[0]!.position).length, guesses }
 }
 
-function bytesIn(tokens: readonly number[], { bytesOf }: WatchedAnswer): Uint8Array {
-  const parts = tokens.map((token) => bytesOf(token) ?? new Uint8Array())
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
-}
+const bytesIn = (tokens: readonly number[], { bytesOf }: WatchedAnswer): Uint8Array =>
+  joined(tokens.map((token) => bytesOf(token) ?? new Uint8Array()))
 
 /** The longest allowed token by which the text goes on as it should; undefined where it has gone another way. */
 function nextOf(
