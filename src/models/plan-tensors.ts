@@ -1,15 +1,15 @@
 /** The tensors of a whole model, layer by layer. */
 
 import type { Architecture } from './architectures/architecture.js'
-import { arrangementOf, type NormRole } from './blocks/arrangement.js'
+import type { NormRole } from './blocks/arrangement/arrangement.js'
+import { arrangementOf } from './blocks/arrangement/index.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
-import type { LayerTensors } from './blocks/layer-tensors.js'
 import { mixerOf } from './blocks/mixers/index.js'
 import { planLayerInput, planPerLayer } from './blocks/per-layer-embedding.js'
 import type { Naming, WeightOutline } from './files/source.js'
 import { Finder } from './find-tensors.js'
 import type { LayerPlan, ModelPlan, Role } from './model-plan.js'
-import type { PlannedDraftHead, PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
+import type { LayerTensors, PlannedDraftHead, PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 
 /** `drafts`: a head that guesses is found too, where there is one. Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
 export function planTensors(

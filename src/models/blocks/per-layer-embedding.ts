@@ -18,9 +18,8 @@ import {
 import type { Finder } from '../find-tensors.js'
 import { HostRows } from '../host-rows.js'
 import type { ModelPlan } from '../model-plan.js'
-import type { PlannedLayer, PlannedPerLayer } from '../planned.js'
+import type { LayerTensors, PlannedLayer, PlannedPerLayer } from '../planned.js'
 import type { TensorLoader } from '../tensors.js'
-import type { LayerTensors } from './layer-tensors.js'
 
 export interface PerLayerWeights {
   readonly table: HostRows

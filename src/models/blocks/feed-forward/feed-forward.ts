@@ -1,9 +1,8 @@
 /** What a layer does with each row by itself, once its mixer's rows are added. */
 import type { Activations, Device, Gate, MatmulOptions, Pass } from '../../../device/index.js'
 import type { FeedForwardPlan } from '../../model-plan.js'
-import type { PlannedLayer } from '../../planned.js'
+import type { LayerTensors, PlannedLayer } from '../../planned.js'
 import type { BiasedMatrix, LayerWeights } from '../../weights.js'
-import type { LayerTensors } from '../layer-tensors.js'
 
 /** What it needs between its products, for passes of so many rows. Layers whose plans are alike share it. */
 export interface FeedForwardRoom {

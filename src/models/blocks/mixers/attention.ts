@@ -1,8 +1,7 @@
 import { addNorm, attend, gate as gateRows, matmul, rope } from '../../../device/index.js'
 import { turnedOrder } from '../../angles.js'
 import type { AttentionLayer } from '../../model-plan.js'
-import type { PlannedMatrix, PlannedVector } from '../../planned.js'
-import type { LayerTensors } from '../layer-tensors.js'
+import type { LayerTensors, PlannedMatrix, PlannedVector } from '../../planned.js'
 import type { Mixer } from './mixer.js'
 
 /** The one kind that keeps every token: keys and values, in pages that sequences share. */

@@ -2,9 +2,8 @@
 
 import type { Activations, KeyValueCache, MatmulOptions, Pass, States } from '../../../device/index.js'
 import type { LayerPlan } from '../../model-plan.js'
-import type { PlannedLayer } from '../../planned.js'
+import type { LayerTensors, PlannedLayer } from '../../planned.js'
 import type { LayerWeights } from '../../weights.js'
-import type { LayerTensors } from '../layer-tensors.js'
 
 /** Columns of what a mixer writes. */
 export interface Widths {
