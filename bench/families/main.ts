@@ -1,7 +1,8 @@
 /**
  * The CPU device beside llama.cpp, both reading the same file, in turns:
  * `chrt -r 1 npm run bench:families -- --peers FOLDER`, family by family; with `--full` whole models of 135M, 0.5B and 1B,
- * their prompts and what they write behind long ones. One thread is timed by what the process computed. Rows are printed
+ * their prompts and what they write behind long ones. One thread is timed by what the process computed; with `--chromium`,
+ * where ours runs in a page, by the clock. Rows are printed
  * as they are found: a run that is cut keeps them.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,16 +13,20 @@ import { pathToFileURL } from 'node:url'
 import { Command } from 'commander'
 import { installed } from '../peers/installed.js'
 import { type Measured, median, verdictOf } from './bars.js'
-import { type Llama, ourSide, type Side, theirSide } from './beside.js'
 import { FORMS } from './blocks.js'
+import { chromiumSide } from './in-chromium.js'
+import { type Llama, theirSide } from './llama.js'
 import { writeFamily } from './models.js'
+import { ourSide } from './ours.js'
 import { formOf, labelOf, numbers, type Options, type Row, rowsOf, runsOf } from './plan.js'
+import type { Side } from './side.js'
 
 const REVECTORIZE = '--experimental-wasm-revectorize'
 const isRevectorized = process.execArgv.includes(REVECTORIZE)
 
-function clockOf(threads: number): () => number {
-  if (threads > 1) return () => performance.now()
+/** What one thread computed; but what a page computes, another process does. */
+function clockOf(threads: number, elsewhere: boolean): () => number {
+  if (threads > 1 || elsewhere) return () => performance.now()
   return () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1000
@@ -79,8 +84,9 @@ async function measure(rows: readonly Row[], options: Options): Promise<number> 
     for (const run of runsOf(file, ({ threads }) => `${threads}`)) {
       const [{ threads }] = run as [Row]
       const context = Math.max(...run.map(({ length }) => length)) + (options.rounds + 2) * (options.tokens + 1) + 8
-      const opened = { threads, context, clock: clockOf(threads) }
-      const [us, them] = [await ourSide(path, opened), await theirSide(llama, path, opened)]
+      const opened = { threads, context, clock: clockOf(threads, options.chromium ?? false) }
+      const us = options.chromium ? await chromiumSide(path, opened) : await ourSide({ kind: 'folder', path }, opened)
+      const them = await theirSide(llama, path, opened)
       for (const row of run) {
         const speeds = await speedsOf(us, them, row, options)
         const label = labelOf(row)
@@ -107,6 +113,7 @@ await new Command('bench:families')
   .option('--tokens <n>', 'of each answer', Number, 24)
   .option('--seconds <n>', 'after which a row has no further round', Number, 60)
   .option('--folder <folder>', 'where files are written, and removed from (that for temporary files)')
+  .option('--chromium', 'ours in a page of a headless Chromium, timed by the clock')
   .option('--quick', 'short prompts, to see that it runs')
   .action(async (wanted: string[], options: Options) => {
     const rows = rowsOf(wanted, options)

@@ -9,6 +9,8 @@ export interface Options {
   /** Whole models, with all their layers and words. */
   readonly full?: boolean
   readonly quick?: boolean
+  /** Ours in a page. */
+  readonly chromium?: boolean
   readonly threads?: readonly number[]
   readonly prompts?: readonly number[]
   readonly behind?: readonly number[]
