@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { GrammarSource } from '../contract/index.js'
 import { compile } from './compile.js'
 import { Fuel } from './fuel.js'
@@ -6,6 +6,7 @@ import { compileRegexInSlices } from './regex/regex.js'
 import { Builder } from './rules/builder.js'
 import { withoutLeftRecursion } from './rules/left-recursion.js'
 import { measure, namesIn } from './rules/measure.js'
+import { fixed, optionsInSlices } from './rules/options.js'
 import type { SchemaError } from './schema-error.js'
 import { Vocabulary } from './structured.js'
 import { fromSourceInSlices, gbnf } from './texts.js'
@@ -193,6 +194,29 @@ describe('rules by the thousand', () => {
     place.accept(0x37)
     const letters = Array.from({ length: 26 }, (_, i) => 0x61 + i)
     expect(allowed()).toEqual([...Array.from({ length: 10 }, (_, i) => 0x30 + i), ...letters])
+  })
+
+  it('of words alone are put in order a part at a time, and each is found', () => {
+    const words = Array.from({ length: 20_000 }, (_, i) => `${(i * 7919) % 20_011}`)
+    const sorted: number[] = []
+    const { sort } = Array.prototype
+    const spy = vi.spyOn(Array.prototype, 'sort').mockImplementation(function (this: unknown[], by) {
+      sorted.push(this.length)
+      return sort.call(this, by)
+    })
+    let pauses = 0
+    const work = optionsInSlices([...words, ...words].map(fixed))
+    while (!work.next().done) pauses++
+    spy.mockRestore()
+    expect(Math.max(...sorted)).toBeLessThan(words.length / 4)
+    // As many again to look at them all, and to merge them two by two.
+    expect(pauses).toBeGreaterThan(2 * sorted.length)
+    const grammar = gbnf(`root ::= ${[...words, ...words].map((word) => `"${word}"`).join(' | ')}`)
+    for (const word of ['0', '1', '20010', '777', '7777', ...words.slice(0, 50), '20011', '00']) {
+      const place = grammar.start(vocabulary)
+      const led = Array.from(word).every((letter) => place.accept(letter.charCodeAt(0)))
+      expect([word, led && place.accept(256)]).toEqual([word, words.includes(word)])
+    }
   })
 
   it('pay for the same characters once', () => {

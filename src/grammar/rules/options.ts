@@ -29,13 +29,29 @@ export function* optionsInSlices(options: readonly Rule[]): Slices<Rule> {
     if (others.length % SLICE === SLICE - 1) yield
     others.push(followedBy(name, rests.length < 2 ? rests[0]! : yield* optionsInSlices(rests)))
   }
-  return choiceOf([...others, ...headsOf(headed)])
+  return choiceOf([...others, ...(yield* headsOf(headed))])
 }
 
 /** More than this are worth a tree. */
 const FEW = 1
 
-function headsOf(options: readonly Headed[]): Rule[] {
+function* headsOf(options: readonly Headed[]): Slices<Rule[]> {
   if (options.length <= FEW) return options.map(({ head, rest }) => followedBy(fixed(head), rest))
-  return [heads([...options].sort((a, b) => (a.head < b.head ? -1 : a.head > b.head ? 1 : 0)))]
+  return [heads(yield* sorted(options))]
+}
+
+/** By their heads, those of one head as they came: a list is sorted at once, so that parts of it are, and then merged. */
+function* sorted(options: readonly Headed[]): Slices<readonly Headed[]> {
+  if (options.length <= SLICE) return [...options].sort((a, b) => (a.head < b.head ? -1 : a.head > b.head ? 1 : 0))
+  const middle = options.length >> 1
+  const left = yield* sorted(options.slice(0, middle))
+  yield
+  const right = yield* sorted(options.slice(middle))
+  const merged: Headed[] = []
+  for (let [i, j] = [0, 0]; i < left.length || j < right.length; ) {
+    if (merged.length % SLICE === 0) yield
+    const first = j === right.length || (i < left.length && left[i]!.head <= right[j]!.head)
+    merged.push(first ? left[i++]! : right[j++]!)
+  }
+  return merged
 }
