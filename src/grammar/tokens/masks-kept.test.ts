@@ -6,6 +6,7 @@ import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'
 import { Values } from '../schema/values.js'
+import { fromSource, Vocabulary } from '../structured.js'
 import { allowed, smallWords, vocabularyOf } from '../testing.test-helper.js'
 import { COMPACT } from '../values/format.js'
 import { advance, startPlace, type TextPlace } from '../walk.js'
@@ -102,6 +103,85 @@ describe('what is learned of a mask', () => {
     const { bytes } = masks
     fill(masks, '')
     expect(masks.bytes).toBe(bytes)
+    const costs = masks.costs.bytes
+    masks.costs.of(placeAfter(masks, '{"n":[[{"ab":[').state)
+    expect(masks.costs.bytes).toBeGreaterThan(costs)
+    expect(masks.bytes - bytes).toBe(masks.costs.bytes - costs)
+  })
+
+  it('of the texts of keys counts too', () => {
+    const masks = masksOf({ type: 'object', patternProperties: { '^[a-f0-9]+$': {}, '^[a-z]+ [A-Z]+$': {} } })
+    for (const text of ['{"', '{"a', '{"a0', '{"ab', '{"ab ', '{"ab A']) {
+      const before = masks.bytes
+      fill(masks, text)
+      expect([text, masks.bytes >= before]).toEqual([text, true])
+    }
+    expect(masks.bytes).toBeGreaterThan(masks.costs.bytes)
+  })
+})
+
+describe('a mask', () => {
+  const others = { type: 'object', properties: { ab: { enum: ['x'] }, n: {} }, additionalProperties: { type: 'null' } }
+  const once = (items: object) => ({ type: 'array', uniqueItems: true, items })
+  const places: readonly (readonly [object, readonly string[]])[] = [
+    [
+      others,
+      ['', '{', '{"', '{"a', '{"ab', '{"ab":"x","', '{"ab":"x","a', '{"ab":"x","ab', '{"b":null,"', '{"aab":null,"a'],
+    ],
+    [
+      { type: 'object', patternProperties: { '^a': { type: 'null' }, b$: {} }, additionalProperties: { enum: [12] } },
+      ['{"', '{"a', '{"ab":null,"a', '{"c":12,"', '{"b":true,"', '{"aa":null,"a', '{"bb":1,"b'],
+    ],
+    [
+      { type: 'object', propertyNames: { pattern: '^[ab]+$' }, minProperties: 2 },
+      ['{"', '{"a', '{"ab":1,"a', '{"ab":1,"', '{"b":1,"'],
+    ],
+    [once({ type: 'string', maxLength: 3 }), ['["', '["ab","a', '["b","', '["ab","ab', '["b","a","', '["é","']],
+    [once({ type: 'integer' }), ['[', '[1,1', '[12,1', '[1,', '[-1,-', '[0,']],
+    [once({ enum: ['a', 'aa', 1, 12, true] }), ['[', '["a",', '["a","a', '["aa","a', '[12,1']],
+    [
+      once({ ...others, properties: { ab: { enum: ['x'] }, n: { enum: [1, 2] } }, additionalProperties: false }),
+      ['[{"ab":"x"},{"ab":"x"', '[{"n":1},{"', '[{},{'],
+    ],
+    [{ enum: ['ab', 'ac', 'name'] }, ['', '"', '"a', '"ab']],
+    [{ type: 'string', pattern: '^[ab"]*$', maxLength: 4 }, ['"', '"a', '"aa', '"aaaa']],
+  ]
+
+  it.each(places)(
+    'holds what each token gives that is tried by itself, whatever is left to be spent: %j',
+    (schema, texts) => {
+      const own = vocabulary()
+      for (const text of texts) {
+        const masks = masksOf(schema, own)
+        const place = placeAfter(masks, text)
+        const { accepting } = place.state
+        const shortest = masks.costs.of(place.state)
+        for (const budget of [Number.POSITIVE_INFINITY, ...[0, 1, 2, 3, 5, 9].map((more) => shortest + more)]) {
+          const tried = Array.from({ length: own.size }, (_, token) => token).filter((token) => {
+            if (own.eos.includes(token)) return accepting
+            const bytes = own.bytes(token)
+            if (bytes.length === 0) return false
+            let next = place
+            for (const byte of bytes) next = next.state.dead ? next : advance(masks.machine, next, byte)
+            return !next.state.dead && masks.costs.of(next.state) <= budget
+          })
+          expect([text, budget, fill(masks, text, budget)]).toEqual([text, budget, tried])
+        }
+      }
+    },
+  )
+
+  it('is refused of a model without a token that is asked for', () => {
+    const grammar = fromSource({ sequence: [{ token: '<call>' }, { schema: {} }] })
+    expect(() => grammar.start(vocabulary())).toThrow("the model has no token '<call>'.")
+    const { tokens, eos } = smallWords()
+    const named = new Vocabulary([...tokens, undefined], { eos, named: { '<call>': tokens.length } })
+    const constraint = grammar.start(named)
+    const mask = new Uint32Array(named.words)
+    constraint.mask(mask)
+    expect(allowed(mask, named.size)).toEqual([tokens.length])
+    expect(constraint.accept(tokens.length)).toBe(true)
+    expect(constraint.accept(tokens.length)).toBe(false)
   })
 })
 
