@@ -27,16 +27,6 @@ const SLOW = {
 const ALONE = new Set(['runtimes'])
 /** What of folders of `runtimes` starts no program. */
 const SHARING = [...SLOW.clients, 'scripts/{masks,written}.test.ts', 'scripts/models/**/*.test.ts']
-/** Those that wait: for programs, timers and pages. */
-const WAITING = new Set(['clients', 'runtimes', 'browser'])
-/**
- * Two cores. What computes has as many workers, since each compiles the kernels and makes the vocabularies that it needs;
- * of what waits one file more runs at a time, after it.
- */
-const workersOf = (name: string) => ({
-  maxWorkers: WAITING.has(name) ? 3 : 2,
-  sequence: { groupOrder: WAITING.has(name) ? 1 : 0 },
-})
 /** And this one with those that have, as it says for its process how wide cases are made. */
 const WIDE = 'src/models/encoders/blocks.test.ts'
 const NEVER = ['**/node_modules/**', 'dist/**']
@@ -52,6 +42,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // What is waited for comes at once, but not on a machine that is busy.
     expect: { poll: { timeout: 15_000 } },
+    // Two cores, and one file more: those that wait, for programs, timers and pages, leave their core to others.
+    maxWorkers: 3,
     // What was translated for one project is not translated again for another, nor in the next run.
     experimental: { fsModuleCache: true, fsModuleCachePath: 'node_modules/.cache/local-v1/modules' },
     reporters: ['default', './scripts/summary-reporter.ts'],
@@ -63,7 +55,6 @@ export default defineConfig({
           include: [TESTS],
           exclude: [...NEVER, ...Object.values(SLOW).flat()],
           isolate: false,
-          ...workersOf('unit'),
         },
       },
       ...Object.entries(SLOW).map(([name, places]) => ({
@@ -76,7 +67,6 @@ export default defineConfig({
           ],
           exclude: name === 'runtimes' ? [...NEVER, ...SHARING] : [...NEVER, WIDE],
           isolate: ALONE.has(name),
-          ...workersOf(name),
           // Kernels and pages take minutes on a machine that is busy: who waits for good is found out all the same.
           testTimeout: 240_000,
           hookTimeout: 240_000,
