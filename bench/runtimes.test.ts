@@ -65,6 +65,8 @@ describe('a run elsewhere', () => {
     const browser = await launchChromium()
     try {
       const page = await browser.newPage()
+      // A run takes as long as it takes.
+      page.setDefaultTimeout(0)
       await page.goto(server.origin)
       await page.waitForFunction('crossOriginIsolated && !document.getElementById("start").disabled')
       await page.uncheck('#webgpu')
