@@ -32,7 +32,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './webllm': 223_000,
   './webllm/worker': 230_000,
   './llama-cpp': 245_000,
-  './structured': 105_000,
+  './structured': 106_000,
   './messages': 20_000,
   './ollama': 26_500,
   './service-worker': 10_900,
