@@ -60,6 +60,25 @@ export function retold(
   return all.slice(-logprobs.length)
 }
 
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8]
+
+/**
+ * Nats that float64 itself moves by where keys and values are off by such a share of themselves, before they are kept: a
+ * number between two of f16 may become either, and of two experts that tie either may be chosen, which some models magnify.
+ */
+export function unsteady(of: Case, weights: Weights, answer: Answer, share: number, kept?: Kept): number {
+  const moves = SEEDS.map((seed) => {
+    const random = new Random(`noise ${seed}`)
+    const near: Kept = (values) => {
+      const noisy = values.map((value) => value * (1 + share * (2 * random.next() - 1)))
+      return kept ? kept(noisy) : noisy
+    }
+    const told = retold(of, weights, answer, undefined, near).map((logprobs) => (token: number) => logprobs[token]!)
+    return compare(answer.logprobs, told).worst
+  })
+  return Math.max(...moves)
+}
+
 export interface Verdict {
   readonly steps: number
   /** Steps at which the two would choose another token although the better one leads by more than a near-tie. */
