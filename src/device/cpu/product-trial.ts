@@ -18,10 +18,17 @@ export const MANY = 4
 const ROWS = { few: 1, many: 16 }
 /** Milliseconds for which each kernel runs at a time: more than clocks are coarse by, in pages that are not isolated too. */
 const TURN = 0.25
-/** Turns of each: the first are run while code is not yet compiled as well as it will be, and the quickest counts. */
+/** Turns of each. The quickest counts. */
 const TURNS = 5
-/** Of the first kernels that are tried, which are compiled meanwhile. */
-const FIRST_TURNS = 8
+/**
+ * Milliseconds for which no turn was quicker before a trial ends: engines compile once more what has run for some
+ * milliseconds, meanwhile, and until then every way is about as slow.
+ */
+const SETTLED = 8
+/** Of the first kernels that are tried: nothing of the module is compiled well by then. */
+const FIRST_SETTLED = 40
+/** What is quicker by more than chance. */
+const QUICKER = 0.9
 /** What is as quick stays as it is everywhere. */
 const WORTH = 0.95
 
@@ -57,7 +64,7 @@ export class ProductTrial {
     this.#host = host
   }
 
-  /** Tries the kernels for a kind of matrix the first time that there is one: 8 ms for the first, 5 for each of 8 bits. */
+  /** Tries the kernels for a kind of matrix the first time that there is one: 50 ms for the first, 10 to 20 for each of 8 bits. */
   meet(kind: WeightKind): void {
     // Plain SIMD has no product of bytes.
     if (this.#host.variant === 'simd' || !isMultipliedAsBytes(kind) || this.#chosen.has(kind)) return
@@ -89,17 +96,18 @@ export class ProductTrial {
       return has ? byteProducts : 'bytes'
     }
     const asBytes = halves ? 'bytes' : this.#bytesOf(length)
-    return isOfBytes(kind) ? this.#quickest(kind, length, asBytes, 'wide', TURNS) : asBytes
+    return isOfBytes(kind) ? this.#quickest(kind, length, asBytes, 'wide', SETTLED) : asBytes
   }
 
   /** The way for bytes: the machine's, whatever the kind. */
   #bytesOf(length: Length): ByteProducts {
-    this.#bytes[length] ??= this.#quickest(blockKind('q4_0'), length, 'bytes', 'pairs', FIRST_TURNS)
+    const settled = Object.keys(this.#bytes).length === 0 ? FIRST_SETTLED : SETTLED
+    this.#bytes[length] ??= this.#quickest(blockKind('q4_0'), length, 'bytes', 'pairs', settled)
     return this.#bytes[length]
   }
 
   /** `usual`, but where `other` is quicker by more than chance. */
-  #quickest(kind: WeightKind, length: Length, usual: ByteProducts, other: ByteProducts, turns: number): ByteProducts {
+  #quickest(kind: WeightKind, length: Length, usual: ByteProducts, other: ByteProducts, settled: number): ByteProducts {
     const { memory } = this.#host
     const taken: number[] = []
     const take = (bytes: number) => {
@@ -114,12 +122,16 @@ export class ProductTrial {
         () => void,
         () => void,
       ]
-      const times = { first: Number.POSITIVE_INFINITY, second: Number.POSITIVE_INFINITY }
-      for (let turn = 0; turn < turns; turn++) {
-        times.first = Math.min(times.first, timeOf(first))
-        times.second = Math.min(times.second, timeOf(second))
+      const best = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+      let since = performance.now()
+      for (let turn = 0; turn < TURNS || performance.now() - since < settled; turn++) {
+        for (const [i, run] of [first, second].entries()) {
+          const time = timeOf(run)
+          if (time < best[i]! * QUICKER) since = performance.now()
+          best[i] = Math.min(best[i]!, time)
+        }
       }
-      return times.second < times.first * WORTH ? other : usual
+      return best[1]! < best[0]! * WORTH ? other : usual
     } finally {
       for (const at of taken) memory.free(at)
     }
