@@ -1,6 +1,6 @@
 /** Whether the definition of a case in float64 holds: against llama.cpp, and against itself with one usual mistake in it. */
 import type { Case, Weights } from '../../test/oracles/family.js'
-import { answerOf, compare, retold, unsteady } from '../../test/oracles/judge.js'
+import { answerOf, compare, OF_F32, retold, steadyLimit } from '../../test/oracles/judge.js'
 import { llamaCpp } from './llama-cpp.js'
 import type { Rows } from './rows.js'
 
@@ -8,9 +8,8 @@ import type { Rows } from './rows.js'
 const BOUND = 2e-3
 /** Where it approximates. */
 const ROUGH = 1e-2
-/** What f32 leaves of a number, and a table of f16; and how many times as far as float64 that is so far off it may be. */
-const SHARES = { exact: 3e-7, rough: 3e-4 }
-const AS_UNSTEADY = 3
+/** Of a number, what a table of f16 leaves out. */
+const OF_TABLE = 3e-4
 /** What a mistake must move the log probabilities by, else nothing would find it. */
 const VISIBLE = 2e-2
 /** After so few tokens. */
@@ -33,9 +32,9 @@ export async function checkDefinition(of: Case, weights: Weights, { rows, tokens
     await rows.once({ family, kind: 'llama.cpp', what: '', device: '' }, 'decoders', async () => {
       const answer = answerOf(of, weights, tokens)
       const verdict = compare(answer.logprobs, await llamaCpp(peers, of, weights, answer.tokens.slice(0, -1), tokens))
-      const [limit, share] = approximate ? [ROUGH, SHARES.rough] : [BOUND, SHARES.exact]
+      const [limit, share] = approximate ? [ROUGH, OF_TABLE] : [BOUND, OF_F32]
       const isFar = verdict.worst >= limit && verdict.wrongTokens === 0
-      const bound = isFar ? Math.max(limit, AS_UNSTEADY * unsteady(of, weights, answer, share)) : limit
+      const bound = isFar ? steadyLimit(limit, of, weights, answer, share) : limit
       return found(verdict, bound, verdict.wrongTokens === 0 && verdict.worst < bound)
     })
   }

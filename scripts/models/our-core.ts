@@ -26,7 +26,16 @@ import {
   type Kept,
   type Vector,
 } from '../../test/oracles/float64.js'
-import { type Allowance, type Answer, answerOf, apart, compare, retold, unsteady } from '../../test/oracles/judge.js'
+import {
+  type Allowance,
+  type Answer,
+  answerOf,
+  apart,
+  compare,
+  OF_F32,
+  retold,
+  steadyLimit,
+} from '../../test/oracles/judge.js'
 import { throughMlc, throughMxfp4, throughQ4_0 } from '../../test/oracles/rounded.js'
 import type { Code } from './code.js'
 import { eachWay, waysAtOnce } from './feeds.js'
@@ -233,16 +242,11 @@ function checkOn(ways: Ways, truth: Truth) {
   }
 }
 
-/** What f32 leaves of a number. */
-const OF_F32 = 3e-7
-/** Few draws do not find the worst. */
-const AS_UNSTEADY = 3
-
 /** Where float64 itself moves by more if keys and values are off as those of f32 are, that is the limit. */
 function asSteady(verdict: ReturnType<typeof checkOn>, { cacheType, answer }: Truth, of: Case, weights: Weights) {
   const { worst, otherTokens, otherThanPeer } = verdict
   if (cacheType !== 'f16' || worst < verdict.bound || otherTokens > 0 || otherThanPeer) return verdict
-  const bound = Math.max(verdict.bound, AS_UNSTEADY * unsteady(of, weights, answer, OF_F32, inHalves))
+  const bound = steadyLimit(verdict.bound, of, weights, answer, OF_F32, inHalves)
   return { ...verdict, bound, good: worst < bound }
 }
 

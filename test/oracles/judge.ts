@@ -60,13 +60,23 @@ export function retold(
   return all.slice(-logprobs.length)
 }
 
+/** Of a number, what f32 leaves out. */
+export const OF_F32 = 3e-7
+
+/** How many times as far as float64 moves one may be off: few draws do not find the most. */
+const TIMES = 3
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8]
+
+/** A limit in nats, or a wider one where float64 itself moves by more. Takes as long as eight answers. */
+export function steadyLimit(limit: number, ...by: Parameters<typeof unsteady>): number {
+  return Math.max(limit, TIMES * unsteady(...by))
+}
 
 /**
  * Nats that float64 itself moves by where keys and values are off by such a share of themselves, before they are kept: a
  * number between two of f16 may become either, and of two experts that tie either may be chosen, which some models magnify.
  */
-export function unsteady(of: Case, weights: Weights, answer: Answer, share: number, kept?: Kept): number {
+function unsteady(of: Case, weights: Weights, answer: Answer, share: number, kept?: Kept): number {
   const moves = SEEDS.map((seed) => {
     const random = new Random(`noise ${seed}`)
     const near: Kept = (values) => {

@@ -28,11 +28,10 @@ export async function writeGguf(path: string, of: Described, weights: Weights, t
 
 /** llama.cpp's quantiser leaves routers as they are, on which hangs what experts are chosen, and what is added. */
 export const isQuantised = (name: string, type: GgufType): boolean =>
-  !name.endsWith('.bias') &&
-  (type !== 'MXFP4' || /_exps\.|\.experts\./.test(name)) &&
-  !/ffn_gate_inp|mlp\.(shared_expert_)?gate\.|feed_forward\.gate\.|block_sparse_moe\.gate\.|router\.(layer\.|proj\.|weight)/.test(
-    name,
-  )
+  !name.endsWith('.bias') && (type !== 'MXFP4' || /_exps\.|\.experts\./.test(name)) && !ROUTER.test(name)
+
+const ROUTER =
+  /ffn_gate_inp|mlp\.(shared_expert_)?gate\.|(feed_forward|block_sparse_moe)\.gate\.|router\.(layer\.|proj\.|weight)/
 
 function stored({ name, dims, values }: GgufTensor, wanted: GgufType): Tensor {
   const type = dims.length > 1 && dims[0]! % 32 === 0 && isQuantised(name, wanted) ? wanted : 'F32'
