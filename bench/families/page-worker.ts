@@ -3,7 +3,7 @@ import { ourSide } from './ours.js'
 import type { Side } from './side.js'
 
 /** What the page is given to ask for: a call of the side, after `open` has made it. */
-export type Call =
+type Call =
   | { readonly open: File; readonly threads: number; readonly context: number }
   | { readonly call: keyof Side; readonly value: number }
 

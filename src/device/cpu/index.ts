@@ -59,7 +59,7 @@ export interface CpuDeviceOptions {
   readonly variant?: KernelVariant
   /**
    * How bytes are multiplied where there is relaxed SIMD. All ways come to the same values.
-   * @default what a trial of some 10 ms finds quicker, for each type of weights, when the first of it is loaded
+   * @default what a trial of 10 to 50 ms finds quicker, for each type of weights, when the first of it is loaded
    */
   readonly byteProducts?: ByteProducts
   /** Why this device was taken, for its description. */
