@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { GrammarSource } from '../contract/index.js'
+import { prepare } from './automaton/entry.js'
+import { choiceOf, followedBy, type Rule, repeated } from './automaton/rule.js'
 import { compile } from './compile.js'
 import { Fuel } from './fuel.js'
 import { compileRegexInSlices } from './regex/regex.js'
@@ -217,6 +219,35 @@ describe('rules by the thousand', () => {
       const led = Array.from(word).every((letter) => place.accept(letter.charCodeAt(0)))
       expect([word, led && place.accept(256)]).toEqual([word, words.includes(word)])
     }
+  })
+
+  it.each<[string, (options: Rule) => Rule]>([
+    ['at once', (options) => options],
+    ['behind what need not come', (options) => followedBy(repeated(fixed('x'), 0, 1), options)],
+    ['before something', (options) => followedBy(options, fixed('x'))],
+    ['again and again', (options) => repeated(options, 0, Infinity)],
+  ])('are looked at a few hundred at a time before any text: %s', (_, within) => {
+    let looks = 0
+    const options = Array.from({ length: 20_000 }, (_, i): Rule => {
+      const option = followedBy(repeated(fixed('y'), 1, Infinity), fixed(String(i)))
+      const { length } = option
+      return Object.defineProperty(option, 'length', {
+        get() {
+          looks++
+          return length
+        },
+      })
+    })
+    const rule = within(choiceOf(options))
+    looks = 0
+    const work = prepare(rule, new Fuel(500_000))
+    let [before, most] = [0, 0]
+    for (let done = false; !done; before = looks) {
+      done = work.next().done === true
+      most = Math.max(most, looks - before)
+    }
+    expect(looks).toBeGreaterThanOrEqual(options.length)
+    expect(most).toBeLessThan(options.length / 20)
   })
 
   it('pay for the same characters once', () => {

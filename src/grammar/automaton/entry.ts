@@ -24,7 +24,8 @@ const MOST_ROUNDS = 64
 export class Entry implements RuleStart {
   /** The name of the rule that it is a part of. */
   readonly owner: string | undefined
-  readonly ways: readonly Way[]
+  readonly #rule: Rule
+  #ways: readonly Way[] | undefined
   readonly #bySymbol = new Map<number, readonly Way[]>()
   #height = 0
   #firsts: ReadonlySet<number> | null | undefined
@@ -32,18 +33,34 @@ export class Entry implements RuleStart {
   #byFirst: Map<number, number[]> | undefined
 
   constructor(rule: Rule, owner: string | undefined) {
+    this.#rule = rule
     this.owner = owner
-    const ways: Way[] = []
-    collect(rule, [], owner, ways)
-    this.ways = ways
+  }
+
+  get ways(): readonly Way[] {
+    return atOnce(this.waysInSlices())
+  }
+
+  /** Collects them, which may be thousands, unless that was done. */
+  *waysInSlices(): Slices<readonly Way[]> {
+    this.#ways ??= yield* collect(this.#rule, this.owner)
+    return this.#ways
   }
 
   /** Entries that this one leads to before anything comes are all of a lesser height. */
   get height(): number {
+    return this.#heightUpTo(MOST_HEIGHT)
+  }
+
+  #heightUpTo(most: number): number {
     if (this.#height === 0) {
       let height = 1
-      for (const { head } of this.ways) if (head instanceof Entry) height = Math.max(height, head.height + 1)
-      if (height > MOST_HEIGHT) throw new GrammarError('the grammar is nested too deeply.')
+      if (most > 0) {
+        for (const { head } of this.ways) {
+          if (head instanceof Entry) height = Math.max(height, head.#heightUpTo(most - 1) + 1)
+        }
+      }
+      if (height > most) throw new GrammarError('the grammar is nested too deeply.')
       this.#height = height
     }
     return this.#height
@@ -97,7 +114,7 @@ const FEW_WAYS = 16
 /** No symbol. */
 const ANY = -1
 /** Options from one pause to the next. */
-const SLICE = 1024
+const SLICE = 256
 
 /** What a frame allows does not depend on what stands below it. */
 const NOWHERE = new Cell()
@@ -117,22 +134,39 @@ function takes(frame: Frame, symbol: number): boolean {
   return out.list.length + out.begun.length > 0
 }
 
-function collect(rule: Rule, rests: readonly Frame[], owner: string | undefined, into: Way[]): void {
-  // Whoever took such a way would never come to an end.
-  if (rule.length === Infinity) return
+/** What is left to be looked at of a rule, with what follows it. */
+interface Uncollected {
+  readonly rule: Rule
+  readonly rests: readonly Frame[]
+}
+
+function* collect(rule: Rule, owner: string | undefined): Slices<Way[]> {
+  const ways: Way[] = []
+  /** The next one last. */
+  const waiting: (Way | Uncollected)[] = [{ rule, rests: [] }]
+  for (let next = waiting.pop(), steps = 1; next !== undefined; next = waiting.pop(), steps++) {
+    if (steps % SLICE === 0) yield
+    if ('head' in next) ways.push(next)
+    // Whoever took such a way would never come to an end.
+    else if (next.rule.length !== Infinity) open(next, owner, waiting)
+  }
+  return ways
+}
+
+function open({ rule, rests }: Uncollected, owner: string | undefined, into: (Way | Uncollected)[]): void {
   const then = (rest: Rule) => (rest === NOTHING ? rests : [...rests, frameOf(rest, owner)])
   switch (rule.kind) {
     case 'nothing':
       return
     case 'choice':
-      for (const option of rule.options) collect(option, rests, owner, into)
+      for (let i = rule.options.length - 1; i >= 0; i--) into.push({ rule: rule.options[i]!, rests })
       return
     case 'then':
-      collect(rule.first, then(rule.rest), owner, into)
       if (rule.first.nullable) into.push({ head: headOf(rule.rest, owner), rests })
+      into.push({ rule: rule.first, rests: then(rule.rest) })
       return
     case 'repeat':
-      collect(rule.body, then(afterRound(rule)), owner, into)
+      into.push({ rule: rule.body, rests: then(afterRound(rule)) })
       return
     default:
       into.push({ head: headOf(rule, owner), rests })
@@ -229,34 +263,23 @@ function loopOf(rule: Repeat): Rule | undefined {
   return loop
 }
 
-/** Makes what stands for the options of a rule, which may be thousands, before it is entered: each is then only found. */
-function* beginnings(rule: Rule): Slices<void> {
-  if (rule.kind !== 'choice') return
-  for (const [i, option] of rule.options.entries()) {
-    if (i % SLICE === SLICE - 1) yield
-    const first = option.kind === 'then' ? option.first : option
-    if (first.kind === 'name' && option.length !== Infinity) headOf(first, undefined)
-  }
-}
-
 /** The frame before a rule, after a look at all that it leads to: what is nested too deeply is found here and not in an answer. */
 export function* prepare(root: Rule, fuel: Fuel): Slices<Frame> {
   const first = frameOf(root)
   const seen = new Set<Entry>()
   const bodies = new Set<Rule>()
   const rest: (Frame | Entry)[] = [first]
-  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    if (fuel.tires()) yield
+  for (let next = rest.pop(), looks = 1; next !== undefined; next = rest.pop(), looks++) {
+    if (fuel.tires() || looks % SLICE === 0) yield
     if (next instanceof RuleFrame && next.rule.kind === 'repeat') {
       // What is left after a round begins as the rounds before did.
       if (bodies.has(next.rule.body)) continue
       bodies.add(next.rule.body)
     }
-    if (next instanceof RuleFrame) yield* beginnings(next.rule)
     const entry = next instanceof RuleFrame ? next.entry : next
     if (!(entry instanceof Entry) || seen.has(entry)) continue
     seen.add(entry)
-    for (const [i, { head, rests }] of entry.ways.entries()) {
+    for (const [i, { head, rests }] of (yield* entry.waysInSlices()).entries()) {
       if (i % SLICE === SLICE - 1) yield
       rest.push(head, ...rests)
       fuel.spend(1 + rests.length)
