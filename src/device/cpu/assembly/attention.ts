@@ -5,7 +5,7 @@
 import { ATTEND_ROOM, CACHE_BLOCK, PAGE_BITS } from './abi'
 import { scoreBlocks, WEIGHED_PAGES, weighBlocks, wholeQuery, wholeWeights } from './attention-blocks'
 import { scaleQuery, scoreHalf, scoreWide, weighHalf, weighWide } from './attention-numbers'
-import { codeBytes, isPacked, keyCodes, unpackedBytes } from './cache-codes'
+import { codeBytes, isPacked, keyCodes } from './cache-codes'
 import { keptBytes, LINE, PAGE, restored } from './cache-page'
 import { cap4 } from './elementwise'
 import { Exponential, exp4 } from './exp'
@@ -18,8 +18,8 @@ const INVERSES: usize = 64
  * N queries, `qGap` and `outGap` bytes from one another, over the pages of one key head. `firsts`: the first position that
  * each sees, or 0: all from the begin; `lasts`: the last; both `rowGap` bytes apart, and none before the first's or behind
  * the last's. `sinks`: scores that have their share and give nothing, `sinkGap` bytes apart, or 0. `room`: what stands above;
- * then codes of a page that take less than a byte, as bytes; the queries, scaled, for which come the sums of values; then the scores of all positions, in whole pages, of
- * each page one query's behind the other's.
+ * the queries, scaled, for which come the sums of values; then the scores of all positions, in whole pages, of each page one
+ * query's behind the other's; then, of codes that take less than a byte, those of a page as bytes.
  */
 export function attendTogether<T, N>(
   q: usize,
@@ -45,9 +45,9 @@ export function attendTogether<T, N>(
   const from = pages + ((<usize>(first >> PAGE_BITS)) << 2)
   const end = pages + ((<usize>((last + PAGE) >> PAGE_BITS)) << 2)
   const sumsGap = (<usize>((d + 15) & ~15)) << 2
-  const unpacked = room + ATTEND_ROOM
-  const queries = unpacked + unpackedBytes<T>(d)
+  const queries = room + ATTEND_ROOM
   const scores = queries + sumsGap * count
+  const unpacked = scores + ((end - from) >> 2) * LINE * count
   for (let i: usize = 0; i < count; i++) {
     if (isPacked<T>()) wholeQuery<N>(q + i * qGap, d, scale, queries + (i << 2))
     else scaleQuery<T, N>(q + i * qGap, d, scale, queries + (i << 2))

@@ -82,11 +82,6 @@ export function putValueCodes<T>(to: usize, from: usize, inverse: v128): void {
   }
 }
 
-/** Room for codes that do not take a byte each where they are kept: for those of a page's keys. */
-export function unpackedBytes<T>(columns: i32): usize {
-  return isPacked<T>() && !isSigned<T>() ? (<usize>columns) << PAGE_BITS : 0
-}
-
 /** Where the codes of a page's keys are as bytes: where they are kept, or in `room`. */
 export function keyCodes<T>(at: usize, columns: i32, room: usize): usize {
   if (isSigned<T>()) return at

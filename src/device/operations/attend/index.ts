@@ -114,7 +114,7 @@ export const attend = defineOperation({
     const together = longestOf(TOGETHER) <= longestOf(2) ? TOGETHER : 2
     // Of each query itself, then its sums, and its scores, in whole pages.
     const each = Math.ceil(headSize / 16) * 16 + (Math.ceil(longest / PAGE) + 1) * PAGE
-    // Codes that take less than a byte are unpacked, a page of keys at a time.
+    // Codes that take less than a byte are unpacked behind the scores, a page of them at a time.
     const unpacked = (packedCache(type)?.bits ?? 8) < 8 ? headSize * PAGE : 0
     const { at: room, stride: roomGap } = pass.perThread(ATTEND_ROOM + unpacked + together * each * 4)
     const args = {
