@@ -44,15 +44,15 @@ const unbounded = new Map<boolean, TextAutomaton>()
 export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutomaton {
   const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = spec
   const bounds = [minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf]
+  // Nearly every schema has them: made once in a process, and nobody pays.
+  if (bounds.every((bound) => bound === undefined))
+    return getOrMake(unbounded, integer === true, () => build(spec, new Fuel()))
   const key = [integer === true, ...bounds].join()
   const known = cache.get(key)
   if (known !== undefined) {
     fuel.spend(known.cost)
     return known.made
   }
-  // Nearly every schema has them: made once in a process, and nobody pays.
-  if (bounds.every((bound) => bound === undefined))
-    return getOrMake(unbounded, integer === true, () => build(spec, new Fuel()))
   const before = fuel.left
   const numbers = build(spec, fuel)
   if (numbers.states <= CACHED_STATES) {

@@ -44,6 +44,12 @@ export class GrammarText {
     return match
   }
 
+  /** Goes on behind it. */
+  skip(pattern: RegExp): void {
+    pattern.lastIndex = this.at
+    if (pattern.test(this.text)) this.at = pattern.lastIndex
+  }
+
   unexpected(): GrammarError {
     return this.wrong(this.next === undefined ? 'the grammar ends too early.' : `'${this.next}' was not expected here.`)
   }

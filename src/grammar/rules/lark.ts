@@ -33,6 +33,11 @@ const IMPORT = /%import\s+common\s*(?:\.\s*(\w+)|\(([\w\s,]*)\))(?:\s*->\s*(\w+)
 const NUMBER = /\d+/y
 const ALIAS = /->\s*\w+/y
 const TOKEN = /<[^\s<>]+>/y
+/** And comments. */
+const BLANKS = /(?:\s|\/\/[^\n]*|#[^\n]*)*/y
+const BLANKS_IN_LINE = /(?:[ \t\r]|\\\n|\/\/[^\n]*|#[^\n]*)*/y
+const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/gu
+const IGNORES_CASE = /i(?!\w)/y
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', v: '\v', '\\': '\\', '"': '"' }
 
 class Lark {
@@ -120,7 +125,7 @@ class Lark {
     for (;;) {
       if (this.#from.tires()) yield
       this.#space(this.#depth > 1)
-      if (this.#from.match(ALIAS) !== undefined) continue
+      if (this.#from.next === '-' && this.#from.match(ALIAS) !== undefined) continue
       const atom = yield* this.#atom()
       if (atom === undefined) return inSequence(parts)
       parts.push(this.#times(atom))
@@ -138,11 +143,12 @@ class Lark {
     }
     if (c === '%') return yield* this.#document()
     if (c === '<') return this.#token()
+    if (c === '"' || c === '/') return this.#spaced(yield* this.#literal())
     const at = this.#from.at
     const terminal = this.#from.match(TERMINAL)?.[0]
     if (terminal !== undefined) return this.#spaced(this.#names.mention(terminal, at))
     const rule = this.#from.match(RULE)?.[1]
-    if (rule === undefined) return c === '"' || c === '/' ? this.#spaced(yield* this.#literal()) : undefined
+    if (rule === undefined) return undefined
     if (this.#from.next === '{') throw this.#from.wrong('templates, name{...}, are not supported.')
     if (this.#inTerminal) throw this.#from.wrong(`a terminal cannot contain the rule '${rule}'.`)
     return this.#names.mention(rule, at)
@@ -154,7 +160,7 @@ class Lark {
 
   *#literal(): Slices<Rule> {
     const at = this.#from.at
-    const regex = this.#from.match(REGEX)
+    const regex = this.#from.next === '/' ? this.#from.match(REGEX) : undefined
     if (regex !== undefined) return yield* this.#builder.regex(regex[1]!, regex[2], { text: this.#from.text, at }, true)
     const text = this.#string()
     if (this.#from.take('..')) {
@@ -164,8 +170,7 @@ class Lark {
       }
       return this.#builder.characters(normalise([low[0]!, high[0]!]))
     }
-    if (!/i(?!\w)/y.test(this.#from.text.slice(this.#from.at, this.#from.at + 2))) return this.#builder.literal(text)
-    this.#from.at++
+    if (this.#from.match(IGNORES_CASE) === undefined) return this.#builder.literal(text)
     const source = text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
     return yield* this.#builder.regex(source, 'i', { text: this.#from.text, at })
   }
@@ -174,7 +179,8 @@ class Lark {
     const at = this.#from.at
     const text = this.#from.match(STRING)?.[1]
     if (text === undefined) throw this.#from.wrong('a text in double quotes is missing.')
-    return text.replace(/\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/gu, (_, x, u, long, c) => {
+    if (!text.includes('\\')) return text
+    return text.replace(ESCAPE, (_, x, u, long, c) => {
       const hex: string | undefined = x ?? u ?? long
       if (hex !== undefined && Number.parseInt(hex, 16) <= 0x10ffff)
         return String.fromCodePoint(Number.parseInt(hex, 16))
@@ -233,9 +239,8 @@ class Lark {
     if (!this.#from.ended && this.#from.next !== '\n') throw this.#from.unexpected()
   }
 
-  /** Blanks and comments. */
   #space(lines: boolean): void {
-    this.#from.match(lines ? /(?:\s|\/\/[^\n]*|#[^\n]*)*/y : /(?:[ \t\r]|\\\n|\/\/[^\n]*|#[^\n]*)*/y)
+    this.#from.skip(lines ? BLANKS : BLANKS_IN_LINE)
   }
 }
 

@@ -40,11 +40,11 @@ function* headsOf(options: readonly Headed[]): Slices<Rule[]> {
   return [heads(yield* sorted(options))]
 }
 
-const byHead = (a: Headed, b: Headed) => (a.head < b.head ? -1 : a.head > b.head ? 1 : 0)
+const isBehind = (a: Headed, b: Headed) => a.head > b.head
 
 /** By their heads, those of one as they came: a list is sorted at once, so that parts of it are, and then merged. */
 function* sorted(options: readonly Headed[]): Slices<readonly Headed[]> {
-  if (options.length <= SLICE) return [...options].sort(byHead)
+  if (options.length <= SLICE) return [...options].sort((a, b) => (isBehind(a, b) ? 1 : isBehind(b, a) ? -1 : 0))
   const middle = options.length >> 1
   const left = yield* sorted(options.slice(0, middle))
   yield
@@ -52,7 +52,7 @@ function* sorted(options: readonly Headed[]): Slices<readonly Headed[]> {
   const merged: Headed[] = []
   for (let [i, j] = [0, 0]; i < left.length || j < right.length; ) {
     if (merged.length % SLICE === 0) yield
-    const first = j === right.length || (i < left.length && byHead(left[i]!, right[j]!) <= 0)
+    const first = j === right.length || (i < left.length && !isBehind(left[i]!, right[j]!))
     merged.push(first ? left[i++]! : right[j++]!)
   }
   return merged

@@ -181,8 +181,8 @@ export class Values implements ValueSource {
 
   #number(part: SchemaPart, atom: Atom | undefined): TextAutomaton | undefined {
     this.obstacleOf(part, NUMBER, true)
-    const { multiples, denied, ...bounds } = part.number
-    const key = JSON.stringify([Object.values(bounds).map(String), multiples, denied])
+    const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multiples, denied } = part.number
+    const key = `${integer} ${minimum} ${exclusiveMinimum} ${maximum} ${exclusiveMaximum} ${multiples} not ${denied}`
     if (!this.#numbers.has(key)) this.#numbers.set(key, this.#buildNumber(part, atom))
     return this.#numbers.get(key)
   }
@@ -263,6 +263,7 @@ function finite<T extends Record<string, number | boolean>>(bounds: T): Partial<
 /** One part per stretch between the numbers that are left out. */
 function betweenGaps(part: SchemaPart): SchemaPart[] {
   const { number, gaps } = part
+  if (gaps.length === 0) return [part]
   const inside = gaps.filter((gap) => gap >= number.minimum && gap <= number.maximum)
   const ends = [-Infinity, ...new Set(inside.sort((a, b) => a - b)), Infinity]
   return ends.slice(1).map((end, i) => {
