@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { decisions, type LocalDecisions } from './client/decision-model.js'
+import { type LocalDecisions, localDecisions } from './client/decision-model.js'
 import { endpointOf, type Target } from './client/endpoint.js'
-import { extractions, type LocalExtractions } from './client/extraction-model.js'
+import { type LocalExtractions, localExtractions } from './client/extraction-model.js'
 import { type LocalReranking, reranking } from './client/reranking.js'
 
 export type { LocalDecisions } from './client/decision-model.js'
@@ -35,8 +35,8 @@ export function localV1(target: Target): LocalV1Provider {
   })
   return Object.assign(provider, {
     rerankingModel: (id: string) => reranking(endpoint, id),
-    decisionModel: (id: string) => decisions(endpoint, id),
-    extractionModel: (id: string) => extractions(endpoint, id),
+    decisionModel: (id: string) => localDecisions(endpoint, id),
+    extractionModel: (id: string) => localExtractions(endpoint, id),
   })
 }
 

@@ -5,7 +5,7 @@
  * `--device webgpu` takes the machine's GPU, and SwiftShader where there is none; LOCAL_V1_VULKAN names another.
  */
 import { Command } from 'commander'
-import { type BenchOptions, bench, orderOf } from '../src/cli/bench.js'
+import { type BenchOptions, bench, benchOrder } from '../src/cli/bench.js'
 import { withBench, withUpstream } from '../src/cli/bench-options.js'
 import { besides, type PeerOptions } from './peers/index.js'
 import { softwareWhereNone } from './profile/find-gpu.js'
@@ -20,7 +20,7 @@ await withUpstream(withBench(new Command('bench')))
   .option('--webllm <file>', "WebLLM's module in the version of that library (that of node_modules)")
   .action(async ({ peers, webllmLib, webllm, ...options }: BenchOptions & PeerOptions) => {
     if (options.device?.includes('webgpu')) await softwareWhereNone()
-    const { order, candidates, remove } = await besides(orderOf(options, version), { peers, webllmLib, webllm })
+    const { order, candidates, remove } = await besides(benchOrder(options, version), { peers, webllmLib, webllm })
     try {
       await bench(options, order, candidates)
     } finally {

@@ -17,7 +17,7 @@ import trainedFixture from '../src/generate/tokenizer/unigram.fixture.json' with
 import { folderFiles } from '../src/models/files/folder.js'
 import { readHead } from '../src/models/files/formats/gguf/head.js'
 import { readTokenizer } from '../src/models/files/formats/gguf/tokenizer.js'
-import { KINDS, WORDS } from '../src/models/files/formats/gguf/words.js'
+import { PRE_TOKENIZER_BY_NAME, PRE_TOKENIZERS } from '../src/models/files/formats/gguf/words.js'
 import type { JsonObject } from '../src/platform/json.js'
 import { checkChats } from './tokenizers/chats.js'
 import { corpus } from './tokenizers/corpus.js'
@@ -167,7 +167,7 @@ await new Command('check:tokenizers')
       ['WordPiece', wordPiece(wordPieceOf(sample, 2000))],
       ['Unigram', unigram(trained())],
     ])
-    for (const pre of WORDS.keys()) {
+    for (const pre of PRE_TOKENIZER_BY_NAME.keys()) {
       kinds.set(pre, (out) => {
         bytes(out)
         out.text('tokenizer.ggml.pre', pre)
@@ -210,7 +210,7 @@ function trained(): Unigram {
 async function fixtureOf(modelPath: string, load: (options: object) => Promise<Model>): Promise<object> {
   const vocabulary = byteLevelOf([...TELLING, ...TELLING], 400)
   const ids: Record<string, number[][]> = {}
-  for (const [names] of KINDS) {
+  for (const [names] of PRE_TOKENIZERS) {
     const [pre] = names.split(' ') as [string]
     await writeVocabulary(modelPath, (out) => {
       write(out, 'gpt2', vocabulary)

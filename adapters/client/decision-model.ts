@@ -55,7 +55,7 @@ export interface LocalDecisions {
 }
 
 /** `POST systemone`, whose questions are the SDK's but for a name. */
-export function decisions(endpoint: OpenEndpoint, modelId: string): LocalDecisions {
+export function localDecisions(endpoint: OpenEndpoint, modelId: string): LocalDecisions {
   return {
     specificationVersion: 'v4',
     provider: 'local-v1.decision',

@@ -80,7 +80,7 @@ export interface LocalExtractions {
 }
 
 /** `POST extractions`, whose state is one text: its parts stand in it one below the other. */
-export function extractions(endpoint: OpenEndpoint, modelId: string): LocalExtractions {
+export function localExtractions(endpoint: OpenEndpoint, modelId: string): LocalExtractions {
   return {
     specificationVersion: 'v4',
     provider: 'local-v1.extraction',

@@ -1,4 +1,4 @@
-import { lost } from './exchange.js'
+import { tabLost } from './exchange.js'
 import type { HostLink } from './host-link.js'
 import type { PassedRequest } from './messages.js'
 
@@ -21,7 +21,7 @@ export async function askHost({ find, without }: Ways, asked: PassedRequest, sig
     if (response) return response
   }
   const headers = { 'retry-after': '1', 'x-should-retry': 'false' }
-  return Response.json(lost(), { status: 503, headers })
+  return Response.json(tabLost(), { status: 503, headers })
 }
 
 /** Read as a whole: it may have to be sent once more. */

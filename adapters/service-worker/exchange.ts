@@ -49,7 +49,7 @@ export class HostExchange {
 
   /** The host is gone. */
   lose(): void {
-    if (!this.#over) this.#fail(lost())
+    if (!this.#over) this.#fail(tabLost())
   }
 
   #begin({ status, headers, first, done }: Head): Response {
@@ -92,7 +92,7 @@ export class HostExchange {
 }
 
 /** What a client hears whose answer was computed in a tab that is no more. */
-export function lost(): V1Error {
+export function tabLost(): V1Error {
   return new V1Error(
     503,
     'The tab that computed this answer is gone. Send the request again: another tab takes over.',

@@ -5,7 +5,7 @@
  * device.
  */
 import { Command } from 'commander'
-import { type BenchOptions, checkFiles, orderOf, progress, publish } from '../../src/cli/bench.js'
+import { type BenchOptions, benchOrder, checkFiles, progress, publish } from '../../src/cli/bench.js'
 import { withBench } from '../../src/cli/bench-options.js'
 import { version } from '../version.js'
 import { benchInBrowser } from './run.js'
@@ -29,6 +29,6 @@ await withBench(new Command('bench:browser'))
       return
     }
     await checkFiles(options)
-    await publish(await benchInBrowser(orderOf(options, version), progress, peers), options)
+    await publish(await benchInBrowser(benchOrder(options, version), progress, peers), options)
   })
   .parseAsync()

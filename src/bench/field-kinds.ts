@@ -2,8 +2,8 @@
 import type { JsonObject } from '../platform/index.js'
 
 /** `form`: names and marks, which nobody has to find out. */
-export const KINDS = ['string', 'number', 'date', 'enum', 'boolean', 'list', 'form'] as const
-export type FieldKind = (typeof KINDS)[number]
+export const FIELD_KINDS = ['string', 'number', 'date', 'enum', 'boolean', 'list', 'form'] as const
+export type FieldKind = (typeof FIELD_KINDS)[number]
 
 const utf8 = new TextEncoder()
 

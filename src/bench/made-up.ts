@@ -6,7 +6,7 @@
 import type { OpenedRepository } from '../engines/index.js'
 import { INSTRUCTIONS, QUESTION, type TextFiles } from '../generate/index.js'
 import { FAMILIES } from './families.js'
-import { WORDS } from './prompts.js'
+import { PROMPT_WORDS } from './prompts.js'
 import { SHAPES, syntheticSource } from './shapes.js'
 import { syntheticWeights } from './synthetic.js'
 
@@ -50,7 +50,7 @@ const ASKING = `${INSTRUCTIONS} ${QUESTION} State Options Answer one yes no mayb
 
 /** Bytes, the words of prompts, made-up words up to the size of the vocabulary, and ChatML's control tokens. */
 function madeUpText(size: number): TextFiles {
-  const known = [...new Set([...WORDS, ...ASKING])].flatMap((each) => [each, `Ġ${each}`])
+  const known = [...new Set([...PROMPT_WORDS, ...ASKING])].flatMap((each) => [each, `Ġ${each}`])
   const names = [...byteNames(), ...known].slice(0, size - CONTROL.length)
   for (let i = 0; names.length < size - CONTROL.length; i++) names.push(word(i))
   const vocab = Object.fromEntries(names.map((name, id) => [name, id]))

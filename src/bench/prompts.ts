@@ -1,6 +1,6 @@
 /** Prompts made of common words by a seeded generator: anyone can make the same ones again. */
 
-export const WORDS: readonly string[] =
+export const PROMPT_WORDS: readonly string[] =
   `time year people way day man thing woman life child world school state family student group country
 problem hand part place case week company system program question work government number night point home water room
 mother area money story fact month lot right study book eye job word business issue side kind head house service
@@ -15,7 +15,7 @@ export function promptText(prompt: number, words: number): string {
   let state = (prompt * 2654435761 + 1) >>> 0
   const next = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return WORDS[(state >>> 8) % WORDS.length]!
+    return PROMPT_WORDS[(state >>> 8) % PROMPT_WORDS.length]!
   }
   const first = (Math.imul(prompt + 1, 2654435761) >>> 0).toString(36)
   return [first, ...Array.from({ length: Math.max(0, words - 1) }, next)].join(' ')

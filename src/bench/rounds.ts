@@ -1,8 +1,8 @@
 /** The whole run: candidates are loaded in turn, then asked in turn, round after round. */
 import { type BenchReading, type BenchReport, Readings } from './report.js'
-import { decide } from './scenarios/decide.js'
+import { decideScenario } from './scenarios/decide.js'
 import { decode } from './scenarios/decode.js'
-import { extract } from './scenarios/extract.js'
+import { extractScenario } from './scenarios/extract.js'
 import { firstToken } from './scenarios/first-token.js'
 import type { Scenario, Settings } from './scenarios/scenario.js'
 import { strictJson } from './scenarios/strict-json.js'
@@ -100,8 +100,8 @@ function scenariosFor({ promptLengths, batches, tokens, decisions, documents, on
     decode: () => promptLengths.map((length) => decode(length, batches, tokens)),
     json: () => [strictJson()],
     v1: () => [throughV1(tokens)],
-    decide: () => [decide(decisions, documents)],
-    extract: () => [extract()],
+    decide: () => [decideScenario(decisions, documents)],
+    extract: () => [extractScenario()],
   }
   return PARTS.filter((part) => only.includes(part)).flatMap((part) => all[part]())
 }

@@ -29,7 +29,7 @@ interface Chunk {
 }
 
 /** Asks through the handler itself: what the terminal shows is what a client on the wire gets. */
-export async function* ask(
+export async function* chatParts(
   v1: V1,
   { model, messages, maxTokens, temperature, schema, signal }: Ask,
 ): AsyncGenerator<string, Took> {

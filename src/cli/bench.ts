@@ -15,7 +15,8 @@ import {
   tableOf,
 } from '../bench/index.js'
 import type { DevicePreference, ModelOptions } from '../engines/index.js'
-import { NANO, nanoFolder, upstreamEngine } from './engine.js'
+import { NANO } from '../models/index.js'
+import { nanoFolder, upstreamEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
@@ -44,7 +45,7 @@ export async function bench(options: BenchOptions, order: BenchOrder, more: read
 }
 
 /** What is to be measured, where and how: all that another process has to know. */
-export function orderOf(options: BenchOptions, version: string): BenchOrder {
+export function benchOrder(options: BenchOptions, version: string): BenchOrder {
   const { model = [NANO], device = ['auto'], threads, cache, batch } = options
   const settings = settingsOf({ ...options, batches: batch })
   return { version, models: model.map(located), devices: device, threads, cache, words: words(), settings }

@@ -5,7 +5,7 @@ import { type ExtractionExample, readExamples } from './calibrate/examples.js'
 import { sureValues } from './calibrate/extracted.js'
 import { fitTemperature, type Judged, reliabilityOf, temperedAnswers } from './calibrate/fit.js'
 import { keep, type OptionOrder } from './calibrate/kept.js'
-import { drawn, printed } from './calibrate/picture.js'
+import { drawn, printedReliability } from './calibrate/picture.js'
 import { type SureValue, spelledSureness, surenessOf } from './calibrate/sureness.js'
 import type { Example, ExampleQuestion } from './calibrate/written.js'
 import { openEngine } from './engine.js'
@@ -48,12 +48,12 @@ export async function calibrate(options: CalibrateOptions): Promise<void> {
     for (const example of decisions) answers.push(...(await judged(v1, model, order, example)))
     if (answers.length === 0) throw new Fault(`The model answered none of the questions of ${path}.`, 1)
     const before = { title: 'Before', reliability: reliabilityOf(answers) }
-    process.stdout.write(`${model}, ${answers.length} answers, order '${order}'\n${printed(before)}`)
+    process.stdout.write(`${model}, ${answers.length} answers, order '${order}'\n${printedReliability(before)}`)
     const temperature = fitTemperature(answers)
     if (typeof temperature === 'string') throw new Fault(UNDETERMINED[temperature], 1)
     const title = `After, at temperature ${temperature.toFixed(3)}`
     const after = { title, reliability: reliabilityOf(temperedAnswers(answers, temperature)) }
-    process.stdout.write(printed(after))
+    process.stdout.write(printedReliability(after))
     if (answers.length < FEW)
       note(`Fitted on ${answers.length} answers only: use ${FEW} or more before you rely on it.`)
     if (svg) await writeFile(svg, drawn(model, [before, after]))

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { createV1 } from '../service/index.js'
-import { ask, type Took, type Turn } from './ask.js'
+import { chatParts, type Took, type Turn } from './ask.js'
 import { obey, type Talk } from './chat-commands.js'
 import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
@@ -10,7 +10,7 @@ import { readJsonFile } from './json-file.js'
 import { load } from './load.js'
 import { note, paint } from './terminal.js'
 
-export interface ChatOptions extends EngineOptions {
+export interface ChatCommandOptions extends EngineOptions {
   readonly system?: string
   readonly schema?: string
   readonly maxTokens?: number
@@ -18,7 +18,7 @@ export interface ChatOptions extends EngineOptions {
 }
 
 /** One answer for `words` or what is piped in; a talk on a terminal. */
-export async function chat(words: string, options: ChatOptions): Promise<void> {
+export async function chatCommand(words: string, options: ChatCommandOptions): Promise<void> {
   const schema = options.schema === undefined ? undefined : await readSchema(options.schema)
   const { engine, models } = await openEngine(options)
   const v1 = createV1({ engine, keys: 'none' })
@@ -28,7 +28,7 @@ export async function chat(words: string, options: ChatOptions): Promise<void> {
   const talk: Talk = { history: system, temperature, maxTokens, schema, readSchema }
   const say = (signal?: AbortSignal) => {
     const { history: messages, temperature, maxTokens, schema } = talk
-    return print(ask(v1, { model, messages, temperature, maxTokens, schema, signal }))
+    return print(chatParts(v1, { model, messages, temperature, maxTokens, schema, signal }))
   }
   try {
     await load(v1, model)

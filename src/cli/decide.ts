@@ -29,7 +29,7 @@ const MOST = 255
 const HALF = 0.5
 
 /** Answers questions about what is piped in. */
-export async function decide(words: string, options: DecideCommandOptions): Promise<void> {
+export async function decideCommand(words: string, options: DecideCommandOptions): Promise<void> {
   const questions = await questionsOf(words, options)
   if (process.stdin.isTTY) {
     throw new Fault('Send the text on standard input: local-v1 decide "Is it spam?" < mail.txt')

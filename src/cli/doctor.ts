@@ -1,10 +1,10 @@
 import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, totalmem } from 'node:os'
 import process from 'node:process'
-import { defaultFolder } from '../models/index.js'
+import { defaultFolder, NANO } from '../models/index.js'
 import { importWebgpu, lookForAdapter } from '../platform/index.js'
 import { createV1 } from '../service/index.js'
-import { NANO, openEngine } from './engine.js'
+import { openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { paint } from './terminal.js'
 

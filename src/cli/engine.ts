@@ -3,15 +3,13 @@ import { dirname } from 'node:path'
 import process from 'node:process'
 import type { Engine } from '../contract/index.js'
 import { fallback, upstream, type WebGpu, webgpu } from '../engines/index.js'
-import { idOf } from '../models/index.js'
+import { idOf, NANO } from '../models/index.js'
 import { keptCalibration } from './calibrate/kept.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { llamaCppEngine } from './llama-cpp.js'
 import { note, paint } from './terminal.js'
 import { webllmEngine } from './webllm.js'
-
-export const NANO = 'local-v1/nano'
 
 export interface OpenedEngine {
   readonly engine: Engine

@@ -25,7 +25,11 @@ export interface ExtractCommandOptions extends EngineOptions {
 const FIELD_TYPES = new Set(['text', 'number', 'date', 'time', 'datetime', 'duration', 'list', 'estimate', 'forecast'])
 
 /** What files, or standard input, say of a schema or of typed fields. */
-export async function extract(form: string, files: readonly string[], options: ExtractCommandOptions): Promise<void> {
+export async function extractCommand(
+  form: string,
+  files: readonly string[],
+  options: ExtractCommandOptions,
+): Promise<void> {
   const wanted = await readJsonFile('schema', form)
   if (!isRecord(wanted)) throw new Fault(`The schema file ${form} must contain a JSON Schema, or fields by name.`)
   const fields = fieldsIn(wanted)

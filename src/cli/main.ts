@@ -99,7 +99,7 @@ function program(): Command {
     .option('--ollama', "also serve Ollama's interface, for its clients")
     .option('--no-playground', 'do not show the playground at /')
     .addHelpText('after', EXAMPLES.serve)
-    .action(async (options) => (await import('./serve.js')).serve(options))
+    .action(async (options) => (await import('./serve.js')).serveCommand(options))
 
   withEngine(root.command('chat'))
     .description('talk to a model in the terminal')
@@ -109,7 +109,7 @@ function program(): Command {
     .option('--max-tokens <number>', 'the most tokens in an answer', count(1, 1_000_000))
     .option('--temperature <number>', 'from 0 to 2', decimal(0, 2))
     .addHelpText('after', EXAMPLES.chat)
-    .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
+    .action(async (words: string[], options) => (await import('./chat.js')).chatCommand(words.join(' '), options))
 
   withEngine(root.command('decide'))
     .description('answer typed questions about the text on standard input, with the probability of each answer')
@@ -123,7 +123,7 @@ function program(): Command {
     .option('--calibrated', 'use the temperature that local-v1 calibrate fitted for the model')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES.decide)
-    .action(async (words: string[], options) => (await import('./decide.js')).decide(words.join(' '), options))
+    .action(async (words: string[], options) => (await import('./decide.js')).decideCommand(words.join(' '), options))
 
   withEngine(root.command('extract'))
     .description('extract a JSON document from a text, by a JSON Schema or typed fields')
@@ -140,7 +140,7 @@ function program(): Command {
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES.extract)
     .action(async (form: string, files: string[], options) =>
-      (await import('./extract.js')).extract(form, files, options),
+      (await import('./extract.js')).extractCommand(form, files, options),
     )
 
   withEngine(root.command('calibrate'))
@@ -155,8 +155,8 @@ function program(): Command {
   withUpstream(withBench(root.command('bench')))
     .addHelpText('after', EXAMPLES.bench)
     .action(async (options) => {
-      const { bench, orderOf } = await import('./bench.js')
-      await bench(options, orderOf(options, __VERSION__))
+      const { bench, benchOrder } = await import('./bench.js')
+      await bench(options, benchOrder(options, __VERSION__))
     })
 
   withModels(root.command('models'))
@@ -198,7 +198,7 @@ function withModels(models: Command): void {
   kept(models.command('list', { isDefault: true }))
     .description('list the models on this machine, also those of Ollama, LM Studio and Hugging Face')
     .option('--json', 'as JSON')
-    .action(async (options) => (await import('./models.js')).list(options))
+    .action(async (options) => (await import('./models.js')).listCommand(options))
   models
     .command('catalog')
     .description('list models to start with, one of each family: their memory and what they are good for')
@@ -212,7 +212,7 @@ function withModels(models: Command): void {
     .addOption(new Option('--device <name>', 'where').choices(['auto', 'webgpu', 'cpu']).default('auto'))
     .option('--context <tokens>', 'the longest context, in tokens', count(1, 10_000_000))
     .addOption(cacheTypeOption())
-    .action(async (names: string[], options) => (await import('./models.js')).fits(names, options))
+    .action(async (names: string[], options) => (await import('./models.js')).fitsCommand(names, options))
   kept(models.command('verify').argument('[names...]', 'models, as in serve; without names: all on this machine'))
     .description('compare files with the sizes and hashes that their sources publish')
     .action(async (names: string[], options) => (await import('./models.js')).verifyModels(names, options))

@@ -10,12 +10,13 @@ import {
   locationOf,
   type ModelLocation,
   modelsIn,
+  NANO,
   openRepository,
   surveyed,
   verify,
 } from '../models/index.js'
 import type { PackedCacheType } from '../platform/index.js'
-import { NANO, nanoFolder } from './engine.js'
+import { nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'
 
@@ -35,7 +36,7 @@ interface Row {
 }
 
 /** One line per model: its id, its size, and whether all of it is here. */
-export async function list(options: CacheOptions & { readonly json?: boolean }): Promise<void> {
+export async function listCommand(options: CacheOptions & { readonly json?: boolean }): Promise<void> {
   const rows = await rowsOf(options)
   if (options.json) return void process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`)
   const width = Math.max(...rows.map(({ id }) => id.length), 0)
@@ -84,7 +85,7 @@ export interface FitsOptions extends CacheOptions {
 }
 
 /** Whether models would run here, by the heads of their files alone; without names, all that are on this machine. */
-export async function fits(
+export async function fitsCommand(
   names: readonly string[],
   { cache, device, context, cacheType }: FitsOptions,
 ): Promise<void> {

@@ -49,7 +49,7 @@ const OLLAMA_PORT = 11434
 const KEEP_ALIVE_MS = 75_000
 
 /** Serves until a signal comes, or what started it has ended. */
-export async function serve(options: ServerOptions): Promise<void> {
+export async function serveCommand(options: ServerOptions): Promise<void> {
   const keys = serveKeys(options)
   if (keys.length === 0 && !isLoopback(options.host)) {
     throw new Fault(

@@ -2,7 +2,6 @@
 export {
   type Capabilities,
   type ChatCall,
-  type ChatMessage,
   type Classified,
   type ClassifyCall,
   type ConstrainCall,
@@ -31,6 +30,7 @@ export {
   type OutputGrammar,
   type Part,
   type PromptLogprob,
+  type PromptMessage,
   type QuoteSource,
   type RankCall,
   type Ranking,

@@ -18,7 +18,7 @@ import type { AnswerPlan } from './answer/plan.js'
 import { PromptScores } from './answer/prompt-scores.js'
 import type { ChatText } from './chat-text.js'
 import { DECIDES } from './decide/capabilities.js'
-import { decide } from './decide/decide.js'
+import { decideByDecoder } from './decide/decide.js'
 import { MadeDecider } from './decide/made.js'
 import { thinkAbout } from './decide/think.js'
 import type { DraftModel } from './drafts/draft-model.js'
@@ -214,8 +214,10 @@ export class DecodeLoop {
     const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }
     if (made) return made.decide(call, parts)
     const budget = this.#text.thoughtMarks && call.thinkingBudget
-    if (budget === undefined) return decide(call, parts)
-    return decide(call, parts, (room) => thinkAbout(call, Math.min(budget, room), (asked) => this.generate(asked)))
+    if (budget === undefined) return decideByDecoder(call, parts)
+    return decideByDecoder(call, parts, (room) =>
+      thinkAbout(call, Math.min(budget, room), (asked) => this.generate(asked)),
+    )
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

@@ -1,5 +1,5 @@
 /** The door of this room. Files of models, architectures and their layers, and how they run on a device. */
-export { CATALOG } from './catalog.js'
+export { CATALOG, NANO } from './catalog.js'
 export { Core } from './core.js'
 export { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'
 export { purposeOf } from './encoders/read-vectors.js'

@@ -12,7 +12,7 @@ export function checkedBytes(tensor: RawTensor, shape: readonly number[], type: 
   const count = shape.reduce((product, side) => product * side, 1)
   const needed = isBlockType(type) ? blockBytes(type, count) : count * SIZES[type]
   // Eight codes to a word: all of them are numbers.
-  if (type !== 'u32' && !areNumbers(tensor.data, type)) throw damaged(tensor)
+  if (type !== 'u32' && !areNumbers(tensor.data, type)) throw notANumber(tensor)
   const fits = tensor.dtype === type && tensor.shape.join() === shape.join() && tensor.data.byteLength === needed
   if (!fits) throw mismatch(tensor, shape)
   return tensor.data
@@ -69,7 +69,7 @@ function haveScales(data: Uint8Array, type: BlockType): boolean {
   return true
 }
 
-export function damaged({ name }: Pick<RawTensor, 'name'>): V1Error {
+export function notANumber({ name }: Pick<RawTensor, 'name'>): V1Error {
   return new V1Error(500, `Tensor ${name} holds values that are not numbers: it is damaged. Download it again.`, {
     code: 'malformed_weights',
   })

@@ -14,7 +14,7 @@ import { joined } from '../platform/index.js'
 import type { RawTensor, StoredRows, WeightSource } from './files/source.js'
 import { bandForms, canShrink, type PlannedMatrix, type PlannedVector, type StoredForm, storedName } from './planned.js'
 import { quantize } from './quantize.js'
-import { areNumbers, checkedBytes, damaged, mismatch, toFloats } from './stored-values.js'
+import { areNumbers, checkedBytes, mismatch, notANumber, toFloats } from './stored-values.js'
 
 /** Brings planned tensors to a device. */
 export class TensorLoader {
@@ -226,7 +226,7 @@ async function* inChunks(
     const { stored: format } = part
     const named = { name: storedName(part), dtype: format, shape: [to - from, columns], data }
     if (data.byteLength !== (to - from) * rows.rowBytes) throw mismatch(named, named.shape)
-    if (!areNumbers(data, format)) throw damaged(named)
+    if (!areNumbers(data, format)) throw notANumber(named)
     yield forDevice({ format, rows: to - from, data }, columns, shrink)
   }
 }

@@ -17,7 +17,7 @@ import { embeddings } from './endpoints/embeddings/route.js'
 import { extractions } from './endpoints/extractions/route.js'
 import { health, tellLoad, tellMetrics, tellVersion } from './endpoints/health/route.js'
 import { infill } from './endpoints/infill/route.js'
-import { listModels, loadModel, removeModel, retrieveModel, unloadModel } from './endpoints/models/route.js'
+import { listModels, loadModelRoute, removeModel, retrieveModel, unloadModel } from './endpoints/models/route.js'
 import { pooling } from './endpoints/pooling/route.js'
 import { rerank } from './endpoints/rerank/route.js'
 import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './endpoints/responses/kept.js'
@@ -63,7 +63,7 @@ export const ENDPOINTS: readonly EndpointEntry[] = [
   { method: 'GET', path: '/models', route: listModels },
   { method: 'GET', path: '/models/{model}', route: retrieveModel },
   { method: 'DELETE', path: '/models/{model}', route: removeModel, admin: true },
-  { method: 'POST', path: '/models/{model}/load', route: loadModel, admin: true },
+  { method: 'POST', path: '/models/{model}/load', route: loadModelRoute, admin: true },
   { method: 'POST', path: '/models/{model}/unload', route: unloadModel, admin: true },
   { method: 'GET', path: '/organization/usage/completions', route: completionsUsage },
   { method: 'GET', path: '/metrics', route: tellMetrics, option: 'metrics' },

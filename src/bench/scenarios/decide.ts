@@ -12,7 +12,7 @@ const QUESTION_TOKENS = 30
 /** Of a field of a document and its value. */
 const FIELD_TOKENS = 12
 
-export function decide([stateTokens, questions]: Settings['decisions'], documents: boolean): Scenario {
+export function decideScenario([stateTokens, questions]: Settings['decisions'], documents: boolean): Scenario {
   const promptTokens = stateTokens + questions * QUESTION_TOKENS
   return {
     part: 'decide',

@@ -6,11 +6,11 @@ import { openRepository } from '../../models/files/open.js'
 import { coreCandidate } from '../candidates.js'
 import { openExtraction } from '../extraction-subject.js'
 import { EXTRACTIONS } from '../extractions.js'
-import { KINDS, kindsIn } from '../field-kinds.js'
+import { FIELD_KINDS, kindsIn } from '../field-kinds.js'
 import { openMadeUp } from '../made-up.js'
 import type { Metric } from '../report.js'
 import type { Subject } from '../subject.js'
-import { extract } from './extract.js'
+import { extractScenario } from './extract.js'
 
 const words = { id: 'local-v1/nano', from: fileURLToPath(new URL('../../../models/nano', import.meta.url)) }
 
@@ -22,14 +22,16 @@ describe('strict extraction', () => {
     const openDevice = () => openCpuDevice({ threads: 1 })
     // Whether guesses gain hangs on time: here all are made.
     const of = await openExtraction({ openDevice, weights, text, led: true, drafts: 'always' })
-    const readings = await extract(EXTRACTIONS.slice(0, 3)).run({ extraction: async () => of } as unknown as Subject)
+    const readings = await extractScenario(EXTRACTIONS.slice(0, 3)).run({
+      extraction: async () => of,
+    } as unknown as Subject)
     await of.close()
     const value = (metric: Metric) => readings.find((one) => one.metric === metric)?.value ?? Number.NaN
     expect(value('extract-guessing-ratio')).toBeCloseTo(value('extract-guessing') / value('extract-plain'))
     expect(value('extract-strict-ratio')).toBeCloseTo(value('extract-strict') / value('extract-plain'))
     expect(value('extract-guessing-passes')).toBeLessThan(value('extract-passes'))
     expect(value('extract-right-string')).toBeGreaterThan(0)
-    for (const kind of KINDS) {
+    for (const kind of FIELD_KINDS) {
       if (Number.isNaN(value(`extract-saved-${kind}`))) continue
       expect(value(`extract-saved-${kind}`)).toBeLessThanOrEqual(100)
       expect(value(`extract-right-${kind}`)).toBeLessThanOrEqual(100)
@@ -42,7 +44,7 @@ describe('strict extraction', () => {
   ])('is left out where made-up weights %s', async (_, shape, words) => {
     const options = { name: 'it', model: `made-up/${shape}`, device: 'cpu', threads: 1, words } as const
     const subject = await coreCandidate(options).open()
-    expect(extract().suits(subject)).toBe(false)
+    expect(extractScenario().suits(subject)).toBe(false)
     await subject.close()
   })
 

@@ -8,7 +8,7 @@ import { compile, type Grammar } from '../../grammar/index.js'
 import { chatCallOf, type TimedAnswer, timed } from '../clock.js'
 import type { ExtractionUnderTest } from '../extraction-subject.js'
 import { EXTRACTIONS, type Extraction } from '../extractions.js'
-import { type FieldKind, KINDS, kindsIn } from '../field-kinds.js'
+import { FIELD_KINDS, type FieldKind, kindsIn } from '../field-kinds.js'
 import type { BenchReading } from '../report.js'
 import type { WatchedPass } from '../watched-model.js'
 import type { Scenario } from './scenario.js'
@@ -21,7 +21,7 @@ interface Tally {
   right: number
 }
 
-export function extract(cases = EXTRACTIONS): Scenario {
+export function extractScenario(cases = EXTRACTIONS): Scenario {
   const grammars = cases.map(({ schema }) => compile(schema))
   return {
     part: 'extract',
@@ -59,15 +59,15 @@ export function extract(cases = EXTRACTIONS): Scenario {
 type Tallies = Record<FieldKind, Tally>
 
 const empty = () =>
-  Object.fromEntries(KINDS.map((kind) => [kind, { passes: 0, guesses: 0, right: 0 }])) as unknown as Tallies
+  Object.fromEntries(FIELD_KINDS.map((kind) => [kind, { passes: 0, guesses: 0, right: 0 }])) as unknown as Tallies
 
 function figures(never: Tallies, guessing: Tallies, answers: number): BenchReading[] {
-  const sum = (of: Tallies, what: keyof Tally) => KINDS.reduce((all, kind) => all + of[kind][what], 0)
+  const sum = (of: Tallies, what: keyof Tally) => FIELD_KINDS.reduce((all, kind) => all + of[kind][what], 0)
   const [without, beside] = [sum(never, 'passes'), sum(guessing, 'passes')]
   return [
     { metric: 'extract-passes', value: without / answers },
     { metric: 'extract-guessing-passes', value: beside / answers },
-    ...KINDS.filter((kind) => never[kind].passes > 0).flatMap((kind): BenchReading[] => [
+    ...FIELD_KINDS.filter((kind) => never[kind].passes > 0).flatMap((kind): BenchReading[] => [
       { metric: `extract-saved-${kind}`, value: 100 * (1 - guessing[kind].passes / never[kind].passes) },
       { metric: `extract-guesses-${kind}`, value: guessing[kind].guesses / answers },
       { metric: `extract-right-${kind}`, value: (100 * guessing[kind].right) / (guessing[kind].guesses || 1) },

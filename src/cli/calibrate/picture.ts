@@ -9,7 +9,7 @@ export interface Side {
 }
 
 /** For the terminal: a bar as long as the share that is right, and a mark where it was said to be. */
-export function printed({ title, reliability: { accuracy, ece, logLoss, bins } }: Side): string {
+export function printedReliability({ title, reliability: { accuracy, ece, logLoss, bins } }: Side): string {
   const head = `${title}: accuracy ${percent(accuracy)}, ECE ${ece.toFixed(3)}, log loss ${logLoss.toFixed(3)}\n`
   return (
     head +

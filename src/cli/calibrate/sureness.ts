@@ -1,6 +1,6 @@
 /** What the confidence of values is worth: whether the wrong ones are those of which a model is less sure. */
 import { type Reliability, reliabilityOfShares } from './fit.js'
-import { printed } from './picture.js'
+import { printedReliability } from './picture.js'
 
 /** A value of which the right one is known. */
 export interface SureValue {
@@ -34,7 +34,7 @@ export function surenessOf(values: readonly SureValue[]): Sureness {
 export function spelledSureness({ reliability, auroc, caught, catchable, threshold }: Sureness): string {
   const told = (share: number) => (Number.isNaN(share) ? 'nothing' : `${(100 * share).toFixed(1)} %`)
   return (
-    printed({ title: 'Values', reliability }) +
+    printedReliability({ title: 'Values', reliability }) +
     `AUROC of confidence, right against wrong: ${Number.isNaN(auroc) ? 'none, because all are right or all are wrong' : auroc.toFixed(3)}\n` +
     `Reviewing the least certain fifth (confidence up to ${threshold.toFixed(3)}) finds ${told(caught)} of the wrong values${
       catchable < 1 ? `; no fifth could find more than ${told(catchable)}` : ''

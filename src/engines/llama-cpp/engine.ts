@@ -27,7 +27,7 @@ import {
 } from '../../models/index.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
-import { type LoadedLlamaCpp, loadModel, type OpenedFile } from './load.js'
+import { type LoadedLlamaCpp, loadLlamaCpp, type OpenedFile } from './load.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
 import { openLlama } from './shared.js'
 
@@ -191,7 +191,7 @@ export class LlamaCppEngine implements Engine {
     const file = await this.#surroundings.openFile(model.location, report, signal)
     this.#complaints = []
     const complaints = () => this.#complaints
-    const load = () => loadModel(model, { llama, file, settings: this.#options, report, signal, complaints })
+    const load = () => loadLlamaCpp(model, { llama, file, settings: this.#options, report, signal, complaints })
     return load().catch(async (error: unknown) => {
       if (!V1Error.is(error) || error.code !== 'device_too_small' || [...this.#set.loaded].length === 0) throw error
       // What others leave may be enough.

@@ -43,7 +43,7 @@ const MAX_BATCH = 4
 /** Tokens of one pass: between passes a request can be aborted. */
 const CHUNK = 512
 
-export async function loadModel(model: LlamaCppModelOptions, context: LlamaCppLoadContext): Promise<LoadedLlamaCpp> {
+export async function loadLlamaCpp(model: LlamaCppModelOptions, context: LlamaCppLoadContext): Promise<LoadedLlamaCpp> {
   const { llama, file } = context
   const purpose = purposeOf(file.about, model.id)
   if (purpose !== 'chat' && purpose !== 'embed') {

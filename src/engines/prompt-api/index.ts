@@ -19,7 +19,7 @@ import {
   tokensOf,
   usedBy,
 } from './language-model.js'
-import { failureOf, isForm, requestFor } from './request.js'
+import { isForm, promptError, requestFor } from './request.js'
 
 export type { LanguageModelApi, LanguageModelSession, SamplingMode } from './language-model.js'
 
@@ -136,7 +136,7 @@ class PromptApi implements Engine {
     try {
       yield* isForm(call) ? this.#document(call, session, text) : this.#text(call, session, text)
     } catch (error) {
-      throw failureOf(error, signal)
+      throw promptError(error, signal)
     } finally {
       session.destroy()
     }
@@ -212,7 +212,7 @@ class PromptApi implements Engine {
       this.#window = session.contextWindow ?? session.inputQuota
       return session
     } catch (error) {
-      throw failureOf(error, options.signal)
+      throw promptError(error, options.signal)
     }
   }
 }

@@ -25,7 +25,7 @@ export function wireFailure(error: unknown): WireFailure {
 }
 
 /** The error as it was; its stack is that of the other side. */
-export function failureOf({ name, message, stack, v1 }: WireFailure): Error {
+export function receivedError({ name, message, stack, v1 }: WireFailure): Error {
   const error = v1
     ? new V1Error(v1.status, message, { ...v1, headers: { ...v1.headers } })
     : Object.assign(new Error(message), { name })
@@ -43,7 +43,7 @@ export function closed(): V1Error {
   return new V1Error(503, 'The engine is closed.', { code: 'engine_closed' })
 }
 
-export function lost(cause: unknown): V1Error {
+export function workerLost(cause: unknown): V1Error {
   const why = cause instanceof Error ? cause.message : String(cause)
   return new V1Error(503, `The worker that runs the models has stopped: ${why}`, {
     code: 'engine_lost',

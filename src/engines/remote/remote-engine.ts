@@ -9,7 +9,7 @@ import type {
   Part,
 } from '../../contract/index.js'
 import { atMost, type Doing, type Pulse } from '../../platform/index.js'
-import { closed, lost, overDoing, stood } from './failure.js'
+import { closed, overDoing, stood, workerLost } from './failure.js'
 import { FarGrammar } from './far-grammar.js'
 import type { Port } from './port.js'
 import type { CallName, WireConstraint } from './protocol.js'
@@ -211,7 +211,7 @@ export class RemoteEngine implements Engine {
     try {
       far = this.#start()
     } catch (cause) {
-      if (!instead || this.#start !== this.#options.start) throw lost(cause)
+      if (!instead || this.#start !== this.#options.start) throw workerLost(cause)
       this.#start = () => instead(cause)
       return this.#run()
     }
@@ -250,7 +250,7 @@ export class RemoteEngine implements Engine {
     this.#running = running
     hold({})
     void far.gone.then((cause) => {
-      this.#end(running, () => lost(cause))
+      this.#end(running, () => workerLost(cause))
       began(cause)
     })
     return running

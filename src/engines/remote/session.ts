@@ -1,6 +1,6 @@
 import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../contract/index.js'
 import { breathe, type Doing, inTurns, PartQueue } from '../../platform/index.js'
-import { type Culprit, failureOf } from './failure.js'
+import { type Culprit, receivedError } from './failure.js'
 import type { Port } from './port.js'
 import { type EngineCommand, type Told, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
 
@@ -201,7 +201,7 @@ export class Session {
     else if (message.type === 'progress') this.#jobs.get(message.id)?.progress?.(message.progress)
     else if (message.type === 'value') this.#jobs.get(message.id)?.value?.(this.#whole(message.id, message.value))
     else if (message.type === 'done') this.#ended(message.id)
-    else if (message.type === 'failed') this.#ended(message.id, failureOf(message.failure))
+    else if (message.type === 'failed') this.#ended(message.id, receivedError(message.failure))
   }
 
   /** The next piece is sent once this one was told to be here, which is when others have had their turn. */

@@ -17,7 +17,7 @@ import { INSTRUCTIONS, meanOf, ordersOf, QUESTION, questionText, stateBlock, sta
 import { decisionFrom } from './decisions.js'
 import { type ChunkUsage, usageOfChunk, type WireToken } from './parts.js'
 import { wireContent } from './request.js'
-import { type AskOther, broken, parsed } from './sent.js'
+import { type AskOther, brokenService, parsed } from './sent.js'
 
 export interface ChatReading {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
@@ -160,7 +160,7 @@ interface Completion {
 function readToken(text: string, labels: readonly string[]): Told {
   const { choices, usage } = parsed(text) as Completion
   const choice = Array.isArray(choices) ? (choices as NonNullable<Completion['choices']>)[0] : undefined
-  if (choice === undefined) throw broken('sent no choice')
+  if (choice === undefined) throw brokenService('sent no choice')
   const first = choice.logprobs?.content?.[0]
   const thought = choice.message?.reasoning_content ?? choice.message?.reasoning
   if (typeof thought === 'string' && thought !== '') throw unreadable('its answer begins with thinking')

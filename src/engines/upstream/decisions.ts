@@ -1,14 +1,14 @@
 import {
-  type ChatMessage,
   type Content,
   type DecideCall,
   type Decided,
   type DecideQuestion,
   type Decision,
+  type PromptMessage,
   type Usage,
   V1Error,
 } from '../../contract/index.js'
-import { broken, countOf, parsed } from './sent.js'
+import { brokenService, countOf, parsed } from './sent.js'
 
 /** A call in the words of OpenAI's `/decisions`; what is ours goes along only where it is asked for. */
 export function decisionsBody(call: DecideCall, model: string): Record<string, unknown> {
@@ -28,7 +28,7 @@ export function thoughtOf({ thinkingBudget: budget }: Pick<DecideCall, 'thinking
   return { reasoning: { effort: budget <= 512 ? 'low' : budget <= 2048 ? 'medium' : 'high' } }
 }
 
-function wireItems(message: ChatMessage): object[] {
+function wireItems(message: PromptMessage): object[] {
   if (message.role === 'tool') {
     return [{ type: 'function_call_output', call_id: message.toolCallId, output: message.content }]
   }
@@ -114,7 +114,7 @@ export function usageOf(usage: Record<string, unknown> | null | undefined): Usag
 
 function decisionOf({ type, options }: DecideQuestion, answer: SentAnswer | undefined): Decision {
   if (answer?.type === 'refusal') return { refused: true }
-  if (answer?.type !== type) throw broken('sent no answer to one of the questions')
+  if (answer?.type !== type) throw brokenService('sent no answer to one of the questions')
   const { probability } = answer
   const likely = type === 'predicate' ? [probability, 1 - Number(probability)] : byOption(type, options, answer)
   return decisionFrom(likely, answer.option_mass)
@@ -123,10 +123,10 @@ function decisionOf({ type, options }: DecideQuestion, answer: SentAnswer | unde
 /** Of what another service sent as the probability of each option. */
 export function decisionFrom(likely: readonly unknown[], mass: unknown): Decision {
   if (!likely.every((one): one is number => typeof one === 'number' && one >= 0 && one <= 1)) {
-    throw broken('sent no probability of one of the options')
+    throw brokenService('sent no probability of one of the options')
   }
   const sum = likely.reduce((total, one) => total + one, 0)
-  if (!(sum > 0)) throw broken('sent no probability above 0')
+  if (!(sum > 0)) throw brokenService('sent no probability above 0')
   // Some services round theirs.
   const probabilities = Math.abs(sum - 1) < 1e-9 ? likely : likely.map((one) => one / sum)
   return { probabilities, ...(typeof mass === 'number' && { optionMass: mass }) }

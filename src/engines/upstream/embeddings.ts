@@ -1,5 +1,5 @@
 import type { Embeddings } from '../../contract/index.js'
-import { broken, parsed } from './sent.js'
+import { brokenService, parsed } from './sent.js'
 
 /** The vectors of an answer of another service, in the order of the inputs; anything may be missing from it. */
 export function embeddingsOf(text: string, count: number): Embeddings {
@@ -12,7 +12,7 @@ export function embeddingsOf(text: string, count: number): Embeddings {
     if (typeof index === 'number' && isVector(embedding)) vectors[index] = embedding
   }
   if (vectors.length !== count || vectors.some((vector) => vector === undefined)) {
-    throw broken('sent no vector for one of the inputs')
+    throw brokenService('sent no vector for one of the inputs')
   }
   const { prompt_tokens: tokens } = usage ?? {}
   return { vectors: vectors as (readonly number[])[], promptTokens: typeof tokens === 'number' ? tokens : 0 }

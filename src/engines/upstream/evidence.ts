@@ -1,5 +1,5 @@
 import { type Evidence, V1Error } from '../../contract/index.js'
-import { broken } from './sent.js'
+import { brokenService } from './sent.js'
 
 /** What another service of ours tells of values; anything may be missing from it. */
 export type SentEvidence = Readonly<
@@ -21,7 +21,7 @@ const UNTOLD = 'sent evidence in an unknown form'
 export function evidenceParts(sent: SentEvidence): Evidence[] {
   return Object.entries(sent).map(([pointer, told]) => {
     const { confidence, runner_up: other, p_null: pNull, source } = told ?? {}
-    if (!isShare(confidence)) throw broken(UNTOLD)
+    if (!isShare(confidence)) throw brokenService(UNTOLD)
     return {
       ...{ pointer, confidence },
       ...(other && { runnerUp: runnerUpOf(other.value, other.probability) }),
@@ -33,13 +33,13 @@ export function evidenceParts(sent: SentEvidence): Evidence[] {
 
 function runnerUpOf(value: unknown, probability: unknown): NonNullable<Evidence['runnerUp']> {
   const isValue = value === null || ['string', 'number', 'boolean'].includes(typeof value)
-  if (!isValue || !isShare(probability)) throw broken(UNTOLD)
+  if (!isValue || !isShare(probability)) throw brokenService(UNTOLD)
   return { value: value as NonNullable<Evidence['runnerUp']>['value'], probability }
 }
 
 function sourceOf({ message, part, start, end }: Readonly<Record<string, unknown>>): NonNullable<Evidence['source']> {
   if (![message, part, start, end].every((place) => Number.isSafeInteger(place) && Number(place) >= 0)) {
-    throw broken(UNTOLD)
+    throw brokenService(UNTOLD)
   }
   return { message: Number(message), part: Number(part), start: Number(start), end: Number(end) }
 }

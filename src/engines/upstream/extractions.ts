@@ -1,6 +1,6 @@
 import type { ExtractCall, Extracted, ExtractField, FieldAnswer, TextSpan } from '../../contract/index.js'
 import { isShare } from './evidence.js'
-import { broken, countOf, parsed } from './sent.js'
+import { brokenService, countOf, parsed } from './sent.js'
 
 /** A call in the words of `/extractions`. */
 export function extractionsBody(call: ExtractCall, model: string): Record<string, unknown> {
@@ -52,9 +52,9 @@ export function extractedOf(text: string, { fields, state }: ExtractCall): Extra
 
 function fieldOf(field: ExtractField, answer: SentField | null | undefined, length: number): FieldAnswer {
   if (answer?.type === 'refusal') return { refused: true }
-  if (answer?.type !== field.type) throw broken('sent no answer to one of the fields')
+  if (answer?.type !== field.type) throw brokenService('sent no answer to one of the fields')
   const { value = null, guess, confidence, p_null: pNull, span, items } = answer
-  if (!isValueOf(field, value)) throw broken('sent a value that a field cannot have')
+  if (!isValueOf(field, value)) throw brokenService('sent a value that a field cannot have')
   const place = spanOf(span, length)
   return {
     value,

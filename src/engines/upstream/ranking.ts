@@ -1,5 +1,5 @@
 import type { Ranking } from '../../contract/index.js'
-import { broken, parsed } from './sent.js'
+import { brokenService, parsed } from './sent.js'
 
 /** The scores of an answer of another service, in the order of the documents; anything may be missing from it. */
 export function rankingOf(text: string, count: number): Ranking {
@@ -12,7 +12,7 @@ export function rankingOf(text: string, count: number): Ranking {
     if (typeof index === 'number' && typeof score === 'number') scores[index] = score
   }
   if (scores.length !== count || scores.some((score) => score === undefined)) {
-    throw broken('sent no score for one of the documents')
+    throw brokenService('sent no score for one of the documents')
   }
   const tokens = usage?.prompt_tokens ?? usage?.total_tokens
   return { scores: scores as number[], promptTokens: typeof tokens === 'number' ? tokens : 0 }

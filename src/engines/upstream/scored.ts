@@ -1,6 +1,6 @@
 import type { ChatCall, Part, PromptLogprob, TokenLogprob } from '../../contract/index.js'
 import { type OldLogprobs, oldLogprobs } from './parts.js'
-import { broken, parsed } from './sent.js'
+import { brokenService, parsed } from './sent.js'
 
 interface Scored {
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
@@ -23,7 +23,7 @@ export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
   const promptTokens = usage?.prompt_tokens ?? 0
   for (const [i, { index: choice = i, text = '', logprobs, ...rest }] of choices.entries()) {
     const told = oldLogprobs(logprobs ?? {})
-    if (told.length < promptTokens || promptTokens === 0) throw broken(UNSCORED)
+    if (told.length < promptTokens || promptTokens === 0) throw brokenService(UNSCORED)
     const [before, after] = [told.slice(0, promptTokens), told.slice(promptTokens)]
     const tokens = rest.prompt_token_ids ?? (typeof call.prompt === 'object' ? call.prompt : [])
     if (i === 0) yield { type: 'prompt', tokens, text: spelled(before), logprobs: before }

@@ -4,7 +4,7 @@ import { V1Error } from '../../contract/index.js'
 export type AskOther = (path: string, body: unknown, signal: AbortSignal) => Promise<string>
 
 /** Another service keeps to no form that is known: `why` says what it did. */
-export const broken = (why: string): V1Error =>
+export const brokenService = (why: string): V1Error =>
   new V1Error(500, `The upstream service ${why}.`, { code: 'upstream_error' })
 
 /** What another service sent, whole; any field of it may be missing. */
@@ -13,7 +13,7 @@ export function parsed(text: string, otherwise = 'did not send JSON'): object {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value
   } catch {}
-  throw broken(otherwise)
+  throw brokenService(otherwise)
 }
 
 export const countOf = (value: unknown): number => (typeof value === 'number' ? value : 0)

@@ -12,7 +12,7 @@ import {
 } from '../../contract/index.js'
 import { stateText } from '../../generate/index.js'
 import { decisionFrom, temperatureOf, thoughtOf, usageOf } from './decisions.js'
-import { broken, parsed } from './sent.js'
+import { brokenService, parsed } from './sent.js'
 
 /** The most levels that a score has there. */
 const MOST_LEVELS = 10
@@ -97,7 +97,8 @@ export function decidedBySystemOne(text: string, call: DecideCall): Decided {
 
 function decisionOf({ type, options }: DecideQuestion, answer: NamedAnswer | undefined): Decision {
   if (answer?.type === 'refusal') return { refused: true }
-  if (answer?.type !== (type === 'predicate' ? 'noul' : type)) throw broken('sent no answer to one of the questions')
+  if (answer?.type !== (type === 'predicate' ? 'noul' : type))
+    throw brokenService('sent no answer to one of the questions')
   const { noul, probabilities } = answer
   const likely =
     type === 'predicate'

@@ -20,7 +20,7 @@ import { Catalog } from './catalog.js'
 import { deviceLost } from './forward-model.js'
 import { type GpuFacts, memoryOf, whyNot } from './gpu-probe.js'
 import type { ModelRecord, WebLlmLibrary } from './library.js'
-import { type LoadedWebLlm, loadModel } from './load.js'
+import { type LoadedWebLlm, loadWebLlm } from './load.js'
 import type { WebLlmOptions } from './options.js'
 import { libraryAddress, type Offered, weightsAddress } from './records.js'
 
@@ -173,6 +173,6 @@ export class WebLlmEngine implements Engine {
     const record = { ...model.record, model: weightsAddress(weights), model_lib: libraryAddress(model_lib) }
     const files = await this.#surroundings.readText(record.model, report, signal)
     const engineConfig = { ...this.#options.engineConfig, appConfig: { ...appConfig, model_list: [record] } }
-    return loadModel({ ...model, record }, { library, engineConfig, files, report, signal })
+    return loadWebLlm({ ...model, record }, { library, engineConfig, files, report, signal })
   }
 }

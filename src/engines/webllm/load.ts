@@ -40,7 +40,7 @@ const NEUTRAL: ChatOptions = {
   presence_penalty: 0,
 }
 
-export async function loadModel(model: Offered, context: WebLlmLoadContext): Promise<LoadedWebLlm> {
+export async function loadWebLlm(model: Offered, context: WebLlmLoadContext): Promise<LoadedWebLlm> {
   const { record, id } = model
   const chatConfig: TextFiles['chatConfig'] = { ...context.files.chatConfig, ...record.overrides }
   const text = new ChatText({ ...context.files, chatConfig })

@@ -6,8 +6,8 @@ import { JinjaTemplate } from '../prompt/template.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 /** In the order in which such models number them. */
-export const KINDS = ['choice', 'score', 'noul'] as const
-export type Kind = (typeof KINDS)[number]
+export const QUESTION_KINDS = ['choice', 'score', 'noul'] as const
+export type Kind = (typeof QUESTION_KINDS)[number]
 
 export interface AskedOption {
   readonly key: string

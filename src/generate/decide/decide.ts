@@ -32,7 +32,7 @@ const HEADING = 16
  * read once, the questions share it; what one of them answers hangs on no other. Where it is thought about before, that
  * is done once for all of them, and the thought is no longer than leaves them room.
  */
-export async function decide(call: DecideCall, parts: DecideParts, think?: Think): Promise<Decided> {
+export async function decideByDecoder(call: DecideCall, parts: DecideParts, think?: Think): Promise<Decided> {
   let laid = await laidOut(call, parts, '')
   const longest = laid.asked.reduce((most, { length }) => Math.max(most, length), 0)
   const room = parts.capacity - longest - HEADING

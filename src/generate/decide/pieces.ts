@@ -61,7 +61,7 @@ export const isLong = (stops: readonly number[]): boolean =>
   stops.some((stop, i) => stop - (stops[i - 1] ?? 0) > 2 * GRAIN)
 
 /** Undefined where a token's values depend on nothing beside it, or where steps are too short for pieces. */
-export function piecesOf(
+export function stretchPieces(
   stops: readonly number[],
   { fewTokens, maxChunk }: { readonly fewTokens?: number | undefined; readonly maxChunk: number },
 ): LanePieces | undefined {

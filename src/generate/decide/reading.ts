@@ -3,7 +3,7 @@ import type { LanePieces } from '../answer/lane.js'
 import type { Scheduler } from '../run/scheduler.js'
 import type { Slot } from '../run/slot.js'
 import { type AskingLane, QuestionLane, RowsLane, StateLane } from './lanes.js'
-import { isLong, piecesOf } from './pieces.js'
+import { isLong, stretchPieces } from './pieces.js'
 import type { Rows } from './rows.js'
 import type { OptionTrie, Walk } from './trie.js'
 
@@ -53,7 +53,7 @@ class Reading {
       this.#resolve = resolve
       this.#reject = reject
     })
-    this.#state = new StateLane(state, piecesOf([state.length], parts.model), this.#reject)
+    this.#state = new StateLane(state, stretchPieces([state.length], parts.model), this.#reject)
   }
 
   /** Resolves, with the tokens of the state that were there already, once everything is answered. */
@@ -95,12 +95,12 @@ class Reading {
   }
 
   #rows(stem: readonly number[], rows: Rows): AskingLane {
-    const pieces = piecesOf([this.#state.reads, rows.first, stem.length], this.#parts.model)
+    const pieces = stretchPieces([this.#state.reads, rows.first, stem.length], this.#parts.model)
     return new RowsLane(stem, rows, pieces, (lane) => this.#over(lane), this.#reject)
   }
 
   #lane({ stem, trie }: AskedOptions, done: (lane: QuestionLane) => void): QuestionLane {
-    const pieces = piecesOf([this.#state.reads, stem.length], this.#parts.model)
+    const pieces = stretchPieces([this.#state.reads, stem.length], this.#parts.model)
     return new QuestionLane(stem, trie, pieces, done, this.#reject)
   }
 
@@ -135,7 +135,7 @@ class Reading {
   /** Of long options from one place to the next where some part, whichever walk comes there first; else a few tokens. */
   #piecesOf(stem: readonly number[], stops: readonly number[]): LanePieces | undefined {
     const behind = stops.map((stop) => stem.length + stop)
-    return piecesOf([this.#state.reads, stem.length, ...behind], this.#parts.model)
+    return stretchPieces([this.#state.reads, stem.length, ...behind], this.#parts.model)
   }
 
   #hold(lane: QuestionLane): void {

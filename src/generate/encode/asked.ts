@@ -133,7 +133,7 @@ function fitted(
   const asked = head.length - 1
   if (asked > Math.max(8, left)) throw questionTooLong(place, asked, Math.max(8, left))
   const texts = cut.map((each) => each.slice(1))
-  assertApart(texts, Math.max(...texts.map(({ length }) => length)), place)
+  assertDistinct(texts, Math.max(...texts.map(({ length }) => length)), place)
   const out = [...head, between]
   const marks = cut.map((each) => {
     out.push(...each)
@@ -149,7 +149,7 @@ export function questionTooLong(place: string, tokens: number, room: number): V1
 }
 
 /** Options that were cut to `most` tokens and are alike since. */
-export function assertApart(options: readonly (readonly number[])[], most: number, place: string): void {
+export function assertDistinct(options: readonly (readonly number[])[], most: number, place: string): void {
   const seen = new Map<string, number>()
   options.forEach((each, i) => {
     const before = seen.get(each.join())

@@ -1,7 +1,7 @@
 /** How d1-omni reads a question: its template writes it in pieces, each with a budget of tokens. */
 import { barred } from '../decide/asked.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { assertApart, misplaced, type QuestionReader, questionTooLong } from './asked.js'
+import { assertDistinct, misplaced, type QuestionReader, questionTooLong } from './asked.js'
 import { piecesOf, reworded } from './pieces.js'
 
 /** Before each option: what is read of it is read there. */
@@ -32,7 +32,7 @@ export function d1Omni(template: string, tokenizer: Tokenizer): QuestionReader {
         for (const token of read) tokens.push(token)
         return read.length
       })
-      assertApart(options, budgets.option, place)
+      assertDistinct(options, budgets.option, place)
       const marks = tokens.flatMap((token, i) => (token === mark ? [i] : []))
       if (marks.length !== asked.options.length)
         throw misplaced(`its template marks ${marks.length} of ${asked.options.length} options`)

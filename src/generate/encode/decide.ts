@@ -9,7 +9,7 @@ import {
   type VectorModel,
 } from '../../contract/index.js'
 import { inStage, inTurns, type Slices, softmax } from '../../platform/index.js'
-import { askedOf, KINDS, type Kind } from '../decide/asked.js'
+import { askedOf, type Kind, QUESTION_KINDS } from '../decide/asked.js'
 import { meanShares, ordersOf, stateText } from '../decide/questions.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { layaReader, type QuestionReader } from './asked.js'
@@ -83,7 +83,7 @@ export class Decider {
         const asked = askedOf(of, order, told)
         const { kind } = asked
         const { tokens, marks } = yield* reader.read(asked, contextLength, `questions[${question}]`)
-        const types = tokens.map(() => KINDS.indexOf(kind))
+        const types = tokens.map(() => QUESTION_KINDS.indexOf(kind))
         out.push({ asked: [{ question, kind, order, turned: kind === 'noul' }], tokens, marks, types })
         yield
       }

@@ -64,7 +64,7 @@ export class TokensBefore {
 }
 
 /** The shares of what was asked for, and of what was drawn where that is told. */
-export function sharesOf({ token, logprob, among = [], admitted }: Sampled, { tokens }: Named): Map<number, number> {
+export function tokenShares({ token, logprob, among = [], admitted }: Sampled, { tokens }: Named): Map<number, number> {
   const share = (own: number) => exp(own - admitted!)
   const shares = new Map(tokens.map((named, i) => [named, share(among[i]!)]))
   if (logprob !== undefined) shares.set(token, share(logprob))

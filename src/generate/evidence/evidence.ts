@@ -6,7 +6,7 @@ import type { Grounds } from '../sources/grounds.js'
 import { type DocumentLeaf, Leaves } from '../sources/leaves.js'
 import { SourceFinder } from '../sources/source-finder.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { type Draw, type DrawnSpan, sharesOf, TokensBefore } from './draw.js'
+import { type Draw, type DrawnSpan, TokensBefore, tokenShares } from './draw.js'
 import { type Likelihood, likelihoodOf, type WrittenTokens } from './likelihood.js'
 import { type Named, namedOf } from './named.js'
 import { othersOf } from './others.js'
@@ -47,7 +47,7 @@ export class DocumentEvidence {
     this.#draws.push({
       ...{ at: this.#leaves.length, before: new TokensBefore(tokens, guided.accepted), grammar: guided.fork() },
       token: sampled.token,
-      ...{ shares: sharesOf(sampled, this.#named), all, reaching: all || this.#leaves.inString },
+      ...{ shares: tokenShares(sampled, this.#named), all, reaching: all || this.#leaves.inString },
     })
   }
 

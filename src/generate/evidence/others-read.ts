@@ -4,7 +4,7 @@ import type { Sampled, SampleSettings } from '../../contract/index.js'
 import { Guided } from '../answer/guided.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { type DrawnSpan, type Place, sharesOf, TokensBefore } from './draw.js'
+import { type DrawnSpan, type Place, TokensBefore, tokenShares } from './draw.js'
 import { type Beginning, continues, isWholeSpan, type Likelihood, type WrittenTokens, weighed } from './likelihood.js'
 import { namedOf } from './named.js'
 
@@ -79,7 +79,7 @@ export class OthersRead {
     if (!guided.mask(mask, budget)) return 0
     const named = namedOf(mask, this.#tokenizer, 'string')
     const asked = { ...GREEDY, mask, admitted: true, among: named.tokens }
-    const shares = sharesOf(await this.#read(tokens, asked), named)
+    const shares = tokenShares(await this.#read(tokens, asked), named)
     return {
       ...{ at, shares, grammar: guided.fork(), before: new TokensBefore(tokens, tokens.length - others) },
       ...{ all: named.all, reaching: true },

@@ -10,7 +10,7 @@ import { minimise } from './minimise.js'
 import { isSparse, type Sparse, whole, wholeInSlices } from './stretches.js'
 import { TableAutomaton } from './table.js'
 import { DEAD, type TextAutomaton } from './types.js'
-import { within } from './within.js'
+import { textsWithin } from './within.js'
 
 /** Steps of one operation when the caller brings no fuel. */
 const SET_FUEL = 2_000_000
@@ -49,7 +49,7 @@ function* ofSparse(a: Sparse, b: TextAutomaton, fuel: Fuel): Slices<TextAutomato
   if (b instanceof CountedAutomaton) return yield* counted(b, ofSparse(a, b.base, fuel), fuel)
   if (b === ANY_TEXT || a.empty) return a
   const denied = b instanceof Complement
-  return yield* within(yield* wholeInSlices(a), yield* wholeInSlices(denied ? b.of : b), !denied, fuel)
+  return yield* textsWithin(yield* wholeInSlices(a), yield* wholeInSlices(denied ? b.of : b), !denied, fuel)
 }
 
 /** With the bounds of another: a lower one is known of all states. */
@@ -68,7 +68,7 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (b instanceof Complement) return intersect(a, b.of, fuel)
   if (a.empty || b.empty) return a
-  if (isSparse(a)) return atOnce(within(whole(a), whole(b), false, fuel))
+  if (isSparse(a)) return atOnce(textsWithin(whole(a), whole(b), false, fuel))
   // What is left out of all lengths is left out of these. Multiplied, every length would be a state.
   if (a instanceof CountedAutomaton && !(b instanceof CountedAutomaton)) {
     const base = difference(a.base, b, fuel)

@@ -6,7 +6,7 @@ import { randomness } from '../testing.test-helper.js'
 import type { SparseAutomaton } from './sparse.js'
 import { stretchesOf } from './stretches-of.js'
 import { DEAD, type TextAutomaton } from './types.js'
-import { within } from './within.js'
+import { textsWithin } from './within.js'
 import { acceptsText } from './words.js'
 
 const PATTERNS = ['^a', 'b$', '^[ab ]{2,5}$', '\\d', '^\\w+$', '.a.', '^$', 'zzz', '.*', 'a.*a']
@@ -40,7 +40,7 @@ describe('the texts of one language that another has', () => {
       const said = Array.from({ length: 16 }, () => letters[Math.floor(random() * letters.length)]!).join('')
       const parts = partsOf(said)
       const all = textsOf(parts)
-      const [has, lacks] = [true, false].map((wanted) => textsOf(atOnce(within(parts, other, wanted, new Fuel()))))
+      const [has, lacks] = [true, false].map((wanted) => textsOf(atOnce(textsWithin(parts, other, wanted, new Fuel()))))
       expect(has).toEqual(all.filter((text) => acceptsText(other, text)))
       expect(lacks).toEqual(all.filter((text) => !acceptsText(other, text)))
     }
@@ -50,11 +50,11 @@ describe('the texts of one language that another has', () => {
     const nothing = compileRegex('[]')
     expect(nothing.empty).toBe(true)
     const parts = partsOf('a b')
-    expect(atOnce(within(parts, nothing, true, new Fuel())).empty).toBe(true)
-    expect(textsOf(atOnce(within(parts, nothing, false, new Fuel())))).toEqual(textsOf(parts))
+    expect(atOnce(textsWithin(parts, nothing, true, new Fuel())).empty).toBe(true)
+    expect(textsOf(atOnce(textsWithin(parts, nothing, false, new Fuel())))).toEqual(textsOf(parts))
     const none = partsOf('')
-    expect(atOnce(within(none, compileRegex('.*'), true, new Fuel())).empty).toBe(true)
-    expect(atOnce(within(none, nothing, false, new Fuel())).empty).toBe(true)
+    expect(atOnce(textsWithin(none, compileRegex('.*'), true, new Fuel())).empty).toBe(true)
+    expect(atOnce(textsWithin(none, nothing, false, new Fuel())).empty).toBe(true)
   })
 
   it('are found in long texts too, with a pause every few thousand pairs of places, and paid for', () => {
@@ -62,7 +62,7 @@ describe('the texts of one language that another has', () => {
     const parts = partsOf(said)
     const other = compileRegex('55')
     const fuel = new Fuel(10_000_000)
-    const work = within(parts, other, true, fuel)
+    const work = textsWithin(parts, other, true, fuel)
     let pauses = 0
     let last = work.next()
     for (; !last.done; last = work.next()) pauses++
@@ -76,7 +76,7 @@ describe('the texts of one language that another has', () => {
     expect(pauses).toBeGreaterThanOrEqual(4 * slices)
     expect(pauses).toBeLessThan(5 * slices)
     // Each pair is one state, however many there are.
-    expect(atOnce(within(parts, compileRegex(''), true, new Fuel(10_000_000))).states).toBe(parts.states)
+    expect(atOnce(textsWithin(parts, compileRegex(''), true, new Fuel(10_000_000))).states).toBe(parts.states)
     const random = randomness(2)
     for (let i = 0; i < 300; i++) {
       const start = said.indexOf(' ', Math.floor(random() * said.length)) + 1
@@ -97,7 +97,7 @@ describe('the texts of one language that another has', () => {
       const said = Array.from({ length: 80 }, () => 'ab '[Math.floor(random() * 3)]!).join('')
       const parts = partsOf(said)
       const [has, lacks] = [true, false].map((wanted) =>
-        textsOf(atOnce(within(parts, other as unknown as TextAutomaton, wanted, new Fuel(10_000_000)))),
+        textsOf(atOnce(textsWithin(parts, other as unknown as TextAutomaton, wanted, new Fuel(10_000_000)))),
       )
       const all = textsOf(parts)
       const isOther = (text: string) => acceptsText(other as unknown as TextAutomaton, text)
@@ -106,7 +106,7 @@ describe('the texts of one language that another has', () => {
   })
 
   it('are refused where there is no fuel for them', () => {
-    const work = within(partsOf('ab a '.repeat(500)), compileRegex('a'), true, new Fuel(5))
+    const work = textsWithin(partsOf('ab a '.repeat(500)), compileRegex('a'), true, new Fuel(5))
     expect(() => atOnce(work)).toThrow('too complex')
   })
 })

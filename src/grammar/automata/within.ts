@@ -13,7 +13,7 @@ const PAIRS_PER_STEP = 32
 const SLICE = 8192
 
 /** `has`: whether the other language has them. Pauses every few milliseconds. */
-export function* within(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel): Slices<SparseAutomaton> {
+export function* textsWithin(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel): Slices<SparseAutomaton> {
   const found = yield* pairsOf(a, b, has, fuel)
   const { first, to } = found.moves
   const order = yield* byLeft(found.lefts, a.states)

@@ -10,7 +10,7 @@ import { editDistance } from '../spelling.js'
 import { REGEX } from './expressions.js'
 import { EMAIL, HOSTNAME, IDN_EMAIL, IDN_HOSTNAME, IDN_HOSTNAME_LENGTH } from './hosts.js'
 import { dateTime, time } from './time.js'
-import { IPV4, IPV6, IRI, IRI_REFERENCE, PRIVATE, UCS, URI, URI_REFERENCE } from './uri.js'
+import { IPV4, IPV6, IRI, IRI_REFERENCE, PRIVATE_USE, UCS, URI, URI_REFERENCE } from './uri.js'
 
 const LEAP_YEAR = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)'
 const MONTH_DAY =
@@ -37,7 +37,7 @@ const POINTER = '(?:\\/(?:[^~/]|~[01])*)*'
 
 // RFC 6570 without dots in names, which ajv-formats refuses.
 const VARIABLE = `(?:[a-zA-Z0-9_]|%${HEX}{2})+(?::[1-9]\\d{0,3}|\\*)?`
-const TEMPLATE = `^(?:[!#$&(-;=?-\\[\\]_a-z~${UCS}${PRIVATE}]|%${HEX}{2}|\\{[+#.\\/;?&=,!@|]?${VARIABLE}(?:,${VARIABLE})*\\})*$`
+const TEMPLATE = `^(?:[!#$&(-;=?-\\[\\]_a-z~${UCS}${PRIVATE_USE}]|%${HEX}{2}|\\{[+#.\\/;?&=,!@|]?${VARIABLE}(?:,${VARIABLE})*\\})*$`
 
 // ajv-formats asks for a name with a dot, and for a path before a query or a fragment.
 const NAME = '[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?'

@@ -50,6 +50,6 @@ export const UCS =
   '\\u{40000}-\\u{4fffd}\\u{50000}-\\u{5fffd}\\u{60000}-\\u{6fffd}\\u{70000}-\\u{7fffd}\\u{80000}-\\u{8fffd}' +
   '\\u{90000}-\\u{9fffd}\\u{a0000}-\\u{afffd}\\u{b0000}-\\u{bfffd}\\u{c0000}-\\u{cfffd}\\u{d0000}-\\u{dfffd}' +
   '\\u{e1000}-\\u{efffd}'
-export const PRIVATE = '\\u{e000}-\\u{f8ff}\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}'
+export const PRIVATE_USE = '\\u{e000}-\\u{f8ff}\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}'
 /** RFC 3987. */
-export const { absolute: IRI, reference: IRI_REFERENCE } = grammar(UCS, PRIVATE)
+export const { absolute: IRI, reference: IRI_REFERENCE } = grammar(UCS, PRIVATE_USE)

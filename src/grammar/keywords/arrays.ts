@@ -1,5 +1,5 @@
 import { canonical } from '../../platform/index.js'
-import { readContains, readItems } from '../schema/arrays-objects.js'
+import { readArrayItems, readContains } from '../schema/arrays-objects.js'
 import { refusal } from '../schema/context.js'
 import { readCount } from '../schema/keywords.js'
 import { ARRAY, type Contains, type ItemGroup } from '../schema/part.js'
@@ -15,7 +15,7 @@ const items = keyword<ItemGroup>({
   shape: shapes.either(shapes.schema, shapes.schemas),
   with: { prefixItems: shapes.schemas, additionalItems: shapes.schema },
   kinds: ARRAY,
-  read: ({ context, site, schema }) => readItems(context, site, schema),
+  read: ({ context, site, schema }) => readArrayItems(context, site, schema),
   assert({ part }, group) {
     part.items.push(group)
   },

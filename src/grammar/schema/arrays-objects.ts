@@ -8,7 +8,7 @@ import { patternAutomaton } from './texts.js'
 type Keywords = Exclude<Schema, boolean>
 
 /** `items`, `prefixItems` and `additionalItems`, in the old form and the new; undefined if none is there. */
-export function readItems(context: Context, site: Site, schema: Keywords): ItemGroup | undefined {
+export function readArrayItems(context: Context, site: Site, schema: Keywords): ItemGroup | undefined {
   const { items, prefixItems, additionalItems } = schema
   const list = (keyword: string, value: unknown): Atom[] =>
     readList(site, keyword, value).map((item, i) => context.child(site, item, keyword, i))

@@ -1,6 +1,6 @@
 import { isRecord } from '../../platform/index.js'
 import { SchemaError } from '../schema-error.js'
-import { readItems } from './arrays-objects.js'
+import { readArrayItems } from './arrays-objects.js'
 import type { Context } from './context.js'
 import type { Schema, Site } from './document.js'
 import { Evaluated } from './evaluated.js'
@@ -114,7 +114,7 @@ class Ways {
     }
     const said = !own && schema.unevaluatedProperties !== undefined
     found.allProperties = said || schema.additionalProperties !== undefined
-    const group = readItems(this.#context, site, schema)
+    const group = readArrayItems(this.#context, site, schema)
     found.prefix = group?.prefix.length ?? 0
     found.allItems = group?.rest !== undefined || (!own && schema.unevaluatedItems !== undefined)
     // From 2020 on the items that are found there count as evaluated.

@@ -102,7 +102,7 @@ const LINE = 2 ** 32
 const MOST = 2 ** 20
 
 export const COMPACT = new Layout(':', ',')
-export const SPACED = new Layout(': ', ', ')
+export const SPACED_LAYOUT = new Layout(': ', ', ')
 
 /** As `JSON.stringify(value, null, indent)` writes it. */
 export function indented(indent: string): Layout {
@@ -120,7 +120,7 @@ const MOST_BLANKS = 100
 
 export function layoutOf(option: LayoutOption): Layout {
   if (option === 'compact') return COMPACT
-  if (option === 'spaced') return SPACED
+  if (option === 'spaced') return SPACED_LAYOUT
   const { indent, whitespace, of = BLANKS } = { ...(option as Readonly<Record<string, unknown>>) }
   if (whitespace === undefined) {
     if (indent === '\t') return indented(indent)

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { DECISION_TYPES } from '../files/formats/gguf/decision.js'
-import { ENCODERS } from '../files/formats/gguf/encoder.js'
+import { GGUF_ENCODERS } from '../files/formats/gguf/encoder.js'
 import { ARCHITECTURES } from './index.js'
 
 const page = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
@@ -38,7 +38,7 @@ it.each(Object.keys(FORMATS) as (keyof typeof FORMATS)[])(
 it('the guide names the encoders and kinds of decision models that are read from GGUF files', () => {
   const [section] = /^### GGUF files\n[^#]*/m.exec(guide)!
   const line = (from: string) => section.split(from)[1]!.split('\n')[0]!
-  expect(quoted(line('of the architectures')).sort()).toEqual([...ENCODERS].sort())
+  expect(quoted(line('of the architectures')).sort()).toEqual([...GGUF_ENCODERS].sort())
   expect(quoted(line('decision models of the types')).sort()).toEqual([...DECISION_TYPES].sort())
 })
 

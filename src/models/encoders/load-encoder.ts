@@ -24,7 +24,7 @@ import { modernBody } from './modern-body.js'
 import { loadModern, ModernEncoder } from './modern-encoder.js'
 import type { PlannedNorm } from './plan-encoder.js'
 import { DecoderTrunk, JointDecoder, PooledDecoder } from './pooled-decoder.js'
-import { classesOf, defaultPrompt, purposeOf } from './read-vectors.js'
+import { classFormOf, defaultPrompt, purposeOf } from './read-vectors.js'
 import { type RowEncoder, VectorCore } from './vector-core.js'
 import { VectorHead } from './vector-head.js'
 
@@ -90,7 +90,7 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
   const asks = body.kind === 'decoder' && body.judges
   const decision = decisionOf(body)
   const tells = (task === 'rank' || task === 'classify') && !asks
-  const classes = tells ? { classes: classesOf(outline.chatConfig) } : {}
+  const classes = tells ? { classes: classFormOf(outline.chatConfig) } : {}
   const own = { task, prompt, judges: asks, ...classes, ...(decision && { decision }) }
   return { ...own, body, size: sizeOf(device, body, wanted, name) }
 }

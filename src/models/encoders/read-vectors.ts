@@ -148,7 +148,7 @@ export function classCount(config: JsonObject, name: string): number {
 }
 
 /** What is told apart by a model that scores or classifies. */
-export const classesOf = (config: JsonObject): ClassForm => ({
+export const classFormOf = (config: JsonObject): ClassForm => ({
   labels: labelsOf(config),
   several: config.problem_type === 'multi_label_classification',
 })

@@ -9,7 +9,7 @@ import type { FileStore } from './store/store.js'
 import { within } from './within.js'
 
 /** A repository at an address, as far as it is kept: what is not here is not asked for. */
-export function keptFiles(base: string, store: FileStore, file?: string): RepositoryFiles {
+export function keptRepository(base: string, store: FileStore, file?: string): RepositoryFiles {
   const read = (name: string) => store.read(new URL(within(base, name), base).href)
   const head = async (name: string, from: number, to: number) => {
     const file = await read(name)

@@ -11,7 +11,7 @@ import { describeGguf } from './formats/gguf/index.js'
 import { detect } from './formats/index.js'
 import { AGENT } from './formats/laya.js'
 import { MLC_CONFIG } from './formats/mlc.js'
-import { keptFiles, lackOf } from './here.js'
+import { keptRepository, lackOf } from './here.js'
 import { quantisationsOnHub } from './hub.js'
 import { digestOf, parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
@@ -203,8 +203,8 @@ async function isKept(place: RemoteLocation, store: FileStore): Promise<boolean>
 /** What was downloaded of it, without asking for more. */
 export async function filesKept(place: RemoteLocation, store: FileStore): Promise<RepositoryFiles> {
   const { signal } = new AbortController()
-  const file = await fileAt(place, (base, name) => keptFiles(base, store).text(name, signal))
-  return keptFiles(baseOf(place), store, file)
+  const file = await fileAt(place, (base, name) => keptRepository(base, store).text(name, signal))
+  return keptRepository(baseOf(place), store, file)
 }
 
 /** Deletes what was downloaded of a repository. */

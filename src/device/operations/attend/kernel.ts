@@ -6,7 +6,7 @@ import type { RopeOperands } from '../rope/kernel.js'
 import type { RopeShape } from '../rope/rotation.js'
 import { blockRowsOf, blocksKernel, inBlocks, sharersInBlock } from './blocks.js'
 import { mergeKernel } from './merge.js'
-import { inPieces, piecesKernel, piecesOf, sharersInPiece } from './pieces.js'
+import { attendPieces, inPieces, piecesKernel, sharersInPiece } from './pieces.js'
 import { attendSerialKernel } from './serial.js'
 import type { AttendShape } from './shape.js'
 import { sharersOf, tiledKernel, tiledShapeOf } from './tiled.js'
@@ -74,7 +74,7 @@ function attendInPieces(pass: Recorder, shape: AttendShape, buffers: AttendBuffe
   const { qkv, cache, out } = buffers
   const sinks = buffers.sinks ? [buffers.sinks] : []
   const { queries, headSize } = shape
-  const pieces = piecesOf(shape, pass.lastPosition, cutsOf(pass.traits).pieces.positions)
+  const pieces = attendPieces(shape, pass.lastPosition, cutsOf(pass.traits).pieces.positions)
   pass.tiles(1, splits, false)
   const whole = { ...shape, split: splits > 1, ...(rope ? { rope: rope.shape } : {}) }
   const groups = queries / sharersInPiece(shape, pass.traits)

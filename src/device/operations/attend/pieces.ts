@@ -46,7 +46,7 @@ export function sharersInPiece({ queries, heads, headSize }: AttendShape, { tigh
 }
 
 /** Pieces that a row may see: of a window, those that it touches. */
-export function piecesOf({ window, causal = true }: AttendShape, lastPosition: number, positions: number): number {
+export function attendPieces({ window, causal = true }: AttendShape, lastPosition: number, positions: number): number {
   const all = Math.ceil((lastPosition + 1) / positions)
   if (window === undefined) return all
   const seen = causal ? window : 2 * window - 1

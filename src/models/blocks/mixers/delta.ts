@@ -16,7 +16,7 @@ function sizesOf({ keyHeads, valueHeads, keySize, valueSize }: DeltaLayer): Size
 }
 
 /** Qwen3.5's linear attention: a short convolution, then the gated delta rule. */
-export const delta: Mixer<DeltaLayer> = {
+export const deltaNet: Mixer<DeltaLayer> = {
   plan(find, layer, hidden) {
     const { valueHeads, valueSize, taps } = layer
     const { values, channels } = sizesOf(layer)

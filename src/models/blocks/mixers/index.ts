@@ -2,13 +2,13 @@
 import type { LayerPlan } from '../../model-plan.js'
 import { attention } from './attention.js'
 import { convolution } from './convolution.js'
-import { delta } from './delta.js'
+import { deltaNet } from './delta.js'
 import type { Mixer } from './mixer.js'
 
 const MIXERS: { readonly [Kind in LayerPlan['kind']]: Mixer<Extract<LayerPlan, { kind: Kind }>> } = {
   attention,
   convolution,
-  delta,
+  delta: deltaNet,
 }
 
 export function mixerOf(layer: LayerPlan): Mixer<LayerPlan> {

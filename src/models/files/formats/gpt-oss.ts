@@ -18,7 +18,7 @@ const BLOCK = 32
 const CODES = BLOCK / 2
 const BLOCK_BYTES = CODES + 1
 
-export const gptOss: RepositoryFormat = {
+export const gptOssFormat: RepositoryFormat = {
   name: 'gpt-oss',
   mark: `${CONFIG} of the type "${TYPE}"`,
   async detect(files, signal) {

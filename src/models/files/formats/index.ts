@@ -3,13 +3,13 @@ import { asBroken, broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import type { FoundModel, RepositoryFormat } from './format.js'
 import { gguf } from './gguf/index.js'
-import { gptOss } from './gpt-oss.js'
+import { gptOssFormat } from './gpt-oss.js'
 import { laya } from './laya.js'
 import { mlc } from './mlc.js'
 import { mlx } from './mlx.js'
 import { safetensors } from './safetensors.js'
 
-const FORMATS: readonly RepositoryFormat[] = [mlc, mlx, gptOss, safetensors, laya, gguf]
+const FORMATS: readonly RepositoryFormat[] = [mlc, mlx, gptOssFormat, safetensors, laya, gguf]
 
 export async function detect(files: RepositoryFiles, signal: AbortSignal): Promise<FoundModel> {
   // A model in one file is not looked for in others.

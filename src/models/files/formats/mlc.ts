@@ -6,7 +6,7 @@ import { digestOf, parseJson } from '../json.js'
 import type { PlainType, RawTensor } from '../source.js'
 import { readText } from '../text.js'
 import type { RepositoryFormat } from './format.js'
-import { assertApart } from './places.js'
+import { assertNoOverlap } from './places.js'
 
 interface Placed extends Omit<RawTensor, 'data'> {
   readonly shard: string
@@ -121,7 +121,7 @@ function placeTensors(place: string, manifest: string, entries: readonly JsonObj
     const shard = readShard(place, manifest, entry)
     const within = recordsOf(entry).map((record) => placeTensor(place, record, shard.name, shard.bytes))
     const ends = within.map(({ name, offset, bytes }) => ({ name, from: offset, to: offset + bytes }))
-    assertApart(place, shard.name, ends)
+    assertNoOverlap(place, shard.name, ends)
     for (const placed of within) {
       if (tensors.has(placed.name)) throw damaged(place, `it has the tensor ${placed.name} twice.`)
       tensors.set(placed.name, placed)

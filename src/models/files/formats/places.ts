@@ -8,7 +8,7 @@ interface Place {
 }
 
 /** Throws the name of a tensor that is there twice, or that shares bytes with another. */
-export function assertApart(place: string, file: string, tensors: readonly Place[]): void {
+export function assertNoOverlap(place: string, file: string, tensors: readonly Place[]): void {
   assertNamedOnce(place, tensors)
   const inOrder = tensors.filter(({ from, to }) => to > from).sort((a, b) => a.from - b.from)
   let [before] = inOrder

@@ -3,7 +3,7 @@ import { damaged } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { assertKeysOnce, parseJson } from '../json.js'
 import type { PlainType } from '../source.js'
-import { assertApart } from './places.js'
+import { assertNoOverlap } from './places.js'
 
 export interface StoredTensor {
   readonly name: string
@@ -41,7 +41,7 @@ export async function readHeader(files: RepositoryFiles, file: string, signal: A
   assertKeysOnce(files.place, file, text)
   const entries = Object.entries(parseJson(files.place, file, text)).filter(([name]) => name !== '__metadata__')
   const tensors = entries.map(([name, entry]) => readEntry(files.place, file, start, name, entry))
-  assertApart(files.place, file, tensors)
+  assertNoOverlap(files.place, file, tensors)
   return { tensors, bytes: tensors.reduce((end, { to }) => Math.max(end, to), start) }
 }
 

@@ -22,14 +22,14 @@ export const classify: Route = (service, exchange) =>
       check: (info) => checkClassifies(service.engine, info),
       async act(signal) {
         const id = classifyId()
-        const classified = await classesOf(service, exchange, request, id, signal)
+        const classified = await classifyTexts(service, exchange, request, id, signal)
         const body = wireClasses(classified, request, id, seconds())
         return { body, usage: { ...NO_USAGE, promptTokens: classified.promptTokens } }
       },
     }
   })
 
-export async function classesOf(
+export async function classifyTexts(
   { engine }: Service,
   { caller }: Exchange,
   { model, inputs }: TextsRequest,

@@ -64,7 +64,7 @@ const headerText = (type: string): string => type.slice(0, 80).replace(/[^\x21-\
 function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec | HostedTool {
   const type = optional(tool, 'type', path, aString) ?? 'custom'
   if (type !== 'custom') {
-    const own = ownTool(type)
+    const own = clientTool(type)
     if (!own) return { hosted: headerText(type) }
     noteUnknown(tool, KNOWN, path, ignored)
     return { ...own, name: optional(tool, 'name', path, aToolName) ?? own.name }
@@ -128,7 +128,7 @@ function editor(name: string, inserted: string, undoes: boolean): ToolSpec {
 const EDITS_ANEW = 20250429
 
 /** By the type of a tool; undefined where a server runs it. */
-export function ownTool(type: string): ToolSpec | undefined {
+export function clientTool(type: string): ToolSpec | undefined {
   const [, kind, date] = /^(bash|text_editor)_(\d{8})$/.exec(type) ?? []
   if (kind === undefined) return undefined
   if (kind === 'bash') return BASH

@@ -112,7 +112,7 @@ async function named({ engine }: Service, { named, request }: Exchange): Promise
 }
 
 /** `POST models/<id>/load`: a stream of how far it is. */
-export const loadModel: Route = async (service, exchange) =>
+export const loadModelRoute: Route = async (service, exchange) =>
   loading(service, exchange, await named(service, exchange), EVENTS)
 
 /** `POST models/<id>/unload`: frees its memory; stops a load that is on its way. */

@@ -49,7 +49,7 @@ function idOf(service: Service, name: string): string {
 export const taggedName = (id: string): string => `${id}${LATEST}`
 
 /** What clients tell models apart by: of the id, since an engine need not know the bytes of its files. */
-export async function digestOf(id: string): Promise<string> {
+export async function modelDigest(id: string): Promise<string> {
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(id)))
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
@@ -78,7 +78,7 @@ export const ollamaPull: Route = async (service, exchange) => {
     await service.loader.load(id, undefined, signal)
     return jsonResponse(SUCCESS)
   }
-  const digest = await digestOf(id)
+  const digest = await modelDigest(id)
   return loading(service, exchange, id, {
     headers: LINE_HEADERS,
     first: ndjsonLine({ status: 'pulling manifest' }),
@@ -193,7 +193,7 @@ async function surveyed(engine: Engine, signal: AbortSignal): Promise<readonly M
 async function listed(model: ModelInfo) {
   const name = taggedName(model.id)
   const size = bytesOf(model, 'kept_bytes') || bytesOf(model, 'download_bytes') || bytesOf(model, 'weights_bytes')
-  return { name, model: name, modified_at: LONG_AGO, size, digest: await digestOf(model.id), details: DETAILS }
+  return { name, model: name, modified_at: LONG_AGO, size, digest: await modelDigest(model.id), details: DETAILS }
 }
 
 /** Where the engine tells it. */

@@ -5,7 +5,7 @@ import type { Route } from '../../answer/service.js'
 import { aBody, oneOf, optional, unsupported } from '../../wire/fields.js'
 import { poolingId, seconds } from '../../wire/ids.js'
 import { NO_USAGE, wireTextsUsage } from '../../wire/reply.js'
-import { checkClassifies, classesOf, readTexts, type TextsRequest } from '../classify/route.js'
+import { checkClassifies, classifyTexts, readTexts, type TextsRequest } from '../classify/route.js'
 import { checkEmbeds, type EmbeddingForm, readEmbeddingForm, vectorsOf, wireVector } from '../embeddings/route.js'
 
 /** vLLM's one path to whatever a model makes of whole texts. */
@@ -23,7 +23,7 @@ export const pooling: Route = (service, exchange) =>
         const id = poolingId()
         const made = async () => {
           if (task === 'embed') return vectorsOf(service, exchange, request, id, signal)
-          const { probabilities: vectors, promptTokens } = await classesOf(service, exchange, request, id, signal)
+          const { probabilities: vectors, promptTokens } = await classifyTexts(service, exchange, request, id, signal)
           return { vectors, promptTokens }
         }
         const pooled = await made()

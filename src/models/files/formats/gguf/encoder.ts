@@ -105,7 +105,7 @@ const FAMILIES: ReadonlyMap<unknown, Family> = new Map([
 ])
 
 /** What a file of an encoder may call its architecture. */
-export const ENCODERS: readonly string[] = [...FAMILIES.keys()].map(String)
+export const GGUF_ENCODERS: readonly string[] = [...FAMILIES.keys()].map(String)
 
 /** Undefined where the file makes text. `config`: as `readConfig` gives it. */
 export function vectorForm(place: string, config: JsonObject, template?: unknown): VectorForm | undefined {

@@ -1,7 +1,7 @@
 /** What stands before the weights of a GGUF file: metadata, and where every tensor is. */
 import { broken, damaged } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
-import { assertApart } from '../places.js'
+import { assertNoOverlap } from '../places.js'
 import { Malformed, Reader, Short } from './reader.js'
 import { typeOf } from './types.js'
 
@@ -122,7 +122,7 @@ function parse(place: string, file: string, bytes: Uint8Array): GgufHead {
     return { name, shape: [...dims].reverse(), type, file, from, bytes: length }
   })
   const ends = tensors.map(({ name, from, bytes: length }) => ({ name, from, to: from + length }))
-  assertApart(place, file, ends)
+  assertNoOverlap(place, file, ends)
   return { metadata, tensors, least: ends.reduce((end, { to }) => Math.max(end, to), start) }
 }
 

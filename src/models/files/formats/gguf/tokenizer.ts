@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../platform/index.js'
 import { broken, damaged } from '../../failure.js'
 import { aroundVectors, marksOf, unigram, wordPiece } from './encoder-tokenizer.js'
 import type { GgufMetadata } from './head.js'
-import { WORDS } from './words.js'
+import { PRE_TOKENIZER_BY_NAME } from './words.js'
 
 /** What llama.cpp's `tokenizer.ggml.token_type` says of a token. */
 const [UNKNOWN, CONTROL, USER] = [2, 3, 4]
@@ -74,9 +74,9 @@ export function readTokenizer(
 
 function bpe(place: string, metadata: GgufMetadata, tokens: readonly string[]): JsonObject {
   const pre = String(metadata.get('tokenizer.ggml.pre') ?? 'default')
-  const known = WORDS.get(pre)
+  const known = PRE_TOKENIZER_BY_NAME.get(pre)
   if (!known) {
-    const names = [...WORDS.keys()].join(', ')
+    const names = [...PRE_TOKENIZER_BY_NAME.keys()].join(', ')
     throw broken(place, `its pre-tokenizer (tokenizer.ggml.pre "${pre}") is not known; known are ${names}.`)
   }
   return {

@@ -4,7 +4,7 @@ import trained from '../../../../generate/tokenizer/unigram.fixture.json' with {
 import { readTokenizer } from './tokenizer.js'
 // What llama.cpp makes of some texts: npm run check:tokenizers -- --peers FOLDER --fixture FILE
 import fixture from './words.fixture.json' with { type: 'json' }
-import { KINDS, WORDS } from './words.js'
+import { PRE_TOKENIZER_BY_NAME, PRE_TOKENIZERS } from './words.js'
 
 const { texts, tokens, kinds, merges } = fixture
 
@@ -25,10 +25,10 @@ describe('words of tokenizer.ggml.pre', () => {
   })
 
   it('every kind is held against llama.cpp, and no two of them cut all texts alike', () => {
-    expect(Object.keys(fixture.ids)).toEqual(KINDS.map(([names]) => names.split(' ')[0]))
-    const different = new Map(KINDS.map(([names, { patterns }]) => [names.split(' ')[0]!, patterns.join()]))
+    expect(Object.keys(fixture.ids)).toEqual(PRE_TOKENIZERS.map(([names]) => names.split(' ')[0]))
+    const different = new Map(PRE_TOKENIZERS.map(([names, { patterns }]) => [names.split(' ')[0]!, patterns.join()]))
     const ids = new Map(Object.entries(fixture.ids).map(([pre, each]) => [JSON.stringify(each), different.get(pre)]))
-    expect(ids.size).toBe(new Set([...WORDS.values()].map(({ patterns }) => patterns.join())).size)
+    expect(ids.size).toBe(new Set([...PRE_TOKENIZER_BY_NAME.values()].map(({ patterns }) => patterns.join())).size)
   })
 })
 

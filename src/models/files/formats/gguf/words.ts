@@ -12,7 +12,7 @@ export interface Words {
   readonly whole?: boolean
 }
 
-export const KINDS: readonly [names: string, words: Words][] = [
+export const PRE_TOKENIZERS: readonly [names: string, words: Words][] = [
   ['default', { patterns: PUBLISHED.DEFAULT }],
   [
     'llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano',
@@ -39,6 +39,6 @@ export const KINDS: readonly [names: string, words: Words][] = [
   ['viking', { patterns: PUBLISHED.VIKING }],
 ]
 
-export const WORDS: ReadonlyMap<string, Words> = new Map(
-  KINDS.flatMap(([names, words]) => names.split(' ').map((name): [string, Words] => [name, words])),
+export const PRE_TOKENIZER_BY_NAME: ReadonlyMap<string, Words> = new Map(
+  PRE_TOKENIZERS.flatMap(([names, words]) => names.split(' ').map((name): [string, Words] => [name, words])),
 )

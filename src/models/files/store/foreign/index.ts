@@ -11,12 +11,12 @@ import {
 } from './foreign.js'
 import { hubSnapshot, huggingFace } from './hugging-face.js'
 import { lmStudio } from './lm-studio.js'
-import { ollama } from './ollama.js'
+import { ollamaStore } from './ollama.js'
 
 export type { ForeignPlace } from './foreign.js'
 
 /** By the word before the colon; the hub's cache needs none, for its models have the hub's names. */
-const NAMED = { ollama, lmstudio: lmStudio } as const
+const NAMED = { ollama: ollamaStore, lmstudio: lmStudio } as const
 
 export type ForeignName = keyof typeof NAMED
 
@@ -30,7 +30,7 @@ export interface ListedModel extends ForeignModel {
 export async function listForeign(disk = thisDisk()): Promise<ListedModel[]> {
   if (!disk) return []
   const of = async (store: ForeignStore) => (await store.list(disk)).map((model) => ({ ...model, store: store.title }))
-  return (await Promise.all([ollama, lmStudio, huggingFace].map(of))).flat()
+  return (await Promise.all([ollamaStore, lmStudio, huggingFace].map(of))).flat()
 }
 
 /** The models that a folder on this disk offers: its GGUF files, or the whole of it (`undefined`). */

@@ -13,7 +13,7 @@ function foldersOf({ environment, home, platform }: Disk): string[] {
   return platform === 'linux' ? [own, '/usr/share/ollama/.ollama/models', '/var/lib/ollama/models'] : [own]
 }
 
-export const ollama: ForeignStore = {
+export const ollamaStore: ForeignStore = {
   title: 'Ollama',
   async list(disk) {
     const found = new Map<string, ForeignModel>()
