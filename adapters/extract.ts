@@ -1,7 +1,7 @@
 import { V1Error } from '../src/contract/errors.js'
 import { type DocumentOptions, documentRequest, textMessage } from './client/document.js'
-import { ask, endpointOf, firstModel, type Target } from './client/endpoint.js'
-import { checkTold, type EvidenceOf, evidenceOf, type ToldEvidence } from './client/evidence.js'
+import { endpointOf, firstModel, sendRequest, type Target } from './client/endpoint.js'
+import { checkEvidenceReply, type EvidenceOf, type EvidenceReply, evidenceOf } from './client/evidence.js'
 import { type AnySchema, type DocumentOf, type Output, outputOf } from './client/schema.js'
 
 export {
@@ -66,12 +66,12 @@ export async function extract<const S extends AnySchema>(
 ): Promise<Output<S> | Grounded<S>> {
   const endpoint = endpointOf(from)
   const id = model ?? (await firstModel(endpoint, signal))
-  const response = await ask(endpoint, '/chat/completions', {
+  const response = await sendRequest(endpoint, '/chat/completions', {
     body: documentRequest(id, schema, text, options),
     signal,
   })
   const { choices } = (await response.json()) as {
-    choices: { message: { content: string | null; refusal?: string }; evidence?: ToldEvidence }[]
+    choices: { message: { content: string | null; refusal?: string }; evidence?: EvidenceReply }[]
   }
   const content = choices[0]?.message.content
   if (typeof content !== 'string') {
@@ -80,7 +80,7 @@ export async function extract<const S extends AnySchema>(
   const document: unknown = JSON.parse(content)
   if (!options.evidence) return outputOf(schema, document)
   const told = choices[0]?.evidence
-  checkTold(told, document)
+  checkEvidenceReply(told, document)
   const evidence = evidenceOf(told ?? {}, textMessage(options)) as EvidenceOf<DocumentOf<S>>
   return { value: await outputOf(schema, document), evidence }
 }

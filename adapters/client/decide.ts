@@ -1,5 +1,5 @@
 import { V1Error } from '../../src/contract/errors.js'
-import { ask, endpointOf, firstModel, type Target } from './endpoint.js'
+import { endpointOf, firstModel, sendRequest, type Target } from './endpoint.js'
 
 /** How likely is a statement true? */
 export interface PredicateQuestion {
@@ -117,7 +117,7 @@ export async function decide<const Q extends Questions>(
     ...(effort && { reasoning: { effort } }),
     ...(calibrated !== undefined && { calibrated }),
   }
-  const response = await ask(endpoint, '/decisions', { body, signal }).catch((error: unknown) => {
+  const response = await sendRequest(endpoint, '/decisions', { body, signal }).catch((error: unknown) => {
     throw byName(error, names)
   })
   const { answers } = (await response.json()) as { answers?: WireAnswer[] }

@@ -1,5 +1,5 @@
 import { V1Error } from '../../src/contract/errors.js'
-import { ask, type OpenEndpoint } from './endpoint.js'
+import { type OpenEndpoint, sendRequest } from './endpoint.js'
 
 /** A text, or what JSON can say. */
 type Input = string | Readonly<Record<string, unknown>> | readonly unknown[]
@@ -69,7 +69,7 @@ export function localDecisions(endpoint: OpenEndpoint, modelId: string): LocalDe
         questions: Object.fromEntries(asked),
         ...(reasoning !== undefined && reasoning !== 'provider-default' && { reasoning: { effort: reasoning } }),
       }
-      const response = await ask(endpoint, '/systemone', { body, signal, ...(headers && { headers }) })
+      const response = await sendRequest(endpoint, '/systemone', { body, signal, ...(headers && { headers }) })
       const { answers, usage } = (await response.json()) as SystemOne
       const told = Object.keys(questions).map((name) => [name, answerOf(name, answers)])
       return {

@@ -40,7 +40,7 @@ export function endpointOf(target: Target): OpenEndpoint {
   return { ...target, baseURL: target.baseURL.replace(/\/+$/, ''), fetch: given }
 }
 
-export interface Asking {
+export interface ClientRequest {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly body?: object
   readonly signal?: AbortSignal | undefined
@@ -49,7 +49,7 @@ export interface Asking {
 }
 
 /** The answer, if it is a good one; else the error that it tells of. */
-export async function ask(endpoint: OpenEndpoint, path: string, asking: Asking = {}): Promise<Response> {
+export async function sendRequest(endpoint: OpenEndpoint, path: string, asking: ClientRequest = {}): Promise<Response> {
   const { body, signal, method = body === undefined ? 'GET' : 'POST', headers: more = {} } = asking
   const headers = {
     ...Object.fromEntries(Object.entries(more).filter((each): each is [string, string] => each[1] !== undefined)),
@@ -116,7 +116,9 @@ export async function firstModel(
   signal?: AbortSignal,
   suits: (model: ListedModel) => boolean = () => true,
 ): Promise<string> {
-  const { data } = (await (await ask(endpoint, '/models', { signal })).json()) as { data: readonly ListedModel[] }
+  const { data } = (await (await sendRequest(endpoint, '/models', { signal })).json()) as {
+    data: readonly ListedModel[]
+  }
   const model = data.find(suits) ?? data[0]
   if (model) return model.id
   throw new V1Error(404, 'This /v1 offers no model.', { code: 'model_not_found', param: 'model' })

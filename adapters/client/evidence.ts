@@ -43,7 +43,7 @@ type EscapedSlashes<Name extends string> = Name extends `${infer Before}/${infer
   : Name
 
 /** As a /v1 tells it. */
-export type ToldEvidence = Readonly<
+export type EvidenceReply = Readonly<
   Record<
     string,
     {
@@ -56,7 +56,7 @@ export type ToldEvidence = Readonly<
 >
 
 /** Of the one text that was read, which is the message `text`: what the instructions say is no source. */
-export function evidenceOf(told: ToldEvidence, text: number): Readonly<Record<string, ValueEvidence>> {
+export function evidenceOf(told: EvidenceReply, text: number): Readonly<Record<string, ValueEvidence>> {
   return Object.fromEntries(
     Object.entries(told).map(([pointer, { confidence, runner_up: runnerUp, p_null: pNull, source }]) => [
       pointer,
@@ -71,7 +71,7 @@ export function evidenceOf(told: ToldEvidence, text: number): Readonly<Record<st
 }
 
 /** A service that does not know `evidence` answers without a word of it. */
-export function checkTold(told: ToldEvidence | undefined, document: unknown): void {
+export function checkEvidenceReply(told: EvidenceReply | undefined, document: unknown): void {
   if (told !== undefined || !hasValues(document)) return
   const message = "The answer has no evidence: this /v1 does not support 'evidence'."
   throw new V1Error(502, message, { code: 'invalid_output', param: 'evidence' })

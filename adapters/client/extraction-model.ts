@@ -1,6 +1,6 @@
 import { V1Error } from '../../src/contract/errors.js'
 import { type DecisionPart, textOfPart } from './decision-model.js'
-import { ask, type OpenEndpoint } from './endpoint.js'
+import { type OpenEndpoint, sendRequest } from './endpoint.js'
 
 /** A text, or what JSON can say. */
 type Input = string | Readonly<Record<string, unknown>> | readonly unknown[]
@@ -38,11 +38,11 @@ export interface ExtractionSource {
   end: number
 }
 
-interface Told {
+interface Confidence {
   pNull?: number
   confidence?: number
 }
-interface Valued<Type extends string, Value> extends Told {
+interface Valued<Type extends string, Value> extends Confidence {
   type: Type
   value: Value | null
   guess?: Value
@@ -60,7 +60,7 @@ export type ExtractionAnswer =
       type: 'list'
       value: string[] | number[] | null
       items?: { confidence?: number; source?: ExtractionSource }[]
-    } & Told)
+    } & Confidence)
   | { type: 'refusal' }
 
 const TYPES = ['text', 'number', 'date', 'time', 'datetime', 'duration', 'list'] as const
@@ -94,7 +94,7 @@ export function localExtractions(endpoint: OpenEndpoint, modelId: string): Local
         fields: Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, wireField(field)])),
         ...(referenceDate !== undefined && { reference_date: referenceDate }),
       }
-      const response = await ask(endpoint, '/extractions', { body, signal, ...(headers && { headers }) })
+      const response = await sendRequest(endpoint, '/extractions', { body, signal, ...(headers && { headers }) })
       const { id, answers, usage } = (await response.json()) as WireExtraction
       const told = Object.keys(fields).map((name) => [name, answerOf(name, answers[name], placed)])
       return {

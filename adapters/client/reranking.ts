@@ -1,4 +1,4 @@
-import { ask, type OpenEndpoint } from './endpoint.js'
+import { type OpenEndpoint, sendRequest } from './endpoint.js'
 
 /** What the AI SDK asks of a model for `rerank`. */
 export interface Reranking {
@@ -29,7 +29,7 @@ export function reranking(endpoint: OpenEndpoint, modelId: string): LocalReranki
       // A model reads text: of an object the whole, as JSON.
       const documents = type === 'text' ? values : values.map((value) => JSON.stringify(value))
       const body = { model: modelId, query, documents, ...(topN !== undefined && { top_n: topN }) }
-      const answer = await ask(endpoint, '/rerank', { body, signal, ...(headers && { headers }) })
+      const answer = await sendRequest(endpoint, '/rerank', { body, signal, ...(headers && { headers }) })
       const { results } = (await answer.json()) as { results: { index: number; relevance_score: number }[] }
       return { ranking: results.map(({ index, relevance_score }) => ({ index, relevanceScore: relevance_score })) }
     },

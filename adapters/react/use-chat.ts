@@ -1,5 +1,5 @@
 import { useCallback, useState } from 'react'
-import { ask, endpointOf, events, firstModel, type Target } from '../client/endpoint.js'
+import { endpointOf, events, firstModel, sendRequest, type Target } from '../client/endpoint.js'
 import { useLatest, useOneAtATime } from './latest.js'
 
 export interface ChatMessage {
@@ -67,7 +67,9 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
           ...(temperature !== undefined && { temperature }),
           ...(maxTokens !== undefined && { max_tokens: maxTokens }),
         }
-        for await (const { choices } of events<Delta>(await ask(endpoint, '/chat/completions', { body, signal }))) {
+        for await (const { choices } of events<Delta>(
+          await sendRequest(endpoint, '/chat/completions', { body, signal }),
+        )) {
           const piece = choices[0]?.delta?.content
           if (!piece) continue
           content += piece

@@ -23,7 +23,7 @@ export interface UsedDecision<Q extends Questions> {
 }
 
 /** What came of the newest request that was not given up, and for which questions. */
-interface Told {
+interface DecisionReply {
   readonly asked: string
   readonly answers?: object
   readonly error?: Error
@@ -39,7 +39,7 @@ export function useDecision<const Q extends Questions>(
   state: string | object | undefined,
   options: DecisionOptions = {},
 ): UsedDecision<Q> {
-  const [told, setTold] = useState<Told>()
+  const [told, setTold] = useState<DecisionReply>()
   const [busy, setBusy] = useState(false)
   const latest = useLatest({ target, questions, state, options })
   const turns = useOneAtATime()
@@ -75,6 +75,6 @@ export function useDecision<const Q extends Questions>(
   }, [latest, turns, asked, about, where])
 
   // Answers to other questions are not what the types say of these.
-  const { answers, error } = told?.asked === asked ? told : ({} as Partial<Told>)
+  const { answers, error } = told?.asked === asked ? told : ({} as Partial<DecisionReply>)
   return { answers: answers as Answers<Q> | undefined, busy, error, stop: turns.stop }
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from 'react'
 import { V1Error } from '../../src/contract/errors.js'
-import { ask, endpointOf, events, type Target } from '../client/endpoint.js'
+import { endpointOf, events, sendRequest, type Target } from '../client/endpoint.js'
 import { useLatest, useOneAtATime } from './latest.js'
 
 export interface ModelProgress {
@@ -50,7 +50,7 @@ export function useModel(target: Target | undefined, model: string): UsedModel {
     async (signal?: AbortSignal) => {
       const { target, model } = latest.current
       if (!target) return
-      const known = (await (await ask(endpointOf(target), `/models/${model}`, { signal })).json()) as WireModel
+      const known = (await (await sendRequest(endpointOf(target), `/models/${model}`, { signal })).json()) as WireModel
       if (signal?.aborted) return
       setMetadata(known.metadata)
       setState(known.metadata?.loaded === true ? 'ready' : 'absent')
@@ -79,7 +79,7 @@ export function useModel(target: Target | undefined, model: string): UsedModel {
     setState('loading')
     try {
       const path = `/models/${model}/load`
-      const response = await ask(endpointOf(target), path, { method: 'POST', signal }).catch(explained)
+      const response = await sendRequest(endpointOf(target), path, { method: 'POST', signal }).catch(explained)
       for await (const { phase, bytes_loaded, bytes_total, seconds_left } of events<WireProgress>(response)) {
         const left = seconds_left === undefined ? {} : { secondsLeft: seconds_left }
         setProgress({ phase, bytesLoaded: bytes_loaded, bytesTotal: bytes_total, ...left })
@@ -98,7 +98,7 @@ export function useModel(target: Target | undefined, model: string): UsedModel {
     const { target, model } = latest.current
     if (!target) return
     turns.stop()
-    await ask(endpointOf(target), `/models/${model}/unload`, { method: 'POST' }).catch(explained)
+    await sendRequest(endpointOf(target), `/models/${model}/unload`, { method: 'POST' }).catch(explained)
     await look()
   }, [latest, turns, look])
   return { state, progress, metadata, error, load, unload }

@@ -1,8 +1,8 @@
 import { useCallback, useState } from 'react'
 import { type DeepPartial, partial as partialOf } from '../../src/grammar/partial.js'
 import { type DocumentOptions, documentRequest, textMessage } from '../client/document.js'
-import { ask, endpointOf, events, firstModel, type Target } from '../client/endpoint.js'
-import { checkTold, type EvidenceOf, evidenceOf, type ToldEvidence } from '../client/evidence.js'
+import { endpointOf, events, firstModel, sendRequest, type Target } from '../client/endpoint.js'
+import { checkEvidenceReply, type EvidenceOf, type EvidenceReply, evidenceOf } from '../client/evidence.js'
 import { type AnySchema, type DocumentOf, type Output, outputOf } from '../client/schema.js'
 import { useLatest, useOneAtATime } from './latest.js'
 
@@ -41,7 +41,7 @@ export interface UsedObject<T, Document = T> {
 interface Delta {
   readonly choices: readonly {
     readonly delta?: { readonly content?: string | null }
-    readonly evidence?: ToldEvidence
+    readonly evidence?: EvidenceReply
   }[]
 }
 
@@ -80,8 +80,10 @@ export function useObject<const S extends AnySchema>(
         const model = options.model ?? (await firstModel(endpoint, signal))
         const body = { ...documentRequest(model, options.schema, text, options), stream: true }
         let content = ''
-        let told: ToldEvidence | undefined
-        for await (const { choices } of events<Delta>(await ask(endpoint, '/chat/completions', { body, signal }))) {
+        let told: EvidenceReply | undefined
+        for await (const { choices } of events<Delta>(
+          await sendRequest(endpoint, '/chat/completions', { body, signal }),
+        )) {
           const [choice] = choices
           if (choice?.evidence) {
             told = { ...told, ...choice.evidence }
@@ -94,7 +96,7 @@ export function useObject<const S extends AnySchema>(
           if (!signal.aborted) setPartial(partialOf<Output<S>>(content))
         }
         const written = JSON.parse(content) as DocumentOf<S>
-        if (options.evidence) checkTold(told, written)
+        if (options.evidence) checkEvidenceReply(told, written)
         const whole = await outputOf(options.schema, written)
         if (signal.aborted) return undefined
         setDocument(() => written)

@@ -1,6 +1,6 @@
 import { V1Error } from '../../src/contract/errors.js'
-import { askHost, passedRequest } from './asking.js'
 import { HostLink } from './host-link.js'
+import { passedRequest, sendToHost } from './host-request.js'
 import type { HostWorker, LinkedHost } from './host-worker.js'
 import { isOfOurs } from './identity.js'
 import { type FromPage, type Introduction, wrap } from './messages.js'
@@ -43,7 +43,7 @@ export class DeviceFetch {
     const { signal } = request
     if (new URL(request.url).origin !== location.origin) return failed(elsewhere(request.url))
     const ways = { find: () => this.#find(), without: () => failed(this.#unreachable()) }
-    const response = await askHost(ways, await passedRequest(request), signal)
+    const response = await sendToHost(ways, await passedRequest(request), signal)
     signal.throwIfAborted()
     const { body, status, headers } = response
     // As with any other fetch, the signal ends the body too.

@@ -3,7 +3,7 @@ import type { V1 } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type FromHost, linkLock, type PassedRequest, type ToHost } from './messages.js'
 
-interface Answering {
+interface OpenReply {
   readonly aborter: AbortController
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined
 }
@@ -13,7 +13,7 @@ export class HostPort {
   readonly #port: MessagePort
   readonly #name: string
   readonly #services: readonly V1[]
-  readonly #answering = new Map<number, Answering>()
+  readonly #answering = new Map<number, OpenReply>()
   readonly #open = new AbortController()
 
   constructor(port: MessagePort, name: string, services: readonly V1[]) {
@@ -33,7 +33,7 @@ export class HostPort {
   }
 
   async #answer(id: number, asked: PassedRequest): Promise<void> {
-    const answering: Answering = { aborter: new AbortController(), reader: undefined }
+    const answering: OpenReply = { aborter: new AbortController(), reader: undefined }
     this.#answering.set(id, answering)
     const request = requestOf(asked, answering.aborter.signal)
     const v1 = this.#services.find((service) => service.match(request))

@@ -1,7 +1,7 @@
-import { askHost, passedRequest } from './asking.js'
 import { atItsEnd } from './at-its-end.js'
 import { HostFinder } from './host-finder.js'
 import { requestOf } from './host-port.js'
+import { passedRequest, sendToHost } from './host-request.js'
 import { sayWho } from './identity.js'
 import {
   type Broadcast,
@@ -107,7 +107,7 @@ function answerOf(own: OwnService, hosts: HostFinder, asked: PassedRequest, sign
     if (link) own.rest()
     return link
   }
-  return askHost({ find, without: () => own.fetch(requestOf(asked, signal)) }, asked, signal)
+  return sendToHost({ find, without: () => own.fetch(requestOf(asked, signal)) }, asked, signal)
 }
 
 /** Gives a page a port to the host, over which it asks without this service worker. */

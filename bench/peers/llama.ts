@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { LABELS } from '../../src/bench/scenarios/decide.js'
 import type {
   Candidate,
-  DecisionsAsked,
-  DecisionsTold,
+  DecisionsTiming,
+  DecisionsTrial,
   Question,
   Subject,
   SubjectAnswer,
@@ -125,9 +125,9 @@ const PROBABILITIES = { generateNext: { probabilities: true, options: { temperat
 /** As servers of llama.cpp do: the state is kept, each question goes on from it, and its next token's labels are read. */
 async function decide(
   held: Held,
-  { prompt, stateTokens, questions, questionTokens, first }: DecisionsAsked,
+  { prompt, stateTokens, questions, questionTokens, first }: DecisionsTrial,
   vocabulary: number,
-): Promise<DecisionsTold> {
+): Promise<DecisionsTiming> {
   const { sequence } = held
   const start = now()
   const known = held.prompt === prompt ? stateTokens : 0

@@ -7,8 +7,8 @@ import { questionOf } from './scenarios/decide.js'
 import type {
   About,
   BenchPart,
-  DecisionsAsked,
-  DecisionsTold,
+  DecisionsTiming,
+  DecisionsTrial,
   EngineUnderTest,
   Question,
   Subject,
@@ -98,7 +98,7 @@ class EngineSubject implements Subject {
     return engine.decide && this.#info?.capabilities?.decisions ? (ask) => this.#decide(ask) : undefined
   }
 
-  async #decide({ prompt, stateTokens, questions, first }: DecisionsAsked): Promise<DecisionsTold> {
+  async #decide({ prompt, stateTokens, questions, first }: DecisionsTrial): Promise<DecisionsTiming> {
     this.#size ??= this.#learnSize()
     const state = promptText(prompt, (await this.#size)(stateTokens))
     const { engine, model } = this.engine

@@ -28,7 +28,7 @@ export interface SubjectAnswer {
 /** What each question may be answered with: the same everywhere. */
 export type Labels = readonly string[]
 
-export interface DecisionsAsked {
+export interface DecisionsTrial {
   /** Of one number the state is the same. */
   readonly prompt: number
   readonly stateTokens: number
@@ -39,7 +39,7 @@ export interface DecisionsAsked {
   readonly first: number
 }
 
-export interface DecisionsTold {
+export interface DecisionsTiming {
   readonly seconds: number
   readonly promptTokens: number
   readonly cachedTokens: number
@@ -65,7 +65,7 @@ export interface Subject {
   readonly about: About
   answer(ask: Question): Promise<SubjectAnswer>
   /** Absent: it decides nothing. */
-  readonly decide?: (ask: DecisionsAsked) => Promise<DecisionsTold>
+  readonly decide?: (ask: DecisionsTrial) => Promise<DecisionsTiming>
   /** Absent: its passes cannot be watched. Loaded when it is first asked for. */
   readonly extraction?: () => Promise<ExtractionUnderTest>
   /** Where it is an engine: what the scenarios about `/v1` and strict JSON need. */

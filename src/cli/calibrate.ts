@@ -99,12 +99,12 @@ async function judged(
       body: JSON.stringify({ model, input, questions: asked, order, calibrated: false }),
     }),
   )
-  const body = (await response.json()) as { answers?: readonly Told[]; error?: { message: string } }
+  const body = (await response.json()) as { answers?: readonly AnswerReply[]; error?: { message: string } }
   if (!body.answers) throw new Fault(`${place}: ${body.error?.message ?? `status ${response.status}`}`, 1)
   return body.answers.flatMap((told, i) => (told.type === 'refusal' ? [] : [judgedOf(questions[i]!, told, place)]))
 }
 
-interface Told {
+interface AnswerReply {
   readonly type: string
   readonly probability?: number
   readonly probabilities?: readonly {
@@ -114,7 +114,7 @@ interface Told {
   }[]
 }
 
-function judgedOf({ type, answer }: ExampleQuestion, told: Told, place: string): Judged {
+function judgedOf({ type, answer }: ExampleQuestion, told: AnswerReply, place: string): Judged {
   if (type === 'predicate') {
     if (typeof answer !== 'boolean') throw new Fault(`${place}: the answer of a predicate is true or false.`)
     return { probabilities: [told.probability!, 1 - told.probability!], right: answer ? 0 : 1 }

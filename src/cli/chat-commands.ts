@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import type { Turn } from './ask.js'
+import type { Turn } from './chat-parts.js'
 
 /** What a talk goes on with. */
 export interface Talk {

@@ -64,7 +64,7 @@ interface Read {
   shown(): string
 }
 
-interface Asked {
+interface ExtractInput {
   readonly model: string
   readonly text: string
   readonly fields: JsonObject | undefined
@@ -72,13 +72,13 @@ interface Asked {
   readonly options: ExtractCommandOptions
 }
 
-async function fieldsRead(v1: V1, { model, text, fields, options }: Asked): Promise<Read> {
+async function fieldsRead(v1: V1, { model, text, fields, options }: ExtractInput): Promise<Read> {
   const { referenceDate, locale } = options
   const whole = await fieldsOf(v1, { model, state: text, fields, reference_date: referenceDate, locale })
   return { whole, shown: () => table(Object.entries(whole).map(([name, answer]) => rowOf(name, answer, text))) }
 }
 
-async function documentRead(v1: V1, { model, text, wanted, options }: Asked): Promise<Read> {
+async function documentRead(v1: V1, { model, text, wanted, options }: ExtractInput): Promise<Read> {
   const { instructions, evidence, quote } = options
   const asked = { from: v1, model, ...(instructions !== undefined && { instructions }), ...(quote && { quote }) }
   if (!evidence) {

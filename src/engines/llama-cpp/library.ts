@@ -72,19 +72,19 @@ export interface NativeSequence {
   getRestoreToPrefixIndexEvaluationSize(length: number): number
   takeCheckpoint(): Promise<void>
   clearHistory(): Promise<void>
-  controlledEvaluate(input: readonly EvaluatedToken[]): Promise<readonly (ToldAfter | undefined)[]>
+  controlledEvaluate(input: readonly EvaluatedToken[]): Promise<readonly (LogitsReply | undefined)[]>
   /** No part of its public interface. False where it did not come to that. */
   _copyStateFromOtherSequence?(other: NativeSequence, length: number): Promise<boolean>
 }
 
-export type EvaluatedToken = number | readonly [token: number, options: { readonly generateNext: LogitsAsked }]
+export type EvaluatedToken = number | readonly [token: number, options: { readonly generateNext: LogitsRequest }]
 
-export interface ToldAfter {
+export interface LogitsReply {
   readonly next: { readonly logits?: ReadonlyMap<number, number> }
 }
 
 /** Which logits are to be told. */
-export interface LogitsAsked {
+export interface LogitsRequest {
   readonly logits: true | { readonly filter: { readonly tokens: readonly number[] } }
   /** With a temperature, the `topK` greatest alone. */
   readonly options: { readonly temperature: 0 } | Likeliest

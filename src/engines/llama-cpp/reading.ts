@@ -6,7 +6,7 @@
 import { type Sampled, type SampleSettings, UNDRAWN } from '../../contract/index.js'
 import { needsAll, type SampleRow, sampleRow, uncut } from '../../device/index.js'
 import { sampleRowOf } from '../../models/index.js'
-import type { LogitsAsked } from './library.js'
+import type { LogitsRequest } from './library.js'
 
 /** Read of a position: all, those that a mask allows, or the greatest. */
 export type LogitsWanted =
@@ -28,7 +28,7 @@ const FEW_KEPT = 128
 /** By chance: as likely as no token in a million has to be known. */
 const BY_CHANCE = 8192
 
-export function readingOf(wanted: LogitsWanted): LogitsAsked {
+export function readingOf(wanted: LogitsWanted): LogitsRequest {
   if (wanted.kind === 'all') return { logits: true, options: { temperature: 0 } }
   if (wanted.kind === 'allowed') return { logits: { filter: { tokens: wanted.tokens } }, options: { temperature: 0 } }
   return { logits: true, options: { temperature: 1, topK: wanted.count, topP: 1, minP: 0 } }

@@ -1,6 +1,6 @@
 /** Node-llama-cpp as it behaves, with logits that are a function of all tokens before them. */
 import { commonLength } from '../../grammar/tokens/forced.js'
-import type { EvaluatedToken, LogitsAsked, NativeSequence, ToldAfter } from './library.js'
+import type { EvaluatedToken, LogitsReply, LogitsRequest, NativeSequence } from './library.js'
 
 export interface Seen {
   /** Tokens that were read. */
@@ -33,7 +33,7 @@ export function standInSequence(options: StandInOptions): NativeSequence {
   const { tokens, contextSize, copies = true, needsCheckpoints = false, seen, width } = options
   let held: number[] = []
   let kept: number[] = []
-  const told = (logits: Float32Array, { logits: which, options: sampled }: LogitsAsked): Map<number, number> => {
+  const told = (logits: Float32Array, { logits: which, options: sampled }: LogitsRequest): Map<number, number> => {
     if (which !== true) return new Map(which.filter.tokens.map((id) => [id, logits[id]!]))
     const order = [...logits.keys()].sort((a, b) => logits[b]! - logits[a]!)
     const most = sampled.temperature === 0 ? order : order.slice(0, sampled.topK)
@@ -64,7 +64,7 @@ export function standInSequence(options: StandInOptions): NativeSequence {
     async controlledEvaluate(input: readonly EvaluatedToken[]) {
       // Where it is full, it forgets what it was given first, without a word.
       if (held.length + input.length >= contextSize) throw new Error('It would forget.')
-      const results: (ToldAfter | undefined)[] = []
+      const results: (LogitsReply | undefined)[] = []
       for (const item of input) {
         const [token, asked] = typeof item === 'number' ? [item] : item
         if (seen) seen.read++

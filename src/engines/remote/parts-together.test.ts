@@ -5,18 +5,18 @@ import { call, collect, setUp } from '../../generate/testing/call.test-helper.js
 import { Builder } from '../../grammar/rules/builder.js'
 import { atOnce, isSmall } from '../../platform/index.js'
 import { type MessageTarget, type Port, portOf, RemoteEngine, serveEngine } from './index.js'
-import { type Told, unspelled, type WireCall, wireCall } from './protocol.js'
+import { type EngineReply, unspelled, type WireCall, wireCall } from './protocol.js'
 
 /** An engine over a real port, and the messages that came from it. */
 function over(generate: Engine['generate'], more: Partial<Engine> = {}) {
   const { port1, port2 } = new MessageChannel()
-  const messages: (readonly Told[])[] = []
+  const messages: (readonly EngineReply[])[] = []
   const inside = portOf(port2 as unknown as MessageTarget)
   const counted: Port = {
     ...inside,
     post(message) {
       inside.post(message)
-      messages.push(message as readonly Told[])
+      messages.push(message as readonly EngineReply[])
     },
   }
   serveEngine({ models: [{ id: 'test/small', ownedBy: 'test' }], generate, ...more }, counted)

@@ -30,9 +30,9 @@ export type EngineCommand =
 export type Work = Exclude<EngineCommand, { type: 'abort' | 'taken' | 'got' }>
 
 /** From the engine to the service: each message is a list of these, in their order. */
-export type Told =
+export type EngineReply =
   | { readonly type: 'models'; readonly models: readonly ModelInfo[]; readonly ready: boolean }
-  | PartTold
+  | PartReply
   | { readonly type: 'progress'; readonly id: number; readonly progress: LoadProgress }
   /** Of a list in the value or the part that comes next, what comes next: a million tokens at once hold everybody up. */
   | { readonly type: 'piece'; readonly id: number; readonly list: string; readonly items: readonly unknown[] }
@@ -40,7 +40,7 @@ export type Told =
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: WireFailure }
 
-export interface PartTold {
+export interface PartReply {
   readonly type: 'part'
   readonly id: number
   readonly part: Part

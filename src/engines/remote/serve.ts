@@ -6,8 +6,8 @@ import type { Port } from './port.js'
 import {
   CALLS,
   type EngineCommand,
-  type PartTold,
-  type Told,
+  type EngineReply,
+  type PartReply,
   unspelled,
   type ValueName,
   WINDOW,
@@ -47,7 +47,7 @@ class EngineServer {
   #ready = false
   #told = ''
   /** Parts of this turn of the event loop, which go out together. */
-  #parts: PartTold[] = []
+  #parts: PartReply[] = []
 
   constructor(engine: Engine, port: Port) {
     this.#engine = engine
@@ -198,13 +198,13 @@ class EngineServer {
     return rest as T
   }
 
-  #tell(message: Told): void {
+  #tell(message: EngineReply): void {
     this.#tellParts()
     this.#port.post([message])
   }
 
   /** A step of a model has a part for each answer: as messages of their own they would wake the other side for each. */
-  #tellPart(part: PartTold): void {
+  #tellPart(part: PartReply): void {
     this.#parts.push(part)
     if (this.#parts.length === 1) whenTurnEnds(() => this.#tellParts())
   }
@@ -221,7 +221,7 @@ class EngineServer {
     }
   }
 
-  #tellAlone(part: PartTold): void {
+  #tellAlone(part: PartReply): void {
     try {
       this.#port.post([part])
     } catch (error) {

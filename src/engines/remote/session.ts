@@ -2,7 +2,7 @@ import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../contract/ind
 import { breathe, type Doing, inTurns, PartQueue } from '../../platform/index.js'
 import { type Culprit, receivedError } from './failure.js'
 import type { Port } from './port.js'
-import { type EngineCommand, type Told, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
+import { type EngineCommand, type EngineReply, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
 
 /** Something asked of the other side that has not ended. */
 interface Job {
@@ -35,7 +35,7 @@ export class Session {
   /** By what they are of: lists that came in pieces, for the value or the part that is next. */
   readonly #lists = new Map<number, Record<string, unknown[]>>()
   /** What has come and waits for the next turn. */
-  readonly #come: Told[] = []
+  readonly #come: EngineReply[] = []
   #last = 0
   #ends = 0
   #errorOf: ((job: number) => unknown) | undefined
@@ -44,9 +44,9 @@ export class Session {
     this.#port = port
     this.#events = events
     port.listen((message) => {
-      this.#come.push(...(message as readonly Told[]))
+      this.#come.push(...(message as readonly EngineReply[]))
       // Otherwise they have their turn after those that wait.
-      if (this.#come.length === (message as readonly Told[]).length) this.#takeAll()
+      if (this.#come.length === (message as readonly EngineReply[]).length) this.#takeAll()
     })
   }
 
@@ -194,7 +194,7 @@ export class Session {
     return { id, over }
   }
 
-  #take(message: Told): void {
+  #take(message: EngineReply): void {
     if (message.type === 'models') this.#events.models(message.models, message.ready)
     else if (message.type === 'piece') this.#gather(message.id, message.list, message.items)
     else if (message.type === 'part') this.#jobs.get(message.id)?.part?.(this.#whole(message.id, message.part))

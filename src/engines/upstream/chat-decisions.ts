@@ -17,7 +17,7 @@ import { INSTRUCTIONS, meanOf, ordersOf, QUESTION, questionText, stateBlock, sta
 import { decisionFrom } from './decisions.js'
 import { type ChunkUsage, usageOfChunk, type WireToken } from './parts.js'
 import { wireContent } from './request.js'
-import { type AskOther, brokenService, parsed } from './sent.js'
+import { brokenService, parsed, type SendBody } from './sent.js'
 
 export interface ChatReading {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
@@ -39,7 +39,7 @@ interface ReadQuestion {
   readonly labels: readonly string[]
 }
 
-interface Told {
+interface ChatDecision {
   readonly decision: Exclude<Decision, { readonly refused: true }>
   readonly usage: Usage
 }
@@ -47,7 +47,7 @@ interface Told {
 export async function decidedByChat(
   call: DecideCall,
   model: string,
-  ask: AskOther,
+  ask: SendBody,
   { maxTokensField }: ChatReading,
 ): Promise<Decided> {
   if (call.calibrated) {
@@ -157,7 +157,7 @@ interface Completion {
   }[]
 }
 
-function readToken(text: string, labels: readonly string[]): Told {
+function readToken(text: string, labels: readonly string[]): ChatDecision {
   const { choices, usage } = parsed(text) as Completion
   const choice = Array.isArray(choices) ? (choices as NonNullable<Completion['choices']>)[0] : undefined
   if (choice === undefined) throw brokenService('sent no choice')
@@ -172,7 +172,7 @@ function readToken(text: string, labels: readonly string[]): Told {
 }
 
 /** How likely each label's first token is, as it stands or, where no label begins so, behind a blank. */
-function sharesOf(told: readonly WireToken[], labels: readonly string[]): Told['decision'] {
+function sharesOf(told: readonly WireToken[], labels: readonly string[]): ChatDecision['decision'] {
   const asIs = labels.map((label) => firstTokenOf(label, told, (token) => token))
   const found = asIs.some((one) => one !== undefined)
     ? asIs
@@ -185,7 +185,7 @@ function sharesOf(told: readonly WireToken[], labels: readonly string[]): Told['
   if (mass === 0 || missing * least > NEGLIGIBLE * mass) {
     throw unreadable('its most likely first tokens are not those of the options')
   }
-  return decisionFrom(likely, Math.min(1, mass)) as Told['decision']
+  return decisionFrom(likely, Math.min(1, mass)) as ChatDecision['decision']
 }
 
 /** The longest told token that the label begins with; of those that are alike, the likeliest. */
@@ -210,7 +210,7 @@ const unreadable = (why: string): V1Error =>
     code: 'unsupported_model',
   })
 
-function decisionOf(told: readonly Told[]): Decision {
+function decisionOf(told: readonly ChatDecision[]): Decision {
   const each = told.map(({ decision }) => decision)
   const probabilities = each[0]!.probabilities.map((_, i) => meanOf(each.map((one) => one.probabilities[i]!)))
   return decisionFrom(probabilities, meanOf(each.map(({ optionMass }) => optionMass!)))

@@ -2,7 +2,7 @@
 import { type DecideCall, type Decided, V1Error } from '../../contract/index.js'
 import { type ChatReading, decidedByChat } from './chat-decisions.js'
 import { decidedOf, decisionsBody } from './decisions.js'
-import { type AskOther, asNoPath, lacksPath } from './sent.js'
+import { asNoPath, lacksPath, type SendBody } from './sent.js'
 import { decidedBySystemOne, systemOneBody } from './systemone.js'
 
 /** How another service is asked for decisions. */
@@ -11,7 +11,7 @@ export type DecisionsForm = 'openai' | 'systemone' | 'chat'
 type Decide = (call: DecideCall, model: string) => Promise<Decided>
 
 /** `form` undefined: what the service has, found out once. */
-export function deciding(ask: AskOther, form: DecisionsForm | undefined, chat: ChatReading): Decide {
+export function deciding(ask: SendBody, form: DecisionsForm | undefined, chat: ChatReading): Decide {
   const FORMS: Readonly<Record<DecisionsForm, Decide>> = {
     openai: async (call, model) => decidedOf(await ask('/decisions', decisionsBody(call, model), call.signal), call),
     systemone: async (call, model) =>

@@ -1,7 +1,7 @@
 import { V1Error } from '../../contract/index.js'
 
 /** Sends a body, and gives what came as a text. */
-export type AskOther = (path: string, body: unknown, signal: AbortSignal) => Promise<string>
+export type SendBody = (path: string, body: unknown, signal: AbortSignal) => Promise<string>
 
 /** Another service keeps to no form that is known: `why` says what it did. */
 export const brokenService = (why: string): V1Error =>

@@ -2,7 +2,7 @@ import { type DecideCall, type Decided, type Decision, type TokenModel, V1Error 
 import { inTurns } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import type { Scheduler } from '../run/scheduler.js'
-import { type AskedTokens, DecidePrompt } from './prompt.js'
+import { DecidePrompt, type QuestionTokens } from './prompt.js'
 import { meanOf, meanShares } from './questions.js'
 import { readQuestions } from './reading.js'
 import { sharesOf } from './trie.js'
@@ -61,13 +61,13 @@ export async function decideByDecoder(call: DecideCall, parts: DecideParts, thin
 
 interface LaidOut {
   readonly state: readonly number[]
-  readonly asked: readonly AskedTokens[]
+  readonly asked: readonly QuestionTokens[]
 }
 
 /** The state, what was thought about it, and the questions as tokens. */
 async function laidOut(call: DecideCall, { text, capacity }: DecideParts, thought: string): Promise<LaidOut> {
   const prompt = await inTurns(DecidePrompt.of(call, text, thought, capacity), call.signal, call.caller)
-  const asked: AskedTokens[] = []
+  const asked: QuestionTokens[] = []
   for (const [i, question] of call.questions.entries()) {
     asked.push(...(await inTurns(prompt.asked(question, i, call.order), call.signal, call.caller)))
   }
@@ -79,7 +79,7 @@ function ofTooMany(error: unknown): undefined {
 }
 
 /** Over the orders in which a question was asked. */
-function decisionOf(asked: readonly AskedTokens[]): Decision {
+function decisionOf(asked: readonly QuestionTokens[]): Decision {
   const each = asked.map(({ trie }) => sharesOf(trie))
   return {
     probabilities: meanShares(each.map(({ probabilities }) => probabilities)),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { DecideQuestion } from '../../contract/engine.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { askedOf, type TypedQuestion, templateText } from './asked.js'
 import { LabelReadout } from './labels.js'
 import { LABEL_TYPES } from './made-form.js'
 import { temperatureGroup } from './readout.js'
+import { type TypedQuestion, templateText, typedQuestionOf } from './typed-question.js'
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
 
@@ -28,7 +28,7 @@ const question = (type: DecideQuestion['type'], ...texts: string[]): DecideQuest
   ...{ type, instructions: 'Which?' },
   options: texts.map((text) => ({ text })),
 })
-const asked = (of: DecideQuestion) => askedOf(of, [...of.options.keys()], 'A state.')
+const asked = (of: DecideQuestion) => typedQuestionOf(of, [...of.options.keys()], 'A state.')
 const choice = (...texts: string[]) => asked(question('choice', ...texts))
 const PREDICATE = asked(question('predicate', 'Yes', 'No'))
 const texts = (count: number) => Array.from({ length: count }, (_, i) => `option ${i}`)

@@ -1,12 +1,12 @@
 /** Options have labels of one token, and are as likely as these are where the answer would begin. */
 import { type DecideQuestion, MOST_AMONG, V1Error } from '../../contract/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import type { AskedOption, TypedQuestion } from './asked.js'
 import type { LabelType } from './made-form.js'
 import { ordersOf } from './questions.js'
 import { type Readout, type Reads, temperatureGroup } from './readout.js'
 import { tempered } from './temperature.js'
 import { OptionTrie, sharesOf } from './trie.js'
+import type { QuestionOption, TypedQuestion } from './typed-question.js'
 
 interface Label {
   readonly code: string
@@ -147,7 +147,7 @@ function wordLabels(tokenizer: Tokenizer, { kind, options }: TypedQuestion): Lab
 const POOL = [...CAPITALS, ...NUMBERS, ...SMALL, ...Array.from({ length: 200 }, (_, i) => `#${i}`), ...PAIRS]
 
 /** Letters stay letters; others get letters, or numbers where there are more than letters. */
-function chosenLabels(tokenizer: Tokenizer, pool: readonly Label[], options: readonly AskedOption[]): Label[] {
+function chosenLabels(tokenizer: Tokenizer, pool: readonly Label[], options: readonly QuestionOption[]): Label[] {
   const letters = options.every(({ key }) => /^[A-Za-z]$/.test(key))
   const wanted = (key: string, i: number) => {
     if (letters) return key

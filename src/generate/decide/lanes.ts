@@ -6,7 +6,7 @@ import { GREEDY } from '../answer/sampling.js'
 import type { Rows } from './rows.js'
 import type { OptionTrie, Walk } from './trie.js'
 
-const askedOf = (among: readonly number[]): SampleSettings => ({ ...GREEDY, among })
+const greedyAmong = (among: readonly number[]): SampleSettings => ({ ...GREEDY, among })
 
 /** In place of a token that is never read. */
 const NOTHING = 0
@@ -78,7 +78,7 @@ export class StateLane extends ReadingLane {
 }
 
 /** A question behind the state. */
-export abstract class AskingLane extends ReadingLane {
+export abstract class StemLane extends ReadingLane {
   pieces: LanePieces | undefined
   #kept = Number.POSITIVE_INFINITY
   tokens: readonly number[]
@@ -106,7 +106,7 @@ export abstract class AskingLane extends ReadingLane {
 }
 
 /** Read from its first place to its last as a whole, of which the model tells a row each. */
-export class RowsLane extends AskingLane {
+export class RowsLane extends StemLane {
   readonly #scores: PlaceScores
 
   constructor(
@@ -154,7 +154,7 @@ class PlaceScores implements LaneScores {
 }
 
 /** Asked for the first token of its options, then for what one of them goes on with. */
-export class QuestionLane extends AskingLane {
+export class QuestionLane extends StemLane {
   readonly #stem: readonly number[]
   readonly #trie: OptionTrie
   /** Hears that all that it asked is answered: it may go on then, or end. */
@@ -179,7 +179,7 @@ export class QuestionLane extends AskingLane {
   }
 
   override settings(): SampleSettings {
-    return askedOf(this.#trie.asked())
+    return greedyAmong(this.#trie.asked())
   }
 
   /** Goes on with what options have in common from their second token on, in these pieces; `many`: they are long. */
@@ -218,7 +218,7 @@ class WalkScores implements LaneScores {
   }
 
   settings(position: number): SampleSettings {
-    return askedOf(this.#walk.asked(position - this.#stem))
+    return greedyAmong(this.#walk.asked(position - this.#stem))
   }
 
   take(sampled: readonly Sampled[]): void {

@@ -7,7 +7,6 @@ import { commonLength } from '../../grammar/index.js'
 import { inTurns, type Slices } from '../../platform/index.js'
 import { type ChatText, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
-import { askedOf, type QuestionLayout, type TypedQuestion, templateLayout } from './asked.js'
 import type { DecideParts } from './decide.js'
 import { LabelReadout } from './labels.js'
 import type { MadeForm } from './made-form.js'
@@ -15,6 +14,7 @@ import { PointerReadout } from './pointers.js'
 import { meanOf, meanShares, ordersOf, stateText } from './questions.js'
 import { readQuestions } from './reading.js'
 import type { Readout, Reads } from './readout.js'
+import { type QuestionLayout, type TypedQuestion, templateLayout, typedQuestionOf } from './typed-question.js'
 
 interface MadeQuestion extends Reads {
   readonly question: number
@@ -86,7 +86,7 @@ export class MadeDecider {
   *#stateOf(state: string, parts: DecideParts): Slices<readonly number[]> {
     const probe = (text: string, type: DecideQuestion['type']) => {
       const options = [{ text }, { text: `${text}${text}` }]
-      const asked = askedOf({ type, name: text, instructions: text, options }, [0, 1], state)
+      const asked = typedQuestionOf({ type, name: text, instructions: text, options }, [0, 1], state)
       return this.#tokens(this.#readout.worded(asked), parts)
     }
     const [one, other] = [yield* probe('Which?', 'choice'), yield* probe('a', 'predicate')]
@@ -103,7 +103,7 @@ export class MadeDecider {
     const found: MadeQuestion[] = []
     const given = wanted === 'given' || question.type === 'predicate'
     for (const order of given ? this.#readout.ordersOf(question) : ordersOf(question, wanted)) {
-      const asked = this.#readout.worded(askedOf(question, order, state))
+      const asked = this.#readout.worded(typedQuestionOf(question, order, state))
       const stem = yield* this.#tokens(asked, parts)
       if (stem.length > parts.capacity) throw tooLong(parts.capacity, stem.length)
       found.push({ question: index, order, ...this.#readout.reads(asked, stem) })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { DecideQuestion } from '../../contract/engine.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { askedOf, type TypedQuestion } from './asked.js'
 import { PointerReadout } from './pointers.js'
 import { Rows } from './rows.js'
+import { type TypedQuestion, typedQuestionOf } from './typed-question.js'
 
 const END = 7
 const tokenizer = { idOf: (text: string) => (text === '<|box_end|>' ? END : undefined) } as unknown as Tokenizer
@@ -11,7 +11,10 @@ const readout = new PointerReadout(tokenizer)
 
 const asked = (type: DecideQuestion['type'], options: number, part: Partial<TypedQuestion> = {}): TypedQuestion => {
   const texts = Array.from({ length: options }, (_, i) => ({ text: `${i}` }))
-  return { ...askedOf({ type, instructions: 'Which?', options: texts }, [...texts.keys()], 'A state.'), ...part }
+  return {
+    ...typedQuestionOf({ type, instructions: 'Which?', options: texts }, [...texts.keys()], 'A state.'),
+    ...part,
+  }
 }
 
 /** Queries first, then keys. */

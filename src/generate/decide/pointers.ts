@@ -5,10 +5,10 @@
 import { type DecideQuestion, V1Error } from '../../contract/index.js'
 import { isRecord, softmax } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { barred, type TypedQuestion } from './asked.js'
 import { ordersOf } from './questions.js'
 import { type Readout, type Reads, temperatureGroup } from './readout.js'
 import { Rows } from './rows.js'
+import { barred, type TypedQuestion } from './typed-question.js'
 
 const END_OF_OPTION = '<|box_end|>'
 

@@ -16,7 +16,7 @@ const JOINED = 8
 const SLICE = 16_384
 
 /** One question in one order of its options. */
-export interface AskedTokens {
+export interface QuestionTokens {
   readonly question: number
   /** All that is read before an option, the state's tokens with it. */
   readonly stem: readonly number[]
@@ -63,8 +63,8 @@ export class DecidePrompt {
   }
 
   /** The question in each of its orders, with pauses. */
-  *asked(question: DecideQuestion, index: number, order: DecideCall['order']): Slices<AskedTokens[]> {
-    const found: AskedTokens[] = []
+  *asked(question: DecideQuestion, index: number, order: DecideCall['order']): Slices<QuestionTokens[]> {
+    const found: QuestionTokens[] = []
     for (const turned of ordersOf(question, order)) {
       found.push(yield* this.#askedIn(question, index, turned))
       yield
@@ -72,7 +72,7 @@ export class DecidePrompt {
     return found
   }
 
-  *#askedIn(question: DecideQuestion, index: number, order: readonly number[]): Slices<AskedTokens> {
+  *#askedIn(question: DecideQuestion, index: number, order: readonly number[]): Slices<QuestionTokens> {
     const [first, ...rest] = this.#parts.after
     const last = rest.at(-1)
     const said = questionText(question, order) + first

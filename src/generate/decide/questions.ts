@@ -41,10 +41,10 @@ export function questionText({ type, instructions, options }: DecideQuestion, or
     const { text, description } = options[i]!
     return description === undefined ? `- ${text}` : `- ${text}: ${description.trim()}`
   })
-  return ` ${asked(instructions)}\n${list}\n${lines.join('\n')}\n${end}`
+  return ` ${instructionsOf(instructions)}\n${list}\n${lines.join('\n')}\n${end}`
 }
 
-const asked = (instructions: Content): string => textOf(instructions).trim() || 'Which option fits the state?'
+const instructionsOf = (instructions: Content): string => textOf(instructions).trim() || 'Which option fits the state?'
 
 /** At most so many orders of a question's options are averaged. */
 const MOST_ORDERS = 8

@@ -2,7 +2,7 @@ import type { DecideCall, TokenModel } from '../../contract/index.js'
 import type { LanePieces } from '../answer/lane.js'
 import type { Scheduler } from '../run/scheduler.js'
 import type { Slot } from '../run/slot.js'
-import { type AskingLane, QuestionLane, RowsLane, StateLane } from './lanes.js'
+import { QuestionLane, RowsLane, StateLane, type StemLane } from './lanes.js'
 import { isLong, stretchPieces } from './pieces.js'
 import type { Rows } from './rows.js'
 import type { OptionTrie, Walk } from './trie.js'
@@ -12,13 +12,13 @@ export interface ReadingParts {
   readonly scheduler: Scheduler
 }
 
-interface AskedOptions {
+interface OptionQuestion {
   readonly stem: readonly number[]
   readonly trie: OptionTrie
 }
 
 /** Asked what its options are like, or what a head of the model makes of some of its places. */
-export type ReadQuestion = AskedOptions | { readonly stem: readonly number[]; readonly rows: Rows }
+export type ReadQuestion = OptionQuestion | { readonly stem: readonly number[]; readonly rows: Rows }
 
 /**
  * Reads all questions. Each stem begins with the state, which is read once; tells how much of it had been
@@ -87,25 +87,25 @@ class Reading {
     if (this.#running === 0) this.#resolve()
   }
 
-  #next(): AskingLane | undefined {
+  #next(): StemLane | undefined {
     const asked = this.#todo.shift()
     if (asked === undefined) return undefined
     if ('rows' in asked) return this.#rows(asked.stem, asked.rows)
     return this.#lane(asked, (lane) => this.#open(lane, asked, asked.trie.walks()))
   }
 
-  #rows(stem: readonly number[], rows: Rows): AskingLane {
+  #rows(stem: readonly number[], rows: Rows): StemLane {
     const pieces = stretchPieces([this.#state.reads, rows.first, stem.length], this.#parts.model)
     return new RowsLane(stem, rows, pieces, (lane) => this.#over(lane), this.#reject)
   }
 
-  #lane({ stem, trie }: AskedOptions, done: (lane: QuestionLane) => void): QuestionLane {
+  #lane({ stem, trie }: OptionQuestion, done: (lane: QuestionLane) => void): QuestionLane {
     const pieces = stretchPieces([this.#state.reads, stem.length], this.#parts.model)
     return new QuestionLane(stem, trie, pieces, done, this.#reject)
   }
 
   /** A question has been read: what its options go on with is read behind it, the first by its own lane. */
-  #open(lane: QuestionLane, asked: AskedOptions, [first, ...others]: readonly Walk[]): void {
+  #open(lane: QuestionLane, asked: OptionQuestion, [first, ...others]: readonly Walk[]): void {
     if (first === undefined) {
       this.#over(lane)
       return
@@ -144,7 +144,7 @@ class Reading {
     this.#fill()
   }
 
-  #over(lane: AskingLane): void {
+  #over(lane: StemLane): void {
     lane.end()
     if (!lane.paused) this.#running--
     this.#fill()

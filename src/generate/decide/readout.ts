@@ -1,7 +1,7 @@
 /** How models that were made for decisions say their answers. */
 import type { DecideQuestion } from '../../contract/index.js'
-import type { TypedQuestion } from './asked.js'
 import type { ReadQuestion } from './reading.js'
+import type { TypedQuestion } from './typed-question.js'
 
 /** A question that has been laid out, and what is read of it. */
 export interface Reads {

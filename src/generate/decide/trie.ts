@@ -39,7 +39,7 @@ export class Walk {
 
   /** What is to be known after its token at `at`: those that options go on with, and what closes one that ends there. */
   asked(at: number): readonly number[] {
-    return askedAfter(this.#nodes[at]!, this.#ends)
+    return tokensAfter(this.#nodes[at]!, this.#ends)
   }
 
   /** Log probabilities of what was asked there. */
@@ -89,7 +89,7 @@ export class OptionTrie {
 
   /** What is to be known before any token of an option. */
   asked(): readonly number[] {
-    return askedAfter(this.#root, this.#ends)
+    return tokensAfter(this.#root, this.#ends)
   }
 
   /** Log probabilities of what was asked there. */
@@ -122,7 +122,7 @@ export class OptionTrie {
   }
 }
 
-function askedAfter({ children, ends: options }: Node, ends: readonly number[]): readonly number[] {
+function tokensAfter({ children, ends: options }: Node, ends: readonly number[]): readonly number[] {
   return [...children.keys(), ...(options.length > 0 ? ends : [])]
 }
 

@@ -3,7 +3,7 @@ import { commonLength } from '../../grammar/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { quietly } from '../run/failure.js'
 import { Memory, serves } from '../run/memory.js'
-import { asGuess, type DraftAsked, type Guesser } from './guesser.js'
+import { asGuess, type DraftRequest, type Guesser } from './guesser.js'
 
 /** What it has read of an answer. */
 interface Held {
@@ -40,7 +40,7 @@ export class DraftModel implements Guesser {
    * Lets the paths of answers grow by at most `most` guesses each, where it has read what they say. Gives back the time
    * that it took to read prompts, a chunk at a time: that is done once for an answer. What fails is not tried again.
    */
-  async guess(asked: readonly DraftAsked[], most: number): Promise<number> {
+  async guess(asked: readonly DraftRequest[], most: number): Promise<number> {
     if (this.#failed) return 0
     try {
       const begun = performance.now()
@@ -80,7 +80,7 @@ export class DraftModel implements Guesser {
   }
 
   /** Those of which it has read nearly all. Of the others one reads on, so that those of the same prompt find it read. */
-  async #read(asked: readonly DraftAsked[], most: number): Promise<Turn[]> {
+  async #read(asked: readonly DraftRequest[], most: number): Promise<Turn[]> {
     const { maxChunk, contextLength } = this.#model
     const ready: Turn[] = []
     let reading = false

@@ -2,7 +2,7 @@ import type { TokenModel } from '../../contract/index.js'
 import { during } from '../../platform/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { Arms } from './arms.js'
-import type { DraftAsked, DraftWriter, Guesser } from './guesser.js'
+import type { DraftRequest, DraftWriter, Guesser } from './guesser.js'
 import type { DraftMode } from './mode.js'
 import type { Drafted, DraftRoom, GuessKind } from './path.js'
 
@@ -102,7 +102,7 @@ export class Drafting {
       const each = (left: number) => Math.floor(left / without.length)
       const room = { rows: each(rows), draws: Math.min(most, each(draws)) }
       if (!(room.rows > 0 && room.draws > 0)) return guesses
-      const asked = new Map<number, DraftAsked>()
+      const asked = new Map<number, DraftRequest>()
       for (const i of without) {
         const outlook = ahead(lanes[i]!, room)
         if (outlook) asked.set(i, { ...writers[i]!, outlook })

@@ -13,7 +13,7 @@ export interface Guesser {
    * Lets the paths of answers grow by at most `most` guesses each. Gives back the time that it took for what is done once
    * for an answer. What fails is not tried again.
    */
-  guess(asked: readonly DraftAsked[], most: number): Promise<number>
+  guess(asked: readonly DraftRequest[], most: number): Promise<number>
   /** The answer is over. */
   drop(lane: Lane): void
   clear(): void
@@ -27,7 +27,7 @@ export interface DraftWriter {
   readonly sequence: Sequence
 }
 
-export interface DraftAsked extends DraftWriter {
+export interface DraftRequest extends DraftWriter {
   readonly outlook: Outlook
 }
 

@@ -1,5 +1,5 @@
 import { type GuessInput, type StepInput, type TokenModel, UNDRAWN } from '../../contract/index.js'
-import { asGuess, type DraftAsked, type DraftWriter, type Guesser } from './guesser.js'
+import { asGuess, type DraftRequest, type DraftWriter, type Guesser } from './guesser.js'
 
 /** Tokens that are certain go through the head one by one: of more than so many in a row nothing is guessed. */
 const MOST_UNREAD = 4
@@ -31,7 +31,7 @@ export class HeadGuesser implements Guesser {
     return !this.#failed && writers.every(({ sequence }) => sequence.readAlong)
   }
 
-  async guess(asked: readonly DraftAsked[], most: number): Promise<number> {
+  async guess(asked: readonly DraftRequest[], most: number): Promise<number> {
     const ready = asked.filter(({ lane, sequence }) => lane.tokens.length - sequence.length <= MOST_UNREAD)
     if (this.#failed || ready.length === 0 || most === 0) return 0
     try {
@@ -43,7 +43,7 @@ export class HeadGuesser implements Guesser {
     return 0
   }
 
-  async #go(asked: readonly DraftAsked[], most: number): Promise<void> {
+  async #go(asked: readonly DraftRequest[], most: number): Promise<void> {
     const guessing = this.#model.guess(
       asked.map(({ lane, sequence, outlook }): StepInput => {
         return { sequence, tokens: lane.tokens.slice(sequence.length), sample: asGuess(outlook.settings()) }

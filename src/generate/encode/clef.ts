@@ -2,11 +2,11 @@
 
 import { type DecideQuestion, type TextField, type TokenRange, V1Error } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
-import type { Kind, TypedQuestion } from '../decide/asked.js'
 import { ordersOf } from '../decide/questions.js'
+import type { Kind, TypedQuestion } from '../decide/typed-question.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { misplaced } from './asked.js'
 import { piecesOf, reworded } from './pieces.js'
+import { misplaced } from './question-reader.js'
 
 /** In the order in which it numbers them. */
 const KINDS: readonly Kind[] = ['noul', 'choice', 'score']

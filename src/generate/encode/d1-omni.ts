@@ -1,8 +1,8 @@
 /** How d1-omni reads a question: its template writes it in pieces, each with a budget of tokens. */
-import { barred } from '../decide/asked.js'
+import { barred } from '../decide/typed-question.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { assertDistinct, misplaced, type QuestionReader, questionTooLong } from './asked.js'
 import { piecesOf, reworded } from './pieces.js'
+import { assertDistinct, misplaced, type QuestionReader, questionTooLong } from './question-reader.js'
 
 /** Before each option: what is read of it is read there. */
 const MARK = '<|mask|>'

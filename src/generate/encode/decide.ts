@@ -9,20 +9,20 @@ import {
   type VectorModel,
 } from '../../contract/index.js'
 import { inStage, inTurns, type Slices, softmax } from '../../platform/index.js'
-import { askedOf, type Kind, QUESTION_KINDS } from '../decide/asked.js'
 import { meanShares, ordersOf, stateText } from '../decide/questions.js'
+import { type Kind, QUESTION_KINDS, typedQuestionOf } from '../decide/typed-question.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { layaReader, type QuestionReader } from './asked.js'
 import { clef, type JointReader } from './clef.js'
 import { d1Omni } from './d1-omni.js'
 import type { VectorLine } from './line.js'
+import { layaReader, type QuestionReader } from './question-reader.js'
 
-interface AskedTokens extends TextTokens {
-  readonly asked: readonly Asked[]
+interface TextQuestions extends TextTokens {
+  readonly asked: readonly QuestionInText[]
 }
 
 /** A question within a text, whose options have their scores there. */
-interface Asked {
+interface QuestionInText {
   readonly question: number
   readonly kind: Kind
   readonly order: readonly number[]
@@ -51,7 +51,7 @@ export class Decider {
       const message = "Invalid 'calibrated': this model has no fitted temperature. Leave it out."
       throw new V1Error(400, message, { param: 'calibrated', code: 'unsupported_value' })
     }
-    const texts: AskedTokens[] = []
+    const texts: TextQuestions[] = []
     const read = this.#joint ? this.#readTogether(this.#joint, call, texts) : this.#read(this.#reader!, call, texts)
     await inTurns(inStage('prompt', call.id, read), call.signal, call.caller)
     const scores = await line.run(texts, call.signal, call.caller)
@@ -75,12 +75,12 @@ export class Decider {
     }
   }
 
-  *#read(reader: QuestionReader, { questions, state, order: wanted }: DecideCall, out: AskedTokens[]): Slices<void> {
+  *#read(reader: QuestionReader, { questions, state, order: wanted }: DecideCall, out: TextQuestions[]): Slices<void> {
     const told = stateText(state)
     const { contextLength } = this.#model
     for (const [question, of] of questions.entries()) {
       for (const order of ordersOf(of, of.type === 'predicate' ? 'given' : wanted)) {
-        const asked = askedOf(of, order, told)
+        const asked = typedQuestionOf(of, order, told)
         const { kind } = asked
         const { tokens, marks } = yield* reader.read(asked, contextLength, `questions[${question}]`)
         const types = tokens.map(() => QUESTION_KINDS.indexOf(kind))
@@ -94,14 +94,14 @@ export class Decider {
   *#readTogether(
     reader: JointReader,
     { questions, state, order: wanted }: DecideCall,
-    out: AskedTokens[],
+    out: TextQuestions[],
   ): Slices<void> {
     const told = stateText(state)
     const orders = questions.map((of) => reader.ordersOf(of, of.type === 'predicate' ? 'given' : wanted))
     const times = Math.max(...orders.map(({ length }) => length))
     for (let time = 0; time < times; time++) {
       const ordered = orders.map((each) => each[time % each.length]!)
-      const all = questions.map((of, question) => askedOf(of, ordered[question]!, told))
+      const all = questions.map((of, question) => typedQuestionOf(of, ordered[question]!, told))
       const { tokens, fields } = yield* reader.read(all, this.#model.contextLength)
       const asked = all.map(({ kind }, question) => ({ question, kind, order: ordered[question]!, turned: false }))
       out.push({ asked, tokens, fields })

@@ -2,7 +2,7 @@
 
 import type { JsonObject, Slices } from '../../platform/index.js'
 import { encodedSections } from '../chat-text.js'
-import { optionOf, type TypedQuestion, templateText } from '../decide/asked.js'
+import { optionOf, type TypedQuestion, templateText } from '../decide/typed-question.js'
 import { Guard } from '../prompt/guard.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { tooLong } from '../too-long.js'

@@ -120,7 +120,7 @@ export interface JointParts {
 type Begin = (batch: Batch) => Pass
 
 /** A text of a batch, of which questions are asked. */
-interface Told {
+interface TextInBatch {
   readonly fields: readonly TextField[]
   readonly options: readonly OptionRow[]
   /** What sees all of it, and nothing after it: its last position, on its own pages. */
@@ -207,7 +207,7 @@ export class JointHead {
     this.#score(begin, two)
   }
 
-  async #decide({ fields, options, end, global, questions }: Told): Promise<Float32Array> {
+  async #decide({ fields, options, end, global, questions }: TextInBatch): Promise<Float32Array> {
     const { weights } = this.#parts
     const begin: Begin = (batch) => this.#device.begin(batch)
     const asked = await run(this.#ask(begin, questions, global))
@@ -263,7 +263,7 @@ export class JointHead {
     hidden: Activations,
     spans: readonly Span[],
     batch: readonly TextTokens[],
-  ): Promise<Told[]> {
+  ): Promise<TextInBatch[]> {
     const cut = batch.map(({ tokens, fields = [] }) => bordersOf(fields, tokens.length))
     const stretches = spans.flatMap(({ tokens, pages }, text) =>
       cut[text]!.slice(1).map((to, i) => ({ tokens: tokens.subarray(cut[text]![i]!, to), position: 0, pages })),
@@ -316,7 +316,7 @@ export class JointHead {
   }
 
   /** Options, each of which reads all of the text by itself; and normed. */
-  #read(begin: Begin, end: Told['end'], given: readonly (readonly Float32Array[])[]): Recorded {
+  #read(begin: Begin, end: TextInBatch['end'], given: readonly (readonly Float32Array[])[]): Recorded {
     const { weights } = this.#parts
     const { projections, layers, optionNorm } = weights
     const { rows, normed } = this.#room
@@ -369,7 +369,7 @@ export class JointHead {
   }
 
   /** Questions read the text; normed, for the last time. */
-  #look(begin: Begin, index: number, end: Told['end'], count: number): Recorded {
+  #look(begin: Begin, index: number, end: TextInBatch['end'], count: number): Recorded {
     const { rows, normed } = this.#room
     const pass = begin(eachAt(end, count))
     this.#lookInto(pass, index)
@@ -450,7 +450,7 @@ const oneSpan = (count: number) => ({
 })
 
 /** Rows that see a text as its last token does, and nothing of one another. */
-const eachAt = (end: Told['end'], count: number): Batch => ({
+const eachAt = (end: TextInBatch['end'], count: number): Batch => ({
   spans: Array.from({ length: count }, () => ({ ...end, tokens: new Int32Array(1) })),
 })
 

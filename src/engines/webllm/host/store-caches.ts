@@ -2,7 +2,7 @@ import { download, type Fetch, type StoredFile } from '../../../models/index.js'
 import { localFile, responseOf } from './local-files.js'
 import type { SeenStore } from './seen-store.js'
 
-type Asked = string | URL | Request
+type CacheRequest = string | URL | Request
 
 /** What WebLLM uses of `caches`. */
 export interface StoreCaches {
@@ -26,13 +26,13 @@ class StoreCache {
     this.#fetch = fetch
   }
 
-  async match(asked: Asked): Promise<Response | undefined> {
+  async match(asked: CacheRequest): Promise<Response | undefined> {
     const url = addressOf(asked)
     const file = url.startsWith('file:') ? await localFile(url) : (this.#held.get(url) ?? (await this.#store.read(url)))
     return file && responseOf(file, () => this.#held.delete(url))
   }
 
-  async add(asked: Asked): Promise<void> {
+  async add(asked: CacheRequest): Promise<void> {
     const url = addressOf(asked)
     if (url.startsWith('file:')) throw new TypeError(`There is no file ${url}.`)
     const signal = asked instanceof Request ? asked.signal : new AbortController().signal
@@ -47,7 +47,7 @@ class StoreCache {
     }
   }
 
-  async put(asked: Asked, response: Response): Promise<void> {
+  async put(asked: CacheRequest, response: Response): Promise<void> {
     const url = addressOf(asked)
     const writer = await this.#store.write(url)
     try {
@@ -63,7 +63,7 @@ class StoreCache {
     return [...this.#store.seen, ...this.#held.keys()].map((url) => new Request(url))
   }
 
-  async delete(asked: Asked): Promise<boolean> {
+  async delete(asked: CacheRequest): Promise<boolean> {
     const url = addressOf(asked)
     const there = this.#held.delete(url) || (await this.#store.read(url)) !== undefined
     if (there) await this.#store.forget(url)
@@ -75,4 +75,4 @@ class StoreCache {
   }
 }
 
-const addressOf = (asked: Asked) => (asked instanceof Request ? asked.url : String(asked))
+const addressOf = (asked: CacheRequest) => (asked instanceof Request ? asked.url : String(asked))

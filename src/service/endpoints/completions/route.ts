@@ -42,7 +42,7 @@ const headOf = ({ id, created, model, fingerprint }: ReplyHead) => ({
 })
 
 /** In the older form: lists side by side, the likeliest by their texts. Texts begin `at` in that of the choice. */
-class Told {
+class OlderLogprobs {
   readonly tokens: string[] = []
   readonly token_logprobs: (number | null)[] = []
   readonly top_logprobs: (Record<string, number> | null)[] = []
@@ -85,7 +85,7 @@ class Echo {
     this.#heard[part.choice ?? 0] = part
   }
 
-  before(choice: number): { readonly text: string; readonly told: Told | null } {
+  before(choice: number): { readonly text: string; readonly told: OlderLogprobs | null } {
     const { echo, spec } = this.#request
     if (!echo) return { text: '', told: null }
     const prompts = spec.prompts ?? [spec.prompt!]
@@ -95,7 +95,7 @@ class Echo {
     const spelled = heard?.text ?? ''
     const text = typeof prompt === 'string' ? prompt : spelled
     // The model's own mark of a beginning is a token, and none of the text.
-    const told = heard?.logprobs ? new Told().add(heard.logprobs, text.length - spelled.length) : null
+    const told = heard?.logprobs ? new OlderLogprobs().add(heard.logprobs, text.length - spelled.length) : null
     return { text, told }
   }
 }
@@ -156,7 +156,7 @@ class TextChunks implements StreamReply {
     const before = this.#said[part.choice] ?? 0
     this.#said[part.choice] = before + part.text.length
     return this.#chunk(
-      choiceOf(part.choice, part.text, part.logprobs ? new Told().add(part.logprobs, before) : null, null),
+      choiceOf(part.choice, part.text, part.logprobs ? new OlderLogprobs().add(part.logprobs, before) : null, null),
     )
   }
 
@@ -207,7 +207,7 @@ class TextWhole implements WholeReply {
       ...headOf({ ...this.#head!, fingerprint }),
       choices: choices.map(({ index, text, finish, stop, tokens }) => {
         const before = this.#echo.before(index)
-        const told = before.told ?? (spec.topLogprobs === undefined ? null : new Told())
+        const told = before.told ?? (spec.topLogprobs === undefined ? null : new OlderLogprobs())
         told?.add(this.#told[index] ?? [], before.text.length)
         return {
           ...choiceOf(index, before.text + text, told, finish === 'length' ? 'length' : 'stop'),

@@ -82,7 +82,7 @@ class Writing {
     this.#call = call
     this.#readables = new Readables(call)
     this.#told = formatOf(
-      call.fields.map((field) => [field, toldOf(field)]),
+      call.fields.map((field) => [field, describedField(field)]),
       [],
     )
   }
@@ -229,7 +229,7 @@ function formatOf(
 }
 
 /** As it is described to the model: a number is one, however the text writes it. */
-function toldOf(field: ExtractField): JsonObject {
+function describedField(field: ExtractField): JsonObject {
   const description = describe(field)
   return {
     ...schemaOf(field, readableKindOf(field) === 'number' ? { type: 'number' } : STRETCH, false),

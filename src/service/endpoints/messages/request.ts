@@ -100,7 +100,7 @@ const isAsked = (value: unknown): boolean =>
 const readStops = (value: unknown, param: string): string[] =>
   someStops(value, param).map((item, i) => aStop(item, at(param, i)))
 
-interface AskedOutput {
+interface RequestedOutput {
   readonly output: OutputFormat
   readonly effort?: ReturnType<typeof anEffort>
   /** The place of the schema. */
@@ -108,7 +108,7 @@ interface AskedOutput {
 }
 
 /** `output_config.format`, which was once a field of its own. */
-function readOutput(body: JsonObject, ignored: string[]): AskedOutput {
+function readOutput(body: JsonObject, ignored: string[]): RequestedOutput {
   const config = optional(body, 'output_config', '', anObject)
   if (config) noteUnknown(config, KNOWN_CONFIG, 'output_config', ignored)
   const effort = config && hint(config, 'effort', 'output_config', anEffort, ignored)
@@ -126,7 +126,7 @@ function readOutput(body: JsonObject, ignored: string[]): AskedOutput {
   return { output: { type, name: 'response', strict: true, schema }, path: at(path, 'schema'), ...asked }
 }
 
-function readThinking(body: JsonObject, effort: AskedOutput['effort'], ignored: string[]) {
+function readThinking(body: JsonObject, effort: RequestedOutput['effort'], ignored: string[]) {
   const thinking = optional(body, 'thinking', '', anObject)
   if (!thinking) return { showsThoughts: true, thoughtsBy: EFFORT, ...options(withEffort(effort, undefined)) }
   noteUnknown(thinking, KNOWN_THINKING, 'thinking', ignored)

@@ -25,7 +25,7 @@ const KNOWN_OF_ONE: ReadonlySet<string> = new Set([...COMMON, 'prompt'])
 const someInputs = anArray(0, 2048)
 const aSize = anInteger(1, 65_536)
 
-interface Asked {
+interface EmbedRequest {
   readonly model: string
   readonly inputs: readonly string[]
   readonly dimensions: number | undefined
@@ -78,7 +78,7 @@ function readInputs(value: unknown, param: string): string[] {
   return someInputs(value, param).map((item, i) => aString(item, at(param, i)))
 }
 
-function made(service: Service, exchange: Exchange, read: () => Asked): Promise<RouteResponse> {
+function made(service: Service, exchange: Exchange, read: () => EmbedRequest): Promise<RouteResponse> {
   return once(service, exchange, async () => {
     const { model, inputs, dimensions, truncates, ignored, tell } = read()
     return {

@@ -21,7 +21,7 @@ export interface Conversation {
   readonly bringing: readonly AdditionalToolsItem[]
 }
 
-interface Asking {
+interface TurnRequest {
   readonly input: readonly InputItem[]
   readonly instructions?: string
   readonly previousId?: string
@@ -36,7 +36,7 @@ export async function contextOf(
   service: Service,
   exchange: Exchange,
   run: Run,
-  { input, instructions, previousId, conversationId }: Asking,
+  { input, instructions, previousId, conversationId }: TurnRequest,
 ): Promise<Conversation> {
   const turns: (readonly StoredItem[])[] = []
   if (previousId !== undefined) {

@@ -17,7 +17,7 @@ import {
 } from '../../../wire/fields.js'
 import { itemId, openSealed } from '../../../wire/ids.js'
 import { readArguments, unreadable } from '../../../wire/messages.js'
-import { isOwnCall, isOwnOutput, madeCall, type OwnTool, ownByType, toldOutput } from './own-tools.js'
+import { isOwnCall, isOwnOutput, madeCall, type OwnTool, outputText, ownByType } from './own-tools.js'
 import type {
   AdditionalToolsItem,
   CustomCallItem,
@@ -344,7 +344,7 @@ export function* messagesOfItems(
 
 /** What a call came to, and which one. */
 function outputOf(item: StoredItem): { readonly call_id: string; readonly text: string } | undefined {
-  if (isOwnOutput(item)) return { call_id: item.call_id, text: toldOutput(item) }
+  if (isOwnOutput(item)) return { call_id: item.call_id, text: outputText(item) }
   const said = item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
   return said ? { call_id: item.call_id, text: item.output } : undefined
 }

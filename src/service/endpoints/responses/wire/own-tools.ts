@@ -187,5 +187,5 @@ export function madeCall(item: OwnCallItem): {
 }
 
 /** An output as a model is told it. */
-export const toldOutput = (item: OwnOutputItem): string =>
+export const outputText = (item: OwnOutputItem): string =>
   ALL.get(OUTPUT.exec(item.type)![1]!)!.told(item as unknown as JsonObject, '')

@@ -4,13 +4,13 @@ import { V1Error } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
 import { encodedSections } from '../chat-text.js'
 import {
-  type AskedOption,
   type Kind,
   optionOf,
   type QuestionLayout,
+  type QuestionOption,
   type TypedQuestion,
   templateLayout,
-} from '../decide/asked.js'
+} from '../decide/typed-question.js'
 import { Guard } from '../prompt/guard.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { tooLong } from '../too-long.js'
@@ -82,7 +82,7 @@ const TRUTH: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-function layaOption(kind: Kind, { key, description }: AskedOption): string {
+function layaOption(kind: Kind, { key, description }: QuestionOption): string {
   if (kind === 'score') return `level ${key}: ${description}`
   if (kind === 'noul') return `${key}: ${description ?? TRUTH.get(key)}`
   return description === undefined ? key : `${key}: ${description}`

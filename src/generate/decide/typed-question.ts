@@ -9,7 +9,7 @@ import type { Tokenizer } from '../tokenizer/tokenizer.js'
 export const QUESTION_KINDS = ['choice', 'score', 'noul'] as const
 export type Kind = (typeof QUESTION_KINDS)[number]
 
-export interface AskedOption {
+export interface QuestionOption {
   readonly key: string
   readonly description?: string
   /** By which it is chosen, where a model is told so. */
@@ -22,11 +22,11 @@ export interface TypedQuestion {
   readonly id: string
   readonly instructions: string
   readonly state: string
-  readonly options: readonly AskedOption[]
+  readonly options: readonly QuestionOption[]
 }
 
 /** Of a predicate such models are asked the other way round: whether it is not so comes first. */
-export function askedOf(
+export function typedQuestionOf(
   { type, name, instructions, options }: DecideQuestion,
   order: readonly number[],
   state: string,
@@ -47,7 +47,7 @@ export function askedOf(
   return { ...asked, kind: 'noul', options: [optionOf('false', no?.description), optionOf('true', yes?.description)] }
 }
 
-export const optionOf = (key: string, description: string | undefined): AskedOption => ({
+export const optionOf = (key: string, description: string | undefined): QuestionOption => ({
   key,
   ...(description && { description }),
 })

@@ -6,7 +6,7 @@ export interface Turn {
   readonly content: string
 }
 
-export interface Ask {
+export interface ChatPrompt {
   readonly model: string
   readonly messages: readonly Turn[]
   readonly maxTokens?: number
@@ -31,7 +31,7 @@ interface Chunk {
 /** Asks through the handler itself: what the terminal shows is what a client on the wire gets. */
 export async function* chatParts(
   v1: V1,
-  { model, messages, maxTokens, temperature, schema, signal }: Ask,
+  { model, messages, maxTokens, temperature, schema, signal }: ChatPrompt,
 ): AsyncGenerator<string, Took> {
   const began = performance.now()
   let firstMs = 0

@@ -13,7 +13,11 @@ export interface Ways {
 }
 
 /** Asks the host; another one where it is lost before it has begun. */
-export async function askHost({ find, without }: Ways, asked: PassedRequest, signal: AbortSignal): Promise<Response> {
+export async function sendToHost(
+  { find, without }: Ways,
+  asked: PassedRequest,
+  signal: AbortSignal,
+): Promise<Response> {
   for (let tried = 0; tried < MAX_HOSTS; tried++) {
     const link = await find()
     if (!link) return without()
