@@ -1,7 +1,7 @@
 import type { Architecture } from './architecture.js'
 import { llama } from './llama.js'
 import { NAMES } from './names.js'
-import { readDecoder, readGated } from './read-decoder.js'
+import { readAttention, readUngated } from './read-decoder.js'
 
 /** Llama with an MLP without gates, whose activation is relu times itself. */
 export const arcee: Architecture = {
@@ -11,8 +11,9 @@ export const arcee: Architecture = {
     gguf: { ...NAMES.gguf, up: 'blk.#.ffn_up' },
   },
   gguf: { interleaved: true, own: () => ({ hidden_act: 'relu2' }) },
-  read(fields) {
-    const { size } = readGated(fields)
-    return readDecoder(fields, { gate: 'relu2', feedForward: () => ({ kind: 'ungated', size }) })
-  },
+  layer: (fields) => ({
+    mixer: readAttention(fields),
+    feedForward: readUngated(fields, { gate: 'relu2' }),
+    arrangement: 'before',
+  }),
 }

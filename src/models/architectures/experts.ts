@@ -2,10 +2,11 @@
 import type { JsonObject } from '../../platform/index.js'
 import type { ExpertsPlan } from '../model-plan.js'
 import { refuse } from '../refuse.js'
-import type { Names } from './architecture.js'
+import type { FeedForwardReading, Names } from './architecture.js'
 import type { Fields } from './fields.js'
 import type { TakeKey } from './gguf.js'
 import { NAMES } from './names.js'
+import { type FeedForwardOptions, readRows } from './read-decoder.js'
 
 const MLP = 'model.layers.#.mlp'
 
@@ -25,12 +26,15 @@ export const EXPERT_NAMES = {
   },
 } as const satisfies Readonly<Record<string, Names>>
 
-/** All experts of a layer in one tensor: as mlx-lm has them, and as transformers does since its fifth version. */
+/** All experts of a layer in one tensor, as mlx-lm has them. */
+export const switched = (within: string): Names => ({
+  expertsIn: ['gate', 'up'].map((each) => `${within}.switch_mlp.${each}_proj`),
+  expertsOut: `${within}.switch_mlp.down_proj`,
+})
+
+/** Also as transformers does since its fifth version. */
 export const EXPERTS_IN_ONE: readonly Names[] = [
-  {
-    expertsIn: ['gate', 'up'].map((each) => `${MLP}.switch_mlp.${each}_proj`),
-    expertsOut: `${MLP}.switch_mlp.down_proj`,
-  },
+  switched(MLP),
   { expertsIn: `${MLP}.experts.gate_up_proj`, expertsOut: `${MLP}.experts.down_proj` },
 ]
 
@@ -51,16 +55,28 @@ export const SHARED_NAMES = {
 /** Experts are multiplied in pieces of so many rows. */
 const PIECE = 32
 
+type ExpertsOptions = Omit<ExpertsPlan, 'kind' | 'experts' | 'chosen' | 'size'>
+
 export function readExperts(
   fields: Fields,
-  traits: Omit<ExpertsPlan, 'kind' | 'experts' | 'chosen' | 'size'>,
+  { gate, called, size, ...options }: ExpertsOptions & FeedForwardOptions,
+): FeedForwardReading {
+  return readRows(fields, { gate, called }, { feedForward: planExperts(fields, options, size) })
+}
+
+/** Where nothing else says so, an expert is as large as an MLP. */
+export const sizeAsMlp = (fields: Fields) => fields.count('moe_intermediate_size', fields.count('intermediate_size'))
+
+export function planExperts(
+  fields: Fields,
+  options: ExpertsOptions,
   size = fields.count('moe_intermediate_size'),
 ): ExpertsPlan {
   const experts = fields.count('num_experts', fields.limit('num_local_experts'))
   const chosen = fields.count('num_experts_per_tok')
   if (chosen > experts) throw fields.odd('num_experts_per_tok', chosen)
   if (size % PIECE !== 0) throw refuse(fields.model, `experts of ${size} values, no multiple of ${PIECE}`)
-  return { kind: 'experts', experts, chosen, size, ...traits }
+  return { kind: 'experts', experts, chosen, size, ...options }
 }
 
 /** llama.cpp's names. */

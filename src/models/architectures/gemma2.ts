@@ -1,7 +1,7 @@
 import type { Architecture } from './architecture.js'
-import { GEMMA_NORMS, gemmaScale } from './gemma3.js'
+import { GEMMA_NORMS, gemmaScale, readScale, readSliding } from './gemma3.js'
 import { GGUF_AFTER, NAMES } from './names.js'
-import { readDecoder, readLayerTypes } from './read-decoder.js'
+import { readAttention, readGated, slidesAllBut } from './read-decoder.js'
 
 /** Gemma 2: scores and logits are capped, and every second layer, the first among them, sees a window. */
 export const gemma2: Architecture = {
@@ -17,17 +17,19 @@ export const gemma2: Architecture = {
       ...gemmaScale(config, 46),
     }),
   },
-  read(fields) {
-    const slides = readLayerTypes(fields, fields.count('num_hidden_layers')) ?? ((layer: number) => layer % 2 === 0)
-    const size = fields.count('sliding_window', fields.limit('sliding_window_size') ?? 4096)
-    const scoreCap = fields.limit('attn_logit_softcapping')
+  defaults: { rms_norm_eps: 1e-6, tie_word_embeddings: true, head_dim: 256 },
+  beside(fields, { hidden }) {
     const logitCap = fields.limit('final_logit_softcapping')
-    const plan = readDecoder(fields.withDefaults({ rms_norm_eps: 1e-6, tie_word_embeddings: true, head_dim: 256 }), {
-      arrangement: 'both',
-      gate: 'gelu',
-      scale: fields.number('query_pre_attn_scalar', 256) ** -0.5,
-      layer: (layer) => ({ ...(slides(layer) && { window: size }), ...(scoreCap && { scoreCap }) }),
-    })
-    return { ...plan, ...(logitCap && { logitCap }), normOffset: 1, embeddingScale: Math.sqrt(plan.hidden) }
+    return { ...(logitCap && { logitCap }), normOffset: 1, embeddingScale: Math.sqrt(hidden) }
   },
+  layer: (fields) => ({
+    mixer: readAttention(fields, {
+      scale: readScale(fields),
+      scoreCap: fields.limit('attn_logit_softcapping'),
+      window: readSliding(fields),
+      slides: slidesAllBut(fields, 2),
+    }),
+    feedForward: readGated(fields, { gate: 'gelu' }),
+    arrangement: 'both',
+  }),
 }

@@ -1,9 +1,8 @@
 import type { JsonObject } from '../../platform/index.js'
 import type { Architecture, Names } from './architecture.js'
-import { EXPERT_NAMES, ggufExperts, readExperts } from './experts.js'
+import { EXPERT_NAMES, ggufExperts, readExperts, sizeAsMlp } from './experts.js'
 import type { TakeKey } from './gguf.js'
-import { readAngles } from './read-angles.js'
-import { ATTENTION_BIAS, readDecoder, readLayerTypes } from './read-decoder.js'
+import { ATTENTION_BIAS, readAttention, slidesAllBut } from './read-decoder.js'
 
 const LAYER = 'model.layers.#'
 
@@ -17,35 +16,33 @@ const HUGGINGFACE: Names = {
 }
 const GGUF: Names = { ...EXPERT_NAMES.gguf, sinks: 'blk.#.attn_sinks', mlpNorm: 'blk.#.post_attention_norm' }
 
-const THETA = 150_000
 /** What `clamped` clamps by. */
 const LIMIT = 7
+
+/** Files do not say that the range of YaRN's correction is not rounded, as the model was trained; llama.cpp rounds it. */
+function fromGguf(take: TakeKey): JsonObject {
+  return { ...ggufExperts(take), rope_parameters: { truncate: false } }
+}
 
 /** gpt-oss: every second layer sees a window, each head has a sink, and experts have biases and clamped gates. */
 export const gptOss: Architecture = {
   names: { huggingface: HUGGINGFACE, gguf: GGUF },
   gguf: { own: fromGguf },
-  read(fields) {
-    const layers = fields.count('num_hidden_layers')
-    const slides = readLayerTypes(fields, layers) ?? ((layer: number) => layer % 2 === 0)
-    const window = fields.count('sliding_window', 128)
-    const size = fields.count('moe_intermediate_size', fields.count('intermediate_size'))
+  // As MLC calls rope_theta.
+  defaults: { position_embedding_base: 150_000 },
+  // Its older name, in the same files.
+  unused: ['experts_per_token'],
+  prepare(fields) {
     if (fields.number('swiglu_limit', LIMIT) !== LIMIT) throw fields.odd('swiglu_limit', fields.get('swiglu_limit'))
-    // Its older name, in the same files.
-    fields.get('experts_per_token')
-    const experts = readExperts(fields, { scores: 'softmax', normed: true }, size)
-    return readDecoder(fields, {
-      gate: 'clamped',
-      biased: [...(fields.flag('attention_bias', true) ? ATTENTION_BIAS : []), 'router', 'expertsIn', 'expertsOut'],
-      angles: (headSize) => readAngles(fields, headSize, undefined, THETA),
-      window: (layer) => (slides(layer) ? window : undefined),
-      feedForward: () => experts,
-      layer: () => ({ sinks: true }),
-    })
   },
-}
-
-/** Files do not say that the range of YaRN's correction is not rounded, as the model was trained; llama.cpp rounds it. */
-function fromGguf(take: TakeKey): JsonObject {
-  return { ...ggufExperts(take), rope_parameters: { truncate: false } }
+  layer: (fields) => ({
+    mixer: readAttention(fields, {
+      window: fields.count('sliding_window', 128),
+      slides: slidesAllBut(fields, 2),
+      sinks: true,
+    }),
+    feedForward: readExperts(fields, { gate: 'clamped', scores: 'softmax', normed: true, size: sizeAsMlp(fields) }),
+    arrangement: 'before',
+    biased: [...(fields.flag('attention_bias', true) ? ATTENTION_BIAS : []), 'router', 'expertsIn', 'expertsOut'],
+  }),
 }

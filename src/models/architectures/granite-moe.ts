@@ -1,6 +1,7 @@
 import type { Architecture } from './architecture.js'
-import { EXPERT_NAMES, ggufExperts, readExperts } from './experts.js'
-import { granite, ownOfGranite, readGranite } from './granite.js'
+import { EXPERT_NAMES, ggufExperts, readExperts, sizeAsMlp } from './experts.js'
+import { granite, ownOfGranite, readGraniteTraits } from './granite.js'
+import { readAttention } from './read-decoder.js'
 
 const MIXTURE = 'model.layers.#.block_sparse_moe'
 
@@ -17,10 +18,10 @@ export const graniteMoe: Architecture = {
     gguf: EXPERT_NAMES.gguf,
   },
   gguf: { interleaved: true, own: (take) => ({ ...ownOfGranite(take), ...ggufExperts(take) }) },
-  read(fields) {
-    const size = fields.count('moe_intermediate_size', fields.count('intermediate_size'))
+  layer: (fields) => ({
+    mixer: readAttention(fields, readGraniteTraits(fields)),
     // That of all is the same, once it is divided by its sum.
-    const experts = readExperts(fields, { scores: 'softmax', normed: true }, size)
-    return readGranite(fields, () => experts)
-  },
+    feedForward: readExperts(fields, { scores: 'softmax', normed: true, size: sizeAsMlp(fields) }),
+    arrangement: 'before',
+  }),
 }

@@ -4,8 +4,7 @@ import type { Fields } from './fields.js'
 import type { TakeKey } from './gguf.js'
 import { llama } from './llama.js'
 import { NAMES } from './names.js'
-import { readAngles } from './read-angles.js'
-import { type DecoderTraits, readDecoder } from './read-decoder.js'
+import { type AttentionOptions, readAttention, readGated } from './read-decoder.js'
 
 /** Of Mamba's layers, of which converters write the sizes beside a model that has none of them. */
 const STATES = ['conv_kernel', 'state_size', 'group_count', 'inner_size', 'time_step_rank']
@@ -24,28 +23,26 @@ export function ownOfGranite(take: TakeKey): JsonObject {
   }
 }
 
+/** What sets the attention of all of them apart. */
+export const readGraniteTraits = (fields: Fields): AttentionOptions => ({
+  scale: fields.number('attention_multiplier', 1),
+  turns: fields.word('position_embedding_type', ['rope', 'nope'], 'rope') === 'rope',
+})
+
 /** Llama with four factors, whose queries and keys may stand still. */
 export const granite: Architecture = {
   ...llama,
   names: { huggingface: NAMES.huggingface, gguf: NAMES.gguf },
   gguf: { interleaved: true, own: ownOfGranite },
-  read: readGranite,
-}
-
-export function readGranite(fields: Fields, feedForward?: DecoderTraits['feedForward']) {
-  const turns = fields.word('position_embedding_type', ['rope', 'nope'], 'rope') === 'rope'
-  fields.get('shared_intermediate_size')
-  return {
-    ...readDecoder(fields, {
-      ...(feedForward && { feedForward }),
-      scale: fields.number('attention_multiplier', 1),
-      angles: (headSize) => {
-        const read = readAngles(fields, headSize)
-        return turns ? read : { angles: { ...read.angles, size: 0 } }
-      },
-    }),
+  unused: ['shared_intermediate_size'],
+  beside: (fields) => ({
     embeddingScale: fields.number('embedding_multiplier', 1),
     residualScale: fields.number('residual_multiplier', 1),
     logitScale: 1 / fields.number('logits_scaling', 1),
-  }
+  }),
+  layer: (fields) => ({
+    mixer: readAttention(fields, readGraniteTraits(fields)),
+    feedForward: readGated(fields),
+    arrangement: 'before',
+  }),
 }

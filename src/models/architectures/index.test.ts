@@ -1,8 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
 import { gemma3 } from '../../../test/oracles/families/gemma.js'
 import { CASES } from '../../../test/oracles/families/index.js'
 import type { AttentionLayer } from '../model-plan.js'
-import { readModel } from './index.js'
+import { ARCHITECTURES, readModel } from './index.js'
 
 const SIZES = {
   hidden_size: 64,
@@ -220,4 +222,34 @@ describe('angles that are scaled', () => {
     expect(outside.angles.size).toBe(size)
     expect(() => read({ ...sizes, partial_rotary_factor: 2 ** 24 })).toThrow('partial_rotary_factor = 16777216')
   })
+})
+
+/** The parts of a layer in the order in which `layer` gives them, if that is the last of what this statement says. */
+function layerToldBy(statement: ts.Statement, source: ts.SourceFile): (string | undefined)[] | undefined {
+  const told = ts.isVariableStatement(statement) ? statement.declarationList.declarations[0] : undefined
+  if (told?.type?.getText(source) !== 'Architecture' || !ts.isObjectLiteralExpression(told.initializer!))
+    return undefined
+  const layer = told.initializer.properties.at(-1)!
+  if (layer.name?.getText(source) !== 'layer') return []
+  let given: ts.Node | undefined = ts.isPropertyAssignment(layer) ? layer.initializer : layer
+  while (given && !ts.isObjectLiteralExpression(given)) {
+    if (ts.isArrowFunction(given) || ts.isMethodDeclaration(given)) given = given.body
+    else if (ts.isBlock(given)) given = given.statements.at(-1)
+    else given = ts.isParenthesizedExpression(given) || ts.isReturnStatement(given) ? given.expression : undefined
+  }
+  return given?.properties.map(({ name }) => name?.getText(source)) ?? []
+}
+
+it('an architecture ends in its layer, and so does its file: a mixer, a feed-forward, an arrangement', () => {
+  const folder = new URL('./', import.meta.url)
+  const files = readdirSync(folder).filter((name) => !name.includes('.test'))
+  const told = files.flatMap((name) => {
+    const source = ts.createSourceFile(name, readFileSync(new URL(name, folder), 'utf8'), ts.ScriptTarget.Latest)
+    const layers = source.statements.map((statement) => layerToldBy(statement, source))
+    const found = layers.flatMap((parts) => (parts ? [{ name, parts: parts.slice(0, 3) }] : []))
+    // Nothing stands behind the last one.
+    return found.length > 0 && !layers.at(-1) ? [...found, { name, parts: [] }] : found
+  })
+  expect(told.filter(({ parts }) => parts.join() !== 'mixer,feedForward,arrangement')).toEqual([])
+  expect(told).toHaveLength(new Set(Object.values(ARCHITECTURES)).size)
 })

@@ -35,6 +35,7 @@ import { qwen3 } from './qwen3.js'
 import { qwen35 } from './qwen3-5.js'
 import { qwen35Moe } from './qwen3-5-moe.js'
 import { qwen3Moe } from './qwen3-moe.js'
+import { readDecoder } from './read-decoder.js'
 import { smollm3 } from './smollm3.js'
 import { stablelm } from './stablelm.js'
 import { starcoder2 } from './starcoder2.js'
@@ -106,7 +107,7 @@ export function readModel(
     naming === 'gguf'
       ? new Fields(name, fromGguf(config, formOf(architecture, type, name), name))
       : fieldsOf(config, name)
-  const model = { architecture: type, ...architecture.read(fields) }
+  const model = { architecture: type, ...readDecoder(architecture, fields) }
   fields.assertAllRead()
   return { architecture, model }
 }

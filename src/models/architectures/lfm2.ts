@@ -1,11 +1,10 @@
 import type { JsonObject } from '../../platform/index.js'
-import type { AttentionLayer, FeedForwardPlan, LayerPlan } from '../model-plan.js'
 import { MAX_TAPS } from '../model-plan.js'
-import type { Architecture, Names } from './architecture.js'
+import type { Architecture, MixerReading, Names } from './architecture.js'
 import type { Fields } from './fields.js'
 import type { TakeKey } from './gguf.js'
 import { NAMES } from './names.js'
-import { readDecoder } from './read-decoder.js'
+import { type AttentionOptions, readAttention, readGated, readLayerTypes, where } from './read-decoder.js'
 
 const LAYER = 'model.layers.#'
 
@@ -46,55 +45,11 @@ export function ownOfLfm2(take: TakeKey, { num_key_value_heads: heads }: JsonObj
   }
 }
 
-/** LFM2 and LFM2.5: short convolutions in most layers, attention in the others. */
-export const lfm2: Architecture = {
-  names: { huggingface: LFM2_NAMES, gguf: LFM2_GGUF },
-  gguf: { own: ownOfLfm2 },
-  prefixes: ['model.language_model.'],
-  idle: /^model\.(vision_tower|multi_modal_projector)\./,
-  read: (fields) => readLfm2(fields),
-}
-
-/** `feedForward`: of a layer, where that is not what all have. */
-export function readLfm2(fields: Fields, feedForward?: (layer: number) => FeedForwardPlan) {
-  const layers = fields.count('num_hidden_layers')
-  const hidden = fields.count('hidden_size')
-  const taps = fields.count('conv_L_cache', 3)
-  if (taps > MAX_TAPS) throw fields.odd('conv_L_cache', taps)
-  const both = fields.flag('use_bidirectional_attention')
-  if (both && taps % 2 === 0) throw fields.odd('conv_L_cache', taps)
-  if (fields.flag('conv_bias')) throw fields.odd('conv_bias', true)
-  for (const side of ['conv_dim', 'conv_dim_out', 'block_dim']) {
-    if (fields.count(side, hidden) !== hidden) throw fields.odd(side, fields.get(side))
-  }
-  // Of training, or in whose place others are read.
-  for (const idle of ['conv_use_xavier_init', 'block_norm_eps', 'num_heads']) fields.get(idle)
-  const attends = readKinds(fields, layers)
-  const epsilon = fields.number('norm_eps', fields.number('rms_norm_eps', 1e-5))
-  const intermediate = readIntermediate(fields)
-  return readDecoder(
-    fields
-      .replaced({ rms_norm_eps: epsilon, intermediate_size: intermediate })
-      .withDefaults({ tie_word_embeddings: fields.flag('tie_embedding', true), rope_theta: 1_000_000 }),
-    {
-      queryKeyNorm: 'head',
-      biased: [],
-      ...(feedForward && { feedForward }),
-      layer: (layer, { arrangement, biased, feedForward }): Partial<AttentionLayer> | LayerPlan =>
-        attends(layer)
-          ? { ...(both && { causal: false }) }
-          : { kind: 'convolution', taps, ...(both && { centred: true }), arrangement, biased, feedForward },
-    },
-  )
-}
-
 /** Which layers attend: by a list of kinds, or a list of layers. */
-function readKinds(fields: Fields, layers: number): (layer: number) => boolean {
-  const types = fields.list('layer_types', layers)
+export function attendsIn(fields: Fields): (layer: number) => boolean {
+  const listed = readLayerTypes(fields, 'full_attention', 'conv')
   const full = fields.get('full_attn_idxs')
-  const odd = types?.find((type) => type !== 'full_attention' && type !== 'conv')
-  if (odd !== undefined) throw fields.odd('layer_types', odd)
-  if (types) return (layer) => types[layer] === 'full_attention'
+  if (listed) return listed
   if (Array.isArray(full)) return (layer) => full.includes(layer)
   throw fields.odd('layer_types', null)
 }
@@ -106,4 +61,49 @@ function readIntermediate(fields: Fields): number {
   const factor = fields.number('block_ffn_dim_multiplier', 1)
   if (!fields.flag('block_auto_adjust_ff_dim', true)) return given
   return multiple * Math.ceil(Math.floor(factor * Math.floor((2 * given) / 3)) / multiple)
+}
+
+const seesAfter = (fields: Fields) => fields.flag('use_bidirectional_attention')
+
+/** Its own token is in the middle of what it sees, where attention sees what follows, too. */
+export function readConvolution(fields: Fields): MixerReading {
+  const centred = seesAfter(fields)
+  const taps = fields.count('conv_L_cache', 3)
+  if (taps > MAX_TAPS || (centred && taps % 2 === 0)) throw fields.odd('conv_L_cache', taps)
+  return { of: () => ({ kind: 'convolution', taps, ...(centred && { centred }) }) }
+}
+
+export const readLfm2Traits = (fields: Fields): AttentionOptions => ({
+  queryKeyNorm: 'head',
+  causal: seesAfter(fields) ? false : undefined,
+})
+
+/** LFM2 and LFM2.5: short convolutions in most layers, attention in the others. */
+export const lfm2: Architecture = {
+  names: { huggingface: LFM2_NAMES, gguf: LFM2_GGUF },
+  gguf: { own: ownOfLfm2 },
+  prefixes: ['model.language_model.'],
+  idle: /^model\.(vision_tower|multi_modal_projector)\./,
+  defaults: { rope_theta: 1_000_000 },
+  only: { conv_bias: false },
+  // Of training, or in whose place others are read.
+  unused: ['conv_use_xavier_init', 'block_norm_eps', 'num_heads'],
+  prepare(fields) {
+    const hidden = fields.count('hidden_size')
+    for (const side of ['conv_dim', 'conv_dim_out', 'block_dim']) {
+      if (fields.count(side, hidden) !== hidden) throw fields.odd(side, fields.get(side))
+    }
+    return fields
+      .replaced({
+        rms_norm_eps: fields.number('norm_eps', fields.number('rms_norm_eps', 1e-5)),
+        intermediate_size: readIntermediate(fields),
+      })
+      .withDefaults({ tie_word_embeddings: fields.flag('tie_embedding', true) })
+  },
+  layer: (fields) => ({
+    mixer: where(attendsIn(fields), readAttention(fields, readLfm2Traits(fields)), readConvolution(fields)),
+    feedForward: readGated(fields),
+    arrangement: 'before',
+    biased: [],
+  }),
 }

@@ -1,7 +1,6 @@
 import type { Architecture } from './architecture.js'
-import { EXPERT_NAMES, ggufExperts, readExperts } from './experts.js'
-import type { Fields } from './fields.js'
-import { readDecoder, readWindow } from './read-decoder.js'
+import { EXPERT_NAMES, ggufExperts, readExperts, switched } from './experts.js'
+import { readAttention, readWindow } from './read-decoder.js'
 
 const MIXTURE = 'model.layers.#.block_sparse_moe'
 
@@ -16,22 +15,12 @@ export const mixtral: Architecture = {
     },
     gguf: EXPERT_NAMES.gguf,
   },
-  others: {
-    // As mlx-lm has them.
-    huggingface: [
-      {
-        expertsIn: ['gate', 'up'].map((each) => `${MIXTURE}.switch_mlp.${each}_proj`),
-        expertsOut: `${MIXTURE}.switch_mlp.down_proj`,
-      },
-    ],
-  },
+  others: { huggingface: [switched(MIXTURE)] },
   gguf: { interleaved: true, own: ggufExperts },
-  read: readMixtral,
-}
-
-/** The shares of the chosen add up to one. */
-export function readMixtral(fields: Fields) {
-  const window = readWindow(fields)
-  const experts = readExperts(fields, { scores: 'softmax', normed: true }, fields.count('intermediate_size'))
-  return readDecoder(fields, { window: () => window, feedForward: () => experts })
+  layer: (fields) => ({
+    mixer: readAttention(fields, { window: readWindow(fields) }),
+    // The shares of the chosen add up to one.
+    feedForward: readExperts(fields, { scores: 'softmax', normed: true, size: fields.count('intermediate_size') }),
+    arrangement: 'before',
+  }),
 }

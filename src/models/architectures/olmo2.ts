@@ -1,7 +1,7 @@
 import type { Architecture } from './architecture.js'
 import { llama } from './llama.js'
 import { AFTER, GGUF_AFTER, NAMES } from './names.js'
-import { readDecoder } from './read-decoder.js'
+import { readAttention, readGated } from './read-decoder.js'
 
 /** Norms stand after attention and MLP only; queries and keys are normed over all their heads together. */
 export const olmo2: Architecture = {
@@ -12,5 +12,9 @@ export const olmo2: Architecture = {
     gguf: { ...NAMES.gguf, ...GGUF_AFTER },
   },
   gguf: {},
-  read: (fields) => readDecoder(fields, { arrangement: 'after', queryKeyNorm: 'row' }),
+  layer: (fields) => ({
+    mixer: readAttention(fields, { queryKeyNorm: 'row' }),
+    feedForward: readGated(fields),
+    arrangement: 'after',
+  }),
 }

@@ -2,10 +2,28 @@ import type { Architecture } from './architecture.js'
 import type { Fields } from './fields.js'
 import { NAMES } from './names.js'
 import { readAnglesOfPart } from './read-angles.js'
-import { GGUF_LAYER_NORMS, readGated, readLayerNormed } from './read-decoder.js'
+import { GGUF_LAYER_NORMS, LAYER_NORMED, readAttention, readUngated } from './read-decoder.js'
 
 const LAYER = 'model.layers.#'
 const MLC = 'transformer.h.#'
+
+/** MLC calls the fields of Phi 2 as its first publication did. */
+function inOtherWords(fields: Fields): Fields {
+  const hidden = fields.limit('n_embd')
+  const turned = fields.limit('rotary_dim')
+  const heads = fields.limit('n_head')
+  if (hidden === undefined || heads === undefined) return fields
+  return fields.withDefaults({
+    hidden_size: hidden,
+    num_attention_heads: heads,
+    num_key_value_heads: fields.get('n_head_kv'),
+    num_hidden_layers: fields.get('n_layer'),
+    intermediate_size: fields.limit('n_inner') ?? 4 * hidden,
+    max_position_embeddings: fields.get('n_positions'),
+    layer_norm_eps: fields.get('layer_norm_epsilon'),
+    ...(turned && { partial_rotary_factor: turned / fields.number('head_dim', hidden / heads) }),
+  })
+}
 
 /** Phi 1, 1.5 and 2: attention and MLP side by side behind one layer norm, and biases wherever there is a product. */
 export const phi: Architecture = {
@@ -32,35 +50,13 @@ export const phi: Architecture = {
   // Of older converters.
   others: { gguf: [{ qkv: 'blk.#.attn_qkv' }] },
   gguf: GGUF_LAYER_NORMS,
-  read(given) {
-    const fields = inOtherWords(given)
-    if (fields.flag('qk_layernorm')) throw fields.odd('qk_layernorm', true)
-    const { size } = readGated(fields)
-    const plan = readLayerNormed(fields, {
-      gate: 'gelu',
-      arrangement: 'parallel',
-      biased: ['qkv', 'output', 'up', 'down'],
-      feedForward: () => ({ kind: 'ungated', size }),
-      angles: readAnglesOfPart(fields, 0.5),
-    })
-    return { ...plan, headBias: true }
-  },
-}
-
-/** MLC calls the fields of Phi 2 as its first publication did. */
-function inOtherWords(fields: Fields): Fields {
-  const hidden = fields.limit('n_embd')
-  const turned = fields.limit('rotary_dim')
-  const heads = fields.limit('n_head')
-  if (hidden === undefined || heads === undefined) return fields
-  return fields.withDefaults({
-    hidden_size: hidden,
-    num_attention_heads: heads,
-    num_key_value_heads: fields.get('n_head_kv'),
-    num_hidden_layers: fields.get('n_layer'),
-    intermediate_size: fields.limit('n_inner') ?? 4 * hidden,
-    max_position_embeddings: fields.get('n_positions'),
-    layer_norm_eps: fields.get('layer_norm_epsilon'),
-    ...(turned && { partial_rotary_factor: turned / fields.number('head_dim', hidden / heads) }),
-  })
+  only: { qk_layernorm: false },
+  prepare: (fields) => LAYER_NORMED.prepare(inOtherWords(fields)),
+  beside: () => ({ ...LAYER_NORMED.beside(), headBias: true }),
+  layer: (fields) => ({
+    mixer: readAttention(fields, { angles: readAnglesOfPart(fields, 0.5) }),
+    feedForward: readUngated(fields, { gate: 'gelu' }),
+    arrangement: 'parallel',
+    biased: ['qkv', 'output', 'up', 'down'],
+  }),
 }

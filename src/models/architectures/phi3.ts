@@ -2,7 +2,7 @@ import type { Architecture } from './architecture.js'
 import { llama } from './llama.js'
 import { NAMES } from './names.js'
 import { readAnglesOfPart } from './read-angles.js'
-import { readDecoder, readWindow } from './read-decoder.js'
+import { readAttention, readGated, readWindow } from './read-decoder.js'
 
 /** Phi 3, 3.5 and 4-mini: fused projections, LongRoPE, and in the last one a part of each head that does not turn. */
 export const phi3: Architecture = {
@@ -23,9 +23,10 @@ export const phi3: Architecture = {
       down: 'transformer.h.#.mlp.down_proj',
     },
   },
-  read(fields) {
-    const window = readWindow(fields)
-    fields.get('original_max_position_embeddings')
-    return readDecoder(fields, { window: () => window, angles: readAnglesOfPart(fields, 1) })
-  },
+  unused: ['original_max_position_embeddings'],
+  layer: (fields) => ({
+    mixer: readAttention(fields, { window: readWindow(fields), angles: readAnglesOfPart(fields, 1) }),
+    feedForward: readGated(fields),
+    arrangement: 'before',
+  }),
 }

@@ -1,8 +1,8 @@
 import type { Architecture } from './architecture.js'
 import { EXPERT_NAMES, EXPERTS_IN_ONE, ggufExperts, readExperts, readShared, SHARED_NAMES } from './experts.js'
 import { qwen2, readQwenWindow } from './qwen2.js'
-import { readSparse } from './qwen3-moe.js'
-import { readDecoder } from './read-decoder.js'
+import { sparseIn } from './qwen3-moe.js'
+import { readAttention, readGated, where } from './read-decoder.js'
 
 /** Qwen 1.5 and 2 with experts, beside which all rows go through one that is shared. */
 export const qwen2Moe: Architecture = {
@@ -13,12 +13,14 @@ export const qwen2Moe: Architecture = {
   },
   others: { huggingface: EXPERTS_IN_ONE },
   gguf: { own: ggufExperts },
-  read(fields) {
-    const traits = { scores: 'softmax', normed: fields.flag('norm_topk_prob'), shared: readShared(fields) } as const
-    return readDecoder(fields, {
-      biased: ['qkv'],
-      window: readQwenWindow(fields),
-      feedForward: readSparse(fields, readExperts(fields, traits)),
-    })
-  },
+  layer: (fields) => ({
+    mixer: readAttention(fields, readQwenWindow(fields)),
+    feedForward: where(
+      sparseIn(fields),
+      readExperts(fields, { scores: 'softmax', normed: fields.flag('norm_topk_prob'), shared: readShared(fields) }),
+      readGated(fields),
+    ),
+    arrangement: 'before',
+    biased: ['qkv'],
+  }),
 }

@@ -1,6 +1,7 @@
 import type { Architecture } from './architecture.js'
 import { EXPERT_NAMES, EXPERTS_IN_ONE, ggufExperts, readExperts, readShared, SHARED_NAMES } from './experts.js'
-import { ownOfQwen35, QWEN35_GGUF, QWEN35_NAMES, qwen35, readQwen35 } from './qwen3-5.js'
+import { attends35, ownOfQwen35, QWEN35_GGUF, QWEN35_NAMES, qwen35, readDelta, readGatedAttention } from './qwen3-5.js'
+import { ATTENTION_BIAS, where } from './read-decoder.js'
 
 const { expertsIn, expertsOut } = EXPERT_NAMES.huggingface
 const { expertsIn: ggufIn, expertsOut: ggufOut } = EXPERT_NAMES.gguf
@@ -16,10 +17,12 @@ export const qwen35Moe: Architecture = {
   },
   others: { huggingface: EXPERTS_IN_ONE },
   gguf: { partial: true, own: (take, config) => ({ ...ownOfQwen35(take, config), ...ggufExperts(take) }) },
-  read(fields) {
-    const experts = readExperts(fields, { scores: 'softmax', normed: true, shared: readShared(fields) })
-    // Of the dense layers that there are none of; the shares are divided by their sum whatever it says.
-    for (const idle of ['intermediate_size', 'norm_topk_prob']) fields.get(idle)
-    return readQwen35(fields, () => experts)
-  },
+  // The shares are divided by their sum whatever it says.
+  unused: ['norm_topk_prob'],
+  layer: (fields) => ({
+    mixer: where(attends35(fields), readGatedAttention(fields), readDelta(fields)),
+    feedForward: readExperts(fields, { scores: 'softmax', normed: true, shared: readShared(fields) }),
+    arrangement: 'before',
+    biased: fields.flag('attention_bias') ? ATTENTION_BIAS : [],
+  }),
 }

@@ -1,12 +1,12 @@
 import type { JsonObject } from '../../platform/index.js'
-import type { AttentionLayer, LayerPlan } from '../model-plan.js'
+import type { AttentionLayer } from '../model-plan.js'
 import { MAX_TAPS } from '../model-plan.js'
-import type { Architecture, Names } from './architecture.js'
+import type { Architecture, MixerReading, Names } from './architecture.js'
 import type { Fields } from './fields.js'
 import type { TakeKey } from './gguf.js'
 import { NAMES, QWEN_NAMES } from './names.js'
 import { readAngles, readPart } from './read-angles.js'
-import { ATTENTION_BIAS, type DecoderTraits, readDecoder } from './read-decoder.js'
+import { ATTENTION_BIAS, readAttention, readGated, readLayerTypes, where } from './read-decoder.js'
 
 const LINEAR = 'model.layers.#.linear_attn'
 
@@ -81,32 +81,28 @@ export function ownOfQwen35(take: TakeKey, config: JsonObject): JsonObject {
   }
 }
 
-/** Qwen3.5, dense: three of four layers are linear attention by the gated delta rule, the fourth is attention with gates. */
-export const qwen35: Architecture = {
-  names: { huggingface: QWEN35_NAMES, mlc: MLC, gguf: QWEN35_GGUF },
-  prefixes: ['model.language_model.', 'language_model.model.'],
-  // What sees, as transformers and as MLX call it, and what guesses several tokens ahead, where that is not used.
-  idle: /^(model\.)?visual\.|^vision_tower\.|^mtp\./,
-  draftLayer: { huggingface: 'mtp.layers.0', gguf: 'blk.#' },
-  gguf: {
-    partial: true,
-    own: ownOfQwen35,
-  },
-  read: (fields) => readQwen35(fields),
+/** Which layers attend: by a list of kinds, or every so many. */
+export function attends35(fields: Fields): (layer: number) => boolean {
+  const interval = fields.count('full_attention_interval', 4)
+  const listed = readLayerTypes(fields, 'full_attention', 'linear_attention')
+  return listed ?? ((layer) => (layer + 1) % interval === 0)
 }
 
-/** `feedForward`: of a layer, where that is no MLP. */
-export function readQwen35(fields: Fields, feedForward?: DecoderTraits['feedForward']) {
-  const layers = fields.count('num_hidden_layers')
-  const interval = fields.count('full_attention_interval', 4)
-  const types = fields.list('layer_types', layers)
-  const odd = types?.find((type) => type !== 'full_attention' && type !== 'linear_attention')
-  if (odd !== undefined) throw fields.odd('layer_types', odd)
-  const attends = (layer: number) => (types ? types[layer] === 'full_attention' : (layer + 1) % interval === 0)
+/** A part of each head turns, and what attention gives goes through gates. */
+export function readGatedAttention(fields: Fields): MixerReading {
   const parameters = fields.part('rope_parameters')
   // Of text all sections have the same positions.
   for (const vision of ['mrope_section', 'mrope_interleaved']) parameters?.get(vision)
   const part = readPart(fields, parameters, 0.25)
+  return readAttention(fields, {
+    queryKeyNorm: 'head',
+    outputGate: fields.flag('attn_output_gate', true),
+    angles: (headSize) => readAngles(fields, headSize * part, parameters),
+  })
+}
+
+/** Linear attention by the gated delta rule. */
+export function readDelta(fields: Fields): MixerReading {
   // In what the state is kept, which is f32 here.
   fields.word('mamba_ssm_dtype', ['float32'], 'float32')
   const linear = {
@@ -123,19 +119,29 @@ export function readQwen35(fields: Fields, feedForward?: DecoderTraits['feedForw
     const size = linear[`${side}Size`]
     if (size % 16 !== 0) throw fields.odd(`linear_${side}_head_dim`, size)
   }
-  const outputGate = fields.flag('attn_output_gate', true)
-  const biased = fields.flag('attention_bias') ? ATTENTION_BIAS : []
-  const plan = readDecoder(fields.withDefaults({ head_dim: 256, rms_norm_eps: 1e-6 }), {
-    queryKeyNorm: 'head',
-    biased,
-    ...(feedForward && { feedForward }),
-    angles: (headSize) => readAngles(fields, headSize * part, parameters, 10_000_000),
-    layer: (layer, { arrangement, feedForward }): Partial<AttentionLayer> | LayerPlan =>
-      attends(layer) ? { outputGate } : { kind: 'delta', ...linear, arrangement, biased: [], feedForward },
-  })
-  const layer = plan.layers.find((each): each is AttentionLayer => each.kind === 'attention')
-  // Of a file that does not speak of it it is known by its tensors.
-  const guessing = fields.get('mtp_num_hidden_layers') ?? 1
-  const draftHead = layer && typeof guessing === 'number' && guessing > 0 && { layers: guessing, layer }
-  return { ...plan, normOffset: 1, ...(draftHead && { draftHead }) }
+  return { of: () => ({ kind: 'delta', ...linear, biased: [] }) }
+}
+
+/** Qwen3.5, dense: three of four layers are linear attention by the gated delta rule, the fourth is attention with gates. */
+export const qwen35: Architecture = {
+  names: { huggingface: QWEN35_NAMES, mlc: MLC, gguf: QWEN35_GGUF },
+  prefixes: ['model.language_model.', 'language_model.model.'],
+  // What sees, as transformers and as MLX call it, and what guesses several tokens ahead, where that is not used.
+  idle: /^(model\.)?visual\.|^vision_tower\.|^mtp\./,
+  draftLayer: { huggingface: 'mtp.layers.0', gguf: 'blk.#' },
+  gguf: { partial: true, own: ownOfQwen35 },
+  defaults: { head_dim: 256, rms_norm_eps: 1e-6, position_embedding_base: 10_000_000 },
+  beside(fields, { layers }) {
+    const layer = layers.find((each): each is AttentionLayer => each.kind === 'attention')
+    // Of a file that does not speak of it it is known by its tensors.
+    const guessing = fields.get('mtp_num_hidden_layers') ?? 1
+    const draftHead = layer && typeof guessing === 'number' && guessing > 0 && { layers: guessing, layer }
+    return { normOffset: 1, ...(draftHead && { draftHead }) }
+  },
+  layer: (fields) => ({
+    mixer: where(attends35(fields), readGatedAttention(fields), readDelta(fields)),
+    feedForward: readGated(fields),
+    arrangement: 'before',
+    biased: fields.flag('attention_bias') ? ATTENTION_BIAS : [],
+  }),
 }

@@ -12,13 +12,8 @@ export interface ReadAngles {
 }
 
 /** `size`: values of a head that are turned. `parameters`: transformers 5 keeps everything about angles in one object. */
-export function readAngles(
-  fields: Fields,
-  size: number,
-  parameters = fields.part('rope_parameters'),
-  defaultTheta = 10000,
-): ReadAngles {
-  const outer = fields.number('rope_theta', fields.number('position_embedding_base', defaultTheta))
+export function readAngles(fields: Fields, size: number, parameters = fields.part('rope_parameters')): ReadAngles {
+  const outer = fields.number('rope_theta', fields.number('position_embedding_base', 10000))
   const theta = parameters?.number('rope_theta', outer) ?? outer
   const older = fields.part('rope_scaling')
   const scaled = [parameters, older].filter((part) => part && typeOf(part) !== 'default')

@@ -1,7 +1,7 @@
 import type { Architecture } from './architecture.js'
 import { llama } from './llama.js'
 import { NAMES } from './names.js'
-import { GGUF_LAYER_NORMS, readGated, readLayerNormed, readWindow } from './read-decoder.js'
+import { GGUF_LAYER_NORMS, LAYER_NORMED, readAttention, readUngated, readWindow } from './read-decoder.js'
 
 const MLP = 'model.layers.#.mlp'
 
@@ -13,18 +13,17 @@ export const starcoder2: Architecture = {
     gguf: { ...NAMES.gguf, up: 'blk.#.ffn_up' },
   },
   gguf: { own: GGUF_LAYER_NORMS.own! },
-  read(fields) {
+  ...LAYER_NORMED,
+  // Of training.
+  unused: ['residual_dropout'],
+  prepare(fields) {
     fields.word('norm_type', ['layer_norm'], 'layer_norm')
-    // Of training.
-    fields.get('residual_dropout')
-    const window = readWindow(fields)
-    const { size } = readGated(fields)
-    const given = fields.withDefaults({ layer_norm_eps: fields.get('norm_epsilon') })
-    return readLayerNormed(given, {
-      gate: 'gelu',
-      biased: fields.flag('use_bias', true) ? ['qkv', 'output', 'up', 'down'] : [],
-      window: () => window,
-      feedForward: () => ({ kind: 'ungated', size }),
-    })
+    return LAYER_NORMED.prepare(fields.withDefaults({ layer_norm_eps: fields.get('norm_epsilon') }))
   },
+  layer: (fields) => ({
+    mixer: readAttention(fields, { window: readWindow(fields) }),
+    feedForward: readUngated(fields, { gate: 'gelu' }),
+    arrangement: 'before',
+    biased: fields.flag('use_bias', true) ? ['qkv', 'output', 'up', 'down'] : [],
+  }),
 }
