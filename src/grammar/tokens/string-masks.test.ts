@@ -154,6 +154,8 @@ const PLACES: readonly (readonly [object, readonly Uint8Array[]])[] = [
   [{ type: 'object', propertyNames: { maxLength: 5 }, minProperties: 2 }, [key(''), key('a'), key('x":1,"')]],
 ]
 const BUDGETS = [-1, 0, 1, 2, 3, 5, 7, 11, 19, Infinity]
+/** With so many words each takes long. */
+const FEW_BUDGETS: ReadonlySet<number> = new Set([-1, 1, Infinity])
 
 describe('what may come in a string', () => {
   const orders: readonly (readonly [string, readonly number[]])[] = [
@@ -169,6 +171,7 @@ describe('what may come in a string', () => {
         for (const vocabulary of [few, many]) {
           const asked = new Asked(vocabulary, placeAfter(machine, text))
           for (const more of budgets) {
+            if (vocabulary === many && !FEW_BUDGETS.has(more)) continue
             const what = [schema, String.fromCharCode(...text), more, vocabulary.size]
             expect([what, asked.wrong(more, true, 0xffffffff)]).toEqual([what, []])
             expect([what, asked.wrong(more, false, 0x10204081)]).toEqual([what, []])
@@ -184,7 +187,7 @@ describe('what may come in a string', () => {
     ['of a key with too many', () => [vi.spyOn(PlaceWalk.prototype, 'from').mockReturnValue(undefined)]],
   ])('is found token by token in a text %s', (_, forbid) => {
     const spies = forbid()
-    const vocabulary = vocabularyOf(manyWords())
+    const vocabulary = vocabularyOf(smallWords())
     for (const [schema, texts] of PLACES) {
       const machine = machineOf(schema, QUOTED)
       for (const text of texts) {
@@ -247,7 +250,8 @@ describe('what is walked for a mask in a string', () => {
       [
         [inside(''), Infinity, []],
         [inside(''), 0, ['within']],
-        [inside(''), 3, ['within in part']],
+        [inside(''), 4, ['within in part']],
+        // No way is longer: an escape, and the quote.
         [inside(''), 5, []],
       ],
     ],
@@ -316,6 +320,24 @@ describe('what is walked for a mask in a string', () => {
     ],
     ['nothing of pairs of any characters', pattern(PAIRS), [[inside(''), Infinity, []]]],
     [
+      'all letters where there is much to look at before the few dead ends',
+      pattern('^(..)*$'),
+      [[inside(''), Infinity, ['dead ends, given up', 'all letters', 'cut in part', 'quoted', 'escaped']]],
+    ],
+    [
+      'of a key all dead ends, however much there is to look at',
+      { type: 'object', propertyNames: { pattern: '^(..)*$' } },
+      [[key(''), Infinity, ['dead ends']]],
+    ],
+    [
+      'whatever the budget, where letters lead to none that is too far',
+      pattern('^[a-zA-Z]+[0-9]$', { maxLength: 50 }),
+      [
+        [inside(''), -1, ['quoted', 'letters', 'escaped in part', 'cut']],
+        [inside(''), -1, ['dead ends']],
+      ],
+    ],
+    [
       'nothing before a word that may come anywhere',
       pattern('foo'),
       [
@@ -352,6 +374,11 @@ describe('what is walked for a mask in a string', () => {
         [inside('a'), -1, ['quoted', 'whole, given up', 'letters', 'escaped in part', 'cut']],
         [inside('a'), -1, ['quoted', 'letters', 'escaped in part', 'cut']],
       ],
+    ],
+    [
+      'of letters that lead from place to place none that lead on from each',
+      pattern('^(?:[a-f]|[g-z][a-z])*$'),
+      [[inside(''), Infinity, ['whole in part', 'cut', 'quoted']]],
     ],
     [
       'of what is quoted its own few ways',
@@ -405,14 +432,32 @@ describe('what is walked for a mask in a string', () => {
     expect(told).toEqual(steps)
   })
 
-  it('asks once what places cost from which the same is left', () => {
-    const machine = machineOf(pattern(PAIRS, { maxLength: 30 }))
-    // Each leads to a place of its own.
+  it('no word of letters that may come in any number, however long it is', () => {
+    const followed = (words: Words) => {
+      const vocabulary = vocabularyOf(words)
+      const asked = new Asked(vocabulary, placeAfter(machineOf(pattern('^[a-z]*$')), inside('')))
+      const { inStrings } = Learned.of(vocabulary)
+      const before = inStrings.followed
+      asked.fill(Infinity)
+      return inStrings.followed - before
+    }
+    const words = manyWords()
+    const isLong = (token: Uint8Array | undefined) => token !== undefined && token.length > 20 && token[0] === 0x61
+    const tokens = words.tokens.map((token) => (isLong(token) ? undefined : token))
+    expect(tokens).not.toEqual(words.tokens)
+    expect(followed(words)).toBe(followed({ ...words, tokens }))
+  })
+
+  it.each([
+    ['of any text', { type: 'string' }, -1],
+    ['of pairs', pattern(PAIRS, { maxLength: 30 }), 0],
+  ])('asks once what places cost from which the same is left: %s', (_, schema, more) => {
+    // Each leads to a place of its own, or is of a length of its own.
     const tokens = Array.from({ length: 30 }, (_, i) => utf8.encode('a'.repeat(i + 1)))
     const vocabulary = vocabularyOf({ tokens: [...tokens, inside(''), undefined], eos: [31], special: [] })
-    const asked = new Asked(vocabulary, placeAfter(machine, inside('')))
+    const asked = new Asked(vocabulary, placeAfter(machineOf(schema), inside('')))
     const costs = vi.spyOn(TokenCosts.prototype, 'ofCell')
-    asked.fill(0)
+    asked.fill(more)
     expect(costs.mock.calls.length).toBeGreaterThan(0)
     expect(costs.mock.calls.length).toBeLessThan(tokens.length)
   })
@@ -468,6 +513,15 @@ describe('the tokens that close a string', () => {
 })
 
 describe('what is kept of strings', () => {
+  it('counts with the tokens that close them', () => {
+    const vocabulary = vocabularyOf(smallWords())
+    const { strings } = Learned.of(vocabulary)
+    const { frame } = placeAfter(machineOf({ type: 'string', 'x-quote': true }, QUOTED), inside('the'))
+    const before = strings.bytes
+    strings.closers(frame)
+    expect(strings.bytes).toBeGreaterThanOrEqual(before + ENTRY_BYTES)
+  })
+
   it.each<[string, object, Uint8Array, number]>([
     ['dead ends', pattern('^[^/]*foo[^/]*$'), inside(''), Infinity],
     ['tokens', pattern('^([a-q][a-q])*$'), inside(''), Infinity],
