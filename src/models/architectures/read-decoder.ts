@@ -9,7 +9,7 @@ import { type ReadAngles, readAngles } from './read-angles.js'
 
 /** Roles that have biases where a configuration asks for them. */
 export const ATTENTION_BIAS: readonly MatrixRole[] = ['qkv', 'output']
-export const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'up', 'down']
+const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'up', 'down']
 
 /** How configurations call what gates go through. */
 const ACTIVATIONS: ReadonlyMap<Gate, readonly string[]> = new Map([
