@@ -8,6 +8,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** Names that two entries of the package give to their users, each for its own kind of application. */
 const PUBLIC = [
+  // A message as engines are given it, and as the chat of a page keeps it.
+  'ChatMessage',
   // The provider for the AI SDK, and the plugin for Vite.
   'localV1',
   // The same engine in the thread of the caller, and in a worker.

@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PromptMessage } from '../../src/contract/engine.js'
+import type { ChatMessage } from '../../src/contract/engine.js'
 import { ChatText } from '../../src/generate/chat-text.js'
 import { isRecord, type JsonObject } from '../../src/platform/json.js'
 import { inPython } from '../templates/against-python.js'
@@ -33,7 +33,7 @@ export const SAID = [
 
 /** Where a text stands in a chat. */
 const PLACE = '\u{F8A0}'
-const CHATS: readonly (readonly Extract<PromptMessage, { role: 'user' | 'system' | 'assistant' }>[])[] = [
+const CHATS: readonly (readonly Extract<ChatMessage, { role: 'user' | 'system' | 'assistant' }>[])[] = [
   [{ role: 'user', content: PLACE }],
   [
     { role: 'system', content: 'Be brief.' },
@@ -146,7 +146,7 @@ export function checkChats(folder: string, python: string): ChatsFound[] {
   })
 }
 
-const callOf = (messages: readonly PromptMessage[]): Parameters<ChatText['prompt']>[0] => ({
+const callOf = (messages: readonly ChatMessage[]): Parameters<ChatText['prompt']>[0] => ({
   ...{ id: '', model: '', messages, signal: new AbortController().signal, n: 1, stop: [], sampling: {} },
   ...{ output: { type: 'text' }, toolChoice: 'none', parallelToolCalls: true, describeSchema: false, tools: [] },
 })

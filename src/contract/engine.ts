@@ -165,7 +165,7 @@ export interface ChatCall {
   /** `chatcmpl-...`, for logs. */
   readonly id: string
   readonly model: string
-  readonly messages: readonly PromptMessage[]
+  readonly messages: readonly ChatMessage[]
   /** A text or tokens to continue without a template, instead of `messages`, which are then empty. */
   readonly prompt?: string | readonly number[]
   readonly signal: AbortSignal
@@ -311,7 +311,7 @@ export interface DecideCall {
   readonly signal: AbortSignal
   readonly caller?: string
   /** What is judged: a text, or a conversation, which is read and not continued. */
-  readonly state: string | readonly PromptMessage[]
+  readonly state: string | readonly ChatMessage[]
   readonly questions: readonly DecideQuestion[]
   /**
    * `average`: each question is asked with its options in several orders, and the mean is returned, so that the order in
@@ -438,7 +438,7 @@ export type TokenizeCall = { readonly model: string; readonly signal: AbortSigna
       readonly bare?: boolean
     }
   | {
-      readonly messages: readonly PromptMessage[]
+      readonly messages: readonly ChatMessage[]
       readonly tools: readonly ToolSpec[]
       readonly templateOptions?: Readonly<Record<string, unknown>>
     }
@@ -530,7 +530,7 @@ export function textsJoined(content: string, lengths: readonly number[]): string
   })
 }
 
-export type PromptMessage = SpokenMessage & {
+export type ChatMessage = SpokenMessage & {
   /** Where `content` is several texts with a line break between them: how long each is. */
   readonly joined?: readonly number[]
 }

@@ -2,6 +2,7 @@
 export {
   type Capabilities,
   type ChatCall,
+  type ChatMessage,
   type Classified,
   type ClassifyCall,
   type ConstrainCall,
@@ -30,7 +31,6 @@ export {
   type OutputGrammar,
   type Part,
   type PromptLogprob,
-  type PromptMessage,
   type QuoteSource,
   type RankCall,
   type Ranking,

@@ -1,4 +1,4 @@
-import { type ChatCall, type PromptMessage, textOf, V1Error } from '../../contract/index.js'
+import { type ChatCall, type ChatMessage, textOf, V1Error } from '../../contract/index.js'
 import type { BuiltInMessage } from './language-model.js'
 
 const EFFORT = new Set(['reasoning_effort', 'enable_thinking'])
@@ -37,7 +37,7 @@ export function requestFor(call: ChatCall, mayBeWarm: boolean): BuiltInRequest {
 
 export const isForm = ({ output }: ChatCall): boolean => output.type !== 'text'
 
-function builtIn(message: PromptMessage, i: number): BuiltInMessage {
+function builtIn(message: ChatMessage, i: number): BuiltInMessage {
   const refuse = (param: string, why: string) =>
     new V1Error(400, `The browser's built-in model takes ${why}.`, { param, code: 'unsupported_value' })
   if (message.role === 'tool') throw refuse(`messages[${i}].role`, 'no tool results')

@@ -1,10 +1,10 @@
 import {
+  type ChatMessage,
   type Content,
   type DecideCall,
   type Decided,
   type DecideQuestion,
   type Decision,
-  type PromptMessage,
   type Usage,
   V1Error,
 } from '../../contract/index.js'
@@ -28,7 +28,7 @@ export function thoughtOf({ thinkingBudget: budget }: Pick<DecideCall, 'thinking
   return { reasoning: { effort: budget <= 512 ? 'low' : budget <= 2048 ? 'medium' : 'high' } }
 }
 
-function wireItems(message: PromptMessage): object[] {
+function wireItems(message: ChatMessage): object[] {
   if (message.role === 'tool') {
     return [{ type: 'function_call_output', call_id: message.toolCallId, output: message.content }]
   }

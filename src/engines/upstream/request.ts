@@ -1,9 +1,9 @@
 import {
   type ChatCall,
+  type ChatMessage,
   type Content,
   type OutputFormat,
   onTheWire,
-  type PromptMessage,
   type ToolSpec,
   textsJoined,
   V1Error,
@@ -49,13 +49,13 @@ const wireLogprobs = (prompt: ChatCall['prompt'], top: number) =>
   prompt === undefined ? { logprobs: true, ...(top > 0 && { top_logprobs: top }) } : { logprobs: top }
 
 /** In the parts that it came in, by which sources are told. */
-function apart(message: PromptMessage): Record<string, unknown> {
+function apart(message: ChatMessage): Record<string, unknown> {
   const wire = wireMessage(message)
   if (!message.joined || typeof wire.content !== 'string') return wire
   return { ...wire, content: textsJoined(wire.content, message.joined).map((text) => ({ type: 'text', text })) }
 }
 
-function wireMessage(message: PromptMessage): Record<string, unknown> {
+function wireMessage(message: ChatMessage): Record<string, unknown> {
   if (message.role === 'tool') return { role: 'tool', content: message.content, tool_call_id: message.toolCallId }
   const { role, name } = message
   const named = name === undefined ? undefined : { name }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { DecideQuestion, PromptMessage } from '../../contract/engine.js'
+import type { ChatMessage, DecideQuestion } from '../../contract/engine.js'
 import { meanOf, meanShares, ordersOf, questionText, stateBlock, stateText } from './questions.js'
 
 const choice = (...texts: string[]): DecideQuestion => ({
@@ -9,7 +9,7 @@ const choice = (...texts: string[]): DecideQuestion => ({
 })
 
 describe('a state', () => {
-  it.each<[string, string | readonly PromptMessage[], string]>([
+  it.each<[string, string | readonly ChatMessage[], string]>([
     ['a text, as it is', 'It rains.', 'It rains.'],
     ['what one user says, as it is', [{ role: 'user', content: 'It rains.' }], 'It rains.'],
     ['what one system says, with who does', [{ role: 'system', content: 'Be kind.' }], 'system: Be kind.'],

@@ -1,5 +1,5 @@
 /** What a model is told of a state and asked about it, in words. */
-import { type Content, type DecideQuestion, type PromptMessage, textOf } from '../../contract/index.js'
+import { type ChatMessage, type Content, type DecideQuestion, textOf } from '../../contract/index.js'
 
 export const INSTRUCTIONS =
   'You are given a state and a question about it. Choose the option that fits best, and answer with that option alone.'
@@ -8,14 +8,14 @@ export const INSTRUCTIONS =
 export const QUESTION = 'Question:'
 
 /** The state as one text: a conversation with who said what. */
-export function stateText(state: string | readonly PromptMessage[]): string {
+export function stateText(state: string | readonly ChatMessage[]): string {
   if (typeof state === 'string') return state
   const [only] = state
   if (state.length === 1 && only?.role === 'user') return textOf(only.content)
   return state.map(turnOf).join('\n\n')
 }
 
-function turnOf(message: PromptMessage): string {
+function turnOf(message: ChatMessage): string {
   const said = textOf(message.content)
   if (message.role !== 'assistant') return `${message.role}: ${said}`
   const calls = (message.toolCalls ?? []).map(({ name, arguments: text }) => `assistant calls ${name}: ${text}`)

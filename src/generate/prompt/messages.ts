@@ -1,4 +1,4 @@
-import { type ChatCall, type PromptMessage, type ToolSpec, textOf } from '../../contract/index.js'
+import { type ChatCall, type ChatMessage, type ToolSpec, textOf } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
 import { describeSchema } from '../schema-prompt.js'
 import { type ToolFormat, together } from '../tools/format.js'
@@ -125,7 +125,7 @@ function withSystemTools(messages: readonly TemplateMessage[], tools: string): T
   return [{ ...first!, tools }, ...others]
 }
 
-function toolNames(messages: readonly PromptMessage[]): ReadonlyMap<string, string> {
+function toolNames(messages: readonly ChatMessage[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>()
   for (const message of messages) {
     if (message.role === 'assistant') for (const call of message.toolCalls ?? []) names.set(call.id, call.name)
@@ -134,7 +134,7 @@ function toolNames(messages: readonly PromptMessage[]): ReadonlyMap<string, stri
 }
 
 function convert(
-  message: PromptMessage,
+  message: ChatMessage,
   guard: Guard,
   names: ReadonlyMap<string, string>,
   format: ToolFormat,
@@ -181,7 +181,7 @@ export function asUserTells(result: string): TemplateMessage {
   return { role: 'user', content: `<tool_response>\n${result}\n</tool_response>` }
 }
 
-function thinkingOf(message: PromptMessage, guard: Guard, { thinking }: ToolFormat): Pick<TemplateMessage, 'thinking'> {
+function thinkingOf(message: ChatMessage, guard: Guard, { thinking }: ToolFormat): Pick<TemplateMessage, 'thinking'> {
   if (!thinking || message.role !== 'assistant' || !message.reasoning) return {}
   const isBeside = message.toolCalls?.length && message.content !== ''
   return isBeside ? {} : { thinking: guard.protect(message.reasoning, false) }

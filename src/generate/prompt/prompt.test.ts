@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ChatCall, PromptMessage } from '../../contract/engine.js'
+import type { ChatCall, ChatMessage } from '../../contract/engine.js'
 import { ChatText } from '../chat-text.js'
 import { describeSchema } from '../schema-prompt.js'
 import { call, smallText } from '../testing/call.test-helper.js'
@@ -36,9 +36,9 @@ const show = (text: ChatText, ids: readonly number[]) => {
   flush()
   return shown
 }
-const prompt = (text: ChatText, messages: PromptMessage[], part: Partial<ChatCall> = {}) =>
+const prompt = (text: ChatText, messages: ChatMessage[], part: Partial<ChatCall> = {}) =>
   show(text, text.prompt(call({ messages, ...part })))
-const user = (content: string): PromptMessage => ({ role: 'user', content })
+const user = (content: string): ChatMessage => ({ role: 'user', content })
 const weather = { name: 'get_weather', description: 'Weather', parameters: { type: 'object' }, strict: true }
 
 test('the template of the repository, with and without a system message', () => {
@@ -62,7 +62,7 @@ test('a template that goes through calls which nobody made is given none', () =>
 })
 
 describe('a call that a template would lose is written as its family writes it', () => {
-  const messages: PromptMessage[] = [
+  const messages: ChatMessage[] = [
     user('Where?'),
     {
       role: 'assistant',
@@ -97,16 +97,16 @@ describe('a call that a template would lose is written as its family writes it',
 })
 
 describe('what a model says beside its calls, where a template writes the calls alone', () => {
-  const called = (id: string): PromptMessage[] => [
+  const called = (id: string): ChatMessage[] => [
     { role: 'assistant', content: `I look, ${id}.`, toolCalls: [{ id, name: 'get', arguments: '{"city":"Bern"}' }] },
     { role: 'tool', content: 'Seen.', toolCallId: id },
   ]
-  const messages: PromptMessage[] = [user('Where?'), ...called('1'), user('And?'), ...called('2')]
+  const messages: ChatMessage[] = [user('Where?'), ...called('1'), user('And?'), ...called('2')]
   const turns = (call: string, more = '') =>
     `{#- tools -#}{% for m in messages %}${more}{{ m.role + ':' }}{% if m.tool_calls %}${call}{% else %}{{ m.content }}{% endif %};{% endfor %}`
   const json =
     '{"name": "{{ m.tool_calls[0].function.name }}", "arguments": {{ m.tool_calls[0].function.arguments | tojson }}}'
-  const told = (template: string, said: PromptMessage[] = messages) =>
+  const told = (template: string, said: ChatMessage[] = messages) =>
     prompt(new ChatText({ ...smallTokenizer(), chatTemplate: template }), said, { tools: [weather] })
 
   const hermes = turns(`<tool_call>${json}</tool_call>`)
@@ -183,7 +183,7 @@ test('ids of calls have the form that Mistral’s templates accept, the same for
     ['call_Qwertz0123456789', '123456789'],
     ['call_1', '0000call1'],
   ] as const) {
-    const messages: PromptMessage[] = [
+    const messages: ChatMessage[] = [
       { role: 'assistant', content: '', toolCalls: [{ id, name: 'get_weather', arguments: '{}' }] },
       { role: 'tool', toolCallId: id, content: 'sunny' },
     ]
@@ -268,7 +268,7 @@ describe('what callers write', () => {
 })
 
 describe('tools', () => {
-  const messages: PromptMessage[] = [
+  const messages: ChatMessage[] = [
     user('Paris?'),
     {
       role: 'assistant',

@@ -1,4 +1,4 @@
-import { type ChatCall, type PromptMessage, textsJoined } from '../../contract/index.js'
+import { type ChatCall, type ChatMessage, textsJoined } from '../../contract/index.js'
 import type { formsOfDate } from './forms-of-date.js'
 import { mayBeAbsent } from './optional.js'
 
@@ -42,12 +42,12 @@ export class Grounds {
 }
 
 /** What users and tools say before what others do; the latest first. */
-export function groundsOf(messages: readonly PromptMessage[]): Ground[] {
+export function groundsOf(messages: readonly ChatMessage[]): Ground[] {
   const all = messages.map(textsOf).reverse().flat()
   return [...all.filter(({ given }) => given), ...all.filter(({ given }) => !given)]
 }
 
-function textsOf({ role, content, joined }: PromptMessage, message: number): Ground[] {
+function textsOf({ role, content, joined }: ChatMessage, message: number): Ground[] {
   const given = role === 'user' || role === 'tool'
   if (typeof content !== 'string') {
     return content.flatMap((one, part) => (one.type === 'text' ? [{ message, part, text: one.text, given }] : []))

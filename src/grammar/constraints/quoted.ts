@@ -1,6 +1,6 @@
 import {
+  type ChatMessage,
   type OutputFormat,
-  type PromptMessage,
   type QuoteSource,
   type ToolSpec,
   textsJoined,
@@ -31,7 +31,7 @@ export function quotesOf(output: OutputFormat): 'all' | 'some' | undefined {
 /** What an answer quotes from: what users and tools say in the conversation, each part for itself. */
 export function quoteSource(
   { output, tools }: { readonly output: OutputFormat; readonly tools: readonly ToolSpec[] },
-  messages: readonly PromptMessage[],
+  messages: readonly ChatMessage[],
 ): QuoteSource | undefined {
   const asked = quotesOf(output)
   if (asked === undefined && !tools.some(({ parameters }) => saysQuote(parameters))) return undefined

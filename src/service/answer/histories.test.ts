@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ChatCall, type PromptMessage, textOf } from '../../contract/engine.js'
+import { type ChatCall, type ChatMessage, textOf } from '../../contract/engine.js'
 import { messages } from '../endpoints/messages/index.js'
 import { ollama } from '../endpoints/ollama/index.js'
 import { memoryResponses } from '../endpoints/responses/store/shelved.js'
@@ -110,7 +110,7 @@ function itemsOf(turn: Turn): object[] {
 }
 
 /** Calls by how many there were before them: not every form has ids. What follows on itself is one turn to some forms. */
-function told(said: readonly PromptMessage[]): string[] {
+function told(said: readonly ChatMessage[]): string[] {
   const ids = new Map<string, number>()
   const lines: string[] = []
   let last = ''

@@ -1,4 +1,4 @@
-import { type Content, type ContentPart, type PromptMessage, textOf } from '../../contract/index.js'
+import { type ChatMessage, type Content, type ContentPart, textOf } from '../../contract/index.js'
 import { isRecord, type JsonObject, mapped, type Slices } from '../../platform/index.js'
 import { argumentsOf } from './custom-tool.js'
 import {
@@ -42,7 +42,7 @@ const aSpeaker = aName(/^[^\s<|\\/>]+$/, 64)
 type ToolCalls = readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
 
 /** The conversation of a request, in the engine's form. */
-export function* readMessages(body: JsonObject, ignored: string[]): Slices<PromptMessage[]> {
+export function* readMessages(body: JsonObject, ignored: string[]): Slices<ChatMessage[]> {
   const read = yield* mapped(required(body, 'messages', '', someMessages), (message, i) =>
     readMessage(message, at('messages', i), ignored),
   )
@@ -50,7 +50,7 @@ export function* readMessages(body: JsonObject, ignored: string[]): Slices<Promp
   return read
 }
 
-function readMessage(value: unknown, path: string, ignored: string[]): PromptMessage {
+function readMessage(value: unknown, path: string, ignored: string[]): ChatMessage {
   const message = anObject(value, path)
   noteUnknown(message, KNOWN, path, ignored)
   const role = required(message, 'role', path, aRole)
@@ -69,7 +69,7 @@ function readMessage(value: unknown, path: string, ignored: string[]): PromptMes
   }
 }
 
-function readAssistant(message: JsonObject, name: string | undefined, path: string, ignored: string[]): PromptMessage {
+function readAssistant(message: JsonObject, name: string | undefined, path: string, ignored: string[]): ChatMessage {
   for (const field of ['audio', 'function_call']) {
     if (message[field] != null) throw unsupported(at(path, field), 'Use text and tool calls instead.')
   }
@@ -94,7 +94,7 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
 }
 
 /** Of what a tool gives the model is told what cannot be read: the conversation goes on. Its `name` says nothing more. */
-function readResult(message: JsonObject, path: string): PromptMessage {
+function readResult(message: JsonObject, path: string): ChatMessage {
   const content = optional(message, 'content', path, (value, param) => {
     if (typeof value === 'string') return aString(value, param)
     if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
@@ -209,7 +209,7 @@ export const readArguments = (value: unknown, param: string): string =>
   isRecord(value) ? JSON.stringify(value) : aString(value, param)
 
 /** Every tool message answers a call of the assistant's message before it, and every call is answered. */
-function checkToolTurns(messages: readonly PromptMessage[]): void {
+function checkToolTurns(messages: readonly ChatMessage[]): void {
   let open = new Set<string>()
   let asked = -1
   let known: ReadonlySet<string> = open

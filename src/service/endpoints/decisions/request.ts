@@ -1,11 +1,11 @@
 /** `POST /decisions` as OpenAI has it: questions in a list, one by one. */
 import type {
+  ChatMessage,
   Content,
   ContentPart,
   DecideCall,
   DecideOption,
   DecideQuestion,
-  PromptMessage,
 } from '../../../contract/index.js'
 import { isRecord, type JsonObject, spaced } from '../../../platform/index.js'
 import {
@@ -179,7 +179,7 @@ export interface Noted {
 }
 
 type Read<T> = (value: unknown, param: string) => T
-type State = string | readonly PromptMessage[]
+type State = string | readonly ChatMessage[]
 
 const someParts = anArray(1, Number.POSITIVE_INFINITY)
 const someItems = anArray(1, Number.POSITIVE_INFINITY)
@@ -219,7 +219,7 @@ function readItem(
   path: string,
   calls: Map<string, 'function' | 'custom_tool'>,
   noted: Noted,
-): PromptMessage {
+): ChatMessage {
   const type = optional(item, 'type', path, aString) ?? 'message'
   if (type === 'message') return readMessage(item, path, noted)
   const [, kind, output] = /^(function|custom_tool)_call(_output)?$/.exec(type) ?? []
@@ -245,7 +245,7 @@ function readItem(
   return { role: 'tool', toolCallId: id, content }
 }
 
-function readMessage(item: JsonObject, path: string, noted: Noted): PromptMessage {
+function readMessage(item: JsonObject, path: string, noted: Noted): ChatMessage {
   noteUnknown(item, KNOWN_MESSAGE, path, noted.ignored)
   const role = required(item, 'role', path, aRole)
   const content = required(item, 'content', path, contentOf(TYPES[role], noted))

@@ -1,4 +1,4 @@
-import { type ContentPart, type PromptMessage, textOf } from '../../../contract/index.js'
+import { type ChatMessage, type ContentPart, textOf } from '../../../contract/index.js'
 import { type JsonObject, mapped, type Slices } from '../../../platform/index.js'
 import {
   aBoolean,
@@ -36,7 +36,7 @@ const someBlocks = anArray(0, Number.POSITIVE_INFINITY)
 const aRole = oneOf(['user', 'assistant', 'system'])
 
 export interface MessagesTurns {
-  readonly messages: readonly PromptMessage[]
+  readonly messages: readonly ChatMessage[]
   /** By message, where some of its parts are no text: the place of each part in the request. */
   readonly images: ReadonlyMap<number, readonly string[]>
 }
@@ -54,7 +54,7 @@ export function* readMessagesTurns(body: JsonObject, ignored: string[]): Slices<
 }
 
 class ConversationReader implements MessagesTurns {
-  readonly messages: PromptMessage[] = []
+  readonly messages: ChatMessage[] = []
   readonly images = new Map<number, readonly string[]>()
   readonly #ignored: string[]
   /** Calls that still want a result, each with its place. */

@@ -1,4 +1,4 @@
-import type { ContentPart, PromptMessage } from '../../../contract/index.js'
+import type { ChatMessage, ContentPart } from '../../../contract/index.js'
 import { type JsonObject, mapped, type Slices } from '../../../platform/index.js'
 import { anArray, anObject, aString, at, noteUnknown, oneOf, optional, required } from '../../wire/fields.js'
 
@@ -18,7 +18,7 @@ const someImages = anArray(0, Number.POSITIVE_INFINITY)
 const NO_RESULT = 'No result was given.'
 
 export interface ReadTurns {
-  readonly messages: readonly PromptMessage[]
+  readonly messages: readonly ChatMessage[]
   /** By message: where in the request its images stand. */
   readonly images: ReadonlyMap<number, string>
 }
@@ -42,7 +42,7 @@ export function* readOllamaTurns(body: JsonObject, ignored: string[]): Slices<Re
  * name, or of the first that is open; a call without one is told to have none, and a result without a call is told in words.
  */
 class Reader implements ReadTurns {
-  readonly messages: PromptMessage[] = []
+  readonly messages: ChatMessage[] = []
   readonly images = new Map<number, string>()
   readonly #ignored: string[]
   #open: { readonly id: string; readonly name: string }[] = []

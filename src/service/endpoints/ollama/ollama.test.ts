@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ChatCall, Part, PromptMessage } from '../../../contract/engine.js'
+import type { ChatCall, ChatMessage, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
 import { type Answer, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
@@ -119,7 +119,7 @@ describe('a chat', () => {
     expect(calls[1]!.messages.slice(0, -1)).toEqual(calls[0]!.messages)
     const [system, user, assistant, ...results] = calls[0]!.messages
     expect([system, user]).toEqual([{ role: 'system', content: 'Be brief.' }, USER[0]])
-    const made = (assistant as PromptMessage & { role: 'assistant' }).toolCalls!
+    const made = (assistant as ChatMessage & { role: 'assistant' }).toolCalls!
     expect(assistant).toMatchObject({ reasoning: 'Look.' })
     expect(made.map(({ name, arguments: args }) => [name, args])).toEqual([
       ['a', '{"x":1}'],

@@ -1,4 +1,4 @@
-import { type PromptMessage, SAMPLING, type Sampling } from '../../../contract/index.js'
+import { type ChatMessage, SAMPLING, type Sampling } from '../../../contract/index.js'
 import type { JsonObject, Slices } from '../../../platform/index.js'
 import {
   aBoolean,
@@ -118,7 +118,7 @@ export function* readGenerate(body: JsonObject, model: string): Slices<OllamaReq
   const images = readImages(body, '')
   const raw = optional(body, 'raw', '', aBoolean) ?? false
   if (!raw && !suffix) {
-    const messages: PromptMessage[] = system ? [{ role: 'system', content: system }] : []
+    const messages: ChatMessage[] = system ? [{ role: 'system', content: system }] : []
     const places = new Map(images.length > 0 ? [[messages.length, 'images']] : [])
     messages.push({ role: 'user', content: shown(prompt, images) })
     return requestOf(body, ignored, { ...inConversation(model, { messages, images: places }), ...NO_TOOLS })

@@ -1,4 +1,4 @@
-import { type PromptMessage, V1Error } from '../../../contract/index.js'
+import { type ChatMessage, V1Error } from '../../../contract/index.js'
 import { atOnce, inTurns, mapped, myTurn, type Slices } from '../../../platform/index.js'
 import type { Run } from '../../answer/run.js'
 import { type Exchange, ownerOf, type Service } from '../../answer/service.js'
@@ -12,7 +12,7 @@ import type { EarlierTools } from './wire/tools.js'
 
 /** A conversation put together from what a request brings and what it refers to. */
 export interface Conversation {
-  readonly messages: readonly PromptMessage[]
+  readonly messages: readonly ChatMessage[]
   /** What the request itself brought, references replaced by what they name. */
   readonly own: readonly StoredItem[]
   /** Tools that became known on the way, but for those that stand in the request. */
@@ -189,10 +189,10 @@ const LONGEST_TOKEN = 512
  * say: a turn takes a token at least, and as many as its length asks for. Never without what the system said.
  */
 export function withoutOldest(
-  messages: readonly PromptMessage[],
+  messages: readonly ChatMessage[],
   contextLength: number | undefined,
   turns = 0,
-): readonly PromptMessage[] {
+): readonly ChatMessage[] {
   const starts = messages.flatMap(({ role }, i) => (role === 'user' ? [i] : []))
   let hopeless = starts.length - (contextLength ?? starts.length)
   let room = (contextLength ?? Infinity) * LONGEST_TOKEN
@@ -207,7 +207,7 @@ export function withoutOldest(
   return from === (starts[0] ?? 0) ? messages : messages.filter(({ role }, i) => role === 'system' || i >= from)
 }
 
-function charactersOf({ content }: PromptMessage): number {
+function charactersOf({ content }: ChatMessage): number {
   if (typeof content === 'string') return content.length
   return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0)
 }
@@ -215,7 +215,7 @@ function charactersOf({ content }: PromptMessage): number {
 /** Leaves out ever more of a conversation's oldest turns. Of more than can fit nobody tries how many do. */
 export function shortener(
   contextLength: () => number | undefined = () => undefined,
-): (messages: readonly PromptMessage[]) => readonly PromptMessage[] | undefined {
+): (messages: readonly ChatMessage[]) => readonly ChatMessage[] | undefined {
   let turns = 1
   return (messages) => {
     const shorter = withoutOldest(messages, contextLength(), turns)

@@ -1,4 +1,4 @@
-import { type PromptMessage, V1Error } from '../../../contract/index.js'
+import { type ChatMessage, V1Error } from '../../../contract/index.js'
 import { answering, type RunRequest } from '../../answer/answering.js'
 import { readRequest } from '../../answer/body.js'
 import { findModel, lookedAround } from '../../answer/loader.js'
@@ -197,7 +197,7 @@ class Making {
 
 /** As much as a sum may have: a conversation is to become shorter. */
 const MOST_TOKENS = 1024
-const ASKED: PromptMessage = {
+const ASKED: ChatMessage = {
   role: 'user',
   content:
     'Sum up the conversation so far for somebody who goes on with it: what was asked, decided and found out, names, numbers and what is still open. Answer with the summary alone.',

@@ -1,4 +1,4 @@
-import type { PromptMessage } from '../../../../contract/index.js'
+import type { ChatMessage } from '../../../../contract/index.js'
 import { isRecord, type JsonObject, mapped, type Slices } from '../../../../platform/index.js'
 import { argumentsOf } from '../../../wire/custom-tool.js'
 import {
@@ -317,8 +317,8 @@ export function* messagesOfItems(
   instructions: string | undefined,
   items: readonly StoredItem[],
   places: (item: number) => string,
-): Slices<PromptMessage[]> {
-  const messages: PromptMessage[] = []
+): Slices<ChatMessage[]> {
+  const messages: ChatMessage[] = []
   if (instructions !== undefined) messages.push({ role: 'system', content: instructions })
   const turn = new AssistantTurn()
   const calls = new Map<string, number>()
@@ -372,7 +372,7 @@ class AssistantTurn {
     return true
   }
 
-  end(messages: PromptMessage[]): void {
+  end(messages: ChatMessage[]): void {
     const reasoning = this.#thoughts.join('\n')
     this.#thoughts = []
     if (this.#texts.length === 0 && this.#calls.length === 0) return
