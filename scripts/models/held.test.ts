@@ -50,13 +50,6 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Granite (dense)': ['granite', 'granite4'],
 }
 
-/** Held over fewer tokens than the table of results asks for, which has no rows of them yet. */
-const BRIEFLY = new Set([
-  ...['qwen2_moe', 'qwen3_moe', 'qwen3_5_moe', 'lfm2_moe', 'olmoe', 'granitemoe', 'gpt_oss', 'gemma4_moe'],
-  ...['arcee', 'cohere2', 'mixtral', 'stablelm', 'starcoder2', 'phi', 'apertus'],
-])
-const WHOLLY = CASES.filter(({ name }) => !BRIEFLY.has(name))
-
 /** The guide says that so many are held everywhere. */
 const COUNT = 'tokens or texts'
 
@@ -71,7 +64,6 @@ const found = (table: Table | undefined, name: string, forms: readonly string[])
   forms.every((form) => /^\d/.test(table?.get(name)?.get(form) ?? ''))
 
 function heldTo(name: string): string {
-  if (BRIEFLY.has(name)) return 'briefly'
   const of = CASES.find((of) => of.name === name)!
   const peer = found(definitions, name, ['llama.cpp is off by']) ? 'llama.cpp' : 'float64'
   const cpuToo = found(cpu, name, onProcessor(of)) ? ['CPU'] : []
@@ -90,7 +82,7 @@ describe('the table of families in the guide to engines', () => {
   })
 
   it('stands on mistakes that were all found out', () => {
-    for (const { name, mistakes } of WHOLLY) {
+    for (const { name, mistakes } of CASES) {
       // Those of an earlier version of the code are marked.
       const found = definitions!.get(name)!.get('mistakes found')!.replace(OLD, '')
       expect(found, name).toBe(String(mistakes.length))
@@ -99,12 +91,7 @@ describe('the table of families in the guide to engines', () => {
 })
 
 describe('what the check has found', () => {
-  it('is not there of those that are held briefly: then they are held as all others', () => {
-    const tables = [definitions, cpu, asUsed, ...cuts]
-    expect([...BRIEFLY].filter((name) => tables.some((table) => table?.has(name)))).toEqual([])
-  })
-
-  it.each(WHOLLY)('is there of $name in every form on every device, and lies within its bound', (of) => {
+  it.each(CASES)('is there of $name in every form on every device, and lies within its bound', (of) => {
     expect(found(definitions, of.name, of.gguf ? ['llama.cpp is off by'] : []), 'llama.cpp').toBe(true)
     expect(found(cpu, of.name, onProcessor(of)), EXACT).toBe(true)
     expect(found(asUsed, of.name, of.gguf ? ['GGUF Q4_0'] : []), AS_USED).toBe(true)

@@ -7,6 +7,7 @@ import { installed } from '../../bench/peers/installed.js'
 import { llamaCpp } from '../../src/engines/llama-cpp/index.js'
 import type { LlamaCppLibrary } from '../../src/engines/llama-cpp/library.js'
 import { createV1, type V1 } from '../../src/index.js'
+import { whileChoosing } from '../../test/oracles/families/experts.js'
 import type { Case, Weights } from '../../test/oracles/family.js'
 import { writeGguf } from '../../test/oracles/files/gguf.js'
 import { inHalves, logSoftmax, type Vector } from '../../test/oracles/float64.js'
@@ -20,6 +21,17 @@ export const FORM = 'GGUF F32'
 /** The most that the endpoint tells of a position, and as many as are compared. */
 const TOP = 20
 const MODEL = 'made/up'
+/**
+ * By how much, as logarithms, the last expert that is chosen leads the next where either may be: llama.cpp moves what a
+ * router sees by as much as what a model says, some thousandths.
+ */
+const EXPERTS_TIE = 5e-3
+/** Nats at a step: another expert moves some token by more, and what llama.cpp rounds moves none by as much. */
+const OTHER_EXPERT = 0.1
+/** Ties that are looked at where a step is off. */
+const MOST_CAUSES = 8
+/** For each step. */
+const MOST_OTHERS = 1 / 32
 
 const SCHEMA = {
   type: 'object',
@@ -77,7 +89,10 @@ async function verdictOf(of: Case, weights: Weights, count: number, peers: strin
       said: await saidOf(v1, of, answer),
       documents: await documentsOf(v1, answer.tokens.slice(0, of.prompt)),
     }))
-    return { ...ours, theirs: compared(answer.logprobs, await byItself(of, path, load, answer)) }
+    return {
+      ...ours,
+      theirs: held(of, weights, answer, { tokens: [], told: await byItself(of, path, load, answer) }, 0),
+    }
   })
   const bound = AS_FAR * theirs.rms
   // A lead is the difference of two.
@@ -85,6 +100,7 @@ async function verdictOf(of: Case, weights: Weights, count: number, peers: strin
   const verdicts = Object.entries(said).map(([way, one]) => ({ way, ...held(of, weights, answer, one, lead) }))
   const otherTokens = Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens))
   const rms = Math.max(...verdicts.map(({ rms }) => rms))
+  const otherExperts = Math.max(...verdicts.map(({ otherExperts }) => otherExperts))
   const mistaken = leastMistake(of, weights, answer, said.whole!)
   return {
     tokens: count,
@@ -94,30 +110,68 @@ async function verdictOf(of: Case, weights: Weights, count: number, peers: strin
     bound,
     mistaken,
     documents,
-    good: rms < bound && otherTokens === 0 && mistaken > bound && documents,
+    otherExperts,
+    good: rms < bound && otherTokens === 0 && mistaken > bound && documents && otherExperts <= count * MOST_OTHERS,
     ways: Object.fromEntries(verdicts.map(({ way, rms }) => [way, rms])),
   }
 }
 
-const compared = (truth: readonly Vector[], told: readonly Likely[], lead = 0) =>
-  compare(
-    truth,
-    told.map((likely) => {
-      const least = Math.min(...likely.values())
-      return (token) => likely.get(token) ?? least
-    }),
-    () => lead,
-  )
+function compared(truth: readonly Vector[], told: readonly Likely[], lead = 0) {
+  const asTold = told.map((likely) => {
+    const least = Math.min(...likely.values())
+    return (token: number) => likely.get(token) ?? least
+  })
+  return compare(truth, asTold, () => lead)
+}
 
-/** Beside float64 of the very tokens that were said: of two as likely either may be, and what follows is of that text. */
-function held(of: Case, weights: Weights, answer: Answer, { tokens, told }: Said, lead: number) {
-  const { logprobs } = answer
-  const text = [...answer.tokens.slice(0, of.prompt), ...tokens]
-  const same = text.every((token, i) => token === answer.tokens[i])
-  const truth = same ? logprobs : retold(of, weights, { tokens: text, logprobs }, undefined, inHalves)
+/** What float64 says of a text, where it chose the next expert in place of the last at some choices, and its ties. */
+function truthOf(of: Case, weights: Weights, { tokens, logprobs }: Answer, others: ReadonlySet<number>) {
+  const reference = of.reference(weights, undefined, inHalves)
+  const first = tokens.length - 1 - logprobs.length
+  const ties: { step: number; choice: number }[] = []
+  let choice = 0
+  const truth = tokens.slice(0, -1).map((token, position) => {
+    const choosing = (lead: number) => {
+      if (lead < EXPERTS_TIE && !others.has(choice)) ties.push({ step: position - first, choice })
+      return others.has(choice++)
+    }
+    return logSoftmax(whileChoosing(choosing, () => reference.step(token)))
+  })
+  return { truth: truth.slice(-logprobs.length), ties }
+}
+
+/**
+ * Float64 of the very tokens that were said, and of the very experts: of two that tie either may be chosen, which says
+ * another thing at that step, and at those after it, which find it in the cache.
+ */
+function alike(of: Case, weights: Weights, answer: Answer, told: readonly Likely[]) {
+  const withOthers = (others: ReadonlySet<number>) => {
+    const { truth, ties } = truthOf(of, weights, answer, others)
+    const step = truth.findIndex((logprobs, i) => compared([logprobs], [told[i]!]).worst > OTHER_EXPERT)
+    // The latest that it can come of is the likeliest.
+    const causes = ties.filter((tie) => tie.step <= step).reverse()
+    return { truth, others, agrees: step < 0 ? truth.length : step, causes: causes.slice(0, MOST_CAUSES) }
+  }
+  let best = withOthers(new Set())
+  for (let before = -1; before < best.agrees; ) {
+    before = best.agrees
+    for (const { choice } of best.causes) {
+      const next = withOthers(new Set([...best.others, choice]))
+      if (next.agrees <= before) continue
+      best = next
+      break
+    }
+  }
+  return { truth: best.truth, otherExperts: best.others.size }
+}
+
+/** Of two tokens that are as likely either may be said, and what follows is of that text. */
+function held(of: Case, weights: Weights, { tokens: all, logprobs }: Answer, { tokens, told }: Said, lead: number) {
+  const said = tokens.length > 0 ? [...all.slice(0, of.prompt), ...tokens] : all
+  const { truth, otherExperts } = alike(of, weights, { tokens: said, logprobs }, told)
   const verdict = compared(truth, told, lead)
   const unlikely = tokens.filter((token, i) => told[i]!.get(token) !== Math.max(...told[i]!.values())).length
-  return { ...verdict, wrongTokens: Math.max(verdict.wrongTokens, unlikely) }
+  return { ...verdict, wrongTokens: Math.max(verdict.wrongTokens, unlikely), otherExperts }
 }
 
 /** How far off it is from who goes on from a text that lacks its last token but one, and who tells of the position before. */

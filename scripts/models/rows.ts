@@ -32,6 +32,8 @@ export interface Row {
   readonly mistaken?: number
   /** Of an engine: documents satisfy their schema. */
   readonly documents?: boolean
+  /** Of an engine: how often it chose the other one of two experts that tie, which float64 then chose, too. */
+  readonly otherExperts?: number
   /** What it was computed by, and which version of that. */
   readonly by: Code
   readonly code: string
@@ -100,6 +102,7 @@ export function lineOf({
   good,
   mistaken,
   documents,
+  otherExperts,
   ways,
   seconds,
 }: Row): string {
@@ -109,6 +112,7 @@ export function lineOf({
   const apart = good || !ways ? [] : Object.entries(ways).map(([way, far]) => `${way} ${far.toExponential(1)}`)
   const seen = mistaken === undefined ? [] : [`a mistake from ${mistaken.toExponential(1)}`]
   const strict = documents === undefined ? [] : [`documents ${documents ? 'hold' : 'do not hold'}`]
+  const tied = otherExperts ? [`${otherExperts} other experts at ties`] : []
   const on = device === '' ? '' : ` on ${device}`
-  return `${good ? 'ok  ' : 'FAIL'} ${family} ${subject}${on}: ${[figures, ...seen, ...strict, ...apart].join('; ')} (${seconds} s)`
+  return `${good ? 'ok  ' : 'FAIL'} ${family} ${subject}${on}: ${[figures, ...seen, ...strict, ...tied, ...apart].join('; ')} (${seconds} s)`
 }

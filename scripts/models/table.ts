@@ -37,8 +37,11 @@ function definitions(rows: readonly Row[]): string {
 }
 
 /** Nats; where activations are rounded, or llama.cpp computes, how many times as far off as llama.cpp. */
-const told = ({ device, worst, rms, bound }: Row) =>
-  device === AS_USED || device === OVER_LLAMA_CPP ? `${((AS_FAR * rms) / bound).toFixed(2)} x` : figure(worst)
+function told({ device, worst, rms, bound, otherExperts }: Row): string {
+  if (device !== AS_USED && device !== OVER_LLAMA_CPP) return figure(worst)
+  const times = `${((AS_FAR * rms) / bound).toFixed(2)} x`
+  return otherExperts ? `${times} (${otherExperts} at ties)` : times
+}
 
 /** A column for each form of the weights, on one device. */
 function ours(rows: readonly Row[], device: string): string {

@@ -47,6 +47,20 @@ export interface RouterTraits {
   readonly unweighed?: boolean
 }
 
+/** Told by how much, as logarithms, the last expert that is chosen leads the next; says whether that one is to be chosen. */
+type Choosing = (lead: number) => boolean
+let choosing: Choosing | undefined
+
+/** While it runs, another decides where experts tie. */
+export function whileChoosing<T>(by: Choosing, run: () => T): T {
+  choosing = by
+  try {
+    return run()
+  } finally {
+    choosing = undefined
+  }
+}
+
 /** Numbers of experts, the best first, and what each counts for. */
 export function routed(scores: Vector, chosen: number, traits: RouterTraits): [expert: number, weight: number][] {
   const shares = traits.scores === 'sigmoid' ? [...scores].map(sigmoid) : softmax([...scores])
@@ -54,6 +68,8 @@ export function routed(scores: Vector, chosen: number, traits: RouterTraits): [e
   const keys = shares.map((share, e) => share + (traits.bias?.[e] ?? 0))
   if (traits.biasWeighs) shares.splice(0, shares.length, ...keys)
   const best = [...shares.keys()].sort((a, b) => sign * (keys[b]! - keys[a]!) || a - b)
+  const [last, next] = [best[chosen - 1]!, best[chosen]!]
+  if (choosing?.(Math.abs(Math.log(keys[last]! / keys[next]!)))) best.splice(chosen - 1, 2, next, last)
   const taken = best.slice(0, chosen + (traits.more ?? 0))
   const sum = traits.normed ? taken.reduce((all, expert) => all + shares[expert]!, 0) : 1
   return taken.map((expert) => [expert, traits.alike ? 1 / taken.length : shares[expert]! / sum])
