@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { revectorizeRefusal } from '../src/device/cpu/revectorize.js'
 import { CATALOG } from '../src/models/catalog.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
 import { printed, type Running, start } from './support/spawn.js'
@@ -48,6 +49,10 @@ describe('local-v1 doctor', () => {
     expect(said.program).toContain(`Node ${process.versions.node}`)
     expect(said.device).toMatch(/^(cpu|webgpu) \(.+\)/)
     expect(said.answer).toBe('local-v1/nano answers')
+    const vectors = revectorizeRefusal()
+      ? `of 128 bits, as those of 256 (--revectorize) need ${revectorizeRefusal()}`
+      : expect.stringMatching(/^of 256 bits .*: add --revectorize\. .* experiment|^of 128 bits, .* no quicker here$/)
+    expect(said.vectors).toEqual(vectors)
     expect(code).toBe(findings.some(({ state }) => state === 'bad') ? 1 : 0)
   })
 
@@ -67,6 +72,34 @@ describe('local-v1 doctor', () => {
     expect(strict.code).toBe(1)
     server.close()
     expect((await ended('doctor', '--url', `${origin}/`)).output).toMatch(/cannot be reached: .*ECONNREFUSED/)
+  })
+})
+
+describe('--revectorize', () => {
+  const refusal = revectorizeRefusal()
+  const lack = refusal ? ` (needs ${refusal})` : ''
+
+  it.runIf(refusal)('is refused where it cannot be had, before anything is loaded', async () => {
+    const config = await file('wide.json', { serve: { revectorize: true, port: 0 } })
+    for (const args of [
+      ['serve', '--port', '0', '--revectorize'],
+      ['--config', config, 'serve'],
+      ['bench', '--revectorize'],
+    ]) {
+      const { code, output } = await ended(...args)
+      expect(output).toMatch(
+        /^error: \w+: 'revectorize' needs Node 24 or newer on x64 \(this is .+\)\. Use such a Node, or/,
+      )
+      expect(code).toBe(2)
+    }
+  })
+
+  it.skipIf(refusal)(`reaches the device, in its worker${lack}`, async () => {
+    const config = await file('wide.json', { serve: { revectorize: true, port: 0, device: 'cpu' } })
+    const url = await printed(cli('--config', config, 'serve'), /url\s+(http:\S+)/)
+    await printed(running.at(-1)!, /(try {5})/)
+    const { data } = (await (await fetch(`${url}/models`)).json()) as { data: { metadata: Record<string, unknown> }[] }
+    expect(data[0]!.metadata).toMatchObject({ worker: true, device_name: expect.stringContaining('in 256 bits') })
   })
 })
 

@@ -37,6 +37,7 @@ describe('local-v1 --engine llama-cpp', () => {
     [[], /name one with --model/],
     [['--model', './x.gguf', '--device', 'webgpu'], /its own back ends/],
     [['--model', './x.gguf', '--cache-type', 'q8_0'], /--cache-type only works with --engine webgpu/],
+    [['--model', './x.gguf', '--revectorize'], /--revectorize only works with --engine webgpu/],
     [['--model', './x.gguf', '--draft', './y.gguf'], /--draft only works with --engine webgpu/],
     [['--model', './x.gguf', '--lib', 'x.wasm'], /only work with --engine webllm/],
     [['--model', 'what?'], /is no model/],

@@ -27,8 +27,8 @@ const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 184_500,
   './browser': 533_000,
-  './core': 451_000,
-  './webgpu': 451_000,
+  './core': 452_000,
+  './webgpu': 452_000,
   './webllm': 223_500,
   './webllm/worker': 230_500,
   './llama-cpp': 245_000,
@@ -216,7 +216,7 @@ describe('the built package', () => {
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_525_000)
+    expect(packed.size).toBeLessThan(1_526_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

@@ -1,6 +1,6 @@
 /** What local-v1 itself can be asked to measure: its own core, on any device, over any model. */
 
-import type { Device } from '../device/index.js'
+import { assertRevectorize, type Device } from '../device/index.js'
 import {
   chooseDevice,
   type DevicePreference,
@@ -22,6 +22,8 @@ export interface CoreCandidateOptions {
   readonly model: string | ModelOptions
   readonly device: DevicePreference
   readonly threads?: number
+  /** Kernels in 256 bits: see `WebGpuOptions`. */
+  readonly revectorize?: boolean
   readonly cache?: string | false
   /** Answers side by side. @default as users have it */
   readonly maxBatch?: number
@@ -35,6 +37,7 @@ export interface CoreCandidatesOptions {
   readonly models: readonly (string | ModelOptions)[]
   readonly devices: readonly DevicePreference[]
   readonly threads?: number
+  readonly revectorize?: boolean
   readonly cache?: string | false
   readonly words?: ModelOptions | undefined
 }
@@ -62,15 +65,16 @@ function shortName(model: string | ModelOptions): string {
   return id.slice(id.indexOf('/') + 1)
 }
 
-/** Throws a `TypeError` where there is no such model. */
+/** Throws a `TypeError` where there is no such model, or no such device. */
 export function coreCandidate(options: CoreCandidateOptions): Candidate {
   const { id } = offeredModel(options.model)
+  assertRevectorize('coreCandidate', options.revectorize)
   if (isMadeUp(id)) assertMadeUp(id)
   return { name: options.name, open: () => open(options) }
 }
 
 async function open(options: CoreCandidateOptions): Promise<Subject> {
-  const { model, device, threads, cache, words, maxBatch, openDevice = () => chooseDevice(device, threads) } = options
+  const { model, device, cache, words, maxBatch, openDevice = () => chooseDevice(device, options) } = options
   const id = typeof model === 'string' ? model : model.id
   let repository: OpenedRepository | undefined
   const engine = new WebGpuEngine(

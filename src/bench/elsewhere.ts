@@ -13,6 +13,7 @@ export interface BenchOrder {
   readonly models: readonly (string | ModelOptions)[]
   readonly devices: readonly DevicePreference[]
   readonly threads?: number
+  readonly revectorize?: boolean
   readonly cache?: string
   /** Whose words made-up weights extract in: a model's folder on this machine. */
   readonly words?: ModelOptions | undefined

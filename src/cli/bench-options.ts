@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type BenchPart, PARTS } from '../bench/index.js'
 import { collect, count } from './arguments.js'
+import { REVECTORIZE } from './engine-options.js'
 
 /** The options of `local-v1 bench` and of `npm run bench`. */
 export function withBench(command: Command): Command {
@@ -18,6 +19,7 @@ export function withBench(command: Command): Command {
         .argParser(device),
     )
     .option('--threads <number>', 'threads of the CPU device', count(1, 64))
+    .option(...REVECTORIZE)
     .option('--only <list>', `the parts to measure, separated by commas: ${PARTS.join(',')}`, parts)
     .option('--rounds <number>', 'measured rounds, after a warm-up round (5)', count(1, 1000))
     .option('--prompt-lengths <list>', 'tokens of the prompts (32,128,512)', counts(1, 1_000_000))

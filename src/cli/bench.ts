@@ -25,6 +25,7 @@ export interface BenchOptions extends Partial<Omit<Settings, 'batches'>> {
   readonly model?: readonly string[]
   readonly device?: readonly DevicePreference[]
   readonly threads?: number
+  readonly revectorize?: boolean
   readonly cache?: string
   readonly upstream?: string
   readonly upstreamModel?: string
@@ -46,9 +47,10 @@ export async function bench(options: BenchOptions, order: BenchOrder, more: read
 
 /** What is to be measured, where and how: all that another process has to know. */
 export function benchOrder(options: BenchOptions, version: string): BenchOrder {
-  const { model = [NANO], device = ['auto'], threads, cache, batch } = options
+  const { model = [NANO], device = ['auto'], threads, revectorize, cache, batch } = options
   const settings = settingsOf({ ...options, batches: batch })
-  return { version, models: model.map(located), devices: device, threads, cache, words: words(), settings }
+  const core = { threads, ...(revectorize && { revectorize }), cache }
+  return { version, models: model.map(located), devices: device, ...core, words: words(), settings }
 }
 
 function candidatesOf(order: BenchOrder): Candidate[] {

@@ -1,6 +1,12 @@
 import type { DevicePreference } from '../engines/index.js'
 import type { PackedCacheType } from '../platform/index.js'
 
+/** The same for every command that runs a model of our own core. */
+export const REVECTORIZE = [
+  '--revectorize',
+  'compile kernels of the CPU device in 256 bits, by an experiment of V8 (Node 24 on x64): see doctor',
+] as const
+
 export interface EngineOptions {
   readonly model?: readonly string[]
   readonly engine?: 'webgpu' | 'webllm' | 'llama-cpp'
@@ -11,6 +17,8 @@ export interface EngineOptions {
   readonly cache?: string
   /** Of our own core's models. */
   readonly cacheType?: PackedCacheType
+  /** Of our own core's CPU device. */
+  readonly revectorize?: boolean
   /** A smaller model that guesses what the first `model` says. */
   readonly draft?: string
   readonly upstream?: string

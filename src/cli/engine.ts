@@ -28,7 +28,7 @@ export async function openEngine(options: EngineOptions): Promise<OpenedEngine> 
 }
 
 async function localEngine(options: EngineOptions): Promise<WebGpu> {
-  const { model = [NANO], device, cache, cacheType, draft, lib, webllm } = options
+  const { model = [NANO], device, cache, cacheType, draft, revectorize, lib, webllm } = options
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm only work with --engine webllm.')
   try {
     return webgpu({
@@ -45,6 +45,7 @@ async function localEngine(options: EngineOptions): Promise<WebGpu> {
       }),
       device,
       cache,
+      ...(revectorize && { revectorize }),
       log: options.log ?? ((message) => note(paint('dim', message))),
     })
   } catch (error) {

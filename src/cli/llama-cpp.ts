@@ -9,7 +9,8 @@ import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
 /** Llama.cpp's own code, for models in GGUF files. */
-export function llamaCppEngine({ model, device, cache, cacheType, draft, lib, webllm, log }: EngineOptions): Engine {
+export function llamaCppEngine(options: EngineOptions): Engine {
+  const { model, device, cache, cacheType, revectorize, draft, lib, webllm, log } = options
   if (model === undefined) {
     throw new Fault('llama.cpp needs a GGUF file: name one with --model, such as ./model.gguf or hf:owner/repo:Q4_K_M.')
   }
@@ -22,6 +23,7 @@ export function llamaCppEngine({ model, device, cache, cacheType, draft, lib, we
   if (cacheType !== undefined) {
     throw new Fault('llama.cpp keeps keys and values in f16: --cache-type only works with --engine webgpu.')
   }
+  if (revectorize) throw new Fault('--revectorize only works with --engine webgpu.')
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm only work with --engine webllm.')
   try {
     return llamaCpp({

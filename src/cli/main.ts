@@ -7,6 +7,7 @@ import { aliases, collect, count, decimal, keys, origins, size } from './argumen
 import { withBench, withUpstream } from './bench-options.js'
 import { completion, SHELLS, type Shell } from './completion.js'
 import { withConfiguration } from './configuration.js'
+import { REVECTORIZE } from './engine-options.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
@@ -48,6 +49,7 @@ function withEngine(command: Command): Command {
     )
     .option('--cache <folder>', 'the folder of downloaded models')
     .addOption(cacheTypeOption())
+    .option(...REVECTORIZE)
     .option('--draft <id>', 'a smaller model with the same vocabulary that guesses what the first --model will write')
     .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
     .option('--webllm <module>', 'webllm: the module of another version than the installed one')

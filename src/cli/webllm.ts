@@ -12,6 +12,7 @@ export async function webllmEngine({
   device,
   cache,
   cacheType,
+  revectorize,
   draft,
   lib,
   webllm: module,
@@ -21,6 +22,7 @@ export async function webllmEngine({
   }
   if (device === 'cpu') throw new Fault('WebLLM runs on a GPU: --device cpu only works with --engine webgpu.')
   if (cacheType !== undefined) throw new Fault('--cache-type only works with --engine webgpu.')
+  if (revectorize) throw new Fault('--revectorize only works with --engine webgpu.')
   if (draft !== undefined) throw new Fault('--draft only works with --engine webgpu.')
   if (lib !== undefined && model.length > 1) throw new Fault('A compiled library (--lib) needs exactly one --model.')
   const engine = webllm({

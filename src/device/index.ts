@@ -28,7 +28,8 @@ export {
   slotToken,
   type Vector,
 } from './contract.js'
-export { openCpuDevice } from './cpu/index.js'
+export { openCpuDevice, tryRevectorize } from './cpu/index.js'
+export { assertRevectorize } from './cpu/revectorize.js'
 export { becomeThread } from './cpu/start-thread.js'
 export { openWebGpuDevice } from './gpu/index.js'
 export { addNorm, type Centring } from './operations/add-norm/index.js'

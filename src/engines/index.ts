@@ -1,4 +1,5 @@
 /** The door of this room. Implementations of the contract: our own core, WebLLM, llama.cpp, other servers, other threads. */
+export { tryRevectorize } from '../device/index.js'
 export { type LlamaCppModule, llamaCpp } from './llama-cpp/index.js'
 export { fallback, upstream } from './upstream.js'
 export { chooseDevice } from './webgpu/choose-device.js'

@@ -53,12 +53,16 @@ export function bestVariant(): KernelVariant {
 
 /** Compiles without `eval`: a content security policy needs to allow `wasm-unsafe-eval` alone. */
 export function compileKernels(variant: KernelVariant, shared: boolean): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(kernelBytes(variant, shared))
+}
+
+export function kernelBytes(variant: KernelVariant, shared: boolean): Uint8Array<ArrayBuffer> {
   const text = atob(variant === 'relaxed' ? RELAXED : SIMD)
   const binary = new Uint8Array(text.length)
   for (let i = 0; i < text.length; i++) binary[i] = text.charCodeAt(i)
   // The limits of the imported memory: 3 is shared with a maximum, 1 the same without sharing.
   binary[SHARED_FLAG[variant]] = shared ? 3 : 1
-  return WebAssembly.compile(binary)
+  return binary
 }
 
 export async function instantiate(module: WebAssembly.Module, memory: WebAssembly.Memory): Promise<Kernels> {

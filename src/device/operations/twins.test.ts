@@ -5,37 +5,15 @@ import { FUNCTION_NAMES } from '../cpu/abi.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { Commands } from '../gpu/commands.js'
 import { openWebGpuDevice } from '../gpu/index.js'
-import { addNormCase } from './add-norm/case.test-helper.js'
-import { attendCase } from './attend/case.test-helper.js'
-import { combineExpertsCase } from './combine-experts/case.test-helper.js'
-import { convolveCase } from './convolve/case.test-helper.js'
+import { CASES, type CaseName } from './cases.test-helper.js'
 import type { ArgumentKinds, Functions, Operation } from './define.js'
-import { deltaCase } from './delta/case.test-helper.js'
-import { type Case, Desk } from './desk.test-helper.js'
-import { embedCase } from './embed/case.test-helper.js'
-import { expertMatmulCase } from './expert-matmul/case.test-helper.js'
-import { gateCase } from './gate/case.test-helper.js'
-import { gatherRowsCase } from './gather-rows/case.test-helper.js'
+import { Desk } from './desk.test-helper.js'
 import { OPERATIONS } from './index.js'
-import { matmulCase } from './matmul/case.test-helper.js'
-import { poolCase } from './pool/case.test-helper.js'
-import { ropeCase } from './rope/case.test-helper.js'
-import { sampleCase } from './sample/case.test-helper.js'
-import { tokenShiftCase } from './token-shift/case.test-helper.js'
-import { topKExpertsCase } from './top-k-experts/case.test-helper.js'
-import { xieluCase } from './xielu/case.test-helper.js'
 
 type AnyOperation = Operation<ArgumentKinds, unknown[], Functions>
-type Name = keyof typeof OPERATIONS
-const CASES: { readonly [N in Name]: Case } = {
-  ...{ addNorm: addNormCase, attend: attendCase, combineExperts: combineExpertsCase, convolve: convolveCase },
-  ...{ delta: deltaCase, embed: embedCase, expertMatmul: expertMatmulCase, gate: gateCase, gatherRows: gatherRowsCase },
-  ...{ matmul: matmulCase, pool: poolCase, rope: ropeCase, sample: sampleCase, tokenShift: tokenShiftCase },
-  ...{ topKExperts: topKExpertsCase, xielu: xieluCase },
-}
-const NAMES = Object.keys(CASES) as Name[]
+const NAMES = Object.keys(CASES) as CaseName[]
 /** How the names of its GPU kernels begin, and its functions of the CPU. */
-function namedBy(name: Name): { readonly gpu: readonly string[]; readonly cpu: readonly string[] } {
+function namedBy(name: CaseName): { readonly gpu: readonly string[]; readonly cpu: readonly string[] } {
   const { kernels = [name], fields, others }: Pick<AnyOperation, 'kernels' | 'fields' | 'others'> = OPERATIONS[name]
   return { gpu: kernels, cpu: [...(fields ? [name] : []), ...Object.keys(others ?? {})] }
 }

@@ -348,6 +348,9 @@ describe('models by what users write', () => {
     // Before a worker is started for it.
     for (const worker of [true, false]) {
       expect(() => webgpu({ models: [], worker, drafts: 'some' as never })).toThrow(/'drafts' can be .*"some"/)
+      expect(() => webgpu({ models: [], worker, revectorize: 1 as never })).toThrow(
+        /webgpu: 'revectorize' can be .*"1"/,
+      )
     }
   })
 })

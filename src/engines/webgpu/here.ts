@@ -16,11 +16,11 @@ import type { WebGpuOptions } from './options.js'
 
 /** The engine in the calling thread; `said` is shown with each of its models. */
 export function webgpuHere(options: WebGpuOptions, said?: Metadata): WebGpuEngine {
-  const { device = 'auto', threads, log: warn = console.info } = options
+  const { device = 'auto', log: warn = console.info } = options
   const cache = cacheOf(options)
   return new WebGpuEngine(options, {
     ...(said && { said }),
-    openDevice: () => chooseDevice(device, threads),
+    openDevice: () => chooseDevice(device, options),
     openRepository: ({ location }, report, signal, check) =>
       openRepository(location, { report, signal, cache, check, warn }),
     describe: ({ location }, signal) => describeRepository(location, { signal, cache }),

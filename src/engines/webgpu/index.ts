@@ -1,4 +1,4 @@
-import { becomeThread } from '../../device/index.js'
+import { assertRevectorize, becomeThread } from '../../device/index.js'
 import { assertDraftMode } from '../../generate/index.js'
 import type { WebGpu } from './engine.js'
 import { webgpuHere } from './here.js'
@@ -28,6 +28,7 @@ export function webgpu(options: WebGpuOptions): WebGpu {
   // The script of this worker was started once more, for a thread of another's.
   becomeThread()
   assertDraftMode('webgpu', options?.drafts)
+  assertRevectorize('webgpu', options?.revectorize)
   const script = options?.worker === false ? undefined : findScript()
   if (script === undefined) return webgpuHere(options)
   if (typeof script === 'function') return webgpuInWorker(options, script)

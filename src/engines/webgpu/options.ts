@@ -53,6 +53,15 @@ export interface WebGpuOptions {
    */
   readonly threads?: number
   /**
+   * Has V8 compile the CPU device's kernels in 256 bits instead of 128, by its flag `--experimental-wasm-revectorize`: an
+   * experiment of V8, in Node 24 or newer on x64; elsewhere it is refused. Prompts are then read faster, and answers stay the
+   * same. When the device opens, the flag is set for the whole process for about a tenth of a second. Then these kernels are
+   * tried: if they compute anything else than the usual ones, or are no faster, the usual ones are used, and the name of the
+   * device (`device_name` in `/v1/models`) says so. `local-v1 doctor` says what it would bring.
+   * @default false
+   */
+  readonly revectorize?: boolean
+  /**
    * Whether the engine computes in a worker: prompts, schemas, masks and the model itself. Then the thread that answers
    * HTTP computes nothing, and a worker that is stuck for 10 s is ended, with an error that names the request, and started
    * again. If no worker can be started, it computes in the calling thread, and `/v1/models` says why (`worker_reason`). In a
