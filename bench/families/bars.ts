@@ -12,7 +12,7 @@ interface Bar {
   readonly median: number
 }
 
-/** `revectorized`: V8 makes 256-bit code of the kernels (`--experimental-wasm-revectorize`). */
+/** `revectorized`: V8 makes 256-bit code of the kernels. */
 export const barsOf = (revectorized: boolean): Readonly<Record<Row['what'], Bar>> => ({
   decode: { each: 1, median: 1.2 },
   prompt: { median: revectorized ? 0.8 : 0.55 },

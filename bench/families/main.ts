@@ -21,9 +21,6 @@ import { ourSide } from './ours.js'
 import { formOf, labelOf, numbers, type Options, type Row, rowsOf, runsOf } from './plan.js'
 import type { Side } from './side.js'
 
-const REVECTORIZE = '--experimental-wasm-revectorize'
-const isRevectorized = process.execArgv.includes(REVECTORIZE)
-
 /** What one thread computed; but what a page computes, another process does. */
 function clockOf(threads: number, elsewhere: boolean): () => number {
   if (threads > 1 || elsewhere) return () => performance.now()
@@ -70,7 +67,7 @@ async function measure(rows: readonly Row[], options: Options): Promise<number> 
   const measured: Measured[] = []
   const close = async (cut: boolean): Promise<number> => {
     await rm(folder, { recursive: true, force: true })
-    const { lines, kept } = verdictOf(measured, isRevectorized)
+    const { lines, kept } = verdictOf(measured, options.revectorize ?? false)
     const left = rows.length - measured.length
     console.log(['', ...lines, ...(left > 0 ? [`Cut: ${left} of ${rows.length} rows are missing.`] : [])].join('\n'))
     return cut || !kept ? 1 : 0
@@ -84,8 +81,9 @@ async function measure(rows: readonly Row[], options: Options): Promise<number> 
     for (const run of runsOf(file, ({ threads }) => `${threads}`)) {
       const [{ threads }] = run as [Row]
       const context = Math.max(...run.map(({ length }) => length)) + (options.rounds + 2) * (options.tokens + 1) + 8
-      const opened = { threads, context, clock: clockOf(threads, options.chromium ?? false) }
-      const us = options.chromium ? await chromiumSide(path, opened) : await ourSide({ kind: 'folder', path }, opened)
+      const { chromium = false, revectorize = false } = options
+      const opened = { threads, context, clock: clockOf(threads, chromium), revectorize }
+      const us = chromium ? await chromiumSide(path, opened) : await ourSide({ kind: 'folder', path }, opened)
       const them = await theirSide(llama, path, opened)
       for (const row of run) {
         const speeds = await speedsOf(us, them, row, options)
@@ -114,6 +112,7 @@ await new Command('bench:families')
   .option('--seconds <n>', 'after which a row has no further round', Number, 60)
   .option('--folder <folder>', 'where files are written, and removed from (that for temporary files)')
   .option('--chromium', 'ours in a page of a headless Chromium, timed by the clock')
+  .option('--revectorize', 'ours with kernels in 256 bits (Node 24 on x64)')
   .option('--quick', 'short prompts, to see that it runs')
   .action(async (wanted: string[], options: Options) => {
     const rows = rowsOf(wanted, options)

@@ -6,10 +6,14 @@ import { openRepository } from '../../src/models/files/open.js'
 import { loadCore } from '../../src/models/load.js'
 import { type Side, type SideOptions, text } from './side.js'
 
-export async function ourSide(place: ModelLocation, { threads, context, clock }: SideOptions): Promise<Side> {
+export async function ourSide(
+  place: ModelLocation,
+  { threads, context, clock, revectorize = false }: SideOptions,
+): Promise<Side> {
   const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
   const { weights } = await openRepository(place, options)
-  const device = await openCpuDevice({ threads })
+  const device = await openCpuDevice({ threads, revectorize })
+  if (revectorize && !device.info.name.includes(' in 256 bits')) throw new Error(device.info.name)
   const core = await loadCore(device, weights, { contextLength: context, cacheTokens: 2 * context, maxBatch: 1 })
   let held = core.open()
   let token = 0

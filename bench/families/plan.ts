@@ -11,6 +11,8 @@ export interface Options {
   readonly quick?: boolean
   /** Ours in a page. */
   readonly chromium?: boolean
+  /** Ours with kernels in 256 bits. */
+  readonly revectorize?: boolean
   readonly threads?: readonly number[]
   readonly prompts?: readonly number[]
   readonly behind?: readonly number[]

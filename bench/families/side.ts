@@ -14,6 +14,8 @@ export interface SideOptions {
   readonly context: number
   /** Milliseconds. */
   readonly clock: () => number
+  /** Kernels in 256 bits. @default false */
+  readonly revectorize?: boolean
 }
 
 /** Ordinary tokens of any of the vocabularies. */

@@ -7,13 +7,15 @@ import { embed } from '../../src/device/operations/embed/index.js'
 import { matmul } from '../../src/device/operations/matmul/index.js'
 import { type BlockName, blocksOf } from '../families/blocks.js'
 
-const [, , rows, ...types] = process.argv
+const [, , build, rows, ...types] = process.argv
+const revectorize = build === 'revectorize'
 const ROWS = Number(rows)
 const [OUT, IN] = [1024, 1024]
 /** Products of a pass, which takes some time itself; passes until code is compiled as well as it will be; passes. */
 const [PRODUCTS, FIRST, PASSES] = [4, 20, 30]
 
-const device = await openCpuDevice({ threads: 1 })
+const device = await openCpuDevice({ threads: 1, revectorize })
+if (revectorize && !device.info.name.includes(' in 256 bits')) throw new Error(device.info.name)
 const x = device.activations(ROWS, IN)
 const y = device.activations(ROWS, OUT)
 const values = Float32Array.from({ length: ROWS * IN }, (_, i) => Math.sin(i * i))

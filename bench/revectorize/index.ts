@@ -1,6 +1,6 @@
 /**
- * What V8's revectorizer makes of the CPU device's products: the same passes in a process without it and in one with it, in
- * turns. It joins two operations of 128 bits into one of 256 where what they come to is stored side by side. Node 24.
+ * What the CPU device's option `revectorize` makes of products: the same passes in a process without it and in one with it,
+ * in turns. Node 24 on x64.
  *
  *     npm run bench:revectorize -- [--rows N] [--rounds N] [--type Q4_0 Q4_K Q8_0 F16]
  *
@@ -23,12 +23,11 @@ const { values, positionals } = parseArgs({
 })
 const chosen = [...values.type, ...positionals]
 const types = chosen.length > 0 ? chosen : ['Q4_0', 'Q4_K', 'Q6_K', 'Q8_0', 'F16']
-const FLAG = '--experimental-wasm-revectorize'
 const child = fileURLToPath(new URL('child.ts', import.meta.url))
 
 const rounds = Array.from({ length: Number(values.rounds) }, () =>
-  [[], [FLAG]].map((flags): Found => {
-    const args = [...flags, '--import', 'tsx', child, values.rows, ...types]
+  ['usual', 'revectorize'].map((build): Found => {
+    const args = ['--import', 'tsx', child, build, values.rows, ...types]
     return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
   }),
 )
