@@ -5,16 +5,7 @@
  */
 import { Q4, type WeightKind } from './abi.js'
 import { blockKind, blockTypeOf, EXACT_BLOCKS, FIRST_BLOCK_KIND, isOfBytes, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
-import {
-  FIRST_SETTLED,
-  preparedProduct,
-  quickestTurns,
-  SETTLED,
-  TRIAL_ROWS,
-  type TrialHost,
-  WORTH,
-  withRoom,
-} from './turns.js'
+import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
 
 /** Rows of activations from which on codes are unpacked for several of them. */
 export const MANY = 4
@@ -92,11 +83,9 @@ export class ProductTrial {
 
   /** `usual`, but where `other` is quicker by more than chance. */
   #quickest(kind: WeightKind, length: Length, usual: ByteProducts, other: ByteProducts, settled: number): ByteProducts {
-    const [first, second] = withRoom(this.#host.memory, (take) => {
-      const ways = [usual, other].map((way) => preparedProduct(this.#host, kind + ADDED[way], TRIAL_ROWS[length], take))
-      return quickestTurns(ways, settled) as [number, number]
-    })
-    return second < first * WORTH ? other : usual
+    const products = [usual, other].map((way) => ({ kind: kind + ADDED[way] }))
+    const [first, second] = timesOf(this.#host, TRIAL_ROWS[length], products, settled)
+    return second! < first! * WORTH ? other : usual
   }
 }
 

@@ -13,16 +13,7 @@ import { assembleDevice, type DeviceParts, deviceMemory } from './device.js'
 import type { DeviceMemory } from './memory.js'
 import { compileRevectorized } from './revectorize.js'
 import { gatherTeam } from './team.js'
-import {
-  FIRST_SETTLED,
-  preparedProduct,
-  quickestTurns,
-  SETTLED,
-  TRIAL_ROWS,
-  type TrialHost,
-  WORTH,
-  withRoom,
-} from './turns.js'
+import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
 import { instantiate, type Kernels, type KernelVariant } from './wasm.js'
 
 /** Four rows of activations together, and one that is left; rows of a matrix, two groups and a rest; columns. */
@@ -126,25 +117,18 @@ function areSameBits(one: readonly Float32Array[], other: readonly Float32Array[
 }
 
 /**
- * How many times as quick the second kernels multiply several rows, as those of a prompt; 0 if one row takes them longer.
+ * How many times as quick other kernels multiply several rows, as those of a prompt; 0 if one row takes them longer.
  * Each by whichever way is its quickest.
  */
-export function gainOf(
-  host: Omit<TrialHost, 'kernels'>,
-  usual: TrialHost['kernels'],
-  other: TrialHost['kernels'],
-): number {
+function gainOf(host: TrialHost, other: TrialHost['kernels']): number {
   const kind = blockKind('q4_0')
   // Plain SIMD has one way.
   const ways = host.variant === 'simd' ? [kind] : [kind, kind + PAIRS]
-  const ratio = (tokens: number, settled: number) =>
-    withRoom(host.memory, (take) => {
-      const runs = [usual, other].flatMap((kernels) =>
-        ways.map((way) => preparedProduct({ ...host, kernels }, way, tokens, take)),
-      )
-      const times = quickestTurns(runs, settled)
-      return Math.min(...times.slice(0, ways.length)) / Math.min(...times.slice(ways.length))
-    })
+  const products = [host.kernels, other].flatMap((kernels) => ways.map((kind) => ({ kind, kernels })))
+  const ratio = (tokens: number, settled: number) => {
+    const times = timesOf(host, tokens, products, settled)
+    return Math.min(...times.slice(0, ways.length)) / Math.min(...times.slice(ways.length))
+  }
   const several = ratio(TRIAL_ROWS.many, FIRST_SETTLED)
   return ratio(TRIAL_ROWS.few, SETTLED) < WORTH ? 0 : several
 }
@@ -184,7 +168,7 @@ export async function revectorized(
     }
   }
   const { memory, kernels } = usual
-  const gain = gainOf({ memory, variant }, kernels, await instantiate(other, memory.memory))
+  const gain = gainOf({ memory, variant, kernels }, await instantiate(other, memory.memory))
   return gain * WORTH > 1 ? { module: other, gain } : { why: 'are no quicker here' }
 }
 

@@ -34,8 +34,23 @@ export interface TrialHost {
 
 type Take = (bytes: number) => number
 
+/** Milliseconds that products of so many rows take, each in the quickest of its turns. Host and products have one memory. */
+export function timesOf(
+  host: TrialHost,
+  tokens: number,
+  products: readonly { readonly kind: WeightKind; readonly kernels?: TrialHost['kernels'] }[],
+  settled: number,
+): number[] {
+  return withRoom(host.memory, (take) =>
+    quickestTurns(
+      products.map(({ kind, kernels = host.kernels }) => preparedProduct({ ...host, kernels }, kind, tokens, take)),
+      settled,
+    ),
+  )
+}
+
 /** Room in a memory, as long as `use` runs. */
-export function withRoom<T>(memory: DeviceMemory, use: (take: Take) => T): T {
+function withRoom<T>(memory: DeviceMemory, use: (take: Take) => T): T {
   const taken: number[] = []
   try {
     return use((bytes) => {
@@ -51,7 +66,7 @@ export function withRoom<T>(memory: DeviceMemory, use: (take: Take) => T): T {
 }
 
 /** A product that is ready to run. */
-export function preparedProduct(host: TrialHost, kind: WeightKind, tokens: number, take: Take): () => void {
+function preparedProduct(host: TrialHost, kind: WeightKind, tokens: number, take: Take): () => void {
   const { memory, kernels, variant } = host
   const { rows, columns } = SHAPE
   const xStride = activationBytes(activationsOf(kind), columns, variant)
@@ -69,7 +84,7 @@ export function preparedProduct(host: TrialHost, kind: WeightKind, tokens: numbe
 }
 
 /** Milliseconds of each way's quickest turn. They run in turns until, for `settled`, none was quicker. */
-export function quickestTurns(ways: readonly (() => void)[], settled: number): number[] {
+function quickestTurns(ways: readonly (() => void)[], settled: number): number[] {
   const best = ways.map(() => Number.POSITIVE_INFINITY)
   let since = performance.now()
   for (let turn = 0; turn < TURNS || performance.now() - since < settled; turn++) {
