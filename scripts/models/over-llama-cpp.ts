@@ -125,38 +125,42 @@ function compared(truth: readonly Vector[], told: readonly Likely[], lead = 0) {
 }
 
 /** What float64 says of a text, where it chose the next expert in place of the last at some choices, and its ties. */
-function truthOf(of: Case, weights: Weights, { tokens, logprobs }: Answer, others: ReadonlySet<number>) {
-  const reference = of.reference(weights, undefined, inHalves)
-  const first = tokens.length - 1 - logprobs.length
-  const ties: { step: number; choice: number }[] = []
-  let choice = 0
-  const truth = tokens.slice(0, -1).map((token, position) => {
-    const choosing = (lead: number) => {
-      if (lead < EXPERTS_TIE && !others.has(choice)) ties.push({ step: position - first, choice })
-      return others.has(choice++)
-    }
-    return logSoftmax(whileChoosing(choosing, () => reference.step(token)))
-  })
-  return { truth: truth.slice(-logprobs.length), ties }
+function withExperts(of: Case, weights: Weights, answer: Answer, others: ReadonlySet<number>) {
+  const ties: number[] = []
+  let choices = 0
+  const choosing = (lead: number) => {
+    if (lead < EXPERTS_TIE && !others.has(choices)) ties.push(choices)
+    return others.has(choices++)
+  }
+  const truth = whileChoosing(choosing, () => retold(of, weights, answer, undefined, inHalves))
+  // Each token has as many.
+  const steps = answer.tokens.length - 1
+  const before = steps - truth.length
+  return { truth, ties: ties.map((choice) => ({ choice, step: Math.floor((choice * steps) / choices) - before })) }
 }
 
 /**
- * Float64 of the very tokens that were said, and of the very experts: of two that tie either may be chosen, which says
- * another thing at that step, and at those after it, which find it in the cache.
+ * Float64 of the very experts that were chosen: of two that tie either may be, which says another thing at that step, and at
+ * those after it, which find it in the cache.
  */
 function alike(of: Case, weights: Weights, answer: Answer, told: readonly Likely[]) {
-  const withOthers = (others: ReadonlySet<number>) => {
-    const { truth, ties } = truthOf(of, weights, answer, others)
+  const agreed = (truth: readonly Vector[]) => {
     const step = truth.findIndex((logprobs, i) => compared([logprobs], [told[i]!]).worst > OTHER_EXPERT)
-    // The latest that it can come of is the likeliest.
-    const causes = ties.filter((tie) => tie.step <= step).reverse()
-    return { truth, others, agrees: step < 0 ? truth.length : step, causes: causes.slice(0, MOST_CAUSES) }
+    return step < 0 ? truth.length : step
   }
-  let best = withOthers(new Set())
-  for (let before = -1; before < best.agrees; ) {
+  if (agreed(answer.logprobs) === told.length) return { truth: answer.logprobs, otherExperts: 0 }
+  const found = (others: ReadonlySet<number>) => {
+    const { truth, ties } = withExperts(of, weights, answer, others)
+    const agrees = agreed(truth)
+    // The latest that it can come of is the likeliest.
+    const causes = ties.filter(({ step }) => step <= agrees).reverse()
+    return { truth, others, agrees, causes: causes.slice(0, MOST_CAUSES) }
+  }
+  let best = found(new Set())
+  for (let before = -1; before < best.agrees && best.agrees < told.length; ) {
     before = best.agrees
     for (const { choice } of best.causes) {
-      const next = withOthers(new Set([...best.others, choice]))
+      const next = found(new Set([...best.others, choice]))
       if (next.agrees <= before) continue
       best = next
       break
@@ -165,10 +169,13 @@ function alike(of: Case, weights: Weights, answer: Answer, told: readonly Likely
   return { truth: best.truth, otherExperts: best.others.size }
 }
 
-/** Of two tokens that are as likely either may be said, and what follows is of that text. */
-function held(of: Case, weights: Weights, { tokens: all, logprobs }: Answer, { tokens, told }: Said, lead: number) {
-  const said = tokens.length > 0 ? [...all.slice(0, of.prompt), ...tokens] : all
-  const { truth, otherExperts } = alike(of, weights, { tokens: said, logprobs }, told)
+/** Beside float64 of the very tokens that were said: of two as likely either may be, and what follows is of that text. */
+function held(of: Case, weights: Weights, answer: Answer, { tokens, told }: Said, lead: number) {
+  const text = [...answer.tokens.slice(0, of.prompt), ...tokens]
+  const said = { ...answer, tokens: text }
+  const same = text.every((token, i) => token === answer.tokens[i])
+  const known = same ? answer : { ...said, logprobs: retold(of, weights, said, undefined, inHalves) }
+  const { truth, otherExperts } = alike(of, weights, known, told)
   const verdict = compared(truth, told, lead)
   const unlikely = tokens.filter((token, i) => told[i]!.get(token) !== Math.max(...told[i]!.values())).length
   return { ...verdict, wrongTokens: Math.max(verdict.wrongTokens, unlikely), otherExperts }
