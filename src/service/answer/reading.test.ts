@@ -1,7 +1,7 @@
 /** Lists as long as a body holds are read in pieces, so that nobody else waits for all of one. */
 import { describe, expect, it } from 'vitest'
 import { mapped, type Slices } from '../../platform/turns.js'
-import { readChatRequest } from '../endpoints/chat/request.js'
+import { readChatRequest } from '../endpoints/chat/route.js'
 import { readMessageRequest } from '../endpoints/messages/request.js'
 import { readChat } from '../endpoints/ollama/request.js'
 import { readResponseRequest } from '../endpoints/responses/wire/request.js'

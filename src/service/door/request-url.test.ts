@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { chatRequest, errorOf, KEY, serviceOf } from '../v1.test-helper.js'
-import { pathOf, requestUrlOf } from './request-url.js'
+import { pathOf, requestUrlOf } from './origin.js'
 
 /** Hosts that a client may write and `URL` does not take. */
 const NO_HOSTS = ['127.0.0.1:99999', 'xn--', '1.2.3.4.5', '256.0.0.1', '[:::]', '[', 'a b', '%']

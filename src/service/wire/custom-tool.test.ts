@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { scripted } from '../../engines/scripted.js'
 import { errorOf, finish, jsonOf, MODEL, serviceOf } from '../v1.test-helper.js'
-import { argumentsOf, CallInput } from './custom-tool.js'
+import { argumentsOf, CallInput } from './tools.js'
 
 describe('what a call says', () => {
   it('is read out of its arguments, wherever they are cut and however they are escaped', () => {

@@ -1,6 +1,5 @@
 import { type ChatMessage, type Content, type ContentPart, textOf } from '../../contract/index.js'
 import { isRecord, type JsonObject, mapped, type Slices } from '../../platform/index.js'
-import { argumentsOf } from './custom-tool.js'
 import {
   aName,
   anArray,
@@ -16,6 +15,7 @@ import {
   wrongType,
   wrongValue,
 } from './fields.js'
+import { argumentsOf } from './tools.js'
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN = new Set([

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
 import { atOnce } from '../../platform/turns.js'
-import { CHAT_FIELDS, readChatRequest } from '../endpoints/chat/request.js'
+import { CHAT_FIELDS, readChatRequest } from '../endpoints/chat/route.js'
 
 export const user = { role: 'user', content: 'Hello?' }
 export const minimal = { model: 'test/hello', messages: [user] }

@@ -1,5 +1,4 @@
 import type { Part } from '../../../contract/index.js'
-import { CallInput } from '../../wire/custom-tool.js'
 import { type EvidenceOfDocument, wireEvidence } from '../../wire/evidence.js'
 import {
   type Answer,
@@ -10,6 +9,7 @@ import {
   wireLogprob,
   wireUsage,
 } from '../../wire/reply.js'
+import { CallInput } from '../../wire/tools.js'
 
 export interface Completion {
   readonly id: string

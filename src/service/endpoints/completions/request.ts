@@ -13,8 +13,7 @@ import {
   unsupported,
   wrongType,
 } from '../../wire/fields.js'
-import { GUIDANCE_FIELDS, readForm, withNames } from '../../wire/guidance.js'
-import { readOutputFormat } from '../../wire/output-format.js'
+import { GUIDANCE_FIELDS, readForm, readOutputFormat, withNames } from '../../wire/output-format.js'
 import type { CallSpec, FieldNames } from '../../wire/reply.js'
 import { aToken, readEnding, readReturnTokens, readSampling, SAMPLING_FIELDS, tokenLimit } from '../../wire/sampling.js'
 

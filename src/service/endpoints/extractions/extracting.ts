@@ -15,7 +15,7 @@ import {
   V1Error,
 } from '../../../contract/index.js'
 import { hasStretch, type JsonObject } from '../../../platform/index.js'
-import { checkChoice, constrained } from '../../answer/constrain.js'
+import { checkChoice, constrained } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
 import type { Service } from '../../answer/service.js'
 import { Answer, NO_USAGE } from '../../wire/reply.js'

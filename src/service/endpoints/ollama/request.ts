@@ -12,7 +12,7 @@ import {
   optional,
   unsupported,
 } from '../../wire/fields.js'
-import { GUIDANCE_FIELDS, readForm } from '../../wire/guidance.js'
+import { GUIDANCE_FIELDS, readForm } from '../../wire/output-format.js'
 import type { CallSpec } from '../../wire/reply.js'
 import { anEffort, readSampling, readStop, withEffort } from '../../wire/sampling.js'
 import { readTools } from '../../wire/tools.js'

@@ -13,8 +13,8 @@ import {
   type Service,
 } from '../../answer/service.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
-import { withNames } from '../../wire/guidance.js'
 import { itemId, responseId, sealed, seconds } from '../../wire/ids.js'
+import { withNames } from '../../wire/output-format.js'
 import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
 import { contextOf, conversationOf, joinedItems, shortener, turnsBefore, withoutOldest } from './conversation.js'
 import { BackgroundResponse } from './store/background.js'

@@ -1,6 +1,5 @@
 import type { ChatMessage } from '../../../../contract/index.js'
 import { isRecord, type JsonObject, mapped, type Slices } from '../../../../platform/index.js'
-import { argumentsOf } from '../../../wire/custom-tool.js'
 import {
   aName,
   anArray,
@@ -17,6 +16,7 @@ import {
 } from '../../../wire/fields.js'
 import { itemId, openSealed } from '../../../wire/ids.js'
 import { readArguments, unreadable } from '../../../wire/messages.js'
+import { argumentsOf } from '../../../wire/tools.js'
 import { isOwnCall, isOwnOutput, madeCall, type OwnTool, outputText, ownByType } from './own-tools.js'
 import type {
   AdditionalToolsItem,

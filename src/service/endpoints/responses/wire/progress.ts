@@ -1,9 +1,9 @@
 import type { Part, TokenLogprob, Usage, V1Error } from '../../../../contract/index.js'
 import { objectOf } from '../../../../platform/index.js'
-import { CallInput, customNames } from '../../../wire/custom-tool.js'
 import { EvidenceSoFar } from '../../../wire/evidence.js'
 import { itemId, sealed, seconds, toolCallId } from '../../../wire/ids.js'
 import { NO_USAGE, wireLogprob } from '../../../wire/reply.js'
+import { CallInput, customNames } from '../../../wire/tools.js'
 import { type OwnTool, ownTools } from './own-tools.js'
 import type {
   CustomCallItem,

@@ -20,9 +20,8 @@ import {
   wrongType,
   wrongValue,
 } from '../../../wire/fields.js'
-import { type Form, GUIDANCE_FIELDS, readForm } from '../../../wire/guidance.js'
 import { aTier, readMetadata, readVerbosity } from '../../../wire/hints.js'
-import { aSchema, heldToWords } from '../../../wire/output-format.js'
+import { aSchema, type Form, GUIDANCE_FIELDS, heldToWords, readForm } from '../../../wire/output-format.js'
 import {
   anEffort,
   BUDGET_FIELDS,

@@ -1,6 +1,5 @@
 import type { TextSource, ToolChoice, ToolSpec } from '../../../../contract/index.js'
 import { isRecord, type JsonObject } from '../../../../platform/index.js'
-import { readCustomTool } from '../../../wire/custom-tool.js'
 import {
   aBoolean,
   aName,
@@ -16,7 +15,7 @@ import {
   wrongType,
   wrongValue,
 } from '../../../wire/fields.js'
-import { type HostedTool, readBesideHosted, readFunction } from '../../../wire/tools.js'
+import { type HostedTool, readBesideHosted, readCustomTool, readFunction } from '../../../wire/tools.js'
 import { isOwn, ownByType, ownTool } from './own-tools.js'
 
 /** Tools that a service runs by itself. Clients send some by default beside functions of their own. */
