@@ -29,6 +29,7 @@ const HIDDEN = 768
 const LAYERS = 6
 const HEADS = 6
 const VOCABULARY = 32000
+export const STORY_TOKENS = VOCABULARY
 
 export const MODEL_CONFIG = {
   hidden_size: DIM,
@@ -116,6 +117,51 @@ function join3(...parts: readonly Float32Array[]): Float32Array {
   return out
 }
 
+/** Values of a head, and as many with zeros behind each half: whole blocks of 32, as packed caches want them. */
+const HEAD = DIM / HEADS
+const WIDE = 64
+
+/**
+ * The same model with heads of 64 values: those that are added are 0 in queries, keys and values. Pairs turn as they did
+ * by a divisor for each, and queries are larger by what scores are divided by more.
+ */
+export function widened(parts: ReadonlyMap<string, Float32Array>) {
+  const rows = (matrix: Float32Array, half: number, scale: number) => {
+    const out = new Float32Array((matrix.length / HEAD) * WIDE)
+    for (let row = 0; row < matrix.length / DIM; row++) {
+      const values = matrix.subarray(row * DIM, (row + 1) * DIM).map((value) => value * scale)
+      out.set(values, placed(row, half) * DIM)
+    }
+    return out
+  }
+  const wide = [...parts].map(([name, part]): [string, Float32Array] => {
+    if (name.endsWith('qkv_proj')) {
+      const [q, k, v] = [0, 1, 2].map((i) => part.subarray(i * DIM * DIM, (i + 1) * DIM * DIM))
+      return [name, join3(rows(q!, WIDE / 2, Math.sqrt(WIDE / HEAD)), rows(k!, WIDE / 2, 1), rows(v!, HEAD / 2, 1))]
+    }
+    if (!name.endsWith('o_proj')) return [name, part]
+    const out = new Float32Array(DIM * HEADS * WIDE)
+    for (let i = 0; i < part.length; i++) {
+      out[Math.floor(i / DIM) * HEADS * WIDE + placed(i % DIM, HEAD / 2)] = part[i]!
+    }
+    return [name, out]
+  })
+  const theta = MODEL_CONFIG.position_embedding_base
+  const factors = Array.from({ length: WIDE / 2 }, (_, i) => theta ** ((2 * i) / HEAD - (2 * i) / WIDE))
+  const rope_scaling = {
+    ...{ rope_type: 'longrope', factor: 1, original_max_position_embeddings: MODEL_CONFIG.context_window_size },
+    ...{ short_factor: factors, long_factor: factors },
+  }
+  const max_position_embeddings = MODEL_CONFIG.context_window_size
+  return { source: new Map(wide), config: { ...MODEL_CONFIG, head_dim: WIDE, max_position_embeddings, rope_scaling } }
+}
+
+/** Where a value of all heads lies once they are wide, the second half of each from `half` on. */
+function placed(at: number, half: number): number {
+  const [head, i] = [Math.floor(at / HEAD), at % HEAD]
+  return head * WIDE + (i < HEAD / 2 ? i : half + i - HEAD / 2)
+}
+
 function readTokens(bytes: Buffer): string[] {
   const tokens: string[] = []
   for (let at = 4; tokens.length < VOCABULARY; ) {
@@ -127,13 +173,13 @@ function readTokens(bytes: Buffer): string[] {
 }
 
 /** The weights in one of MLC's forms, and the exact values of that form. */
-export function convert(parts: ReadonlyMap<string, Float32Array>, form: StoryForm) {
+export function convert(parts: ReadonlyMap<string, Float32Array>, form: StoryForm, config: object = MODEL_CONFIG) {
   const tensors = new Map<string, RawTensor>()
   const values = new Map<string, Float64Array>()
   const put = (tensor: RawTensor) => tensors.set(tensor.name, tensor)
   for (const [name, part] of parts) {
     const vector = name.endsWith('.weight')
-    const columns = vector ? part.length : name.endsWith('down_proj') ? HIDDEN : DIM
+    const columns = vector ? part.length : /(down|o)_proj$/.test(name) ? part.length / DIM : DIM
     const rows = part.length / columns
     if (form === 'q4f16_1' && !vector) {
       const { codes, scales } = quantize(part)
@@ -149,7 +195,7 @@ export function convert(parts: ReadonlyMap<string, Float32Array>, form: StoryFor
     const shape = vector ? [columns] : [rows, columns]
     put({ name: vector ? name : `${name}.weight`, shape, dtype: wide ? 'f32' : 'f16', data })
   }
-  return { source: sourceOf(tensors, form), values }
+  return { source: sourceOf(tensors, form, config), values }
 }
 
 function unquantised(codes: Uint8Array, scales: Uint8Array): Float64Array {
@@ -160,10 +206,10 @@ function unquantised(codes: Uint8Array, scales: Uint8Array): Float64Array {
   })
 }
 
-function sourceOf(tensors: ReadonlyMap<string, RawTensor>, form: StoryForm): WeightSource {
+function sourceOf(tensors: ReadonlyMap<string, RawTensor>, form: StoryForm, config: object): WeightSource {
   const get = (name: string) => tensors.get(name)!
   return {
-    chatConfig: { model_type: 'llama', quantization: form, model_config: MODEL_CONFIG },
+    chatConfig: { model_type: 'llama', quantization: form, model_config: config },
     names: [...tensors.keys()],
     has: (name) => tensors.has(name),
     describe: get,

@@ -10,7 +10,7 @@ import { cacheFull, PagePool } from './pages.js'
 import { planPasses } from './passes.js'
 import { firstAnswer, moreAnswers } from './rehearse.js'
 import { runAhead } from './run-ahead.js'
-import { submitSpans } from './run-pass.js'
+import { logitsBehind, submitSpans } from './run-pass.js'
 import { afterToken, needsToken, Slots } from './sampling.js'
 import { PagedSequence, type SequencePools } from './sequence.js'
 import { StatePool } from './states.js'
@@ -151,6 +151,18 @@ export class Core implements TokenModel {
       return results
     } finally {
       this.#slots.give(slots)
+    }
+  }
+
+  /** Appends tokens to a sequence, and tells the logits behind each. */
+  async *logits(sequence: Sequence, tokens: readonly number[]): AsyncGenerator<Float32Array> {
+    if (this.rowLength !== undefined) throw new TypeError('A head that makes rows makes no logits.')
+    for (let from = 0; from < tokens.length; from += this.maxChunk) {
+      const input = { sequence, tokens: tokens.slice(from, from + this.maxChunk) }
+      const needed = this.#check([input], 0)
+      if (this.#lacks(needed)) await this.#grow(needed)
+      this.#hold([input])
+      yield* logitsBehind(this.#parts, sequence as PagedSequence, Int32Array.from(input.tokens))
     }
   }
 

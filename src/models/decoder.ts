@@ -157,10 +157,10 @@ export class Decoder {
   }
 
   /** Logits of these rows of the last `body`, in a later pass that has a row for each, at most `wanted` of them. */
-  logitsOf(pass: Pass, rows: Int32Array): void {
+  logitsOf(pass: Pass, rows: Int32Array): Activations {
     const { hidden, last } = this.#room
     pass.run(gatherRows, hidden, rows, last)
-    this.#head(pass, last, rows.length)
+    return this.#head(pass, last, rows.length)
   }
 
   #head(pass: Pass, from: Activations, rows: number): Activations {

@@ -137,18 +137,47 @@ async function drawApart(
 ): Promise<readonly Sampled[]> {
   decoder.body(pass, spans, long)
   const submitted: Promise<readonly Sampled[]>[] = [pass.submit()]
-  const { pages } = spans[0]!
   for (let from = 0; from < wanted.length; from += decoder.wanted) {
     const rows = Int32Array.from(wanted.slice(from, from + decoder.wanted))
-    // No row reads its token, nor what lies on a page.
-    const row = { tokens: Int32Array.of(0), position: 0, pages }
-    const head = device.begin({ spans: Array.from(rows, () => row), sampler })
+    const head = device.begin({ spans: headSpans(spans, rows), sampler })
     decoder.logitsOf(head, rows)
     decoder.sample(head, sampler, samples.slice(from, from + rows.length))
     submitted.push(head.submit())
   }
   return (await Promise.all(submitted)).flat()
 }
+
+/** Appends tokens to a sequence and reads the logits behind each, which are made as many at a time as there is room for. */
+export async function* logitsBehind(
+  { device, decoder, sampler, kept }: PassParts,
+  sequence: PagedSequence,
+  tokens: Int32Array,
+): AsyncGenerator<Float32Array> {
+  const position = sequence.length
+  const { pages, windows, state } = sequence.append(tokens.length, { along: decoder.readsAlong })
+  const changed = { full: new Changes(), windows: new Changes() }
+  changed.full.add(pages)
+  if (windows) changed.windows.add(windows)
+  const windowPages = sequence.windows?.pages
+  const spans: Span[] = [{ tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) }]
+  const pass = device.begin({ spans, sampler })
+  for (const cache of kept.caches) (cache.shape.sliding ? changed.windows : changed.full).record(pass, cache)
+  decoder.body(pass, spans, sequence.long)
+  await pass.submit()
+  for (let from = 0; from < tokens.length; from += decoder.wanted) {
+    const rows = Int32Array.from({ length: Math.min(decoder.wanted, tokens.length - from) }, (_, i) => from + i)
+    const head = device.begin({ spans: headSpans(spans, rows), sampler })
+    const read = head.read(decoder.logitsOf(head, rows), rows.length)
+    await head.submit()
+    const logits = await read
+    const length = logits.length / rows.length
+    for (const row of rows.keys()) yield logits.subarray(row * length, (row + 1) * length)
+  }
+}
+
+/** No row reads its token, nor what lies on a page. */
+const headSpans = ([first]: readonly Span[], rows: Int32Array): Span[] =>
+  Array.from(rows, () => ({ tokens: Int32Array.of(0), position: 0, pages: first!.pages }))
 
 /** Draws from the logits of the pass before, of each of these sequences one row, in their order. */
 export async function submitDraws(

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { SampleSettings } from '../contract/token-model.js'
+import type { Device } from '../device/contract.js'
+import { openCpuDevice } from '../device/cpu/index.js'
+import { Chance } from '../device/operations/numbers.test-helper.js'
+import type { PackedCacheType } from '../platform/index.js'
+import { costOf, type StepCost } from './cache-cost.js'
+import { loadCore } from './load.js'
+import { PRESETS, randomModel } from './random-model.test-helper.js'
+
+const KNOWN = 85
+const TOLD: SampleSettings = {
+  ...{ temperature: 0, topP: 1, seed: 0, index: 0, presencePenalty: 0, frequencyPenalty: 0, topLogprobs: 2 },
+}
+const chance = new Chance(3)
+const TEXT = Array.from({ length: 100 }, () => chance.below(KNOWN))
+const inBlocks = (preset: (typeof PRESETS)[number]) => ({ ...preset, model: { ...preset.model, head_dim: 32 } })
+const LLAMA = PRESETS.find(({ name }) => name === 'Llama 3.2')!
+const SLIDING = PRESETS.find(({ name }) => name === 'Mistral')!
+
+let device: Device
+beforeAll(async () => {
+  device = await openCpuDevice()
+})
+afterAll(() => device.destroy())
+
+/** Logits are made so many rows at a time as a batch has sequences. */
+const open = (preset: (typeof PRESETS)[number], cacheType?: PackedCacheType, maxBatch = 8) =>
+  loadCore(device, randomModel(inBlocks(preset), 'q4f16', 5).source, {
+    ...{ tokens: KNOWN, maxChunk: 40, contextLength: 128, maxBatch, ...(cacheType && { cacheType }) },
+  })
+
+async function between(preset: (typeof PRESETS)[number], type: PackedCacheType | undefined): Promise<StepCost[]> {
+  const [one, other] = [await open(preset), await open(preset, type, 3)]
+  const steps: StepCost[] = []
+  for await (const step of costOf(one, other, TEXT, KNOWN)) steps.push(step)
+  await one.close()
+  await other.close()
+  return steps
+}
+const sum = (steps: readonly StepCost[]) => steps.reduce((sum, { divergence }) => sum + divergence, 0)
+
+it.each([LLAMA, SLIDING])('tells what steps tell, of $name', async (preset) => {
+  const steps = await between(preset, 'q8_0')
+  expect(steps).toHaveLength(TEXT.length)
+  for (const [i, type] of ([undefined, 'q8_0'] as const).entries()) {
+    const core = await open(preset, type)
+    const sequence = core.open()
+    for (const [at, token] of TEXT.slice(0, -1).entries()) {
+      const among = [TEXT[at + 1]!]
+      const [sampled] = await core.step([{ sequence, tokens: [token], sample: { ...TOLD, among } }])
+      expect(steps[at]!.next![i]).toBeCloseTo(sampled!.among![0]!, 4)
+    }
+    expect(steps.at(-1)!.next).toBeUndefined()
+    await core.close()
+  }
+})
+
+it('is nothing with the same cache, something in 8 bits, and more in 4', async () => {
+  const same = await between(LLAMA, undefined)
+  expect(same.every(({ divergence, isOther }) => Math.abs(divergence) < 1e-9 && !isOther)).toBe(true)
+  const eight = await between(LLAMA, 'q8_0')
+  for (const { divergence } of eight) expect(divergence).toBeGreaterThan(-1e-9)
+  expect(sum(eight)).toBeGreaterThan(sum(same))
+  expect(sum(await between(LLAMA, 'q4_0'))).toBeGreaterThan(sum(eight))
+})
+
+it('goes on in a sequence that has tokens, and gives its pages back', async () => {
+  const core = await open(LLAMA)
+  const free = core.freeTokens
+  const rowsOf = async (...parts: readonly (readonly number[])[]) => {
+    const sequence = core.open()
+    const rows: number[] = []
+    for (const part of parts) for await (const row of core.logits(sequence, part)) rows.push(...row)
+    sequence.close()
+    return rows
+  }
+  const whole = await rowsOf(TEXT)
+  expect(whole).toHaveLength(TEXT.length * core.vocabSize)
+  expect(await rowsOf(TEXT.slice(0, 40), TEXT.slice(40))).toEqual(whole)
+  expect(core.freeTokens).toBe(free)
+  await core.close()
+})
