@@ -16,22 +16,45 @@ export function biased(matrix: Vector, bias: Vector): Vector {
 
 /** A matrix of `rows` outputs: `rows x columns`, a row after the other. */
 export function product(matrix: Vector, x: Vector, bias = biases.get(matrix)): Vector {
-  const rows = matrix.length / x.length
+  const columns = x.length
+  const rows = matrix.length / columns
   const out = new Float64Array(rows)
-  // Four sums side by side: a processor adds to one only when its last addition has ended.
-  const whole = x.length - (x.length % 4)
-  for (let row = 0, at = 0; row < rows; row++) {
-    let [a, b, c, d] = [bias?.[row] ?? 0, 0, 0, 0]
-    for (let i = 0; i < whole; i += 4, at += 4) {
-      a += matrix[at]! * x[i]!
-      b += matrix[at + 1]! * x[i + 1]!
-      c += matrix[at + 2]! * x[i + 2]!
-      d += matrix[at + 3]! * x[i + 3]!
+  // Four rows side by side: a processor adds to one sum only when its last addition has ended, and reads `x` once for all.
+  const whole = rows - (rows % 4)
+  for (let row = 0; row < whole; row += 4) {
+    let [a, b, c, d] = [0, 0, 0, 0]
+    let first = row * columns
+    let second = first + columns
+    let third = second + columns
+    let fourth = third + columns
+    for (let i = 0; i < columns; i++) {
+      const value = x[i]!
+      a += matrix[first++]! * value
+      b += matrix[second++]! * value
+      c += matrix[third++]! * value
+      d += matrix[fourth++]! * value
     }
-    for (let i = whole; i < x.length; i++) a += matrix[at++]! * x[i]!
-    out[row] = a + b + (c + d)
+    out[row] = a
+    out[row + 1] = b
+    out[row + 2] = c
+    out[row + 3] = d
   }
-  return out
+  for (let row = whole; row < rows; row++) {
+    for (let i = 0, at = row * columns; i < columns; i++) out[row]! += matrix[at++]! * x[i]!
+  }
+  return bias ? add(out, bias) : out
+}
+
+/** The product of `size` numbers of each, from a place in each. */
+export function dotOf(a: Vector, from: number, b: Vector, of: number, size: number): number {
+  let sum = 0
+  for (let i = 0; i < size; i++) sum += a[from + i]! * b[of + i]!
+  return sum
+}
+
+/** Adds to `size` numbers of `out` so many times those of `x`, from a place in each. */
+export function addTimes(out: Vector, from: number, factor: number, x: Vector, of: number, size: number): void {
+  for (let i = 0; i < size; i++) out[from + i]! += factor * x[of + i]!
 }
 
 export const add = (a: Vector, b: Vector): Vector => a.map((value, i) => value + b[i]!)
@@ -88,10 +111,10 @@ export function frequencies(base: number, dimensions: number): Vector {
 export function rotate(x: Vector, headSize: number, position: number, angles: Vector, scale = 1): Vector {
   const out = x.slice()
   const half = angles.length
-  for (let head = 0; head < x.length; head += headSize) {
-    for (let i = 0; i < half; i++) {
-      const cos = Math.cos(position * angles[i]!) * scale
-      const sin = Math.sin(position * angles[i]!) * scale
+  for (let i = 0; i < half; i++) {
+    const cos = Math.cos(position * angles[i]!) * scale
+    const sin = Math.sin(position * angles[i]!) * scale
+    for (let head = 0; head < x.length; head += headSize) {
       const [a, b] = [x[head + i]!, x[head + half + i]!]
       out[head + i] = a * cos - b * sin
       out[head + half + i] = b * cos + a * sin
@@ -185,22 +208,22 @@ export class Attention {
     const out = new Float64Array(query.length)
     const last = this.#keys.length - 1
     const first = window === undefined ? 0 : Math.max(0, last - window + 1)
+    const [keys, values] = [this.#keys, this.#values]
     for (let head = 0; head < heads; head++) {
+      const from = head * headSize
       const of = (tiled ? head % keyHeads : Math.floor(head / (heads / keyHeads))) * headSize
       const scores: number[] = []
       for (let at = first; at <= last; at++) {
-        let score = 0
-        for (let i = 0; i < headSize; i++) score += query[head * headSize + i]! * this.#keys[at]![of + i]!
+        const score = dotOf(query, from, keys[at]!, of, headSize)
         scores.push(cap === undefined ? score * scale : softCap(score * scale, cap))
       }
       const sink = sinks?.[head] ?? Number.NEGATIVE_INFINITY
       const top = Math.max(sink, ...scores)
       const shares = scores.map((score) => Math.exp(score - top))
       const sum = shares.reduce((a, b) => a + b, Math.exp(sink - top))
-      shares.forEach((share, k) => {
-        for (let i = 0; i < headSize; i++)
-          out[head * headSize + i]! += (share / sum) * this.#values[first + k]![of + i]!
-      })
+      for (let at = first; at <= last; at++) {
+        addTimes(out, from, shares[at - first]! / sum, values[at]!, of, headSize)
+      }
     }
     return out
   }

@@ -20,10 +20,17 @@ function storedOf(weights: Weights, { name, shape }: TensorSpec, dtype: Stored):
   const found = byName.get(key)
   if (found) return found
   const values = weights(name)
-  const data = dtype === 'f32' ? new Float32Array(values) : Uint16Array.from(values, floatToHalf)
+  const data = dtype === 'f32' ? new Float32Array(values) : halvesOf(values)
   const stored = { name, shape, dtype, data: new Uint8Array(data.buffer) }
   byName.set(key, stored)
   return stored
+}
+
+/** In a loop of its own, as an iterator makes an object for each of millions. */
+function halvesOf(values: ArrayLike<number>): Uint16Array<ArrayBuffer> {
+  const halves = new Uint16Array(values.length)
+  for (let i = 0; i < halves.length; i++) halves[i] = floatToHalf(values[i]!)
+  return halves
 }
 
 /** The case as a repository of transformers has it. */

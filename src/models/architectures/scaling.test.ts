@@ -134,13 +134,17 @@ function expectTurned({ angles }: AttentionLayer, turns: Turns, length: number) 
   const { size } = angles
   const { angles: each, by } = turns(size, length)
   const table = angleTable(length, angles)
+  // One expectation for all of them: each takes longer than the cosine that it is about.
+  let furthest = 0
   for (const position of [0, 1, 7, length >> 1, length - 1]) {
     for (const [i, angle] of each.entries()) {
       const at = 2 * (position * (size / 2) + i)
-      expect(Math.abs(table[at]! - by * Math.cos(position * angle))).toBeLessThan(1e-6)
-      expect(Math.abs(table[at + 1]! - by * Math.sin(position * angle))).toBeLessThan(1e-6)
+      const off = [table[at]! - by * Math.cos(position * angle), table[at + 1]! - by * Math.sin(position * angle)]
+      // What is no number is not lost among the greatest.
+      furthest = Math.max(furthest, ...off.map(Math.abs))
     }
   }
+  expect(furthest).toBeLessThan(1e-6)
 }
 
 /** Gemma 3 scales its full layers alone; Gemma 4 has a kind of its own and knows no other. */

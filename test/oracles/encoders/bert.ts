@@ -1,7 +1,7 @@
 /** BERT, from "BERT: Pre-training of Deep Bidirectional Transformers" and the configuration that transformers gives it. */
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type GgufTensor, matrix, type TensorSpec, vector, type Weights } from '../family.js'
-import { add, gelu, geluTanh, layerNorm, product, softmax, type Vector } from '../float64.js'
+import { add, addTimes, dotOf, gelu, geluTanh, layerNorm, product, softmax, type Vector } from '../float64.js'
 import { wide } from '../width.js'
 import { type EncoderCase, type Input, unit } from './encoder-case.js'
 
@@ -131,14 +131,11 @@ export function bertRows(
       const seen = new Float64Array(hidden)
       const last = mistake === 'sees no later token' ? position : rows.length - 1
       for (let head = 0; head < heads; head++) {
-        const part = (y: Vector) => y.subarray(head * size, (head + 1) * size)
-        const query = part(q[position]!)
-        const scores = k.slice(0, last + 1).map((key) => part(key).reduce((sum, a, j) => sum + a * query[j]!, 0))
+        const from = head * size
+        const scores = k.slice(0, last + 1).map((key) => dotOf(q[position]!, from, key, from, size))
         const shares = softmax(scores.map((score) => score / Math.sqrt(size)))
         shares.forEach((share, at) => {
-          part(v[at]!).forEach((value, j) => {
-            seen[head * size + j]! += share * value
-          })
+          addTimes(seen, from, share, v[at]!, from, size)
         })
       }
       const mixed = norm(add(x, through(seen, `${at}.attention.output.dense`)), `${at}.attention.output.LayerNorm`)

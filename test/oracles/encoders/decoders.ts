@@ -6,7 +6,9 @@ import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type GgufTensor, matrix, norm, type TensorSpec, type Weights } from '../family.js'
 import {
   add,
+  addTimes,
   both,
+  dotOf,
   frequencies,
   geluTanh,
   normHeads,
@@ -75,17 +77,13 @@ function rowsOf(shape: Shape, weights: Weights, { tokens }: Input, form: Form): 
       const first = form.first(position, i)
       const last = form.last(position, rows.length, i)
       for (let head = 0; head < heads; head++) {
-        const own = (y: Vector) => y.subarray(head * headSize, (head + 1) * headSize)
-        const keyHead = Math.floor((head * keyHeads) / heads)
-        const shared = (y: Vector) => y.subarray(keyHead * headSize, (keyHead + 1) * headSize)
-        const query = own(q[position]!)
+        const from = head * headSize
+        const shared = Math.floor((head * keyHeads) / heads) * headSize
         const scores = k
           .slice(first, last + 1)
-          .map((key) => shared(key).reduce((sum, value, j) => sum + value * query[j]!, 0) * form.scale)
+          .map((key) => dotOf(q[position]!, from, key, shared, headSize) * form.scale)
         softmax(scores).forEach((share, at) => {
-          shared(v[first + at]!).forEach((value, j) => {
-            seen[head * headSize + j]! += share * value
-          })
+          addTimes(seen, from, share, v[first + at]!, shared, headSize)
         })
       }
       const mixed = product(of('self_attn.o_proj'), seen)

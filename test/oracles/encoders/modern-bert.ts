@@ -1,7 +1,20 @@
 /** ModernBERT, from "Smarter, Better, Faster, Longer" and the form that transformers gives it; mmBERT is one too. */
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type GgufTensor, matrix, norm, type TensorSpec, type Weights } from '../family.js'
-import { add, both, frequencies, gelu, geluTanh, layerNorm, product, rotate, softmax, type Vector } from '../float64.js'
+import {
+  add,
+  addTimes,
+  both,
+  dotOf,
+  frequencies,
+  gelu,
+  geluTanh,
+  layerNorm,
+  product,
+  rotate,
+  softmax,
+  type Vector,
+} from '../float64.js'
 import { wide } from '../width.js'
 import { addPieces, CLS, PAD, pooled, SEP, sentenceFiles } from './bert.js'
 import type { EncoderCase, Input } from './encoder-case.js'
@@ -121,12 +134,9 @@ export function attended(
     const seen = new Float64Array(query.length)
     const others = k.map((_, other) => other).filter((other) => sees(position, other))
     for (let from = 0; from < query.length; from += size) {
-      const part = (x: Vector) => x.subarray(from, from + size)
-      const scores = others.map((other) => part(k[other]!).reduce((sum, a, j) => sum + a * query[from + j]!, 0))
+      const scores = others.map((other) => dotOf(query, from, k[other]!, from, size))
       softmax(scores.map((score) => score / Math.sqrt(size))).forEach((share, at) => {
-        part(v[others[at]!]!).forEach((value, j) => {
-          seen[from + j]! += share * value
-        })
+        addTimes(seen, from, share, v[others[at]!]!, from, size)
       })
     }
     return seen

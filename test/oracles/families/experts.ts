@@ -475,7 +475,7 @@ function unfused(weights: Weights): Weights {
     const all = weights(`${at}.${FUSED}.${part === 'down' ? 'output' : 'input'}_linear.weight`)
     const size = inner * hidden
     const first = part === 'down' ? Number(expert) : 2 * Number(expert) + (part === 'up' ? 1 : 0)
-    return all.slice(first * size, (first + 1) * size)
+    return all.subarray(first * size, (first + 1) * size)
   }
 }
 

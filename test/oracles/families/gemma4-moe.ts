@@ -73,10 +73,10 @@ function mixture(x: Vector, weights: Weights, at: string, mistake?: string): Vec
   const mixed = routed(scores, chosen, ROUTER_MISTAKES[mistake ?? ''] ?? { normed: true })
     .map(([e, weight]) => {
       const [into, out] = [2 * size * HIDDEN, HIDDEN * size]
-      const inner = product(of('experts.gate_up_proj').slice(e * into, (e + 1) * into), own)
+      const inner = product(of('experts.gate_up_proj').subarray(e * into, (e + 1) * into), own)
       const opened = both(inner.slice(0, size).map(act), inner.slice(size))
       const factor = mistake === 'forgets the factors of experts' ? 1 : of('router.per_expert_scale')[e]!
-      return times(product(of('experts.down_proj').slice(e * out, (e + 1) * out), opened), weight * factor)
+      return times(product(of('experts.down_proj').subarray(e * out, (e + 1) * out), opened), weight * factor)
     })
     .reduce(add)
   const plain = mistake === 'forgets the norms of both'

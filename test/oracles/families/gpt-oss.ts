@@ -91,10 +91,10 @@ function expert(x: Vector, weights: Weights, at: string, e: number, traits: Trai
     const { shape } = TENSORS.find((spec) => spec.name === `${at}.experts.${name}_proj.weight`)!
     const [size, rows] = [shape[1]! * shape[2]!, shape[1]!]
     return [
-      weights(`${at}.experts.${name}_proj.weight`).slice(e * size, (e + 1) * size),
+      weights(`${at}.experts.${name}_proj.weight`).subarray(e * size, (e + 1) * size),
       traits.expertBias === false
         ? undefined
-        : weights(`${at}.experts.${name}_proj.bias`).slice(e * rows, (e + 1) * rows),
+        : weights(`${at}.experts.${name}_proj.bias`).subarray(e * rows, (e + 1) * rows),
     ] as const
   }
   const clamp = (value: number, least: number) =>

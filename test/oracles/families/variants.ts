@@ -128,7 +128,7 @@ function apart(weights: Weights, turnedRound = false): Weights {
     if (at === undefined) return weights(name)
     if (part === 'down') return weights(`${at}.${SHARED}.output_linear.weight`)
     const both = weights(`${at}.${SHARED}.input_linear.weight`)
-    return (part === 'gate') !== turnedRound ? both.slice(0, half) : both.slice(half)
+    return (part === 'gate') !== turnedRound ? both.subarray(0, half) : both.subarray(half)
   }
 }
 
