@@ -2,6 +2,7 @@
  * A decoder in plain loops and double precision, written from the models' definitions and sharing no code with the one
  * under test. Slow, and that is its only fault.
  */
+import { product, type Vector } from '../../test/oracles/float64.js'
 import type { Preset } from './random-model.test-helper.js'
 
 type Rows = Float64Array[]
@@ -35,8 +36,8 @@ export class ReferenceDecoder {
     this.#headSize = this.#number('head_dim', this.#hidden / this.#heads)
   }
 
-  /** Logits after each token of the text. */
-  logits(tokens: readonly number[]): Rows {
+  /** Logits after each token of the text, or after those from a place on. */
+  logits(tokens: readonly number[], from = 0): Rows {
     const table = this.#get('model.embed_tokens')
     const x: Rows = tokens.map((token) => table.slice(token * this.#hidden, (token + 1) * this.#hidden))
     for (let i = 0; i < this.#number('num_hidden_layers'); i++) {
@@ -44,7 +45,7 @@ export class ReferenceDecoder {
       this.#mlp(x, `model.layers.${i}`)
     }
     const head = this.#values.get('lm_head') ?? table
-    return x.map((row) => this.#multiply(head, norm(row, this.#get('model.norm.weight'), this.#epsilon)))
+    return x.slice(from).map((row) => this.#multiply(head, norm(row, this.#get('model.norm.weight'), this.#epsilon)))
   }
 
   /** Greedy continuation. */
@@ -162,7 +163,7 @@ export class ReferenceDecoder {
   }
 
   #multiply(matrix: Float64Array, x: Float64Array, bias?: Float64Array): Float64Array {
-    return multiply(matrix, this.#losses.product(x), bias)
+    return product(matrix as Vector, this.#losses.product(x) as Vector, bias as Vector | undefined)
   }
 
   get #epsilon(): number {
@@ -178,16 +179,6 @@ export class ReferenceDecoder {
     if (!values) throw new Error(`There is no tensor ${name}.`)
     return values
   }
-}
-
-function multiply(matrix: Float64Array, x: Float64Array, bias?: Float64Array): Float64Array {
-  const out = new Float64Array(matrix.length / x.length)
-  for (let r = 0; r < out.length; r++) {
-    let sum = bias?.[r] ?? 0
-    for (let k = 0; k < x.length; k++) sum += matrix[r * x.length + k]! * x[k]!
-    out[r] = sum
-  }
-  return out
 }
 
 function norm(x: Float64Array, gain: Float64Array, epsilon: number): Float64Array {

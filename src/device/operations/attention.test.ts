@@ -729,8 +729,16 @@ async function run(device: Device, test: Case) {
   return { got: rowsOf(got), expected: rowsOf(expected) }
 }
 
+/** Rows under each other, as a matrix in f32 has them. */
 function bytesOf(texts: readonly Float32Array[][]): Uint8Array {
-  return new Uint8Array(Float32Array.from(texts.flatMap((text) => text.flatMap((row) => [...row]))).buffer)
+  const rows = texts.flat()
+  const values = new Float32Array(rows.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const row of rows) {
+    values.set(row, at)
+    at += row.length
+  }
+  return new Uint8Array(values.buffer)
 }
 
 function turned(

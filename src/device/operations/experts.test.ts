@@ -30,6 +30,54 @@ function chosenOf(scores: readonly number[], { scores: kind, normed, scale = 1, 
   return { weights, ofShared: shared ? sigmoid(scores[EXPERTS]!) : 1 }
 }
 
+function numbersOf(format: Format, rows: number) {
+  const chance = new Chance(rows + 31)
+  const x = chance.floats(rows * COLUMNS)
+  const into = knownMatrix(chance, format, EXPERTS * 2 * SIZE, COLUMNS, 0.06)
+  const bias = chance.floats(EXPERTS * 2 * SIZE)
+  const outOf = knownMatrix(chance, format === 'q6_k' ? 'q8_0' : format, EXPERTS * COLUMNS, SIZE, 0.1)
+  return { x, into, bias, outOf }
+}
+
+const known = new Map<string, readonly number[]>()
+
+/** What the definition says of them: once for all devices. */
+function expectedOf(...of: Parameters<typeof defined>): readonly number[] {
+  const key = JSON.stringify(of)
+  const expected = known.get(key) ?? defined(...of)
+  known.set(key, expected)
+  return expected
+}
+
+function defined(format: Format, rows: number, plan: Plan, scores: Float32Array, halves: boolean): number[] {
+  const { x, into, bias, outOf } = numbersOf(format, rows)
+  return Array.from({ length: rows }, (_, row) => {
+    const own = x.subarray(row * COLUMNS, (row + 1) * COLUMNS)
+    const { weights, ofShared } = chosenOf([...scores.subarray(row * 8, row * 8 + 8)], plan)
+    const out = Float64Array.from(own, (value) => value * ofShared)
+    for (const [e, weight] of weights) {
+      const stored = (i: number) => {
+        const half = i < SIZE ? 0 : 1
+        return halves ? half * EXPERTS * SIZE + e * SIZE + (i % SIZE) : e * 2 * SIZE + i
+      }
+      const product = (i: number) => {
+        let sum = bias[stored(i)]!
+        for (let c = 0; c < COLUMNS; c++) sum += into.values[stored(i) * COLUMNS + c]! * own[c]!
+        return sum
+      }
+      const inner = Array.from({ length: SIZE }, (_, i) => {
+        const gate = product(i)
+        return (gate / (1 + Math.exp(-gate))) * product(SIZE + i)
+      })
+      for (let c = 0; c < COLUMNS; c++) {
+        const at = (e * COLUMNS + c) * SIZE
+        out[c]! += weight * inner.reduce((sum, value, i) => sum + outOf.values[at + i]! * value, 0)
+      }
+    }
+    return [...out]
+  }).flat()
+}
+
 describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivations, cases, turn }) => {
   const cpu = name.startsWith('cpu')
   let device: Device
@@ -42,11 +90,7 @@ describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivatio
     device.matrix({ format: 'f32', rows, columns, data: new Uint8Array(values.buffer) })
 
   async function outcome(format: Format, rows: number, plan: Plan, scores: Float32Array, halves: boolean) {
-    const chance = new Chance(rows + 31)
-    const x = chance.floats(rows * COLUMNS)
-    const into = knownMatrix(chance, format, EXPERTS * 2 * SIZE, COLUMNS, 0.06)
-    const bias = chance.floats(EXPERTS * 2 * SIZE)
-    const outOf = knownMatrix(chance, format === 'q6_k' ? 'q8_0' : format, EXPERTS * COLUMNS, SIZE, 0.1)
+    const { x, into, bias, outOf } = numbersOf(format, rows)
     const room = (columns: number, count = ROOM) => device.activations(count, columns)
     const made = {
       ...{ tx: plain(rows, COLUMNS, x), ts: plain(rows, EXPERTS + 1, scores) },
@@ -72,32 +116,7 @@ describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivatio
     await pass.submit()
     const got = await read
     for (const one of Object.values(made)) one.destroy()
-    const expected = Array.from({ length: rows }, (_, row) => {
-      const own = x.subarray(row * COLUMNS, (row + 1) * COLUMNS)
-      const { weights, ofShared } = chosenOf([...scores.subarray(row * 8, row * 8 + 8)], plan)
-      const out = Float64Array.from(own, (value) => value * ofShared)
-      for (const [e, weight] of weights) {
-        const stored = (i: number) => {
-          const half = i < SIZE ? 0 : 1
-          return halves ? half * EXPERTS * SIZE + e * SIZE + (i % SIZE) : e * 2 * SIZE + i
-        }
-        const product = (i: number) => {
-          let sum = bias[stored(i)]!
-          for (let c = 0; c < COLUMNS; c++) sum += into.values[stored(i) * COLUMNS + c]! * own[c]!
-          return sum
-        }
-        const inner = Array.from({ length: SIZE }, (_, i) => {
-          const gate = product(i)
-          return (gate / (1 + Math.exp(-gate))) * product(SIZE + i)
-        })
-        for (let c = 0; c < COLUMNS; c++) {
-          const at = (e * COLUMNS + c) * SIZE
-          out[c]! += weight * inner.reduce((sum, value, i) => sum + outOf.values[at + i]! * value, 0)
-        }
-      }
-      return [...out]
-    }).flat()
-    return { got, expected }
+    return { got, expected: expectedOf(format, rows, plan, scores, halves) }
   }
 
   const chance = new Chance(77)

@@ -6,11 +6,32 @@ import { floatToHalf, halfToFloat } from '../../platform/half.js'
 import type { MatrixBand } from '../contract.js'
 import { mix } from '../sampling.js'
 
+/** The latest draws, of which so many numbers are kept. */
+const kept = new Map<string, { readonly drawn: unknown; readonly after: number; readonly size: number }>()
+const MOST_KEPT = 2 ** 24
+
 export class Chance {
   #state: number
 
   constructor(seed: number) {
     this.#state = mix(seed + 1)
+  }
+
+  /** What is drawn from here once, as it is for every device; whoever draws next goes on behind it. Nobody changes it. */
+  once<T>(name: string, size: number, draw: () => T): T {
+    const key = `${this.#state} ${name}`
+    const found = kept.get(key) ?? { drawn: draw(), after: this.#state, size }
+    kept.delete(key)
+    kept.set(key, found)
+    this.#state = found.after
+    let all = 0
+    for (const { size } of kept.values()) all += size
+    for (const [oldest, { size }] of kept) {
+      if (all <= MOST_KEPT) break
+      kept.delete(oldest)
+      all -= size
+    }
+    return found.drawn as T
   }
 
   /** In [0, 1). */
@@ -47,6 +68,11 @@ export interface Known {
 }
 
 export function knownMatrix(chance: Chance, format: Format, rows: number, columns: number, scale = 1): Known {
+  const name = `${format} ${rows} ${columns} ${scale}`
+  return chance.once(name, rows * columns, () => madeMatrix(chance, format, rows, columns, scale))
+}
+
+function madeMatrix(chance: Chance, format: Format, rows: number, columns: number, scale: number): Known {
   if (isBlockType(format)) return inBlocks(chance, format, rows, columns, scale)
   if (format === 'q4f16' || format === 'q4f32') return quantised(chance, format, rows, columns, scale)
   const values = new Float64Array(rows * columns)
