@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { random as chance } from '../../src/device/cpu/kernels.test-helper.js'
 import { FULL } from '../../test/support/full.js'
-import { swiftshaderEnv } from '../../test/support/swiftshader.js'
+import { quickSwiftshaderEnv } from '../../test/support/swiftshader.js'
 import { canUnpack } from '../../test/support/unpack.js'
 import { pack } from './pack.js'
 import {
@@ -32,6 +32,12 @@ const NO_NETWORK = await run('unshare', ['-rn', 'true']).then(
   () => ['unshare', '-rn'],
   () => [],
 )
+
+/** Of this machine nothing but a driver, and Dawn under tests waits without turning in a circle. */
+async function environment(): Promise<Record<string, string>> {
+  const { LD_LIBRARY_PATH: _, ...env } = await quickSwiftshaderEnv()
+  return { PATH: '/usr/bin:/bin', ...env }
+}
 
 describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
   let folder: string
@@ -61,11 +67,10 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
   it.concurrent('tries and measures without a network and without anything of this machine', {
     timeout: 1_800_000,
   }, async () => {
-    const { VK_DRIVER_FILES } = await swiftshaderEnv()
+    const env = await environment()
     // A machine that is busy with other tests needs longer than a GPU machine is had for.
     const asked = ['results', '--quick', '--minutes', '30', ...(TRIED === '' ? [] : ['--only', TRIED])]
     const [program, ...args] = [...NO_NETWORK, './local-v1-kit/run.sh', ...asked]
-    const env = { PATH: '/usr/bin:/bin', VK_DRIVER_FILES: VK_DRIVER_FILES! }
     const { stdout } = await run(program!, args, { cwd: folder, env })
     const results = join(folder, 'results')
     const read = (name: string) => readFile(join(results, name), 'utf8')
@@ -140,8 +145,7 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     'names what there is no time for, and is no failure for it',
     { timeout: 600_000, concurrent: true },
     async () => {
-      const { VK_DRIVER_FILES } = await swiftshaderEnv()
-      const env = { PATH: '/usr/bin:/bin', VK_DRIVER_FILES: VK_DRIVER_FILES! }
+      const env = await environment()
       const slow = await copied('slow')
       await rename(join(slow, 'child.mjs'), join(slow, 'part.mjs'))
       // Tests have four seconds and leave the rest of them; the bench takes all there is; what comes then is not begun.

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bundle } from '../support/bundle.js'
 import { FULL } from '../support/full.js'
 import { start } from '../support/spawn.js'
-import { swiftshaderEnv } from '../support/swiftshader.js'
+import { quickSwiftshaderEnv } from '../support/swiftshader.js'
 
 const NANO = fileURLToPath(new URL('../../models/nano', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
@@ -58,7 +58,7 @@ test.concurrent.each([
   'the service outlives a worker that stands, as often as it does: $device, $says',
   { timeout: 300_000 },
   async ({ device, says, rounds, end }) => {
-    const env = device === 'webgpu' ? await swiftshaderEnv() : {}
+    const env = device === 'webgpu' ? await quickSwiftshaderEnv() : {}
     const args = [join(folder, 'stands.mjs'), NANO, device, `${STANDS_MS[device]}`, says, `${rounds}`]
     const running = start(process.execPath, args, { ...env, PIPE: join(folder, 'pipe') })
     expect(await running.exit, running.output()).toEqual(end)

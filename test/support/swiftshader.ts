@@ -1,5 +1,7 @@
+import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { FULL } from './full.js'
 import { unpack } from './unpack.js'
 
@@ -12,6 +14,12 @@ const RTLD_NODELETE = 0x1000
  */
 const FEATURES = ['disable_workgroup_init', ...(FULL ? [] : ['disable_robustness'])]
 export const DAWN_FLAGS = process.env.LOCAL_V1_VULKAN ? [] : [`enable-dawn-features=${FEATURES.join(',')}`]
+
+const QUICK_DAWN = fileURLToPath(new URL('./quick-dawn.cjs', import.meta.url))
+const quick = createRequire(import.meta.url)(QUICK_DAWN) as {
+  lookSeldom(): void
+  openWith(features: readonly string[]): void
+}
 
 let prepared: Promise<void> | undefined
 // For ever: Dawn crashes or hangs once what `create()` returned is garbage-collected.
@@ -27,24 +35,22 @@ export async function swiftshaderEnv(): Promise<Record<string, string>> {
   return { VK_DRIVER_FILES: icd, VK_ICD_FILENAMES: icd, LD_LIBRARY_PATH: folder }
 }
 
-/**
- * While something is awaited of it, Dawn looks again with every `setImmediate`: a core that turns in a circle, of the two
- * that would compute it. Looked for once a millisecond, it comes as soon.
- */
-function lookSeldom(): void {
-  const { setImmediate, setTimeout } = globalThis
-  // Dawn's own function has neither a name nor a text.
-  const isOfDawn = (call: unknown) =>
-    typeof call === 'function' && call.name === '' && /\[native code\]/.test(Function.prototype.toString.call(call))
-  const seldom = (call: (...given: unknown[]) => void, ...given: unknown[]) =>
-    isOfDawn(call) ? setTimeout(call, 1) : setImmediate(call, ...given)
-  globalThis.setImmediate = Object.assign(seldom, setImmediate) as unknown as typeof setImmediate
+/** The same for programs that are Node and under test: their Dawn waits as ours does, and compiles as little. */
+export async function quickSwiftshaderEnv(): Promise<Record<string, string>> {
+  const LOCAL_V1_DAWN_FEATURES = process.env.LOCAL_V1_VULKAN ? '' : FEATURES.join(',')
+  return {
+    ...(await swiftshaderEnv()),
+    LOCAL_V1_DAWN_FEATURES,
+    NODE_OPTIONS: `--require ${JSON.stringify(QUICK_DAWN)}`,
+  }
 }
 
 /** Puts SwiftShader where the npm package `webgpu` finds it, in this process. Call it before `webgpu` is imported. */
 export function useSwiftshader(): Promise<void> {
   prepared ??= (async () => {
-    if (!process.env.PROF_SPIN) lookSeldom()
+    quick.lookSeldom()
+    // What is measured has all that Dawn does; `softwareGpu` asks for these by itself.
+    if (process.env.VITEST && !process.env.LOCAL_V1_VULKAN) quick.openWith(FEATURES)
     const env = await swiftshaderEnv()
     process.env.VK_DRIVER_FILES = env.VK_DRIVER_FILES
     process.env.VK_ICD_FILENAMES = env.VK_ICD_FILENAMES
