@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, it } from 'vitest'
+import { FULL } from '../../test/support/full.js'
 import { compile, fromSource, type Grammar, GrammarCache } from './structured.js'
 import { randomDocument, randomness, realSchemas, smallWords, vocabularyOf } from './testing.test-helper.js'
 
@@ -59,6 +60,8 @@ it('of one grammar is bounded, however many documents are written with it', () =
 })
 
 const rows = realSchemas()
+/** Schemas enough that what else is made meanwhile is little beside them. */
+const MANY = FULL ? 400 : 160
 it.skipIf(rows === undefined)('counts about what the heap holds (where real schemas are)', () => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
@@ -68,7 +71,7 @@ it.skipIf(rows === undefined)('counts about what the heap holds (where real sche
     return heapUsed + arrayBuffers
   }
   const grammars = (from: number): Grammar[] =>
-    rows!.slice(from, from + 400).flatMap(({ schema }) => {
+    rows!.slice(from, from + MANY).flatMap(({ schema }) => {
       try {
         return [compile(schema)]
       } catch {
@@ -79,7 +82,7 @@ it.skipIf(rows === undefined)('counts about what the heap holds (where real sche
   // What is made once in a process is there from now on.
   for (const grammar of grammars(0)) use(grammar, 2)
   const empty = heap()
-  const kept = grammars(400)
+  const kept = grammars(MANY)
   const compiled = heap()
   for (const grammar of kept) use(grammar, 3)
   const walked = heap()

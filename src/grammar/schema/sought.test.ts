@@ -73,6 +73,10 @@ function orNone<T>(work: () => T): T | undefined | null {
 
 describe('members that must be there under a key that nobody declared', () => {
   it('are enforced exactly: every object of three keys, in some order of its own', () => {
+    const all = [...objects()].map((members) => {
+      const texts = orders(members).map((order) => JSON.stringify(Object.fromEntries(order)))
+      return { value: Object.fromEntries(members), texts }
+    })
     let refused = 0
     const runs = 80
     fc.assert(
@@ -83,13 +87,13 @@ describe('members that must be there under a key that nobody declared', () => {
           refused++
           return
         }
-        for (const members of objects()) {
-          const value = Object.fromEntries(members)
+        for (const { value, texts } of all) {
           const right = validate(value)
-          expect([schema, value, judge(schema, value)]).toEqual([schema, value, right])
-          const texts = orders(members).map((order) => JSON.stringify(Object.fromEntries(order)))
+          const found = judge(schema, value)
           const accepted = texts.some((text) => grammar?.accepts(text) === true)
-          expect([schema, value, accepted]).toEqual([schema, value, right])
+          // Of tens of thousands one that is as it should be needs no expectation, which takes longer than the rest.
+          if (found !== right || accepted !== right)
+            expect([schema, value, found, accepted]).toEqual([schema, value, right, right])
         }
       }),
       { numRuns: runs },

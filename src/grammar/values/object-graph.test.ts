@@ -73,17 +73,21 @@ function orNone<T>(work: () => T): T | undefined {
 
 describe('objects told apart member by member', () => {
   it('are those that ajv takes: every object of five keys', () => {
+    const all = [...objects()]
+      .flatMap((object) => [object, { ...object, f: 1 }])
+      .map((value) => ({ value, text: JSON.stringify(value) }))
+    expect(all.length).toBe(2 * 4 ** KEYS.length)
     let graphs = 0
     fc.assert(
       fc.property(schema, (schema) => {
         const validate = ajv.compile(schema)
         const grammar = orNone(() => compile(schema))
         if (grammar !== undefined && hasGraph(schema)) graphs++
-        for (const object of objects()) {
-          for (const value of [object, { ...object, f: 1 }]) {
-            const accepted = grammar?.accepts(JSON.stringify(value)) === true
-            expect([schema, value, accepted]).toEqual([schema, value, validate(value)])
-          }
+        for (const { value, text } of all) {
+          const accepted = grammar?.accepts(text) === true
+          const right = validate(value)
+          // Of a hundred thousand one that is as it should be needs no expectation, which takes longer than the rest.
+          if (accepted !== right) expect([schema, value, accepted]).toEqual([schema, value, right])
         }
       }),
       { numRuns: 60 },
