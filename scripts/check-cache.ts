@@ -28,7 +28,7 @@ import { locationOf } from '../src/models/files/location.js'
 import { openRepository } from '../src/models/files/open.js'
 import type { WeightSource } from '../src/models/files/source.js'
 import { loadCore } from '../src/models/load.js'
-import { CACHE_TYPE_CHOICES, isPackedCacheType, type PackedCacheType } from '../src/platform/index.js'
+import { isPackedCacheType, PACKED_CACHE_TYPES, type PackedCacheType } from '../src/platform/index.js'
 import { convert, readStories, STORY_TOKENS, widened } from './stories.js'
 
 const root = new URL('../', import.meta.url)
@@ -40,7 +40,7 @@ const BUCKETS = [0, 64, 256, 1024, 4096]
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    types: { type: 'string', default: 'q8_0,q4_0' },
+    types: { type: 'string', default: PACKED_CACHE_TYPES.join(',') },
     text: { type: 'string', multiple: true },
     context: { type: 'string' },
     tokens: { type: 'string', default: '8192' },
@@ -49,7 +49,7 @@ const { values: options, positionals } = parseArgs({
 })
 const types = options.types.split(',').map((type) => {
   if (isPackedCacheType(type)) return type
-  throw new Error(`--types can be ${CACHE_TYPE_CHOICES}, with commas between them; "${type}" is none.`)
+  throw new Error(`--types can be ${PACKED_CACHE_TYPES}, with commas between them; "${type}" is none.`)
 })
 
 interface Subject {
@@ -149,7 +149,7 @@ async function steps(one: Core, other: Core, texts: readonly (readonly number[])
   const all: Step[] = []
   for (const text of texts) {
     let before = 0
-    for await (const step of costOf(one, other, text, tokens)) all.push({ ...step, before: ++before })
+    for await (const step of costOf(one, other, text, tokens)) all.push({ ...step, before: before++ })
   }
   return all
 }

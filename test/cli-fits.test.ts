@@ -55,6 +55,8 @@ it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16, 
   const whole = await cache()
   expect((await cache('--cache-type', 'q8_0')) / whole).toBeCloseTo(17 / 32, 1)
   expect((await cache('--cache-type', 'q4_0')) / whole).toBeCloseTo(9 / 32, 1)
+  // There is room for either before it is asked.
+  expect(await cache('--cache-type', 'auto')).toBe(whole)
 }, 120_000)
 
 it('local-v1 serve refuses an 8-bit cache of WebLLM by its name', async () => {

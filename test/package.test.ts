@@ -26,9 +26,9 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 184_500,
-  './browser': 533_000,
-  './core': 452_000,
-  './webgpu': 452_000,
+  './browser': 536_500,
+  './core': 455_500,
+  './webgpu': 455_500,
   './webllm': 223_500,
   './webllm/worker': 230_500,
   './llama-cpp': 245_000,
@@ -216,7 +216,7 @@ describe('the built package', () => {
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_526_000)
+    expect(packed.size).toBeLessThan(1_533_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

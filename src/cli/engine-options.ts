@@ -1,5 +1,5 @@
 import type { DevicePreference } from '../engines/index.js'
-import type { PackedCacheType } from '../platform/index.js'
+import type { CacheTypeChoice } from '../platform/index.js'
 
 /** The same for every command that runs a model of our own core. */
 export const REVECTORIZE = [
@@ -16,7 +16,7 @@ export interface EngineOptions {
   readonly device: DevicePreference
   readonly cache?: string
   /** Of our own core's models. */
-  readonly cacheType?: PackedCacheType
+  readonly cacheType?: CacheTypeChoice
   /** Of our own core's CPU device. */
   readonly revectorize?: boolean
   /** A smaller model that guesses what the first `model` says. */

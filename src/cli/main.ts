@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../contract/index.js'
-import { CACHE_TYPE_HELP, PACKED_CACHE_TYPES, VERBOSE } from '../platform/index.js'
+import { CACHE_TYPE_CHOICES, CACHE_TYPE_HELP, VERBOSE } from '../platform/index.js'
 import { aliases, collect, count, decimal, keys, origins, size } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
 import { completion, SHELLS, type Shell } from './completion.js'
@@ -26,7 +26,7 @@ process.stderr.on('error', () => {})
 /** The same for every command that runs or plans a model of our own core. */
 const cacheTypeOption = () =>
   new Option('--cache-type <type>', `how to store keys and values: ${CACHE_TYPE_HELP} (default: f16)`).choices(
-    PACKED_CACHE_TYPES,
+    CACHE_TYPE_CHOICES,
   )
 
 /** The options that choose what answers, the same for every command that runs a model. */

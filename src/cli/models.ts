@@ -15,7 +15,7 @@ import {
   surveyed,
   verify,
 } from '../models/index.js'
-import type { PackedCacheType } from '../platform/index.js'
+import type { CacheTypeChoice } from '../platform/index.js'
 import { nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'
@@ -81,7 +81,7 @@ const reasonOf = (error: unknown) =>
 export interface FitsOptions extends CacheOptions {
   readonly device: DevicePreference
   readonly context?: number
-  readonly cacheType?: PackedCacheType
+  readonly cacheType?: CacheTypeChoice
 }
 
 /** Whether models would run here, by the heads of their files alone; without names, all that are on this machine. */

@@ -2,7 +2,7 @@ import { freemem } from 'node:os'
 import { V1Error } from '../contract/index.js'
 import { type DevicePreference, type ModelOptions, openFitter, type WebGpu } from '../engines/index.js'
 import { idOf, locationOf } from '../models/index.js'
-import { CACHE_TYPE_CHOICES, isPackedCacheType, isRecord } from '../platform/index.js'
+import { CACHE_TYPES_TOLD, isCacheTypeChoice, isRecord } from '../platform/index.js'
 import { News, newsStream, SSE_DONE, SSE_HEADERS, sseEvent, type V1 } from '../service/index.js'
 import { type HereModel, modelsHere } from './models.js'
 
@@ -100,8 +100,8 @@ async function wantedIn(request: Request): Promise<Wanted> {
   const whole = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0
   if (contextLength !== undefined && !whole(contextLength))
     throw invalid("'contextLength' must be a positive whole number.", 'contextLength')
-  if (cacheType !== undefined && !isPackedCacheType(cacheType))
-    throw invalid(`'cacheType' can be ${CACHE_TYPE_CHOICES}.`, 'cacheType')
+  if (cacheType !== undefined && !isCacheTypeChoice(cacheType))
+    throw invalid(`'cacheType' can be one of ${CACHE_TYPES_TOLD}.`, 'cacheType')
   if (quantize !== undefined && quantize !== 'q4f16_1') throw invalid("'quantize' can be 'q4f16_1'.", 'quantize')
   const { kind } = placeOf(model)
   if (kind !== 'hub' && kind !== 'foreign')

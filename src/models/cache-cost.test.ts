@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { gemma3 } from '../../test/oracles/families/gemma.js'
+import { qwen35 } from '../../test/oracles/families/qwen3-5.js'
 import type { SampleSettings } from '../contract/token-model.js'
 import type { Device } from '../device/contract.js'
 import { openCpuDevice } from '../device/cpu/index.js'
 import { Chance } from '../device/operations/numbers.test-helper.js'
 import type { PackedCacheType } from '../platform/index.js'
-import { costOf, type StepCost } from './cache-cost.js'
+import { sourceOf } from './architectures/cases.test-helper.js'
+import { costOf, meanCost, type StepCost } from './cache-cost.js'
 import { loadCore } from './load.js'
 import { PRESETS, randomModel } from './random-model.test-helper.js'
 
@@ -63,6 +66,38 @@ it('is nothing with the same cache, something in 8 bits, and more in 4', async (
   for (const { divergence } of eight) expect(divergence).toBeGreaterThan(-1e-9)
   expect(sum(eight)).toBeGreaterThan(sum(same))
   expect(sum(await between(LLAMA, 'q4_0'))).toBeGreaterThan(sum(eight))
+})
+
+/** Windows, keys of other layers, states beside them, angles by layer. */
+it.each([gemma3, qwen35])('is asked of $name once it is loaded, as of two models with either cache', async (of) => {
+  const source = sourceOf(of, 'f16')
+  const options = { contextLength: 64, maxBatch: 2 }
+  const text = Array.from({ length: 60 }, (_, i) => (i * 7) % 50)
+  const load = (cacheType?: PackedCacheType) =>
+    loadCore(device, source, { ...options, ...(cacheType && { cacheType }) })
+  const [one, other] = [await load(), await load('q8_0')]
+  const cost = await meanCost(one, other, text, one.vocabSize)
+  await one.close()
+  await other.close()
+  expect(cost).toBeGreaterThan(0)
+  for (const isPacked of [true, false]) {
+    const asked: { identity: string; cost: number }[] = []
+    const trial = {
+      text,
+      async choose(identity: string, measure: () => Promise<number>) {
+        asked.push({ identity, cost: await measure() })
+        return isPacked
+      },
+    }
+    const before = device.memory.bytes
+    const core = await loadCore(device, source, { ...options, cacheType: 'auto', trial })
+    expect(asked).toEqual([{ identity: expect.stringMatching(/^fp_/), cost }])
+    const same = await load(isPacked ? 'q8_0' : undefined)
+    expect(core.fingerprint).toBe(same.fingerprint)
+    await same.close()
+    await core.close()
+    expect(device.memory.bytes).toBe(before)
+  }
 })
 
 it('goes on in a sequence that has tokens, and gives its pages back', async () => {

@@ -35,6 +35,22 @@ export async function* costOf(
   }
 }
 
+/** On average over a text. NaN: what a cache made of it is no number. */
+export async function meanCost(
+  first: Core,
+  second: Core,
+  text: readonly number[],
+  tokens: number,
+  signal?: AbortSignal,
+): Promise<number> {
+  let sum = 0
+  for await (const { divergence } of costOf(first, second, text, tokens)) {
+    signal?.throwIfAborted()
+    sum += divergence
+  }
+  return sum / text.length
+}
+
 function between(one: Float32Array, other: Float32Array, next: number | undefined): StepCost {
   const [ofOne, ofOther] = [logSum(one), logSum(other)]
   let divergence = 0

@@ -1,4 +1,6 @@
 /** The door of this room. Files of models, architectures and their layers, and how they run on a device. */
+
+export { MOST_COST } from './cache-cost.js'
 export { CATALOG, NANO } from './catalog.js'
 export { Core } from './core.js'
 export { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'
@@ -30,7 +32,15 @@ export { quantisationOf } from './files/quantisation.js'
 export { RemoteFiles } from './files/remote.js'
 export { sliceOfFile } from './files/slice-of-file.js'
 export type { Naming, RawTensor, TensorType, WeightCheck, WeightOutline, WeightSource } from './files/source.js'
-export { type FreeOptions, freeStorage, type StorageOptions, type StoredModel, storedModels } from './files/storage.js'
+export {
+  type FreeOptions,
+  freeStorage,
+  noteCost,
+  notedCost,
+  type StorageOptions,
+  type StoredModel,
+  storedModels,
+} from './files/storage.js'
 export { type CacheChoice, storeFor } from './files/store/choose.js'
 export { crossOriginStorage, sharedStore } from './files/store/cross-origin.js'
 export { defaultFolder } from './files/store/disk.js'
@@ -39,7 +49,7 @@ export { noStore } from './files/store/memory.js'
 export { type KeepOptions, type KeptFile, keepFile, keptFiles, removeFile } from './files/store/origin.js'
 export type { FileStore, StoredFile } from './files/store/store.js'
 export { verify } from './files/verify.js'
-export { type LoadOptions, loadCore, loadPlanned } from './load.js'
+export { type CacheTrial, type LoadOptions, loadCore, loadPlanned } from './load.js'
 export { type LoadPlan, planModel } from './plan-model.js'
 export { canShrink } from './planned.js'
 export { sampleRowOf } from './sampling.js'

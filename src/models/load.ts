@@ -1,6 +1,7 @@
 /** A model repository's weights on a device, ready to run. */
 
 import { type Device, PAGE } from '../device/index.js'
+import { meanCost } from './cache-cost.js'
 import { Core } from './core.js'
 import { Decoder } from './decoder.js'
 import type { WeightSource } from './files/source.js'
@@ -19,6 +20,22 @@ export interface LoadOptions {
   readonly signal?: AbortSignal
   /** Called once the model has given back all that it took of the device. */
   readonly onReleased?: () => void
+  /** Of a model whose plan leaves open whether its cache is in 8 bits. @default it is not */
+  readonly trial?: CacheTrial
+}
+
+export interface CacheTrial {
+  /** In tokens, at least one. */
+  readonly text: readonly number[]
+  /**
+   * Whether the cache is to be in 8 bits. `identity` names all that this hangs on: the text, the weights, the device's kernels.
+   * `measure` reads the text with both caches, for the mean divergence in nats.
+   */
+  choose(identity: string, measure: () => Promise<number>): Promise<boolean>
+}
+
+interface Made {
+  destroy(): void
 }
 
 /** Plans and loads. Fails with a `V1Error` that says what is unknown, malformed or short; nothing stays allocated then. */
@@ -34,42 +51,50 @@ export async function loadCore(
 export async function loadPlanned(
   device: Device,
   source: WeightSource,
-  { model, tensors, size }: LoadPlan,
+  { model, tensors, size: planned, packed }: LoadPlan,
   options: LoadOptions = {},
 ): Promise<Core> {
-  const { contextLength, maxBatch, maxChunk, rows, wanted, cacheType, pages } = size
+  const { contextLength, maxBatch } = planned
   const { vocabulary } = model
   const loader = new TensorLoader(device, source, options.signal)
   try {
-    device.reserve?.(size.bytes.total)
+    device.reserve?.(planned.bytes.total)
     const weights = await loadWeights(loader, model, tensors, contextLength, options.onProgress)
     await loader.close()
-    const kept = keep(device, model, size, loader.made)
     const known = Math.min(options.tokens ?? vocabulary, vocabulary)
     const sampler = device.sampler({ vocabulary, tokens: known, rows: maxBatch, slots: 4 * maxBatch })
     loader.made.push(sampler)
-    const decoder = new Decoder(device, model, weights, kept, rows, wanted)
-    loader.made.push(decoder)
+    const named = (rest: object) => fingerprint(source.digest, device, { model, embedding: tensors.embedding, ...rest })
+    const coreOf = (size: ModelSize, made: Made[], release: () => void) => {
+      const kept = keep(device, model, size, made)
+      const decoder = new Decoder(device, model, weights, kept, size.rows, size.wanted)
+      made.push(decoder)
+      const { pages, contextLength, maxBatch, maxChunk, rows, wanted, cacheType } = size
+      const sizes = { pages, vocabSize: vocabulary, contextLength, maxBatch, maxChunk, rows, wanted }
+      return new Core({ device, decoder, sampler, kept, ...sizes, fingerprint: named({ cacheType }), release })
+    }
+    const measure = async (text: readonly number[], of: readonly ModelSize[]) => {
+      const made: Made[] = []
+      try {
+        const [plain, eight] = of.map((size) => coreOf(brief(size, text.length), made, () => {}))
+        return await meanCost(plain!, eight!, text, known, options.signal)
+      } finally {
+        await device.idle().catch(() => undefined)
+        free(made)
+      }
+    }
+    let size = planned
+    if (packed && options.trial) {
+      const { text, choose } = options.trial
+      if (await choose(named({ text }), () => measure(text, [planned, packed]))) size = packed
+    }
+    const core = coreOf(size, loader.made, () => {
+      free(loader.made)
+      options.onReleased?.()
+    })
     // A GPU says late that it had no room; what runs later must not find that out.
     await device.idle()
-    return new Core({
-      device,
-      decoder,
-      sampler,
-      kept,
-      pages,
-      vocabSize: vocabulary,
-      contextLength,
-      maxBatch,
-      maxChunk,
-      rows,
-      wanted,
-      fingerprint: fingerprint(source.digest, device, { model, embedding: tensors.embedding, cacheType }),
-      release: () => {
-        free(loader.made)
-        options.onReleased?.()
-      },
-    })
+    return core
   } catch (error) {
     await loader.close()
     free(loader.made)
@@ -77,11 +102,20 @@ export async function loadPlanned(
   }
 }
 
+/** For one text and no more. Layers with a window keep all of it. */
+function brief(size: ModelSize, tokens: number): ModelSize {
+  const pages = Math.ceil(tokens / PAGE) + 1
+  return { ...size, contextLength: tokens, pages, windowPages: 0, slots: Math.min(size.slots, BRIEF_SLOTS) }
+}
+
+/** Of states: what a text stands at, what it comes to, and to spare. */
+const BRIEF_SLOTS = 4
+
 /** Pages that a cache that grows begins with: those of a short chat and of its next turns. */
 const FIRST = 1024 / PAGE
 
 /** Room for what layers keep of sequences. */
-function keep(device: Device, model: ModelPlan, size: ModelSize, made: { destroy(): void }[]): SequenceMemory {
+function keep(device: Device, model: ModelPlan, size: ModelSize, made: Made[]): SequenceMemory {
   const { pages, window, windowPages, cacheType: type, slots } = size
   const plan = planKept(model, windowPages > 0)
   const caches = plan.caches.map((shape) => {
@@ -100,7 +134,7 @@ function keep(device: Device, model: ModelPlan, size: ModelSize, made: { destroy
   return { ...kept, states }
 }
 
-function free(made: readonly { destroy(): void }[]): void {
+function free(made: readonly Made[]): void {
   for (const resource of made) resource.destroy()
 }
 

@@ -1,6 +1,7 @@
 /** Everything about a model on a device that is known from the heads of its files. Made once, and handed on. */
 
 import type { Device } from '../device/index.js'
+import { type CacheTypeChoice, cacheTypeCalled } from '../platform/index.js'
 import { readModel } from './architectures/index.js'
 import { assertLayers } from './assert-layers.js'
 import { assertPlain } from './assert-plain.js'
@@ -9,9 +10,11 @@ import type { LayerPlan, ModelPlan } from './model-plan.js'
 import { planTensors } from './plan-tensors.js'
 import type { PlannedTensors } from './planned.js'
 import { refuse } from './refuse.js'
-import { type ModelSize, type SizeOptions, sizeOf } from './size.js'
+import { isWide, type ModelSize, type SizeOptions, sizeOf } from './size.js'
 
-export interface PlanOptions extends SizeOptions {
+export interface PlanOptions extends Omit<SizeOptions, 'cacheType'> {
+  /** How keys and values are kept; `auto`: what the weights say once they are there, with room for f16. */
+  readonly cacheType?: CacheTypeChoice
   /** Plain matrices get four bits on their way to the device. @default they stay as they are */
   readonly quantize?: 'q4f16_1'
   /** A head that guesses tokens is loaded too, where the weights have one. @default it is not */
@@ -22,6 +25,8 @@ export interface LoadPlan {
   readonly model: ModelPlan
   readonly tensors: PlannedTensors
   readonly size: ModelSize
+  /** With a cache in 8 bits, which the model may have instead if `auto` was asked for. */
+  readonly packed?: ModelSize
 }
 
 /** Throws what is unknown, missing, malformed or short, by name. */
@@ -38,7 +43,16 @@ export function planModel(outline: WeightOutline, device: Device, options: PlanO
   const tensors = planTensors(outline, architecture, whole, options.quantize !== undefined, options.name, drafts)
   const { draftHead, ...body } = whole
   const model = tensors.draftHead && draftHead ? { ...body, draftHead } : body
-  return { model, tensors, size: sizeOf(device, model, tensors, outline, options) }
+  const { cacheType, ...others } = options
+  const size = (cacheType?: SizeOptions['cacheType']) =>
+    sizeOf(device, model, tensors, outline, { ...others, ...(cacheType && { cacheType }) })
+  if (cacheType !== 'auto') return { model, tensors, size: size(cacheType) }
+  const cannot = rowLength !== undefined ? 'of a model that writes no text' : isWide(outline) && 'beside weights in f32'
+  if (cannot)
+    throw refuse(options.name ?? 'This model', `${cacheTypeCalled(cacheType)} ${cannot}`, 'Leave cacheType away.')
+  // The smaller one first: it says what 8 bits are refused for.
+  const packed = size('q8_0')
+  return { model, tensors, size: size('f16'), packed }
 }
 
 const seesAhead = (layer: LayerPlan): boolean =>

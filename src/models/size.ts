@@ -1,7 +1,7 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 
 import type { Device } from '../device/index.js'
-import { type CacheType, keepsHeads, type PackedCacheType, packedCacheCalled } from '../platform/index.js'
+import { type CacheType, type CacheTypeChoice, cacheTypeCalled, keepsHeads } from '../platform/index.js'
 import { addsApart, normsApart } from './blocks/arrangement/index.js'
 import { feedForwardOf } from './blocks/feed-forward/index.js'
 import { mixerOf } from './blocks/mixers/index.js'
@@ -25,7 +25,7 @@ export interface SizeOptions {
   /** Bytes of the device that another model takes beside it. @default 0 */
   readonly beside?: number
   /** How keys and values are kept. @default f16, and f32 beside weights in full precision */
-  readonly cacheType?: PackedCacheType
+  readonly cacheType?: Exclude<CacheTypeChoice, 'auto'>
   /** Sequences that one step advances. @default 8 */
   readonly maxBatch?: number
   /** Tokens that one step should append to one sequence. @default 256 on a GPU, 64 on the CPU */
@@ -93,7 +93,7 @@ export function sizeOf(
   const cacheType = options.cacheType ?? (isWide(outline) ? 'f32' : 'f16')
   const odd = kept.caches.find((cache) => !keepsHeads(cacheType, cache.headSize))
   if (odd && options.cacheType) {
-    const what = `${packedCacheCalled(options.cacheType)} for heads of ${odd.headSize} values, no multiple of 32,`
+    const what = `${cacheTypeCalled(options.cacheType)} for heads of ${odd.headSize} values, no multiple of 32,`
     throw refuse(name, what, 'Leave cacheType away.')
   }
   const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
@@ -161,7 +161,7 @@ export function weightBytes(device: Device, tensors: PlannedTensors): number {
 }
 
 /** Weights in full precision deserve a cache in full precision. */
-function isWide(source: Pick<WeightOutline, 'naming' | 'names' | 'describe'>): boolean {
+export function isWide(source: Pick<WeightOutline, 'naming' | 'names' | 'describe'>): boolean {
   // There norms are always in full precision.
   if (source.naming === 'gguf') {
     return source.names.includes('token_embd.weight') && source.describe('token_embd.weight').dtype === 'f32'

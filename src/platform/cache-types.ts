@@ -5,6 +5,8 @@
  */
 export type PackedCacheType = 'q8_0' | 'q4_0'
 export type CacheType = 'f32' | 'f16' | PackedCacheType
+/** As the option says it; `auto`: in 8 bits where that costs this model little, else in f16. */
+export type CacheTypeChoice = 'f16' | PackedCacheType | 'auto'
 
 /** Values of a head that share a scale. */
 export const CACHE_BLOCK = 32
@@ -33,14 +35,22 @@ export const packedCache = (type: CacheType): PackedCache | undefined =>
   isPackedCacheType(type) ? PACKED_CACHES[type] : undefined
 
 /** As messages name it, with the option. */
-export const packedCacheCalled = (type: PackedCacheType): string =>
-  `${PACKED_CACHES[type].called} (cacheType: '${type}')`
+export const cacheTypeCalled = (choice: CacheTypeChoice): string =>
+  isPackedCacheType(choice)
+    ? `${PACKED_CACHES[choice].called} (cacheType: '${choice}')`
+    : `${choice === 'auto' ? 'a cache by choice' : 'a cache in f16'} (cacheType: '${choice}')`
 
-/** What the option may be, for messages. */
-export const CACHE_TYPE_CHOICES = PACKED_CACHE_TYPES.map((type) => `'${type}'`).join(' or ')
+/** What the option may be. */
+export const CACHE_TYPE_CHOICES: readonly CacheTypeChoice[] = ['f16', ...PACKED_CACHE_TYPES, 'auto']
+
+export const isCacheTypeChoice = (choice: unknown): choice is CacheTypeChoice =>
+  CACHE_TYPE_CHOICES.some((each) => each === choice)
+
+/** For messages. */
+export const CACHE_TYPES_TOLD = CACHE_TYPE_CHOICES.map((type) => `'${type}'`).join(', ')
 
 /** And for the help of the command line. */
-export const CACHE_TYPE_HELP = PACKED_CACHE_TYPES.map((type) => `${type} is ${PACKED_CACHES[type].called}`).join(', ')
+export const CACHE_TYPE_HELP = `${PACKED_CACHE_TYPES.map((type) => `${type} is ${PACKED_CACHES[type].called}`).join(', ')}, auto asks the model whether 8 bits will do`
 
 /** Bytes of so many values of one head. */
 export function cacheBytes(type: CacheType, values: number): number {

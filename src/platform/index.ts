@@ -18,15 +18,18 @@ export {
   CACHE_BLOCK,
   CACHE_TYPE_CHOICES,
   CACHE_TYPE_HELP,
+  CACHE_TYPES_TOLD,
   type CacheType,
+  type CacheTypeChoice,
   cacheBytes,
+  cacheTypeCalled,
+  isCacheTypeChoice,
   isPackedCacheType,
   keepsHeads,
   PACKED_CACHE_TYPES,
   PACKED_CACHES,
   type PackedCacheType,
   packedCache,
-  packedCacheCalled,
 } from './cache-types.js'
 export { DAWN_UNSAFE, importWebgpu, lookForAdapter, matricesOf, openDawn, type SeenAdapter, VERBOSE } from './dawn.js'
 export { exp, log, softmax } from './exact.js'

@@ -2,7 +2,7 @@
 import { V1Error } from '../../contract/index.js'
 import type { Device } from '../../device/index.js'
 import { canShrink, type WeightOutline } from '../../models/index.js'
-import { keepsHeads, PACKED_CACHE_TYPES, packedCacheCalled } from '../../platform/index.js'
+import { cacheTypeCalled, isPackedCacheType, keepsHeads, PACKED_CACHE_TYPES } from '../../platform/index.js'
 import { planLoad } from './loaded-model.js'
 import { type MemoryParts, memoryParts, sumOf } from './memory-parts.js'
 import type { ModelOptions, OfferedModel } from './options.js'
@@ -124,11 +124,11 @@ function instead(model: OfferedModel, { device, outline, free }: Surrounding, wh
 
 /** Those that may be named: it keeps keys and values, in whole blocks, and otherwise so far. */
 function packedCaches({ cacheType }: OfferedModel, plan: Plan): Way[] {
-  const layers = cacheType === undefined ? layersOf(plan) : undefined
+  const layers = isPackedCacheType(cacheType) ? undefined : layersOf(plan)
   if (!layers) return []
   return PACKED_CACHE_TYPES.filter((type) =>
     layers.every((layer) => layer.kind !== 'attention' || keepsHeads(type, layer.headSize)),
-  ).map((type) => ({ how: packedCacheCalled(type), cacheType: type }))
+  ).map((type) => ({ how: cacheTypeCalled(type), cacheType: type }))
 }
 
 type Way = Omit<Remedy, 'memoryBytes' | 'model'>

@@ -5,6 +5,7 @@ import { bytes, quantisationOf, type WeightOutline } from '../../models/index.js
 import { during } from '../../platform/index.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import { alternatives } from './alternatives.js'
+import type { KnownCosts } from './cache-choice.js'
 import { type Draft, openDraft } from './draft.js'
 import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
@@ -28,6 +29,8 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
   /** The device that models share. */
   #shared: Device | undefined
   readonly #devices = new Set<Device>()
+  /** Of caches in 8 bits. */
+  readonly #costs: KnownCosts = new Map()
 
   constructor(options: DeviceModelsOptions) {
     super({ load: (model, context) => this.#load(model, context) })
@@ -67,7 +70,16 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
       const onReleased = () => {
         if (alone) this.#giveUp(device)
       }
-      return await loadModel(model, repository, device, { plan: plan!, report, signal, drafts, draft, onReleased })
+      const costs = { surroundings, known: this.#costs }
+      return await loadModel(model, repository, device, {
+        plan: plan!,
+        report,
+        signal,
+        drafts,
+        draft,
+        costs,
+        onReleased,
+      })
     } catch (error) {
       // Where there is none, that is what is told.
       const { device, alone } = await opened

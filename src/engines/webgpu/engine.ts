@@ -42,6 +42,10 @@ const GIB = 2 ** 30
 /** `weights_bytes`, `cache_bytes` and so on. */
 const partsOf = ({ parts }: LoadedModel): Metadata =>
   Object.fromEntries(Object.entries(parts).map(([part, bytes]) => [`${part}_bytes`, bytes]))
+const cacheOf = ({ type, why }: NonNullable<LoadedModel['cacheType']>): Metadata => ({
+  cache_type: type,
+  ...(why !== undefined && { cache_type_reason: why }),
+})
 const NOTHING: KeptWeights = { bytes: 0, whole: false }
 
 /** What nobody downloaded for us. */
@@ -149,6 +153,7 @@ export class WebGpuEngine implements WebGpu {
       ...(kept !== undefined && isCopy(location) && { kept: kept.whole, kept_bytes: kept.bytes }),
       ...(memory !== undefined && { memory_bytes: memory }),
       ...(loaded && partsOf(loaded)),
+      ...(loaded?.cacheType && cacheOf(loaded.cacheType)),
       ...(loaded?.cacheUse && { cache_used_bytes: loaded.cacheUse.used }),
       ...(refused !== undefined && { does_not_fit: refused }),
     }

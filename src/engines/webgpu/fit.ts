@@ -3,7 +3,7 @@
 import type { Device } from '../../device/index.js'
 import { GREEDY } from '../../generate/index.js'
 import { loadCore, type RawTensor, siblingsOf, surveyRepository, type WeightSource } from '../../models/index.js'
-import type { PackedCacheType } from '../../platform/index.js'
+import type { CacheTypeChoice } from '../../platform/index.js'
 import { alternatives, type Remedy, sizeWithin } from './alternatives.js'
 import { chooseDevice } from './choose-device.js'
 import { offeredModel } from './location.js'
@@ -34,7 +34,7 @@ export interface FitOptions {
   /** @default the model's own, at most 8192 */
   readonly contextLength?: number
   /** As for the models of `webgpu`. */
-  readonly cacheType?: PackedCacheType
+  readonly cacheType?: CacheTypeChoice
   /** Where downloaded files are stored: these need no download. @default as for `webgpu` */
   readonly cache?: string | false
   /** Ends the check. */

@@ -5,6 +5,8 @@ import {
   forget,
   isWhole,
   keptOf,
+  noteCost,
+  notedCost,
   openRepository,
   sharedStore,
   siblingsOf,
@@ -29,6 +31,8 @@ export function webgpuHere(options: WebGpuOptions, said?: Metadata): WebGpuEngin
       bytes: await keptOf(location, cache),
       whole: await isWhole(location, cache),
     }),
+    notedCost: ({ location }, identity) => notedCost(location, cache, identity),
+    noteCost: ({ location }, identity, cost) => noteCost(location, cache, identity, cost),
     forget: ({ location }) => forget(location, cache),
   })
 }

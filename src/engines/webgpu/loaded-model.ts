@@ -16,6 +16,8 @@ import {
   type VectorCore,
   type WeightOutline,
 } from '../../models/index.js'
+import type { CacheType } from '../../platform/index.js'
+import { type Asked, type CostVerdict, cacheTrial } from './cache-choice.js'
 import type { Draft } from './draft.js'
 import { type MemoryParts, memoryLine, memoryParts } from './memory-parts.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
@@ -35,6 +37,8 @@ export interface LoadedModel {
   readonly bytes: number
   /** As planned. */
   readonly parts: MemoryParts
+  /** How it keeps keys and values, and why where that was for it to say. Absent: it keeps none. */
+  readonly cacheType?: { readonly type: CacheType; readonly why?: string }
   /** What keys and values have come to use of it by now. Absent: it keeps none. */
   readonly cacheUse?: Core['cacheUse']
 }
@@ -46,6 +50,8 @@ export interface LoadSettings {
   readonly drafts?: WebGpuOptions['drafts']
   /** What guesses for it. */
   readonly draft?: Draft | undefined
+  /** Of caches in 8 bits: what was found out before. */
+  readonly costs: Pick<Asked, 'surroundings' | 'known'>
   readonly onReleased: () => void
 }
 
@@ -83,16 +89,26 @@ function understood<T>(id: string, make: () => T): T {
 }
 
 export async function loadModel(
-  { id }: OfferedModel,
+  model: OfferedModel,
   repository: OpenedRepository,
   device: Device,
-  { plan, report, signal, drafts, draft, onReleased }: LoadSettings,
+  { plan: planned, report, signal, drafts, draft, costs, onReleased }: LoadSettings,
 ): Promise<LoadedModel> {
+  const { id } = model
   const before = device.memory.bytes
-  const bytesTotal = plan.size.bytes.total
-  const parts = { ...memoryParts(plan), ...(draft && { draft: draft.plan.size.bytes.total }) }
+  const bytesTotal = planned.size.bytes.total
+  const partsOf = (plan: LoadSettings['plan']) => ({
+    ...memoryParts(plan),
+    ...(draft && { draft: draft.plan.size.bytes.total }),
+  })
   const none = { bytesLoaded: 0, bytesTotal, filesLoaded: 0, filesTotal: 1 }
-  report({ phase: 'upload', ...none, message: `memory: ${memoryLine(parts)}` })
+  report({ phase: 'upload', ...none, message: `memory: ${memoryLine(partsOf(planned))}` })
+  let choice: CostVerdict | undefined
+  const onChoice = (made: CostVerdict) => {
+    choice = made
+    const told = `keys and values in ${made.isPacked ? '8 bits' : 'f16'}: ${made.why}`
+    report({ phase: 'upload', ...none, bytesLoaded: bytesTotal, message: told })
+  }
   const options: LoadOptions = {
     signal,
     onReleased,
@@ -107,12 +123,19 @@ export async function loadModel(
       }),
   }
   const core =
-    'task' in plan
-      ? await encoderOf(id, repository, device, plan, options)
-      : await chatOf(id, repository, device, plan, options, { drafts, draft })
+    'task' in planned
+      ? await encoderOf(id, repository, device, planned, options)
+      : await chatOf(id, repository, device, planned, options, {
+          ...{ drafts, draft },
+          asked: { model, ...costs, signal, onChoice },
+        })
   await compile(core.model, report, bytesTotal)
   if (core.small) await core.small.prepare()
   const { contextLength, fingerprint } = core.model
+  // What was left open is known by now.
+  const plan = choice?.isPacked && 'packed' in planned ? { ...planned, size: planned.packed! } : planned
+  const cacheType = 'cacheType' in plan.size ? plan.size.cacheType : undefined
+  const parts = partsOf(plan)
   const cores = [core.model, core.small].filter((one): one is Core => one instanceof Core)
   const cacheUse = () => {
     const all = cores.map((one) => one.cacheUse)
@@ -121,6 +144,7 @@ export async function loadModel(
   const bytes = Math.max(0, device.memory.bytes - before) + cacheUse().open + (parts.host ?? 0)
   return {
     ...{ id, runner: core.runner(), device, contextLength, fingerprint, bytes, parts },
+    ...(cacheType && { cacheType: { type: cacheType, ...(choice && { why: choice.why }) } }),
     get cacheUse() {
       return cores.length > 0 ? cacheUse() : undefined
     },
@@ -140,11 +164,17 @@ async function chatOf(
   device: Device,
   plan: LoadPlan,
   options: LoadOptions,
-  { drafts, draft }: Pick<LoadSettings, 'drafts' | 'draft'>,
+  {
+    drafts,
+    draft,
+    asked,
+  }: Pick<LoadSettings, 'drafts' | 'draft'> & { readonly asked: Omit<Asked, 'plan' | 'tokenizer'> },
 ) {
   const text = chatTextOf(id, files)
-  const tokens = text.tokenizer.size
-  const model = await loadPlanned(device, weights, plan, { tokens, ...options })
+  const { tokenizer } = text
+  const tokens = tokenizer.size
+  const trial = plan.packed && cacheTrial({ ...asked, plan, tokenizer })
+  const model = await loadPlanned(device, weights, plan, { tokens, ...options, ...(trial && { trial }) })
   const small = draft && (await smallOf(draft, device, tokens, options.signal, model))
   const runner = () => {
     // Most of a second for a large tokenizer: better now than in the first request for JSON.

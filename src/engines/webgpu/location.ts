@@ -1,5 +1,5 @@
 import { idOf, locationOf, REPOSITORY_ID } from '../../models/index.js'
-import { CACHE_TYPE_CHOICES, isPackedCacheType } from '../../platform/index.js'
+import { CACHE_TYPES_TOLD, isCacheTypeChoice } from '../../platform/index.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
 /** Reads what a user wrote in `models`. */
@@ -8,8 +8,8 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
   if (!REPOSITORY_ID.test(options.id))
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
   const { cacheType } = options
-  if (cacheType !== undefined && !isPackedCacheType(cacheType))
-    throw new TypeError(`The cacheType of ${options.id} can be ${CACHE_TYPE_CHOICES}; this one is "${cacheType}".`)
+  if (cacheType !== undefined && !isCacheTypeChoice(cacheType))
+    throw new TypeError(`The cacheType of ${options.id} can be one of ${CACHE_TYPES_TOLD}; this one is "${cacheType}".`)
   for (const [order, temperature] of Object.entries(options.calibration ?? {})) {
     if (typeof temperature !== 'number' || !(temperature > 0 && temperature < Number.POSITIVE_INFINITY))
       throw new TypeError(`The calibration of ${options.id} must have temperatures above 0; '${order}' has none.`)

@@ -1,5 +1,5 @@
 import type { ModelLocation, NamedBlob } from '../../models/index.js'
-import type { PackedCacheType } from '../../platform/index.js'
+import type { CacheTypeChoice } from '../../platform/index.js'
 
 export interface WebGpuOptions {
   /**
@@ -99,12 +99,14 @@ export interface ModelOptions {
    */
   readonly cacheTokens?: number
   /**
-   * How keys and values are stored, if not as numbers: integers of a few bits and a scale in f16 for each 32 values, as in
-   * llama.cpp. Models whose head size is not a multiple of 32, or that keep no keys and values (embeddings, rerankers), are
-   * refused with it.
+   * How keys and values are stored: `f16`, or integers of 8 or 4 bits and a scale in f16 for each 32 values, as in llama.cpp.
+   * Models whose head size is not a multiple of 32, or that keep no keys and values (embeddings, rerankers), are refused with
+   * these. `auto`: when the model is loaded for the first time, it reads a text of 128 tokens with f16 and with 8 bits, and 8
+   * bits are used if the distributions are less than 0.01 nats apart on average. The result is stored with a downloaded model;
+   * `cache_type` and `cache_type_reason` in `/v1/models` say it. Weights in f32 are refused with it.
    * @default f16; f32 if the weights are in f32
    */
-  readonly cacheType?: PackedCacheType
+  readonly cacheType?: CacheTypeChoice
   /**
    * Converts weights in full precision (safetensors) to 4 bits while they are loaded: they take a quarter of the memory of
    * f16 and are read faster.

@@ -34,6 +34,10 @@ export interface Surroundings {
   siblings?(model: OfferedModel, signal: AbortSignal): Promise<ReadonlyMap<string, number>>
   /** What is kept of it from an earlier download. Absent: nothing is kept. */
   keptOf?(model: OfferedModel): Promise<KeptWeights>
+  /** What a cache in 8 bits was found to cost a model of this identity. Absent, or undefined: nobody noted it. */
+  notedCost?(model: OfferedModel, identity: string): Promise<number | undefined>
+  /** Notes it, beside what was downloaded of it. */
+  noteCost?(model: OfferedModel, identity: string, cost: number): Promise<void>
   /** Deletes what was downloaded of it. */
   forget?(model: OfferedModel): Promise<void>
 }

@@ -2,7 +2,7 @@
 
 import { type ClassForm, type DecisionForm, V1Error } from '../../contract/index.js'
 import { type Device, embed, type KeyValueCache, type Matrix, PAGE } from '../../device/index.js'
-import { packedCacheCalled } from '../../platform/index.js'
+import { cacheTypeCalled } from '../../platform/index.js'
 import { assertLayers } from '../assert-layers.js'
 import { assertPlain } from '../assert-plain.js'
 import type { WeightOutline, WeightSource } from '../files/source.js'
@@ -80,7 +80,7 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
     throw refuse(name, what, `Missing: ${SENTENCE_FILES}.`)
   }
   if (options.cacheType !== undefined) {
-    throw refuse(name, `${packedCacheCalled(options.cacheType)} of a model that keeps none`, 'Leave cacheType away.')
+    throw refuse(name, `${cacheTypeCalled(options.cacheType)} of a model that keeps none`, 'Leave cacheType away.')
   }
   const bodyOf = isBert(outline) ? bertBody : isModernBert(outline) ? modernBody : decoderBody
   const body = bodyOf(outline, options.quantize !== undefined, name)

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { tinyRepository } from '../../engines/webgpu/tiny-repository.test-helper.js'
 import { type Hub, hub } from './hub.test-helper.js'
 import { openRepository } from './open.js'
-import { freeStorage, storedModels } from './storage.js'
+import { freeStorage, noteCost, notedCost, storedModels } from './storage.js'
 import { keepFile } from './store/origin.js'
 
 const { files } = tinyRepository()
@@ -54,6 +54,26 @@ describe('downloads on a disk', () => {
     expect(models.map(({ name }) => name)).toEqual([1, 2, 0].map((i) => servers[i]!.url))
     expect(models[2]!.usedAt).toEqual(new Date(Date.UTC(2026, 0, 1, 3)))
     expect(models.map((model) => model.bytes)).toEqual([1, 2, 0].map((i) => takenOf(servers[i]!)))
+  })
+
+  it('keep what a cache in fewer bits costs them, by identity, until they are removed; it counts for nothing', async () => {
+    const url = servers[0]!.url
+    const place = { kind: 'url', url } as const
+    expect(await notedCost(place, cache, 'one')).toBeUndefined()
+    await open(url)
+    const before = await storedModels({ cache })
+    await noteCost(place, cache, 'one', 0.5)
+    await noteCost(place, cache, 'two', 0.25)
+    expect(await Promise.all(['one', 'two', 'three'].map((identity) => notedCost(place, cache, identity)))).toEqual([
+      ...[0.5, 0.25, undefined],
+    ])
+    expect(await storedModels({ cache })).toEqual(before)
+    // Of what lies in a folder of the user's nothing is written.
+    const folder = { kind: 'folder', path: cache } as const
+    await noteCost(folder, cache, 'one', 0.5)
+    expect(await notedCost(folder, cache, 'one')).toBeUndefined()
+    await freeStorage(1, { cache })
+    expect(await notedCost(place, cache, 'one')).toBeUndefined()
   })
 
   it('of the hub, from before their use was noted, count by their newest file', async () => {

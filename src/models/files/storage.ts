@@ -1,10 +1,11 @@
 /** What downloads take, what may go when there is no room, and the error that says so. Nothing is removed unasked. */
 import { V1Error } from '../../contract/index.js'
-import { baseOf, isRemote } from './address.js'
-import { locationOf } from './location.js'
-import { storeFor } from './store/choose.js'
+import { isRecord, type JsonObject } from '../../platform/index.js'
+import { baseOf, isRemote, type RemoteLocation } from './address.js'
+import { locationOf, type ModelLocation } from './location.js'
+import { type CacheChoice, storeFor } from './store/choose.js'
 import { defaultFolder } from './store/disk.js'
-import { type FileStore, type KeptRepository, USED } from './store/store.js'
+import { COST, type FileStore, type KeptRepository, USED } from './store/store.js'
 
 export interface StoredModel {
   /** As `models` takes it. */
@@ -44,18 +45,55 @@ export async function freeStorage(bytes: number, { cache, keep = [] }: FreeOptio
   return chosen.map(modelOf)
 }
 
-/** Notes that a repository is used now. That it cannot be noted is no fault of the model's. */
-export async function noteUse(store: FileStore, base: string): Promise<void> {
+/** Notes that a repository is used now. */
+export const noteUse = (store: FileStore, base: string): Promise<void> =>
+  note(store, `${base}${USED}`, { base, usedAt: new Date() })
+
+/** That it cannot be noted is no fault of the model's. */
+async function note(store: FileStore, url: string, value: unknown): Promise<void> {
   try {
-    const writer = await store.write(`${base}${USED}`)
+    const writer = await store.write(url)
     try {
       await writer.restart()
-      await writer.append(new TextEncoder().encode(JSON.stringify({ base, usedAt: new Date() })))
+      await writer.append(new TextEncoder().encode(JSON.stringify(value)))
       await writer.commit()
     } finally {
       await writer.close()
     }
   } catch {}
+}
+
+/** What a cache in fewer bits was found to cost a model of this identity; undefined where nobody noted it. */
+export async function notedCost(
+  place: ModelLocation,
+  cache: CacheChoice,
+  identity: string,
+): Promise<number | undefined> {
+  if (!isRemote(place)) return undefined
+  const cost = (await costsAt(storeFor(cache), place))[identity]
+  return typeof cost === 'number' ? cost : undefined
+}
+
+export async function noteCost(
+  place: ModelLocation,
+  cache: CacheChoice,
+  identity: string,
+  cost: number,
+): Promise<void> {
+  if (!isRemote(place)) return
+  const store = storeFor(cache)
+  await note(store, `${baseOf(place)}${COST}`, { ...(await costsAt(store, place)), [identity]: cost })
+}
+
+/** By identity: a repository may have several files of weights. */
+async function costsAt(store: FileStore, place: RemoteLocation): Promise<JsonObject> {
+  try {
+    const file = await store.read(`${baseOf(place)}${COST}`)
+    const costs: unknown = file && JSON.parse(new TextDecoder().decode(await file.slice(0, file.bytes)))
+    return isRecord(costs) ? costs : {}
+  } catch {
+    return {}
+  }
 }
 
 /** Before a download of so many bytes. `warn` hears of one that will not be kept; it throws where it must be. */

@@ -1,6 +1,6 @@
 import { builtin } from '../../../platform/index.js'
 import { sliceOfFile } from '../slice-of-file.js'
-import { type FileStore, type FileWriter, type KeptRepository, type StoredFile, USED } from './store.js'
+import { type FileStore, type FileWriter, isNote, type KeptRepository, type StoredFile, USED } from './store.js'
 
 type Fs = typeof import('node:fs/promises')
 type FileHandle = import('node:fs/promises').FileHandle
@@ -101,7 +101,7 @@ async function sizeBelow(fs: Fs, folder: string, { begun = false, until = Number
   for (const entry of await fs.readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = `${folder}/${entry.name}`
     if (entry.isDirectory()) bytes += await sizeBelow(fs, path, { begun, until })
-    else if ((begun || !entry.name.endsWith(PART)) && entry.name !== USED) {
+    else if ((begun || !entry.name.endsWith(PART)) && !isNote(entry.name)) {
       const stat = await fs.stat(path).catch(() => undefined)
       if (stat && stat.mtimeMs < until) bytes += stat.size
     }

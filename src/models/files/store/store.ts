@@ -30,6 +30,11 @@ export interface KeptRepository {
 
 /** What is noted of a repository when it is opened, in a file of its own beside the others. */
 export const USED = '.used'
+/** What a cache in fewer bits was found to cost a model, by its identity. */
+export const COST = '.cache-cost'
+
+/** Whether a path or an address is that of such a file: none of the repository's own. */
+export const isNote = (path: string): boolean => [USED, COST].includes(path.slice(path.lastIndexOf('/') + 1))
 
 export interface StoredFile {
   readonly bytes: number

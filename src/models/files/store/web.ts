@@ -1,5 +1,5 @@
 import { blobFile, memoryWriter } from './memory.js'
-import { type FileStore, type KeptRepository, USED } from './store.js'
+import { type FileStore, isNote, type KeptRepository, USED } from './store.js'
 
 /**
  * Files in the Cache API under WebLLM's names and addresses, so that a model which one engine has downloaded is there
@@ -37,8 +37,7 @@ export function webStore(): FileStore {
       await written()
       let bytes = 0
       await each(base, async (cache, file) => {
-        if (!file.url.endsWith(`/${USED}`))
-          bytes += Number((await cache.match(file))?.headers.get('content-length') ?? 0)
+        if (!isNote(file.url)) bytes += Number((await cache.match(file))?.headers.get('content-length') ?? 0)
       })
       return bytes
     },
@@ -51,7 +50,7 @@ export function webStore(): FileStore {
         if (url.endsWith(`/${USED}`)) {
           const { usedAt } = (await kept!.json()) as { usedAt: string }
           marks.set(url.slice(0, -USED.length), new Date(usedAt))
-        } else sizes.push([url, Number(kept?.headers.get('content-length') ?? 0)])
+        } else if (!isNote(url)) sizes.push([url, Number(kept?.headers.get('content-length') ?? 0)])
       })
       const bases = [...marks.keys()].sort((a, b) => b.length - a.length)
       for (const [url, bytes] of sizes) {
