@@ -37,6 +37,20 @@ interface Page {
  * A token model without weights: its logits are a hash of the last tokens, everything else is real: pages that are
  * shared and copied on writing, batches, masks, sampling.
  */
+/** The latest: most texts are written more than once, to be compared, and two logarithms a token are most of the time. */
+const known = new Map<string, Float32Array>()
+const MOST_KNOWN = 2 ** 22
+
+function logitsOf(key: number, size: number): Float32Array {
+  const name = `${key} ${size}`
+  const logits = known.get(name) ?? Float32Array.from({ length: size }, (_, id) => gumbel(key, id))
+  known.delete(name)
+  known.set(name, logits)
+  // All but a few are of one size.
+  while (known.size * size > MOST_KNOWN) known.delete(known.keys().next().value!)
+  return logits
+}
+
 export class RandomModel implements TokenModel {
   readonly vocabSize: number
   readonly contextLength: number
@@ -170,13 +184,12 @@ export class RandomModel implements TokenModel {
   }
 
   #sample(tokens: readonly number[], settings: SampleSettings): Sampled {
-    const logits = new Float32Array(this.vocabSize)
     const sure = this.#options.next?.(tokens)
     if (sure !== undefined && (settings.mask === undefined || (settings.mask[sure >>> 5]! >>> (sure & 31)) & 1)) {
       return { token: sure }
     }
     const key = drawKey(mix((tokens.at(-1)! + 1) * 31 + (tokens.at(-2) ?? 7)), tokens.at(-3) ?? 3)
-    for (let id = 0; id < logits.length; id++) logits[id] = gumbel(key, id)
+    const logits = logitsOf(key, this.vocabSize).slice()
     for (const [id, value] of this.#options.bias?.(tokens) ?? []) logits[id]! += value
     const adjust = new Map(settings.logitBias)
     for (const [id, count] of settings.counts ?? []) {

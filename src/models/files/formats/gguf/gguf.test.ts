@@ -65,9 +65,10 @@ describe('a model as GGUF', () => {
   })
 
   it.each(READABLE)('%s reaches the decoder as it lies', async (label) => {
-    const { weights } = await open(await written({ types: { '*': label } }))
+    const path = await written({ types: { '*': label } })
+    const { weights } = await open(path)
     const name = 'blk.1.ffn_down'
-    const file = await readFile(await written({ types: { '*': label } }))
+    const file = await readFile(path)
     const { dtype, shape, data } = await weights.read(`${name}.weight`)
     expect(dtype).toBe(label.toLowerCase())
     expect(shape).toEqual([SIZES.hidden, SIZES.inner])

@@ -61,7 +61,7 @@ export async function writeMadeUp(path: string, of: MadeUp): Promise<void> {
   const typeFor = (name: string) => of.types[name.replace(/^blk\.\d+\./, '')] ?? of.types['*'] ?? 'F32'
   const matrix = (name: string, rows: number, columns: number): Tensor => {
     const label = typeFor(name)
-    const data = blocks(label, rows * columns, seedOf(name))
+    const data = blocksOf(label, rows * columns, name)
     return {
       name: `${name}.weight`,
       dims: [columns, rows],
@@ -127,6 +127,16 @@ function seedOf(name: string): () => number {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
     return (state ^ (state >>> 13)) >>> 0
   }
+}
+
+const made = new Map<string, Buffer>()
+
+/** Made once: many files have the same. */
+function blocksOf(label: string, count: number, name: string): Buffer {
+  const key = `${label} ${count} ${name}`
+  const data = made.get(key) ?? blocks(label, count, seedOf(name))
+  made.set(key, data)
+  return data
 }
 
 /** Values of about 0.06 in any type. */
