@@ -1,7 +1,7 @@
 /** The door of this room. The decode loop, all that is text about a model, and from texts to vectors and scores. */
 
+export { Needles } from './answer/output.js'
 export { GREEDY } from './answer/sampling.js'
-export { Needles } from './answer/text-out.js'
 export { ChatText, type TextFiles } from './chat-text.js'
 export { DECIDES } from './decide/capabilities.js'
 export { MADE_TYPES, type MadeForm, type MadeType } from './decide/made-form.js'

@@ -4,8 +4,7 @@
  */
 import type { Following, Sampled, StepInput } from '../contract/index.js'
 import { slotToken } from '../device/index.js'
-import type { PlannedSpan } from './passes.js'
-import { type PassParts, submitDraws, submitSpans } from './run-pass.js'
+import { type PassParts, type PlannedSpan, submitDraws, submitSpans } from './run-pass.js'
 import type { PagedSequence } from './sequence.js'
 
 export async function* follow(

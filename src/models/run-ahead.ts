@@ -1,8 +1,7 @@
 /** Decoding without waiting: each pass takes its tokens from the slots into which the pass before it sampled. */
 import type { Sampled, StepInput } from '../contract/index.js'
 import { slotToken } from '../device/index.js'
-import type { PlannedSpan } from './passes.js'
-import { type PassParts, type PassResult, submitSpans } from './run-pass.js'
+import { type PassParts, type PassResult, type PlannedSpan, submitSpans } from './run-pass.js'
 import type { PagedSequence } from './sequence.js'
 
 /** Passes in flight. Enough to hide the way back from the device; every one more is lost work when a stream ends. */

@@ -4,11 +4,10 @@ import type { ChatCall, Part } from '../../contract/engine.js'
 import type { SampleSettings } from '../../contract/token-model.js'
 import { compile } from '../../grammar/structured.js'
 import { DraftSource } from '../drafts/source.js'
-import { settledSampling } from '../recommended.js'
 import { call, smallText } from '../testing/call.test-helper.js'
 import { AnswerDecoder } from './answer.js'
 import type { AnswerPlan } from './plan.js'
-import { seedOfChoice } from './sampling.js'
+import { seedOfChoice, settledSampling } from './sampling.js'
 
 const { tokenizer } = smallText
 const ENDS = [...smallText.ends]

@@ -3,8 +3,9 @@
  * stands earlier in prompt or answer is made less likely, the more the longer that stretch is. A stretch ends at a line's
  * end, a colon, a quotation mark or a star, which lists and dialogues repeat rightly.
  */
-import type { SettledSampling } from '../recommended.js'
+
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import type { SettledSampling } from './sampling.js'
 
 const BREAKERS: readonly number[] = [...'\n:"*'].map((each) => each.charCodeAt(0))
 /** So that no penalty is infinite in f32. */

@@ -2,9 +2,9 @@ import type { ChatCall } from '../../contract/index.js'
 import type { ChatText } from '../chat-text.js'
 import type { DraftSource } from '../drafts/source.js'
 import type { Read } from '../evidence/others-read.js'
-import type { SettledSampling } from '../recommended.js'
 import type { Grounds } from '../sources/grounds.js'
 import type { PromptScores } from './prompt-scores.js'
+import type { SettledSampling } from './sampling.js'
 
 /** What an answer is built from; the same for all choices of a call. */
 export interface AnswerPlan {

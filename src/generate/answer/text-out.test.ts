@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TokenLogprob } from '../../contract/index.js'
-import { Needles, TextOut } from './text-out.js'
+import { Needles, TextOut } from './output.js'
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 24 })
 const needle = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 })

@@ -1,8 +1,8 @@
 import type { Sampled } from '../../contract/index.js'
 import { thoughtBudget } from '../thinking.js'
+import type { TextPiece } from './output.js'
 import { logprobOf } from './sampling.js'
 import type { Stretch, Writing } from './stretch.js'
-import type { TextPiece } from './text-out.js'
 
 /** Free text: it ends at a stop, and where the model opens a call, or thinks first. */
 export class TextStretch implements Stretch {

@@ -1,6 +1,6 @@
 import type { ThoughtMarks } from '../thinking.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { TextOut } from './text-out.js'
+import { TextOut } from './output.js'
 
 /** What a token did to a thought. */
 export interface ThoughtPiece {

@@ -2,10 +2,10 @@ import { type ChatCall, V1Error } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
 import { thoughtWish } from '../thinking.js'
 import type { ToolFormat } from '../tools/format.js'
+import { UNKNOWN } from '../tools/hermes.js'
 import type { Guard } from './guard.js'
-import { type Habits, messagesOf, toolsOf } from './messages.js'
-import type { ChatTemplate } from './template.js'
-import { withWords } from './words-beside.js'
+import { type Habits, messagesOf, type TemplateMessage, toolsOf, type WordsPlace } from './messages.js'
+import type { ChatTemplate, TemplateInput } from './template.js'
 
 /**
  * A conversation as its template writes it. Where a template does not take its tools, calls or results, whatever is tried
@@ -45,4 +45,120 @@ function switchOf(call: ChatCall): Record<string, boolean> {
   if (wish === 'as it likes') return {}
   const enabled = wish === 'think'
   return { enable_thinking: enabled, thinking: enabled }
+}
+
+interface Placed {
+  readonly messages: readonly TemplateMessage[]
+  /** Puts into the finished text what could not go through the template. */
+  finished(text: string): string
+}
+
+/**
+ * What a model says beside the calls of its turn. Many templates write the calls alone: there the words go where the family
+ * has a place for them, so that none is dropped.
+ */
+function withWords(messages: readonly TemplateMessage[], place: WordsPlace, format: ToolFormat, guard: Guard): Placed {
+  const asItIs = (text: string) => text
+  if (place === 'content' || !messages.some(isBoth)) return { messages, finished: asItIs }
+  if (place === 'plan') {
+    return {
+      messages: messages.map((each) => (isBoth(each) ? { ...each, tool_plan: each.content } : each)),
+      finished: asItIs,
+    }
+  }
+  if (place === 'apart')
+    return { messages: messages.flatMap((each) => (isBoth(each) ? apart(each) : each)), finished: asItIs }
+  const words: string[] = []
+  const marked = messages.map((message) => {
+    if (!isBoth(message)) return message
+    const [first, ...others] = message.tool_calls!
+    const name = guard.mark(words.push(message.content) - 1) + first!.function.name
+    return { ...message, content: '', tool_calls: [{ ...first!, function: { ...first!.function, name } }, ...others] }
+  })
+  return { messages: marked, finished: (text) => inFront(text, words, format, guard) }
+}
+
+const isBoth = ({ content, tool_calls: calls }: TemplateMessage): boolean => content.trim() !== '' && !!calls?.length
+
+function apart(message: TemplateMessage): TemplateMessage[] {
+  const { tool_calls: _, ...said } = message
+  const { reasoning: __, reasoning_content: ___, ...calls } = message
+  return [said, { ...calls, content: '' }]
+}
+
+/** Each mark stands at the name of a turn's first call: before it is what opens calls, and before that go the words. */
+function inFront(text: string, words: readonly string[], format: ToolFormat, guard: Guard): string {
+  const [opening] = beginningOf(format)
+  const parts: string[] = []
+  let from = 0
+  for (const [i, said] of words.entries()) {
+    const mark = guard.mark(i)
+    const at = text.indexOf(mark, from)
+    if (at < 0) continue
+    const open = text.lastIndexOf(opening!, at)
+    const place = open < from ? at : open
+    parts.push(text.slice(from, place), said, format.between ?? '', text.slice(place, at))
+    from = at + mark.length
+  }
+  return parts.join('') + text.slice(from)
+}
+
+/** What a call begins with, word by word: what opens it, or where nothing does, its own beginning. */
+export function beginningOf({ open, bare = '', past = open }: ToolFormat): string[] {
+  return (past.trim() || bare.trim()).split(/\s+/)
+}
+
+const WORDS = ['words_beside_a_call', 'words_beside_another']
+const CITIES = ['Bern', 'Chur']
+
+/** Where a template keeps them, found out by having it write some. */
+export function* wordsPlaceOf(template: ChatTemplate, format: ToolFormat, guard: Guard): Slices<WordsPlace> {
+  if (!template.writesCalls) return 'content'
+  const isMarked = format.native && format !== UNKNOWN && beginningOf(format).join('') !== ''
+  // Where nothing opens a call, it is all of a turn.
+  const front: WordsPlace[] =
+    !isMarked || format.past !== undefined
+      ? ['apart']
+      : format.open.trim() === ''
+        ? ['apart', 'front']
+        : ['front', 'apart']
+  const places: readonly WordsPlace[] = ['content', 'plan', ...front]
+  for (const place of places) if (yield* keeps(template, place, format, guard)) return place
+  return 'content'
+}
+
+function* keeps(template: ChatTemplate, place: WordsPlace, format: ToolFormat, guard: Guard): Slices<boolean> {
+  const input = conversation(format)
+  const { messages, finished } = withWords(input.messages, place, format, guard)
+  try {
+    const text = finished(yield* template.renderInSlices({ ...input, messages }))
+    let from = 0
+    return WORDS.every((words, i) => {
+      const said = text.indexOf(words, from)
+      from = text.indexOf(CITIES[i]!, Math.max(said, 0))
+      return said >= 0 && from >= 0
+    })
+  } catch {
+    return false
+  }
+}
+
+function conversation({ callId }: ToolFormat): TemplateInput {
+  const city = { type: 'string', description: 'A city.' }
+  const tool = { name: 'look', description: 'Looks.', parameters: { type: 'object', properties: { city } } }
+  const called = (i: number): TemplateMessage[] => {
+    const id = callId?.(`call_01234567${i}`) ?? `call_01234567${i}`
+    const call = { id, type: 'function' as const, function: { name: 'look', arguments: { city: CITIES[i] } } }
+    return [
+      { role: 'assistant', content: WORDS[i]!, tool_calls: [call] },
+      { role: 'tool', content: 'Seen.', tool_call_id: id, name: 'look' },
+    ]
+  }
+  const said = { role: 'assistant', content: 'It is there.' }
+  const user = { role: 'user', content: 'Look.' }
+  return {
+    tools: [{ type: 'function', function: tool }],
+    options: {},
+    messages: [user, ...called(0), said, user, ...called(1)],
+  }
 }

@@ -1,10 +1,10 @@
 import type { Slices } from '../../platform/index.js'
 import type { ToolFormat } from '../tools/format.js'
 import { UNKNOWN } from '../tools/hermes.js'
+import { beginningOf, wordsPlaceOf } from './conversation.js'
 import { Guard } from './guard.js'
 import type { Habits } from './messages.js'
 import type { ChatTemplate, TemplateInput } from './template.js'
-import { beginningOf, wordsPlaceOf } from './words-beside.js'
 
 const NAME = 'a_call_to_be_read'
 const ARGUMENTS = { city: 'Bern', days: 3 }

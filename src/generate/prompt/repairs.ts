@@ -2,7 +2,6 @@
  * The same conversation for templates that refuse it as it is: some families demand turns that alternate, one call a turn,
  * or no system message. Everything that was said stays in it, in its order.
  */
-import { placeOf } from '../../platform/index.js'
 import { foldSystem, type TemplateMessage } from './messages.js'
 
 export type Written = Omit<TemplateMessage, 'content'> & { readonly content: string | readonly object[] }
@@ -36,17 +35,6 @@ export function repairs(messages: Messages): Messages[] {
 /** Those that know images too may go through a message's parts without asking whether it has some. */
 export function parted(messages: Messages): Written[] {
   return messages.map((message) => ({ ...message, content: [{ type: 'text', text: message.content }] }))
-}
-
-/** Whether a text has all that was said, in its order as far as it can be. */
-export function tellsAll(text: string, messages: Messages): boolean {
-  let from = 0
-  return messages.every(({ content }) => {
-    const words = content.trim()
-    const after = placeOf(text, words, from)
-    if (after >= 0) from = after + words.length
-    return after >= 0 || [words, JSON.stringify(words).slice(1, -1)].some((said) => placeOf(text, said) >= 0)
-  })
 }
 
 /** To Python what is not there is an empty list as well, which some templates go through without asking. */

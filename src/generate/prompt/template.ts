@@ -1,8 +1,8 @@
 import { V1Error } from '../../contract/index.js'
-import { atOnce, type Slices } from '../../platform/index.js'
+import { atOnce, placeOf, type Slices } from '../../platform/index.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
 import { asUserTells, foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
-import { oneCallATurn, parted, repairs, tellsAll, type Written } from './repairs.js'
+import { oneCallATurn, parted, repairs, type Written } from './repairs.js'
 
 type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
 
@@ -174,6 +174,17 @@ export class JinjaTemplate implements ChatTemplate {
       ...more,
     })
   }
+}
+
+/** Whether a text has all that was said, in its order as far as it can be. */
+function tellsAll(text: string, messages: readonly TemplateMessage[]): boolean {
+  let from = 0
+  return messages.every(({ content }) => {
+    const words = content.trim()
+    const after = placeOf(text, words, from)
+    if (after >= 0) from = after + words.length
+    return after >= 0 || [words, JSON.stringify(words).slice(1, -1)].some((said) => placeOf(text, said) >= 0)
+  })
 }
 
 /** What a template is given, under the names of Hugging Face's `apply_chat_template`. */

@@ -1,4 +1,4 @@
-import { Branches } from './branches.js'
+import { Branches } from '../kept.js'
 import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 import type { Frames } from './frames.js'
 

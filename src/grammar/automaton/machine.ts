@@ -1,4 +1,4 @@
-import { Branches } from './branches.js'
+import { Branches } from '../kept.js'
 import { enter } from './entry.js'
 import { FixedFrame } from './fixed.js'
 import { Forks } from './forks.js'

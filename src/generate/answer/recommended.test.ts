@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
-import { compile } from '../grammar/structured.js'
-import { ChatText, type TextFiles } from './chat-text.js'
-import { call, collect, setUp } from './testing/call.test-helper.js'
-import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
+import { compile } from '../../grammar/structured.js'
+import { ChatText, type TextFiles } from '../chat-text.js'
+import { call, collect, setUp } from '../testing/call.test-helper.js'
+import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 
 /** Qwen2.5-0.5B-Instruct's own. */
 const QWEN = { do_sample: true, repetition_penalty: 1.1, temperature: 0.7, top_p: 0.8, top_k: 20 }
