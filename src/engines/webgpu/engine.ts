@@ -122,13 +122,17 @@ export class WebGpuEngine implements WebGpu {
     const loaded = this.#set.find(id)
     const context = loaded?.contextLength ?? model.contextLength
     const capabilities = this.#capabilities(model, loaded)
+    const metadata = () => this.#metadata(model)
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
       ...(capabilities && { capabilities }),
       ...(context !== undefined && { contextLength: context }),
       ...(loaded && { fingerprint: loaded.fingerprint }),
-      metadata: this.#metadata(model, loaded),
+      // Made when it is read: lists show it, and a request that looks for its model among many does not.
+      get metadata() {
+        return metadata()
+      },
     }
   }
 
@@ -139,7 +143,8 @@ export class WebGpuEngine implements WebGpu {
     return own?.decisions && calibration ? { ...own, calibrated: true } : own
   }
 
-  #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel, loaded: LoadedModel | undefined): Metadata {
+  #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel): Metadata {
+    const loaded = this.#set.find(id)
     const info = loaded?.device.info ?? this.#device
     const memory = loaded?.bytes ?? memoryBytes
     const kept = this.#kept.get(id)
