@@ -25,9 +25,10 @@ process.stderr.on('error', () => {})
 
 /** The same for every command that runs or plans a model of our own core. */
 const cacheTypeOption = () =>
-  new Option('--cache-type <type>', `how to store keys and values: ${CACHE_TYPE_HELP} (default: f16)`).choices(
-    CACHE_TYPE_CHOICES,
-  )
+  new Option(
+    '--cache-type <type>',
+    `how to store keys and values: ${CACHE_TYPE_HELP} (default: f16, or what the model's files say)`,
+  ).choices(CACHE_TYPE_CHOICES)
 
 /** The options that choose what answers, the same for every command that runs a model. */
 function withEngine(command: Command): Command {

@@ -69,7 +69,7 @@ export const CATALOG: readonly CatalogModel[] = [
     use: 'fields',
     format: 'MLC q4f16_1',
     downloadBytes: 11.3 * MB,
-    memoryBytes: 45 * MB,
+    memoryBytes: 31 * MB,
     contextLength: 4096,
     trainedContext: 4096,
     licence: 'Apache-2.0',

@@ -1,7 +1,7 @@
 /** Everything about a model on a device that is known from the heads of its files. Made once, and handed on. */
 
 import type { Device } from '../device/index.js'
-import { type CacheTypeChoice, cacheTypeCalled } from '../platform/index.js'
+import { type CacheTypeChoice, cacheTypeCalled, isPackedCacheType, type PackedCacheType } from '../platform/index.js'
 import { readModel } from './architectures/index.js'
 import { assertLayers } from './assert-layers.js'
 import { assertPlain } from './assert-plain.js'
@@ -43,7 +43,7 @@ export function planModel(outline: WeightOutline, device: Device, options: PlanO
   const tensors = planTensors(outline, architecture, whole, options.quantize !== undefined, options.name, drafts)
   const { draftHead, ...body } = whole
   const model = tensors.draftHead && draftHead ? { ...body, draftHead } : body
-  const { cacheType, ...others } = options
+  const { cacheType = ownCacheType(outline, device), ...others } = options
   const size = (cacheType?: SizeOptions['cacheType']) =>
     sizeOf(device, model, tensors, outline, { ...others, ...(cacheType && { cacheType }) })
   if (cacheType !== 'auto') return { model, tensors, size: size(cacheType) }
@@ -53,6 +53,12 @@ export function planModel(outline: WeightOutline, device: Device, options: PlanO
   // The smaller one first: it says what 8 bits are refused for.
   const packed = size('q8_0')
   return { model, tensors, size: size('f16'), packed }
+}
+
+/** What a model's own files say it does well with, where that is faster: on the CPU. On a GPU nobody has measured it. */
+function ownCacheType({ chatConfig }: WeightOutline, { info }: Device): PackedCacheType | undefined {
+  const { cpu_cache_type: type } = chatConfig
+  return info.kind === 'cpu' && isPackedCacheType(type) ? type : undefined
 }
 
 const seesAhead = (layer: LayerPlan): boolean =>

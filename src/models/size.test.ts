@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device } from '../device/contract.js'
 import { openCpuDevice } from '../device/cpu/index.js'
-import type { PackedCacheType } from '../platform/index.js'
+import type { CacheTypeChoice, PackedCacheType } from '../platform/index.js'
 import { defaultCacheTokens } from './cache-size.js'
 import { loadCore } from './load.js'
 import { planModel } from './plan-model.js'
@@ -60,6 +60,23 @@ describe('the size of a model', () => {
     const [full, less] = [await taken(), await taken(cacheType)]
     expect(Math.abs(full.bytes - less.bytes - (whole.bytes.cache - bytes.cache))).toBeLessThan(1024)
     expect(less.fingerprint).not.toBe(full.fingerprint)
+  })
+
+  it('has the cache that its own files name, on the CPU, where no other is asked for', () => {
+    const { source } = randomModel({ ...PRESETS[0]!, model: { ...PRESETS[0]!.model, ...SHAPE } }, 'f16', 3)
+    const typeOf = (own: unknown, on: Device, cacheType?: CacheTypeChoice) => {
+      const outline = { ...source, chatConfig: { ...source.chatConfig, cpu_cache_type: own } }
+      return planModel(outline, on, cacheType ? { cacheType } : {}).size.cacheType
+    }
+    const gpu = new Proxy(device, {
+      get: (target, name) => (name === 'info' ? { ...target.info, kind: 'webgpu' } : Reflect.get(target, name, target)),
+    })
+    expect(typeOf('q8_0', device)).toBe('q8_0')
+    expect(typeOf('q8_0', gpu)).toBe('f16')
+    expect(typeOf('q8_0', device, 'f16')).toBe('f16')
+    expect(typeOf('q8_0', device, 'q4_0')).toBe('q4_0')
+    expect(typeOf('bits', device)).toBe('f16')
+    expect(typeOf(undefined, device)).toBe('f16')
   })
 
   it('is not told of an 8-bit cache whose blocks do not fit the heads', () => {

@@ -79,6 +79,7 @@ def package(saved, tokenizer, out, four_bits):
         {
             "version": "0.1.0",
             "model_type": "llama",
+            "cpu_cache_type": "q8_0",
             "quantization": "q4f16_1" if four_bits else "q0f16",
             "model_config": {
                 **shape,

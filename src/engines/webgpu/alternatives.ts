@@ -111,7 +111,7 @@ function instead(model: OfferedModel, { device, outline, free }: Surrounding, wh
   })
   const contexts = [4096, 2048, 1024, 512].filter((length) => length < (model.contextLength ?? 8192))
   const cut = contexts.map((contextLength): Way => ({ how: `a context of ${contextLength}`, contextLength }))
-  const kept = packedCaches(model, whole)
+  const kept = packedCaches(whole)
   const four = plain ? [FOUR_BITS] : []
   const both = (one: Way) => (other: Way) => ({ ...one, ...other, how: `${one.how} and ${other.how}` })
   const options = [...kept, ...cut, ...four, ...[...kept, ...four].flatMap((one) => cut.map(both(one)))]
@@ -123,8 +123,9 @@ function instead(model: OfferedModel, { device, outline, free }: Surrounding, wh
 }
 
 /** Those that may be named: it keeps keys and values, in whole blocks, and otherwise so far. */
-function packedCaches({ cacheType }: OfferedModel, plan: Plan): Way[] {
-  const layers = isPackedCacheType(cacheType) ? undefined : layersOf(plan)
+function packedCaches(plan: Plan): Way[] {
+  const packs = 'cacheType' in plan.size && isPackedCacheType(plan.size.cacheType)
+  const layers = packs ? undefined : layersOf(plan)
   if (!layers) return []
   return PACKED_CACHE_TYPES.filter((type) =>
     layers.every((layer) => layer.kind !== 'attention' || keepsHeads(type, layer.headSize)),

@@ -104,7 +104,8 @@ export interface ModelOptions {
    * these. `auto`: when the model is loaded for the first time, it reads a text of 128 tokens with f16 and with 8 bits, and 8
    * bits are used if the distributions are less than 0.01 nats apart on average. The result is stored with a downloaded model;
    * `cache_type` and `cache_type_reason` in `/v1/models` say it. Weights in f32 are refused with it.
-   * @default f16; f32 if the weights are in f32
+   * @default on the CPU what the model's own files name (`cpu_cache_type` in mlc-chat-config.json: `q8_0` of local-v1/nano),
+   * else f16; f32 if the weights are in f32
    */
   readonly cacheType?: CacheTypeChoice
   /**
