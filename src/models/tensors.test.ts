@@ -91,7 +91,9 @@ describe('a large matrix on its way to a device', () => {
   it('gets four bits on its way, a few rows at a time', async () => {
     const { source, planned, asked } = sourceOf(known)
     const before = device.memory.bytes
-    const matrix = await new TensorLoader(device, source).matrix({ ...planned, quantize: true })
+    const loader = new TensorLoader(device, source)
+    const matrix = await loader.matrix({ ...planned, quantize: true })
+    await loader.close()
     expect(device.memory.bytes - before).toBe(matrix.bytes)
     expect(matrix.bytes).toBe(device.matrixBytes({ format: 'q4', rows: ROWS, columns: COLUMNS, scaleType: 'f16' }))
     expect(asked.length).toBeGreaterThan(2)
@@ -121,6 +123,7 @@ describe('a large matrix on its way to a device', () => {
     const before = device.memory
     const loader = new TensorLoader(device, source)
     await expect(loader.matrix(planned)).rejects.toThrow(message)
+    await loader.close()
     for (const made of loader.made) made.destroy()
     expect(device.memory).toEqual(before)
   })
@@ -166,7 +169,7 @@ describe('a large matrix on its way to a device', () => {
   })
 })
 
-describe('on its way from a file to the kernels on several threads', () => {
+describe('on its way from a file to the kernels', () => {
   const known = knownMatrix(new Chance(2), 'bf16', ROWS, COLUMNS)
 
   /** Bytes that are copied into memory that threads share while `load` runs: by `set`, as all of them are here. */
@@ -185,13 +188,13 @@ describe('on its way from a file to the kernels on several threads', () => {
     return bytes
   }
 
-  it('is read where they find it, and not copied', async () => {
+  it.each([1, 2])('is read where they find it, and not copied, on %i threads', async (threads) => {
     const { source, planned } = sourceOf(known)
     const { data } = known.data as { data: Uint8Array }
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-rows-'))
     const path = join(folder, 'rows')
     await fs.writeFile(path, data)
-    const device = await openCpuDevice({ threads: 2 })
+    const device = await openCpuDevice({ threads })
     const rows: WeightSource['rows'] = (name) => {
       const first = name === 'upper' ? 0 : 2 * COLUMNS * planned.parts[0]!.rows
       return storedRows('bf16', COLUMNS, (from, to, _, into) => sliceOfFile(fs, path, first + from, first + to, into))

@@ -1,5 +1,6 @@
 /** The CPU device: every machine's fallback. WebAssembly SIMD, on as many threads as help. */
 import { V1Error } from '../../contract/index.js'
+import { builtin } from '../../platform/index.js'
 import type { Device, DeviceInfo } from '../contract.js'
 import { CONTROL } from './abi.js'
 import { assembleDevice, deviceMemory } from './device.js'
@@ -56,8 +57,10 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
     throw new V1Error(503, 'This host has no WebAssembly SIMD, which the CPU device needs.', { code: 'no_device' })
   }
   const wanted = Math.min(MAX_THREADS, Math.max(1, Math.floor(options.threads ?? usefulThreads())))
-  const refusal = wanted > 1 ? sharingRefusal() : undefined
-  const shared = wanted > 1 && refusal === undefined
+  const unshared = sharingRefusal()
+  const refusal = wanted > 1 ? unshared : undefined
+  // Views of shared memory stay as it grows: files, where they are read into a given array, are read into it by one thread too.
+  const shared = unshared === undefined && (wanted > 1 || builtin('node:fs/promises') !== undefined)
   const build = await compiled(options.variant, shared)
   const exact = options.exact ?? false
   const tried = options.revectorize ? await revectorized(build, { shared, exact }) : undefined

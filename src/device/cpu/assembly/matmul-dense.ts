@@ -31,7 +31,19 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
   for (let g = from; g < to; g++) {
     let s0 = f32x4.splat(0)
     let s1 = s0
-    for (let xp = x; xp < end; xp += 4) {
+    let xp = x
+    // Two columns at a time: V8 does that by itself in some loops, but not in this one where memory is shared.
+    for (; xp + 4 < end; xp += 8) {
+      const e = v128.load_splat<f32>(xp)
+      const f = v128.load_splat<f32>(xp, 4)
+      s0 = f32x4.add(s0, f32x4.mul(low<T>(p), e))
+      s1 = f32x4.add(s1, f32x4.mul(high<T>(p), e))
+      p += step
+      s0 = f32x4.add(s0, f32x4.mul(low<T>(p), f))
+      s1 = f32x4.add(s1, f32x4.mul(high<T>(p), f))
+      p += step
+    }
+    if (xp < end) {
       const e = v128.load_splat<f32>(xp)
       s0 = f32x4.add(s0, f32x4.mul(low<T>(p), e))
       s1 = f32x4.add(s1, f32x4.mul(high<T>(p), e))
