@@ -1,6 +1,6 @@
 /** Vocabularies for the check, made from its texts. Their tokens reach over words, so that every cut shows in the ids. */
 import type { Metadata } from '../../bench/peers/gguf-file.js'
-import { byteLevelName, byteName } from '../../src/platform/bytes.js'
+import { byteLevelName, byteName } from '../../src/platform/token-bytes.js'
 import type { Unigram } from './hugging-face.js'
 
 const [NORMAL, UNKNOWN, CONTROL, USER, BYTE] = [1, 2, 3, 4, 6]

@@ -13,17 +13,7 @@ export {
   nextBegin,
 } from './borders.js'
 export { builtin } from './builtin.js'
-export {
-  base64,
-  byteLength,
-  byteLevelName,
-  byteName,
-  bytesOfToken,
-  joined,
-  type Spelling,
-  spellingOf,
-  typesIn,
-} from './bytes.js'
+export { base64, byteLength, joined } from './bytes.js'
 export {
   CACHE_BLOCK,
   CACHE_TYPE_CHOICES,
@@ -65,6 +55,7 @@ export { dayOfIso } from './readers/calendar.js'
 export type { ReadableKind, readValue, ValueReading, ValueType } from './readers/index.js'
 export { agreedReading } from './readers/reading.js'
 export { LANGUAGES } from './readers/words/index.js'
+export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 export {
   atOnce,
   beginSteps,

@@ -87,6 +87,11 @@ export function anObject(value: unknown, param: string): JsonObject {
   return value
 }
 
+export function aSchema(value: unknown, param: string): JsonObject | boolean {
+  if (typeof value === 'boolean' || isRecord(value)) return value
+  throw wrongType(param, 'an object', value)
+}
+
 export function anArray(min: number, max: number): (value: unknown, param: string) => readonly unknown[] {
   return (value, param) => {
     if (!Array.isArray(value)) throw wrongType(param, 'an array', value)

@@ -5,6 +5,7 @@ import {
   anArray,
   anInteger,
   anObject,
+  aSchema,
   aString,
   at,
   badRequest,
@@ -12,7 +13,6 @@ import {
   optional,
   required,
   unsupported,
-  wrongType,
   wrongValue,
 } from './fields.js'
 import type { FieldNames } from './reply.js'
@@ -56,11 +56,6 @@ function readJsonSchema(format: JsonObject, ignored: string[]): OutputFormat {
     strict: optional(spec, 'strict', path, aBoolean) ?? false,
     schema: heldToWords(name, required(spec, 'schema', path, aSchema)),
   }
-}
-
-export function aSchema(value: unknown, param: string): JsonObject | boolean {
-  if (typeof value === 'boolean' || isRecord(value)) return value
-  throw wrongType(param, 'an object', value)
 }
 
 const DAY = [

@@ -6,6 +6,7 @@ import {
   anArray,
   anInteger,
   anObject,
+  aSchema,
   aString,
   at,
   hint,
@@ -16,7 +17,6 @@ import {
   unsupported,
   wrongValue,
 } from '../../wire/fields.js'
-import { aSchema } from '../../wire/output-format.js'
 import type { CallSpec } from '../../wire/reply.js'
 import { anEffort, aStop, readSampling, withEffort } from '../../wire/sampling.js'
 import { readMessagesTurns } from './conversation.js'

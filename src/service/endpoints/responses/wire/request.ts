@@ -8,6 +8,7 @@ import {
   anArray,
   anInteger,
   anObject,
+  aSchema,
   aString,
   at,
   badRequest,
@@ -21,7 +22,7 @@ import {
   wrongValue,
 } from '../../../wire/fields.js'
 import { aTier, readMetadata, readVerbosity } from '../../../wire/hints.js'
-import { aSchema, type Form, GUIDANCE_FIELDS, heldToWords, readForm } from '../../../wire/output-format.js'
+import { type Form, GUIDANCE_FIELDS, heldToWords, readForm } from '../../../wire/output-format.js'
 import {
   anEffort,
   BUDGET_FIELDS,
