@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { SAMPLING, SAMPLING_NAMES } from '../../contract/sampling.js'
 import { MOST_AMONG, UNDRAWN } from '../../contract/token-model.js'
 import type { Device, SampleRow } from '../contract.js'
 import { sampleRow } from '../sampling.js'
@@ -193,6 +194,27 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
         rows.map((row) => ({ ...row, index })),
         8,
       )
+      expect(got.map(({ token }) => token)).toEqual(expected.map(({ token }) => token))
+    }
+  })
+
+  it('draws as the definition does with each setting of a draw by itself, at several values', async () => {
+    const rows = SAMPLING_NAMES.filter((name) => SAMPLING[name].acts === 'draw').flatMap((name) => {
+      const { least, most, whole } = SAMPLING[name]
+      const values = whole ? [1, 5, 300] : [0.04, 0.3, 0.6, 1].map((share) => least + share * (most - least))
+      // Neither of XTC's two does much by itself.
+      const beside = name.startsWith('xtc') && { xtcProbability: 1, xtcThreshold: 0.001 }
+      return values.map((value) => settings({ temperature: 1, ...beside, [name]: value }))
+    })
+    for (let at = 0; at < rows.length; at += 4) {
+      const logits = new Chance(70 + at).floats(VOCABULARY * 8, 3)
+      // Each twice, as what is left out would not have been drawn every time.
+      const each = [...rows.slice(at, at + 4), ...rows.slice(at, at + 4)].map((row, i) => ({
+        ...row,
+        slot: i,
+        seed: i,
+      }))
+      const { got, expected } = await both(logits.subarray(0, VOCABULARY * each.length), each, each.length)
       expect(got.map(({ token }) => token)).toEqual(expected.map(({ token }) => token))
     }
   })

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../../test/support/full.js'
+import { SAMPLING, SAMPLING_NAMES } from '../../contract/sampling.js'
 import { type SampleSettings, UNDRAWN } from '../../contract/token-model.js'
-import { sampleRow } from '../../device/sampling.js'
+import { needsAll, sampleRow, uncut } from '../../device/sampling.js'
 import { randomness } from '../../grammar/testing.test-helper.js'
 import { sampleRowOf } from '../../models/sampling.js'
 import { Drawer, firstReading, type LogitsWanted, secondReading } from './reading.js'
@@ -84,6 +85,25 @@ describe('what is read of the logits', () => {
           drawer.draw(settings, first, told(logits, first)) ??
           drawer.draw(settings, secondReading(settings, TOKENS), told(logits, secondReading(settings, TOKENS)))
         expect(drawn, `${width}, ${index}`).toEqual(sampleRow(logits, TOKENS, sampleRowOf(settings, 0), scratch))
+      }
+    }
+  })
+
+  it('frees a draw of every setting that excludes tokens, or has all of them read', () => {
+    const logits = logitsOf(randomness(5), 1).subarray(0, 64)
+    const scratch = new Float32Array(64)
+    for (const name of SAMPLING_NAMES) {
+      const { acts, least, most } = SAMPLING[name]
+      if (acts !== 'draw' || name === 'temperature') continue
+      for (const value of [least, 0.5, 1].filter((value) => value >= least && value <= most)) {
+        for (let index = 0; index < 40; index++) {
+          const open = sampleRowOf({ ...plain, index }, 0)
+          const row = { ...open, [name]: value }
+          if (needsAll(row)) continue
+          expect(sampleRow(logits, 64, uncut(row), scratch), `${name}: ${value}`).toEqual(
+            sampleRow(logits, 64, open, scratch),
+          )
+        }
       }
     }
   })
