@@ -37,9 +37,9 @@ describe('the size of the house', () => {
       ['new', { lines: 1, files: 0 }],
     ])
     expect(above(found, most)).toEqual([
-      'src: 11 lines, and its ceiling is 10',
-      'docs: 3 files, and its ceiling is 2',
-      'new: 1 lines, and its ceiling is 0',
+      'src: 11 lines, and its ceiling in scripts/size/ceilings.json is 10',
+      'docs: 3 files, and its ceiling in scripts/size/ceilings.json is 2',
+      'new: 1 lines, and its ceiling in scripts/size/ceilings.json is 0',
     ])
   })
 

@@ -52,7 +52,9 @@ export function above(found: ReadonlyMap<string, Size>, most: Ceilings): string[
     const ceiling = most.get(room) ?? { lines: 0, files: 0 }
     return (['lines', 'files'] as const)
       .filter((unit) => size[unit] > ceiling[unit])
-      .map((unit) => `${room}: ${size[unit]} ${unit}, and its ceiling is ${ceiling[unit]}`)
+      .map(
+        (unit) => `${room}: ${size[unit]} ${unit}, and its ceiling in scripts/size/ceilings.json is ${ceiling[unit]}`,
+      )
   })
 }
 
