@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import expressApp, { type Express, type RequestHandler } from 'express'
 import { afterAll, expect, test, vi } from 'vitest'
 import { createV1, type V1 } from '../src/index.js'
+import { BEGIN_PER_TURN } from '../src/platform/turns.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
 import { scenario } from '../test/contract/scripts.js'
 import { type Listening, listen } from '../test/support/serve.js'
@@ -93,4 +97,47 @@ test('a fault in the service is still an answer in its form, and tells nothing',
   expect(error.message).not.toContain('swordfish')
   expect(String(logged.mock.calls[0])).toContain('swordfish')
   logged.mockRestore()
+})
+
+test('of a crowd that comes at once, and leaves at once, few are let in and taken back in a turn of the event loop', async () => {
+  const CROWD = 300
+  let turn = 0
+  let over = false
+  const next = () => {
+    turn++
+    if (!over) setImmediate(next)
+  }
+  const came: number[] = []
+  const left: number[] = []
+  const watched: V1 = {
+    ...service(),
+    fetch: async ({ signal }) => {
+      came.push(turn)
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+      left.push(turn)
+      return new Response(null, { status: 499 })
+    },
+  }
+  const server = createServer(express(watched)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  try {
+    next()
+    const sockets = Array.from({ length: CROWD }, () => connect(port, '127.0.0.1').on('error', () => {}))
+    const accepted = () => new Promise((resolve) => server.getConnections((_, count) => resolve(count)))
+    await expect.poll(accepted).toBe(CROWD)
+    for (const socket of sockets) socket.write('GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    await expect.poll(() => came.length).toBe(CROWD)
+    for (const socket of sockets) socket.destroy()
+    await expect.poll(() => left.length).toBe(CROWD)
+  } finally {
+    over = true
+    server.close()
+    server.closeAllConnections()
+  }
+  const most = (turns: readonly number[]) =>
+    Math.max(...turns.map((each) => turns.filter((other) => other === each).length))
+  // A turn of ours may fall into two halves of the loop's.
+  expect(most(came)).toBeLessThanOrEqual(2 * 4 * BEGIN_PER_TURN)
+  expect(most(left)).toBeLessThanOrEqual(2 * BEGIN_PER_TURN)
 })

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { NodeRequest, sendNodeResponse } from 'srvx/node'
 import { V1Error } from '../src/contract/errors.js'
 import type { V1 } from '../src/index.js'
+import { BEGIN_PER_TURN, Entrance } from '../src/platform/turns.js'
 
 /** What frameworks on top of `node:http` add to a request. */
 export interface NodeIncoming extends IncomingMessage {
@@ -16,15 +17,22 @@ export interface NodeIncoming extends IncomingMessage {
 
 export type Next = (error?: unknown) => void
 
+/** Of all that has come in one turn of the event loop, hundreds of requests it may be: the door lets in fewer. */
+const arriving = new Entrance(4 * BEGIN_PER_TURN)
+
 /** Answers with `v1`; what it has no path for goes to `next`, or is a 404 where there is none. */
 export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerResponse, next?: Next): Promise<void> {
   // An answered request has lost its socket by the time we want it.
   const { socket } = incoming
+  // What is not for us is not to wait for what is.
+  if (!next) await arriving.enter(incoming.headers.authorization ?? '')
   const request = requestFor(v1, incoming, outgoing)
   if (next && !v1.match(request)) return next()
   let response: Response
   try {
-    setBody(incoming, request)
+    const client = new Client(outgoing)
+    Object.defineProperty(request, 'signal', { get: () => client.signal })
+    setBody(incoming, request, client)
     response = await v1.fetch(request, { localAddress: socket.localAddress })
   } catch (error) {
     // Nothing a client sends should lead here: `fetch` answers its own errors.
@@ -60,13 +68,13 @@ function withUrl(incoming: NodeIncoming, outgoing: ServerResponse, target: strin
 }
 
 /** A body parser before us may have emptied the socket; what it parsed is written out again. */
-function setBody(incoming: NodeIncoming, request: Request): void {
+function setBody(incoming: NodeIncoming, request: Request, client: Client): void {
   const { body, method } = incoming
   if (method === 'GET' || method === 'HEAD' || Buffer.isBuffer(incoming.rawBody)) return
   if (!incoming.readableEnded || body === undefined) {
     // Made when it is asked for: many requests are answered without it, and many others come at once.
     let made: ReadableStream<Uint8Array> | undefined
-    Object.defineProperty(request, 'body', { get: () => (made ??= bodyOf(incoming)) })
+    Object.defineProperty(request, 'body', { get: () => (made ??= bodyOf(incoming, client)) })
     return
   }
   incoming.rawBody =
@@ -76,13 +84,50 @@ function setBody(incoming: NodeIncoming, request: Request): void {
   request.headers.delete('content-length')
 }
 
+/** Hundreds of clients may leave in one turn of the event loop, and what each had begun is to be taken back. */
+const leaving = new Entrance()
+
+/** Who waits for an answer, and may leave before it is there. */
+class Client {
+  readonly #outgoing: ServerResponse
+  #controller: AbortController | undefined
+
+  constructor(outgoing: ServerResponse) {
+    this.#outgoing = outgoing
+  }
+
+  /** Aborted soon after it has left; made when it is asked for. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#outgoing.destroyed) this.left()
+      else this.#outgoing.once('close', this.#closed)
+    }
+    return this.#controller.signal
+  }
+
+  /** Known for certain: nobody who hears of it by an error is to take it for another. */
+  left(reason?: unknown): void {
+    this.#controller?.abort(reason)
+  }
+
+  readonly #closed = async (): Promise<void> => {
+    if (this.#outgoing.writableEnded) return
+    await leaving.enter('')
+    this.left()
+  }
+}
+
 /** Pulled, and left without destroying what lies under it: the connection may still be good for an answer, and more. */
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+function bodyOf(incoming: IncomingMessage, client: Client): ReadableStream<Uint8Array> {
   const pieces = incoming.iterator({ destroyOnReturn: false })
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = await pieces.next()
+        const { done, value } = await pieces.next().catch((error) => {
+          client.left(error)
+          throw error
+        })
         if (done) controller.close()
         else controller.enqueue(value)
       },

@@ -58,9 +58,11 @@ export { LANGUAGES } from './readers/words/index.js'
 export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 export {
   atOnce,
+  BEGIN_PER_TURN,
   beginSteps,
   breathe,
   CallerLines,
+  Entrance,
   inTurns,
   mapped,
   myTurn,

@@ -1,5 +1,5 @@
 import { V1Error } from '../contract/index.js'
-import { byteLength } from '../platform/index.js'
+import { byteLength, type Entrance } from '../platform/index.js'
 import {
   type Dialect,
   type EndpointEntry,
@@ -23,7 +23,6 @@ import {
   type RequestUrl,
   requestUrlOf,
 } from './door/origin.js'
-import type { Entrance } from './door/queue.js'
 import { requestId } from './wire/ids.js'
 
 /** What stands before the routes. */

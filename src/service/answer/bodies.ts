@@ -1,5 +1,5 @@
 import { V1Error } from '../../contract/index.js'
-import { Entrance } from '../door/queue.js'
+import { Entrance } from '../../platform/index.js'
 
 /**
  * The memory that bodies on their way may take together. Where it runs out, the oldest unfinished body of whoever holds

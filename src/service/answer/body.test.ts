@@ -1,7 +1,7 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
-import { BEGIN_PER_TURN } from '../door/queue.js'
+import { BEGIN_PER_TURN } from '../../platform/turns.js'
 import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf, until } from '../v1.test-helper.js'
 
 const json = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'ä€🌍' }] })

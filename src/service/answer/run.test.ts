@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ChatCall, Engine } from '../../contract/engine.js'
-import { breathe } from '../../platform/turns.js'
-import { BEGIN_PER_TURN } from '../door/queue.js'
+import { BEGIN_PER_TURN, breathe } from '../../platform/turns.js'
 import { chatRequest, errorOf, eventsOf, MODEL, pause, serviceOf, text, until } from '../v1.test-helper.js'
 
 /** An engine that ticks until it is stopped, or hangs, and counts. */

@@ -4,9 +4,10 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { scripted } from '../../engines/scripted.js'
+import { BEGIN_PER_TURN, Entrance } from '../../platform/turns.js'
 import { createV1 } from '../v1.js'
 import { MODEL } from '../v1.test-helper.js'
-import { Admission, BEGIN_PER_TURN, Entrance, type Release } from './queue.js'
+import { Admission, type Release } from './queue.js'
 
 const never = new AbortController().signal
 const settled = () => new Promise((resolve) => setTimeout(resolve))
@@ -497,7 +498,7 @@ describe('an entrance', () => {
 
   it('that nobody uses any longer lets the process end', async () => {
     const script = `
-      const { Entrance } = await import(${JSON.stringify(fileURLToPath(new URL('queue.ts', import.meta.url)))})
+      const { Entrance } = await import(${JSON.stringify(fileURLToPath(new URL('../../platform/turns.ts', import.meta.url)))})
       const entrance = new Entrance()
       await Promise.all(Array.from({ length: 40 }, () => entrance.enter('one')))
     `
