@@ -17,8 +17,11 @@ export interface NodeIncoming extends IncomingMessage {
 
 export type Next = (error?: unknown) => void
 
+/** Enough that whoever has left is soon known to have: others would wait for what nobody wants any longer. */
+const PER_TURN = 4 * BEGIN_PER_TURN
+
 /** Of all that has come in one turn of the event loop, hundreds of requests it may be: the door lets in fewer. */
-const arriving = new Entrance(4 * BEGIN_PER_TURN)
+const arriving = new Entrance(PER_TURN)
 
 /** Answers with `v1`; what it has no path for goes to `next`, or is a 404 where there is none. */
 export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerResponse, next?: Next): Promise<void> {
@@ -85,7 +88,7 @@ function setBody(incoming: NodeIncoming, request: Request, client: Client): void
 }
 
 /** Hundreds of clients may leave in one turn of the event loop, and what each had begun is to be taken back. */
-const leaving = new Entrance()
+const leaving = new Entrance(PER_TURN)
 
 /** Who waits for an answer, and may leave before it is there. */
 class Client {
