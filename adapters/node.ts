@@ -28,7 +28,8 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
   // An answered request has lost its socket by the time we want it.
   const { socket } = incoming
   // What is not for us is not to wait for what is.
-  if (!next) await arriving.enter(incoming.headers.authorization ?? '')
+  const turn = next ? undefined : arriving.enter(incoming.headers.authorization ?? '')
+  if (turn) await turn
   const request = requestFor(v1, incoming, outgoing)
   if (next && !v1.match(request)) return next()
   let response: Response

@@ -68,8 +68,7 @@ async function subjectOf(name: string): Promise<Subject> {
     warn: console.error,
   })
   const tokenizer = new Tokenizer(text.tokenizer, text.tokenizerConfig)
-  const { opening } = tokenizer
-  const encoded = (one: string) => [...(opening === undefined ? [] : [opening]), ...tokenizer.encode(one)]
+  const encoded = (one: string) => tokenizer.opened(tokenizer.encode(one))
   const texts = (options.text ?? []).map((file) => readFileSync(file, 'utf8'))
   const own = name === NANO ? conversations() : documentation()
   return {

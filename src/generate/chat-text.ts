@@ -224,8 +224,7 @@ export class ChatText {
   *#asItStands(prompt: string | readonly number[], capacity: number): Slices<number[]> {
     if (typeof prompt !== 'string') return [...prompt]
     const ids = yield* encodedSections(this.tokenizer, this.tokenizer.sections(prompt), capacity)
-    const { opening } = this.tokenizer
-    return opening === undefined || ids[0] === opening ? ids : [opening, ...ids]
+    return this.tokenizer.opened(ids)
   }
 }
 

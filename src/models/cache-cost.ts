@@ -1,4 +1,5 @@
 /** What it costs to keep keys and values in fewer bits: how far apart what a model says next is, with one cache and the other. */
+import { logSumExp } from '../device/index.js'
 import type { Core } from './core.js'
 
 /** Nats on average, from which on fewer bits are not worth what they save. */
@@ -52,23 +53,22 @@ export async function meanCost(
 }
 
 function between(one: Float32Array, other: Float32Array, next: number | undefined): StepCost {
-  const [ofOne, ofOther] = [logSum(one), logSum(other)]
+  const [ofOne, ofOther] = [logSumExp(one, one.length), logSumExp(other, other.length)]
   let divergence = 0
   for (let i = 0; i < one.length; i++) {
-    const log = one[i]! - ofOne.log
+    const log = one[i]! - ofOne
     // What cannot be said has no share, whatever it is divided by.
-    if (log > Number.NEGATIVE_INFINITY) divergence += Math.exp(log) * (log - other[i]! + ofOther.log)
+    if (log > Number.NEGATIVE_INFINITY) divergence += Math.exp(log) * (log - other[i]! + ofOther)
   }
   return {
     divergence,
-    isOther: ofOne.likeliest !== ofOther.likeliest,
-    ...(next !== undefined && { next: [one[next]! - ofOne.log, other[next]! - ofOther.log] as const }),
+    isOther: likeliest(one) !== likeliest(other),
+    ...(next !== undefined && { next: [one[next]! - ofOne, other[next]! - ofOther] as const }),
   }
 }
 
-function logSum(logits: Float32Array): { readonly log: number; readonly likeliest: number } {
-  let likeliest = 0
-  for (let i = 1; i < logits.length; i++) if (logits[i]! > logits[likeliest]!) likeliest = i
-  const most = logits[likeliest]!
-  return { log: most + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - most), 0)), likeliest }
+function likeliest(logits: Float32Array): number {
+  let found = 0
+  for (let i = 1; i < logits.length; i++) if (logits[i]! > logits[found]!) found = i
+  return found
 }

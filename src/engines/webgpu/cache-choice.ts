@@ -31,9 +31,7 @@ export interface Asked {
 
 /** For who loads a model that is to be asked. A trial that fails decides for f16, and is held again the next time. */
 export function cacheTrial({ model, plan, tokenizer, surroundings, known, signal, onChoice }: Asked): CacheTrial {
-  const { opening } = tokenizer
-  const all = [...(opening === undefined ? [] : [opening]), ...tokenizer.encode(TEXT)]
-  const text = all.slice(0, Math.min(TRIAL_TOKENS, plan.size.contextLength))
+  const text = tokenizer.opened(tokenizer.encode(TEXT)).slice(0, Math.min(TRIAL_TOKENS, plan.size.contextLength))
   const choose = (choice: CostVerdict) => {
     onChoice(choice)
     return choice.isPacked

@@ -118,6 +118,12 @@ export class Tokenizer {
     return around.length === 1 ? around[0] : undefined
   }
 
+  /** A text of its own, with that token in front. */
+  opened(ids: number[]): number[] {
+    const { opening } = this
+    return opening === undefined || ids[0] === opening ? ids : [opening, ...ids]
+  }
+
   /** What stands around a text that is read as a whole. */
   get surround(): Surround {
     this.#surround ??= surroundOf(this.#hf)
