@@ -202,12 +202,14 @@ function table(type: PackedCacheType, all: readonly Step[]): void {
 async function check({ name, source, tokens, texts }: Subject): Promise<void> {
   const device = await openDevice()
   const context = { contextLength: Number(options.context ?? 4096), maxBatch: 4 }
-  const plain = await loadCore(device, source, { name, ...context })
+  // Named: a model's own default may be another.
+  const plain = await loadCore(device, source, { name, ...context, cacheType: 'f16' })
   console.log(`\n## ${name}\n`)
   const read = cut(await texts(plain), plain.contextLength, Number(options.tokens))
   for (const type of types) {
     const beside = await openDevice()
     const packed = await loadCore(beside, source, { name, ...context, cacheType: type })
+    if (packed.fingerprint === plain.fingerprint) throw new Error(`Both caches are the same, and not f16 and ${type}.`)
     const all = await steps(plain, packed, read, tokens)
     table(type, all)
     if (type === 'q8_0' && !(mean(all, ({ divergence }) => divergence) < MOST_COST)) process.exitCode = 1
