@@ -47,6 +47,11 @@ export class Fuel {
     return this.#limit - this.#left
   }
 
+  /** The whole budget again, for the next work that is the same size at most. */
+  renew(): void {
+    this.#left = this.#limit
+  }
+
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) {

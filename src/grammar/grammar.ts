@@ -47,7 +47,7 @@ export class Grammar implements OutputGrammar {
    */
   get bytes(): number {
     const learned = this.#counted.reduce((sum, masks) => sum + (masks.deref()?.bytes ?? 0), 0)
-    return this.#compiledBytes + this.#machine.bytes + learned
+    return this.#compiledBytes + this.#machine.bytes + learned + (besides.get(this)?.bytes ?? 0)
   }
 
   /** Whether exactly this text could be generated, then stop. */
@@ -89,6 +89,9 @@ export class Grammar implements OutputGrammar {
     return new Constraint(masks, startPlace(this.#machine))
   }
 }
+
+/** What else is kept for as long as a grammar is, and counted with it. */
+export const besides = new WeakMap<Grammar, { readonly bytes: number }>()
 
 /** Grammars by any key, up to a limit of memory: the least recently used ones are dropped. */
 export class GrammarCache {

@@ -52,6 +52,38 @@ describe('a document', () => {
     expect(judge(list, JSON.parse(deep(5000, '')))).toBeUndefined()
     expect(check.faultOf(deep(5000, ''))).toBeUndefined()
     expect(check.faultOf(deep(5000, '0'))).toBe('it does not satisfy the schema')
+    expect(check.faultOf(deep(3, ''))).toBeUndefined()
+    expect(check.faultOf(deep(3, '0'))).toBe('it does not satisfy the schema')
+  })
+
+  it('is judged by what was read of the schema for the one before, which the grammar counts as its own', () => {
+    let reads = 0
+    const watched = closed({ a: { type: 'integer' }, b: { type: 'string' } })
+    const { properties } = watched
+    Object.defineProperty(watched, 'properties', { enumerable: true, get: () => ++reads && properties })
+    const its = compile(watched)
+    const faultOf = (text: string) => documentCheck(watched, its, true).faultOf(text)
+    const compiled = [reads, its.bytes] as const
+    expect(faultOf('{"a":1,"b":"x"}')).toBeUndefined()
+    const read = [reads, its.bytes] as const
+    expect(read[0]).toBeGreaterThan(compiled[0])
+    expect(read[1]).toBeGreaterThan(compiled[1])
+    expect(faultOf('{"a":1,"b":2}')).toBe('it does not satisfy the schema')
+    expect(faultOf('{"b":"x","a":1}')).toBeUndefined()
+    expect([reads, its.bytes]).toEqual(read)
+    const other = closed({ a: { type: 'string' } })
+    expect(documentCheck(other, compile(other), true).faultOf('{"a":1}')).toBe('it does not satisfy the schema')
+  })
+
+  it('has all steps of the judge to itself, whatever those before it took', () => {
+    const many = { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'integer' }] } }
+    const its = compile(many)
+    const check = documentCheck(many, its, true)
+    // Each takes a good part of the steps that a document may take. In white space the grammar has no such document.
+    const numbers = Array.from({ length: 60_000 }, (_, i) => i)
+    const long = (last: string) => `[ ${numbers},${last}]`
+    for (let i = 0; i < 4; i++) expect(check.faultOf(long('1'))).toBeUndefined()
+    expect(check.faultOf(long('true'))).toBe('it does not satisfy the schema')
   })
 })
 

@@ -1,6 +1,7 @@
 import type { QuoteSource } from '../contract/index.js'
 import { Fuel } from './fuel.js'
-import type { Grammar } from './grammar.js'
+import { besides, type Grammar } from './grammar.js'
+import { getOrMake } from './kept.js'
 import { Context, type Formats } from './schema/context.js'
 import { Document } from './schema/document.js'
 import { satisfies } from './schema/evaluate.js'
@@ -10,21 +11,60 @@ import { COMPACT } from './values/format.js'
 
 /** Far more than any document takes that a model writes. */
 const STEPS = 2_000_000
+/** What is kept of a subschema with its keywords, as real ones take it on average. */
+const SITE_BYTES = 800
 
 /**
  * Whether a value satisfies a schema that has been compiled strictly: in any order of its keys, of which the grammar
  * admits one alone. Undefined for one that is too deep or too costly to be looked at.
  */
 export function judge(schema: unknown, value: unknown, formats?: Formats, quote?: QuoteSource): boolean | undefined {
-  try {
-    const quotes = quote && new Quotes(quote)
-    const context = new Context(new Document(schema), new Fuel(STEPS), COMPACT, undefined, formats, quotes)
-    if (!satisfies(context, context.atom(context.document.root), value)) return false
-    return !quotes?.all || isQuoted(value, quotes, spelledOut(schema), context.fuel)
-  } catch (error) {
-    if (error instanceof SchemaError || error instanceof RangeError) return undefined
-    throw error
+  return new Judge(schema, formats, quote).of(value)
+}
+
+/** Reads each part of a schema when the first value comes to it. */
+class Judge {
+  readonly #schema: unknown
+  readonly #formats: Formats | undefined
+  readonly #quotes: Quotes | undefined
+  readonly #fuel = new Fuel(STEPS)
+  #read: Context | undefined
+
+  constructor(schema: unknown, formats: Formats | undefined, quote: QuoteSource | undefined) {
+    this.#schema = schema
+    this.#formats = formats
+    this.#quotes = quote && new Quotes(quote)
   }
+
+  get bytes(): number {
+    return SITE_BYTES * (this.#read?.document.sites ?? 0)
+  }
+
+  of(value: unknown): boolean | undefined {
+    const [fuel, quotes] = [this.#fuel, this.#quotes]
+    fuel.renew()
+    try {
+      this.#read ??= new Context(new Document(this.#schema), fuel, COMPACT, undefined, this.#formats, quotes)
+      if (!satisfies(this.#read, this.#read.atom(this.#read.document.root), value)) return false
+      return !quotes?.all || isQuoted(value, quotes, spelledOut(this.#schema), fuel)
+    } catch (error) {
+      // What broke off half-way is read anew.
+      this.#read = undefined
+      if (error instanceof SchemaError || error instanceof RangeError) return undefined
+      throw error
+    }
+  }
+}
+
+/** One for each grammar, as clients ask for the same again and again: what has been read of its schema goes with it. */
+const judges = new WeakMap<Grammar, Judge>()
+
+function judgeOf(grammar: Grammar, schema: unknown, formats?: Formats, quote?: QuoteSource): Judge {
+  return getOrMake(judges, grammar, () => {
+    const made = new Judge(schema, formats, quote)
+    besides.set(grammar, made)
+    return made
+  })
 }
 
 /** Whether all strings are quotes, or spelled out somewhere in the schema: where each may stand has been looked at. */
@@ -90,9 +130,11 @@ export function documentCheck(
       } catch (error) {
         return (error as SyntaxError).message
       }
+      if (!strict) return undefined
       // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
-      const right = !strict || (judge(schema, value, formats, quote) ?? grammar.accepts(text))
-      return right ? undefined : 'it does not satisfy the schema'
+      return (judgeOf(grammar, schema, formats, quote).of(value) ?? grammar.accepts(text))
+        ? undefined
+        : 'it does not satisfy the schema'
     },
   }
 }

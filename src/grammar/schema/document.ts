@@ -167,6 +167,11 @@ export class Document {
     this.root = this.#site({ schema, resource, trail: undefined }, scope)
   }
 
+  /** How many subschemas somebody has come to, so far. */
+  get sites(): number {
+    return this.#next
+  }
+
   child(parent: Site, schema: unknown, ...steps: (string | number)[]): Site {
     if (typeof schema === 'object' && schema !== null) {
       const known = parent.scope.known(schema)
