@@ -12,7 +12,7 @@ import process from 'node:process'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import type { ChatCall, OutputGrammar } from '../src/contract/engine.js'
 import { conversationText } from '../src/generate/prompt/conversation.js'
-import { Guard } from '../src/generate/prompt/guard.js'
+import { Guard, guarded } from '../src/generate/prompt/guard.js'
 import { habitsOf, keepsCalls } from '../src/generate/prompt/kept-calls.js'
 import { JinjaTemplate } from '../src/generate/prompt/template.js'
 import { type ToolFormat, together } from '../src/generate/tools/format.js'
@@ -60,7 +60,7 @@ function rendered(template: JinjaTemplate, format: ToolFormat, calls: number): s
 
 function written(template: JinjaTemplate, format: ToolFormat, call: ChatCall): string {
   return atOnce(
-    conversationText(call, new Guard('\ufdef', [], []), template, format, atOnce(habitsOf(template, format))),
+    conversationText(call, new Guard('\ufdef', guarded([], [])), template, format, atOnce(habitsOf(template, format))),
   )
 }
 

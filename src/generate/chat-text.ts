@@ -6,7 +6,7 @@ import { type Channels, channelsOf } from './channels.js'
 import type { MadeForm } from './decide/made-form.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { conversationText } from './prompt/conversation.js'
-import { Guard, sentinelFor } from './prompt/guard.js'
+import { Guard, type Guarded, guarded, sentinelFor } from './prompt/guard.js'
 import { infillOf } from './prompt/infill.js'
 import { habitsOf } from './prompt/kept-calls.js'
 import { callerTexts, type Habits } from './prompt/messages.js'
@@ -106,8 +106,8 @@ export class ChatText {
   readonly info: JsonObject
   /** How it is asked for decisions; absent: as any model that chats. */
   readonly made: MadeForm | undefined
-  /** Added tokens that a user's text must not become: control tokens, and marks of thoughts and calls. */
-  readonly #controlling: readonly string[]
+  /** Of the added tokens what a user's text must not become: control tokens, and marks of thoughts and calls. */
+  readonly #guarded: Guarded
   /** Found out by having the template write, once something is asked of it: a stranger's may take its time. */
   #habits: Habits | undefined
   #vocabulary: Vocabulary | undefined
@@ -119,7 +119,8 @@ export class ChatText {
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
     this.channels = channelsOf(this.template.source)
     this.ends = endsOf(files, this.tokenizer)
-    this.#controlling = this.#controls(specialTexts(files.tokenizerConfig))
+    const controls = this.#controls(specialTexts(files.tokenizerConfig))
+    this.#guarded = guarded(this.tokenizer.addedTexts(true), controls)
     this.infill = infillOf(this.tokenizer)
     this.recommended = recommendedOf(files)
     this.made = files.made
@@ -144,7 +145,7 @@ export class ChatText {
 
   /** Keeps from what callers write that it controls the model, and leaves it its other added tokens. */
   guard(sentinel: string): Guard {
-    return new Guard(sentinel, this.tokenizer.addedTexts(true), this.#controlling)
+    return new Guard(sentinel, this.#guarded)
   }
 
   /** Built when a grammar first asks for it: most of a second for a large tokenizer. */

@@ -9,7 +9,7 @@ import { express } from '../../../adapters/express.js'
 import { type ChatCall, type Part, textOf } from '../../../src/contract/engine.js'
 import { scripted } from '../../../src/engines/scripted.js'
 import { conversationText } from '../../../src/generate/prompt/conversation.js'
-import { Guard } from '../../../src/generate/prompt/guard.js'
+import { Guard, guarded } from '../../../src/generate/prompt/guard.js'
 import { habitsOf } from '../../../src/generate/prompt/kept-calls.js'
 import { JinjaTemplate } from '../../../src/generate/prompt/template.js'
 import { toolFormatOf } from '../../../src/generate/tools/formats.js'
@@ -35,7 +35,7 @@ const templates = new Map(
 /** What a model is told, which must hold all that commands gave. */
 function prompt(call: ChatCall): void {
   const { template, format, habits } = templates.get(call.model)!
-  const text = atOnce(conversationText(call, new Guard('\ufdef', [], []), template, format, habits))
+  const text = atOnce(conversationText(call, new Guard('\ufdef', guarded([], [])), template, format, habits))
   for (const message of call.messages) {
     for (const [word] of textOf(message.content).matchAll(/sunny-\d+/g)) {
       if (!text.includes(word)) throw new Error(`What a command gave is lost in the template: ${word}`)

@@ -3,7 +3,7 @@
 import type { JsonObject, Slices } from '../../platform/index.js'
 import { encodedSections } from '../chat-text.js'
 import { optionOf, type TypedQuestion, templateText } from '../decide/typed-question.js'
-import { Guard } from '../prompt/guard.js'
+import { Guard, guarded } from '../prompt/guard.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { tooLong } from '../too-long.js'
 
@@ -22,8 +22,9 @@ const MARKED: ReadonlyMap<string | undefined, PieceMark> = new Map([
 /** `more`: what else its template is given. */
 export function piecesOf(template: string, tokenizer: Tokenizer, more: JsonObject = {}) {
   const added = tokenizer.addedTexts(false)
+  const all = guarded(added, added)
   const given = { ...more, sep: SEP, ...MARKS }
-  const written = templateText(template, (sentinel) => new Guard(sentinel, added, added), given)
+  const written = templateText(template, (sentinel) => new Guard(sentinel, all), given)
   /** `take` tells how many tokens of a piece it has taken, of which all may have `most`. */
   return function* (
     asked: Parameters<typeof written>[0],

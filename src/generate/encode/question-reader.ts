@@ -11,7 +11,7 @@ import {
   type TypedQuestion,
   templateLayout,
 } from '../decide/typed-question.js'
-import { Guard } from '../prompt/guard.js'
+import { Guard, guarded } from '../prompt/guard.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { tooLong } from '../too-long.js'
 
@@ -91,7 +91,8 @@ function layaOption(kind: Kind, { key, description }: QuestionOption): string {
 /** By the template that a GGUF file has for it. */
 function markedLayout(source: string, tokenizer: Tokenizer, markText: string): QuestionLayout {
   const added = tokenizer.addedTexts(false)
-  const layout = templateLayout(source, tokenizer, (sentinel) => new Guard(sentinel, added, added))
+  const all = guarded(added, added)
+  const layout = templateLayout(source, tokenizer, (sentinel) => new Guard(sentinel, all))
   return (asked) => layout(unmarked(asked, markText))
 }
 

@@ -1,5 +1,11 @@
 import type { Slices } from '../../platform/index.js'
 
+/** What a guard finds: control tokens in every text, in those that are not trusted all of these added tokens. */
+export interface Guarded {
+  readonly special: RegExp | undefined
+  readonly added: RegExp | undefined
+}
+
 /**
  * Keeps control tokens that a message spells out (`<|im_end|>` typed by a user) from controlling the model. A sentinel
  * is put inside each of them before the template runs, and taken out after the rendered prompt was cut at its real
@@ -7,16 +13,16 @@ import type { Slices } from '../../platform/index.js'
  */
 export class Guard {
   readonly #sentinel: string
-  readonly #patterns: { readonly special: RegExp | undefined; readonly added: RegExp | undefined }
+  readonly #guarded: Guarded
 
-  constructor(sentinel: string, special: readonly string[], added: readonly string[]) {
+  constructor(sentinel: string, guarded: Guarded) {
     this.#sentinel = sentinel
-    this.#patterns = { special: patternOf(special), added: patternOf(added) }
+    this.#guarded = guarded
   }
 
   /** `trusted` texts keep markers such as `<think>`, which models write themselves; control tokens never pass. */
   protect(text: string, trusted: boolean): string {
-    const pattern = trusted ? this.#patterns.special : this.#patterns.added
+    const pattern = trusted ? this.#guarded.special : this.#guarded.added
     if (pattern === undefined) return text
     return text.replace(pattern, (match) => match[0] + this.#sentinel + match.slice(1))
   }
@@ -41,6 +47,12 @@ export class Guard {
     return text.replaceAll(this.#sentinel, '')
   }
 }
+
+/** Once for a model: there may be thousands. */
+export const guarded = (special: readonly string[], added: readonly string[]): Guarded => ({
+  special: patternOf(special),
+  added: patternOf(added),
+})
 
 function patternOf(texts: readonly string[]): RegExp | undefined {
   // One character has no inside to put a sentinel into; no model controls anything with a letter.

@@ -2,7 +2,7 @@ import type { Slices } from '../../platform/index.js'
 import type { ToolFormat } from '../tools/format.js'
 import { UNKNOWN } from '../tools/hermes.js'
 import { beginningOf, wordsPlaceOf } from './conversation.js'
-import { Guard } from './guard.js'
+import { Guard, guarded } from './guard.js'
 import type { Habits } from './messages.js'
 import type { ChatTemplate, TemplateInput } from './template.js'
 
@@ -72,7 +72,7 @@ function isRead(text: string, format: ToolFormat): boolean {
 export function* habitsOf(template: ChatTemplate, format: ToolFormat): Slices<Habits> {
   const writesCalls = yield* keepsCalls(template, format)
   const { readsSystemTools } = template
-  const guard = new Guard(NONCHARACTER, [], [])
+  const guard = new Guard(NONCHARACTER, guarded([], []))
   const wordsPlace = writesCalls ? yield* wordsPlaceOf(template, format, guard) : 'content'
   return { writesCalls, readsSystemTools, wordsPlace }
 }

@@ -1,4 +1,4 @@
-import { type ChatCall, type ChatMessage, type ToolSpec, textOf } from '../../contract/index.js'
+import { type ChatCall, type ChatMessage, type OutputGrammar, type ToolSpec, textOf } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
 import { describeSchema } from '../schema-prompt.js'
 import { type ToolFormat, together } from '../tools/format.js'
@@ -108,9 +108,14 @@ export function foldSystem(messages: readonly TemplateMessage[]): TemplateMessag
 
 const COPIED = 'Copy every string of the JSON word for word.'
 
-function describeOutput({ output }: ChatCall): string[] {
-  const form = output.type === 'json_schema' ? [describeSchema(output.schema)] : []
-  return 'quote' in output && output.quote ? [...form, COPIED] : form
+/** Schemas in words, by their grammars: clients ask for the same again and again. */
+const described = new WeakMap<OutputGrammar, string>()
+
+function describeOutput({ output, grammar }: ChatCall): string[] {
+  if (output.type !== 'json_schema') return 'quote' in output && output.quote ? [COPIED] : []
+  const form = (grammar && described.get(grammar)) ?? describeSchema(output.schema)
+  if (grammar) described.set(grammar, form)
+  return output.quote ? [form, COPIED] : [form]
 }
 
 function withSystemNote(messages: readonly TemplateMessage[], note: string): TemplateMessage[] {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ChatCall, ChatMessage } from '../../contract/engine.js'
+import { compile } from '../../grammar/index.js'
 import { ChatText } from '../chat-text.js'
 import { describeSchema } from '../schema-prompt.js'
 import { call, smallText } from '../testing/call.test-helper.js'
@@ -362,6 +363,12 @@ test('the schema is described in the system message, unless that is not wanted',
     `Be brief.\n\n${describeSchema(schema)}`,
   )
   expect(prompt(qwen, [user('Hi')], { output, describeSchema: false })).not.toContain('Answer with JSON')
+  const other = { ...schema, properties: { a: { type: 'string', description: 'the name' } } }
+  for (const each of [schema, other]) {
+    const grammar = compile(each)
+    const asked = { output: { ...output, schema: each }, grammar }
+    for (let i = 0; i < 2; i++) expect(prompt(qwen, [user('Hi')], asked)).toContain(`${describeSchema(each)}<|im_end|>`)
+  }
 })
 
 test('a system message goes into the first user message where the template refuses it', () => {
