@@ -11,6 +11,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { publicTypes } from '../scripts/public-types.js'
+import { passedAsItIs } from './support/packed.js'
 
 const run = promisify(execFile)
 const root = new URL('..', import.meta.url)
@@ -105,7 +106,7 @@ function bundle(entry: string, platform: 'browser' | 'node') {
   })
 }
 
-describe('the built package', () => {
+describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () => {
   let folder: string
   let packed: { filename: string; size: number; files: { path: string }[] }
   beforeAll(async () => {
