@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,12 +26,13 @@ export async function sizes(): Promise<Map<string, Size>> {
   return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** What was written by hand: as git knows it, so that nothing built counts. */
+/** What was written by hand: what git knows or would add, so that nothing built counts; and what is still there. */
 async function sources(): Promise<string[]> {
   const run = promisify(execFile)
   const kinds = ['*.ts', '*.tsx', '*.js', '*.mjs', '*.css', '*.py']
-  const { stdout } = await run('git', ['ls-files', '--', ...kinds], { cwd: ROOT, maxBuffer: 2 ** 26 })
-  return stdout.split('\n').filter(Boolean)
+  const listed = ['ls-files', '-co', '--exclude-standard', '--', ...kinds]
+  const { stdout } = await run('git', listed, { cwd: ROOT, maxBuffer: 2 ** 26 })
+  return stdout.split('\n').filter((path) => path && existsSync(join(ROOT, path)))
 }
 
 export function roomOf(path: string): string {
