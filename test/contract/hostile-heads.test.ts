@@ -71,7 +71,7 @@ describe.each(bridges)('what a client writes at the head of a request: %s', (nam
     },
   )
 
-  const noHosts = ['127.0.0.1:99999', 'xn--', '256.0.0.1', '[:::]']
+  const noHosts = ['127.0.0.1:99999', '256.0.0.1', '[:::]']
 
   test.each(noHosts)('a host that is none is refused on our paths: %s', async (host) => {
     for (const path of ['/v1/models', '/v1/x/../models', '/v1/models?a=<b>', '/x/../v1/models']) {

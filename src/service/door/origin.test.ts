@@ -280,7 +280,7 @@ describe('DNS rebinding', () => {
     expect(await status('http://[::1]:10', loopback, { hosts })).toBe(403)
   })
 
-  it.each(['', 'https://api.example', 'api.example/v1', 'a b', 'me@api.example', '127.0.0.1:99999', 'xn--'])(
+  it.each(['', 'https://api.example', 'api.example/v1', 'a b', 'me@api.example', '127.0.0.1:99999', 'a^b'])(
     'refuses a list with a host that would never match: %j',
     (host) => {
       expect(() => serviceOf('Hi', { hosts: [host] })).toThrow(`hosts: '${host}' is not a host`)

@@ -13,7 +13,7 @@ export function pathUnder(base: string, pathname: string): string | undefined {
 
 /**
  * The URL of a request; undefined where it is none. A server may hand on whatever a client wrote as its `Host`, and
- * `new URL` throws on `127.0.0.1:99999` or `xn--`.
+ * `new URL` throws on `127.0.0.1:99999` or `a^b`.
  */
 export function urlOf(text: string): URL | undefined {
   try {
