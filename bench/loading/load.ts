@@ -9,6 +9,14 @@ export interface Load {
   readonly device: number
   readonly head: number
   readonly weights: number
+  /** Of the weights: what the host's clock of processor time says; absent where it has none. */
+  readonly spent?: Spent
+}
+
+/** Milliseconds of the whole process: its own, and the system's for it. */
+export interface Spent {
+  readonly own: number
+  readonly system: number
 }
 
 /** With nothing before it that would have made the heap large. `stay` keeps the model until it resolves. */
@@ -16,6 +24,7 @@ export async function measureLoad(
   place: ModelLocation,
   threads: number,
   stay: (load: Load) => Promise<void>,
+  spent?: () => Spent,
 ): Promise<void> {
   const start = performance.now()
   const device = await openCpuDevice({ threads })
@@ -23,9 +32,11 @@ export async function measureLoad(
   const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
   const { weights } = await openRepository(place, options)
   const read = performance.now()
+  const before = spent?.()
   const core = await loadCore(device, weights, { contextLength: 512, maxBatch: 1 })
   const load = { device: opened - start, head: read - opened, weights: performance.now() - read }
-  await stay(load)
+  const after = spent?.()
+  await stay(after ? { ...load, spent: { own: after.own - before!.own, system: after.system - before!.system } } : load)
   await core.close()
   device.destroy()
 }
