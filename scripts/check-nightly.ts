@@ -28,7 +28,7 @@ const FATES = 'node_modules/.cache/local-v1-mutants/fates'
 const CHECKS: readonly Check[] = [
   { name: 'test' },
   ...['schemas', 'masks', 'hostile', 'heads', 'fuzz', 'hostile-clients', 'soak', 'readers', 'patterns'].map(check),
-  ...['evidence', 'nano', 'real', 'cache'].map(check),
+  ...['evidence', 'nano', 'real', 'cache', 'wide'].map(check),
   ...['browser', 'browsers', 'bundlers', 'docs', 'newcomer', 'clients', 'webllm-list'].map(check),
   { ...check('webllm'), needs: { lib: '--lib' } },
   { ...check('templates'), needs: { templates: '' } },
