@@ -19,4 +19,4 @@ export {
   type SchemaPath,
   Vocabulary,
 } from './structured.js'
-export { bytesOf, commonLength, type ForcedRun, forcedTokens, narrow } from './tokens/forced.js'
+export { bytesOf, type ForcedRun, forcedTokens, narrow } from './tokens/forced.js'

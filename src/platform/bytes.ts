@@ -9,6 +9,14 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole
 }
 
+/** How many leading items two lists share, at most `limit`. */
+export function commonLength(a: ArrayLike<number>, b: ArrayLike<number>, limit = Math.min(a.length, b.length)): number {
+  const end = Math.min(limit, a.length, b.length)
+  let i = 0
+  while (i < end && a[i] === b[i]) i++
+  return i
+}
+
 export function base64(bytes: Uint8Array): string {
   let binary = ''
   for (const byte of bytes) binary += String.fromCharCode(byte)

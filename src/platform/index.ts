@@ -13,7 +13,7 @@ export {
   nextBegin,
 } from './borders.js'
 export { builtin } from './builtin.js'
-export { base64, byteLength, joined } from './bytes.js'
+export { base64, byteLength, commonLength, joined } from './bytes.js'
 export {
   CACHE_BLOCK,
   CACHE_TYPE_CHOICES,

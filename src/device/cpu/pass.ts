@@ -14,7 +14,7 @@ import type {
   Vector,
 } from '../contract.js'
 import type { ArgumentKinds, CpuRecorder, Functions, Operation, Preparing } from '../operations/define.js'
-import { batchShapeOf, writeFits } from '../operations/index.js'
+import { batchShapeOf, writeFits } from '../operations/define.js'
 import type { Arguments, FunctionName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { CpuMatrix, unpackingRoom } from './matrix.js'

@@ -13,16 +13,17 @@ import type {
   States,
   Vector,
 } from '../contract.js'
-import type {
-  ArgumentKinds,
-  BatchShape,
-  Functions,
-  GpuRecorder,
-  Operation,
-  Postponed,
-  SamplerBuffers,
+import {
+  type ArgumentKinds,
+  type BatchShape,
+  batchShapeOf,
+  type Functions,
+  type GpuRecorder,
+  type Operation,
+  type Postponed,
+  type SamplerBuffers,
+  writeFits,
 } from '../operations/define.js'
-import { batchShapeOf, writeFits } from '../operations/index.js'
 import { FEW } from '../operations/matmul/kernel.js'
 import type { HalfRows } from '../operations/matmul/to-half.js'
 import type { PackedOrder, PackedRows } from '../operations/matmul/to-packed.js'

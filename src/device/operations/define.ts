@@ -2,7 +2,7 @@
  * An operation of the devices, whose folder has all of it: here what fits, its WGSL in `kernel.ts`, its AssemblyScript in
  * `assembly.ts`, and a case in `case.test-helper.ts` in which both devices must agree. A pass runs it: `pass.run(pool, x, out)`.
  */
-import type { SampleRow, Span } from '../contract/batch.js'
+import type { Batch, SampleRow, Span } from '../contract/batch.js'
 import {
   type Activations,
   type KeyValueCache,
@@ -268,6 +268,24 @@ export function windowsFit({ spans }: BatchShape, { shape }: KeyValueCache): voi
   for (const { windowPages, position, tokens } of spans) {
     atLeast('Pages of a window', (windowPages?.length ?? 0) * PAGE, position + tokens.length)
   }
+}
+
+/** What is written into rows is as wide as they are. */
+export function writeFits(out: Activations, values: Float32Array): void {
+  atLeast('Values to write into', out.rows * out.columns, values.length)
+  if (values.length % out.columns !== 0) throw new RangeError(`${values.length} values for rows of ${out.columns}.`)
+}
+
+export function batchShapeOf({ spans }: Batch): BatchShape {
+  let rows = 0
+  let longest = 0
+  for (const { tokens, position, pages } of spans) {
+    const end = position + tokens.length
+    atLeast('Pages of a sequence', pages.length * PAGE, end)
+    rows += tokens.length
+    longest = Math.max(longest, end)
+  }
+  return { spans, rows, longest }
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Sequence } from '../../contract/index.js'
-import { commonLength } from '../../grammar/index.js'
+import { commonLength } from '../../platform/index.js'
 import type { NativeSequence } from './library.js'
 
 /** One of llama.cpp's sequences. Their number is fixed: whoever is stepped has one, others may lose theirs to it. */

@@ -1,5 +1,5 @@
 /** Node-llama-cpp as it behaves, with logits that are a function of all tokens before them. */
-import { commonLength } from '../../grammar/tokens/forced.js'
+import { commonLength } from '../../platform/index.js'
 import type { EvaluatedToken, LogitsReply, LogitsRequest, NativeSequence } from './library.js'
 
 export interface Seen {

@@ -49,19 +49,18 @@ function within(
 /** What the request says, else what the model's makers recommend, else what is usual. */
 export function settledSampling(call: ChatCall, recommended: Recommended): SettledSampling {
   const spared = copies(call)
-  const apt = Object.entries(recommended).filter(([name]) => {
-    return !spared || SAMPLING[name as SamplingName].acts !== 'penalty'
-  })
-  return { ...USUAL_SAMPLING, ...said(Object.fromEntries(apt)), ...said(call.sampling) }
+  const { logitBias, seed } = call.sampling
+  const settled: { -readonly [F in keyof SettledSampling]: SettledSampling[F] } = { ...USUAL_SAMPLING, logitBias, seed }
+  for (const name of SAMPLING_NAMES) {
+    const apt = spared && SAMPLING[name].acts === 'penalty' ? undefined : recommended[name]
+    settled[name] = call.sampling[name] ?? apt ?? settled[name]
+  }
+  return settled
 }
 
 /** An answer with a form takes words from what it is asked about, for which a recommendation is not to punish it. */
 function copies({ output, tools, toolChoice }: ChatCall): boolean {
   return output.type !== 'text' || (tools.length > 0 && toolChoice !== 'none')
-}
-
-function said<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }
 
 /** The likeliest token, as the model has it. */
@@ -79,11 +78,12 @@ export type Drawn = DrawSettings & Pick<SampleSettings, 'temperature' | 'topP'>
 
 export function drawnBy(sampling: SettledSampling): Drawn {
   const { temperature, topP } = sampling
-  const asked = SAMPLING_NAMES.filter((name) => {
+  const drawn: Record<string, number> = {}
+  for (const name of SAMPLING_NAMES) {
     const { acts, usual } = SAMPLING[name]
-    return acts === 'draw' && sampling[name] !== usual
-  })
-  return { temperature, topP, ...Object.fromEntries(asked.map((name) => [name, sampling[name]])) }
+    if (acts === 'draw' && sampling[name] !== usual) drawn[name] = sampling[name]
+  }
+  return { ...drawn, temperature, topP }
 }
 
 /** A seed of its own for each choice, so that equal requests give equal choices and the choices differ. */

@@ -3,8 +3,7 @@
  * they were taught to answer, by how likely labels are (`labels.ts`) or by a head of their own (`pointers.ts`).
  */
 import { type DecideCall, type Decided, type DecideQuestion, type Decision, V1Error } from '../../contract/index.js'
-import { commonLength } from '../../grammar/index.js'
-import { inTurns, type Slices } from '../../platform/index.js'
+import { commonLength, inTurns, type Slices } from '../../platform/index.js'
 import { type ChatText, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import type { DecideParts } from './decide.js'

@@ -1,6 +1,6 @@
 /** A state and questions about it as tokens. */
 import { type DecideCall, type DecideQuestion, V1Error } from '../../contract/index.js'
-import { mapped, type Slices } from '../../platform/index.js'
+import { commonLength, mapped, type Slices } from '../../platform/index.js'
 import { type ChatText, COUNTED, encodedSections } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { partsAround, type TextAround } from './parts.js'
@@ -166,12 +166,6 @@ export class DecidePrompt {
     if (typeof first === 'number') return [...tokenizer.encodePlain(section, 1), first, ...this.#encoded(rest)]
     return [...tokenizer.encodePlain(section + this.#parts.reveal(first), 1), ...this.#encoded(rest)]
   }
-}
-
-function commonLength(a: readonly number[], b: readonly number[], most: number): number {
-  let length = 0
-  while (length < Math.min(most, b.length) && a[length] === b[length]) length++
-  return length
 }
 
 /** One option is the beginning of another: it is then told apart by its end. */

@@ -1,5 +1,5 @@
 import type { Sampled, SampleSettings, Sequence, TokenModel } from '../../contract/index.js'
-import { commonLength } from '../../grammar/index.js'
+import { commonLength } from '../../platform/index.js'
 import type { Lane, Outlook } from '../answer/lane.js'
 import { quietly } from '../run/failure.js'
 import { Memory, serves } from '../run/memory.js'

@@ -1,5 +1,5 @@
 import type { Sequence, TokenModel } from '../../contract/index.js'
-import { commonLength } from '../../grammar/index.js'
+import { commonLength } from '../../platform/index.js'
 import type { Lane } from '../answer/lane.js'
 import type { Row } from './batch.js'
 

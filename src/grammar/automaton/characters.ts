@@ -16,6 +16,7 @@ export interface StringPlace extends Frame {
 
 /** Between two characters of a string or a key: the closing quote ends it, and escapes stand for characters. */
 export abstract class CharacterFrame extends ScalarFrame implements StringPlace {
+  readonly base: CharacterFrame = this
   /** Where all characters lead, where they are all alike. */
   #plain: CharacterFrame | null | undefined
   abstract readonly class: StringClass
@@ -30,10 +31,6 @@ export abstract class CharacterFrame extends ScalarFrame implements StringPlace 
 
   /** Whether all code points lead to one and the same place. */
   abstract readonly uniform: boolean
-
-  get base(): CharacterFrame {
-    return this
-  }
 
   /** The quote. */
   abstract close(below: Cell, out: Cells): void

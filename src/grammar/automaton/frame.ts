@@ -51,10 +51,6 @@ export abstract class Frame {
     return (this.traits & GUESSED) !== 0
   }
 
-  get inString(): boolean {
-    return (this.traits & IN_STRING) !== 0
-  }
-
   /**
    * Adds where the automaton may stand after one more byte of this construct; where it ends without one, `step` is asked
    * of what lies below as well. `below` is what follows this construct.

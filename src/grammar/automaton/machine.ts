@@ -27,6 +27,10 @@ export class State {
   readonly length: number
   /** Some thread is inside a string. */
   readonly inString: boolean
+  /** Before the first item of which the machine must be told. */
+  readonly opensItems: boolean
+  /** Such an item is over: see `Machine.tell`. */
+  readonly untold: boolean
   /** What follows rests on such a key, untold. */
   readonly uncertain: boolean
   /** `length` is a bound that knowing the key may lower. */
@@ -55,6 +59,8 @@ export class State {
     this.guessed = guessed
     this.length = length
     this.inString = (traits & IN_STRING) !== 0
+    this.opensItems = (traits & OPENS_ITEMS) !== 0
+    this.untold = (traits & UNTOLD) !== 0
     this.uncertain = (traits & UNCERTAIN) !== 0
   }
 
@@ -63,19 +69,9 @@ export class State {
     return this.cells.some(isUnresolved)
   }
 
-  /** An item is over of which the machine must be told: see `Machine.tell`. */
-  get untold(): boolean {
-    return this.cells.some((cell) => isOf(cell, UNTOLD))
-  }
-
-  /** The same where it may be over, as a number may. */
+  /** An item of which the machine must be told may be over, as a number may. */
   get mayBeUntold(): boolean {
     return this.cells.some((cell) => cell.frame?.ends === true && cell.below!.ways.some((way) => isOf(way, UNTOLD)))
-  }
-
-  /** Before the first of such items. */
-  get opensItems(): boolean {
-    return this.cells.some((cell) => isOf(cell, OPENS_ITEMS))
   }
 
   get dead(): boolean {

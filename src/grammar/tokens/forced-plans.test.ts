@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { joined } from '../../platform/bytes.js'
+import { commonLength, joined } from '../../platform/bytes.js'
 import { compile } from '../structured.js'
 import { vocabularyOf } from '../testing.test-helper.js'
-import { bytesOf, commonLength, forcedTokens, narrow, planForced, type TokenSpelling } from './forced.js'
+import { bytesOf, forcedTokens, narrow, planForced, type TokenSpelling } from './forced.js'
 
 const utf8 = new TextEncoder()
 const WORDS = ['{"', '":', '","', '":"', '"}', 'name', 'na', 'me', 'city', 'ci', 'publish', 'published', 'able', 'ed']

@@ -1,5 +1,5 @@
 import type { TokenConstraint } from '../../contract/index.js'
-import { joined, LruMap } from '../../platform/index.js'
+import { commonLength, joined, LruMap } from '../../platform/index.js'
 import { getOrMake } from '../kept.js'
 
 /**
@@ -147,14 +147,6 @@ function probe(tokenizer: TokenSpelling, text: string, ids: readonly number[]): 
   const next = new Set<number>()
   for (const other of [ids, ...others]) if (certain < other.length) next.add(other[certain]!)
   return { ids: ids.slice(0, certain), next: [...next] }
-}
-
-/** How many leading items two lists share, at most `limit`. */
-export function commonLength(a: ArrayLike<number>, b: ArrayLike<number>, limit = Math.min(a.length, b.length)): number {
-  const end = Math.min(limit, a.length, b.length)
-  let i = 0
-  while (i < end && a[i] === b[i]) i++
-  return i
 }
 
 export function bytesOf(tokenizer: TokenSpelling, tokens: readonly number[]): Uint8Array {

@@ -1,6 +1,6 @@
 import type { CharacterFrame, StringPlace } from '../automaton/characters.js'
 import type { ItemFrame } from '../automaton/distinct.js'
-import { type Bytes, type Cell, Cells, type Frame, LIKE_USED } from '../automaton/frame.js'
+import { type Bytes, type Cell, Cells, type Frame, IN_STRING, LIKE_USED } from '../automaton/frame.js'
 import { ExtraKeyFrame } from '../automaton/key-extra.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { TextFrame } from '../automaton/text.js'
@@ -75,7 +75,7 @@ export class Masks {
     const cells = place.items === undefined ? all : all.flatMap((cell) => this.#heldApart(cell, alike))
     let anew = true
     for (const cell of cells) {
-      if (cell.frame?.inString) this.#fillString(into, cell, place, budget, anew)
+      if (((cell.frame?.traits ?? 0) & IN_STRING) !== 0) this.#fillString(into, cell, place, budget, anew)
       else {
         if (anew) into.fill(0)
         const memo = this.#memos.get(cell) ?? this.#learn(cell)
@@ -196,7 +196,7 @@ export class Masks {
 
   #walk(cell: Cell, budget: number): void {
     if (cell.frame === undefined) return
-    if (cell.frame.inString) {
+    if ((cell.frame.traits & IN_STRING) !== 0) {
       this.#closeKey(cell, budget)
       return
     }

@@ -6,6 +6,7 @@ import { atOnce } from '../../platform/index.js'
 import { KIND } from '../automata/kinds.js'
 import type { StringPlace } from '../automaton/characters.js'
 import { onlyCounts } from '../automaton/content.js'
+import { IN_STRING } from '../automaton/frame.js'
 import { FrameTable } from '../automaton/frame-table.js'
 import { Machine } from '../automaton/machine.js'
 import { Fuel } from '../fuel.js'
@@ -101,7 +102,8 @@ function placesOn(machine: Machine, choices: readonly number[]): StringPlace[] {
   const found = new Set<StringPlace>()
   let place = startPlace(machine)
   for (const choice of choices) {
-    for (const { frame } of place.state.cells) if (frame?.inString) found.add(frame as StringPlace)
+    for (const { frame } of place.state.cells)
+      if (((frame?.traits ?? 0) & IN_STRING) !== 0) found.add(frame as StringPlace)
     const ways = BYTES.flatMap((byte) => next(machine, place, byte) ?? [])
     if (ways.length === 0) break
     place = ways[choice % ways.length]!

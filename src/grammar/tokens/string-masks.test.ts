@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { atOnce } from '../../platform/index.js'
 import { CharacterFrame, type StringPlace } from '../automaton/characters.js'
-import type { Cell } from '../automaton/frame.js'
+import { type Cell, IN_STRING } from '../automaton/frame.js'
 import { FrameTable } from '../automaton/frame-table.js'
 import { Machine } from '../automaton/machine.js'
 import { Fuel } from '../fuel.js'
@@ -52,7 +52,7 @@ function machineOf(schema: object, texts?: readonly string[]): Machine {
 function placeAfter(machine: Machine, bytes: Iterable<number>): Place {
   let place = startPlace(machine)
   for (const byte of bytes) place = advance(machine, place, byte)
-  const { frame, below } = place.state.cells.find(({ frame }) => frame?.inString)!
+  const { frame, below } = place.state.cells.find(({ frame }) => ((frame?.traits ?? 0) & IN_STRING) !== 0)!
   return { frame: frame as StringPlace, below: below! }
 }
 
