@@ -106,6 +106,7 @@ describe('links', () => {
       expect(placeIn(`#/structured/${slugOf(name)}`, tabs)).toEqual({ mode: 'structured', example: slugOf(name) })
     }
     expect(placeIn('#/chat', tabs)).toEqual({ mode: 'chat' })
+    expect(placeIn('#/two-words/x', ['two-words'])).toEqual({ mode: 'two-words', example: 'x' })
     for (const hash of ['', '#', '#share=abc', '#/nowhere', '#/structured/a/b', '#/structured/<b>', '#key=x']) {
       expect(placeIn(hash, tabs), hash).toBeUndefined()
     }

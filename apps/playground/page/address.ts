@@ -24,7 +24,7 @@ let showTab: (mode: Mode) => void = () => {}
 
 /** What the address says; undefined: nothing of this. */
 export function placeIn(hash: string, known = modes()): Place | undefined {
-  const [, mode, example] = /^#\/([a-z]+)(?:\/([\w-]+))?$/.exec(hash) ?? []
+  const [, mode, example] = /^#\/([a-z]+(?:-[a-z]+)*)(?:\/([\w-]+))?$/.exec(hash) ?? []
   if (mode === undefined || !known.includes(mode)) return undefined
   return { mode, ...(example !== undefined && { example }) }
 }

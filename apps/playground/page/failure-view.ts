@@ -49,9 +49,9 @@ const SMALLER = new Set([
   'cache_full',
 ])
 
-/** What was sent, where one sees it. */
+/** What was sent, where one sees it: `index.html` says of each tab which field that is. */
 function focusText(): void {
-  const fields = ['text', 'decision-text', 'message', 'request-body'].map((id) => byId(id, HTMLTextAreaElement))
+  const fields = [...document.querySelectorAll<HTMLElement>('[data-sent]')]
   fields.find((field) => field.checkVisibility())?.focus()
 }
 
