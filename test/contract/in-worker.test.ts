@@ -104,13 +104,13 @@ test('what its collector keeps for new objects is bounded', async () => {
   expect(Number(/^young: (.*)$/m.exec(output)?.[1])).toBeGreaterThan(0)
 })
 
+/** It is no experiment any more in newer Nodes. */
+const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
+  ? '--permission'
+  : '--experimental-permission'
 test.each<[string, readonly string[], string]>([
   ['a bundler left its script behind', [], 'neither next to this program'],
-  [
-    'Node forbids it',
-    ['--experimental-permission', '--allow-fs-read=*', '--allow-fs-write=*'],
-    'no worker can be started',
-  ],
+  ['Node forbids it', [PERMISSION, '--allow-fs-read=*', '--allow-fs-write=*'], 'no worker can be started'],
 ])('where %s, it computes in the calling thread and says why', async (_, arguments_, why) => {
   const told = await run('node', arguments_.length > 0 ? whole : alone, 'on', { more: arguments_, ...quick })
   expect(told.worker).toBe(false)
