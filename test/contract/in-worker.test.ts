@@ -105,9 +105,7 @@ test('what its collector keeps for new objects is bounded', async () => {
 })
 
 /** It is no experiment any more in newer Nodes. */
-const PERMISSION = process.allowedNodeEnvironmentFlags.has('--permission')
-  ? '--permission'
-  : '--experimental-permission'
+const PERMISSION = Number.parseInt(process.versions.node, 10) < 24 ? '--experimental-permission' : '--permission'
 test.each<[string, readonly string[], string]>([
   ['a bundler left its script behind', [], 'neither next to this program'],
   ['Node forbids it', [PERMISSION, '--allow-fs-read=*', '--allow-fs-write=*'], 'no worker can be started'],
