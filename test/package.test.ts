@@ -26,7 +26,7 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 184_500,
+  '.': 184_600,
   './browser': 536_500,
   './core': 455_500,
   './webgpu': 455_500,

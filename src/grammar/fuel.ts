@@ -47,11 +47,6 @@ export class Fuel {
     return this.#limit - this.#left
   }
 
-  /** The whole budget again, for the next work that is the same size at most. */
-  renew(): void {
-    this.#left = this.#limit
-  }
-
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) {

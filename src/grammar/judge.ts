@@ -19,53 +19,36 @@ const SITE_BYTES = 800
  * admits one alone. Undefined for one that is too deep or too costly to be looked at.
  */
 export function judge(schema: unknown, value: unknown, formats?: Formats, quote?: QuoteSource): boolean | undefined {
-  return new Judge(schema, formats, quote).of(value)
+  return judgeOf(schema, formats, quote).of(value)
 }
 
 /** Reads each part of a schema when the first value comes to it. */
-class Judge {
-  readonly #schema: unknown
-  readonly #formats: Formats | undefined
-  readonly #quotes: Quotes | undefined
-  readonly #fuel = new Fuel(STEPS)
-  #read: Context | undefined
-
-  constructor(schema: unknown, formats: Formats | undefined, quote: QuoteSource | undefined) {
-    this.#schema = schema
-    this.#formats = formats
-    this.#quotes = quote && new Quotes(quote)
-  }
-
-  get bytes(): number {
-    return SITE_BYTES * (this.#read?.document.sites ?? 0)
-  }
-
-  of(value: unknown): boolean | undefined {
-    const [fuel, quotes] = [this.#fuel, this.#quotes]
-    fuel.renew()
-    try {
-      this.#read ??= new Context(new Document(this.#schema), fuel, COMPACT, undefined, this.#formats, quotes)
-      if (!satisfies(this.#read, this.#read.atom(this.#read.document.root), value)) return false
-      return !quotes?.all || isQuoted(value, quotes, spelledOut(this.#schema), fuel)
-    } catch (error) {
-      // What broke off half-way is read anew.
-      this.#read = undefined
-      if (error instanceof SchemaError || error instanceof RangeError) return undefined
-      throw error
-    }
+function judgeOf(schema: unknown, formats?: Formats, quote?: QuoteSource) {
+  const quotes = quote && new Quotes(quote)
+  let read: Context | undefined
+  return {
+    get bytes() {
+      return SITE_BYTES * (read?.document.sites ?? 0)
+    },
+    of(value: unknown): boolean | undefined {
+      const fuel = new Fuel(STEPS)
+      try {
+        read ??= new Context(new Document(schema), fuel, COMPACT, undefined, formats, quotes)
+        read.fuel = fuel
+        if (!satisfies(read, read.atom(read.document.root), value)) return false
+        return !quotes?.all || isQuoted(value, quotes, spelledOut(schema), fuel)
+      } catch (error) {
+        // What broke off half-way is read anew.
+        read = undefined
+        if (error instanceof SchemaError || error instanceof RangeError) return undefined
+        throw error
+      }
+    },
   }
 }
 
 /** One for each grammar, as clients ask for the same again and again: what has been read of its schema goes with it. */
-const judges = new WeakMap<Grammar, Judge>()
-
-function judgeOf(grammar: Grammar, schema: unknown, formats?: Formats, quote?: QuoteSource): Judge {
-  return getOrMake(judges, grammar, () => {
-    const made = new Judge(schema, formats, quote)
-    besides.set(grammar, made)
-    return made
-  })
-}
+const judges = new WeakMap<Grammar, ReturnType<typeof judgeOf>>()
 
 /** Whether all strings are quotes, or spelled out somewhere in the schema: where each may stand has been looked at. */
 function isQuoted(value: unknown, quotes: Quotes, spelled: ReadonlySet<string>, fuel: Fuel): boolean {
@@ -131,10 +114,10 @@ export function documentCheck(
         return (error as SyntaxError).message
       }
       if (!strict) return undefined
+      const its = getOrMake(judges, grammar, () => judgeOf(schema, formats, quote))
+      besides.set(grammar, its)
       // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
-      return (judgeOf(grammar, schema, formats, quote).of(value) ?? grammar.accepts(text))
-        ? undefined
-        : 'it does not satisfy the schema'
+      return (its.of(value) ?? grammar.accepts(text)) ? undefined : 'it does not satisfy the schema'
     },
   }
 }

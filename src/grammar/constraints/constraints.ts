@@ -83,7 +83,7 @@ export class Constraints {
       faultOf: (answer) => faultOf(answer, check, toolChecks),
     })
     if (output.type === 'text') return found()
-    const quotes = quotesOf(output) && quote
+    const quotes = quote && quotesOf(output) ? quote : undefined
     if (output.type === 'json_object') {
       const schema = { type: 'object' }
       const layout = output.layout ?? this.#layout

@@ -17,7 +17,8 @@ export type Formats = Readonly<Record<string, string | true>>
 /** What all parts of one compilation share. */
 export class Context {
   readonly document: Document
-  readonly fuel: Fuel
+  /** Of what is done now: whoever goes on with what was read may have other fuel. */
+  fuel: Fuel
   /** Lenient: what cannot be enforced is noted here and left out. Strict: absent, and refused. */
   readonly ignored: SchemaError[] | undefined
   readonly layout: Layout
