@@ -185,8 +185,8 @@ describe('local-v1 models pull', () => {
 describe('local-v1 bench', () => {
   it('measures a model, prints a table, and writes every value and a chart', async () => {
     const [json, svg] = [join(folder, 'bench.json'), join(folder, 'bench.svg')]
-    const files = ['--json', json, '--svg', svg]
-    const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', '--quick', ...files)
+    const what = ['--quick', '--rounds', '1', '--json', json, '--svg', svg]
+    const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', ...what)
     expect(code, output).toBe(0)
     expect(output).toContain('strict JSON')
     const report = JSON.parse(await readFile(json, 'utf8')) as { kind: string; series: { values: number[] }[] }
@@ -209,7 +209,8 @@ describe('local-v1 bench', () => {
   it('measures another /v1 beside it, over HTTP', async () => {
     const { process: server, url } = await served()
     const json = join(folder, 'beside.json')
-    const what = ['--only', 'prompt,json,v1', '--quick', '--upstream', url, '--json', json]
+    const little = ['--quick', '--rounds', '1', '--batch', '1']
+    const what = ['--only', 'prompt,json,v1', ...little, '--upstream', url, '--json', json]
     const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', ...what)
     expect(code, output).toBe(0)
     const report = JSON.parse(await readFile(json, 'utf8')) as {
