@@ -53,7 +53,7 @@ async function overconfident(): Promise<{ lines: string; wanted: number }> {
   const v1 = createV1({ engine, keys: 'none' })
   const judged: { probabilities: number[]; right: number }[] = []
   const lines: string[] = []
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 20; i++) {
     const body = JSON.stringify({ model: 'local/tiny', input: `Text ${i}.`, questions: QUESTIONS })
     const headers = { 'content-type': 'application/json' }
     const response = await v1.fetch(new Request('http://localhost/v1/decisions', { method: 'POST', body, headers }))
@@ -93,7 +93,7 @@ describe('local-v1 calibrate', () => {
     expect(output).toMatch(/^Before: accuracy \d+ %, ECE 0\.\d+, log loss/m)
     const fitted = Number(/^After, at temperature (\S+):/m.exec(output)![1])
     expect(Math.abs(fitted / wanted - 1)).toBeLessThan(0.002)
-    expect(output).toContain('120 answers')
+    expect(output).toContain('60 answers')
     expect(output).toMatch(/^\S*tiny\S*, 1 values of 1 texts$/m)
     const drawn = await readFile(svg, 'utf8')
     expect(drawn).toContain('Before: ECE')
