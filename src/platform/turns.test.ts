@@ -2,12 +2,14 @@ import { type AddressInfo, createServer } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
+  atOnce,
   beginSteps,
   breathe,
   CallerLines,
   FOR_OTHERS,
   FOR_STEPS,
   inTurns,
+  mapped,
   myTurn,
   TURNS_BETWEEN,
   whenTurnEnds,
@@ -392,6 +394,24 @@ describe('lines of callers', () => {
     expect(begun).toEqual(['a0', 'a1', 'b', 'a2'])
   })
 
+  it('lose whoever is taken out, once, and nobody else', () => {
+    const lines = new CallerLines()
+    const begun: string[] = []
+    const [first, , , fourth] = ['a', 'a', 'b', 'c'].map((caller, i) => lines.add(caller, () => begun.push(caller + i)))
+    first!()
+    first!()
+    fourth!()
+    while (!lines.empty) lines.take()!()
+    expect(begun).toEqual(['a1', 'b2'])
+    // It has begun, and another of the same caller waits.
+    lines.add('b', () => begun.push('b4'))
+    first!()
+    fourth!()
+    lines.take()!()
+    expect(begun).toEqual(['a1', 'b2', 'b4'])
+    expect(lines.empty).toBe(true)
+  })
+
   it('are empty before and after, and not between', () => {
     const lines = new CallerLines()
     expect([lines.empty, lines.take()]).toEqual([true, undefined])
@@ -400,4 +420,14 @@ describe('lines of callers', () => {
     expect(lines.take()).toBeTypeOf('function')
     expect([lines.empty, lines.take()]).toEqual([true, undefined])
   })
+})
+
+it('a list is mapped with a pause after every few hundred, to what it would be mapped to at once', () => {
+  const list = Array.from({ length: 1200 }, (_, i) => i)
+  const work = mapped(list, (item, place) => [item, place] as const)
+  let pauses = 0
+  for (let step = work.next(); !step.done; step = work.next()) pauses++
+  expect(pauses).toBe(2)
+  expect(atOnce(mapped(list, (item, place) => [item, place]))).toEqual(list.map((item) => [item, item]))
+  expect(atOnce(mapped([], String))).toEqual([])
 })

@@ -108,14 +108,24 @@ export function foldSystem(messages: readonly TemplateMessage[]): TemplateMessag
 
 const COPIED = 'Copy every string of the JSON word for word.'
 
-/** Schemas in words, by their grammars: clients ask for the same again and again. */
-const described = new WeakMap<OutputGrammar, string>()
+/** Schemas in words, with what they were made from, by their grammars: clients ask for the same again and again. */
+const described = new WeakMap<OutputGrammar, { readonly source: string; readonly words: string }>()
 
 function describeOutput({ output, grammar }: ChatCall): string[] {
   if (output.type !== 'json_schema') return 'quote' in output && output.quote ? [COPIED] : []
-  const form = (grammar && described.get(grammar)) ?? describeSchema(output.schema)
-  if (grammar) described.set(grammar, form)
-  return output.quote ? [form, COPIED] : [form]
+  const words = inWords(output.schema, grammar)
+  return output.quote ? [words, COPIED] : [words]
+}
+
+function inWords(schema: Parameters<typeof describeSchema>[0], grammar: OutputGrammar | undefined): string {
+  if (!grammar) return describeSchema(schema)
+  // One grammar may serve schemas that tell their fields in other words.
+  const source = JSON.stringify(schema)
+  const known = described.get(grammar)
+  if (known?.source === source) return known.words
+  const words = describeSchema(schema)
+  described.set(grammar, { source, words })
+  return words
 }
 
 function withSystemNote(messages: readonly TemplateMessage[], note: string): TemplateMessage[] {
