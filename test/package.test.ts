@@ -31,7 +31,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './core': 455_500,
   './webgpu': 455_500,
   './webllm': 223_500,
-  './webllm/worker': 230_500,
+  './webllm/worker': 230_600,
   './llama-cpp': 245_000,
   './structured': 106_000,
   './messages': 20_000,
