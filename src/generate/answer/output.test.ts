@@ -1,0 +1,118 @@
+import { describe, expect, it, test } from 'vitest'
+import type { Part, TokenLogprob } from '../../contract/index.js'
+import { HERMES } from '../tools/hermes.js'
+import { AnswerOutput } from './output.js'
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const logprob = (token: string): TokenLogprob => ({ token, logprob: -1, bytes: [...bytes(token)], top: [] })
+
+function output() {
+  const parts: Part[] = []
+  const told: unknown[] = []
+  const sink = {
+    behind: false,
+    push: (part: Part) => void parts.push(part),
+    finished: (choice: number) => void told.push(choice),
+    failed: (error: unknown) => void told.push(error),
+  }
+  return { out: new AnswerOutput(2, sink, HERMES, []), parts, told, sink }
+}
+
+describe('text', () => {
+  it('is shown as it comes, with what its tokens were and how many of them were forced since the last', () => {
+    const { out, parts } = output()
+    out.content(bytes('a'), logprob('a'))
+    out.countForced(2)
+    out.countForced(3)
+    out.content(bytes('b'))
+    out.content(bytes('c'))
+    out.content(bytes(''))
+    const head = { type: 'text-delta', choice: 2 }
+    expect(parts).toEqual([
+      { ...head, text: 'a', logprobs: [logprob('a')] },
+      { ...head, text: 'b', forced: 5 },
+      { ...head, text: 'c' },
+    ])
+    expect(parts.map((part) => Object.keys(part).length)).toEqual([4, 4, 3])
+  })
+
+  it('ends at a needle, also at one that is watched for from then on', () => {
+    const { out, parts } = output()
+    out.beginText(['stop'])
+    expect(out.content(bytes('on st')).found).toBeUndefined()
+    out.watchFor(['end'])
+    expect(out.content(bytes('ep en')).found).toBeUndefined()
+    expect(out.content(bytes('d')).found).toBe('end')
+    expect(parts.map((part) => 'text' in part && part.text).join('')).toBe('on step ')
+  })
+
+  it('that is held back for a needle is text once it is over', () => {
+    const { out, parts } = output()
+    out.beginText(['stop'])
+    out.content(bytes('st'))
+    expect(parts).toEqual([])
+    out.endText()
+    expect(parts).toEqual([{ type: 'text-delta', choice: 2, text: 'st' }])
+  })
+
+  it.each([
+    [true, ['st']],
+    [false, []],
+  ])('that is held back at the end is shown where that is asked for: %s', (flush, shown) => {
+    const { out, parts, told } = output()
+    out.beginText(['stop'])
+    out.content(bytes('st'))
+    out.finish('length', flush, { tokens: [7] })
+    const finish = { type: 'finish', choice: 2, reason: 'length', tokens: [7] }
+    expect(parts).toEqual([...shown.map((text) => ({ type: 'text-delta', choice: 2, text })), finish])
+    expect(told).toEqual([2])
+  })
+
+  it('may begin with a byte order mark', () => {
+    const { out, parts } = output()
+    out.content(bytes('\ufeffa'))
+    expect(parts).toEqual([{ type: 'text-delta', choice: 2, text: '\ufeffa' }])
+  })
+})
+
+test('thoughts, evidence and faults go to whoever reads', () => {
+  const { out, parts, told, sink } = output()
+  out.thought('')
+  out.thought('so')
+  const evidence = { path: '/a', confidence: 0.5 } as unknown as Parameters<AnswerOutput['evidence']>[0]
+  out.evidence(evidence)
+  expect(parts).toEqual([
+    { type: 'reasoning-delta', choice: 2, text: 'so' },
+    { type: 'evidence', choice: 2, evidence },
+  ])
+  const error = new Error('lost')
+  out.fail(error)
+  expect(told).toEqual([error])
+  sink.behind = true
+  expect(out.behind).toBe(true)
+})
+
+test('a call has an id of its own and the number of its place; one that says what an earlier one said is none', () => {
+  const { out, parts } = output()
+  const call = (name: string, piece: number) => {
+    out.beginCall()
+    const whole = bytes(`{"name": "${name}", "arguments": {"x": "\ufeffé"}}`)
+    for (let at = 0; at < whole.length; at += piece) out.callBytes(whole.subarray(at, at + piece))
+    return out.endCall()
+  }
+  expect([call('a', 1), out.calls]).toEqual([true, 1])
+  expect([call('a', 3), out.calls]).toEqual([false, 1])
+  expect([call('b', 1000), out.calls]).toEqual([true, 2])
+  const deltas = parts.flatMap((part) => (part.type === 'tool-call-delta' ? [part] : []))
+  const heads = deltas.filter(({ name }) => name !== undefined)
+  expect(heads.map(({ index, name, choice }) => [index, name, choice])).toEqual([
+    [0, 'a', 2],
+    [1, 'b', 2],
+  ])
+  for (const { id } of heads) expect(id).toMatch(/^call_[A-Za-z0-9]{24}$/)
+  expect(heads[0]!.id).not.toBe(heads[1]!.id)
+  for (const index of [0, 1]) {
+    const written = deltas.filter((delta) => delta.index === index).map((delta) => delta.arguments)
+    expect(JSON.parse(written.join(''))).toEqual({ x: '\ufeffé' })
+  }
+})
