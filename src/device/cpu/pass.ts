@@ -111,9 +111,14 @@ export class CpuPass implements Pass, CpuRecorder {
     const { keyHeadBytes, valueHeadBytes, kept } = kv
     const { pages, lists, windowPages, windowLists } = this.#batch
     return {
-      ...{ keys: kv.keys(layer), values: kv.values(layer), keyHeadBytes, valueHeadBytes, kept },
+      keys: kv.keys(layer),
+      values: kv.values(layer),
+      keyHeadBytes,
+      valueHeadBytes,
+      kept,
       overflows: kv.overflows(),
-      ...(kv.shape.sliding ? { pages: windowPages, lists: windowLists } : { pages, lists }),
+      pages: kv.shape.sliding ? windowPages : pages,
+      lists: kv.shape.sliding ? windowLists : lists,
     }
   }
 

@@ -72,8 +72,12 @@ export class Products {
     const bytes = Math.min(prepared.stride, activationBytes(form, columns, this.#host.variant))
     const at = routing.room(bytes)
     const args = {
-      ...{ x: prepared.at, xStride: prepared.stride, rows: routing.lists().rowOf },
-      ...{ out: at, outStride: bytes, bytes },
+      x: prepared.at,
+      xStride: prepared.stride,
+      rows: routing.lists().rowOf,
+      out: at,
+      outStride: bytes,
+      bytes,
     }
     this.#host.add('gatherRows', places, args, few((places * bytes) / 4))
     return { at, stride: bytes, gap: 0 }
@@ -99,11 +103,14 @@ export class Products {
     const room = this.#room(x, rows, norm ? columns * 4 : 0, plain ? 0 : stride, shared)
     const { gap } = room
     const at = plain ? room.normed : room.prepared
-    const given = { x: x.use(), xStride: x.stride, columns, kind: form, gap }
+    const from = x.use()
+    const xStride = x.stride
     if (norm) {
-      const how = { weight: own(norm.weight, CpuVector).use(), epsilon: norm.epsilon }
-      this.#host.add('norm', rows, { ...given, ...how, out: room.normed, prepared: at }, room.sharing)
-    } else this.#host.add('prepare', rows, { ...given, out: at }, room.sharing)
+      const weight = own(norm.weight, CpuVector).use()
+      const { epsilon } = norm
+      const args = { x: from, xStride, columns, kind: form, gap, weight, epsilon, out: room.normed, prepared: at }
+      this.#host.add('norm', rows, args, room.sharing)
+    } else this.#host.add('prepare', rows, { x: from, xStride, columns, kind: form, gap, out: at }, room.sharing)
     return { at, stride, gap }
   }
 

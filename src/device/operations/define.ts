@@ -52,7 +52,10 @@ export interface Operation<
   readonly fields?: F
   /** More functions in AssemblyScript, for some of its operands. */
   readonly others?: Others
-  /** Work of its functions, in order. */
+  /**
+   * Work of its functions, in order. Made for each step: arguments are written out,
+   * since objects spread into one another take Node 20 four times as long.
+   */
   cpu(
     pass: CpuRecorder,
     ...operands: NoInfer<Operands>

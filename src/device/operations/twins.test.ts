@@ -18,6 +18,14 @@ function namedBy(name: CaseName): { readonly gpu: readonly string[]; readonly cp
   return { gpu: kernels, cpu: [...(fields ? [name] : []), ...Object.keys(others ?? {})] }
 }
 
+it.each(NAMES)(
+  '%s writes out what its function gets in each step: spread, it takes Node 20 four times as long',
+  (name) => {
+    const { cpu } = OPERATIONS[name] as AnyOperation
+    expect(String(cpu)).not.toMatch(/\.\.\.\s*\{/)
+  },
+)
+
 describe('an operation', () => {
   const recorded = new Set<string>()
   const profiler = {

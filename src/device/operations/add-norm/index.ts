@@ -52,7 +52,13 @@ export const addNorm = defineOperation({
     const { every = columns, total, into = from } = options
     const within = x === out
     const shape = {
-      ...{ strides: [x.columns, out.columns] as const, columns: every, from, into, scale, add, within },
+      strides: [x.columns, out.columns] as const,
+      columns: every,
+      from,
+      into,
+      scale,
+      add,
+      within,
       ...(norm && { epsilon: norm.epsilon }),
       ...(norm?.centred && { centred: true }),
       ...(norm?.bias && { bias: true }),
@@ -74,10 +80,20 @@ export const addNorm = defineOperation({
     const { rows = pass.rows, norm, scale = 1, add = false, gate, cap = 0 } = options
     const { from = 0, into = from, columns = x.columns, every = columns, total } = options
     const args = {
-      ...{ x: pass.at(x) + from * 4, xStride: pass.stride(x), columns: every, parts: columns / every },
-      ...{ out: pass.at(out) + into * 4, outStride: pass.stride(out), scale, add, cap },
-      ...{ weight: norm ? pass.at(norm.weight) : 0, epsilon: norm?.epsilon ?? 0, centred: norm?.centred === true },
-      ...{ bias: norm?.bias ? pass.at(norm.bias) : 0, total: total ? pass.at(total) : 0 },
+      x: pass.at(x) + from * 4,
+      xStride: pass.stride(x),
+      columns: every,
+      parts: columns / every,
+      out: pass.at(out) + into * 4,
+      outStride: pass.stride(out),
+      scale,
+      add,
+      cap,
+      weight: norm ? pass.at(norm.weight) : 0,
+      epsilon: norm?.epsilon ?? 0,
+      centred: norm?.centred === true,
+      bias: norm?.bias ? pass.at(norm.bias) : 0,
+      total: total ? pass.at(total) : 0,
       gate: gate ? gateCode(gate) : 0,
     }
     return { args, items: rows, values: rows * columns }

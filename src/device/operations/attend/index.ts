@@ -59,16 +59,23 @@ export const attend = defineOperation({
     if (serial && read) pass.gather(read)
     const record = () => {
       const shape = {
-        ...{ queries, columns: qkv.columns, heads, headSize, type },
+        queries,
+        columns: qkv.columns,
+        heads,
+        headSize,
+        type,
         ...(sliding && { sliding }),
-        ...{ scale, window },
+        scale,
+        window,
         ...(cap && { cap }),
         ...(!causal && { causal }),
         ...(sinks && { sinks: true }),
         ...(serial && read && { gathered: true }),
       }
       const buffers = {
-        ...{ qkv: pass.buffer(qkv), cache: pass.layer(cache, layer), out: pass.buffer(out) },
+        qkv: pass.buffer(qkv),
+        cache: pass.layer(cache, layer),
+        out: pass.buffer(out),
         sinks: sinks && pass.buffer(sinks),
         scratch: (bytes: number) => pass.scratch(out, bytes),
       }
@@ -118,20 +125,24 @@ export const attend = defineOperation({
     const unpacked = (packedCache(type)?.bits ?? 8) < 8 ? headSize * PAGE : 0
     const { at: room, stride: roomGap } = pass.perThread(ATTEND_ROOM + unpacked + together * each * 4)
     const args = {
-      ...{ qkv: pass.at(qkv), stride: pass.stride(qkv), out: pass.at(out), outStride: pass.stride(out) },
-      ...{
-        heads,
-        keyHeads,
-        headSize,
-        rows,
-        read: read ? pass.put(read) : 0,
-        ofTokens,
-        together,
-        scale,
-        cap,
-        sinks: sinks ? pass.at(sinks) : 0,
-      },
-      ...{ ...pass.cached(cache, layer, false), ...maskOf(pass, causal, window), room, roomGap },
+      qkv: pass.at(qkv),
+      stride: pass.stride(qkv),
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      heads,
+      keyHeads,
+      headSize,
+      rows,
+      read: read ? pass.put(read) : 0,
+      ofTokens,
+      together,
+      scale,
+      cap,
+      sinks: sinks ? pass.at(sinks) : 0,
+      room,
+      roomGap,
+      ...pass.cached(cache, layer, false),
+      ...maskOf(pass, causal, window),
     }
     return { args, items: itemsOf(together), values: rows * heads * longest * headSize }
   },

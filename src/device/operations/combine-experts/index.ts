@@ -39,8 +39,14 @@ export const combineExperts = defineOperation({
     const { chosen } = routing.shape
     const { placeOf, weights } = pass.routing(routing)
     const args = {
-      ...{ x: pass.at(x), xStride: pass.stride(x), placeOf, weights, chosen },
-      ...{ out: pass.at(out), outStride: pass.stride(out), columns: x.columns },
+      x: pass.at(x),
+      xStride: pass.stride(x),
+      placeOf,
+      weights,
+      chosen,
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      columns: x.columns,
       ...(shared ? { shared: pass.at(shared), sharedStride: pass.stride(shared) } : { shared: 0, sharedStride: 0 }),
     }
     return { args, items: rows, values: rows * chosen * x.columns }

@@ -56,8 +56,15 @@ export const convolve = defineOperation({
   cpu(pass, x, states, index, out, { taps, form, ahead = 0 }) {
     const channels = taps.length / MAX_TAPS
     const args = {
-      ...{ x: pass.at(x), xStride: pass.stride(x), out: pass.at(out), outStride: pass.stride(out) },
-      ...{ taps: pass.at(taps), channels, gated: form === 'gated', ahead, spans: pass.spanWords },
+      x: pass.at(x),
+      xStride: pass.stride(x),
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      taps: pass.at(taps),
+      channels,
+      gated: form === 'gated',
+      ahead,
+      spans: pass.spanWords,
       ...(states ? pass.state(states, index) : { state: 0, slotBytes: 0 }),
     }
     const items = pass.spans.length * Math.ceil(channels / CHANNELS_OF_LINE)

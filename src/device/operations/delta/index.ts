@@ -64,11 +64,26 @@ export const delta = defineOperation({
     const longest = Math.max(...pass.spans.map(({ tokens }) => tokens.length))
     const { at: room, stride: roomGap } = pass.perThread(longest * (2 * keySize * 4 + 48))
     const args = {
-      ...{ x: pass.at(x), xStride: pass.stride(x), out: pass.at(out), outStride: pass.stride(out) },
-      ...{ rates: pass.at(rates), ratesStride: pass.stride(rates) },
-      ...{ gates: pass.at(gates) + gatesFrom * 4, gatesStride: pass.stride(gates) },
-      ...{ keyHeads, valueHeads, tiled, keySize, valueSize, speed: pass.at(speed), delay: pass.at(delay) },
-      ...{ weight: pass.at(norm.weight), epsilon: norm.epsilon, spans: pass.spanWords, room, roomGap },
+      x: pass.at(x),
+      xStride: pass.stride(x),
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      rates: pass.at(rates),
+      ratesStride: pass.stride(rates),
+      gates: pass.at(gates) + gatesFrom * 4,
+      gatesStride: pass.stride(gates),
+      keyHeads,
+      valueHeads,
+      tiled,
+      keySize,
+      valueSize,
+      speed: pass.at(speed),
+      delay: pass.at(delay),
+      weight: pass.at(norm.weight),
+      epsilon: norm.epsilon,
+      spans: pass.spanWords,
+      room,
+      roomGap,
       ...pass.state(states, index),
     }
     return { args, items: pass.spans.length * valueHeads }

@@ -60,7 +60,9 @@ export const expertMatmul = defineOperation({
             first,
             every: rows,
           },
-          ...{ to: piece * rows, from, bias: bias !== undefined },
+          to: piece * rows,
+          from,
+          bias: bias !== undefined,
         }
         const { groups, held } = cut({ format: part.format, columns: part.columns, of: rows, tokens }, pass.traits)
         const workgroups = Math.ceil(rows / (held * groups))
@@ -92,12 +94,23 @@ export const expertMatmul = defineOperation({
       const input = inputs.get(form) ?? pass.atPlaces(x, matrix.columns, form, rows, from, routing)
       inputs.set(form, input)
       const args = {
-        ...{ kind: band.kind, matrix: band.at, x: input.at, xStride: input.stride },
-        ...{ y: pass.at(out) + 4 * part * own, yStride: pass.stride(out) },
-        ...{ rows: own, columns: matrix.columns, tokens: rows * chosen, active, list, firsts },
-        ...{ first: (first - band.first) / GROUP, every: own / GROUP },
+        kind: band.kind,
+        matrix: band.at,
+        x: input.at,
+        xStride: input.stride,
+        y: pass.at(out) + 4 * part * own,
+        yStride: pass.stride(out),
+        rows: own,
+        columns: matrix.columns,
+        tokens: rows * chosen,
+        active,
+        list,
+        firsts,
+        first: (first - band.first) / GROUP,
+        every: own / GROUP,
         bias: bias ? pass.at(bias) + 4 * band.first : 0,
-        ...{ unpacked: unpacked.at, unpackedGap: unpacked.stride },
+        unpacked: unpacked.at,
+        unpackedGap: unpacked.stride,
       }
       yield { args, items }
     }

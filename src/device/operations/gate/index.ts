@@ -39,9 +39,14 @@ export const gate = defineOperation({
   cpu(pass, gates, values, out, { gate, rows = pass.rows, gatesFrom = 0, valuesFrom = 0 }) {
     const { columns } = out
     const args = {
-      ...{ gates: pass.at(gates) + gatesFrom * 4, gatesStride: pass.stride(gates) },
-      ...{ values: pass.at(values) + valuesFrom * 4, valuesStride: pass.stride(values) },
-      ...{ out: pass.at(out), outStride: pass.stride(out), columns, gate: gateCode(gate) },
+      gates: pass.at(gates) + gatesFrom * 4,
+      gatesStride: pass.stride(gates),
+      values: pass.at(values) + valuesFrom * 4,
+      valuesStride: pass.stride(values),
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      columns,
+      gate: gateCode(gate),
     }
     return { args, items: rows, values: rows * columns }
   },

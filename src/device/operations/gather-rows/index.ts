@@ -21,8 +21,12 @@ export const gatherRows = defineOperation({
   cpu(pass, x, rows, out) {
     const bytes = Math.min(pass.stride(x), pass.stride(out))
     const args = {
-      ...{ x: pass.at(x), xStride: pass.stride(x), rows: pass.put(rows) },
-      ...{ out: pass.at(out), outStride: pass.stride(out), bytes },
+      x: pass.at(x),
+      xStride: pass.stride(x),
+      rows: pass.put(rows),
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      bytes,
     }
     return { args, items: rows.length, values: (rows.length * bytes) / 4 }
   },

@@ -85,32 +85,56 @@ export const matmul = defineOperation({
     const bands = pass.bands(matrix, rows)
     const [band] = bands
     const alone = bands.length === 1 ? band : undefined
-    const product = { columns: matrix.columns, tokens: rows }
+    const { columns } = matrix
     if (!gated) {
-      const to = { y: pass.at(out), yStride: pass.stride(out), add, bias: bias ? pass.at(bias) : 0 }
-      if (!alone) return multiplied(pass, bands, x, norm, { ...product, ...to })
-      const input = pass.prepared(x, matrix.columns, alone.form, rows, { norm })
-      return multiply(pass, alone, input, { ...product, ...to })
+      const to = {
+        columns,
+        tokens: rows,
+        y: pass.at(out),
+        yStride: pass.stride(out),
+        add,
+        bias: bias ? pass.at(bias) : 0,
+      }
+      if (!alone) return multiplied(pass, bands, x, norm, to)
+      return multiply(pass, alone, pass.prepared(x, columns, alone.form, rows, { norm }), to)
     }
     const width = matrix.rows / 2
     if (alone && !bias && width % Q4_BLOCK === 0) {
       const input = pass.prepared(x, matrix.columns, alone.form, rows, { norm })
       const room = pass.perThread(alone.roomBytes + Math.max(GATED_ROOM, rows * 2 * Q4_BLOCK * 4))
       const args = {
-        ...{ kind: alone.kind, matrix: alone.at, x: input.at, xStride: input.stride, xGap: input.gap, ...product },
-        ...{ y: pass.at(out), yStride: pass.stride(out), rows: width, gate: gateCode(gate) },
-        ...{ prepared: 0, preparedStride: 0, preparedKind: 0 },
-        ...{ room: room.at, roomGap: room.stride, unpackedBytes: alone.roomBytes },
+        kind: alone.kind,
+        matrix: alone.at,
+        x: input.at,
+        xStride: input.stride,
+        xGap: input.gap,
+        columns,
+        tokens: rows,
+        y: pass.at(out),
+        yStride: pass.stride(out),
+        rows: width,
+        gate: gateCode(gate),
+        prepared: 0,
+        preparedStride: 0,
+        preparedKind: 0,
+        room: room.at,
+        roomGap: room.stride,
+        unpackedBytes: alone.roomBytes,
       }
       return { of: 'gated', args, items: width / Q4_BLOCK, fills: out }
     }
     const [halves, stride] = [pass.scratch(out, matrix.rows * 4), matrix.rows * 4]
-    const to = { y: halves, yStride: stride, add: false, bias: bias ? pass.at(bias) : 0 }
+    const to = { columns, tokens: rows, y: halves, yStride: stride, add: false, bias: bias ? pass.at(bias) : 0 }
     const args = {
-      ...{ x: halves, out: pass.at(out), outStride: pass.stride(out), columns: width, gate: gateCode(gate) },
-      ...{ prepared: 0, preparedKind: 0 },
+      x: halves,
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      columns: width,
+      gate: gateCode(gate),
+      prepared: 0,
+      preparedKind: 0,
     }
-    const products = multiplied(pass, bands, x, norm, { ...product, ...to })
+    const products = multiplied(pass, bands, x, norm, to)
     return [...products, { of: 'activate', args, items: rows, values: rows * width, fills: out } as const]
   },
   cost(batch, matrix, _x, _out, { rows = batch.rows } = {}) {
@@ -144,13 +168,24 @@ function multiplied(
   return bands.map((band) => multiply(pass, band, inputs.get(band.form)!, out))
 }
 
-function multiply(pass: CpuRecorder, band: BandOfMatrix, x: Prepared, { y, bias, ...out }: ProductOut) {
+function multiply(pass: CpuRecorder, band: BandOfMatrix, x: Prepared, out: ProductOut) {
   const { kind, at, first, rows, groups, groupBytes } = band
   const unpacked = pass.perThread(band.roomBytes)
   const args = {
-    ...{ kind, matrix: at, x: x.at, xStride: x.stride, xGap: x.gap, rows, ...out },
-    ...{ y: y + 4 * first, bias: bias && bias + 4 * first },
-    ...{ unpacked: unpacked.at, unpackedGap: unpacked.stride },
+    kind,
+    matrix: at,
+    x: x.at,
+    xStride: x.stride,
+    xGap: x.gap,
+    rows,
+    columns: out.columns,
+    tokens: out.tokens,
+    add: out.add,
+    y: out.y + 4 * first,
+    yStride: out.yStride,
+    bias: out.bias && out.bias + 4 * first,
+    unpacked: unpacked.at,
+    unpackedGap: unpacked.stride,
   }
   const values = out.tokens * groups * groupBytes
   return { args, items: groups, values, least: Math.ceil(4096 / groupBytes), unit: GROUPS_OF_LINE }

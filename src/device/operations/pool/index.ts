@@ -22,8 +22,12 @@ export const pool = defineOperation({
     const firsts = [0]
     for (const { tokens } of pass.spans) firsts.push(firsts.at(-1)! + tokens.length)
     const args = {
-      ...{ x: pass.at(x), xStride: pass.stride(x), firsts: pass.put(Int32Array.from(firsts)) },
-      ...{ out: pass.at(out), outStride: pass.stride(out), columns: x.columns },
+      x: pass.at(x),
+      xStride: pass.stride(x),
+      firsts: pass.put(Int32Array.from(firsts)),
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      columns: x.columns,
     }
     return { args, items: pass.spans.length, values: pass.rows * x.columns }
   },

@@ -42,10 +42,20 @@ export const rope = defineOperation({
   cpu(pass, qkv, cache, layer, { heads, angles, headNorm, growth, queriesOnly = false }) {
     const { heads: keyHeads, headSize } = cache.shape
     const args = {
-      ...{ qkv: pass.at(qkv), stride: pass.stride(qkv), heads, keyHeads, headSize, angles: pass.at(angles) },
-      ...{ positions: pass.ids('positions'), ...pass.cached(cache, layer, !queriesOnly) },
-      ...{ queryNorm: headNorm ? pass.at(headNorm.query) : 0, keyNorm: headNorm ? pass.at(headNorm.key) : 0 },
-      ...{ epsilon: headNorm?.epsilon ?? 0, growBy: growth?.by ?? 0, growEvery: growth?.every ?? 1, queriesOnly },
+      qkv: pass.at(qkv),
+      stride: pass.stride(qkv),
+      heads,
+      keyHeads,
+      headSize,
+      angles: pass.at(angles),
+      positions: pass.ids('positions'),
+      ...pass.cached(cache, layer, !queriesOnly),
+      queryNorm: headNorm ? pass.at(headNorm.query) : 0,
+      keyNorm: headNorm ? pass.at(headNorm.key) : 0,
+      epsilon: headNorm?.epsilon ?? 0,
+      growBy: growth?.by ?? 0,
+      growEvery: growth?.every ?? 1,
+      queriesOnly,
     }
     return { args, items: pass.rows * keyHeads }
   },
@@ -85,13 +95,20 @@ export class PostponedRope implements Postponed {
     const { heads: queries, angles, headNorm, growth, queriesOnly } = this.#options
     const { heads, headSize, type, sliding } = this.#cache.shape
     const shape = {
-      ...{ queries, columns: this.#qkv.columns, heads, headSize, type, growth },
+      queries,
+      columns: this.#qkv.columns,
+      heads,
+      headSize,
+      type,
+      growth,
       ...(sliding && { sliding }),
       ...(queriesOnly && { queriesOnly }),
       ...(headNorm && { epsilon: headNorm.epsilon }),
     }
     const operands = {
-      ...{ angles: pass.buffer(angles), qkv: pass.buffer(this.#qkv), cache: pass.layer(this.#cache, this.#layer) },
+      angles: pass.buffer(angles),
+      qkv: pass.buffer(this.#qkv),
+      cache: pass.layer(this.#cache, this.#layer),
       ...(headNorm && { gains: [pass.buffer(headNorm.query), pass.buffer(headNorm.key)] as const }),
     }
     return { shape, operands }

@@ -37,8 +37,14 @@ export const tokenShift = defineOperation({
   },
   cpu(pass, x, states, index, out, { keeps = true } = {}) {
     const args = {
-      ...{ x: pass.at(x), xStride: pass.stride(x), out: pass.at(out), outStride: pass.stride(out) },
-      ...{ columns: x.columns, keeps, spans: pass.spanWords, ...pass.state(states, index) },
+      x: pass.at(x),
+      xStride: pass.stride(x),
+      out: pass.at(out),
+      outStride: pass.stride(out),
+      columns: x.columns,
+      keeps,
+      spans: pass.spanWords,
+      ...pass.state(states, index),
     }
     return { args, items: pass.spans.length, values: pass.rows * x.columns }
   },

@@ -65,9 +65,18 @@ export const topKExperts = defineOperation({
   ) {
     const { experts, chosen } = routing.shape
     const args = {
-      ...{ scores: pass.at(scores), scoresStride: pass.stride(scores), rows, experts, chosen },
-      ...{ kind: kind === 'sigmoid' ? 1 : 0, normed, scale, shared, ...pass.routing(routing) },
-      ...{ bias: bias ? pass.at(bias) : 0, factors: factors ? pass.at(factors) : 0 },
+      scores: pass.at(scores),
+      scoresStride: pass.stride(scores),
+      rows,
+      experts,
+      chosen,
+      kind: kind === 'sigmoid' ? 1 : 0,
+      normed,
+      scale,
+      shared,
+      ...pass.routing(routing),
+      bias: bias ? pass.at(bias) : 0,
+      factors: factors ? pass.at(factors) : 0,
     }
     return { args, items: 1, values: 0 }
   },
