@@ -75,19 +75,16 @@ export function planPasses(
       return [...planPasses(body, { rows, few, samples }), ...cutApart(last, bodies, few)]
     }
   }
+  const all = [...batch.keys()]
   const crowded = batch.reduce((sum, input) => sum + samplesOf(input), 0) > samples
-  // By kind, in the order of their passes.
-  const apart: number[][] = [[], [], [], [], [], [], [], []]
-  for (const [input, { sequence, tokens, drafts }] of batch.entries()) {
-    const scored = crowded && drafts !== undefined ? SCORED : 0
-    const many = few < rows && tokens.length <= few ? 0 : MANY
-    apart[scored + many + ((sequence as PagedSequence).long ? LONG : 0)]!.push(input)
-  }
-  return apart.flatMap((inputs, kind) => cut(batch, inputs, kind & MANY ? rows : few))
+  const scored = (input: number) => crowded && batch[input]!.drafts !== undefined
+  const isShort = (input: number) => few < rows && batch[input]!.tokens.length <= few
+  return [false, true].flatMap((apart) => {
+    const these = all.filter((input) => scored(input) === apart)
+    const [short, long] = [these.filter(isShort), these.filter((input) => !isShort(input))]
+    return [...cutApart(batch, short, few), ...cutApart(batch, long, rows)]
+  })
 }
-
-/** What keeps inputs out of each other's passes. */
-const [LONG, MANY, SCORED] = [1, 2, 4]
 
 const samplesOf = ({ sample, drafts = [] }: StepInput): number =>
   (sample ? 1 : 0) + drafts.filter((draft) => draft !== undefined).length
