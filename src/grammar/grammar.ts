@@ -47,7 +47,7 @@ export class Grammar implements OutputGrammar {
    */
   get bytes(): number {
     const learned = this.#counted.reduce((sum, masks) => sum + (masks.deref()?.bytes ?? 0), 0)
-    return this.#compiledBytes + this.#machine.bytes + learned + (besides.get(this)?.bytes ?? 0)
+    return this.#compiledBytes + this.#machine.bytes + learned + (schemaJudges.get(this)?.bytes ?? 0)
   }
 
   /** Whether exactly this text could be generated, then stop. */
@@ -90,8 +90,14 @@ export class Grammar implements OutputGrammar {
   }
 }
 
-/** What else is kept for as long as a grammar is, and counted with it. */
-export const besides = new WeakMap<Grammar, { readonly bytes: number }>()
+/** Judges whole documents by the schema, and counts with the grammar whose schema it has read: see `judge.ts`. */
+export interface SchemaJudge {
+  readonly bytes: number
+  of(value: unknown): boolean | undefined
+}
+
+/** One for each grammar, as clients ask for the same again and again. */
+export const schemaJudges = new WeakMap<Grammar, SchemaJudge>()
 
 /** Grammars by any key, up to a limit of memory: the least recently used ones are dropped. */
 export class GrammarCache {

@@ -1,6 +1,6 @@
 import type { QuoteSource } from '../contract/index.js'
 import { Fuel } from './fuel.js'
-import { besides, type Grammar } from './grammar.js'
+import { type Grammar, type SchemaJudge, schemaJudges } from './grammar.js'
 import { getOrMake } from './kept.js'
 import { Context, type Formats } from './schema/context.js'
 import { Document } from './schema/document.js'
@@ -23,7 +23,7 @@ export function judge(schema: unknown, value: unknown, formats?: Formats, quote?
 }
 
 /** Reads each part of a schema when the first value comes to it. */
-function judgeOf(schema: unknown, formats?: Formats, quote?: QuoteSource) {
+function judgeOf(schema: unknown, formats?: Formats, quote?: QuoteSource): SchemaJudge {
   const quotes = quote && new Quotes(quote)
   let read: Context | undefined
   return {
@@ -46,9 +46,6 @@ function judgeOf(schema: unknown, formats?: Formats, quote?: QuoteSource) {
     },
   }
 }
-
-/** One for each grammar, as clients ask for the same again and again: what has been read of its schema goes with it. */
-const judges = new WeakMap<Grammar, ReturnType<typeof judgeOf>>()
 
 /** Whether all strings are quotes, or spelled out somewhere in the schema: where each may stand has been looked at. */
 function isQuoted(value: unknown, quotes: Quotes, spelled: ReadonlySet<string>, fuel: Fuel): boolean {
@@ -114,8 +111,7 @@ export function documentCheck(
         return (error as SyntaxError).message
       }
       if (!strict) return undefined
-      const its = getOrMake(judges, grammar, () => judgeOf(schema, formats, quote))
-      besides.set(grammar, its)
+      const its = getOrMake(schemaJudges, grammar, () => judgeOf(schema, formats, quote))
       // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
       return (its.of(value) ?? grammar.accepts(text)) ? undefined : 'it does not satisfy the schema'
     },
