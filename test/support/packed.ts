@@ -8,8 +8,11 @@ import { FULL } from './full.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What the package is made of, what it depends on, and what it is tried with. */
-const INPUTS = ['dist', 'package.json', 'package-lock.json', 'README.md', 'LICENSE', 'CHANGELOG.md']
+/** What the package is made of, what it depends on, and what it is compared with. */
+const INPUTS = [
+  ...['dist', 'package.json', 'package-lock.json', 'README.md', 'LICENSE', 'CHANGELOG.md'],
+  ...['test/__snapshots__', 'scripts/public-types.ts'],
+]
 
 function digest(paths: readonly string[]): string {
   const hash = createHash('sha256').update(process.version)
