@@ -80,9 +80,9 @@ function nextTurn(): Promise<void> {
 export const BEGIN_PER_TURN = 16
 
 /**
- * Where requests begin, or are taken back: so many in each turn of the event loop, callers taking turns. A socket layer hands over all that
- * has come at once, and whoever sends three hundred requests would keep everybody else waiting for all of them, if only
- * to be refused.
+ * Where requests begin, or are taken back: so many in each turn of the event loop, callers taking turns. A socket layer
+ * hands over all that has come at once, and whoever sends three hundred requests would keep everybody else waiting for all
+ * of them, if only to be refused.
  */
 export class Entrance {
   readonly #lines = new CallerLines()

@@ -13,8 +13,15 @@ import type {
   States,
   Vector,
 } from '../contract.js'
-import type { ArgumentKinds, CpuRecorder, Functions, Operation, Preparing } from '../operations/define.js'
-import { batchShapeOf, writeFits } from '../operations/define.js'
+import {
+  type ArgumentKinds,
+  batchShapeOf,
+  type CpuRecorder,
+  type Functions,
+  type Operation,
+  type Preparing,
+  writeFits,
+} from '../operations/define.js'
 import type { Arguments, FunctionName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { CpuMatrix, unpackingRoom } from './matrix.js'

@@ -112,9 +112,8 @@ const COPIED = 'Copy every string of the JSON word for word.'
 const described = new WeakMap<OutputGrammar, { readonly source: string; readonly words: string }>()
 
 function describeOutput({ output, grammar }: ChatCall): string[] {
-  if (output.type !== 'json_schema') return 'quote' in output && output.quote ? [COPIED] : []
-  const words = inWords(output.schema, grammar)
-  return output.quote ? [words, COPIED] : [words]
+  const form = output.type === 'json_schema' ? [inWords(output.schema, grammar)] : []
+  return 'quote' in output && output.quote ? [...form, COPIED] : form
 }
 
 function inWords(schema: Parameters<typeof describeSchema>[0], grammar: OutputGrammar | undefined): string {
