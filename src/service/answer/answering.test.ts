@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Capabilities, ChatCall, Engine, ModelInfo, Part } from '../../contract/engine.js'
+import type { Capabilities, ChatCall, Constrained, Engine, ModelInfo, Part } from '../../contract/engine.js'
 import { V1Error } from '../../contract/errors.js'
 import { Constraints } from '../../grammar/constraints/constraints.js'
 import { Deadlines } from '../stream/abort.js'
 import { SSE_HEADERS } from '../stream/sse.js'
-import type { CallSpec, Reply, ReplyHead } from '../wire/reply.js'
-import { answering, type RunRequest } from './answering.js'
+import { AnswerChoice, type CallSpec, type Reply, type ReplyHead, type StreamReply } from '../wire/reply.js'
+import { answering, checkChoice, type RunRequest } from './answering.js'
 import type { Exchange, RouteResponse, Service } from './service.js'
 import { Json } from './service.js'
 
@@ -155,7 +155,7 @@ describe('an answer that is sent whole', () => {
       spec: { n: 2, prompts: ['one', 'two'] },
       says: () => [text('x'), finish()],
     })
-    expect(bodyOf(await answer).said).toHaveLength(5)
+    expect(bodyOf(await answer).said).toHaveLength(4)
     expect(calls.map(({ prompt, n }) => [prompt, n])).toEqual([
       ['one', 1],
       ['two', 1],
@@ -170,6 +170,35 @@ describe('an answer that is sent whole', () => {
     expect(bodyOf(await ask({ spec: { output }, says: () => [text('{}'), finish()] }).answer).said).toEqual([
       ...['{}', 'finish'],
     ])
+  })
+})
+
+describe('a last look that takes its time, or calls with gaps', () => {
+  const choiceOf = (...toolCalls: AnswerChoice['toolCalls']) => Object.assign(new AnswerChoice(0), { toolCalls })
+  const constraint = (faultOf: Constrained['faultOf']): Constrained => ({ notEnforced: [], faultOf })
+
+  it.each([
+    ['at once', (fault: string | undefined) => fault],
+    ['later', async (fault: string | undefined) => fault],
+  ])('refuses what is wrong, and nothing else: %s', async (_, told) => {
+    const check = async (fault: string | undefined) =>
+      checkChoice(
+        choiceOf(),
+        SPEC,
+        constraint(() => told(fault)),
+      )
+    await expect(check(undefined)).resolves.toBeUndefined()
+    await expect(check('no document')).rejects.toMatchObject({
+      ...{ status: 500, code: 'invalid_output', cause: { message: 'no document' } },
+    })
+  })
+
+  it('is shown the calls that are there', () => {
+    const shown: unknown[] = []
+    const faultOf = (document: object) => void shown.push(document)
+    const call = { id: 'call_1', name: 'f', arguments: '{}' }
+    void checkChoice(choiceOf(undefined, call), SPEC, constraint(faultOf))
+    expect(shown).toEqual([{ text: '', toolCalls: [{ name: 'f', arguments: '{}' }], cut: false }])
   })
 })
 
@@ -369,6 +398,36 @@ describe('an answer that is sent as it is made', () => {
       },
     })
     expect(await new Response((await after.answer).body as ReadableStream).text()).toBe('<chatcmpl-1>Hi!503')
+  })
+
+  it('ends with an error where a part cannot be said in its form', async () => {
+    const odd: Reply = {
+      ...(reply() as StreamReply),
+      part: () => {
+        throw new Error('odd')
+      },
+    }
+    const { answer, ends } = ask({ reply: odd })
+    expect(await new Response((await answer).body as ReadableStream).text()).toBe('<chatcmpl-1>!500')
+    expect(ends).toMatchObject([[500, { error: new Error('odd') }]])
+  })
+
+  it('breaks for a reader in the same process that has taken back its request, with its reason', async () => {
+    const leave: { now: () => void } = { now: () => {} }
+    const { answer, client, ends } = ask({
+      reply: reply(),
+      says: function* () {
+        yield text('Hi')
+        leave.now()
+        yield finish()
+      },
+    })
+    const reason = new Error('changed my mind')
+    leave.now = () => client.abort(reason)
+    const reader = ((await answer).body as ReadableStream).getReader()
+    await reader.read()
+    await expect(reader.read()).rejects.toBe(reason)
+    expect(ends).toMatchObject([[499, { error: reason }]])
   })
 
   it('is left where its reader reads nothing of it, after as long as the service waits', async () => {

@@ -9,7 +9,7 @@ import {
 } from '../../contract/index.js'
 import { quoteSource } from '../../grammar/index.js'
 import { inTurns } from '../../platform/index.js'
-import { type PacedSource, type Patience, paced } from '../stream/paced.js'
+import { type Broken, type PacedSource, type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS } from '../stream/sse.js'
 import { seconds } from '../wire/ids.js'
 import type { AnswerChoice, CallSpec, ModelRequest, ReplyHead, StreamReply, WholeReply } from '../wire/reply.js'
@@ -103,20 +103,17 @@ function notKept({ log }: Service, id: string, error: unknown): void {
 }
 
 /** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */
-async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constrained): Promise<Part | undefined> {
-  for (let messages = call.messages; ; ) {
+async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constrained): Promise<Part> {
+  for (let asked = call; ; ) {
     try {
-      run.begin(
-        messages === call.messages ? call : { ...call, messages },
-        (choice) => checkChoice(choice, spec, constraint),
-        spec.prompts,
-      )
-      return await run.next()
+      run.begin(asked, (choice) => checkChoice(choice, spec, constraint), spec.prompts)
+      // There is one: a call has a choice at least, and an engine that ends before all are finished is an error.
+      return (await run.next())!
     } catch (error) {
       const tooLong = V1Error.is(error) && error.code === 'context_length_exceeded'
-      const fewer = tooLong ? spec.shortened?.(messages) : undefined
-      if (!fewer) throw error
-      messages = fewer
+      const messages = tooLong ? spec.shortened?.(asked.messages) : undefined
+      if (!messages) throw error
+      asked = { ...asked, messages }
     }
   }
 }
@@ -184,16 +181,14 @@ type Complete<T> = { readonly [F in keyof Required<T>]: T[F] }
 
 async function collected(
   run: Run,
-  first: Part | undefined,
+  first: Part,
   head: ReplyHead,
   reply: WholeReply,
   headers: Readonly<Record<string, string>>,
 ): Promise<RouteResponse> {
   reply.begin(head, run.answer!)
-  if (first) {
-    reply.part(first)
-    await run.rest((part) => reply.part(part))
-  }
+  reply.part(first)
+  await run.rest((part) => reply.part(part))
   const whole = await reply.whole()
   await run.succeed()
   return jsonResponse(whole, headers)
@@ -208,7 +203,7 @@ export class ReplyEvents implements PacedSource {
   #first: Part | undefined
   #hear: Parameters<PacedSource['ask']>[0] = () => {}
 
-  constructor(run: Run, first: Part | undefined, reply: StreamReply, opening: string) {
+  constructor(run: Run, first: Part, reply: StreamReply, opening: string) {
     this.#run = run
     this.#first = first
     this.#reply = reply
@@ -253,14 +248,13 @@ export class ReplyEvents implements PacedSource {
     const told = await this.#reply.failed(await this.#run.fail(error))
     const { client } = this.#run
     // Within one process its reader may still be there: it is told what `fetch` tells whoever aborts it.
-    if (client.aborted) this.#hear('', true, { reason: client.reason })
-    else this.#say(told, true)
+    this.#say(told, true, client.aborted ? { reason: client.reason } : undefined)
   }
 
-  #say(events: string, last: boolean): void {
+  #say(events: string, last: boolean, broken?: Broken): void {
     const opening = this.#opening
     this.#opening = ''
-    this.#hear(opening + events, last)
+    this.#hear(opening + events, last, broken)
   }
 }
 

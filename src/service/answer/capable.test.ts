@@ -3,6 +3,8 @@ import type { Capabilities, ChatCall } from '../../contract/engine.js'
 import { scripted } from '../../engines/scripted.js'
 import { createV1 } from '../v1.js'
 import { chunksOf, errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
+import type { CallSpec } from '../wire/reply.js'
+import { checkCapable } from './capable.js'
 
 const tool = { type: 'function', function: { name: 'f' } }
 const format = (type: string) => ({ type, json_schema: { name: 'a', schema: { type: 'object' } } })
@@ -100,6 +102,23 @@ describe('what a model says it cannot do', () => {
       ).status,
     ).toBe(200)
     expect((await chat({ reasoning_effort: 'none', response_format: { type: 'text' } })).status).toBe(200)
+  })
+})
+
+describe('an endpoint with words of its own', () => {
+  const fields = { format: 'format', parameters: () => 'parameters', sampling: (name: string) => `options.${name}` }
+  const asked = (part: object): CallSpec =>
+    ({ messages: [], output: { type: 'text' }, tools: [], toolChoice: 'auto', sampling: {}, fields, ...part }) as never
+
+  it('has an error name the field that its client wrote', () => {
+    const seeded = () =>
+      checkCapable({ id: 'a/b', ownedBy: 'me', capabilities: { seed: false } }, asked({ sampling: { seed: 7 } }))
+    expect(seeded).toThrow(expect.objectContaining({ param: 'options.seed' }))
+  })
+
+  it('may leave the choice to a model that has no tools and was given none', () => {
+    const model = { id: 'a/b', ownedBy: 'me', capabilities: { tools: false } }
+    expect(() => checkCapable(model, asked({}))).not.toThrow()
   })
 })
 

@@ -3,7 +3,34 @@ import type { Engine } from '../../contract/engine.js'
 import { scripted } from '../../engines/scripted.js'
 import type { UsageEvent } from '../../usage/ledger.js'
 import { ollama } from '../endpoints/ollama/index.js'
+import { Deadlines } from '../stream/abort.js'
 import { errorOf, MODEL, posting, serviceOf, until } from '../v1.test-helper.js'
+import { once } from './once.js'
+import type { Exchange, Service } from './service.js'
+
+it('has one place from its beginning to its end where its model is there', async () => {
+  const steps: string[] = []
+  const service = {
+    engine: scripted({ models: { [MODEL]: 'Hi' } }),
+    deadlines: new Deadlines(undefined, () => undefined),
+    loader: { ready: () => undefined },
+    admission: {
+      running: 2,
+      enter: (_: string, __: AbortSignal, { weight }: { weight: number }) => {
+        steps.push(`enters with ${weight}`)
+        return () => void steps.push('leaves')
+      },
+    },
+  } as unknown as Service
+  const { signal } = new AbortController()
+  const exchange = { request: { signal }, caller: { id: 'me' }, end: () => {} } as unknown as Exchange
+  const act = async () => {
+    steps.push('acts')
+    return { body: {} }
+  }
+  await once(service, exchange, async () => ({ model: MODEL, weight: 3, act }))
+  expect(steps).toEqual(['enters with 3', 'acts', 'leaves'])
+})
 
 describe('a model that is not loaded yet', () => {
   const capabilities = { embeddings: true }
@@ -38,23 +65,6 @@ describe('a model that is not loaded yet', () => {
     gates.get('embed')!()
     expect((await first).status).toBe(200)
     expect((await embed('test/other')).status).toBe(200)
-  })
-
-  it('keeps no place back from a request whose model is there', async () => {
-    const asked: unknown[] = []
-    const engine: Engine = {
-      models: [{ id: MODEL, ownedBy: 'me', capabilities }],
-      async *generate() {},
-      async embed({ inputs }) {
-        asked.push(...inputs)
-        return { vectors: inputs.map(() => [1]), promptTokens: 1 }
-      },
-    }
-    const { ask } = serviceOf(engine, { maxInFlight: 1, maxQueue: 5 })
-    const inputs = ['first', 'second', 'third']
-    const answers = await Promise.all(inputs.map((input) => ask('/embeddings', posting({ input }))))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
-    expect(asked).toEqual(inputs)
   })
 
   it('may be loaded for nothing else, which counts no tokens', async () => {

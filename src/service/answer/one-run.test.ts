@@ -3,6 +3,7 @@ import type { ChatCall, Part } from '../../contract/engine.js'
 import { V1Error } from '../../contract/errors.js'
 import type { UsageEvent } from '../../usage/ledger.js'
 import { Deadlines } from '../stream/abort.js'
+import { Answer } from '../wire/reply.js'
 import { Run, timedOut } from './run.js'
 import type { Exchange, Service } from './service.js'
 
@@ -130,13 +131,17 @@ describe('a run', () => {
 
   it('steps aside and enters again, and gives its place back once', async () => {
     const { run, steps } = runOf()
+    const given = () => steps.filter((step) => step === 'release').length
     run.stepAside()
     await run.enter()
+    expect(given()).toBe(0)
     run.stepAside()
     run.stepAside()
+    expect(given()).toBe(1)
+    await run.enter()
     await run.fail(new Error('x'))
     await settled()
-    expect(steps.filter((step) => step === 'release')).toHaveLength(1)
+    expect(given()).toBe(2)
   })
 
   it('that was left on its way in gives its place to the next at once, and begins nothing', async () => {
@@ -159,6 +164,19 @@ describe('a run', () => {
     expect(other.steps).toContain('release')
   })
 
+  it('that is given its place when it is over gives it to the next', async () => {
+    const steps: string[] = []
+    let give = (_: () => void) => {}
+    const admission = { running: 2, enter: () => new Promise<() => void>((resolve) => (give = resolve)) }
+    const { run } = runOf([], { admission })
+    const entering = run.enter()
+    await run.fail('gone')
+    await settled()
+    give(() => void steps.push('release'))
+    await expect(entering).rejects.toBe('gone')
+    expect(steps).toEqual(['release'])
+  })
+
   it('that is alone begins at once, and gives its place back all the same', async () => {
     const steps: string[] = []
     const admission = { running: 1, enter: () => () => void steps.push('release') }
@@ -167,6 +185,31 @@ describe('a run', () => {
     await run.fail(new Error('gone'))
     await settled()
     expect(steps).toEqual(['release'])
+  })
+
+  it('that one thing comes of has no parts, and may be measured by nobody', async () => {
+    const { run, ends } = runOf([], { metrics: undefined })
+    run.answer = new Answer(0)
+    await run.succeed()
+    expect(ends).toMatchObject([[200, {}]])
+    const other = runOf([finish], { metrics: undefined })
+    other.run.begin(CALL, () => {})
+    await whole(other.run)
+    expect(other.run.answer!.finished).toBe(true)
+  })
+
+  it('is measured from when it arrived until the engine has read what it was given', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      vi.advanceTimersByTime(1000)
+      const { run, began } = runOf()
+      vi.advanceTimersByTime(1500)
+      run.begin(CALL, () => {})
+      await whole(run)
+      expect(began).toEqual([1.5])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('that is not counted has no model, and leaves none behind', async () => {
@@ -234,7 +277,7 @@ describe('parts of a run', () => {
         asked.push(call.prompt)
         yield text(`${call.prompt}`)
         yield finish
-        yield { type: 'usage', usage: call.prompt === 'two' ? thought : USAGE, fingerprint: 'fp' }
+        yield call.prompt === 'two' ? { type: 'usage', usage: thought, fingerprint: 'fp' } : usage()
       },
     }
     const { run } = runOf([], { engine })
@@ -249,8 +292,98 @@ describe('parts of a run', () => {
     expect([run.answer!.usage, run.answer!.fingerprint]).toEqual([all, 'fp'])
     const plain = runOf([], { engine })
     plain.run.begin({ ...CALL, n: 2 }, () => {}, ['one', 'three'])
-    await whole(plain.run)
-    expect(plain.run.answer!.usage).toEqual({ promptTokens: 10, completionTokens: 6, cachedTokens: 4 })
+    let last: Part | undefined
+    for (let part = await plain.run.next(); part; part = await plain.run.next()) last = part
+    const both = { promptTokens: 10, completionTokens: 6, cachedTokens: 4 }
+    // What no engine has said is in no part of it.
+    expect(last).toStrictEqual({ type: 'usage', usage: both })
+    expect(plain.run.answer!.usage).toEqual(both)
+  })
+
+  it.each([
+    [1, 16],
+    [3, 5],
+    [20, 1],
+  ])('of many prompts are each in their place: of %i answers each, %i prompts at a time', async (n, most) => {
+    const prompts = Array.from({ length: 20 }, (_, i) => `p${i}`)
+    const [asked, counts]: [unknown[], number[]] = [[], []]
+    let running = 0
+    const engine = {
+      generate: async function* (call: ChatCall): AsyncIterable<Part> {
+        asked.push(call.prompt)
+        counts.push(++running)
+        await settled()
+        yield { type: 'prompt', tokens: [Number(`${call.prompt}`.slice(1))] }
+        for (let choice = 0; choice < call.n; choice++) {
+          yield { type: 'text-delta', choice, text: `${call.prompt}/${choice}` }
+          yield { type: 'finish', choice, reason: 'stop' }
+        }
+        running--
+      },
+    }
+    const { run } = runOf([], { engine })
+    run.begin({ ...CALL, n: 20 * n }, () => {}, prompts)
+    await whole(run)
+    expect(asked).toEqual(prompts)
+    expect(Math.max(...counts)).toBe(most)
+    const { choices, prompts: tokens } = run.answer!
+    expect(choices.map(({ text: said }) => said)).toEqual(
+      prompts.flatMap((prompt) => Array.from({ length: n }, (_, choice) => `${prompt}/${choice}`)),
+    )
+    expect(prompts.map((_, i) => tokens[i * n])).toEqual(prompts.map((_, i) => [i]))
+  })
+
+  it('of several prompts are counted by their pieces where an engine does not tell their usage', async () => {
+    const { run, events } = runOf([text('Hi'), finish])
+    run.model = 'a/b'
+    run.begin({ ...CALL, n: 2 }, () => {}, ['one', 'two'])
+    await whole(run)
+    await run.succeed()
+    expect(events).toMatchObject([{ outcome: 'ok', completionTokens: 2 }])
+  })
+
+  it('of several prompts end with the first that fails, with its error', async () => {
+    const ended: unknown[] = []
+    const engine = {
+      generate: ({ prompt }: ChatCall): AsyncIterable<Part> => ({
+        [Symbol.asyncIterator]: () => {
+          const value = text(`${prompt}`)
+          let asked = 0
+          const next = async () => {
+            if (prompt === 'two' && asked++ > 0) throw new Error('broken')
+            return { done: false, value }
+          }
+          // Not every engine’s can be ended.
+          return prompt === 'one' ? { next } : { next, return: async () => ended.push(prompt) as never }
+        },
+      }),
+    }
+    const { run } = runOf([], { engine })
+    run.begin({ ...CALL, n: 3 }, () => {}, ['one', 'two', 'three'])
+    await expect(whole(run)).rejects.toThrow('broken')
+    expect(ended).toContain('three')
+  })
+
+  it('are given to whoever takes all that are left, until it takes no more or they break', async () => {
+    const taken: Part[] = []
+    const all = runOf([text('Hi'), text('you'), finish])
+    all.run.begin(CALL, () => {})
+    await all.run.next()
+    await all.run.rest((part) => void taken.push(part))
+    expect(taken).toEqual([text('you'), finish])
+    let count = 0
+    const full = runOf([text('Hi'), text('you'), finish])
+    full.run.begin(CALL, () => {})
+    const rest = full.run.rest(() => {
+      count++
+      throw new Error('full')
+    })
+    await expect(rest).rejects.toThrow('full')
+    await settled()
+    expect(count).toBe(1)
+    const short = runOf([text('Hi')])
+    short.run.begin(CALL, () => {})
+    await expect(short.run.rest(() => {})).rejects.toThrow('The engine stopped')
   })
 
   it('are none for a run that is over', async () => {

@@ -3,7 +3,7 @@ import { breathe, Entrance } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
 import { Leavable, LinkedAbort } from '../stream/abort.js'
-import { Answer, type AnswerChoice, type CallSpec, NO_USAGE } from '../wire/reply.js'
+import { Answer, type AnswerChoice, type CallSpec } from '../wire/reply.js'
 import type { BodyRoom } from './bodies.js'
 import { type Exchange, requestError, type Service } from './service.js'
 
@@ -162,7 +162,6 @@ export class Run {
     this.#ended = true
     this.#room?.done()
     this.#abort.dispose()
-    if (!this.#parts?.ended) await this.#parts?.leave()
     await this.#record('ok')
     this.#release?.()
     const { fingerprint, usage } = this.answer!
@@ -224,8 +223,7 @@ export class Run {
       completionTokens: usage?.completionTokens ?? 0,
     }
     try {
-      const kept = ledger.record(event)
-      if (kept) await kept
+      await ledger.record(event)
     } catch (error) {
       log({ type: 'fault', message: `The usage of request ${requestId} could not be stored.`, error })
     }
@@ -247,13 +245,13 @@ export function timedOut(timeoutMs: number): V1Error {
 const AT_ONCE = 16
 
 /** A call for each prompt as one: the choices of each follow those of the one before it, and usage is added up. */
-export async function* generateEach(
+async function* generateEach(
   engine: Engine,
   call: ChatCall,
   prompts: readonly NonNullable<ChatCall['prompt']>[],
 ): AsyncGenerator<Part> {
   const n = call.n / prompts.length
-  const usages = new Array<Usage>(prompts.length).fill(NO_USAGE)
+  const usages = new Map<number, Usage>()
   let fingerprint: string | undefined
   const running = new Map<number, AsyncIterator<Part>>()
   const coming = new Map<number, Promise<{ readonly at: number; readonly result: IteratorResult<Part> }>>()
@@ -284,11 +282,14 @@ export async function* generateEach(
       const part = result.value
       if (part.type !== 'usage') yield { ...part, choice: at * n + (part.choice ?? 0) }
       else {
-        usages[at] = part.usage
+        usages.set(at, part.usage)
         fingerprint = part.fingerprint ?? fingerprint
       }
     }
-    yield { type: 'usage', usage: usages.reduce(added), ...(fingerprint !== undefined && { fingerprint }) }
+    // What is not told is counted by its pieces, as that of one prompt is.
+    if (usages.size === 0) return
+    const usage = [...usages.values()].reduce(added)
+    yield { type: 'usage', usage, ...(fingerprint !== undefined && { fingerprint }) }
   } finally {
     // One has failed, or nobody waits: the others end too.
     for (const each of coming.values()) each.catch(() => undefined)

@@ -123,11 +123,6 @@ export class Leavable<T> {
     this.#iterator = source[Symbol.asyncIterator]()
   }
 
-  /** Whether there is nothing more to come, and nothing to leave. */
-  get ended(): boolean {
-    return this.#ended
-  }
-
   /**
    * Asks for the next value, undefined at the end; one of the two is called, once, and neither may throw. One at a time.
    */
