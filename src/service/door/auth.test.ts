@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
 import type { UsageEvent } from '../../usage/ledger.js'
 import { errorOf, KEY, serviceOf } from '../v1.test-helper.js'
@@ -194,6 +194,17 @@ describe('thousands of keys', () => {
     for (const { key, id } of keys) expect(await authenticate(asking(key))).toMatchObject({ id })
     expect(await authenticate(asking('sk-77', 'x-api-key'))).toMatchObject({ id: 'caller-77' })
     for (const key of ['sk-5000', 'sk-', 'SK-77', 'sk-077', '-']) {
+      await expect(async () => authenticate(asking(key))).rejects.toMatchObject({ status: 401 })
+    }
+  })
+
+  it('are told apart where they are looked for in one place, as are those that are none of them', async () => {
+    // Of nothing random, whatever is of the same letters lies in the same place.
+    const random = vi.spyOn(crypto, 'getRandomValues').mockImplementation((numbers) => numbers)
+    const authenticate = authenticator(['ab', 'ba'].map((key) => ({ key, id: `caller-${key}` })))
+    random.mockRestore()
+    for (const key of ['ab', 'ba']) expect(await authenticate(asking(key))).toMatchObject({ id: `caller-${key}` })
+    for (const key of ['ps', 'abcc', 'bacc']) {
       await expect(async () => authenticate(asking(key))).rejects.toMatchObject({ status: 401 })
     }
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { errorOf, KEY, serviceOf } from '../v1.test-helper.js'
-import type { ConnectionInfo } from './origin.js'
+import { basePathOf, type ConnectionInfo } from './origin.js'
 
 const APP = 'https://app.example'
 
@@ -211,6 +211,11 @@ describe('DNS rebinding', () => {
     )
   })
 
+  it('over loopback takes no name for an address where a scheme knows no addresses', async () => {
+    expect(await status('app://x127.0.0.1', loopback)).toBe(403)
+    expect(await status('app://127.0.0.1', loopback)).toBe(200)
+  })
+
   it.each<[string, ConnectionInfo]>([
     ['Node, of a socket that is closed or has no address', { localAddress: undefined }],
     ['Node, in another spelling', { localAddress: '0:0:0:0:0:0:0:1' }],
@@ -275,6 +280,7 @@ describe('DNS rebinding', () => {
     expect(await status('https://safe.example', loopback, { hosts })).toBe(200)
     expect(await status('https://safe.example:444', loopback, { hosts })).toBe(403)
     expect(await status('http://safe.example', loopback, { hosts })).toBe(403)
+    expect(await status('https://odd.example:80', loopback, { hosts: ['odd.example:80'] })).toBe(200)
     // The digits of an address are no port.
     expect(await status('http://[::1]:10', loopback, { hosts: ['[::1]'] })).toBe(200)
     expect(await status('http://[::1]:10', loopback, { hosts })).toBe(403)
@@ -286,4 +292,16 @@ describe('DNS rebinding', () => {
       expect(() => serviceOf('Hi', { hosts: [host] })).toThrow(`hosts: '${host}' is not a host`)
     },
   )
+})
+
+it.each([
+  ['', ''],
+  ['/', ''],
+  ['v1', '/v1'],
+  ['/v1/', '/v1'],
+  ['/v1//', '/v1'],
+  ['app:v1', '/app:v1'],
+  ['/bücher/v1', '/b%C3%BCcher/v1'],
+])('a base path is what requests under it begin with, however it is written: %j, %j', (written, path) => {
+  expect(basePathOf(written)).toBe(path)
 })

@@ -153,7 +153,7 @@ function isFromHere(request: Request, info: ConnectionInfo | undefined): boolean
 /** A socket in the file system has no address, nor has one that is closed already: those are taken for our own. */
 function mayBeLoopback(address: unknown): boolean {
   if (typeof address !== 'string') return true
-  const url = urlOf(`http://${address.includes(':') ? `[${address.replace(/%.*$/, '')}]` : address}`)
+  const url = urlOf(`http://${address.includes(':') ? `[${address.replace(/%.*/, '')}]` : address}`)
   return url === undefined || isLoopback(url.hostname)
 }
 
@@ -171,8 +171,8 @@ export function hostList(hosts: readonly string[] | 'any' | undefined): readonly
   if (hosts === undefined || hosts === 'any') return hosts
   return hosts.map((host) => {
     const url = /[/?#@\\\s]/.test(host) ? undefined : urlOf(`http://${host}`)
-    if (url !== undefined)
-      return /:\d+$/.test(host.replace(/^\[.*\]/, '')) ? `${url.hostname}:${portOf(url)}` : url.hostname
+    // What ends in a bracket is an address, whose digits are no port.
+    if (url !== undefined) return /:\d+$/.test(host) ? `${url.hostname}:${portOf(url)}` : url.hostname
     throw new TypeError(`hosts: '${host}' is not a host: write it like 'api.example' or 'localhost:8080'.`)
   })
 }

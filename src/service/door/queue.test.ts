@@ -176,6 +176,13 @@ describe('admission', () => {
     expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'd1'])
   })
 
+  it('takes from lines that are equally long the last of the one whose turn comes first', async () => {
+    const { refused, tryEnter } = door(1, 4)
+    for (const name of ['a1', 'b1', 'b2', 'c1', 'c2', 'd1']) void tryEnter(name)
+    await settled()
+    expect(refused).toEqual(['b2'])
+  })
+
   it('serves every request of a new caller while another keeps the queue full', async () => {
     const { started, releases, refused, tryEnter } = door(8, 100)
     let flood = 0
