@@ -58,6 +58,23 @@ describe('every endpoint of the table', () => {
     },
   )
 
+  it('asks for a key, but where it only tells whether the service is there', async () => {
+    const { ask } = serviceOf('Hi', EVERYTHING)
+    const open: string[] = []
+    for (const { method, path } of ENDPOINTS) {
+      const { status } = await ask(written(path), { method, headers: { authorization: '' } })
+      if (status !== 401) open.push(`${method} ${path}`)
+    }
+    expect(open).toEqual(['GET /health', 'GET /ping', 'GET /version'])
+  })
+
+  it('wants a body where it makes something, and none where it stops a response', async () => {
+    const { ask } = serviceOf('Hi', EVERYTHING)
+    expect(errorOf(await ask('/responses/some-id/cancel', { method: 'POST' }))).toMatchObject({ status: 404 })
+    const bare = ENDPOINTS.filter((each) => each.bare).map(({ method, path }) => `${method} ${path}`)
+    expect(bare).toEqual(['POST /responses/{id}/cancel'])
+  })
+
   it('is named by a 404, those of admins only where they are', async () => {
     for (const [options, there] of [
       [{}, free],
@@ -74,5 +91,7 @@ describe('every endpoint of the table', () => {
       const { status, text } = await ask(written(path), { method, headers: { authorization: 'Bearer one' } })
       expect([path, status === 403 && JSON.parse(text).error.code === 'admin_only']).toEqual([path, admin === true])
     }
+    const admins = ENDPOINTS.filter(({ admin }) => admin).map(({ method, path }) => `${method} ${path}`)
+    expect(admins).toEqual(['DELETE /models/{model}', 'POST /models/{model}/load', 'POST /models/{model}/unload'])
   })
 })

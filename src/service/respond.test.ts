@@ -3,7 +3,7 @@ import { V1Error } from '../contract/errors.js'
 import type { Dialect, EndpointEntry, Exchange, Method, Route, RouteResponse, Service } from './answer/service.js'
 import { Json } from './answer/service.js'
 import type { Caller } from './door/auth.js'
-import { type Door, respond } from './respond.js'
+import { type Door, Router, respond } from './respond.js'
 
 const PAGE = 'https://page.test'
 const OK: RouteResponse = { status: 200, body: '"é"', headers: { 'content-type': 'application/json' } }
@@ -389,5 +389,66 @@ describe('the line in the log', () => {
     const { send } = setUp({ service: { log, metrics: undefined } as unknown as Partial<Service> })
     expect((await send()).status).toBe(200)
     expect(told.mock.calls).toEqual([['local-v1: log threw an error.', error]])
+  })
+})
+
+describe('the endpoints', () => {
+  const at = (name: string, more: Partial<EndpointEntry> = {}): EndpointEntry => {
+    const [method, path] = name.split(' ') as [Method, string]
+    return { method, path, route: () => OK, ...more }
+  }
+  const dialect = {} as Dialect
+  const router = new Router([
+    at('GET '),
+    at('GET /{one}/{two}'),
+    at('POST /things'),
+    at('GET /things', { dialect }),
+    at('DELETE /things/{id}'),
+    at('GET /things/{id}/parts/{part}'),
+    at('GET /models/{model}'),
+    at('POST /models/{model}/load'),
+  ])
+  const found = (path: string) => {
+    const place = router.find(path)
+    return place && [[...place.endpoints.values()].map((each) => each.path)[0], place.named]
+  }
+
+  it('are told as people write them', () => {
+    expect(router.summary).toMatch(/^GET \/, GET \/\{one\}\/\{two\}, POST \/things, GET \/things, DELETE /)
+  })
+
+  it('at one path are those of each method, and speak as one of them does', () => {
+    const place = router.find('/things')!
+    expect([...place.endpoints.keys()]).toEqual(['POST', 'GET'])
+    for (const [method, endpoint] of place.endpoints) expect(endpoint).toMatchObject({ method, path: '/things' })
+    expect(place).toMatchObject({ allow: 'GET, HEAD, POST, OPTIONS', named: {} })
+    expect(place.dialect).toBe(dialect)
+    expect(router.find('/things/x')).toMatchObject({ allow: 'DELETE, OPTIONS', dialect: undefined })
+    expect(router.find('/models/x')).toMatchObject({ allow: 'GET, HEAD, OPTIONS' })
+  })
+
+  it.each<[string, string, Record<string, string>]>([
+    ['', '', {}],
+    ['/', '', {}],
+    ['/things/', '/things', {}],
+    ['/things/x', '/things/{id}', { id: 'x' }],
+    ['/things/x/', '/things/{id}', { id: 'x' }],
+    ['/things/%20%C3%A4', '/things/{id}', { id: ' ä' }],
+    ['/things/%', '/things/{id}', { id: '%' }],
+    ['/things/x/parts/y', '/things/{id}/parts/{part}', { id: 'x', part: 'y' }],
+    ['/models/a', '/models/{model}', { model: 'a' }],
+    ['/models/a/b', '/models/{model}', { model: 'a/b' }],
+    ['/models/a%2Fb%0A', '/models/{model}', { model: 'a/b\n' }],
+    ['/models/a/b/load', '/models/{model}/load', { model: 'a/b' }],
+    ['/models/a%2fb/load', '/models/{model}/load', { model: 'a/b' }],
+    ['/models/a/load', '/models/{model}', { model: 'a/load' }],
+    ['/models/a/b/c/load', '/models/{model}', { model: 'a/b/c/load' }],
+    ['/other/x', '/{one}/{two}', { one: 'other', two: 'x' }],
+  ])('%j is found, and what it names, at the path that says most: %s', (path, pattern, named) => {
+    expect(found(path)).toEqual([pattern, named])
+  })
+
+  it.each(['//', '/things//', '/other', '/other/x/y', 'things'])('%j is none of them', (path) => {
+    expect(router.find(path)).toBeUndefined()
   })
 })

@@ -53,7 +53,8 @@ export async function respond(
   const path = url?.pathname ?? pathOf(request.url) ?? ''
   const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
   const toResponse = ({ status, body: given, headers }: RouteResponse) => {
-    const body = given instanceof Json ? given.sent(line.caller?.id) : given
+    // What is still to be spelled comes of a route, which only a known caller reaches.
+    const body = given instanceof Json ? given.sent(line.caller!.id) : given
     // What is whole says how long it is: servers send it in one piece, and clients know when they have all of it.
     const sent: Record<string, string> = {
       'x-request-id': id,
@@ -285,7 +286,7 @@ const NAME = /\{(\w+)\}/g
 
 /** The id of a model has one slash: what comes after another is no part of it where something must follow. */
 function restOf(rest: string): RegExp {
-  if (rest === '{model}') return /^(?<model>.*)$/s
+  if (rest === '{model}') return /(?<model>.*)/s
   return new RegExp(`^${rest.replace(NAME, (_, name) => `(?<${name}>[^/]+${name === 'model' ? '/[^/]+' : ''})`)}$`)
 }
 
