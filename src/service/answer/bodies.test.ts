@@ -1,7 +1,14 @@
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { V1Error } from '../../contract/errors.js'
-import { Bodies, type BodyRoom } from './bodies.js'
+import { BEGIN_PER_TURN } from '../../platform/turns.js'
+import { Bodies, type BodyRoom, inflated, isReadable } from './bodies.js'
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
+})
 
 /** Rooms by name, the first letter of which is the caller, and who was given up, in order. */
 function arriving(limit: number) {
@@ -85,5 +92,34 @@ describe('the memory of bodies on their way', () => {
         expect(bodies.held).toBe(0)
       }),
     )
+  })
+})
+
+it('pieces of bodies come in turns, of all bodies together: of those that are there at once the last ones wait', async () => {
+  const { begin } = arriving(100)
+  const rooms = ['a', 'b'].map(begin)
+  const turns = Array.from({ length: BEGIN_PER_TURN + 1 }, (_, i) => rooms[i % 2]!.turn())
+  const last = turns.pop()
+  expect(turns.every((turn) => turn === undefined)).toBe(true)
+  expect(last).toBeInstanceOf(Promise)
+  await last
+})
+
+describe('a body that is packed', () => {
+  it('can be read where the platform can unpack it', () => {
+    expect(['identity', 'gzip', 'x-gzip', 'deflate', 'br'].map(isReadable)).toEqual([true, true, true, true, false])
+    vi.stubGlobal('DecompressionStream', undefined)
+    expect(['identity', 'gzip', 'x-gzip', 'deflate', 'br'].map(isReadable)).toEqual([true, false, false, false, false])
+  })
+
+  it('is unpacked no further once nobody wants more of it', async () => {
+    const left = vi.fn()
+    const sent = gzipSync('x'.repeat(300_000))
+    const stream = new ReadableStream({ start: (controller) => controller.enqueue(sent), cancel: () => left() })
+    vi.spyOn(Blob.prototype, 'stream').mockReturnValue(stream)
+    const pieces = inflated(sent, 'gzip')
+    expect((await pieces.next()).value!.length).toBeGreaterThan(0)
+    await pieces.return(undefined)
+    await vi.waitFor(() => expect(left).toHaveBeenCalledTimes(1), { interval: 1 })
   })
 })

@@ -102,15 +102,13 @@ export function isReadable(encoding: string): boolean {
   return encoding === 'identity' || (FORMATS.has(encoding) && typeof DecompressionStream === 'function')
 }
 
-/** The pieces of a body as it was before it was packed; each is inflated only when the one before it was taken. */
+/** The pieces of a body as it was before it was packed, in one of `FORMATS`; each is inflated only when the one before it was taken. */
 export async function* inflated(bytes: Uint8Array, encoding: string): AsyncGenerator<Uint8Array> {
-  const format = FORMATS.get(encoding)
-  if (format === undefined) {
-    yield bytes
-    return
-  }
   const packed = new Blob([bytes as Uint8Array<ArrayBuffer>])
-  const reader = packed.stream().pipeThrough(new DecompressionStream(format)).getReader()
+  const reader = packed
+    .stream()
+    .pipeThrough(new DecompressionStream(FORMATS.get(encoding)!))
+    .getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {

@@ -17,9 +17,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 export async function readJson(service: Service, exchange: Exchange, signal: AbortSignal): Promise<unknown> {
   const body = await readSent(service, exchange, signal)
   if (!isRecord(body) || typeof body.model !== 'string') return body
-  if (service.engine.ready !== undefined) await lookedAround(service.engine, signal)
-  const model = modelIdOf(service, body.model)
-  return model === body.model ? body : { ...body, model }
+  await lookedAround(service.engine, signal)
+  return { ...body, model: modelIdOf(service, body.model) }
 }
 
 /** The same, read further in pieces: conversations of tens of thousands of messages hold nobody up. */
@@ -173,8 +172,7 @@ async function readBytes(request: Request, limit: number, reading: Reading, room
   const bytes = new GrowingBytes(limit)
   try {
     for (;;) {
-      const turn = room.turn()
-      if (turn) await turn
+      await room.turn()
       reading.throwIfStopped()
       const { done, value } = await reader.read()
       reading.throwIfStopped()
@@ -289,7 +287,7 @@ function* checkDepth(bytes: Uint8Array): Slices<void> {
 
 /** The place of the quote that ends it: the first that an even number of backslashes stands before. */
 function endOfString(bytes: Uint8Array, start: number): number {
-  for (let quote = bytes.indexOf(QUOTE, start + 1); quote >= 0; quote = bytes.indexOf(QUOTE, quote + 1)) {
+  for (let quote = bytes.indexOf(QUOTE, start + 1); quote !== -1; quote = bytes.indexOf(QUOTE, quote + 1)) {
     let before = quote
     while (bytes[before - 1] === BACKSLASH) before--
     if ((quote - before) % 2 === 0) return quote

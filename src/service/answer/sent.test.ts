@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
 import { readJson, readRequest, readSent } from './body.js'
+import { parsedInSlices } from './json-in-slices.js'
 import type { Exchange, Service } from './service.js'
 
 const never = new AbortController().signal
@@ -121,6 +122,14 @@ describe('a body', () => {
     await expect(read('['.repeat(300))).rejects.toThrow('nested more than 256 levels deep.')
     await expect(read(`"${'['.repeat(300)}`)).rejects.toMatchObject({ code: 'invalid_json' })
   })
+
+  it('may have a hundred thousand lists and objects, and no more', async () => {
+    const of = (lists: number) => `[${'[],{},'.repeat((lists - 2) / 2)}[]]`
+    expect(await read(of(100_000), { limit: 10 ** 6 })).toHaveLength(99_999)
+    const reading = read(of(100_002), { limit: 10 ** 6 })
+    await expect(reading).rejects.toMatchObject({ status: 400, code: 'json_too_many' })
+    await expect(reading).rejects.toThrow('more than 100000 lists and objects: send less at once.')
+  })
 })
 
 describe('a string in a body', () => {
@@ -144,6 +153,8 @@ describe('the type of a body', () => {
     ['application/jsonp', false],
     ['application/json, application/json', false],
     ['application/json; charset=utf-16', false],
+    ['application/json; charset=utf-8x', false],
+    ['application/json; charset=x charset=utf-8', false],
     ['application/json; charset="utf-8', true],
     ['application/json; charsets=x', false],
     ['application/json; q=1; charset=utf-8', true],
@@ -207,7 +218,9 @@ describe('a body that is packed', () => {
     const headers = { 'content-encoding': 'gzip' }
     const bomb = gzipSync(' '.repeat(5_000_000))
     await expect(read(bomb, { headers, limit: 10_000 })).rejects.toMatchObject({ status: 413 })
-    await expect(read('{}', { headers })).rejects.toMatchObject({ status: 400, code: 'invalid_encoding' })
+    const odd = read('{}', { headers })
+    await expect(odd).rejects.toMatchObject({ status: 400, code: 'invalid_encoding' })
+    await expect(odd).rejects.toThrow("The body of your request is not what its Content-Encoding 'gzip' says.")
     expect(await read('{}', { headers: { 'content-encoding': 'identity' } })).toEqual({})
   })
 
@@ -265,9 +278,43 @@ describe('what is held of a body', () => {
   })
 
   it('is its only piece, where it has one', async () => {
+    const grown = vi.spyOn(ArrayBuffer.prototype, 'resize')
     const { service, exchange, room } = setUp(bodyOf(['', '{}']).body)
     await readSent(service, exchange, never)
     expect(room.held).toEqual([0, 2])
+    expect(grown).not.toHaveBeenCalled()
+    grown.mockRestore()
+  })
+
+  it.each<[string, (size: number) => ArrayBufferLike, boolean]>([
+    ['stays where it lies', (size) => new ArrayBuffer(size), true],
+    ['is copied where its buffer may grow', (size) => new ArrayBuffer(size, { maxByteLength: 2 * size }), false],
+    ['is copied where its buffer is shared', (size) => new SharedArrayBuffer(size), false],
+  ])('that is one piece %s: browsers decode what is of one size, and theirs alone', async (_, bufferOf, stays) => {
+    const piece = new Uint8Array(bufferOf(2))
+    piece.set(utf8.encode('{}'))
+    const decode = vi.spyOn(TextDecoder.prototype, 'decode')
+    expect(await read(bodyOf([piece]).body)).toEqual({})
+    const [decoded] = decode.mock.calls.at(-1) as [Uint8Array]
+    decode.mockRestore()
+    expect([decoded.byteLength, decoded.buffer === piece.buffer]).toEqual([2, stays])
+  })
+
+  it('is given back once it is read, or refused', async () => {
+    const long = JSON.stringify('x'.repeat(200_000))
+    const headers = { 'content-encoding': 'gzip' }
+    for (const reading of [
+      () => read(bodyOf(['{', '}']).body),
+      () => read(gzipSync(long), { headers, limit: 300_000 }),
+      () => expect(read(bodyOf(['{', ' ', ' '.repeat(1000)]).body)).rejects.toMatchObject({ status: 413 }),
+      () => expect(read(gzipSync(long), { headers, limit: 150_000 })).rejects.toMatchObject({ status: 413 }),
+    ]) {
+      const grown = vi.spyOn(ArrayBuffer.prototype, 'resize')
+      await reading()
+      const sizes = (grown.mock.contexts as ArrayBuffer[]).map((buffer) => buffer.byteLength)
+      grown.mockRestore()
+      expect(new Set(sizes)).toEqual(new Set([0]))
+    }
   })
 
   it('waits for its turn before each piece', async () => {
@@ -327,8 +374,18 @@ describe('a body that nobody waits for any more', () => {
     const [added, removed] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]
     const again = setUp('{}')
     await readSent(again.service, again.exchange, signal)
-    expect(removed.mock.calls.map(([, listener]) => listener)).toEqual(added.mock.calls.map(([, listener]) => listener))
+    const named = ([name, listener]: readonly unknown[]) => [name, listener]
+    expect(removed.mock.calls.map(named)).toEqual(added.mock.calls.map(named))
     expect(added).toHaveBeenCalled()
+  })
+
+  it('is left where there is none', async () => {
+    const leaving = new AbortController()
+    const { service, exchange, room } = setUp(null)
+    const reading = readSent(service, exchange, leaving.signal)
+    leaving.abort('gone')
+    await expect(reading).rejects.toBe('gone')
+    expect(room.done).toBe(1)
   })
 
   it('is given up between two pieces, too', async () => {
@@ -383,24 +440,29 @@ describe('in a browser that has no property for it, a body', () => {
 describe('a large body', () => {
   const large = JSON.stringify(Array.from({ length: 20_000 }, (_, i) => [i]))
 
-  it('is looked through and parsed in turns of its own, which a small one does not need', async () => {
-    const turnsOf = async (text: string) => {
-      let turns = 0
-      let counting = true
-      const next = () => {
-        turns++
-        if (counting) setImmediate(next)
-      }
-      setImmediate(next)
-      const value = await read(text, { limit: 10 ** 6 })
-      counting = false
-      return { turns, value }
-    }
-    const small = await turnsOf('[1]')
-    const { turns, value } = await turnsOf(large)
-    expect(value).toEqual(JSON.parse(large))
+  const parsing = (text: string) => Array.from(parsedInSlices(text)).length
+
+  /** How often it waits for a turn of its own. */
+  const pausesOf = async (text: string) => {
+    const { service, exchange } = setUp(text, { limit: 10 ** 6 })
+    const { signal } = new AbortController()
+    const added = vi.spyOn(signal, 'addEventListener')
+    expect(await readSent(service, exchange, signal)).toEqual(JSON.parse(text))
+    // One of them is there as long as it is read.
+    return added.mock.calls.length - 1
+  }
+
+  it('is looked through and parsed in turns of its own', async () => {
+    expect(parsing(large)).toBeGreaterThan(2)
     // Before it is looked through, at each further 64 KB, and before it is gone on with.
-    expect(turns - small.turns).toBeGreaterThanOrEqual(2 + Math.floor(large.length / 2 ** 16))
+    expect(await pausesOf(large)).toBe(2 + Math.floor(large.length / 2 ** 16) + parsing(large))
+  })
+
+  it('is one byte larger than one that needs none', async () => {
+    const list = JSON.stringify(Array.from({ length: 7000 }, (_, i) => [i]))
+    expect(await pausesOf(list.padEnd(2 ** 16))).toBe(0)
+    const more = list.padEnd(2 ** 16 + 1)
+    expect(await pausesOf(more)).toBe(2 + parsing(more))
   })
 
   it('that is left meanwhile is not parsed', async () => {
