@@ -139,7 +139,7 @@ describe('a ledger in a file', () => {
     const second = fileUsage(path, { maxLines: 1 })
     await second.record(event())
     expect(await everything(second)).toMatchObject([{ requests: 5 }])
-    expect(warning).toHaveBeenCalledOnce()
+    expect(warning.mock.calls).toEqual([[expect.stringContaining(`local-v1: ${path} could not be shortened: EISDIR`)]])
     warning.mockRestore()
   })
 
@@ -160,6 +160,36 @@ describe('a ledger in a file', () => {
     const ledger = fileUsage(join(directory, 'usage.jsonl'))
     await expect(ledger.record(event())).rejects.toThrow('ENOENT')
     await expect(ledger.record(event())).rejects.toThrow('ENOENT')
+    mkdirSync(directory)
+    await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(1)
+    await ledger.close?.()
+  })
+
+  it('may be closed before anything was counted, and used again', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path)
+    for (let times = 0; times < 2; times++) {
+      await ledger.close?.()
+      await ledger.record(event())
+    }
+    expect(await requestsOf(ledger)).toBe(2)
+    await ledger.close?.()
+    expect(notesOf(path)).toEqual([])
+  })
+
+  it.each([
+    [2, 2],
+    [3, 4],
+  ])('is summed up where half of its lines at most are left: %i of 4', async (minutes, lines) => {
+    const path = newFile()
+    const first = fileUsage(path)
+    for (let i = 0; i < 4; i++) await first.record(event({ time: 1_000_000 + (i % minutes) * 60 }))
+    await first.close?.()
+    const second = fileUsage(path, { maxLines: 3 })
+    expect(await requestsOf(second)).toBe(4)
+    expect(linesOf(path)).toHaveLength(lines)
+    await second.close?.()
   })
 })
 
@@ -168,9 +198,17 @@ describe('a ledger that several keep', () => {
     const path = newFile()
     const one = fileUsage(path)
     for (let i = 0; i < 4; i++) await one.record(event())
-    const other = fileUsage(path, { maxLines: 1 })
+    const system = await nodeSystem()
+    const opened: string[] = []
+    const openSync = (name: string, flags: string) => {
+      opened.push(name)
+      return fs.openSync(name, flags)
+    }
+    const other = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, openSync } }), path, { maxLines: 1 })
     expect(await requestsOf(other)).toBe(4)
     expect(linesOf(path)).toHaveLength(4)
+    // Two who write their sums at once would write into one another's.
+    expect(opened.filter((name) => name.endsWith('.new'))).toEqual([])
     for (const ledger of [one, other]) await ledger.close?.()
     const alone = fileUsage(path, { maxLines: 1 })
     expect(await requestsOf(alone)).toBe(4)
@@ -299,11 +337,13 @@ describe('a disk that is full', () => {
     for (let i = 0; i < 5; i++) await ledger.record(event())
     expect(await requestsOf(ledger)).toBe(6)
     expect(linesOf(path)).toHaveLength(1)
-    expect(said()).toEqual([expect.stringMatching(/usage\.jsonl cannot be written, .*in memory.*ENOSPC/)])
+    expect(said()).toEqual([
+      `local-v1: ${path} cannot be written, usage is counted in memory until it can: ENOSPC: no space left on device, write`,
+    ])
     disk.room = Number.POSITIVE_INFINITY
     await ledger.record(event())
     expect(await requestsOf(ledger)).toBe(7)
-    expect(said().slice(1)).toEqual([expect.stringMatching(/usage\.jsonl can be written again and has all usage/)])
+    expect(said().slice(1)).toEqual([`local-v1: ${path} can be written again and has all usage.`])
     await ledger.close?.()
     expect(await requestsOf(fileUsage(path))).toBe(7)
   })
@@ -329,12 +369,47 @@ describe('a disk that is full', () => {
 
   it('says what is lost where it is still full at the end', async () => {
     const disk = await smallDisk()
-    const ledger = fileUsageOn(disk.system, newFile(), {})
+    const path = newFile()
+    const ledger = fileUsageOn(disk.system, path, {})
     await ledger.record(event())
     disk.room = 0
-    for (let i = 0; i < 3; i++) await ledger.record(event())
+    for (let i = 0; i < 3; i++) await ledger.record(event({ time: 1_000_000 + i * 60 }))
     await ledger.close?.()
-    expect(said().at(-1)).toMatch(/usage of 3 requests is lost/)
+    expect(said().at(-1)).toBe(
+      `local-v1: the usage of 3 requests is lost, ${path} cannot be written: ENOSPC: no space left on device, write`,
+    )
+    expect(notesOf(path)).toEqual([])
+  })
+
+  it('may be gone altogether: what was counted is known as long as the process lives, and is not said to be kept', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path)
+    await ledger.record(event())
+    rmSync(join(path, '..'), { recursive: true })
+    expect(await requestsOf(ledger)).toBe(1)
+    await ledger.record(event())
+    expect(await requestsOf(ledger)).toBe(2)
+    await ledger.close?.()
+    expect(said()).toEqual([
+      expect.stringMatching(/usage is counted in memory until it can: ENOENT/),
+      expect.stringMatching(/the usage of 1 requests is lost, .* cannot be written: ENOENT/),
+    ])
+  })
+
+  it('says what is thrown there, whatever that is', async () => {
+    const system = await nodeSystem()
+    const disk = { odd: false }
+    const writeSync = (file: number, bytes: Uint8Array) => {
+      if (disk.odd) throw 'odd'
+      return fs.writeSync(file, bytes)
+    }
+    const ledger = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, writeSync } }), newFile(), {})
+    await ledger.open?.()
+    disk.odd = true
+    await ledger.record(event())
+    expect(said()).toEqual([expect.stringMatching(/until it can: odd$/)])
+    disk.odd = false
+    await ledger.close?.()
   })
 
   const mounted = process.platform === 'linux' && process.getuid?.() === 0
@@ -369,7 +444,9 @@ describe('a ledger that cannot be written', () => {
     ['in a folder that is not there', (path: string) => join(path, 'nowhere', 'usage.jsonl'), 'ENOENT'],
     ['that is a folder', (path: string) => join(path, '..'), 'EISDIR'],
   ])('%s is reported when it is opened', async (_, at, code) => {
-    const path = at(newFile())
-    await expect(Promise.resolve(fileUsage(path).open?.())).rejects.toThrow(code)
+    const file = newFile()
+    await expect(Promise.resolve(fileUsage(at(file)).open?.())).rejects.toThrow(code)
+    // Beside a folder its notes would be.
+    expect(readdirSync(folder).filter((name) => /\.(busy|open)$/.test(name))).toEqual([])
   })
 })

@@ -83,7 +83,7 @@ class FileLedger {
   record(event: UsageEvent): void {
     this.#presence.renew()
     try {
-      if (this.#lines.replaced) this.#reopen()
+      this.#keepUp()
       this.#save()
       this.#lines.append(JSON.stringify(event))
     } catch (error) {
@@ -101,7 +101,7 @@ class FileLedger {
   rows(from: number, to: number): UsageRow[] {
     this.#presence.renew()
     try {
-      if (this.#lines.replaced) this.#reopen()
+      this.#keepUp()
     } catch {
       // Its folder is gone: what was counted is still known here.
     }
@@ -129,6 +129,7 @@ class FileLedger {
   /** Writes what the file could not take before, or as much of it as it takes now. */
   #save(): void {
     if (this.#unsaved.size === 0) return
+    this.#keepUp()
     for (let row = this.#unsaved.take(); row; row = this.#unsaved.take()) {
       try {
         this.#lines.append(JSON.stringify(row))
@@ -140,7 +141,9 @@ class FileLedger {
     console.warn(`local-v1: ${this.#path} can be written again and has all usage.`)
   }
 
-  #reopen(): void {
+  /** Goes on in the file that somebody has put in the place of this one. */
+  #keepUp(): void {
+    if (!this.#lines.replaced) return
     const lines = new LineFile(this.#system.fs, this.#path)
     this.#lines.close()
     this.#lines = lines

@@ -92,22 +92,34 @@ describe('who has a file open', () => {
   it('is waited for while it is busy, and no longer than half a minute', async () => {
     note('usage.jsonl.7-abc.busy', 'here')
     const coming = Presence.at(system(1), path)
-    await vi.advanceTimersByTimeAsync(29_900)
+    await vi.advanceTimersByTimeAsync(29_999)
     expect(await isSettled(coming)).toBe(false)
-    await vi.advanceTimersByTimeAsync(200)
+    await vi.advanceTimersByTimeAsync(1)
     expect(await isSettled(coming)).toBe(true)
     expect((await coming).alone).toBe(false)
   })
 
-  it.each(['usage.jsonl.7-abc.busy', 'usage.jsonl.7-abc.open'])(
+  it.each(['usage.jsonl.71-abc.busy', 'usage.jsonl.71-abc.open'])(
     'leaves its note to whoever comes next where it was killed: %s',
     async (name) => {
       note(name, 'here')
-      const one = await Presence.at(system(1, { ended: [7] }), path)
+      const one = await Presence.at(system(1, { ended: [71] }), path)
       expect(one.alone).toBe(true)
       expect(existsSync(join(folder, name))).toBe(false)
     },
   )
+
+  it('may find that another has taken a note away meanwhile, or its own', async () => {
+    note('usage.jsonl.7-abc.open', 'here')
+    const readFileSync = (file: string) => {
+      fs.rmSync(file)
+      return 'here'
+    }
+    const one = await Presence.at(system(1, { ended: [7], fs: { readFileSync } }), path)
+    expect(one.alone).toBe(true)
+    for (const name of notes()) fs.rmSync(join(folder, name))
+    expect(() => one.leave()).not.toThrow()
+  })
 
   it.each([
     'other.jsonl.7-abc.busy',
@@ -131,8 +143,12 @@ describe('who has a file open', () => {
     expect(one.alone).toBe(false)
     one.leave()
     expect(existsSync(file)).toBe(true)
-    note('usage.jsonl.7-abc.open', 'elsewhere', 301)
-    expect((await Presence.at(system(1), path)).alone).toBe(true)
+    const facts = (seconds: number) => ({ ino: 1, size: 9, mtimeMs: Date.now() - seconds * 1000 })
+    const whenOld = (seconds: number) => Presence.at(system(1, { fs: { statSync: () => facts(seconds) } }), path)
+    const just = await whenOld(300)
+    expect(just.alone).toBe(false)
+    just.leave()
+    expect((await whenOld(301)).alone).toBe(true)
     expect(existsSync(file)).toBe(false)
   })
 
@@ -189,18 +205,23 @@ describe('a note', () => {
   const age = () => Date.now() - statSync(join(folder, notes()[0]!)).mtimeMs
 
   it('is renewed once a minute, not at each request', async () => {
-    const opened: string[] = []
+    const opened: [second: number, state: string][] = []
+    let second = 0
     const openSync = (file: string, flags: string) => {
-      opened.push(file)
+      opened.push([second, file.slice(file.lastIndexOf('.'))])
       return fs.openSync(file, flags)
     }
     const one = await Presence.at(system(1, { fs: { openSync } }), path)
     one.settle()
-    for (let second = 0; second < 150; second++) {
+    for (; second < 150; second++) {
       one.renew()
       vi.advanceTimersByTime(1000)
     }
-    expect(opened.map((file) => file.endsWith('.open'))).toEqual([false, true, true])
+    expect(opened).toEqual([
+      [0, '.busy'],
+      [60, '.open'],
+      [120, '.open'],
+    ])
     expect(age()).toBeGreaterThan(0)
     expect(readFileSync(join(folder, notes()[0]!), 'utf8')).toBe('here')
   })
@@ -219,18 +240,24 @@ describe('a note', () => {
   })
 
   it.each(['EACCES', 'EPERM', 'EROFS'])(
-    'is left out in a folder that takes none (%s), where nobody is alone',
+    'is left out in a folder that takes none (%s), where nobody is alone, waits for others or tries again',
     async (code) => {
+      let tries = 0
       const openSync = () => {
+        tries++
         throw Object.assign(new Error(code), { code })
       }
-      const one = await Presence.at(system(1, { fs: { openSync } }), path)
+      const other = note('usage.jsonl.7-abc.busy', 'here')
+      const coming = Presence.at(system(1, { fs: { openSync } }), path)
+      expect(await isSettled(coming)).toBe(true)
+      fs.rmSync(other)
+      const one = await coming
       expect(one.alone).toBe(false)
       one.settle()
       vi.advanceTimersByTime(60_000)
       one.renew()
       one.leave()
-      expect(notes()).toEqual([])
+      expect([notes(), tries]).toEqual([[], 1])
     },
   )
 

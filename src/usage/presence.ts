@@ -6,7 +6,7 @@ const RENEWED_MS = 60_000
 /** The longest that another is waited for while it may replace the file. */
 const BUSY_MS = 30_000
 
-const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
+const FORBIDDEN: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS'])
 
 /**
  * Who has a file open. Everybody leaves a note beside it (`<file>.<id>.busy` before it is opened, `.open` after that), so
@@ -33,7 +33,7 @@ export class Presence {
       write(system, note)
       this.#note = note
     } catch (error) {
-      if (FORBIDDEN.has((error as { code?: string }).code ?? '')) return
+      if (FORBIDDEN.has((error as { code?: string }).code)) return
       system.fs.rmSync(note, { force: true })
       throw error
     }
@@ -88,8 +88,8 @@ export class Presence {
   #others(): string[] {
     return this.#system.fs.readdirSync(this.#folder).filter((name) => {
       if (!name.startsWith(`${this.#file}.`)) return false
-      const [, id, pid] = /^\.((\d+)-[a-z0-9]+)\.(?:busy|open)$/.exec(name.slice(this.#file.length)) ?? []
-      return id !== undefined && id !== this.#id && this.#isHere(this.#folder + name, Number(pid))
+      const note = /^\.((\d+)-[a-z0-9]+)\.(?:busy|open)$/.exec(name.slice(this.#file.length))
+      return note !== null && note[1] !== this.#id && this.#isHere(this.#folder + name, Number(note[2]))
     })
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { UsageEvent, UsageRow } from './ledger.js'
-import { rowOf, UsageTable } from './table.js'
+import { memoryUsage, rowOf, UsageTable } from './table.js'
 
 const DAY = 86_400
 const START = 20_000 * DAY
@@ -49,6 +49,8 @@ describe('a table of usage', () => {
       },
     ])
     for (const other of [{ time: START + 60 }, { caller: 'you' }, { project: 'x/y' }, { model: 'a/c' }]) {
+      // What came last is looked at first.
+      table.add(rowOf(event()))
       const before = table.size
       table.add(rowOf(event(other)))
       expect([other, table.size]).toEqual([other, before + 1])
@@ -105,6 +107,24 @@ describe('a table of usage', () => {
     expect(starts.sort((a, b) => a - b)).toEqual([60, ...Array.from({ length: 50 }, (_, i) => 111 + i)])
   })
 
+  it('sums up nothing before it has more than it may have, and then the older half of them', () => {
+    const table = new UsageTable(99)
+    const startsWith = (minute: number) => {
+      table.add(rowOf(event({ time: START + minute * 60 })))
+      return table.rows().map(({ start }) => (start - START) / 60)
+    }
+    for (let minute = 1; minute < 99; minute++) startsWith(minute)
+    expect(startsWith(99)).toEqual(Array.from({ length: 99 }, (_, i) => 1 + i))
+    expect(startsWith(100)).toEqual([0, ...Array.from({ length: 50 }, (_, i) => 51 + i)])
+  })
+
+  it('sums up by days only where the hours are still more than it may have', () => {
+    const table = new UsageTable(4)
+    const hours = [1, 1.5, 2, 3, 4]
+    for (const hour of hours) table.add(rowOf(event({ time: START + hour * 3600 })))
+    expect(table.rows().map(({ start }) => (start - START) / 3600)).toEqual([1, 2, 3, 4])
+  })
+
   it('sums up what is oldest, in whatever order it came', () => {
     const table = new UsageTable(100)
     for (let minute = 100; minute >= 0; minute--) table.add(rowOf(event({ time: START + minute * 60 })))
@@ -130,4 +150,11 @@ describe('a table of usage', () => {
       sorted.mockRestore()
     }
   })
+})
+
+it('usage in memory is what was counted, of the time that is asked for', async () => {
+  const ledger = memoryUsage()
+  for (const time of [START, START + 1, START + 60]) await ledger.record(event({ time }))
+  const requests = async (from: number, to: number) => totals(await ledger.rows(from, to))[0]
+  expect([await requests(START, START + 60), await requests(START, START + 120)]).toEqual([2, 3])
 })
