@@ -207,8 +207,8 @@ describe('a ledger that several keep', () => {
     const other = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, openSync } }), path, { maxLines: 1 })
     expect(await requestsOf(other)).toBe(4)
     expect(linesOf(path)).toHaveLength(4)
-    // Two who write their sums at once would write into one another's.
-    expect(opened.filter((name) => name.endsWith('.new'))).toEqual([])
+    // Two who write their sums at once would write into one another's; and what it has open it goes on with.
+    expect(opened.filter((name) => !/\.(busy|open)$/.test(name))).toEqual([path])
     for (const ledger of [one, other]) await ledger.close?.()
     const alone = fileUsage(path, { maxLines: 1 })
     expect(await requestsOf(alone)).toBe(4)
@@ -285,6 +285,22 @@ describe('a ledger that several keep', () => {
     expect(await requestsOf(ledger)).toBe(0)
     await ledger.record(event())
     expect(await requestsOf(ledger)).toBe(1)
+    await ledger.close?.()
+  })
+
+  it('takes a line whose end came later once it is whole, and once', async () => {
+    const path = newFile()
+    const ledger = fileUsage(path)
+    await ledger.record(event())
+    const line = JSON.stringify(event())
+    // On its way from another; behind it the one of a third that has lost its end.
+    for (const before of ['', line]) {
+      const counted = await requestsOf(ledger)
+      appendFileSync(path, before + line.slice(0, 40))
+      expect(await requestsOf(ledger)).toBe(counted)
+      appendFileSync(path, `${line.slice(40)}\n`)
+      expect(await requestsOf(ledger)).toBe(counted + (before ? 2 : 1))
+    }
     await ledger.close?.()
   })
 

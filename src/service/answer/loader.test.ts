@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Engine, LoadProgress } from '../../contract/engine.js'
-import { Loader, waitFor } from './loader.js'
+import type { Engine, LoadProgress, ModelInfo } from '../../contract/engine.js'
+import { knownModel, Loader, modelIdOf, waitFor } from './loader.js'
 
 const MODEL = 'a/b'
 const never = () => new AbortController().signal
@@ -75,5 +75,51 @@ describe('whoever waits for it', () => {
       added.mock.calls.map(([type, hear]) => [type, hear]),
     )
     expect(added).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('a model', () => {
+  const named = (...ids: string[]) => ids.map((id) => ({ id, ownedBy: 'me' }))
+
+  it('is known once its engine has looked around, and has learned what it can', async () => {
+    const steps: string[] = []
+    let looked = () => {}
+    const engine = {
+      models: named(),
+      ready: new Promise<void>((resolve) => (looked = resolve)),
+      async *generate() {},
+      async learn(id: string) {
+        steps.push(`learns ${id}`)
+        engine.models = [{ id, ownedBy: 'me', capabilities: { tools: false } } as ModelInfo]
+      },
+    } satisfies Engine
+    const known = knownModel(engine, MODEL, never())
+    engine.models = named(MODEL)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(steps).toEqual([])
+    looked()
+    expect(await known).toMatchObject({ id: MODEL, capabilities: { tools: false } })
+    expect(steps).toEqual([`learns ${MODEL}`])
+    const left = { models: named(MODEL), ready: new Promise<void>(() => {}), async *generate() {} }
+    await expect(knownModel(left, MODEL, AbortSignal.abort('gone'))).rejects.toBe('gone')
+    expect(await knownModel({ models: named(MODEL), async *generate() {} }, MODEL, never())).toEqual(named(MODEL)[0])
+  })
+
+  it.each([
+    ['its own id, before any other name', 'a/b', 'a/b'],
+    ['an alias', 'alias', 'a/c'],
+    ['an alias, before its name alone', 'c', 'a/b'],
+    ['its name alone', 'd', 'x/d'],
+    ['its name alone, where that is its whole id', 'plain', 'plain'],
+    ['a name that two have: neither', 'e', 'e'],
+    ['a name behind another namespace: none', 'y/d', 'y/d'],
+  ])('is meant by %s', (_, asked, meant) => {
+    const engine: Engine = { models: named('a/b', 'a/c', 'x/d', 'x/e', 'y/e', 'plain'), async *generate() {} }
+    const aliases = new Map([
+      ['a/b', 'a/c'],
+      ['alias', 'a/c'],
+      ['c', 'a/b'],
+    ])
+    expect(modelIdOf({ engine, aliases }, asked)).toBe(meant)
   })
 })

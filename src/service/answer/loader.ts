@@ -147,7 +147,7 @@ export async function lookedAround({ ready }: Engine, signal: AbortSignal): Prom
 
 /** A model of which is known what it can. */
 export async function knownModel(engine: Engine, id: string, signal: AbortSignal): Promise<ModelInfo> {
-  if (engine.ready !== undefined) await lookedAround(engine, signal)
+  await lookedAround(engine, signal)
   const model = findModel(engine, id)
   if (!engine.learn) return model
   await waitFor(engine.learn(id, signal), signal)

@@ -14,14 +14,16 @@ type Kept = KeptResponse | KeptConversation
 
 interface Entry {
   readonly kind: 'response' | 'conversation'
-  readonly owner: Owner
+  readonly caller: string
+  /** Its key. */
+  readonly owner: string
   /** From when on it grows old. */
   readonly since: number
   readonly bytes: number
   /** Items that are found by their ids alone: those of responses. */
   readonly items: readonly string[]
   /** What the shelf would not take: it is kept here for as long as the process lives. */
-  readonly text?: string
+  readonly text: string | undefined
 }
 
 /** What is one caller's. */
@@ -123,7 +125,8 @@ class ShelvedResponses implements ResponseStore {
     for (const response of responses) {
       await breathe()
       const kept = await this.get(owner, response)
-      for (const item of kept ? [...kept.input, ...kept.response.output] : []) {
+      if (kept === undefined) continue
+      for (const item of [...kept.input, ...kept.response.output]) {
         if (asked.has(item.id)) found.set(item.id, item)
       }
     }
@@ -139,7 +142,7 @@ class ShelvedResponses implements ResponseStore {
 
   #entryOf(kind: Entry['kind'], owner: Owner, id: string): Entry | undefined {
     const entry = this.#entries.get(id)
-    return entry?.kind === kind && keyOf(entry.owner) === keyOf(owner) ? entry : undefined
+    return entry?.kind === kind && entry.owner === keyOf(owner) ? entry : undefined
   }
 
   async close(): Promise<void> {
@@ -168,17 +171,17 @@ class ShelvedResponses implements ResponseStore {
   /** `text`: what the shelf has not taken. */
   #enter(kept: Kept, bytes: number, text?: string): void {
     const { id, ...what } = about(kept)
-    const { caller, project } = kept
+    const { caller } = kept
     this.#drop(id)
-    const owner = { caller, ...(project !== undefined && { project }) }
-    this.#entries.set(id, { owner, bytes, ...what, ...(text !== undefined && { text }) })
+    const owner = keyOf(kept)
+    this.#entries.set(id, { caller, owner, bytes, text, ...what })
     const share = this.#shares.get(caller) ?? { ids: new Set(), bytes: 0 }
     this.#shares.set(caller, share)
     share.ids.add(id)
     share.bytes += bytes
     this.#bytes += bytes
-    const held = this.#items.get(keyOf(owner)) ?? new Map<string, string>()
-    this.#items.set(keyOf(owner), held)
+    const held = this.#items.get(owner) ?? new Map<string, string>()
+    this.#items.set(owner, held)
     for (const item of what.items) held.set(item, id)
   }
 
@@ -220,17 +223,17 @@ class ShelvedResponses implements ResponseStore {
   #drop(id: string): void {
     const entry = this.#entries.get(id)
     if (!entry) return
-    const { owner, bytes, items } = entry
+    const { caller, owner, bytes, items } = entry
     this.#entries.delete(id)
     this.#bytes -= bytes
-    const share = this.#shares.get(owner.caller)!
+    const share = this.#shares.get(caller)!
     share.ids.delete(id)
     share.bytes -= bytes
-    if (share.ids.size === 0) this.#shares.delete(owner.caller)
+    if (share.ids.size === 0) this.#shares.delete(caller)
     // Gone with the last item of this owner, which may have been another's too; conversations have none here.
-    const held = this.#items.get(keyOf(owner))
+    const held = this.#items.get(owner)
     for (const item of items) if (held?.get(item) === id) held.delete(item)
-    if (held?.size === 0) this.#items.delete(keyOf(owner))
+    if (held?.size === 0) this.#items.delete(owner)
   }
 }
 

@@ -1,14 +1,20 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { breathe } from '../../../../platform/turns.js'
 import type { MessageItem, ResponseResource } from '../wire/resource.js'
 import { folderResponses } from './folder.js'
 import { memoryResponses, shelvedResponses } from './shelved.js'
 import type { KeptConversation, KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
 
-const now = () => Math.floor(Date.now() / 1000)
+/** When a test begins: a second may end between two looks at the clock. */
+let now = 0
+beforeEach(() => {
+  now = Math.floor(Date.now() / 1000)
+})
 
 function kept(n: number, caller = 'ann', age = 0): KeptResponse {
   const text = `Answer ${n}`
@@ -17,7 +23,7 @@ function kept(n: number, caller = 'ann', age = 0): KeptResponse {
     caller,
     response: {
       id: `resp_${n.toString(16)}`,
-      created_at: now() - age,
+      created_at: now - age,
       output: [{ ...item, content: [{ type: 'output_text', text, annotations: [], logprobs: [] }] }],
     } as unknown as ResponseResource,
     input: [{ ...item, id: `msg_in_${n}`, role: 'user', content: [{ type: 'input_text', text: `Question ${n}` }] }],
@@ -47,6 +53,7 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
     expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
     expect(await itemOf(store, 'msg_in_1')).toEqual(kept(1).input[0])
+    expect([...(await store.items(ANN, ['msg_1', 'msg_7'])).keys()]).toEqual(['msg_1'])
     expect(await store.get(BOB, 'resp_1')).toBeUndefined()
     expect(await itemOf(store, 'msg_1', BOB)).toBeUndefined()
     expect(await store.delete(BOB, 'resp_1')).toBe(false)
@@ -59,9 +66,9 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const item = kept(1).input[0]!
     const talk = (id: string, items: KeptConversation['items']): KeptConversation => ({
       caller: 'ann',
-      conversation: { id, object: 'conversation', created_at: now(), metadata: {} },
+      conversation: { id, object: 'conversation', created_at: now, metadata: {} },
       items,
-      changedAt: now(),
+      changedAt: now,
     })
     const all = [talk('conv_1', []), talk('conv_2', [item]), talk('conv_3', [item]), talk('conv_4', [])]
     for (const each of all) await conversations!.put(each)
@@ -73,9 +80,9 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     const store = open({ maxResponses: 2, maxAge: 100 })
     const talk = (n: number, age = 0): KeptConversation => ({
       caller: 'ann',
-      conversation: { id: `conv_${n}`, object: 'conversation', created_at: now() - 1000, metadata: {} },
+      conversation: { id: `conv_${n}`, object: 'conversation', created_at: now - 1000, metadata: {} },
       items: kept(n).input,
-      changedAt: now() - age,
+      changedAt: now - age,
     })
     const { conversations } = store
     await conversations!.put(talk(1))
@@ -159,6 +166,21 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(BOB, 'resp_4')).toBeUndefined()
   })
 
+  test('callers may have as much together as is allowed, and what has just come stays', async () => {
+    const size = JSON.stringify(kept(1)).length
+    for (const [bounds, first] of [
+      [{ maxBytes: size }, true],
+      [{ maxBytesInAll: 2 * size }, true],
+      [{ maxBytesInAll: 2 * size - 1 }, false],
+    ] as const) {
+      const store = open(bounds)
+      await store.put(kept(1))
+      await store.put(kept(2, 'bob'))
+      expect((await store.get(ANN, 'resp_1')) !== undefined, JSON.stringify(bounds)).toBe(first)
+      expect(await store.get(BOB, 'resp_2')).toBeDefined()
+    }
+  })
+
   test('an item’s id belongs to its caller, even if others use the same one', async () => {
     const store = open()
     await store.put(kept(1))
@@ -191,6 +213,25 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get(ANN, 'resp_1')).toEqual(later)
     expect(await itemOf(store, 'msg_in_1')).toBeUndefined()
   })
+})
+
+test('memory lets go of what is deleted, and of all of it when it is closed', async () => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  const held = () => {
+    gc()
+    return process.memoryUsage().heapUsed
+  }
+  const store = memoryResponses()
+  const before = held()
+  for (let n = 0; n < 40; n++) {
+    await store.put({ ...kept(n), input: [{ ...kept(n).input[0]!, id: `${n}`.repeat(100_000) }] })
+    await store.delete(ANN, `resp_${n.toString(16)}`)
+  }
+  expect(held() - before).toBeLessThan(3_000_000)
+  await store.put(kept(1))
+  await store.close!()
+  expect(await store.get(ANN, 'resp_1')).toBeUndefined()
 })
 
 test('a folder holds what an earlier process left there, and no more than its bounds', async () => {
@@ -305,12 +346,12 @@ describe('a shelf', () => {
     }
     return { on, texts, removed }
   }
-  const talk: KeptConversation = {
+  const talk = (): KeptConversation => ({
     caller: 'ann',
-    conversation: { id: 'conv_1', object: 'conversation', created_at: now(), metadata: {} },
+    conversation: { id: 'conv_1', object: 'conversation', created_at: now, metadata: {} },
     items: kept(1).input,
-    changedAt: now(),
-  }
+    changedAt: now,
+  })
 
   test('may hold what another program put there, which is passed over', async () => {
     const one = kept(1)
@@ -322,7 +363,7 @@ describe('a shelf', () => {
       'no time': { ...one, response: { ...one.response, created_at: 'now' } },
       'an input that is no list': { ...one, input: 'abc' },
       'an output that is no list': { ...one, response: { ...one.response, output: 'abc' } },
-      'items that are no list': { ...talk, items: 'abc' },
+      'items that are no list': { ...talk(), items: 'abc' },
       nothing: null,
     }
     for (const [what, kind] of Object.entries(odd)) {
@@ -350,10 +391,36 @@ describe('a shelf', () => {
     expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
     texts.clear()
     expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await itemOf(store, 'msg_1')).toBeUndefined()
+  })
+
+  test('that cannot be looked through leaves a response in memory, which is newer than what is found there later', async () => {
+    const earlier = [{ ...kept(1), input: [] }, kept(2)].map((each) => JSON.stringify(each))
+    let there = false
+    const { on } = shelf(earlier, {
+      async *open() {
+        if (!there) throw new Error('no such folder')
+        yield* earlier
+      },
+    })
+    const store = shelvedResponses(on)
+    for (const n of [1, 3]) await expect(store.put(kept(n))).rejects.toThrow('no such folder')
+    expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+    expect(await store.delete(ANN, 'resp_3')).toBe(true)
+    there = true
+    expect(await itemOf(store, 'msg_2')).toBeDefined()
+    expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+  })
+
+  test('of an earlier process that has more than it may is cut to that at once', async () => {
+    const { on, removed } = shelf([1, 2, 3].map((n) => JSON.stringify(kept(n))))
+    const store = shelvedResponses(on, { maxResponses: 2 })
+    expect(await store.get(ANN, 'resp_3')).toBeDefined()
+    expect(removed).toEqual(['resp_1'])
   })
 
   test('of an earlier process lets go of what is deleted, of a conversation too', async () => {
-    const { on, removed } = shelf([JSON.stringify(kept(1)), JSON.stringify(talk)])
+    const { on, removed } = shelf([JSON.stringify(kept(1)), JSON.stringify(talk())])
     const store = shelvedResponses(on)
     expect(await store.delete(ANN, 'resp_1')).toBe(true)
     expect(await store.conversations!.delete(ANN, 'conv_1')).toBe(true)
@@ -394,12 +461,21 @@ describe('a shelf', () => {
     const store = shelvedResponses(on, { maxAge: 100 })
     await store.put(kept(1, 'ann', 60))
     await store.put(kept(2))
-    vi.setSystemTime(Date.now() + 59_000)
+    vi.setSystemTime(Date.now() + 59_999)
     await store.put(kept(3))
     expect(removed).toEqual([])
-    vi.setSystemTime(Date.now() + 2000)
+    vi.setSystemTime(Date.now() + 1)
     await store.put(kept(4))
     expect(removed).toEqual(['resp_1'])
+  })
+
+  test('gives out what is just as old as it may be', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: now * 1000 })
+    onTestFinished(() => void vi.useRealTimers())
+    const store = shelvedResponses(shelf().on, { maxAge: 100 })
+    for (const n of [1, 2]) await store.put(kept(n, 'ann', 99 + n))
+    expect(await store.get(ANN, 'resp_1')).toBeDefined()
+    expect(await store.get(ANN, 'resp_2')).toBeUndefined()
   })
 
   test('holds just as many bytes as it may', async () => {
@@ -435,11 +511,18 @@ describe('a shelf', () => {
   }
 
   test('of megabytes no turn of the event loop writes more than a piece', async () => {
-    const store = shelvedResponses(shelf().on)
     const spelled = vi.spyOn(JSON, 'stringify')
     onTestFinished(() => void spelled.mockRestore())
     const response = long(1)
     const lengths: number[] = []
+    const texts: string[] = []
+    /** What was spelled out in the turn in which it was written down: nothing. */
+    let before: number | undefined
+    const write = async (_: string, text: string) => {
+      before = spelled.mock.calls.length
+      texts.push(text)
+    }
+    const store = shelvedResponses(shelf([], { write, read: async () => texts[0] }).on)
     let over = false
     void store.put(response).then(() => {
       over = true
@@ -451,6 +534,7 @@ describe('a shelf', () => {
     }
     expect(lengths.reduce((sum, length) => sum + length, 0)).toBeGreaterThan(30 * 100_000)
     for (const length of lengths) expect(length).toBeLessThan(300_000)
+    expect(before).toBe(0)
     expect(await store.get(ANN, 'resp_1')).toEqual(response)
   })
 
