@@ -75,6 +75,18 @@ describe('a document', () => {
     expect(documentCheck(other, compile(other), true).faultOf('{"a":1}')).toBe('it does not satisfy the schema')
   })
 
+  it('takes more memory the more of the schema was read', () => {
+    const grown = (count: number) => {
+      const many = closed(Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, { const: i }])))
+      const its = compile(many)
+      const before = its.bytes
+      const text = JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, i])))
+      expect(documentCheck(many, its, true).faultOf(text)).toBeUndefined()
+      return its.bytes - before
+    }
+    expect(grown(20)).toBeGreaterThan(grown(2))
+  })
+
   it('has all steps of the judge to itself, whatever those before it took', () => {
     const many = { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'integer' }] } }
     const its = compile(many)

@@ -37,6 +37,9 @@ describe('strings that must all be quotes', () => {
       fixed: { const: ['left', 5] },
     },
     $defs: { some: { type: ['string', 'object', 'null'] } },
+    // They say nothing, and what else there is says no less.
+    default: null,
+    title: undefined,
   }
   const asked = { texts: ['the red fox', 'a blue sky'], all: true }
   const judged = (value: unknown, quote: typeof asked | undefined = asked) => judge(schema, value, undefined, quote)

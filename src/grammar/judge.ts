@@ -55,7 +55,8 @@ function isQuoted(value: unknown, quotes: Quotes, spelled: ReadonlySet<string>, 
 function spelledOut(schema: unknown): ReadonlySet<string> {
   const listed: unknown[] = []
   const open = [schema]
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+  while (open.length > 0) {
+    const at = open.pop()
     if (typeof at !== 'object' || at === null) continue
     const { enum: values, const: value, ...rest } = at as Record<string, unknown>
     listed.push(values, value)
