@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { runs } from '../../../test/support/full.js'
 import { isStretch } from '../../platform/borders.js'
 import { atOnce } from '../../platform/turns.js'
@@ -19,6 +19,8 @@ import { acceptsText } from './words.js'
 const ALPHABETS = [
   ...['ab ', 'aab  ', 'a1., ', '1,', "12.,' a", 'a"\\\n', 'é\u0301a ', '中a ', '中文', 'กีa ', 'ひカー '],
   ...['a\u200d👩🏽 ', '🇩🇪a', 'a\u200b\u200c ', 'שa\u200f ', '𝒳𝒴 ', 'a\ud83d ', '\u00ada '],
+  // Where no text goes on: what may begin and never ends, and what ends and has not begun.
+  ...['a.\u200d\ud83d ', 'a\ud83d\u0301 '],
 ].map((letters) => letters.split(/(?<![\ud800-\udbff])|(?![\udc00-\udfff])/))
 
 function textFrom(letters: readonly string[], most: number, random: () => number): string {
@@ -103,6 +105,7 @@ describe('the stretches of texts', () => {
       const about = (automaton: Sparse, state: number) => [
         ...[automaton.accepts(state), automaton.distance(state), IN_JSON.length(automaton, state)],
         next(automaton, state).map(([codePoint]) => [codePoint, automaton.alive(state, codePoint, codePoint)]),
+        Array.from(letters, (letter) => automaton.next(state, letter.codePointAt(0)!) !== DEAD),
       ]
       for (let way = 0; way < ways; way++) {
         let [one, other] = [walked.start, whole.start]
@@ -126,8 +129,11 @@ describe('the stretches of texts', () => {
     for (let round = 0; round < 40; round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       const said = textFrom(letters, 30, random)
-      for (const automaton of formsOf(said, said)) {
-        for (const state of [DEAD, ...statesOf(automaton)]) {
+      // Said twice, most of its places are met in pairs.
+      for (const automaton of [...formsOf(said), ...formsOf(said, said)]) {
+        const states = statesOf(automaton)
+        expect(automaton.states).toBeGreaterThan(Math.max(0, ...states))
+        for (const state of [DEAD, ...states]) {
           const on: number[] = []
           automaton.each(state, (codePoint) => on.push(codePoint))
           for (let i = 0; i < 4; i++) {
@@ -158,11 +164,37 @@ describe('the stretches of texts', () => {
     const random = randomness(3)
     const other = Array.from({ length: 3000 }, () => Math.floor(random() * 1e6).toString(36)).join(' ')
     const same = ['中'.repeat(2000), 'ab '.repeat(1000), `${other} ${'one and the same '.repeat(1000)}`]
-    const once = ['', 'a', 'a b', other, `${other} ${other}`, `${'中文字'.repeat(2)} ${other}`]
+    // Said but twice, how long it may ever be.
+    const long = Array.from({ length: 256 }, () =>
+      Math.floor(random() * 1e15)
+        .toString(36)
+        .repeat(9),
+    ).join(' ')
+    const twice = [other, long].map((text) => `${text} ${text}`)
+    const once = ['', 'a', 'a b', other, ...twice, `${'中文字'.repeat(2)} ${other}`]
     expect([same, once].map((all) => all.map((text) => atOnce(stretchesOf([text])).repeatsItself()))).toEqual([
       same.map(() => true),
       once.map(() => false),
     ])
+  })
+
+  it('are walked as the text itself where nothing else begins so', () => {
+    // The start, and a state for each character: where they begin is no matter.
+    expect(statesOf(atOnce(stretchesOf(['abc def']))).size).toBe(1 + 'abc def'.length)
+  })
+
+  it('are made into one automaton only where a long text is gone through again and again', () => {
+    const random = randomness(5)
+    const word = () => Math.floor(random() * 1e6).toString(36)
+    const other = Array.from({ length: 1000 }, word).join(' ')
+    const long = Array.from({ length: 300 }, () => word().repeat(4)).join(' ')
+    const made = [other, `${long} ${long}`].map((text) => {
+      const stretches = atOnce(stretchesOf([text]))
+      const making = vi.spyOn(stretches, 'wholeInSlices')
+      statesOf(stretches)
+      return making.mock.calls.length > 0
+    })
+    expect(made).toEqual([false, true])
   })
 
   it('know the shortest way to an end', () => {
@@ -190,7 +222,9 @@ describe('the stretches of texts', () => {
       const letters = ALPHABETS[round % ALPHABETS.length]!
       const said = textFrom(letters, 30, random)
       for (const automaton of formsOf(said)) {
-        const states = [...statesOf(automaton)]
+        // Asked at the start, and then from the farthest back: what is known grows with what is walked.
+        expect(IN_JSON.length(automaton, DEAD)).toBe(Infinity)
+        const states = [...statesOf(automaton)].reverse()
         for (const state of states) {
           const nextOnes: number[] = []
           automaton.each(state, (codePoint, next) => {

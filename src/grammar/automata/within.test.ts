@@ -5,7 +5,7 @@ import { compileRegex } from '../regex/regex.js'
 import { randomness } from '../testing.test-helper.js'
 import type { SparseAutomaton } from './sparse.js'
 import { stretchesOf } from './stretches-of.js'
-import { DEAD, type TextAutomaton } from './types.js'
+import { DEAD, type TextAutomaton, TextError } from './types.js'
 import { textsWithin } from './within.js'
 import { acceptsText } from './words.js'
 
@@ -103,6 +103,16 @@ describe('the texts of one language that another has', () => {
       const isOther = (text: string) => acceptsText(other as unknown as TextAutomaton, text)
       expect([has, lacks]).toEqual([all.filter(isOther), all.filter((text) => !isOther(text))])
     }
+  })
+
+  it('are refused where it takes too many pairs of places to find them', () => {
+    const parts = partsOf('ab a ab b')
+    // All of them: of each of its states but the dead one there is one pair.
+    const within = (most: number) => atOnce(textsWithin(parts, compileRegex(''), true, new Fuel(), most))
+    const pairs = parts.states - 1
+    expect(textsOf(within(pairs))).toEqual(textsOf(parts))
+    const refused = new TextError('the texts to quote from are too long for the other requirements of the string')
+    expect(() => within(pairs - 1)).toThrow(refused)
   })
 
   it('are refused where there is no fuel for them', () => {

@@ -12,9 +12,15 @@ const PAIRS_PER_STEP = 32
 /** Pairs from one pause to the next: some milliseconds. */
 const SLICE = 8192
 
-/** `has`: whether the other language has them. Pauses every few milliseconds. */
-export function* textsWithin(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel): Slices<SparseAutomaton> {
-  const found = yield* pairsOf(a, b, has, fuel)
+/** `has`: whether the other language has them; throws where it takes more pairs than `most`. Pauses every few milliseconds. */
+export function* textsWithin(
+  a: SparseAutomaton,
+  b: TextAutomaton,
+  has: boolean,
+  fuel: Fuel,
+  most = MOST_PAIRS,
+): Slices<SparseAutomaton> {
+  const found = yield* pairsOf(a, b, has, fuel, most)
   const { first, to } = found.moves
   const order = yield* byLeft(found.lefts, a.states)
   const lives = new Uint8Array(order.length)
@@ -61,7 +67,7 @@ interface Pairs {
 }
 
 /** The pairs of states that texts lead to, by number. */
-function* pairsOf(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel): Slices<Pairs> {
+function* pairsOf(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel, most: number): Slices<Pairs> {
   const { first, classes, to } = a.moves
   const classOf = Uint16Array.from(a.letters, (letter) => b.classes.of(letter))
   const known = new PairNumbers()
@@ -71,7 +77,7 @@ function* pairsOf(a: SparseAutomaton, b: TextAutomaton, has: boolean, fuel: Fuel
   const ofMoves: number[] = []
   const targets: number[] = []
   for (let pair = 0; pair < lefts.length; pair++) {
-    if (pair > MOST_PAIRS)
+    if (pair >= most)
       throw new TextError('the texts to quote from are too long for the other requirements of the string')
     if (pair % PAIRS_PER_STEP === 0) fuel.spend(1)
     if (pair % SLICE === 0) yield

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { KIND, SPECIAL } from '../automata/kinds.js'
 import { compile, fromSource, type Grammar, Vocabulary } from '../structured.js'
 import {
   allowed,
@@ -34,8 +35,8 @@ describe('the tokens of a vocabulary', () => {
   it('have their bytes, and those without text none', () => {
     const tokens = [bytesOf('ab'), null, undefined, new Uint8Array(), bytesOf('\xff'), bytesOf('end'), bytesOf('tool')]
     const vocabulary = new Vocabulary(tokens, { eos: 5, special: [6] })
-    const told = [-1, 0, 1, 2, 3, 4, 5, 6, 7].map((token) => String.fromCharCode(...vocabulary.bytes(token)))
-    expect(told).toEqual(['', 'ab', '', '', '', '\xff', '', '', ''])
+    const told = [-2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8].map((token) => String.fromCharCode(...vocabulary.bytes(token)))
+    expect(told).toEqual(['', '', 'ab', '', '', '', '\xff', '', '', '', ''])
     expect([vocabulary.size, vocabulary.words, [...vocabulary.eos]]).toEqual([7, 1, [5]])
     expect([31, 32, 33, 64, 65].map((size) => built(Array(size).fill('a')).words)).toEqual([1, 1, 2, 2, 3])
   })
@@ -97,6 +98,28 @@ describe('a mask of plain content', () => {
     expect(mask(1, 2, false)).toEqual([0, 1, 3, 6])
     expect(mask(1, 1, true)).toEqual([0, 3, 4, 6])
     expect(mask(1, Infinity, false)).toEqual([0, 1, 2, 3, 6])
+  })
+
+  it('is of these kinds and this room alone, whatever else was asked for', () => {
+    const whole = new Map([
+      [0, 'a'],
+      [1, 'ab'],
+      [2, 'abc'],
+      [3, 'é'],
+      [6, 'A'],
+    ])
+    const kinds = [...new Set(KIND)].filter((kind) => kind !== SPECIAL)
+    for (const leaving of kinds) {
+      const stays = (text: string) =>
+        raw(text)
+          .split('')
+          .every((byte) => (KIND[byte.charCodeAt(0)]! & leaving) === 0)
+      for (const room of [1, 2, 3, 4]) {
+        const wanted = [...whole].filter(([, text]) => text.length <= room && stays(text)).map(([token]) => token)
+        const mask = vocabulary.plainMask(SPECIAL | leaving, room, false)
+        expect([leaving, room, allowed(mask, 7)]).toEqual([leaving, room, wanted])
+      }
+    }
   })
 
   it('is made once', () => {

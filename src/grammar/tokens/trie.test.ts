@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { KIND, SPECIAL } from '../automata/kinds.js'
-import { TALL, Trie } from './trie.js'
+import { fillPlain, heightLimit, TALL, Trie, trieOf } from './trie.js'
+import { endOf, MALFORMED } from './utf8.js'
 
 const utf8 = (text: string) => String.fromCharCode(...new TextEncoder().encode(text))
 
@@ -107,5 +108,64 @@ describe('a tree of texts', () => {
     const { trie } = built(['a', 'ab', 'b'])
     // Four nodes, of which each has a byte, a beginning of its children and of its tokens, kinds and a height.
     expect(trie.byteLength).toBe(4 * (1 + 4 + 4 + 4 + 1) + 4 + 3 * 4)
+  })
+})
+
+it('a tree of tokens in any order is that of their texts in order; of the same text the first given is the first', () => {
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 1, max: 6 }), (all, step) => {
+      const given = [...all, ...all].map((text, i) => ({ text, token: (i * 13 + 7 * step) % 101 }))
+      const sorted = given.toSorted((a, b) => Number(a.text > b.text) - Number(a.text < b.text))
+      const [mixed, inOrder] = [given, sorted].map((list) => ({
+        tokens: list.map(({ token }) => token),
+        texts: list.map(({ text }) => text),
+      }))
+      expect(trieOf(mixed!.tokens, mixed!.texts)).toEqual(Trie.build(inOrder!.texts, inOrder!.tokens))
+    }),
+  )
+})
+
+describe('plain tokens', () => {
+  const bytesOf = (text: string) => Uint8Array.from(text, (byte) => byte.charCodeAt(0))
+  // Whole characters, some of them cut off or broken by a byte that belongs nowhere.
+  const cutTexts = fc
+    .array(fc.tuple(words, fc.nat(3), fc.constantFrom('', '\xff', '\x80')), { maxLength: 4 })
+    .map((all) =>
+      all.flatMap(([list, cut, broken]) => list.map((word) => utf8(word).slice(0, utf8(word).length - cut) + broken)),
+    )
+    .map((all) => all.filter((text) => text !== ''))
+  const kinds = fc.uniqueArray(
+    fc.constantFrom(...Array.from('ab"é語😀 ', (letter) => KIND[bytesOf(utf8(letter))[0]!]!)),
+  )
+
+  /** Beside the bit of token 1, which was there before. */
+  function filled(trie: Trie, leaving: number, room: number): number[] {
+    const mask = new Uint32Array(8)
+    mask[0] = 2
+    fillPlain(mask, trie, leaving, heightLimit(room))
+    return Array.from({ length: 256 }, (_, token) => token).filter((token) => (mask[token >> 5]! >>> (token & 31)) & 1)
+  }
+
+  it('are those of characters that stay and are not too many, the last of which may be cut off', () => {
+    fc.assert(
+      fc.property(cutTexts, kinds, fc.constantFrom(0, 1, 2, 3, 5, Infinity), (all, leave, room) => {
+        const { trie, sorted, ids } = built(all)
+        const leaving = leave.reduce((sum, kind) => sum | kind, SPECIAL)
+        const plain = (text: string) => {
+          const bytes = bytesOf(text)
+          const first = bytes.filter(begins)
+          if (endOf(bytes) === MALFORMED || first.length > room) return false
+          return first.every((byte) => (KIND[byte]! & leaving) === 0)
+        }
+        expect(filled(trie, leaving, room)).toEqual([1, ...ids.filter((_, i) => plain(sorted[i]!))])
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('of more characters than are told apart are so only where any number may come', () => {
+    const { trie, ids } = built([1, TALL - 1, TALL, TALL + 45].map((length) => 'a'.repeat(length)))
+    const few = (room: number) => filled(trie, SPECIAL, room).slice(1).length
+    expect([0, 1, TALL - 2, TALL - 1, TALL, 10_000, Infinity].map(few)).toEqual([0, 1, 1, 2, 2, 2, ids.length])
   })
 })

@@ -1,5 +1,5 @@
 import type { TokenVocabulary } from '../../contract/index.js'
-import { ENTRY_BYTES, Kept } from '../kept.js'
+import { Kept } from '../kept.js'
 import { wordsOf } from './from-tokenizer.js'
 import { pack, unpack } from './pack.js'
 import { fillPlain, heightLimit, TALL, Trie } from './trie.js'
@@ -54,7 +54,7 @@ export class Vocabulary implements TokenVocabulary {
   /** The most characters in a token. */
   readonly tallest: number
   readonly #parts: Parts
-  readonly #plain = new Kept<number, Uint32Array>(PLAIN_MASKS, (mask) => ENTRY_BYTES + mask.byteLength)
+  readonly #plain = new Kept<number, Uint32Array>(PLAIN_MASKS)
 
   /** `tokens[id]` is the text of a token as bytes; empty or absent for one that stands for none. */
   constructor(tokens: readonly (Uint8Array | null | undefined)[], options: VocabularyOptions)

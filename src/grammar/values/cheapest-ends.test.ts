@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { atOnce } from '../../platform/turns.js'
 import { Classes } from '../automata/classes.js'
 import { SparseAutomaton } from '../automata/sparse.js'
@@ -12,7 +12,7 @@ import { encoded } from './text-length.js'
 
 const PATTERNS = [
   ...['^a*$', '^(?:ab|c)*d$', '^[é-ü]+x$', '^(?:["\\\\éa]a?)*$', '^(?:a[abé"]é|b[ab]")$', '^(?:é|aa)c*d$'],
-  ...['^[^"]*("x{4})?$', '^\\p{L}+$', '^[\\u0000-\\u001f]+$', '^[\\u{10000}-\\u{10ffff}]a$'],
+  ...['^[^"]*("x{4})?$', '^\\p{L}+$', '^[\\u0000-\\u001f]+$', '^[\\u0000-\\u0007]+a$', '^[\\u{10000}-\\u{10ffff}]a$'],
 ]
 
 /** All but those whose classes hold nothing below, and where they end. */
@@ -35,6 +35,9 @@ describe('how few bytes a character of each class takes', () => {
       if (least[cls] === Infinity) continue
       expect([cls, bytes[cls], encoded(samples[cls]!).length]).toEqual([cls, least[cls], least[cls]])
       expect(text.classes.of(samples[cls]!)).toBe(cls)
+      // What stands for the class otherwise stays where it is as cheap.
+      const usual = text.classes.sample(cls)
+      if (encoded(usual).length === bytes[cls]) expect(samples[cls]).toBe(usual)
     }
     const all = [...bytes].slice(1)
     expect(even).toBe(all.every((size) => size === all[0]))
@@ -50,6 +53,9 @@ describe('how few bytes a character of each class takes', () => {
     const { samples: others, bytes: theirs } = sizesOf(new Classes([0, 0x71, 0x100], [1, 2, 1], 3), dear)
     expect([others[2], theirs[2]]).toEqual([0x80, 2])
     expect(theirs[1]).toBe(1)
+    // Be it but one.
+    const { samples: last } = sizesOf(new Classes([0, 0x71, 0x81], [1, 2, 1], 3), dear)
+    expect(last[2]).toBe(0x80)
   })
 
   it('is even where all take the same', () => {
@@ -135,15 +141,34 @@ describe.each(ENDS)('the cheapest way to an end, where ends %s', (_, endOf) => {
 })
 
 describe('an automaton without a table', () => {
-  it('is walked once, whatever ends cost', () => {
+  it('is walked once, by each of its states and classes, whatever ends cost', () => {
     const { text, ...of } = sizes('^(?:ab|c)*d$')
     const { other, seen } = withoutTable(text)
     cheapestEnds(other, of, () => 0)
     const once = seen.asked
-    expect(once).toBeGreaterThan(0)
+    expect(once).toBe(leastOf(text, of.bytes, () => 0).size * (text.classes.count - 1))
     cheapestEnds(other, of, () => 1)
     expect(seen.asked).toBe(once)
     expect(cheapestEnds(other, of, () => 0)!.from(12_345)).toBe(Infinity)
+  })
+
+  it('is the only one that is walked', () => {
+    // No other test has had this one.
+    const { text, ...of } = sizes('^(?:bd|c)*d$')
+    const step = vi.spyOn(text, 'step')
+    expect(cheapestEnds(text, of, (state) => (text.accepts(state) ? 0 : Infinity))!.from(text.start)).toBe(1)
+    expect(step).not.toHaveBeenCalled()
+  })
+
+  it('of as many states as a table may have cells for is known', () => {
+    const classes = new Classes([0, 0x61, 0x62, 0x63], [1, 2, 3, 1], 4)
+    const of = sizesOf(classes, encoded)
+    // Before the last one a row of four for each state, and one for the dead state.
+    const known = [10_000, 10_001].map((states) => {
+      const chain = { start: 1, classes, step: (state: number) => (state < states ? state + 1 : DEAD) }
+      return cheapestEnds(chain as unknown as TextAutomaton, of, (state) => (state === states ? 0 : Infinity))?.from(1)
+    })
+    expect(known).toEqual([9_999, undefined])
   })
 
   it('of too many states is not known, and not walked again', () => {

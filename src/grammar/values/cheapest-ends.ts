@@ -29,13 +29,13 @@ export function sizesOf(classes: Classes, bytesOf: (codePoint: number) => string
   // Beyond ASCII a character takes no fewer bytes than those before it, and two at least.
   classes.starts.forEach((start, i) => {
     const cls = classes.ids[i]!
-    if (classes.end(i) >= 0x80 && cls !== 0 && bytes[cls]! > 2) offer(Math.max(start, 0x80), cls)
+    if (classes.end(i) >= 0x80 && bytes[cls]! > 2) offer(Math.max(start, 0x80), cls)
   })
   return { samples, bytes, even: bytes.every((size, cls) => cls === 0 || size === bytes[1]) }
 }
 
 interface Table {
-  /** `place * width + class` -> place; 0 leads nowhere. */
+  /** `place * width + class` -> place; place 0 and class 0 lead nowhere. */
   readonly table: Uint32Array
   readonly places: number
   readonly stateOf: (place: number) => number
@@ -83,9 +83,8 @@ export function cheapestEnds(
     if (least[place] !== cost) continue
     for (let j = first[place]!; j < first[place + 1]!; j++) {
       const before = (steps[j]! / width) | 0
-      const cls = steps[j]! % width
-      const through = cost + bytes[cls]!
-      if (cls === 0 || before === DEAD || through >= least[before]!) continue
+      const through = cost + bytes[steps[j]! % width]!
+      if (through >= least[before]!) continue
       least[before] = through
       waiting.add(before, through)
     }
