@@ -83,9 +83,8 @@ const likeliest = (probabilities: readonly number[]): number => probabilities.in
 const meanOf = (probabilities: readonly number[]): number =>
   probabilities.reduce((sum, probability, value) => sum + probability * value, 0)
 
-/** Ours: how much of the model's own probability fell on the options at all. */
-const massOf = ({ optionMass }: Exclude<Decision, { readonly refused: true }>) =>
-  optionMass === undefined ? {} : { option_mass: optionMass }
+/** Ours: how much of the model's own probability fell on the options at all; JSON leaves it out where it is unknown. */
+const massOf = ({ optionMass }: Exclude<Decision, { readonly refused: true }>) => ({ option_mass: optionMass })
 
 /** Ours, there only where probabilities are no longer the model's own. */
 const calibration = ({ temperature }: Decided) => (temperature === undefined ? {} : { calibration: { temperature } })

@@ -128,7 +128,7 @@ function textsOf(values: readonly ChoiceValue[]): readonly string[] {
 
 export const option = (text: string, description: string | undefined): DecideOption => ({
   text,
-  ...(description !== undefined && description !== '' && { description }),
+  ...(description && { description }),
 })
 
 /** Of a predicate. */
@@ -139,8 +139,8 @@ export const TRUTH: readonly DecideOption[] = [{ text: 'Yes' }, { text: 'No' }]
 type Said = Pick<DecideCall, 'model' | 'state' | 'order' | 'calibrated' | 'thinkingBudget'>
 
 export interface DecideSpec extends Omit<Said, 'calibrated'> {
-  /** Absent: as the server says. */
-  readonly calibrated?: boolean
+  /** Undefined: as the server says. */
+  readonly calibrated: boolean | undefined
   /** The name under which the state was given. */
   readonly stateField: string
   /** And that of a question. */
@@ -160,12 +160,11 @@ export function readExtras(body: JsonObject, known: ReadonlySet<string>, ignored
   noteUnknown(body, new Set([...known, ...EXTRAS]), '', ignored)
   const reasoning = optional(body, 'reasoning', '', anObject)
   const effort = reasoning && optional(reasoning, 'effort', 'reasoning', anEffort)
-  const thinkingBudget = effort === undefined ? 0 : BUDGETS[effort]
-  const calibrated = optional(body, 'calibrated', '', aBoolean)
+  const thinkingBudget = effort && BUDGETS[effort]
   return {
     order: optional(body, 'order', '', anOrder) ?? ('given' as const),
-    ...(calibrated !== undefined && { calibrated }),
-    ...(thinkingBudget > 0 && { thinkingBudget }),
+    calibrated: optional(body, 'calibrated', '', aBoolean),
+    ...(thinkingBudget && { thinkingBudget }),
   }
 }
 
@@ -183,8 +182,8 @@ type State = string | readonly ChatMessage[]
 
 const someParts = anArray(1, Number.POSITIVE_INFINITY)
 const someItems = anArray(1, Number.POSITIVE_INFINITY)
-const aCallId = aName(/^[\s\S]+$/, 64)
-const aToolName = aName(/^[\s\S]+$/, 128)
+const aCallId = aWordOf(64)
+const aToolName = aWordOf(128)
 const aDetail = oneOf(['low', 'high', 'auto', 'original'])
 const aRole = oneOf(['user', 'assistant', 'system', 'developer'])
 
@@ -202,6 +201,7 @@ const TYPES = {
   assistant: ['output_text', 'refusal'],
   output: ['input_text', 'input_image'],
 } as const
+const ITEMS = ['message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output']
 const KNOWN_MESSAGE = new Set(['type', 'id', 'role', 'content', 'phase', 'status'])
 const KNOWN_CALL = new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input', 'namespace', 'status'])
 const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'output', 'status'])
@@ -210,27 +210,20 @@ const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'output', 'status'])
 export function readState(value: unknown, param: string, noted: Noted): State {
   if (typeof value === 'string') return aString(value, param)
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of items', value)
-  const calls = new Map<string, 'function' | 'custom_tool'>()
+  const calls = new Map<string, string>()
   return someItems(value, param).map((item, i) => readItem(anObject(item, at(param, i)), at(param, i), calls, noted))
 }
 
-function readItem(
-  item: JsonObject,
-  path: string,
-  calls: Map<string, 'function' | 'custom_tool'>,
-  noted: Noted,
-): ChatMessage {
+function readItem(item: JsonObject, path: string, calls: Map<string, string>, noted: Noted): ChatMessage {
   const type = optional(item, 'type', path, aString) ?? 'message'
   if (type === 'message') return readMessage(item, path, noted)
-  const [, kind, output] = /^(function|custom_tool)_call(_output)?$/.exec(type) ?? []
-  if (kind === undefined) {
-    const known = ['message', ...['function', 'custom_tool'].flatMap((name) => [`${name}_call`, `${name}_call_output`])]
-    throw wrongValue(at(path, 'type'), type, known)
-  }
+  const called = /^(function|custom_tool)_call(_output)?$/.exec(type)
+  if (!called) throw wrongValue(at(path, 'type'), type, ITEMS)
+  const [, kind, output] = called
   const id = required(item, 'call_id', path, aCallId)
   noteUnknown(item, output ? KNOWN_OUTPUT : KNOWN_CALL, path, noted.ignored)
   if (!output) {
-    calls.set(id, kind as 'function')
+    calls.set(id, kind!)
     const name = required(item, 'name', path, aToolName)
     const said = required(item, kind === 'function' ? 'arguments' : 'input', path, aString)
     return { role: 'assistant', content: '', toolCalls: [{ id, name, arguments: said }] }
@@ -249,8 +242,8 @@ function readMessage(item: JsonObject, path: string, noted: Noted): ChatMessage 
   noteUnknown(item, KNOWN_MESSAGE, path, noted.ignored)
   const role = required(item, 'role', path, aRole)
   const content = required(item, 'content', path, contentOf(TYPES[role], noted))
-  if (role === 'assistant') return { role, content: content as string }
-  return { role: role === 'developer' ? 'system' : role, content }
+  // What an assistant said is a text: images are no parts of it.
+  return { role: role === 'developer' ? 'system' : role, content } as ChatMessage
 }
 
 /** A text, or parts of these types. */
@@ -258,14 +251,15 @@ export function contentOf(types: readonly string[], noted: Noted): Read<Content>
   return (value, param) => {
     if (typeof value === 'string') return aString(value, param)
     if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
-    const parts = someParts(value, param).map((part, i) => readPart(part, at(param, i), types, noted))
+    const parts = someParts(value, param).map((part, i) =>
+      readPart(anObject(part, at(param, i)), at(param, i), types, noted),
+    )
     if (parts.some(({ type }) => type !== 'text')) return parts
     return parts.map((part) => (part as { readonly text: string }).text).join('\n')
   }
 }
 
-function readPart(value: unknown, path: string, types: readonly string[], noted: Noted): ContentPart {
-  if (!isRecord(value)) throw wrongType(path, 'an object', value)
+function readPart(value: JsonObject, path: string, types: readonly string[], noted: Noted): ContentPart {
   const type = required(value, 'type', path, aString)
   if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
   const field = PART_FIELDS.get(type)!

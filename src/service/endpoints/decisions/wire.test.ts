@@ -88,7 +88,8 @@ describe('a request for decisions', () => {
 
   it('says how it is to be thought about and told', () => {
     const of = (part: object) => {
-      const { order, calibrated, thinkingBudget } = readDecisions({ ...decisions(SO), ...part })
+      const { order, calibrated, thinkingBudget, ignored } = readDecisions({ ...decisions(SO), ...part })
+      expect(ignored).toEqual([])
       return { order, calibrated, thinkingBudget }
     }
     expect(of({})).toEqual({ order: 'given' })
@@ -107,7 +108,74 @@ describe('a request for decisions', () => {
     expect(request.questions.at(-2)!.options).toHaveLength(255)
   })
 
+  const said = (...input: unknown[]) => ({ ...decisions(SO), input })
+  const user = (...content: unknown[]) => ({ role: 'user', content })
+  const TEXT = { type: 'input_text', text: 'See:' }
+  const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,AA==' }
+  const seen = { type: 'image', url: IMAGE.image_url }
+  const CALL = { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' }
+  const output = (part: object) => ({ type: 'function_call_output', call_id: 'c1', output: 'rain', ...part })
+
+  it('takes images, as clear as they are to be seen, and says where each stands', () => {
+    const details = ['low', 'high', 'auto', 'original']
+    const images = details.map((detail) => ({ ...IMAGE, detail }))
+    const asked = [{ ...SO, instructions: [TEXT, IMAGE] }]
+    const request = readDecisions({ ...said(user(TEXT, ...images, IMAGE)), questions: asked })
+    expect(request.state).toEqual([
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'See:' }, ...details.map((detail) => ({ ...seen, detail })), seen],
+      },
+    ])
+    expect(request.questions[0]!.instructions).toEqual([{ type: 'text', text: 'See:' }, seen])
+    expect(request.ignored).toEqual([])
+    expect(request.images).toEqual([
+      ...[1, 2, 3, 4, 5].map((i) => `input[0].content[${i}].type`),
+      'questions[0].instructions[1].type',
+    ])
+  })
+
+  it('takes items as they were once answered, and names what it does not know of them', () => {
+    const once = { id: 'i1', status: 'completed' }
+    const message = { type: 'message', ...user(TEXT), phase: 'commentary' }
+    const call = { ...CALL, namespace: 'n' }
+    const items = [message, call, output({})].map((item) => ({ ...item, ...once }))
+    expect(readDecisions(said(...items)).ignored).toEqual([])
+    const odd = [...items.map((item) => ({ ...item, odd: 1 })), user({ ...TEXT, odd: 1 })]
+    expect(readDecisions(said(...odd)).ignored).toEqual([
+      ...['input[0].odd', 'input[1].odd', 'input[2].odd', 'input[3].content[0].odd'],
+    ])
+  })
+
   it.each<Refused>([
+    ['input', { ...decisions(SO), input: 7 }, 'invalid_type', /a string or an array of items/],
+    ...['reasoning', 'my_function_call', 'function_calls'].map((type): Refused => {
+      const all = "'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'."
+      return ['input[0].type', said({ ...CALL, type }), 'invalid_value', RegExp(`'${type}'.*: ${all}$`)]
+    }),
+    ['input[0].call_id', said({ ...CALL, call_id: '' }), 'empty_string', /an empty name/],
+    ['input[0].call_id', said({ ...CALL, call_id: 'x'.repeat(65) }), 'string_above_max_length', /64/],
+    ['input[0].name', said({ ...CALL, name: '' }), 'empty_string', /an empty name/],
+    ['input[0].name', said({ ...CALL, name: 'x'.repeat(129) }), 'string_above_max_length', /128/],
+    [
+      'input[1].call_id',
+      said(CALL, output({ call_id: 'c2' })),
+      'invalid_value',
+      /'input\[1\]\.call_id': no function_call before it has the call_id c2\.$/,
+    ],
+    [
+      'input[2].output[1].type',
+      said(user(IMAGE, IMAGE), CALL, output({ output: [TEXT, IMAGE] })),
+      'unsupported_value',
+      /'input_image'\. Images are not supported/,
+    ],
+    ['input[0].content', said({ role: 'user', content: 7 }), 'invalid_type', /a string or an array of parts/],
+    ['input[0].content[1]', said(user(TEXT, 'See:')), 'invalid_type', /an object/],
+    ['input[0].content[0].detail', said(user({ ...IMAGE, detail: 'clear' })), '', /'low', 'high', 'auto', 'original'/],
+    ...['x', [], [{ a: 1 }, 'x']].map((data): Refused => {
+      const part = { type: 'input_json', data }
+      return ['input[0].content[0].data', said(user(part)), 'invalid_type', /an object or a list of objects/]
+    }),
     ['input', { model: 'a/b', questions: [SO] }, 'missing_required_parameter', /input/],
     ['model', { input: 'x', questions: [SO] }, 'missing_required_parameter', /model/],
     ['questions', { model: 'a/b', input: 'x' }, 'missing_required_parameter', /questions/],
@@ -162,6 +230,7 @@ describe('the same by name', () => {
       systemOne(
         {
           rain: { ...NOUL, criteria: { true: 'wet', false: null } },
+          dry: { ...NOUL, criteria: { false: 'dry' } },
           which: { type: 'choice', criteria: { a: 'first', b: null, c: [1, { d: 2 }] } },
           much: { type: 'score', instructions: { how: 'much' }, criteria: ['low', null, { more: 1 }] },
         },
@@ -170,11 +239,15 @@ describe('the same by name', () => {
     )
     expect(request).toMatchObject({ model: 'a/b', state: 'Clouds.', stateField: 'state', order: 'given' })
     expect([request.ignored, request.images]).toEqual([[], []])
-    expect([0, 2].map((i) => request.questionField(i))).toEqual(['questions.rain', 'questions.much'])
+    expect([0, 3].map((i) => request.questionField(i))).toEqual(['questions.rain', 'questions.much'])
     expect(request.questions).toEqual([
       {
         ...{ type: 'predicate', name: 'rain', instructions: 'It rains.', legend: [] },
         options: [{ text: 'Yes', description: 'wet' }, { text: 'No' }],
+      },
+      {
+        ...{ type: 'predicate', name: 'dry', instructions: 'It rains.', legend: [] },
+        options: [{ text: 'Yes' }, { text: 'No', description: 'dry' }],
       },
       {
         ...{ type: 'choice', name: 'which', instructions: 'which', legend: [] },
@@ -195,7 +268,7 @@ describe('the same by name', () => {
       'Clouds.',
     ])
     const shown = readSystemOne(systemOne({ so: NOUL }, { images: ['AA==', 'BB=='] }))
-    expect(shown.images).toEqual(['images[0]', 'images[1]'])
+    expect([shown.images, shown.ignored]).toEqual([['images[0]', 'images[1]'], []])
     expect(shown.state).toEqual([
       {
         role: 'user',
