@@ -197,6 +197,8 @@ describe('labels of LFM2', () => {
     const blind = { encodeContinuation: (text: string) => whole.encodeContinuation(text.trim()) }
     const same = answered(new LabelReadout(blind as unknown as Tokenizer, 'lfm2-d1'), choice('red', 'blue'), () => 0.1)
     expect(same.tokens).toHaveLength(2)
+    // No token counts twice.
+    expect(same.mass).toBeCloseTo(0.2, 12)
   })
 
   it('of levels are their numbers', () => {

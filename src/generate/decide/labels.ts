@@ -37,35 +37,41 @@ const NUMBERS = Array.from({ length: 100 }, (_, i) => String(i).padStart(2, '0')
 const MOST_LABELS = 255
 
 /** A label of two letters only where it is one token. */
-const codes = (tokenizer: Tokenizer): Omit<Labelling, 'yesFirst' | 'bothWays' | 'group'> => {
+function codes(tokenizer: Tokenizer): readonly Label[] {
   const all = [...CAPITALS, ...PAIRS].flatMap((code) => {
     const token = tokenOf(tokenizer, code)
     return token === undefined ? [] : [{ code, tokens: [token] }]
   })
-  const labels = all.slice(0, MOST_LABELS)
-  return { labelsOf: ({ options }) => labels.slice(0, options.length), most: labels.length, told: true }
+  return all.slice(0, MOST_LABELS)
+}
+
+/** The first of these, in their order. */
+const inOrder = (labels: readonly Label[]): Pick<Labelling, 'labelsOf' | 'most'> => ({
+  labelsOf: ({ options }) => labels.slice(0, options.length),
+  most: labels.length,
+})
+
+function coded(tokenizer: Tokenizer): Labelling {
+  return { ...inOrder(codes(tokenizer)), told: true, yesFirst: false, bothWays: false, group: temperatureGroup }
 }
 
 const LABELLINGS: Readonly<Record<LabelType, (tokenizer: Tokenizer) => Labelling>> = {
   openjev(tokenizer) {
     const labels = [...CAPITALS, ...SMALL].map((code) => ({ code, tokens: [letterOf(tokenizer, code)] }))
-    const labelsOf: Labelling['labelsOf'] = ({ options }) => labels.slice(0, options.length)
-    return { labelsOf, most: labels.length, told: false, yesFirst: true, bothWays: false, group: temperatureGroup }
+    return { ...inOrder(labels), told: false, yesFirst: true, bothWays: false, group: temperatureGroup }
   },
   lev(tokenizer) {
     const ratings = 9
-    const { labelsOf, ...coded } = codes(tokenizer)
-    const scale = Array.from({ length: ratings }, () => ({ key: '' }))
+    const labels = codes(tokenizer)
     return {
-      ...coded,
-      // Not by the digits that it is told of.
-      labelsOf: (asked) => labelsOf(asked.kind === 'noul' ? { ...asked, options: scale } : asked),
-      ...{ yesFirst: false, ratings, bothWays: true },
+      // A predicate not by the digits that it is told of.
+      labelsOf: ({ kind, options }) => labels.slice(0, kind === 'noul' ? ratings : options.length),
+      ...{ most: labels.length, told: true, yesFirst: false, ratings, bothWays: true },
       group: (options) => (options <= 8 ? 'small' : options <= 26 ? 'mid' : 'large'),
     }
   },
-  nimble: (tokenizer) => ({ ...codes(tokenizer), yesFirst: false, bothWays: false, group: temperatureGroup }),
-  'pplx-decider': (tokenizer) => ({ ...codes(tokenizer), yesFirst: false, bothWays: false, group: temperatureGroup }),
+  nimble: coded,
+  'pplx-decider': coded,
   'lfm2-d1'(tokenizer) {
     const pool = POOL.flatMap((code) => spacedLabel(tokenizer, code) ?? [])
     const most = new Set(pool.map(({ tokens }) => tokens[0])).size

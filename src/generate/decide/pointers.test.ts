@@ -66,13 +66,14 @@ describe('a model that points', () => {
   it('must find the end of each option, and ask behind all of them', () => {
     const read = (stem: number[], options = 2) => readout.reads(asked('choice', options), stem)
     expect(() => read([1, END, 2, END, 3])).not.toThrow()
-    for (const [stem, count] of [
-      [[1, END, 2, 3], 1],
-      [[1, END, END, END, 3], 3],
-      [[1, END, 2, END], 2],
-      [[1, 2], 0],
+    for (const [stem, count, options] of [
+      [[1, END, 2, 3], 1, 2],
+      [[1, END, END, END, 3], 3, 2],
+      [[1, END, 2, END], 2, 2],
+      [[1, END, 2, END, 3, END], 3, 3],
+      [[1, 2], 0, 2],
     ] as const) {
-      expect(() => read([...stem])).toThrow(`its template ends ${count} of 2 options`)
+      expect(() => read([...stem], options)).toThrow(`its template ends ${count} of ${options} options`)
     }
     const lacking = { idOf: () => undefined } as unknown as Tokenizer
     expect(() => new PointerReadout(lacking)).toThrow('no token <|box_end|>')
@@ -106,8 +107,10 @@ describe('what such a model is told', () => {
   it.each([
     ['a text as it is', 'It is {"a": 1}.', 'It is {"a": 1}.'],
     ['what only looks like an object as it is', '{"a": 1', '{"a": 1'],
+    ['a word that JSON knows as it is', 'true', 'true'],
+    ['a text in quotes as it is', '"[x]"', '"[x]"'],
     ['an object as lines', '{"a": 1, "b": "x y", "c": 1.5}', 'a: 1\nb: x y\nc: 1.5'],
-    ['a list as lines', ' ["x", 2, true, false, null]', '- x\n- 2\n- True\n- False\n- '],
+    ['a list as lines', ' ["x y", 2, true, false, null]', '- x y\n- 2\n- True\n- False\n- '],
     ['what is within with two blanks', '{"a": {"b": "c", "d": {"e": 1}}}', 'a:\n  b: c\n  d:\n    e: 1'],
     ['lists within', '{"a": ["x", ["y", "z"]]}', 'a:\n  - x\n  - - y\n    - z'],
     ['objects in a list', '[{"a": 1, "b": 2}, {"c": null}]', '- a: 1\n  b: 2\n- c: '],

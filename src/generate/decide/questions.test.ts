@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ChatMessage, DecideQuestion } from '../../contract/engine.js'
-import { meanOf, meanShares, ordersOf, questionText, stateBlock, stateText } from './questions.js'
+import {
+  INSTRUCTIONS,
+  meanOf,
+  meanShares,
+  ordersOf,
+  QUESTION,
+  questionText,
+  stateBlock,
+  stateText,
+} from './questions.js'
 
 const choice = (...texts: string[]): DecideQuestion => ({
   ...{ type: 'choice', instructions: 'Which?' },
@@ -74,8 +83,14 @@ describe('a question', () => {
       ...{ type: 'choice', instructions: ' Which colour? ' },
       options: [{ text: 'red', description: ' warm ' }, { text: 'blue' }],
     }
-    expect(questionText(asked, [0, 1])).toBe(' Which colour?\nOptions:\n- red: warm\n- blue\nAnswer with one option.')
+    expect(QUESTION + questionText(asked, [0, 1])).toBe(
+      'Question: Which colour?\nOptions:\n- red: warm\n- blue\nAnswer with one option.',
+    )
     expect(questionText(asked, [1, 0])).toContain('- blue\n- red: warm\n')
+  })
+
+  it('is put to a model that has been told to say one of the options, and nothing else', () => {
+    expect(INSTRUCTIONS).toMatch(/a state and a question\b.*\banswer with that option alone\.$/)
   })
 
   it('says of its kind how it is to be answered, and asks something where nothing was', () => {

@@ -10,8 +10,8 @@ export const QUESTION = 'Question:'
 /** The state as one text: a conversation with who said what. */
 export function stateText(state: string | readonly ChatMessage[]): string {
   if (typeof state === 'string') return state
-  const [only] = state
-  if (state.length === 1 && only?.role === 'user') return textOf(only.content)
+  const [only, ...others] = state
+  if (others.length === 0 && only?.role === 'user') return textOf(only.content)
   return state.map(turnOf).join('\n\n')
 }
 
@@ -75,4 +75,5 @@ export function meanShares(each: readonly (readonly number[])[]): number[] {
 export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+/** Of texts that differ. */
+const compare = (a: string, b: string): number => (a < b ? -1 : 1)

@@ -5,7 +5,10 @@ import { exp, log } from '../../platform/index.js'
 interface Node {
   /** Undefined of the root. */
   readonly before: Node | undefined
-  /** The last of its tokens; as many lead to it as it is deep. An option may be long: no node has them all. */
+  /**
+   * The last of its tokens, of the root none; as many lead to it as it is deep. An option may be long: no node has them
+   * all.
+   */
   readonly token: number
   readonly depth: number
   readonly children: Map<number, Node>
@@ -28,8 +31,9 @@ export class Walk {
   readonly #ends: readonly number[]
 
   constructor(last: Node, from: number, parting: ReadonlySet<Node>, ends: readonly number[]) {
-    const nodes = new Array<Node>(last.depth)
-    for (let at: Node = last; at.before !== undefined; at = at.before) nodes[at.depth - 1] = at
+    const nodes: Node[] = []
+    for (let at: Node = last; at.before !== undefined; at = at.before) nodes.push(at)
+    nodes.reverse()
     this.path = nodes.map(({ token }) => token)
     this.from = from
     this.stops = nodes.filter((node) => node === last || parting.has(node)).map(({ depth }) => depth)
@@ -49,9 +53,8 @@ export class Walk {
 }
 
 export class OptionTrie {
-  readonly #root: Node = leaf(undefined, -1)
+  readonly #root: Node = leaf(undefined, Number.NaN)
   readonly #ends: readonly number[]
-  readonly #count: number
   /** Of all walks. */
   tokens = 0
 
@@ -61,7 +64,6 @@ export class OptionTrie {
    */
   constructor(options: readonly (readonly number[])[], ends: readonly number[]) {
     this.#ends = ends
-    this.#count = options.length
     options.forEach((tokens, option) => {
       let node = this.#root
       for (const token of tokens) {
@@ -76,7 +78,7 @@ export class OptionTrie {
 
   /** Log probability of each option, once all that is to be asked has been told. */
   scores(): number[] {
-    const scores = new Array<number>(this.#count).fill(Number.NaN)
+    const scores: number[] = []
     const open: [Node, number][] = [[this.#root, 0]]
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       const [node, before] = at
@@ -117,8 +119,9 @@ export class OptionTrie {
     return found
   }
 
+  /** Where nothing goes on an option ends. */
   #asks(node: Node): boolean {
-    return node.children.size > 0 || (node.ends.length > 0 && this.#ends.length > 0)
+    return node.children.size > 0 || this.#ends.length > 0
   }
 }
 
@@ -129,7 +132,7 @@ function tokensAfter({ children, ends: options }: Node, ends: readonly number[])
 function tell(node: Node, logprobs: readonly number[], ends: readonly number[]): void {
   let i = 0
   for (const child of node.children.values()) child.logprob = logprobs[i++]!
-  if (node.ends.length > 0 && ends.length > 0) node.ended = logSum(logprobs.slice(i))
+  if (ends.length > 0) node.ended = logSum(logprobs.slice(i))
 }
 
 function leaf(before: Node | undefined, token: number): Node {
