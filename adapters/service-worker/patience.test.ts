@@ -162,6 +162,11 @@ describe('what comes late', () => {
     const lines = (await new Response(body).text()).split('\n').filter((line) => line !== '' && !line.startsWith(':'))
     expect(lines).toHaveLength(1)
     expect(JSON.parse(lines[0]!.replace(/^data: /, ''))).toEqual({ error: {} })
+    // Nor do words run into one another.
+    const words = late('events')
+    const waiting = await words.response
+    words.answer(new Response('Bad\nGateway', { status: 502 }))
+    expect(await waiting.text()).toContain('data: Bad Gateway\n\n')
   })
 
   test('is read as fast as the client reads, and not at all once it has left', async () => {

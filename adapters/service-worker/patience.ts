@@ -71,7 +71,7 @@ async function readerOf(
     if (answer.ok && answer.body) return answer.body.getReader()
     const error = await answer.text()
     if (reads === 'whole') throw new Error(`The answer came late, and is an error: ${error}`)
-    return new Response(`data: ${error.replace(/[\r\n]+/g, ' ')}\n\n`).body!.getReader()
+    return new Response(`data: ${error.replace(/[\r\n]/g, ' ')}\n\n`).body!.getReader()
   } finally {
     clearInterval(timer)
   }
