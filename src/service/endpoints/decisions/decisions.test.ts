@@ -183,25 +183,12 @@ describe('POST decisions', () => {
     ['input', { questions: [question] }],
     ['input', { input: 7, questions: [question] }],
     ['input', said()],
-    ['questions', { input: 'x' }],
-    ['questions', asked()],
-    ['questions', asked(...Array.from({ length: 401 }, () => question))],
-    ['questions[0]', { input: 'x', questions: ['Is it?'] }],
     ['questions[0].type', asked({ instructions: 'x' })],
-    ['questions[0].type', asked({ type: 'noul', instructions: 'x' })],
-    ['questions[0].instructions', asked({ type: 'predicate' })],
-    ['questions[0].name', asked({ ...question, name: '' })],
     ['questions[1].choices', asked(question, { type: 'choice', instructions: 'x' })],
     ['questions[0].choices', asked(choice())],
-    ['questions[0].choices', asked(choice('a'))],
     ['questions[0].choices', asked(choice(...Array.from({ length: 256 }, (_, i) => `n${i}`)))],
-    ['questions[0].choices[2].value', asked(choice('a', 'b', 'a'))],
     ['questions[0].choices[1].value', asked(choice(true, true))],
-    ['questions[0].choices[1].value', asked(choice('a', ''))],
-    ['questions[0].choices[1].value', asked(choice('a', 7))],
     ['questions[0].choices[0].value', asked(choice('\ud800', 'b'))],
-    ['questions[0].levels', asked(levels('a'))],
-    ['questions[0].levels[1].label', asked(levels('a', 'a'))],
     ['questions[0].levels[1].label', asked(levels('a', ''))],
     ['questions[0].levels[1].label', asked(levels('a', true))],
     ['questions[0].instructions[0].type', asked({ ...question, instructions: [image] })],
@@ -210,11 +197,8 @@ describe('POST decisions', () => {
     ['input[0].content[0].type', said({ role: 'developer', content: [image] })],
     ['input[0].content[0].data', said({ role: 'user', content: [{ type: 'input_json', data: 'x' }] })],
     ['input[0].role', said({ role: 'tool', content: 'x' })],
-    ['input[0].type', said({ type: 'reasoning' })],
     ['input[0].call_id', said(output)],
     ['input[1].call_id', said({ type: 'custom_tool_call', call_id: 'c1', name: 'f', input: '' }, output)],
-    ['order', { ...asked(question), order: 'random' }],
-    ['calibrated', { ...asked(question), calibrated: 'yes' }],
     ['reasoning.effort', { ...asked(question), reasoning: { effort: 'much' } }],
     ['model', { ...asked(question), model: 7 }],
   ])('is refused with an error that names the field, before a model runs: %s %j', async (param, body) => {
@@ -347,30 +331,12 @@ describe('POST systemone', () => {
     expect(heard.states).toEqual([told])
   })
 
-  const many = (count: number, value: unknown) =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`n${i}`, value]))
   const asked = (questions: unknown) => ({ state: 'x', questions })
 
   it.each<[string, object]>([
     ['state', { questions: { so: { type: 'noul' } } }],
-    ['state', { state: 7, questions: { so: { type: 'noul' } } }],
     ['questions', { state: 'x' }],
-    ['questions', asked([])],
-    ['questions', asked({})],
-    ['questions', asked({ '': { type: 'noul' } })],
-    ['questions', asked(many(401, { type: 'noul' }))],
-    ['questions.so', asked({ so: 'noul' })],
-    ['questions.so.type', asked({ so: { type: 'predicate' } })],
-    ['questions.so.instructions', asked({ so: { type: 'noul', instructions: 7 } })],
-    ['questions.so.criteria', asked({ so: { type: 'noul', criteria: [] } })],
-    ['questions.so.criteria.true', asked({ so: { type: 'noul', criteria: { true: 7 } } })],
-    ['questions.so.criteria', asked({ so: { type: 'choice' } })],
-    ['questions.so.criteria', asked({ so: { type: 'choice', criteria: {} } })],
     ['questions.so.criteria', asked({ so: { type: 'choice', criteria: { '': null, a: null } } })],
-    ['questions.so.criteria', asked({ so: { type: 'choice', criteria: many(256, null) } })],
-    ['questions.so.criteria', asked({ so: { type: 'score', criteria: ['a'] } })],
-    ['questions.so.criteria', asked({ so: { type: 'score', criteria: Array(11).fill('a') } })],
-    ['questions.so.criteria[1]', asked({ so: { type: 'score', criteria: ['a', 7] } })],
     ['images[0]', { ...asked({ so: { type: 'noul' } }), images: ['AA=='] }],
   ])('is refused by the name of the field: %s %#', async (param, body) => {
     const { systemOne, heard } = deciding()
