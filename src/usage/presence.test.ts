@@ -79,13 +79,16 @@ describe('who has a file open', () => {
   })
 
   it('settles once, and is not alone from then on: whoever comes does not wait', async () => {
-    const one = await Presence.at(system(1), path)
+    let renamed = 0
+    const renameSync = (from: string, to: string) => {
+      renamed++
+      fs.renameSync(from, to)
+    }
+    const one = await Presence.at(system(1, { fs: { renameSync } }), path)
     one.settle()
     expect(one.alone).toBe(false)
-    const after = notes()
-    expect(after).toEqual([expect.stringMatching(/\.open$/)])
     one.settle()
-    expect(notes()).toEqual(after)
+    expect([notes(), renamed]).toEqual([[expect.stringMatching(/\.open$/)], 1])
     expect(await isSettled(Presence.at(system(2), path))).toBe(true)
   })
 
@@ -164,9 +167,13 @@ describe('who has a file open', () => {
   })
 
   it('is gone where its note goes while it is looked at', async () => {
-    note('usage.jsonl.7-abc.open', 'here')
-    const statSync = () => undefined
-    expect((await Presence.at(system(1, { fs: { statSync } }), path)).alone).toBe(true)
+    const other = note('usage.jsonl.7-abc.open', 'here')
+    const readdirSync = (of: string) => {
+      const names = fs.readdirSync(of)
+      fs.rmSync(other, { force: true })
+      return names
+    }
+    expect((await Presence.at(system(1, { fs: { readdirSync } }), path)).alone).toBe(true)
   })
 
   it.each(['usage.jsonl', './usage.jsonl'])('may name the file from where it stands: %s', async (name) => {

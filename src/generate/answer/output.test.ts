@@ -36,6 +36,15 @@ describe('text', () => {
     expect(parts.map((part) => Object.keys(part).length)).toEqual([4, 4, 3])
   })
 
+  it('is shown at once where nothing is watched for, whatever it begins with', () => {
+    for (const begin of [() => {}, (out: AnswerOutput) => out.beginText([])]) {
+      const { out, parts } = output()
+      begin(out)
+      for (const letter of ' aAsSzZ<{') out.content(bytes(letter))
+      expect(parts.map((part) => 'text' in part && part.text)).toEqual([...' aAsSzZ<{'])
+    }
+  })
+
   it('ends at a needle, also at one that is watched for from then on', () => {
     const { out, parts } = output()
     out.beginText(['stop'])

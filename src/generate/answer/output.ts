@@ -77,7 +77,7 @@ export class TextOut {
   /** White space at the beginning is not shown. */
   #trims: boolean
   /** The beginning, while it may still be a bare tool call. */
-  #beginning: string | undefined
+  #beginning: string | undefined = ''
   /** Log probabilities of tokens whose text is still held back, each with where that text begins. */
   #waiting: { readonly logprob: TokenLogprob; readonly start: number }[] = []
   #fed = 0
@@ -89,7 +89,6 @@ export class TextOut {
     this.#bare = bare
     this.#trims = trims
     this.#needles = new Needles(needles)
-    this.#beginning = bare.length === 0 ? undefined : ''
   }
 
   /** From here on these end the text; what has been held back is looked through with what follows. */
@@ -104,7 +103,7 @@ export class TextOut {
     this.#fed += text.length
     if (this.#beginning !== undefined) {
       this.#beginning += text
-      const dense = this.#beginning.replace(/\s+/g, '')
+      const dense = this.#beginning.replace(/\s/g, '')
       const found = this.#bare.find((bare) => dense.startsWith(bare))
       if (found !== undefined) {
         this.#ended = true
@@ -162,7 +161,7 @@ export class AnswerOutput {
   readonly #format: ToolFormat
   #text: TextOut
   #call: ToolCallStream | undefined
-  #callText = new TextDecoder('utf-8', { ignoreBOM: true })
+  #callText: TextDecoder | undefined
   #calls = 0
   /** The calls that were made, as they were written. */
   readonly #made: string[] = []
@@ -230,7 +229,7 @@ export class AnswerOutput {
 
   /** Shows bytes of the tool call that was begun last. */
   callBytes(bytes: Uint8Array): void {
-    const delta = this.#call!.push(this.#callText.decode(bytes, { stream: true }))
+    const delta = this.#call!.push(this.#callText!.decode(bytes, { stream: true }))
     if (delta === undefined) return
     const index = this.#calls - 1
     const head = delta.name === undefined ? {} : { id: callId(), name: delta.name }
