@@ -311,6 +311,9 @@ describe('starting threads', () => {
     vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
     vi.stubGlobal('navigator', { hardwareConcurrency: 3 })
     expect(usefulThreads()).toBe(3)
+    // And in a runtime that does not say how many there are.
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue({} as never)
+    expect(usefulThreads()).toBe(3)
     vi.stubGlobal('navigator', undefined)
     expect(usefulThreads()).toBe(1)
   })

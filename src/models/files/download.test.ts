@@ -150,6 +150,7 @@ describe('a download', () => {
     const { run, writer } = job([status(code)])
     expect(await run()).toBe(false)
     expect([writer.written, left]).toEqual([0, ['body']])
+    expect(await job([() => new Response(null, { status: code })]).run()).toBe(false)
   })
 
   it.each([
@@ -175,9 +176,26 @@ describe('a download', () => {
     expect([await run(), asked, writer.bytes]).toEqual([true, [undefined], [...BYTES]])
   })
 
-  it('begins anew where the server knows no ranges', async () => {
-    const { run, writer, told } = job([whole], {}, new Held(1, 2, 3))
-    expect([await run(), writer.bytes, told()]).toEqual([true, [...BYTES], 6])
+  it('goes on by numbers of several digits', async () => {
+    const rest = Uint8Array.of(10, 11)
+    const answer = () => new Response(rest, { status: 206, headers: { 'content-range': 'bytes 10-11/12' } })
+    const before = Array.from({ length: 10 }, (_, i) => i)
+    const { run, writer, asked, said } = job([answer], { bytes: 12 }, new Held(...before))
+    expect(await run()).toBe(true)
+    expect([writer.bytes, asked, said]).toEqual([[...before, ...rest], ['bytes=10-'], []])
+  })
+
+  it.each([
+    ['knows no ranges', whole],
+    ['sends the whole, and says that it is a part', sends(0, 6, { headers: { 'content-range': 'bytes 3-5/6' } })],
+  ])('begins anew where the server %s', async (_, answer) => {
+    const { run, writer, asked, told } = job([answer], {}, new Held(1, 2, 3))
+    expect([await run(), writer.bytes, asked, told()]).toEqual([true, [...BYTES], ['bytes=3-'], 6])
+  })
+
+  it('takes a whole that the server calls a part', async () => {
+    const { run, writer, said } = job([sends(0, 6, { status: 206 })])
+    expect([await run(), writer.bytes, said]).toEqual([true, [...BYTES], []])
   })
 
   it.each([
@@ -185,12 +203,12 @@ describe('a download', () => {
     ['a part of another file', part(3, 6, 7)],
     ['a part that it does not name', sends(3, 6, { status: 206 })],
     ['a part that it names otherwise', sends(3, 6, { status: 206, headers: { 'content-range': 'x bytes 3-5/6' } })],
+    ['several parts', sends(3, 6, { status: 206, headers: { 'content-range': 'bytes 3-5/6, 0-1/6' } })],
     ['nothing, as there is none', status(416)],
   ])('begins anew where the server sends %s', async (_, odd) => {
     const { run, writer, asked, said, told } = job([odd, whole], {}, new Held(1, 2, 3))
     expect(await run()).toBe(true)
-    const from = said.length === 0 ? [] : ['m.bin: the file has changed on the server. Trying again in 0.0 s.']
-    expect(said).toEqual(from)
+    expect(said).toEqual(['m.bin: the file has changed on the server. Trying again in 0.0 s.'])
     expect(asked[0]).toBe('bytes=3-')
     expect([writer.bytes, told(), left]).toEqual([[...BYTES], 6, ['body']])
   })
@@ -235,6 +253,12 @@ describe('a download that fails', () => {
   ])('is tried again when the server says, if that is soon: %s', async (after, told) => {
     const { error, said } = await failed([status(503, { 'retry-after': after }), whole])
     expect([error, said]).toEqual([true, [`m.bin: the server answered 503. Trying again in ${told} s.`]])
+  })
+
+  it('tells what the network said as its cause', async () => {
+    const refused = new Error('ECONNREFUSED')
+    const { error } = await failed([() => refused])
+    expect(((error as Error).cause as Error).cause).toBe(refused)
   })
 
   it('goes on from where the connection broke, and from where it ended', async () => {

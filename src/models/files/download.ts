@@ -35,8 +35,6 @@ class Retry extends Error {
 /** Brings the whole file into the writer, verified; false where the server has no such file. */
 export async function download(job: Download): Promise<boolean> {
   const { url, file, writer, signal } = job
-  // Nothing would tell whether an old part of a file of unknown size belongs to what the server has now.
-  if (file.bytes === undefined) await writer.restart()
   job.onBytes(writer.written)
   let corrupt = false
   for (let attempt = 1; ; attempt++) {
@@ -62,7 +60,8 @@ export async function download(job: Download): Promise<boolean> {
 
 async function receive(job: Download): Promise<boolean> {
   const { url, file, writer, signal } = job
-  if (file.bytes !== undefined && writer.written === file.bytes) return true
+  if (writer.written === file.bytes) return true
+  // Nothing would tell whether an old part of a file of unknown size belongs to what the server has now.
   if (file.bytes === undefined || writer.written > file.bytes) await restart(job)
   const from = writer.written
   const response = await job
@@ -73,11 +72,11 @@ async function receive(job: Download): Promise<boolean> {
       throw new Retry(`the network failed${reasonOf(cause)}.`, undefined, cause)
     })
   if (!(await isUsable(job, response))) return false
-  if (from > 0 && !continues(response, from, file.bytes)) {
+  if (from > 0 && !continues(response, from, file.bytes!)) {
     await restart(job)
     // A server that does not know ranges sends the whole; another part than the one asked for is of no use.
     if (response.status === 206) {
-      await response.body?.cancel()
+      await response.body!.cancel()
       throw new Retry('the file has changed on the server.', 0)
     }
   }
@@ -133,10 +132,10 @@ async function isUsable({ url, file }: Download, response: Response): Promise<bo
 }
 
 /** Whether the answer goes on where we stopped, in a file of the size that we expect. */
-function continues(response: Response, from: number, bytes: number | undefined): boolean {
+function continues(response: Response, from: number, bytes: number): boolean {
   const range = response.headers.get('content-range')?.match(/^bytes (\d+)-\d+\/(\d+|\*)$/)
   if (response.status !== 206 || !range || Number(range[1]) !== from) return false
-  return bytes === undefined || range[2] === '*' || Number(range[2]) === bytes
+  return range[2] === '*' || Number(range[2]) === bytes
 }
 
 /** What is wrong with a file that has been received, if anything is. */

@@ -107,6 +107,9 @@ describe('bytes of a file at an address', () => {
       total: undefined,
     })
     expect([asked.length, seen.cancelled]).toEqual([1, true])
+    const bare = server(() => new Response(null, { status: 416 }))
+    expect((await soon(fetchHead(URL, SIZE, SIZE + 9, bare.fetch, never))).bytes).toHaveLength(0)
+    expect(bare.asked).toHaveLength(1)
   })
 
   it.each<[string, Record<string, string>, number]>([
@@ -114,6 +117,8 @@ describe('bytes of a file at an address', () => {
     ['more than can be counted', { 'content-length': '9007199254740993' }, 200],
     ['not known', { 'content-range': `bytes 0-9/*` }, 206],
     ['told in other units', { 'content-range': `lines 0-9/10` }, 206],
+    ['told in larger units', { 'content-range': `kilobytes 0-9/10` }, 206],
+    ['told in several parts', { 'content-range': `bytes 0-9/10, 20-29/30` }, 206],
   ])('say nothing of the length of a file that is %s', async (_, headers, status) => {
     const { fetch } = server(() => new Response(pieces(FILE.slice(0, 10)).body, { status, headers }))
     const { bytes, total } = await soon(fetchHead(URL, 0, 10, fetch, never))

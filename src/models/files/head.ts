@@ -61,7 +61,7 @@ async function attemptHead(
     }
     throw unreachable(url, `the server answered ${status}.`)
   }
-  const range = status === 206 ? response.headers.get('content-range')?.match(/^bytes (\d+)-\d*\/(\d+|\*)$/) : undefined
+  const range = response.headers.get('content-range')?.match(/^bytes (\d+)-\d*\/(\d+|\*)$/)
   const start = status === 206 ? Number(range?.[1] ?? from) : 0
   if (start > from) {
     await body.cancel()
@@ -74,23 +74,17 @@ async function attemptHead(
         ? null
         : response.headers.get('content-length')
   const total = Number.isSafeInteger(Number(named ?? Number.NaN)) ? Number(named) : undefined
-  const bytes = await receive(
-    new SteadyReader(body),
-    from - start,
-    to - start,
-    url,
-    total === undefined ? undefined : total - start,
-  )
+  const bytes = await receive(new SteadyReader(body), from - start, to - start, url, (total ?? 0) - start)
   return { bytes, total }
 }
 
-/** Of the bytes that come, those from `from` to before `to`; the rest is not waited for. */
+/** Of the bytes that come, those from `from` to before `to`; the rest is not waited for. `least`: so many there must be. */
 async function receive(
   reader: SteadyReader,
   from: number,
   to: number,
   url: string,
-  end: number | undefined,
+  least: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const wanted = new Uint8Array(to - from)
   let at = 0
@@ -100,11 +94,11 @@ async function receive(
         throw unreachable(url, `the connection broke at byte ${at}.`, cause)
       })
       if (done) {
-        if (end !== undefined && at < end) throw unreachable(url, `the connection broke at byte ${at}.`)
+        if (at < least) throw unreachable(url, `the connection broke at byte ${at}.`)
         return wanted.subarray(0, Math.max(0, at - from))
       }
       const skip = Math.max(0, from - at)
-      if (skip < value.length) wanted.set(value.subarray(skip, to - at), at + skip - from)
+      wanted.set(value.subarray(skip, to - at), at + skip - from)
       at += value.length
     }
     return wanted

@@ -15,6 +15,8 @@ class Shelf implements FileStore {
   readonly files = new Map<string, Uint8Array>()
   readonly open = new Set<FileWriter>()
   readonly wanted: (string | undefined)[] = []
+  /** Bytes that each file has from a download that broke off. */
+  begun = 0
   full: Error | undefined
   fleeting: boolean | undefined
   asksForHashes?: true
@@ -34,7 +36,7 @@ class Shelf implements FileStore {
     return { bytes: bytes.length, slice, ...(fleeting !== undefined && { fleeting: Promise.resolve(fleeting) }) }
   }
   async write(url: string): Promise<FileWriter> {
-    let chunks: Uint8Array[] = []
+    let chunks: Uint8Array[] = [new Uint8Array(this.begun)]
     const { open, full } = this
     const written = () => chunks.reduce((sum, { length }) => sum + length, 0)
     const writer: FileWriter = {
@@ -79,9 +81,10 @@ function server(texts: Record<string, string | Error>, headers: Record<string, s
     if (text === undefined) return new Response(null, { status: 404 })
     if (method === 'HEAD') return new Response(null, { headers })
     const bytes = utf8.encode(text)
-    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
+    const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? []
     if (from === undefined) return new Response(bytes)
-    const end = Math.min(Number(to) + 1, bytes.length)
+    if (Number(from) >= bytes.length) return new Response(null, { status: 416 })
+    const end = Math.min(Number(to || bytes.length) + 1, bytes.length)
     const init = { status: 206, headers: { 'content-range': `bytes ${from}-${end - 1}/${bytes.length}` } }
     return new Response(bytes.subarray(Number(from), end), init)
   }
@@ -175,8 +178,19 @@ describe('a large file of a repository', () => {
       'm.bin is incomplete: the server has 6 of at least 7 bytes.',
     )
     expect([fresh.asked, before]).toEqual([[`GET ${BASE}m.bin bytes=1-2`], 1])
+    // That there is nothing behind its end says nothing new.
+    expect(await fresh.files.head('m.bin', 6, 8, never)).toHaveLength(0)
+    await expect(fresh.files.fetch({ name: 'm.bin', least: 7 }, () => {}, never)).rejects.toThrow('the server has 6')
     await fresh.files.fetch({ name: 'm.bin', least: 6 }, () => {}, never)
     expect(await bytesOf(fresh.files, 'm.bin', 0, 6)).toBe('abcdef')
+  })
+
+  it('is another than a shorter one that somebody kept since its server told of it', async () => {
+    const { files, store } = repository({ 'm.bin': 'abcdef' })
+    await files.head('m.bin', 0, 2, never)
+    store.put(`${BASE}m.bin`, 'old')
+    await files.fetch({ name: 'm.bin' }, () => {}, never)
+    expect(await bytesOf(files, 'm.bin', 0, 6)).toBe('abcdef')
   })
 
   it('tells its head from where it is kept, if it is', async () => {
@@ -208,6 +222,11 @@ describe('a large file of a repository', () => {
     await expect(ask({ bytes: 6_000_000 })).rejects.toThrow('it needs 6 MB')
     await expect(ask({ least: 4_000_000 })).rejects.toThrow('it needs 4 MB')
     await expect(ask({})).rejects.toThrow('it needs 1 MB')
+    // What is here of it already needs no room.
+    const rest = repository({ 'm.bin': '.'.repeat(3_000_000) }, store)
+    store.begun = 2_000_000
+    await expect(rest.files.fetch({ name: 'm.bin', bytes: 3_000_000 }, () => {}, never)).rejects.toThrow('needs 1 MB')
+    store.begun = 0
     const other = new Error('EIO')
     store.full = other
     await expect(ask({})).rejects.toBe(other)

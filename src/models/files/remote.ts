@@ -27,7 +27,7 @@ export class RemoteFiles implements RepositoryFiles {
   readonly #store: FileStore
   readonly #fetch: Fetch
   readonly #onRetry: ((message: string) => void) | undefined
-  readonly #warn: ((message: string) => void) | undefined
+  readonly #warn: (message: string) => void
   readonly #held = new Map<string, StoredFile>()
   /** Of files of which a server has told it. */
   readonly #sizes = new Map<string, number>()
@@ -35,7 +35,7 @@ export class RemoteFiles implements RepositoryFiles {
   #known = false
 
   /** `base` ends with a slash. */
-  constructor(base: string, store: FileStore, { fetch, onRetry, warn, file }: RemoteFilesOptions = {}) {
+  constructor(base: string, store: FileStore, { fetch, onRetry, warn = () => {}, file }: RemoteFilesOptions = {}) {
     this.place = base
     if (file !== undefined) this.file = file
     this.#store = store
@@ -62,10 +62,10 @@ export class RemoteFiles implements RepositoryFiles {
     const unnamed = weak && file.sha256 === undefined && !here
     const known = unnamed ? await hashNamedBySource(url, this.#fetch, signal) : undefined
     const bytes = file.bytes ?? known?.bytes ?? this.#sizes.get(name)
-    if (bytes !== undefined && bytes < least) {
+    if ((bytes ?? least) < least) {
       throw damaged(this.place, `${name} is incomplete: the server has ${bytes} of at least ${least} bytes.`)
     }
-    const held = await this.#get({ ...known, ...file, ...(bytes !== undefined && { bytes }) }, onBytes, signal)
+    const held = await this.#get({ ...known, ...file, bytes }, onBytes, signal)
     if (held && held.bytes < least) {
       throw damaged(this.place, `${name} is incomplete: it has ${held.bytes} of at least ${least} bytes.`)
     }
@@ -115,7 +115,7 @@ export class RemoteFiles implements RepositoryFiles {
       if (found) {
         const held = await writer.commit()
         void held.fleeting?.then((is) => {
-          if (is) this.#warn?.(`There was no room to store ${url}: it is downloaded again next time.`)
+          if (is) this.#warn(`There was no room to store ${url}: it is downloaded again next time.`)
         })
         return held
       }

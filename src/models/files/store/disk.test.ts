@@ -42,6 +42,7 @@ const LONG = 'ü'.repeat(300)
 const ADDRESSES = [
   ...['/a_b', '/a%20b', '/a%2Fb', '/a/b_', '/a%25b', '/a%2520b', '/a%b', '/a*b', '/a**b', '/a:b', '/ä', '/ö', '/_'],
   ...['//a_b', '/c//d', '/c/_/d', '/c/%25_/d', '/x', '/x.part', '/x%252Epart', '/y?z', '/y%3Fz', '/y?z=1', '/y%3D'],
+  ...['/b%b', '/q/?z=1', '/q/?z=2'],
   ...['/%2E%2E%2Fup', '/...', `/${LONG}1`, `/${LONG}2`, `/${LONG.slice(1)}1`, `/${'n'.repeat(240)}`],
 ].map((path) => `${HOST}${path}`)
 
@@ -55,6 +56,19 @@ describe('on a disk', () => {
     expect((await fs.readdir(folder)).sort()).toEqual(['.apart', 'models.test', 'models.test%3A81', 'models.test_81'])
     const names = (await fs.readdir(folder, { recursive: true })).flatMap((path) => path.split('/'))
     expect(names.filter((name) => name.length > 255 || /^\.+$|[^\w.%!=-]/.test(name))).toEqual([])
+  })
+
+  it.each([
+    ['https://models.test/r/model-1.0_q4.bin', 'models.test/r/model-1.0_q4.bin'],
+    ['http://models.test:81/', 'models.test%3A81'],
+    ['https://models.test/r/?a=b', 'models.test/r/%_%=%3Fa%3Db'],
+    ['https://models.test//a%2Fb/%0A%C3%BC', 'models.test/%_/a%2Fb/%0A%C3%BC'],
+    ['https://models.test/.../a%b', 'models.test/%2E%2E%2E/%!a%25b'],
+    ['https://models.test/a../..b/😀', 'models.test/a../..b/%F0%9F%98%80'],
+    ['https://models.test/x.part', 'models.test/x%2Epart'],
+    [`https://models.test/${'n'.repeat(201)}`, `models.test/${'n'.repeat(200)}%/n`],
+  ])('%s lies where every version looks for it', (url, path) => {
+    expect(store.pathOf!(url)).toBe(`${folder}/${path}`)
   })
 
   it('what is like another address is neither counted nor forgotten with it', async () => {
@@ -82,11 +96,45 @@ describe('on a disk', () => {
     expect(await fs.readdir(folder)).not.toContain('models.test_81')
   })
 
+  it('finds by any such address what had its path, and nothing by those that had another', async () => {
+    for (const path of ['two_words', 'not_decoded', '_/dots', '_x', 'x_'])
+      await keptEarlier(`models.test/${path}`, path)
+    expect(await textOf(`${HOST}/two%20%20words`)).toBe('two_words')
+    expect(await textOf(`${HOST}/not%decoded`)).toBe('not_decoded')
+    expect(await textOf(`${HOST}/.../dots`)).toBe('_/dots')
+    for (const path of ['/..x', '/x..']) expect(await textOf(`${HOST}${path}`)).toBeUndefined()
+  })
+
+  it('counts once what has kept its place, and knows the latest use of what has not', async () => {
+    await keptEarlier('models.test/r/one', 'four')
+    await keptEarlier('models.test/r_1/sub/two', 'sixsix')
+    await keptEarlier(`models.test/r_1/${USED}`, JSON.stringify({ base: `${HOST}/r:1/`, usedAt: 9 }))
+    await keep(`${HOST}/r:1/sub/three`, 'eight888')
+    await keep(`${HOST}/r:1/${USED}`, JSON.stringify({ base: `${HOST}/r:1/`, usedAt: 7 }))
+    expect([await store.kept(`${HOST}/r/`), await store.kept(`${HOST}/r:1/`)]).toEqual([4, 14])
+    expect(await store.repositories()).toEqual([{ base: `${HOST}/r:1/`, bytes: 14, usedAt: new Date(9) }])
+    await store.forget(`${HOST}/r:1/`)
+    expect(await store.repositories()).toEqual([])
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual(['r'])
+  })
+
+  it('forgets all that there was, and leaves the folder', async () => {
+    await keptEarlier('models.test/r_1/one', 'four')
+    await store.forget(`${HOST}/r:1/`)
+    expect(await fs.readdir(folder)).toEqual([])
+  })
+
   it('takes what came since for no other address', async () => {
     await keep(`${HOST}/a_b`, 'plain')
+    await keep(`${HOST}/c_d/sub/e`, 'inside')
+    // At the same moment, too.
+    const { mtime } = await fs.stat(join(folder, '.apart'))
+    for (const path of ['a_b', 'c_d/sub/e']) await fs.utimes(join(folder, 'models.test', path), mtime, mtime)
+    await fs.utimes(join(folder, '.apart'), mtime, mtime)
     expect(await textOf(`${HOST}/a%20b`)).toBeUndefined()
-    await store.forget(`${HOST}/a%20b`)
-    expect(await textOf(`${HOST}/a_b`)).toBe('plain')
+    expect(await store.kept(`${HOST}/c%20d/`)).toBe(0)
+    for (const path of ['a%20b', 'c%20d/']) await store.forget(`${HOST}/${path}`)
+    expect([await textOf(`${HOST}/a_b`), await textOf(`${HOST}/c_d/sub/e`)]).toEqual(['plain', 'inside'])
     // What is not whole is nobody's file.
     await keptEarlier('models.test/f.part', 'half')
     expect(await textOf(`${HOST}/f.part`)).toBeUndefined()
@@ -96,6 +144,10 @@ describe('on a disk', () => {
     const writer = await store.write(`${HOST}/a`)
     await writer.close()
     expect(await fs.readdir(folder)).toEqual([])
+    // Nor takes away what it has not made.
+    await fs.mkdir(join(folder, 'models.test'))
+    await (await store.write(`${HOST}/a`)).close()
+    expect(await fs.readdir(folder)).toEqual(['models.test'])
   })
 })
 
@@ -178,6 +230,23 @@ describe('a file that is being written', () => {
     expect(await fs.readdir(join(folder, 'models.test/r'))).toEqual(['model.bin.part'])
   })
 
+  it('is open no longer than somebody writes it', async () => {
+    const opened = vi.spyOn(fs, 'open')
+    await (await begun('x')).close()
+    await (await begun('y')).commit()
+    const handles = await Promise.all(opened.mock.results.map(({ value }) => value as ReturnType<typeof fs.open>))
+    vi.restoreAllMocks()
+    expect(handles.map(({ fd }) => fd)).toEqual([-1, -1])
+  })
+
+  it('may be forgotten meanwhile', async () => {
+    const writer = await begun('x')
+    await store.forget(`${HOST}/r/`)
+    await writer.restart()
+    await writer.close()
+    expect(await fs.readdir(join(folder, 'models.test'))).toEqual([])
+  })
+
   it('is no folder of that name', async () => {
     await keep(`${HOST}/r/inside`, 'x')
     expect(await store.read(`${HOST}/r`)).toBeUndefined()
@@ -192,7 +261,7 @@ describe('what is kept', () => {
     await keep(`${HOST}/r/a`, '1234')
     await keep(`${HOST}/r/sub/b`, '12')
     await note(`${HOST}/r/`, 1000)
-    const begun = await store.write(`${HOST}/r/c`)
+    const begun = await store.write(`${HOST}/r/sub/c`)
     await begun.append(utf8.encode('123'))
     await begun.close()
     expect([await store.kept(`${HOST}/r/`), await store.kept(`${HOST}/none/`)]).toEqual([6, 0])
@@ -216,6 +285,15 @@ describe('what is kept', () => {
     expect(await store.repositories()).toEqual([{ base: HUB, bytes: 6, usedAt: new Date('2026-01-02T03:04:05.000Z') }])
   })
 
+  it('of the hub is known where paths are as Windows has them', async () => {
+    const parentPath = 'C:\\kept\\huggingface.co\\me\\small\\resolve\\main'
+    vi.spyOn(fs, 'readdir').mockResolvedValue([{ isFile: () => true, name: 'a.bin', parentPath }] as never)
+    vi.spyOn(fs, 'stat').mockResolvedValue({ size: 4, mtimeMs: 5 } as never)
+    const told = await store.repositories()
+    vi.restoreAllMocks()
+    expect(told).toEqual([{ base: HUB, bytes: 4, usedAt: new Date(5) }])
+  })
+
   it('is not what a note says that says nothing', async () => {
     await keep(`${HOST}/r/${USED}`, 'no JSON')
     await keep(`${HOST}/s/${USED}`, '{"usedAt":1}')
@@ -232,6 +310,19 @@ describe('what is kept', () => {
     const { bavail, bsize } = await fs.statfs(folder)
     // Others write to the same disk.
     expect(Math.abs((await other.room())! / (bavail * bsize) - 1)).toBeLessThan(0.5)
+  })
+
+  it.each([
+    ['/a/b/c', ['/a/b/c', '/a/b']],
+    ['/a/b', ['/a/b', '/a', '/']],
+    ['a/b', ['a/b', 'a', '.']],
+  ])('has as much room as the nearest folder above %s that there is', async (path, places) => {
+    const asked = vi.spyOn(fs, 'statfs')
+    for (const _ of places.slice(1)) asked.mockRejectedValueOnce(new Error('ENOENT'))
+    asked.mockResolvedValueOnce({ bavail: 3, bsize: 7 } as never).mockRejectedValue(new Error('ENOSYS'))
+    expect([await diskStore(path)!.room(), asked.mock.calls]).toEqual([21, places.map((place) => [place])])
+    expect(await diskStore(path)!.room()).toBeUndefined()
+    vi.restoreAllMocks()
   })
 })
 

@@ -131,8 +131,8 @@ async function repositoriesBelow(fs: Fs, folder: string): Promise<KeptRepository
       noted.set(note.base, { base: note.base, bytes: bytes + (twice?.bytes ?? 0), usedAt: latest })
       continue
     }
-    const [, repository] =
-      entry.parentPath.replaceAll('\\', '/').match(/\/huggingface\.co\/([^/]+\/[^/]+)\/resolve\/main/) ?? []
+    const folders = entry.parentPath.replaceAll('\\', '/')
+    const repository = folders.match(/\/huggingface\.co\/([^/]+\/[^/]+)\/resolve\/main/)?.[1]
     if (repository === undefined) continue
     const { size, mtimeMs } = await fs.stat(path)
     const { bytes = 0, newest = 0 } = hub.get(repository) ?? {}
@@ -148,11 +148,16 @@ async function repositoriesBelow(fs: Fs, folder: string): Promise<KeptRepository
 
 /** What is free where the folder is, or will be. */
 async function roomFor(fs: Fs, folder: string): Promise<number | undefined> {
+  const freeAt = (at: string) =>
+    fs.statfs(at).then(
+      ({ bavail, bsize }) => bavail * bsize,
+      () => undefined,
+    )
   for (let at = folder; at !== ''; at = parentOf(at)) {
-    const found = await fs.statfs(at).catch(() => undefined)
-    if (found) return found.bavail * found.bsize
+    const room = await freeAt(at)
+    if (room !== undefined) return room
   }
-  return undefined
+  return freeAt(folder.startsWith('/') ? '/' : '.')
 }
 
 const PART = '.part'
@@ -193,7 +198,7 @@ function plainly(text: string): string {
 }
 
 function cut(name: string): string {
-  return name.match(new RegExp(`.{1,${MOST_OF_NAME}}`, 'g'))?.join('%/') ?? ''
+  return name.match(new RegExp(`.{1,${MOST_OF_NAME}}`, 'g'))!.join('%/')
 }
 
 /** The same path for all addresses that differ in characters that are not plain alone. */
@@ -294,8 +299,8 @@ async function sizeOf(fs: Fs, path: string): Promise<number | undefined> {
 /** `local-v1` in the user's cache directory, as each system names it; undefined in a browser. */
 export function defaultFolder(): string | undefined {
   const os = builtin<typeof import('node:os')>('node:os')
-  const process = builtin<typeof import('node:process')>('node:process')
-  if (!os || !process) return undefined
+  if (!os) return undefined
+  const process = builtin<typeof import('node:process')>('node:process')!
   const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env
   if (XDG_CACHE_HOME) return `${XDG_CACHE_HOME}/local-v1`
   if (process.platform === 'win32' && LOCALAPPDATA) return `${LOCALAPPDATA}/local-v1`
