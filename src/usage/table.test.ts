@@ -55,6 +55,8 @@ describe('a table of usage', () => {
       table.add(rowOf(event(other)))
       expect([other, table.size]).toEqual([other, before + 1])
     }
+    // Also what is added to a row that was not the last.
+    expect(totals(table.rows())[0]).toBe(3 + 2 * 4)
   })
 
   it('is not changed through a row that it was given, nor changes it', () => {
@@ -138,6 +140,18 @@ describe('a table of usage', () => {
     expect(table.size).toBe(1000)
     expect(totals(table.rows())[0]).toBe(1000)
     expect(new Set(table.rows().map(({ caller }) => caller)).size).toBe(1000)
+  })
+
+  it('knows without a look at its rows what goes on as the last one did', () => {
+    const table = new UsageTable()
+    const spelled = vi.spyOn(JSON, 'stringify')
+    try {
+      for (let i = 0; i < 100; i++) table.add(rowOf(event()))
+      expect(spelled).toHaveBeenCalledTimes(1)
+    } finally {
+      spelled.mockRestore()
+    }
+    expect(totals(table.rows())[0]).toBe(100)
   })
 
   it('does not go through all that it keeps for each that comes', () => {

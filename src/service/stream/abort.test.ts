@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Deadlines, Leavable, LinkedAbort } from './abort.js'
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -209,6 +209,10 @@ describe('a signal for all that may end an answer', () => {
     const { signal } = new LinkedAbort(client.signal, new Deadlines(undefined, late))
     client.abort('gone')
     expect(signal.reason).toBe('gone')
+    clock()
+    const slow = new LinkedAbort(new AbortController().signal, new Deadlines(100, late))
+    vi.advanceTimersByTime(100)
+    expect(slow.signal.reason).toBe('longer than 100 ms')
   })
 
   it('is aborted where the client has left before, which is no news', () => {
@@ -276,6 +280,16 @@ describe('a source that can be left', () => {
     expect(back).not.toHaveBeenCalled()
   })
 
+  it('is asked to return while there is more, whatever it has given before', async () => {
+    const back = vi.fn(async () => ({ done: true as const, value: undefined }))
+    const next = async () => ({ done: false as const, value: 1 })
+    const leavable = new Leavable<number>({ [Symbol.asyncIterator]: () => ({ next, return: back }) })
+    const heard = asking(leavable)
+    await settled()
+    expect([heard, await leavable.leave('gone')]).toEqual([[1], 'ended'])
+    expect(back).toHaveBeenCalledOnce()
+  })
+
   it('tells what went wrong, however it is told, and is over then', async () => {
     const thrown = new Error('broken')
     for (const next of [
@@ -312,11 +326,17 @@ describe('a source that can be left', () => {
     const { source, next, left } = byHand()
     const leavable = new Leavable(source)
     const heard = asking(leavable)
+    const unheard = vi.fn()
+    process.on('unhandledRejection', unheard)
+    onTestFinished(() => void process.off('unhandledRejection', unheard))
     const leaving = leavable.leave('gone')
     next.reject(new Error('late'))
     left.reject(new Error('later'))
     expect(await leaving).toBe('ended')
+    await settled()
+    await settled()
     expect(heard).toEqual([{ reason: 'gone' }])
+    expect(unheard).not.toHaveBeenCalled()
   })
 
   it('is left once: the source is asked to return only then', async () => {
