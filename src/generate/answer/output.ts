@@ -208,7 +208,7 @@ export class AnswerOutput {
 
   beginCall(): void {
     this.#call = new ToolCallStream(this.#format.reader(this.#tools), this.#made)
-    this.#callText = new TextDecoder('utf-8', { ignoreBOM: true })
+    this.#callText = new TextDecoder()
     this.#calls++
   }
 
