@@ -315,6 +315,36 @@ describe('the choice of threads', () => {
     expect(shareOf(close)).toBeLessThan(0.5)
   })
 
+  it('tries none alone from a tenth of a second on', () => {
+    const done = ways(
+      32,
+      () => 4,
+      () => 100,
+    )
+    expect(shareOf(done)).toBe(1)
+  })
+
+  it('stays alone where runs are over before a clock has moved', () => {
+    const done = ways(
+      32,
+      () => 0,
+      () => 0,
+    )
+    expect(shareOf(done)).toBeLessThan(0.5)
+  })
+
+  it('counts the first run after the trials as any other', () => {
+    const slowOnce = (slow: number) =>
+      ways(
+        32,
+        () => 4,
+        (nth) => (nth < 4 ? 2 : nth === slow ? 5000 : 4),
+      )
+    expect(slowOnce(4)).toEqual(slowOnce(5))
+    // One alone is enough here, as the others gain nothing.
+    expect(slowOnce(4).at(-1)).toBe(false)
+  })
+
   it('tries alone again once runs that were long have become short', () => {
     const done = ways(
       3100,
@@ -349,8 +379,8 @@ describe('the choice of threads', () => {
       return shared
     }
     expect(later((run) => (run % 16 === 0 ? 5000 : 2))).toBe(300)
-    // A little slower than alone is pardoned until the next trial, half as long again is not.
-    expect(later(() => 4.5)).toBe(300)
+    // A quarter slower than alone is pardoned until the next trial, half as long again is not.
+    expect(later(() => 5)).toBe(300)
     expect(later(() => 6)).toBe(0)
   })
 })
