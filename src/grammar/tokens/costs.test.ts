@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { State } from '../automaton/machine.js'
 import { ENTRY_BYTES } from '../kept.js'
-import { compile, fromSource, type Grammar, type Vocabulary } from '../structured.js'
+import { compile, fromSource, type Grammar, Vocabulary } from '../structured.js'
 import { randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
 import { TokenCosts } from './costs.js'
 
@@ -57,6 +57,32 @@ describe('the fewest tokens to the end', () => {
     expect(told(compile({ const: value }).start(vocabulary), text)).toEqual(fewest(text))
   })
 
+  it('count the first token of a vocabulary as any other', () => {
+    const { tokens } = smallWords()
+    const first = vocabularyOf({ tokens: [utf8.encode('aaab'), ...tokens], eos: [tokens.length], special: [] })
+    expect(compile({ const: 'aaab' }).start(first).shortest).toBe(3)
+  })
+
+  it('count a token that stands for no text as one', () => {
+    const { tokens, eos } = smallWords()
+    const named = new Vocabulary([...tokens, undefined], { eos, named: { '<call>': tokens.length } })
+    const sequence = [{ schema: { const: 'name' } }, { token: '<call>' }, { schema: { const: 'name' } }]
+    expect(fromSource({ sequence }).start(named).shortest).toBe(2 * fewest('"name"')[0]! + 1)
+  })
+
+  it('are those of the text of the fewest bytes, though a longer one takes fewer tokens', () => {
+    const { tokens } = smallWords()
+    const vocabulary = vocabularyOf({
+      tokens: [...tokens, utf8.encode('affoo')],
+      eos: [tokens.length - 1],
+      special: [],
+    })
+    const gbnf = 'root ::= x | y\nx ::= z\ny ::= z "oo"\nz ::= "<" z "f" | "a"'
+    const constraint = fromSource({ gbnf }).start(vocabulary)
+    for (const byte of utf8.encode('<<')) constraint.accept(tokenOf(vocabulary, byte))
+    expect(constraint.shortest).toBe(fewest('aff')[0])
+  })
+
   it('are those of the shortest of several ways', () => {
     const [long, short] = ['name the name', 'nb']
     const constraint = compile({ enum: [long, short] }).start(vocabulary)
@@ -71,6 +97,17 @@ describe('the fewest tokens to the end', () => {
     const wanted = fewest(text).map((tokens, i) => (text.length - i > SPELLED ? text.length - i : tokens))
     expect(told(compile({ const: value }).start(vocabulary), text)).toEqual(wanted)
   })
+
+  it.each([0, 1, 2])(
+    'are those of several ways behind what need not come, as long as is counted in tokens less %i',
+    (less) => {
+      const [short, long] = ['b'.repeat(SPELLED - less), 'c'.repeat(SPELLED + 1)]
+      const gbnf = `root ::= "(" x | "(" y\nx ::= z "${short}"\ny ::= z "${long}"\nz ::= "<" "f"*`
+      const constraint = fromSource({ gbnf }).start(vocabulary)
+      for (const byte of utf8.encode('(<')) constraint.accept(tokenOf(vocabulary, byte))
+      expect(constraint.shortest).toBe(fewest(short)[0])
+    },
+  )
 
   it('are none at the end, and those of what must still come before it', () => {
     const list = { type: 'array', items: { enum: ['a', 'name'] }, minItems: 3 }
@@ -201,6 +238,9 @@ describe('what counting takes', () => {
     expect(back.found).toEqual(fewest(text).reverse())
     expect(back.looks).toBe(forth.looks)
     expect(counted([...states, ...states]).looks).toBe(forth.looks)
+    // All is known once the whole is.
+    expect(counted(states.slice(0, 1)).looks).toBe(forth.looks)
+    expect(counted([states[0]!, ...states.toReversed()]).looks).toBe(forth.looks)
     // No token is longer than eight bytes, and of three kinds each.
     expect(forth.looks).toBeLessThan(3 * 9 * length)
     // What is known of a place is kept; of its bytes once, where they are a part of others.
@@ -232,6 +272,13 @@ describe('what counting takes', () => {
     const { found, bytes } = counted(statesOn(fromSource({ gbnf }), '(<').slice(-1))
     expect(found).toEqual(fewest('afoo)').slice(0, 1))
     expect(bytes).toBeLessThan(long.length)
+  })
+
+  it('is kept of each of several ways, and of where they part', () => {
+    const gbnf = 'root ::= "(" root ")" | "(" root "]" | "a"'
+    const { bytes } = counted(statesOn(fromSource({ gbnf }), '((').slice(-1))
+    // The `a)`, what closes the outer one in both ways, and where these part.
+    expect(bytes).toBe(4 * ENTRY_BYTES + 4 * 5)
   })
 
   it.each([

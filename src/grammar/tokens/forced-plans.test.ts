@@ -96,6 +96,12 @@ describe('a plan for text that is certain', () => {
     expect([run.replace, textOf(run.tokens)]).toEqual([0, 'me":'])
   })
 
+  it('leaves out no mark of the order of bytes', () => {
+    const text = '\ufeffname'
+    const run = planForced(spelling, [], utf8.encode(text), true)!
+    expect([run.tokens, run.covered]).toEqual([encode(text), utf8.encode(text).length])
+  })
+
   it('is none of bytes that are inside of a character', () => {
     const [first, ...rest] = utf8.encode('é')
     expect(planForced(spelling, [], new Uint8Array(4).fill(rest[0]!), true)).toBeUndefined()
@@ -199,6 +205,44 @@ describe('what is certain however a text goes on', () => {
     expect(plan('98')).toEqual({ replace: 0, tokens: [0x39, 0x38], covered: 2, next: expect.any(Array) })
   })
 
+  /** Letter by letter, but for the texts that have tokens of their own. */
+  const lettersBut = (words: RegExp, merges = (_text: string) => true): TokenSpelling => ({
+    encodeContinuation: (text) =>
+      [...text.matchAll(merges(text) ? new RegExp(`${words.source}|.`, 'g') : /./g)].map(([word]) =>
+        word.length === 1 ? word.charCodeAt(0) : 0x100 + word.length,
+      ),
+    bytes: (token) => (token < 0x100 ? Uint8Array.of(token) : new Uint8Array(token - 0x100)),
+  })
+
+  it('is looked for before its last tokens where these would be others by themselves', () => {
+    const tokenizer = lettersBut(/ab/, (text) => !text.startsWith('x'))
+    const run = planForced(tokenizer, [], utf8.encode('x1234cdab'), false)
+    expect(run).toMatchObject({ tokens: [...utf8.encode('x1234cdab')], covered: 9 })
+  })
+
+  it('is looked for before its last tokens where all of these may become others', () => {
+    const run = planForced(lettersBut(/a+"/), [], utf8.encode('12aaaaa'), false)
+    expect(run).toMatchObject({ tokens: [...utf8.encode('12')], covered: 2 })
+  })
+
+  it.each([
+    ['its last tokens begin within a character', 'aüabc', spelling],
+    [
+      'its tokens are of another text',
+      'ABCDEF',
+      { ...spelling, encodeContinuation: (text: string) => encode(text.toLowerCase()) },
+    ],
+  ])('is found by the whole text where %s', (_, text, tokenizer) => {
+    const asked: string[] = []
+    const encodeContinuation = (text: string) => {
+      asked.push(text)
+      return tokenizer.encodeContinuation(text)
+    }
+    const run = planForced({ ...tokenizer, encodeContinuation }, [], utf8.encode(text), false)!
+    expect(run.covered).toBe(utf8.encode(text).length)
+    expect(asked.filter((of) => !of.startsWith(text))).toEqual([])
+  })
+
   it('is found by the last tokens, once for all texts that end alike', () => {
     const asks = (text: string) => {
       spelling.asked.length = 0
@@ -254,6 +298,39 @@ describe('certain text of a grammar', () => {
     expect([textOf(part.tokens), part.covered]).toEqual(['["name', 6])
     const [fits, short] = [run.tokens.length, run.tokens.length - 1].map(whole)
     expect([fits, short?.tokens ?? []]).toEqual([run, []])
+  })
+
+  it('is whole where it is one letter', () => {
+    const { constraint, written } = start({ const: 'name' }, '"name')
+    const run = forcedTokens(constraint, spelling, written)!
+    expect([textOf(run.tokens), run.covered, run.next]).toEqual(['"', 1, []])
+  })
+
+  it('is asked for once where nothing that follows may change it', () => {
+    const asks = () => {
+      const { constraint } = start(object)
+      spelling.asked.length = 0
+      expect(forcedTokens(constraint, spelling)!.covered).toBe('{"name":"name"}'.length)
+      return spelling.asked
+    }
+    asks()
+    // Its end is known by then.
+    expect(asks()).toEqual(['{"name":"name"}'])
+  })
+
+  it('is none where what stands before it is not told, and it goes on in the midst of a character', () => {
+    const { constraint } = start({ const: 'é and more' })
+    for (const token of [0x22, 0xc3]) expect(constraint.accept(token)).toBe(true)
+    expect(forcedTokens(constraint, spelling)).toBeUndefined()
+  })
+
+  it('says what may come next where none of it is certain, whatever the budget', () => {
+    const { constraint, written } = start(ends, '"')
+    const all = forcedTokens(constraint, spelling, written)
+    const part = start({ type: 'array', items: { const: 'name' }, minItems: 1 }, '["name')
+    const run = forcedTokens(part.constraint, spelling, part.written, 0)!
+    expect([all!.covered, run.covered, run.tokens]).toEqual([7, 0, []])
+    expect(run.next).toContain(0x22)
   })
 
   it('is none where anything may come', () => {

@@ -125,9 +125,9 @@ function certainOf(tokenizer: TokenSpelling, text: string): Certain {
   const ids = tokenizer.encodeContinuation(text)
   const from = Math.max(0, ids.length - ENDING)
   const ending = textOf(bytesOf(tokenizer, ids.slice(from)))
-  if (from > 0 && ending !== undefined && text.endsWith(ending)) {
+  if (ending !== undefined && text.endsWith(ending)) {
     const { all, ids: certain, next } = certainEnding(tokenizer, ending)
-    const alike = all.length === ids.length - from && all.every((id, i) => id === ids[from + i])
+    const alike = all.every((id, i) => id === ids[from + i])
     if (alike && certain.length > 0) return { ids: ids.slice(0, from + certain.length), next }
   }
   return probe(tokenizer, text, ids)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ENTRY_BYTES } from '../kept.js'
 import { allowed, smallWords, vocabularyOf } from '../testing.test-helper.js'
 import { LevelMasks } from './level-masks.js'
 
@@ -69,6 +70,8 @@ const READ = tokens.flatMap((bytes, token) => {
 const those = (which: (read: Read) => boolean) => READ.filter(which).map(({ token }) => token)
 const inside = ({ end }: Read) => typeof end === 'string'
 const told = (mask: Uint32Array) => allowed(mask, vocabulary.size)
+/** Characters that a token has. */
+const LONGEST = 8
 const ROOMS = [0, 1, 2, 3, 4, 7, 8, 9, 100, Infinity]
 
 describe('in a string of which only the length matters', () => {
@@ -76,14 +79,16 @@ describe('in a string of which only the length matters', () => {
     for (const end of ['between', 'within'] as const)
       expect(those((read) => read.end === end).length).toBeGreaterThan(3)
     expect(those((read) => !inside(read)).length).toBeGreaterThan(3)
-    expect(Math.max(...READ.map(({ characters }) => characters))).toBe(8)
+    expect(Math.max(...READ.map(({ characters }) => characters))).toBe(LONGEST)
   })
 
   it.each(ROOMS)('those may come that stay in it and have at most so many characters: %d', (room) => {
     const wanted = those((read) => inside(read) && read.characters <= room)
-    expect(told(levels.mask(room))).toEqual(wanted)
-    // Once more, from what is kept.
-    expect(told(levels.mask(room))).toEqual(wanted)
+    const mask = levels.mask(room)
+    expect(told(mask)).toEqual(wanted)
+    // What is the same is kept as the same: of any more room than the longest takes there is one mask.
+    expect(levels.mask(room)).toBe(mask)
+    expect(mask === levels.mask(Infinity)).toBe(room >= LONGEST)
   })
 
   it('those are told apart that end between two characters, and those that end within one', () => {
@@ -107,8 +112,9 @@ describe('in a string of which only the length matters', () => {
       expect(told(into)).toEqual(
         those(({ end, characters }) => end === 'between' && characters <= room && admits(characters)),
       )
-      // Each number once, the longest first.
-      expect(asked).toEqual([...new Set(asked)].sort((a, b) => b - a))
+      // Each number once, the longest first; there is none of no characters.
+      const most = Math.min(room, LONGEST)
+      expect(asked).toEqual(Array.from({ length: most }, (_, i) => most - i))
       // What was there stays.
       const full = new Uint32Array(vocabulary.words).fill(0xffffffff)
       levels.addBetween(full, room, admits)
@@ -143,12 +149,20 @@ describe('in a string of which only the length matters', () => {
   it('what is kept is counted', () => {
     const fresh = new LevelMasks(vocabulary)
     const before = fresh.bytes
-    expect(before).toBeGreaterThan(2 * 4 * vocabulary.words + 3 * vocabulary.size + fresh.within.byteLength)
+    // Two masks, what is known of each token, and a place for each that closes the string.
+    const [stay, close] = [those(inside).length, those((read) => !inside(read)).length]
+    const tokens = 4 * stay + 3 * vocabulary.size + ENTRY_BYTES * close
+    expect(before).toBeGreaterThan(2 * 4 * vocabulary.words + tokens + fresh.within.byteLength)
     fresh.mask(2)
     const masked = fresh.bytes
-    expect(masked - before).toBeGreaterThanOrEqual(4 * vocabulary.words)
+    expect(masked - before).toBeGreaterThanOrEqual(ENTRY_BYTES + 4 * vocabulary.words)
+    const { closers } = fresh.closers(0, 3)
+    expect(fresh.bytes - masked).toBeGreaterThanOrEqual(ENTRY_BYTES + closers[0]!.trie.byteLength)
+    // What is kept already takes nothing.
+    const { bytes } = fresh
+    fresh.mask(2)
     fresh.closers(0, 3)
-    expect(fresh.bytes).toBeGreaterThan(masked)
+    expect(fresh.bytes).toBe(bytes)
   })
 
   it('there may be nothing at all', () => {

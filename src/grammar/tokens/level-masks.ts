@@ -50,9 +50,9 @@ export class LevelMasks {
     let most = 0
     for (const token of found) most = Math.max(most, this.#characters[token]!)
     this.#most = most
-    this.#below = new Uint32Array(most + 2)
+    this.#below = new Uint32Array(most + 1)
     for (const token of found) this.#below[most - this.#characters[token]! + 1]!++
-    for (let i = 1; i <= most + 1; i++) this.#below[i]! += this.#below[i - 1]!
+    for (let i = 1; i <= most; i++) this.#below[i]! += this.#below[i - 1]!
     const next = this.#below.slice()
     this.#tall = new Uint32Array(found.length)
     for (const token of found) {

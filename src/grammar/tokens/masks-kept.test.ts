@@ -5,6 +5,7 @@ import { Machine } from '../automaton/machine.js'
 import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'
+import { Quotes } from '../schema/quotes.js'
 import { Values } from '../schema/values.js'
 import { fromSource, Vocabulary } from '../structured.js'
 import { allowed, smallWords, vocabularyOf } from '../testing.test-helper.js'
@@ -18,8 +19,9 @@ afterEach(() => void vi.restoreAllMocks())
 
 /** Of which nothing is known yet. */
 const vocabulary = () => vocabularyOf(smallWords())
-function masksOf(schema: object, own = vocabulary()): Masks {
-  const values = new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined))
+function masksOf(schema: object, own = vocabulary(), texts?: readonly string[]): Masks {
+  const quotes = texts && atOnce(Quotes.compiled({ texts }))
+  const values = new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined, {}, quotes))
   return new Masks(new Machine(new FrameTable(COMPACT).value(atOnce(values.root()))), own)
 }
 function placeAfter({ machine }: Masks, text: string): TextPlace {
@@ -29,7 +31,8 @@ function placeAfter({ machine }: Masks, text: string): TextPlace {
   return place
 }
 function fill(masks: Masks, text: string, budget = Number.POSITIVE_INFINITY): number[] {
-  const mask = new Uint32Array(masks.vocabulary.words)
+  // Whatever stood there.
+  const mask = new Uint32Array(masks.vocabulary.words).fill(0xffffffff)
   masks.fill(mask, placeAfter(masks, text), budget)
   return allowed(mask, masks.vocabulary.size)
 }
@@ -68,17 +71,43 @@ describe('what is learned of a mask', () => {
     expect(walks(() => fill(masks, text, narrow))).toBe(walks(() => fill(masks, text, narrow)))
   })
 
-  it('of what stands behind one text holds behind any other', () => {
-    const masks = masksOf({ type: 'array', items: { type: 'string' } })
+  it.each([{}, { maxLength: 40 }])('of what stands behind one text holds behind any other: %j', (limit) => {
+    const masks = masksOf({ type: 'array', items: { type: 'string', ...limit } })
     fill(masks, '["a')
     expect(walks(() => fill(masks, '["語 and more'))).toBe(0)
     expect(walks(() => fill(masks, '["a","b'))).toBeLessThan(2)
   })
 
-  it('of an item that begins as one that has come is no walk over the vocabulary', () => {
-    const masks = masksOf({ type: 'array', uniqueItems: true, items: { type: 'string', maxLength: 40 } })
-    fill(masks, '["z')
-    for (const text of ['["ab","a', '["ab","ab', '["abcd","x","ab', '["é","é']) {
+  it.each<[string, object, string, boolean]>([
+    ['of a text that others may have serves them too', { type: 'string', pattern: '^[a-f0-9]+$' }, '"a', true],
+    ['of keys is of one grammar', { type: 'object', patternProperties: { '^[a-f0-9]+$': {} } }, '{"a', false],
+    ['of a quote is of one grammar', { type: 'string', 'x-quote': true }, '"the', false],
+  ])('%s', (_, schema, text, shared) => {
+    const own = vocabulary()
+    const masks = masksOf(schema, own, ['the name of the foo'])
+    const { strings } = Learned.of(own)
+    const before = strings.bytes
+    fill(masks, text)
+    expect(strings.bytes > before).toBe(shared)
+  })
+
+  it('of a key that goes on as one that has come is no walk through the vocabulary', () => {
+    const masks = masksOf({ type: 'object', additionalProperties: { type: 'null' } })
+    const { inStrings } = Learned.of(masks.vocabulary)
+    const { followed } = inStrings
+    for (const text of ['{"ab":null,"', '{"ab":null,"a', '{"ab":null,"é":null,"']) fill(masks, text)
+    expect(inStrings.followed).toBe(followed)
+  })
+
+  const text = { type: 'string', maxLength: 40 }
+  const named = { type: 'object', properties: { a: text }, required: ['a'], additionalProperties: false }
+  it.each<[string, object, string, readonly string[]]>([
+    ['a text', text, '["z', ['["ab","a', '["ab","ab', '["abcd","x","ab', '["é","é']],
+    ['an object', named, '[{"a":"z', ['[{"a":"xyz"},{"a":"x', '[{"a":"xyz"},{"a":"xy', '[{"a":"é"},{"a":"b"},{"a":"']],
+  ])('of an item that begins as one that has come is no walk over the vocabulary: %s', (_, items, before, texts) => {
+    const masks = masksOf({ type: 'array', uniqueItems: true, items })
+    fill(masks, before)
+    for (const text of texts) {
       const place = placeAfter(masks, text)
       const mask = new Uint32Array(masks.vocabulary.words)
       const step = vi.spyOn(Machine.prototype, 'step')
@@ -109,6 +138,17 @@ describe('what is learned of a mask', () => {
     expect(masks.bytes - bytes).toBe(masks.costs.bytes - costs)
   })
 
+  it('counts with each token that must be tried each time', () => {
+    const { tokens, ...rest } = smallWords()
+    const more = Array.from({ length: 60 }, (_, i) => new TextEncoder().encode(`":null,"${i}`))
+    const [few, many] = [tokens, [...tokens, ...more]].map((tokens) => {
+      const masks = masksOf(keyed, vocabularyOf({ tokens, ...rest }))
+      fill(masks, '{"a')
+      return masks.bytes
+    })
+    expect(many).toBeGreaterThanOrEqual(few! + 8 * more.length)
+  })
+
   it('of the texts of keys counts too', () => {
     const masks = masksOf({ type: 'object', patternProperties: { '^[a-f0-9]+$': {}, '^[a-z]+ [A-Z]+$': {} } })
     for (const text of ['{"', '{"a', '{"a0', '{"ab', '{"ab ', '{"ab A']) {
@@ -136,6 +176,10 @@ describe('a mask', () => {
       { type: 'object', propertyNames: { pattern: '^[ab]+$' }, minProperties: 2 },
       ['{"', '{"a', '{"ab":1,"a', '{"ab":1,"', '{"b":1,"'],
     ],
+    [
+      { type: 'object', required: ['ab', 'foo'], additionalProperties: { type: 'null' } },
+      ['{"', '{"a', '{"f', '{"ab":null,"', '{"ab":null,"a', '{"ab":null,"f', '{"ab":null,"foo":null}'],
+    ],
     [once({ type: 'string', maxLength: 3 }), ['["', '["ab","a', '["b","', '["ab","ab', '["b","a","', '["é","']],
     [once({ type: 'integer' }), ['[', '[1,1', '[12,1', '[1,', '[-1,-', '[0,']],
     [once({ enum: ['a', 'aa', 1, 12, true] }), ['[', '["a",', '["a","a', '["aa","a', '[12,1']],
@@ -143,7 +187,8 @@ describe('a mask', () => {
       once({ ...others, properties: { ab: { enum: ['x'] }, n: { enum: [1, 2] } }, additionalProperties: false }),
       ['[{"ab":"x"},{"ab":"x"', '[{"n":1},{"', '[{},{'],
     ],
-    [{ enum: ['ab', 'ac', 'name'] }, ['', '"', '"a', '"ab']],
+    [{ enum: ['ab', 'ac', 'name'] }, ['', '"', '"a', '"ab', '"ab"']],
+    [{ enum: [1, 12] }, ['', '1', '12']],
     [{ type: 'string', pattern: '^[ab"]*$', maxLength: 4 }, ['"', '"a', '"aa', '"aaaa']],
   ]
 
@@ -170,6 +215,13 @@ describe('a mask', () => {
       }
     },
   )
+
+  it('is empty where no text leads', () => {
+    const masks = masksOf({})
+    const mask = new Uint32Array(masks.vocabulary.words).fill(0xffffffff)
+    masks.fill(mask, { ...startPlace(masks.machine), state: masks.machine.dead }, Number.POSITIVE_INFINITY)
+    expect(allowed(mask, masks.vocabulary.size)).toEqual([])
+  })
 
   it('is refused of a model without a token that is asked for', () => {
     const grammar = fromSource({ sequence: [{ token: '<call>' }, { schema: {} }] })

@@ -29,6 +29,12 @@ afterEach(() => void vi.restoreAllMocks())
 const utf8 = new TextEncoder()
 const LETTERS = [...'abcdefghijklmnopq']
 
+/** With a token that goes on behind a quote in the text, and ends inside a character. */
+function fewWords(): Words {
+  const { tokens, ...rest } = smallWords()
+  return { ...rest, tokens: [...tokens, Uint8Array.of(0x5c, QUOTE, 0x61, 0xc3)] }
+}
+
 /** Words of three letters besides, of which are more nodes than are followed one by one, and some long ones. */
 function manyWords(): Words {
   const { tokens, ...rest } = smallWords()
@@ -118,6 +124,14 @@ const QUOTED = ['the name of the foo aaaaaaaa é']
 const key = (text: string) => utf8.encode(`{"${text}`)
 const inside = (text: string) => utf8.encode(`"${text}`)
 
+/** A text with more to come behind it, in fewer tokens than bytes. */
+const before = (text: object) => ({
+  type: 'object',
+  properties: { text, name: { const: 'a'.repeat(16) } },
+  required: ['text', 'name'],
+  additionalProperties: false,
+})
+
 const PLACES: readonly (readonly [object, readonly Uint8Array[]])[] = [
   [{ type: 'string' }, [inside(''), inside('a'), Uint8Array.of(QUOTE, E_ACUTE), inside('\\'), inside('\\u00')]],
   [{ type: 'string', maxLength: 3 }, [inside(''), inside('ab'), inside('abc')]],
@@ -136,6 +150,7 @@ const PLACES: readonly (readonly [object, readonly Uint8Array[]])[] = [
   [pattern('^([a-zA-Z][a-zA-Z])*$'), [inside(''), inside('a')]],
   [pattern('^[!-~]{3,70}$'), [inside(''), inside('a')]],
   [pattern('^[aé]{2,}$', { maxLength: 27 }), [inside(''), inside('a'), inside('aé')]],
+  [pattern('^[a-z"\\u0080-\\u00ff]*0$'), [inside(''), inside('a')]],
   [{ type: 'string', not: { pattern: 'ab|xyz' } }, [inside(''), inside('a')]],
   [{ type: 'string', 'x-quote': true }, [inside(''), inside('the n'), inside('the')]],
   [
@@ -152,6 +167,8 @@ const PLACES: readonly (readonly [object, readonly Uint8Array[]])[] = [
     [key(''), key('a'), key('x":null,"')],
   ],
   [{ type: 'object', propertyNames: { maxLength: 5 }, minProperties: 2 }, [key(''), key('a'), key('x":1,"')]],
+  [before({ type: 'string' }), [key('text":"'), key('text":"a')]],
+  [before(pattern('^[a-z]+[0-9]$')), [key('text":"'), key('text":"a')]],
 ]
 const BUDGETS = [-1, 0, 1, 2, 3, 5, 7, 11, 19, Infinity]
 /** With so many words each takes long. */
@@ -166,7 +183,7 @@ describe('what may come in a string', () => {
     const many = vocabularyOf(manyWords())
     for (const [schema, texts] of PLACES) {
       const machine = machineOf(schema, QUOTED)
-      const few = vocabularyOf(smallWords())
+      const few = vocabularyOf(fewWords())
       for (const text of texts) {
         for (const vocabulary of [few, many]) {
           const asked = new Asked(vocabulary, placeAfter(machine, text))
@@ -253,6 +270,14 @@ describe('what is walked for a mask in a string', () => {
         [inside(''), 4, ['within in part']],
         // No way is longer: an escape, and the quote.
         [inside(''), 5, []],
+      ],
+    ],
+    [
+      'as little where a way that is no longer leaves enough for what stands behind it, in tokens',
+      before({ type: 'string' }),
+      [
+        [key('text":"'), 5, ['within in part']],
+        [key('text":"'), 6, []],
       ],
     ],
     [
@@ -432,10 +457,13 @@ describe('what is walked for a mask in a string', () => {
     expect(told).toEqual(steps)
   })
 
-  it('no word of letters that may come in any number, however long it is', () => {
+  it.each<[string, object, Uint8Array]>([
+    ['in any number', pattern('^[a-z]*$'), inside('')],
+    ['up to a limit', pattern('^[a-z]*$', { minLength: 3, maxLength: 6 }), inside('')],
+  ])('no word of letters that may come %s, however long it is', (_, schema, text) => {
     const followed = (words: Words) => {
       const vocabulary = vocabularyOf(words)
-      const asked = new Asked(vocabulary, placeAfter(machineOf(pattern('^[a-z]*$')), inside('')))
+      const asked = new Asked(vocabulary, placeAfter(machineOf(schema), text))
       const { inStrings } = Learned.of(vocabulary)
       const before = inStrings.followed
       asked.fill(Infinity)
@@ -446,6 +474,22 @@ describe('what is walked for a mask in a string', () => {
     const tokens = words.tokens.map((token) => (isLong(token) ? undefined : token))
     expect(tokens).not.toEqual(words.tokens)
     expect(followed(words)).toBe(followed({ ...words, tokens }))
+  })
+
+  it('nothing where it was found out that the budget suffices, however many places were asked about since', () => {
+    const [vocabulary, letters] = [vocabularyOf(smallWords()), 320]
+    const machine = machineOf(pattern(`^[ab]{${letters}}$`))
+    const costs = new TokenCosts(vocabulary)
+    const { strings } = Learned.of(vocabulary)
+    const fill = (written: number, budget: number) => {
+      const { frame, below } = placeAfter(machine, inside('a'.repeat(written)))
+      strings.fill(new Uint32Array(vocabulary.words), frame, { below, budget, costs }, true)
+    }
+    fill(0, Infinity)
+    for (let written = 0; written < letters; written++) fill(written, 1)
+    // After any token one letter fewer may come, at most, and the quote.
+    expect(walked(vocabulary, () => fill(0, letters))).toEqual([])
+    expect(walked(vocabulary, () => fill(0, letters - 1))).not.toEqual([])
   })
 
   it.each([
@@ -487,15 +531,20 @@ describe('the tokens that close a string', () => {
   it('are those with the quote at such a place, found once', () => {
     const vocabulary = vocabularyOf(smallWords())
     const { strings } = Learned.of(vocabulary)
-    for (const [schema, texts] of PLACES) {
+    const found = PLACES.flatMap(([schema, texts]) => {
       const machine = machineOf(schema, QUOTED)
-      for (const text of texts) {
+      return texts.map((text) => {
         const { frame } = placeAfter(machine, text)
         const what = [schema, String.fromCharCode(...text)]
-        expect([what, listed(strings.closers(frame))]).toEqual([what, closing(vocabulary, frame)])
-        expect(walked(vocabulary, () => expect(strings.closers(frame)).toBe(strings.closers(frame)))).toEqual([])
-      }
-    }
+        const list = strings.closers(frame)
+        expect([what, listed(list)]).toEqual([what, closing(vocabulary, frame)])
+        return { frame, list }
+      })
+    })
+    const again = walked(vocabulary, () => {
+      for (const { frame, list } of found) expect(strings.closers(frame)).toBe(list)
+    })
+    expect(again).toEqual([])
   })
 
   it('are the same of any text, whatever its limit, and of a quote are walked by its few ways', () => {
@@ -520,6 +569,23 @@ describe('what is kept of strings', () => {
     const before = strings.bytes
     strings.closers(frame)
     expect(strings.bytes).toBeGreaterThanOrEqual(before + ENTRY_BYTES)
+  })
+
+  it('counts with each place that is reached', () => {
+    const vocabulary = vocabularyOf(manyWords())
+    const machine = machineOf(pattern('^[ab]{14}$'))
+    const grown = (letters: number): number => {
+      const { strings } = Learned.of(vocabulary)
+      const before = strings.bytes
+      new Asked(vocabulary, placeAfter(machine, inside('a'.repeat(letters)))).fill(-1)
+      return strings.bytes - before
+    }
+    // Then all is known but where the tokens lead from the places between these.
+    for (const letters of [0, 2, 8, 10]) grown(letters)
+    // By letters up to three, and by eight.
+    const [four, three] = [grown(1), grown(9)]
+    expect(three).toBeGreaterThanOrEqual(2 * ENTRY_BYTES)
+    expect(four).toBeGreaterThan(three)
   })
 
   it.each<[string, object, Uint8Array, number]>([
