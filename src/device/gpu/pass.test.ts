@@ -11,7 +11,9 @@ import { sample } from '../operations/sample/index.js'
 import { RESULT_WORDS, resultWords } from '../operations/sample/job.js'
 import { tokenShift } from '../operations/token-shift/index.js'
 import { GpuDevice } from './gpu-device.js'
+import { CUTS } from './kernels/cuts.js'
 import type { GpuTraits } from './kernels/kernel.js'
+import type { GpuPass } from './pass.js'
 import type { GpuActivations, GpuCache, GpuSampler, GpuStates } from './tensors.js'
 
 /** What came to the queue, in order. */
@@ -310,6 +312,35 @@ describe('a product', () => {
     expect([await nameFor(16), await nameFor(17), await nameFor(16, true)]).toEqual(['matvec', 'matmul', 'matmul'])
   })
 
+  it('has room beside its rows for what it makes of them by the way', async () => {
+    const madeOf = async (traits: Partial<GpuTraits>, count: number) => {
+      const { on, rows, vector, passed } = fake(traits)
+      const bytes = { codes: new Uint8Array(64 * 16), scales: new Uint8Array(64 * 4) }
+      const w = on.matrix({ format: 'q4', scaleType: 'f32', rows: 64, columns: 32, ...bytes })
+      const norm = { weight: vector('weight', 32), epsilon: 1e-5 }
+      const did = await passed(batch(span(count)), (pass) =>
+        pass.run(matmul, w, rows('x', count, 32), rows('out', count, 64), { norm }),
+      )
+      return runs(did)[0]!.on
+    }
+    const packed = { packed: true, cuts: { vectors: { ...CUTS.vectors, packed: true } } }
+    const read = ['activations #x', 'vector #weight']
+    expect(await madeOf({ serial: true }, 1)).toEqual([...read, 'normed'])
+    expect(await madeOf({ half: true }, 17)).toEqual([...read, 'halves', 'steps'])
+    expect(await madeOf(packed, 1)).toEqual([...read, 'packed', 'steps'])
+  })
+
+  it('with gates is one step of each part, where gates lie beside their values', async () => {
+    const { on, rows, passed } = fake()
+    Object.assign(on.limits, { tensorBytes: 32 * 32 * 4 })
+    const data = new Uint8Array(64 * 32 * 4)
+    const w = on.matrix({ format: 'f32', rows: 64, columns: 32, data }, { gated: true })
+    const did = await passed(batch(span(1)), (pass) =>
+      pass.run(matmul, w, rows('x', 1, 32), rows('out', 1, 32), { gated: true }),
+    )
+    expect(names(did)).toEqual(['matvec', 'matvec'])
+  })
+
   it('goes to the GPU with those before it once they are so much work', async () => {
     const { on, rows, matrix, passed } = fake({}, 2 * 2048)
     const took: number[][] = []
@@ -445,6 +476,13 @@ describe('attention', () => {
     expect(queries!.runs[0]!.source).not.toBe(all!.runs[0]!.source)
   })
 
+  it('is cut into as many pieces as the longest context has', async () => {
+    const { positions } = CUTS.pieces
+    const spans = [positions - 1, positions].map((position) => [span(1), span(1, position, 1)])
+    const told = await recorded(spans.map((spans) => ({ spans })))
+    expect(told.map(({ runs }) => runs[0]!.groups[2])).toEqual([1, 2])
+  })
+
   it('of rows that nobody else reads is of these alone, or of their tiles', async () => {
     const asked = { rows: Int32Array.of(5, 39) }
     const spans = [span(40)]
@@ -527,6 +565,29 @@ describe('sampling', () => {
     const pass = on.begin({ ...batch(span(2)), sampler })
     expect(() => pass.run(sample, sampler, rows('narrow', 3, 16), [row])).toThrow('Logits of a row')
   })
+})
+
+it('what is asked for again with the same facts is found out once, even where a buffer had to grow for it', async () => {
+  const { rows, passed } = fake()
+  const [x, small] = [rows('x', 1, 8), rows('small', 1, 8)]
+  const kernel = (name: string) => ({ name, source: name, bindings: 'r' })
+  const owner = {}
+  let found = 0
+  const asked = async (fact: string) => {
+    const did = await passed(batch(span(1)), (pass) => {
+      const own = pass as GpuPass
+      own.repeat(owner, [fact], () => {
+        if (found++ === 0) small.destroy()
+        own.dispatch(kernel(fact), [x.buffer], 1)
+      })
+      own.dispatch(kernel('after'), [x.buffer], 1)
+    })
+    return [...names(did), found]
+  }
+  expect(await asked('one')).toEqual(['one', 'after', 1])
+  expect(await asked('one')).toEqual(['one', 'after', 1])
+  expect(await asked('other')).toEqual(['other', 'after', 2])
+  expect(await asked('one')).toEqual(['one', 'after', 2])
 })
 
 it('what a pass will need is compiled without anything being run', async () => {

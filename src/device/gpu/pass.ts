@@ -278,12 +278,12 @@ export class GpuPass implements Pass, GpuRecorder {
     const staging = this.#copyResults()
     this.handOver()
     for (const read of this.#reads) read()
-    if (!this.#sampled || !staging) {
+    if (!staging) {
       await this.#commands.done()
       this.#done()
       return []
     }
-    const { sampler, rows } = this.#sampled
+    const { sampler, rows } = this.#sampled!
     const buffer = await this.#commands.read(staging)
     this.#done()
     sampler.giveStaging(staging, this.#resultBytes())
@@ -292,7 +292,7 @@ export class GpuPass implements Pass, GpuRecorder {
   }
 
   #done(): void {
-    if (this.#begun !== undefined) this.#host.submits.took(this.#all, performance.now() - this.#begun)
+    this.#host.submits.took(this.#all, performance.now() - this.#begun!)
   }
 
   #resultBytes(): number {

@@ -1,13 +1,13 @@
 /** Clef's head alone, on made-up rows. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type ClefInput, clef, clefInputs, headGguf, headScores } from '../../../test/oracles/encoders/clef.js'
 import { Random } from '../../../test/oracles/random.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
-import type { Batch, Device, Pass, Span } from '../../device/contract.js'
+import { type Batch, type Device, PAGE, type Pass, type Span } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import type { RawTensor, WeightSource } from '../files/source.js'
 import { TensorLoader } from '../tensors.js'
-import { JointHead, loadJoint } from './joint-head.js'
+import { JointHead, type JointParts, loadJoint } from './joint-head.js'
 import { cacheOfJoint, MOST_TOGETHER, planJoint } from './joint-plan.js'
 
 /** Of a score: what sums in f32 may lose. */
@@ -19,9 +19,9 @@ const weights = weightsOf(clef)
 const inputs = clefInputs()
 const hidden = weights('hidden_norm.weight').length
 const random = new Random('rows under a head')
-const rowsOf = new Map(
-  inputs.map(({ tokens }) => [tokens, tokens.map(() => Float64Array.from({ length: hidden }, () => random.normal()))]),
-)
+const madeUp = (tokens: readonly number[]) =>
+  tokens.map(() => Float64Array.from({ length: hidden }, () => random.normal()))
+const rowsOf = new Map(inputs.map(({ tokens }) => [tokens, madeUp(tokens)]))
 const truthOf = (input: ClefInput) => headScores(weights, rowsOf.get(input.tokens)!, input)
 const furthest = (told: ArrayLike<number>, of: ArrayLike<number>) => {
   expect(told.length).toBe(of.length)
@@ -46,6 +46,7 @@ function headSource(): WeightSource {
 
 let device: Device
 let head: JointHead
+let parts: JointParts
 let loader: TensorLoader
 let empty: Device['memory']
 const spansOf = (texts: readonly ClefInput[]): Span[] =>
@@ -65,20 +66,26 @@ beforeAll(async () => {
   await loader.close()
   const cache = device.cache({ ...cacheOfJoint(planned), pages: 3 * PAGES_OF_TEXT, type: 'f32' })
   loader.made.push(cache)
-  head = new JointHead(device, { weights: own, hidden, cache, embedding: own.words! }, ROWS)
+  const { vocabulary: rows } = model
+  const data = new Uint8Array(rows * hidden * 4)
+  // It has words of its own: what its model says of them is not asked.
+  const embedding = device.matrix({ format: 'f32', rows, columns: hidden, data })
+  loader.made.push(embedding)
+  parts = { weights: own, hidden, cache, embedding }
+  head = new JointHead(device, parts, ROWS)
 })
 afterAll(() => device.destroy())
 
 /** What the head has of these texts. */
-async function scored(texts: readonly ClefInput[]): Promise<Float32Array[]> {
+async function scored(texts: readonly ClefInput[], by = head): Promise<Float32Array[]> {
   const rows = texts.flatMap(({ tokens }) => rowsOf.get(tokens)!)
   const given = device.activations(rows.length, hidden)
   const spans = spansOf(texts)
   const pass = device.begin({ spans })
   pass.write(given, Float32Array.from(rows.flatMap((row) => [...row])))
-  head.remember(pass, given)
+  by.remember(pass, given)
   await pass.submit()
-  const told = await head.scores(given, spans, texts)
+  const told = await by.scores(given, spans, texts)
   given.destroy()
   return told
 }
@@ -90,6 +97,27 @@ describe('the head of clef', () => {
       expect(furthest(together[i]!, truthOf(input))).toBeLessThan(BOUND)
       expect((await scored([input]))[0]).toEqual(together[i])
     }
+  })
+
+  it('reads what its model says of words, where it has none of its own', async () => {
+    const { words, ...weights } = parts.weights
+    const other = new JointHead(device, { ...parts, weights, embedding: words! }, ROWS)
+    expect(await scored(inputs, other)).toEqual(await scored(inputs))
+    other.destroy()
+  })
+
+  it('takes more questions than a page has, each for the kind that it is', async () => {
+    // Three, so that the first of another page is another question.
+    const text = inputs.at(-1)!
+    const { length } = text.fields
+    const fields = Array.from({ length: PAGE + 1 }, (_, i) => {
+      return { ...text.fields[i % length]!, kind: text.fields[(i + 1) % length]!.kind }
+    })
+    // And goes on behind the last of them.
+    const tokens = [...text.tokens, 301, 302]
+    rowsOf.set(tokens, madeUp(tokens))
+    const [told] = await scored([{ tokens, fields }])
+    expect(furthest(told!, truthOf({ tokens, fields }))).toBeLessThan(BOUND)
   })
 
   it('scores each of more options than are read at a time', async () => {
@@ -141,6 +169,16 @@ describe('the head of clef', () => {
     expect(before.buffers).toBe(device.memory.buffers + 1)
   })
 
+  it('has room for all that is taken together, in full, and for no more', () => {
+    const { still } = parts.weights
+    expect(still.length).toBe(Math.max(ROWS, MOST_TOGETHER) * parts.cache.shape.headSize)
+    const made = vi.spyOn(device, 'cache')
+    new JointHead(device, parts, ROWS).destroy()
+    const own = { ...parts.cache.shape, layers: 1, pages: MOST_TOGETHER / PAGE, type: 'f32' }
+    expect(made.mock.calls).toEqual([[own]])
+    made.mockRestore()
+  })
+
   it('gives back all that it took', () => {
     head.destroy()
     for (const one of loader.made) one.destroy()
@@ -154,6 +192,8 @@ function followed(begin: Device['begin']): [Device['begin'], string[]] {
   const follow = (batch: Batch): Pass => {
     const at = told.push('') - 1
     const pass = begin(batch)
+    expect(pass.rows).toBeGreaterThan(0)
+    for (const { pages } of batch.spans) expect(Math.max(...pages)).toBeLessThan(3 * PAGES_OF_TEXT)
     return new Proxy(pass, {
       get(_, name: keyof Pass) {
         const own = pass[name]

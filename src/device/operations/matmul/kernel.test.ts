@@ -5,6 +5,7 @@ import type { StoredFormat, StoredMatrix } from '../../gpu/kernels/formats.js'
 import type { GpuTraits, Kernel } from '../../gpu/kernels/kernel.js'
 import type { GpuMatrix } from '../../gpu/matrix.js'
 import type { GpuRecorder } from '../define.js'
+import { gateRowsKernel } from '../gate/kernel.js'
 import { dispatchProduct, FEW, type ProductJob } from './kernel.js'
 
 const COLUMNS = 128
@@ -37,6 +38,9 @@ function madeBy(matrix: GpuMatrix, count: number, traits: Partial<GpuTraits> = {
       return 'both'
     },
     dispatch(kernel: Kernel, used: readonly string[]) {
+      // What it declares is what it is given, and it is written for rows of a known length.
+      expect(used).toHaveLength(kernel.bindings.length)
+      expect(kernel.source).not.toMatch(/undefined|NaN/)
       kernels.push(kernel)
       buffers.push(used.filter((name) => name !== 'meta' && !/^(values|scales)/.test(name)).join(' '))
     },
@@ -99,6 +103,14 @@ describe('a product with activations in 8 bits', () => {
     ])
   })
 
+  it('rounds rows that need no norm as they are', () => {
+    const { names, buffers } = madeBy(matrixOf(['q4f16']), 1, packed)
+    expect([names, buffers]).toEqual([
+      ['toPacked', 'matvecPacked'],
+      ['x nibbles steps', 'nibbles steps out'],
+    ])
+  })
+
   it('is not made of many rows, in software, unasked, or where the GPU has no such thing', () => {
     const matrix = matrixOf(['q4f16'])
     expect(namesOf(matrix, FEW + 1, packed)).toEqual(['matmul'])
@@ -139,6 +151,8 @@ describe('a product of normed rows', () => {
       ['toHalf', 'matmul half', 'norm', 'matmul'],
       ['x gain halves steps', 'halves steps out', 'x gain normed', 'normed out'],
     ])
+    // And not once more where nothing else reads them.
+    expect(namesOf(matrixOf(['q4f16']), FEW + 1, { half: true }, job)).toEqual(['toHalf', 'matmul half'])
     const [normed] = madeBy(matrixOf(['q4f16']), FEW + 1, { half: true }, job).kernels
     const [plain] = madeBy(matrixOf(['q4f16']), FEW + 1, { half: true }).kernels
     expect(normed!.source).not.toBe(plain!.source)
@@ -185,6 +199,10 @@ describe('what else is asked of a product', () => {
       ['x both', 'x both', 'out both both'],
     ])
     expect(scratch).toEqual([3 * ROWS * 4])
+    // The first half of each row are gates, the other their values.
+    const strides = { gates: ROWS, values: ROWS, out: ROWS / 2 }
+    const halves = { gate: 'silu', strides, gatesFrom: 0, valuesFrom: ROWS / 2, within: undefined } as const
+    expect(kernels[2]!.source).toBe(gateRowsKernel(halves).source)
     expect(kernels).toHaveLength(3)
     // The parts themselves have no gate.
     const plain = madeBy(matrixOf(['q4f16', 'f16']), 3)

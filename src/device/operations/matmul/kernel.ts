@@ -60,7 +60,7 @@ function multiply(
   const parts = pass.parts(matrix)
   const { serial, half } = pass.traits
   const many = !serial && !pass.few(count)
-  const shape = { add, gated, head, bias: bias !== undefined, ...(gated && gate !== 'silu' && { gate }) }
+  const shape = { add, gated, head, bias: bias !== undefined, ...(gated && { gate }) }
   const rest = { ...(bias ? { bias } : {}), out }
   const inHalves = many && half ? parts.filter(({ format }) => isQ4(format)) : []
   if (inHalves.length > 0) {
