@@ -250,7 +250,7 @@ export class Router {
     for (const path of new Set(endpoints.map((each) => each.path))) {
       const place = placeOf(endpoints.filter((each) => each.path === path))
       const open = path.indexOf('{')
-      if (open < 0) this.#fixed.set(path, { ...place, named: NOTHING_NAMED })
+      if (open === -1) this.#fixed.set(path, { ...place, named: NOTHING_NAMED })
       else {
         const said = path.replace(NAME, '').length
         this.#patterns.push({ ...place, start: path.slice(0, open), rest: restOf(path.slice(open)), said })
