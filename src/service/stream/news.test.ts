@@ -89,6 +89,40 @@ describe('news', () => {
     expect(texts).toEqual([word(7), 'last well'])
   })
 
+  it('wait for as long as is left since the last were taken, and not at all after that', async () => {
+    const news = new News<number>()
+    vi.advanceTimersByTime(1)
+    const waits = async (since: number) => {
+      news.take()
+      news.tell(1)
+      vi.advanceTimersByTime(since)
+      const waited = vi.fn()
+      void news.wait().then(waited)
+      await settled()
+      if (waited.mock.calls.length > 0) return 0
+      let more = 0
+      for (; waited.mock.calls.length === 0 && more < 1000; more++) {
+        vi.advanceTimersByTime(1)
+        await settled()
+      }
+      return more
+    }
+    const left: number[] = []
+    for (const since of [0, 60, 99, 100, 101]) left.push(await waits(since))
+    expect(left).toEqual([100, 40, 1, 0, 0])
+  })
+
+  it('may have something before all of them, which is told at once and once', async () => {
+    const news = new News<number>()
+    const stream = newsStream(news, { first: 'first', show: String, last: () => 'last', left() {} })
+    const reader = stream.getReader()
+    const next = async () => new TextDecoder().decode((await reader.read()).value)
+    expect(await next()).toBe('first')
+    news.tell(1)
+    news.end()
+    expect([await next(), await next(), (await reader.read()).done]).toEqual(['1', 'last', true])
+  })
+
   it('are taken once, and none are there at first', () => {
     const news = new News<number>()
     expect(news.take()).toBeUndefined()

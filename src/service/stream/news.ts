@@ -29,9 +29,9 @@ export class News<Word> {
     while (!this.over && this.#latest === undefined) await this.#sleep()
   }
 
+  /** Undefined at the end, and where nothing was waited for. */
   take(): Word | undefined {
     const word = this.#latest
-    if (word === undefined) return undefined
     this.#latest = undefined
     this.#told = performance.now()
     return word
@@ -78,9 +78,5 @@ export function newsStream<Word>(news: News<Word>, reader: NewsReader<Word>): Re
     closed = true
     return reader.last(news.error)
   }
-  const cancel = () => {
-    closed = true
-    reader.left()
-  }
-  return readableOf({ pull, cancel })
+  return readableOf({ pull, cancel: () => reader.left() })
 }

@@ -305,6 +305,13 @@ describe('a reader that asks for nothing', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('has left, too, where it never asked for anything', async () => {
+    const { source, reader } = unread()
+    await vi.advanceTimersByTimeAsync(PATIENCE)
+    expect([source.asked, source.left, vi.getTimerCount()]).toEqual([0, [gone], 0])
+    await expect(reader.read()).rejects.toBe(gone)
+  })
+
   it('is not one that waits for a slow source', async () => {
     const { source, reader, gaveUp } = unread()
     const read = reader.read()

@@ -112,8 +112,6 @@ class Pacer {
     this.#asking = false
     if (this.#left) return
     if (broken) {
-      this.#left = true
-      this.#closed = true
       clearTimeout(this.#timer)
       clearTimeout(this.#patienceTimer)
       this.#controller!.error(broken.reason)
@@ -128,7 +126,7 @@ class Pacer {
   #goOn(): void {
     if (this.#over || (this.#text !== '' && this.#due())) this.#send()
     else {
-      if (this.#text !== '') this.#timer ??= setTimeout(() => this.#late(), PAUSE_MS)
+      if (this.#text !== '') this.#timer ??= setTimeout(() => this.#send(), PAUSE_MS)
       if (this.#asking) return
       this.#asking = true
       this.#source.ask(this.#hear)
@@ -137,12 +135,6 @@ class Pacer {
 
   #due(): boolean {
     return this.#text.length >= MOST_GATHERED || performance.now() - this.#sentAt >= PAUSE_MS
-  }
-
-  /** The source has not spoken again in time. */
-  #late(): void {
-    this.#timer = undefined
-    if (this.#wanted && this.#text !== '') this.#send()
   }
 
   #send(): void {
