@@ -256,7 +256,7 @@ function makeTurn(): () => Promise<void> {
   let waiting: (() => void) | undefined
   channel.port1.onmessage = () => {
     next = undefined
-    waiting?.()
+    waiting!()
   }
   return () =>
     new Promise((resolve) => {
