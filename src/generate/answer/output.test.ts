@@ -36,6 +36,13 @@ describe('text', () => {
     expect(parts.map((part) => Object.keys(part).length)).toEqual([4, 4, 3])
   })
 
+  it('that never came to a whole character leaves its tokens', () => {
+    const { out, parts } = output()
+    out.content(Uint8Array.of(0xc3), logprob('half'))
+    out.finish('length', true)
+    expect(parts[0]).toEqual({ type: 'text-delta', choice: 2, text: '', logprobs: [logprob('half')] })
+  })
+
   it('is shown at once where nothing is watched for, whatever it begins with', () => {
     for (const begin of [() => {}, (out: AnswerOutput) => out.beginText([])]) {
       const { out, parts } = output()

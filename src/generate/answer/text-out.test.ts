@@ -173,6 +173,14 @@ describe('tokens', () => {
     expect(out.flush()).toEqual({ text: 'en', logprobs: [e, n], rest: '' })
   })
 
+  test('are told with their text also where it goes on after what was held back was shown', () => {
+    const out = new TextOut(['stop'])
+    const [st, a] = ['st', 'a'].map(logprob)
+    out.push(bytes('st'), st)
+    expect(out.flush()).toEqual({ text: 'st', logprobs: [st], rest: '' })
+    expect(out.push(bytes('a'), a)).toEqual({ text: 'a', logprobs: [a], rest: '' })
+  })
+
   test('of half a character wait for the other half', () => {
     const out = new TextOut([])
     const [half, other] = ['half', 'other'].map(logprob)
