@@ -2,8 +2,10 @@
 import { describe, expect, it, vi } from 'vitest'
 import type { ChatCall } from '../contract/engine.js'
 import { compile } from '../grammar/structured.js'
+import { Pulse, showPulse } from '../platform/index.js'
 import { ChatText } from './chat-text.js'
-import { DecodeLoop } from './decode-loop.js'
+import { DECODES, DecodeLoop } from './decode-loop.js'
+import { Scheduler } from './run/scheduler.js'
 import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
 import { RandomModel } from './testing/random-model.test-helper.js'
 import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
@@ -32,6 +34,16 @@ describe('a model', () => {
     const { metadata, capabilities } = setUp({}, plain).decoder
     expect([plain.thoughtMarks, metadata.thinks, capabilities.thinking]).toEqual([undefined, false, false])
     expect(decoder.tokenizerInfo).toBe(smallText.info)
+    const files = smallTokenizer()
+    const last = files.tokenizer.added_tokens.at(-1)!
+    const marks = ['<|fim_prefix|>', '<|fim_suffix|>', '<|fim_middle|>'].map((content, i) => {
+      return { ...last, content, id: last.id + 1 + i }
+    })
+    const added_tokens = [...files.tokenizer.added_tokens, ...marks]
+    const coder = new ChatText({ ...files, tokenizer: { ...files.tokenizer, added_tokens } })
+    expect(setUp({}, coder).decoder.capabilities.infill).toBe(true)
+    // Whoever asks one that is not there yet is not turned away for it.
+    expect(DECODES.infill).toBe(true)
   })
 
   it('guesses by a head of its own where it has one, and that is not forbidden', () => {
@@ -92,7 +104,12 @@ describe('an answer', () => {
       return [texts[0], 'reasoningTokens' in usage]
     }
     expect(await told({})).toEqual(['Yes.', true])
-    expect(await told({ messages: [], prompt: 'Hi<think>\n' })).toEqual(['so\n</think>\n\nYes.', false])
+    const prompt = 'Hi<think>\n'
+    expect(await told({ messages: [], prompt })).toEqual(['so\n</think>\n\nYes.', false])
+    // Nor does it need room to end one.
+    const grammar = compile({ const: 12 })
+    const asked = call({ messages: [], prompt, grammar, maxTokens: chat.tokenizer.encodePlain('12', 1).length })
+    expect((await collect(setUp({}, chat).decoder.generate(asked))).texts).toEqual(['12'])
   })
 
   it('tells its prompt where that is asked for, once, and how likely its tokens are', async () => {
@@ -128,6 +145,40 @@ describe('an answer', () => {
     expect(await kinds({})).not.toContain('evidence')
   })
 
+  it('weighs its values by what else the model might have said, and lets who comes meanwhile go before', async () => {
+    const schema = {
+      type: 'object',
+      properties: { c: { type: 'string', pattern: '^[a-e]{6}$' } },
+      required: ['c'],
+      additionalProperties: false,
+    }
+    const output = { type: 'json_schema', name: 'x', strict: true, schema } as const
+    const sampling = { ...call().sampling, seed: 4 }
+    /** Whose sequences came, in their order. */
+    const came = new Map<unknown, string>()
+    let late: Promise<unknown> | undefined
+    // Each asks what would come next in a sequence of its own.
+    const before = async ([input]: readonly { readonly sequence: unknown; readonly tokens: readonly number[] }[]) => {
+      const { sequence, tokens } = input!
+      if (came.has(sequence)) return
+      came.set(sequence, came.size === 0 ? 'own' : tokens[0] === 0 ? 'late' : 'other')
+      if (came.size < 2 || late) return
+      late = collect(decoder.generate(call({ messages: [], prompt: [0], maxTokens: 1 })))
+      for (let i = 0; i < 5; i++) await nextTurn()
+    }
+    const { decoder } = setUp({ maxBatch: 1, before })
+    const pokes = vi.spyOn(Scheduler.prototype, 'poke')
+    const others = (['add', 'cancel'] as const).map((name) => vi.spyOn(Scheduler.prototype, name))
+    const asked = call({ sampling, output, grammar: compile(schema), evidence: true })
+    const { parts } = await collect(decoder.generate(asked))
+    await late
+    // It has also set the model going again, which may have stood still, once it knew.
+    expect(pokes.mock.calls.length).toBe(1 + others.reduce((sum, { mock }) => sum + mock.calls.length, 0))
+    vi.restoreAllMocks()
+    expect(parts.find(({ type }) => type === 'evidence')).toMatchObject({ evidence: { pointer: '/c' } })
+    expect([...came.values()].slice(0, 4)).toEqual(['own', 'other', 'late', 'other'])
+  })
+
   it.each([1, 2])('waits for who reads none of %i, and goes on', async (n) => {
     const { decoder, model } = setUp(endless)
     const parts = decoder.generate(call({ n, maxTokens: 200 }))
@@ -154,6 +205,38 @@ describe('an answer', () => {
     expect(await copies({ grammar, output, messages })).toBeGreaterThan(0)
     expect(await copies({ grammar, output, messages: [], prompt: `Say ${said}.` })).toBeGreaterThan(0)
     expect(await copies({ messages })).toBe(0)
+  })
+
+  it('guesses what its tools are called with, too', async () => {
+    const said = 'violet-orange-indigo-magenta'
+    const schema = { type: 'object', properties: { s: { type: 'string' } }, required: ['s'] }
+    const properties = { name: { const: 'go' }, arguments: { ...schema, additionalProperties: false } }
+    const toolGrammar = compile({
+      ...{ type: 'object', required: ['name', 'arguments'], additionalProperties: false },
+      properties,
+    })
+    const asked = call({
+      ...{ tools: [{ name: 'go', parameters: schema, strict: true }], toolGrammar, toolChoice: 'required' as const },
+      ...{ maxTokens: 100, messages: [{ role: 'user' as const, content: `Say ${said}.` }] },
+    })
+    const from = smallText.prompt(asked).length
+    const text = `<tool_call>\n${JSON.stringify({ name: 'go', arguments: { s: said } })}\n</tool_call>`
+    const next = (all: readonly number[]) =>
+      tokenizer.encodeMarker(text.slice(tokenizer.decode(all.slice(from)).length))[0] ?? [...smallText.ends][0]
+    const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 8, next })
+    const decoder = new DecodeLoop(model, smallText, { drafts: 'always' })
+    const { calls } = await collect(decoder.generate(asked))
+    expect(calls[0]).toMatchObject([{ name: 'go', arguments: JSON.stringify({ s: said }) }])
+    expect(Object.values(decoder.guesses!).reduce((sum, { right }) => sum + right, 0)).toBeGreaterThan(0)
+  })
+
+  it('of a caller who has none begins at once, whatever others have', async () => {
+    const { decoder } = setUp({ ...endless, maxBatch: 2 })
+    const ended: string[] = []
+    const asked = (caller: string, maxTokens: number) =>
+      collect(decoder.generate(call({ caller, maxTokens }))).then(() => void ended.push(caller))
+    await Promise.all([asked('a', 30), asked('a', 30), asked('b', 3)])
+    expect(ended).toEqual(['b', 'a', 'a'])
   })
 })
 
@@ -254,6 +337,11 @@ describe('tokens', () => {
       (await decoder.tokenize({ model: 'a/b', signal, prompt, ...(bare && { bare }) })).texts.join('')
     expect([await told('Hi'), await told('Hi', true)]).toEqual([`${mark}Hi`, 'Hi'])
     expect([await told(`${mark}Hi`), await told(`${mark}Hi`, true)]).toEqual([`${mark}Hi`, `${mark}Hi`])
+    const none = { model: 'a/b', signal, bare: true }
+    // Where none begins a text, none is left out.
+    for (const prompt of ['Hi', '']) {
+      expect((await setUp().decoder.tokenize({ ...none, prompt })).texts.join('')).toBe(prompt)
+    }
   })
 
   it('become text again, also where a letter takes several; and who names none is told', async () => {
@@ -294,6 +382,48 @@ it('a decision is thought about where the model thinks, as long as is asked for'
   const chatTemplate = '{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}'
   const mute = new ChatText({ ...smallTokenizer(), chatTemplate })
   expect([mute.thoughtMarks, await cost({ thinkingBudget: 5 }, mute)]).toEqual([undefined, 0])
+})
+
+it('a model that was made for decisions is asked as it was taught, at the temperatures of its makers', async () => {
+  const questions = [{ type: 'choice', instructions: 'Is it?', options: [{ text: 'yes' }, { text: 'no' }] }]
+  const template = `{{ state }}{{ '\\n# ' }}{{ instructions }}{% for o in options %} {{ o.label }}={{ o.key }}{% endfor %}`
+  const made = (temperatures: Record<string, number>) =>
+    new ChatText({ ...smallTokenizer(), made: { type: 'pplx-decider', template, temperatures } })
+  const asked = decision({ state: 'A state.', questions, calibrated: true })
+  const { decoder } = setUp({}, made({ choice: 2 }))
+  const { answers, usage } = await decoder.decide(asked)
+  expect(answers).toHaveLength(1)
+  expect(usage.promptTokens).toBe(tokenizer.encodeMarker('A state.\n# Is it? A=yes B=no').length)
+  await expect(setUp({}, made({})).decoder.decide(asked)).rejects.toMatchObject({ code: 'not_calibrated' })
+})
+
+it('shows that it reads a prompt, and whose, while it does', async () => {
+  const pulse = new Pulse()
+  showPulse(pulse.memory)
+  const chat = new ChatText(smallTokenizer())
+  const { decoder } = setUp(endless, chat)
+  /** What it is at whenever it asks so of its tokenizer. */
+  const at = async (way: 'sections' | 'shown' | 'bytes', work: () => Promise<unknown>) => {
+    const plain = chat.tokenizer[way].bind(chat.tokenizer) as (of: never) => never
+    const seen: unknown[] = []
+    const asked = vi.spyOn(chat.tokenizer, way).mockImplementation((of: unknown) => {
+      seen.push(pulse.doing)
+      return plain(of as never)
+    })
+    await work()
+    asked.mockRestore()
+    return seen[0]
+  }
+  const one = call({ id: 'a call', messages: [], prompt: 'Hello', maxTokens: 1, returnTokens: true })
+  const tokenized = { model: 'a/b', signal, prompt: 'Hello' }
+  const detokenized = { model: 'a/b', signal, tokens: [40, 41] }
+  for (const way of ['sections', 'bytes'] as const) {
+    expect(await at(way, () => collect(decoder.generate(one)))).toEqual({ stage: 'prompt', of: 'a call' })
+  }
+  for (const way of ['sections', 'shown'] as const) {
+    expect(await at(way, () => decoder.tokenize(tokenized))).toEqual({ stage: 'prompt', of: 'a/b' })
+  }
+  expect(await at('bytes', () => decoder.detokenize(detokenized))).toEqual({ stage: 'prompt', of: 'a/b' })
 })
 
 it('what is to be calibrated is refused where no temperature was fitted, with the order that was asked for', async () => {

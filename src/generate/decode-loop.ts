@@ -80,6 +80,8 @@ const PLAIN_CALL = {
   id: '',
   model: '',
   n: 1,
+  messages: [],
+  tools: [],
   stop: [],
   sampling: {},
   output: { type: 'text' },
@@ -221,9 +223,8 @@ export class DecodeLoop {
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
-    const asked = 'prompt' in call ? { messages: [], tools: [], prompt: call.prompt } : call
     const tokens = await inTurns(
-      inStage('prompt', call.model, this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal })),
+      inStage('prompt', call.model, this.#text.promptInSlices({ ...PLAIN_CALL, ...call })),
       call.signal,
       call.caller,
     )
@@ -235,8 +236,7 @@ export class DecodeLoop {
   /** Without the mark of a beginning, unless the text itself has it. */
   #bare(tokens: readonly number[], prompt: string): readonly number[] {
     const { opening } = this.#text.tokenizer
-    const isOurs =
-      opening !== undefined && tokens[0] === opening && !prompt.startsWith(this.#text.tokenizer.shown(opening))
+    const isOurs = opening !== undefined && !prompt.startsWith(this.#text.tokenizer.shown(opening))
     return isOurs ? tokens.slice(1) : tokens
   }
 

@@ -3,8 +3,11 @@ import { describe, expect, it } from 'vitest'
 import type { ChatCall, Part } from '../../contract/engine.js'
 import type { SampleSettings } from '../../contract/token-model.js'
 import { compile } from '../../grammar/structured.js'
+import { Pulse, showPulse } from '../../platform/index.js'
+import { ChatText } from '../chat-text.js'
 import { DraftSource } from '../drafts/source.js'
-import { call, smallText } from '../testing/call.test-helper.js'
+import { call, collect, setUp, smallText } from '../testing/call.test-helper.js'
+import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 import { AnswerDecoder } from './answer.js'
 import type { AnswerPlan } from './plan.js'
 import { seedOfChoice, settledSampling } from './sampling.js'
@@ -67,7 +70,9 @@ describe('how a token is drawn', () => {
 
   it('is what was asked for and no more, with a seed for each choice and a number for each token', () => {
     const { answer, take } = answering()
-    expect(answer.settings()).toEqual({ ...plain, seed: seedOfChoice(1, 0), index: 0 })
+    expect(answer.settings()).toStrictEqual({ ...plain, seed: seedOfChoice(1, 0), index: 0 })
+    const guided = answering(either).answer.settings()
+    expect(Object.keys(guided).sort()).toEqual([...Object.keys(answer.settings()), 'mask'].sort())
     take(A, B)
     expect(answer.settings()).toEqual({ ...plain, seed: seedOfChoice(1, 0), index: 2 })
     expect(answering({}, {}, 3).answer.settings().seed).toBe(seedOfChoice(1, 3))
@@ -109,6 +114,9 @@ describe('how a token is drawn', () => {
     expect(bits(answer.settings().mask)).toEqual(allBut(...ENDS, A))
     take(B)
     expect([answer.mustGoOn, answer.settings().mask]).toEqual([false, undefined])
+    for (const part of [{}, { ignoreEnds: true }]) {
+      expect(bits(answering({ minTokens: 1, ...part }).answer.settings().mask)).toEqual(allBut(...ENDS))
+    }
   })
 
   it('is what a grammar lets come', () => {
@@ -183,6 +191,16 @@ describe('how it may go on', () => {
     expect(answer.foresee(room)).toBeUndefined()
   })
 
+  it('is gone along while it shows whose mask it is at', () => {
+    const pulse = new Pulse()
+    showPulse(pulse.memory)
+    const { answer } = answering({ id: 'a call' })
+    const at: unknown[] = []
+    Object.assign(answer.stops, { has: () => at.push(pulse.doing) > 1 })
+    answer.outlook(room)!.push(A)
+    expect(at).toEqual([{ stage: 'mask', of: 'a call' }])
+  })
+
   it('is nothing behind an end of the model, though it ends no answer, nor behind the last that there is room for', () => {
     const { answer } = answering({ ignoreEnds: true }, { limit: 2 })
     const outlook = answer.outlook(room)!
@@ -240,7 +258,13 @@ describe('an answer ends', () => {
     const { answer, take, end, said, told: heard } = answering(part)
     take(...tokens)
     expect([answer.finished, said(), heard.finished, heard.failed]).toEqual([true, 'a', [0], []])
-    expect(end()).toEqual({ type: 'finish', choice: 0, reason: 'stop', ...told })
+    expect(end()).toStrictEqual({ type: 'finish', choice: 0, reason: 'stop', ...told })
+  })
+
+  it('with all that was said, though more of it might have been an end', () => {
+    const { take, said } = answering({ stop: ['bcd'] }, { limit: 2 })
+    take(A, B)
+    expect(said()).toBe('ab')
   })
 
   it('not with the model where that is not to be heard', () => {
@@ -300,6 +324,18 @@ describe('what stands in the model’s place', () => {
       expect(written()).toBe(`a${left}`)
     }
   })
+
+  it('is all of it, a mark of byte order as well', () => {
+    const files = smallTokenizer()
+    const last = files.tokenizer.added_tokens.at(-1)!
+    const long = { ...last, content: '\u{feff}end', id: last.id + 1 }
+    const tokenizer = { ...files.tokenizer, added_tokens: [...files.tokenizer.added_tokens, long] }
+    const text = new ChatText({ ...files, tokenizer })
+    const { answer } = answering({}, { text })
+    answer.write([long.id])
+    answer.cut('nd')
+    expect(answer.tokens.slice(PROMPT.length)).toEqual(text.tokenizer.encodeContinuation('\u{feff}e'))
+  })
 })
 
 describe('calls of tools', () => {
@@ -312,7 +348,11 @@ describe('calls of tools', () => {
 
   it('are opened in the model’s place where one must come, and end the answer', () => {
     const { answer, take, end, told } = answering(must, { limit: 90 })
-    while (!answer.finished) take(bits(answer.settings().mask).find((id) => id === END) ?? ids('}')[0]!)
+    while (!answer.finished) {
+      // It may be asked for wherever a token is drawn, between two calls as well.
+      answer.outlook({ rows: 8, draws: 4 })
+      take(bits(answer.settings().mask).find((id) => id === END) ?? ids('}')[0]!)
+    }
     expect(end()).toMatchObject({ reason: 'tool_calls' })
     const calls = told.parts.flatMap((each) => (each.type === 'tool-call-delta' ? [each.arguments] : []))
     expect(JSON.parse(calls.join(''))).toEqual({})
@@ -338,6 +378,24 @@ describe('who waits', () => {
     expect(answer.paused).toBe(false)
     sink.behind = true
     expect(answer.paused).toBe(true)
+  })
+
+  it('is an answer of which a value is being weighed', async () => {
+    const schema = { type: 'object', properties: { c: { type: 'string', pattern: '^[a-e]{6}$' } }, required: ['c'] }
+    const asked = { ...json, schema: { ...schema, additionalProperties: false } }
+    let own: unknown
+    let weighed = 0
+    const before = (batch: readonly { readonly sequence: unknown }[]) => {
+      own ??= batch[0]!.sequence
+      const others = batch.filter(({ sequence }) => sequence !== own)
+      if (others.length > 0) weighed++
+      // Others are read in its place, and it is not.
+      expect([0, batch.length]).toContain(others.length)
+    }
+    const { decoder } = setUp({ before })
+    const one = call({ evidence: true, output: asked, grammar: compile(asked.schema), ...sampling({ seed: 4 }) })
+    const { parts, reasons } = await collect(decoder.generate(one))
+    expect([reasons, parts.filter(({ type }) => type === 'evidence').length, weighed > 0]).toEqual([['stop'], 1, true])
   })
 
   it('goes on and wakes the others', () => {

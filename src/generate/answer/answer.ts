@@ -172,7 +172,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   take(sampled: Sampled): void {
     this.#stretch.take(sampled)
-    if (!this.finished) this.#advance()
+    this.#advance()
   }
 
   settle(): void {
@@ -218,7 +218,7 @@ export class AnswerDecoder implements Lane, Writing {
       case 'document':
         return new DocumentStretch(this, segment.grammar)
       case 'call':
-        return new CallStretch(this, segment.written ?? '')
+        return new CallStretch(this, segment.written)
       case 'between':
         return new BetweenStretch(this)
       case 'channel':

@@ -11,7 +11,7 @@ export class CallStretch extends GuidedStretch {
   readonly #written: string
 
   /** `written`: what of its marker is there already. */
-  constructor(answer: Writing, written: string) {
+  constructor(answer: Writing, written = '') {
     super(answer, answer.plan.text.toolFormat.grammar(answer.plan.call))
     this.#written = written
   }

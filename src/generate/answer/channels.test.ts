@@ -86,6 +86,14 @@ describe('the channels of an answer', () => {
     expect(Object.keys(JSON.parse(calls[0]!.arguments))).toContain('city')
   })
 
+  test('are of a call also where the model ends what might have gone on', async () => {
+    const parameters = { type: 'integer' }
+    const counts = { tools: [{ name: 'count', parameters, strict: true }], toolGrammar: compile(parameters) }
+    const said = '<|channel|>commentary to=functions.count <|constrain|>json<|message|>1<|return|>'
+    const { calls, reason } = await answered(said, { ...counts, toolChoice: { name: 'count' } })
+    expect([calls, reason]).toMatchObject([[{ name: 'count', arguments: '1' }], 'tool_calls'])
+  })
+
   test.each([undefined, { enable_thinking: true }])(
     'hold a document to its schema behind a head of its own: %j',
     async (templateOptions) => {
