@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Sequence, TokenModel } from '../../contract/token-model.js'
+import { Pulse, showPulse } from '../../platform/index.js'
 import type { Lane, LanePieces, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
 import { compose, draftedInput, inputOf, nextSettings, stepsAhead, stepsToRead } from './batch.js'
@@ -44,7 +45,7 @@ describe('a step', () => {
   it('is for nobody where nobody is there, or all pause, or nothing is to be read', () => {
     expect(compose([], { maxBatch: 4, maxChunk: 9 } as TokenModel)).toEqual([])
     expect(read([prompt(9, { lane: { paused: true } }), writer({ lane: { paused: true } })])).toEqual([0, 0])
-    expect(read([writer({ held: 11 })])).toEqual([0])
+    expect(compose([writer({ held: 11 })], { maxBatch: 4, maxChunk: 9 } as TokenModel)).toEqual([])
   })
 
   it('reads of who writes all that is new, and no more than fits into it', () => {
@@ -99,6 +100,8 @@ describe('a crowd of one caller and a guest', () => {
     const slots = [prompt(500, { caller: 'crowd' }), prompt(400, { caller: 'crowd' }), writer(guest)]
     const part = oldestOf(CROWDS)
     expect(read(slots)).toEqual([part, CROWDS - part, 1])
+    // Not by what it writes.
+    expect(read([slotOf(14, 10, { held: 10, caller: 'crowd' }), crowd(writer), writer(guest)])).toEqual([4, 1, 1])
   })
 
   it('who has a prompt is read as if nobody wrote', () => {
@@ -115,6 +118,9 @@ describe('a crowd of one caller and a guest', () => {
     ]
     const part = oldestOf(CROWDS)
     expect(read(slots)).toEqual([part, 0, BESIDE - part, 1])
+    // Whoever else writes.
+    const [first, ...others] = slots as [Slot, ...Slot[]]
+    expect(read([first, crowd(writer), ...others.slice(1)])).toEqual([part, 1, BESIDE - part, 1])
   })
 
   it('is none where each has one, or one has them all', () => {
@@ -171,6 +177,18 @@ describe('beside a guest, where a row takes time of its own, a crowd', () => {
     expect(read([done, ...slots, guest()], model)).toEqual([0, 0, 1, 0, 1, 1])
   })
 
+  it('is read by as many tokens as its share has, whatever others of it would cost', () => {
+    expect(read([prompt(500, { caller: 'crowd' }), behind(50 * POSITIONS, { stepped: 1 }), guest()], model)).toEqual([
+      ...[CROWDS, 0, 1],
+    ])
+  })
+
+  it('leaves to its oldest what it can read at least, however far it has come', () => {
+    const pieces: LanePieces = { floor: (at) => at, next: (_, most) => most, least: () => 12 }
+    const made = { caller: 'crowd', held: POSITIONS }
+    expect(read([prompt(9000, { ...made, lane: { pieces } }), prompt(9000, made), guest()], model)).toEqual([12, 0, 1])
+  })
+
   it('is read by fewer tokens, the further it has come', () => {
     const two = (held: number) => [prompt(9000, { caller: 'crowd', held }), prompt(9000, { caller: 'crowd', held })]
     const both = [0, POSITIONS, 3 * POSITIONS].map((held) => {
@@ -198,6 +216,7 @@ describe('beside a guest, where a row takes time of its own, a crowd', () => {
       ...[1, 1, 1, 1],
     ])
     expect(read([...crowdOf(20, 3 * POSITIONS), guest()])).toEqual(new Array(21).fill(1))
+    expect(read([slotOf(14, 10, { held: 10 })], model)).toEqual([4])
   })
 })
 
@@ -210,6 +229,30 @@ describe('prompts of which each token is scored', () => {
     expect(read([one, two], { maxSamples: 10 })).toEqual([1, 9])
     expect(read([one, two, writer()], { maxSamples: 10 })).toEqual([1, 8, 1])
     expect(read([prompt(500, { held: 495, lane: scores(495, 4) })], { maxSamples: 10 })).toEqual([4])
+    // What one does not need is the others'; who is not scored needs none.
+    const few = prompt(5, { lane: scores(0, 4) })
+    expect(read([one, two, few], { maxSamples: 12 })).toEqual([1, 7, 4])
+    expect(read([one, prompt(20)], { maxSamples: 10 })).toEqual([9, 20])
+  })
+
+  it.each<[string, number, Partial<Lane>, Partial<TokenModel>]>([
+    ['few have those of whoever draws', 10, {}, {}],
+    ['many have all', 40, { scores: { ...scores(0, 499).scores, many: true } }, {}],
+    [
+      ...(['many have those of whoever draws, where more tokens are computed otherwise', 10] as const),
+      ...([{ scores: { ...scores(0, 499).scores, many: true } }, { fewTokens: 16 }] as const),
+    ],
+    [
+      ...(['many have all where they are read in pieces', 40] as const),
+      {
+        scores: { ...scores(0, 499).scores, many: true },
+        pieces: { floor: (at) => at, next: (_, most) => most, least: () => 1 },
+      },
+      { fewTokens: 16 },
+    ],
+  ])('of the positions that only scores may have, %s', (_, count, lane, model) => {
+    const one = prompt(500, { lane: { ...scores(0, 499), ...lane } })
+    expect(read([one], { maxSamples: 10, maxScored: 40, ...model })).toEqual([count])
   })
 
   it('are read token by token where a step scores one position of each', () => {
@@ -228,6 +271,9 @@ describe('more answers than fit into a step', () => {
 
   it('are not chosen from where all fit', () => {
     expect(takers([writer({ caller: 'a' }), writer({ caller: 'a' })], 2)).toEqual([true, true])
+    // Nor is their order another: what came first is the oldest, whoever has waited.
+    const slots = [prompt(500, { caller: 'a', stepped: 5 }), prompt(300, { caller: 'b', stepped: 1 })]
+    expect(read(slots, { maxBatch: 2 })).toEqual([oldestOf(CHUNK), CHUNK - oldestOf(CHUNK)])
   })
 
   it('have one of each caller first, then a second of each', () => {
@@ -250,6 +296,8 @@ describe('more answers than fit into a step', () => {
     // Of one caller it is no matter who waited.
     const one = [5, 3, 4].map((stepped) => writer({ caller: 'a', stepped }))
     expect(takers(one, 2)).toEqual([true, true, false])
+    const two = [9, 5, 3].map((stepped, i) => writer({ caller: i === 2 ? 'b' : 'a', stepped }))
+    expect(takers([...two, writer({ caller: 'b', stepped: 2 })], 3)).toEqual([true, true, true, false])
   })
 })
 
@@ -316,6 +364,24 @@ describe('what the model is asked', () => {
       drafts: [settings(0), undefined, settings(1)],
       guessed: true,
     })
+    // What is certain may come last.
+    const guessed = draftedInput({ slot, count: 2 }, { tokens: [70, 71, 72], draws: [draws[0]!, draws[2]!] })
+    expect(guessed.drafts).toEqual([settings(0), undefined, undefined])
+  })
+
+  it('is found while it shows whose mask it is at', () => {
+    const pulse = new Pulse()
+    showPulse(pulse.memory)
+    const at: unknown[] = []
+    const watched = (request?: string): Partial<Lane> => ({
+      ...(request && { request }),
+      settings() {
+        at.push(pulse.doing)
+        return settings(7)
+      },
+    })
+    for (const request of ['a call', undefined]) inputOf({ slot: writer({ lane: watched(request) }), count: 1 })
+    expect(at).toEqual(['a call', ''].map((of) => ({ stage: 'mask', of })))
   })
 
   it('is nothing of who cannot say, which ends that one alone', () => {

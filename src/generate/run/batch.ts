@@ -83,18 +83,17 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
   return rows
 }
 
-/** Which of them is its caller's only one, where another caller has more. */
+/** Which of them is its caller's only one: where none has more all are, and nobody keeps another waiting. */
 function guestsAmong(ready: readonly Slot[]): (slot: Slot) => boolean {
   const counts = new Map<unknown, number>()
   for (const slot of ready) counts.set(callerOf(slot), (counts.get(callerOf(slot)) ?? 0) + 1)
-  const crowded = counts.size < ready.length
-  return (slot) => crowded && counts.get(callerOf(slot)) === 1
+  return (slot) => counts.get(callerOf(slot)) === 1
 }
 
 /** What a token of it costs beside one that attends to nothing; what is drawn beside others costs nothing on a GPU. */
 function priceOf(slot: Slot, { rowPositions }: TokenModel): number {
   if (rowPositions === undefined) return promptIsIn(slot) ? 0 : 1
-  return 1 + (slot.sequence?.length ?? 0) / rowPositions
+  return 1 + held(slot) / rowPositions
 }
 
 /**
@@ -117,26 +116,32 @@ function turnsOf(ready: readonly Slot[], isGuest: (slot: Slot) => boolean, model
   return { taking, left }
 }
 
-const leastOf = ({ lane, sequence }: Slot): number => lane.pieces?.least(sequence?.length ?? 0) ?? 0
+/** Tokens in the cache: whoever runs has a sequence. */
+const held = ({ sequence }: Slot): number => sequence!.length
+
+const leastOf = (slot: Slot): number => slot.lane.pieces?.least(held(slot)) ?? 0
 
 /** Of tokens for which there is room, those that a step reads. */
-function inPieces({ lane, sequence }: Slot, most: number): number {
-  return lane.pieces && most > 0 ? lane.pieces.next(sequence?.length ?? 0, most) : most
+function inPieces(slot: Slot, most: number): number {
+  const { pieces } = slot.lane
+  return pieces && most > 0 ? pieces.next(held(slot), most) : most
 }
 
 /**
  * Tokens that a slot is fed where its prompt is scored: no more than there are positions for it in the step, and before
  * that those whose scores are known. Undefined where nothing is to be scored.
  */
-function scoredNext({ lane: { scores }, sequence }: Slot, positions: number): number | undefined {
+function scoredNext(slot: Slot, positions: number): number | undefined {
+  const { scores } = slot.lane
   if (!scores?.open) return undefined
-  const again = scores.scored - (sequence?.length ?? 0)
+  const again = scores.scored - held(slot)
   return again > 0 ? again : Math.min(scores.open, positions)
 }
 
 /** Whether each of a row's tokens is followed by one that is scored. */
-function isScored({ slot: { lane, sequence } }: Row): boolean {
-  return !!lane.scores?.open && (sequence?.length ?? 0) === lane.scores.scored
+function isScored({ slot }: Row): boolean {
+  const { scores } = slot.lane
+  return !!scores?.open && held(slot) === scores.scored
 }
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Sequence } from '../../contract/token-model.js'
 import type { Lane } from '../answer/lane.js'
 import { RandomModel, type RandomModelOptions } from '../testing/random-model.test-helper.js'
-import { Memory, PrefixCache, shared } from './memory.js'
+import { Memory, PrefixCache, serves, shared } from './memory.js'
 import { makeSlot } from './slot.js'
 
 const PAGE = 16
@@ -38,15 +38,18 @@ describe('the cache, to the scheduler', () => {
   })
 
   it('begins with what runs, where that has more, and leaves it as it is', async () => {
-    const { memory, laneOf, keep, running, textOf } = setUp()
+    const { memory, model, laneOf, keep, running, textOf } = setUp()
     await keep('hello')
     const [less, more] = [await running('help'), await running('hello th')]
     const idle = makeSlot(laneOf('hello there'), undefined)
     expect(textOf(memory.acquire(laneOf('hello there'), [idle, less, more]))).toBe('hello th')
     expect(textOf(more.sequence!)).toBe('hello th')
-    expect(textOf(memory.acquire(laneOf('hello you'), [less, more]))).toBe('hello ')
+    expect(textOf(memory.acquire(laneOf('hello you'), [more, less]))).toBe('hello ')
     // As much is kept: that costs no copy.
-    expect(textOf(memory.acquire(laneOf('hello!'), [less]))).toBe('hello')
+    const as = await running('hello')
+    const open = model.openSequences
+    expect(textOf(memory.acquire(laneOf('hello!'), [as, less]))).toBe('hello')
+    expect(model.openSequences).toBe(open)
   })
 
   it('holds nothing yet of what is to be scored', async () => {
@@ -55,6 +58,27 @@ describe('the cache, to the scheduler', () => {
     const scored = (open: boolean) => laneOf('hello there', { scores: { open, scored: 3 } as never })
     expect(textOf(memory.acquire(scored(true), []))).toBe('hel')
     expect(textOf(memory.acquire(scored(false), []))).toBe('hello ther')
+  })
+
+  it('begins what is read in pieces with whole ones, of what is kept or runs', async () => {
+    const asked: number[] = []
+    const floor = (length: number) => {
+      asked.push(length)
+      return length - (length % 4)
+    }
+    const pieces = { pieces: { floor } as never }
+    const { memory, laneOf, keep, running, textOf } = setUp()
+    const begin = (more: Parameters<typeof memory.acquire>[1]) =>
+      textOf(memory.acquire(laneOf('hello there', pieces), more))
+    expect(begin([])).toBe('')
+    await keep('hello t')
+    expect(begin([])).toBe('hell')
+    expect(begin([await running('hello th')])).toBe('hello th')
+    expect(begin([await running('help')])).toBe('hell')
+    expect(asked).toEqual([0, 7, 8, 7])
+    const alone = setUp({ maxBatch: 1 })
+    alone.memory.acquire(alone.laneOf('hello there', pieces), [await alone.running('hello')])
+    expect(asked.at(-1)).toBe(0)
   })
 
   it('copies nothing of a model that holds one sequence, and keeps one answer of it', async () => {
@@ -71,11 +95,17 @@ describe('the cache, to the scheduler', () => {
   })
 
   it('keeps no more of an answer than its sequence holds, and nothing of an empty one', async () => {
-    const { memory, model, laneOf, written, textOf, tokensOf } = setUp()
+    const { memory, model, laneOf, written, keep, textOf, tokensOf } = setUp()
     const sequence = await written('hello')
     sequence.truncate(3)
     memory.keep(tokensOf('hello'), sequence)
     expect(textOf(memory.acquire(laneOf('hello there'), []))).toBe('hel')
+    // What holds more is not given up for it.
+    await keep('hell')
+    const cut = await written('hello')
+    cut.truncate(3)
+    memory.keep(tokensOf('hello'), cut)
+    expect(textOf(memory.acquire(laneOf('hello there'), []))).toBe('hell')
     const open = model.openSequences
     memory.keep([], model.open())
     expect(model.openSequences).toBe(open)
@@ -106,6 +136,52 @@ describe('the cache, to the scheduler', () => {
     expect([memory.roomFor(rows as never), model.freeTokens]).toEqual([true, free])
     expect(memory.roomFor(rows as never, 3 * PAGE)).toBe(false)
     expect(model.freeTokens).toBe(free + 2 * PAGE)
+  })
+
+  describe('has room for as many steps in a row', () => {
+    /** Pages of others that run, pages that are kept, and how many tokens of the next are written. */
+    async function steps(others: number, kept: number, begun = 0) {
+      const { memory, model, laneOf, written, keep } = setUp({ maxChunk: 8 * PAGE })
+      if (others > 0) await written('y'.repeat(others * PAGE))
+      if (kept > 0) await keep('z'.repeat(kept * PAGE))
+      const slot = makeSlot(laneOf('x'), undefined)
+      slot.sequence = await written('x'.repeat(PAGE + begun))
+      const free = model.freeTokens
+      const rows = [{ slot, count: 1 }] as never
+      return (most: number) => [memory.stepsFor(rows, most), (model.freeTokens - free) / PAGE]
+    }
+
+    it('as nobody else needs, or by halves fewer', async () => {
+      const found = await steps(0, 0)
+      expect([found(1), found(5), found(7 * PAGE), found(7 * PAGE + 2)]).toEqual([
+        ...[
+          [1, 0],
+          [5, 0],
+          [7 * PAGE, 0],
+        ],
+        [Math.floor((7 * PAGE + 2) / 2), 0],
+      ])
+    })
+
+    it('as leaves what is kept where it is, but for a few', async () => {
+      const found = await steps(0, 3)
+      expect([found(4 * PAGE), found(7 * PAGE)]).toEqual([
+        [4 * PAGE, 0],
+        [(7 * PAGE) / 2, 0],
+      ])
+      // The first of them may find what it needs where it is.
+      expect((await steps(4, 3))(1)).toEqual([1, 0])
+      expect((await steps(4, 3))(3)).toEqual([3, 3])
+      expect((await steps(4, 3))(64)).toEqual([4, 3])
+    })
+
+    it('as one, where there is none for more', async () => {
+      expect((await steps(7, 0))(8)).toEqual([1, 0])
+      // A page that is begun is as good as a whole one, and no more.
+      const last = PAGE - 4
+      expect((await steps(5, 0, last))(4)).toEqual([4, 0])
+      expect((await steps(5, 0, last))(64)).toEqual([4, 0])
+    })
   })
 
   it('counts what tokens take in whole pages, the one that is begun as well', async () => {
@@ -213,6 +289,15 @@ describe('what is kept of earlier answers', () => {
     expect(textOf(take('another!', true))).toBe('another')
   })
 
+  it('is used by who has half of it', async () => {
+    const { put, take, textOf } = cacheOf(2)
+    await put('12345678')
+    await put('another')
+    take('1234, you', true)!.close()
+    await put('one more')
+    expect(textOf(take('12345678!', true))).toBe('12345678')
+  })
+
   it('can be let go of one by one, or all', async () => {
     const { cache, put, model } = cacheOf()
     for (const text of ['a', 'b', 'c']) await put(text)
@@ -223,6 +308,14 @@ describe('what is kept of earlier answers', () => {
 })
 
 describe('what two have in common', () => {
+  it('is nothing where a sequence is not for texts as long', async () => {
+    const { tokens, written } = cacheOf()
+    const sequence = Object.assign(await written('hello'), { lengths: [3, 5] as const })
+    expect([2, 3, 5, 6].map((length) => serves(sequence, length))).toEqual([false, true, true, false])
+    const common = (text: string) => shared(sequence, tokens('hello'), tokens(text), 10)
+    expect([common('he'), common('help'), common('hello!')]).toEqual([0, 3, 0])
+  })
+
   it('is no more than the sequence still holds, or can be cut to', async () => {
     const { tokens, written } = cacheOf()
     const sequence = await written('hello')

@@ -197,6 +197,12 @@ describe('the line of those that wait', () => {
     expect(order(waiting, [first])).toEqual(['long', 'third', 'second'])
     expect(order(waiting, [slot({ first })])).toEqual(['long', 'third', 'second'])
     expect(order(waiting)).toEqual(['second', 'long', 'third'])
+    // Also behind who has more calls.
+    const more = [slot({ caller: 'a' }), slot({ caller: 'a' })]
+    expect(order({ second: slot({ first }), other: slot({ caller: 'a' }) }, [first, ...more])).toEqual([
+      'other',
+      'second',
+    ])
   })
 
   it('goes by callers in turns, whoever has the fewest first', () => {
