@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../../contract/errors.js'
 import { type Sampled, type Sequence, UNDRAWN } from '../../contract/token-model.js'
+import { Pulse, showPulse } from '../../platform/index.js'
 import type { Lane, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
 import { Drafting } from '../drafts/drafting.js'
@@ -10,7 +11,7 @@ import { type Drafted, type DraftRoom, FreePath, type Path } from '../drafts/pat
 import { nextTurn } from '../testing/call.test-helper.js'
 import { RandomModel, type RandomModelOptions } from '../testing/random-model.test-helper.js'
 import { Scheduler } from './scheduler.js'
-import type { Slot } from './slot.js'
+import { MAY_BE_PASSED, type Slot } from './slot.js'
 
 const codes = (text: string) => [...text].map((letter) => letter.charCodeAt(0))
 
@@ -211,6 +212,37 @@ describe('the steps of a model', () => {
     expect(steps.map(({ a = 0, b = 0 }) => [a, b])).toEqual([[1, 1], [1, 1], ...new Array(4).fill([0, 1])])
   })
 
+  it('are not over where one pauses and another finds no room to be read', async () => {
+    const { run } = scheduled()
+    void run(
+      new Says('a', 9, (lane) => {
+        lane.paused = true
+      }),
+    )
+    await turns(4)
+    let asked = 0
+    const pieces = {
+      floor: (at: number) => at,
+      next: (_: number, most: number) => (asked++ < 3 ? 0 : most),
+      least: () => 0,
+    }
+    const lane = Object.assign(new Says('bcd', 3), { pieces })
+    await run(lane)
+    expect([asked > 3, lane.said]).toEqual([true, 3])
+  })
+
+  it('show whose answer they are at while it takes a token', async () => {
+    const pulse = new Pulse()
+    showPulse(pulse.memory)
+    const at: unknown[] = []
+    const { run } = scheduled()
+    for (const request of ['a call', undefined]) {
+      const lane = new Says('a', 1, () => void at.push(pulse.doing))
+      await run(Object.assign(lane, request && { request }))
+    }
+    expect(at).toEqual(['a call', ''].map((of) => ({ stage: 'mask', of })))
+  })
+
   it('do not run ahead where the model cannot', async () => {
     const { run, steps } = scheduled({}, 8)
     await run(new Says('a', 3))
@@ -258,6 +290,8 @@ describe('who leaves', () => {
 
   it('while nothing runs is gone at once, and who has not begun never begins', async () => {
     const { scheduler, model, steps } = scheduled({ maxBatch: 1 })
+    void scheduler.cancel(scheduler.add([new Says('c')]))
+    expect(scheduler.idle).toBe(true)
     const first = new Says('a', 30)
     const slots = [first, new Says('b')].flatMap((lane) => scheduler.add([lane]))
     await turns(4)
@@ -309,6 +343,23 @@ describe('what was read', () => {
     const next = new Says('abdef', 1)
     await run(next)
     expect([next.found, read]).toEqual([[2], ['abdef']])
+  })
+
+  it('of tokens that were replaced while an answer waited is none either, where it ends so', async () => {
+    const { scheduler, run } = scheduled()
+    const first = new Says('abc', 9, (lane) => {
+      lane.paused = lane.said === 3
+    })
+    const [slot] = scheduler.add([first])
+    await turns(8)
+    expect(first.held).toBe(5)
+    first.tokens.splice(2, 4, ...codes('xyz'))
+    Object.assign(first, { kept: 2, finished: true })
+    scheduler.poke()
+    await slot!.released
+    const next = new Says('abxyz', 1)
+    await run(next)
+    expect(next.found).toEqual([2])
   })
 
   it('is told, and of who starts over no gift of an earlier call', async () => {
@@ -437,6 +488,22 @@ describe('a place in the batch', () => {
     expect(scheduler.idle).toBe(true)
   })
 
+  it('is taken by nobody who pauses', async () => {
+    const { run, scheduler } = scheduled({ maxBatch: 2 })
+    for (const letter of 'ab') {
+      void run(
+        new Says(letter, 9, (lane) => {
+          lane.paused = true
+        }),
+      )
+    }
+    await turns(4)
+    const lane = new Says('m', 3)
+    await run(lane)
+    expect(lane.said).toBe(3)
+    scheduler.stop(new Error('over'))
+  })
+
   it('is shared beside a guest in turns where a row takes time of its own, by as few as attend to little', async () => {
     const POSITIONS = 20
     const CROWDS = 8
@@ -500,6 +567,8 @@ describe('a place in the batch', () => {
     const over = Promise.all(scheduler.add(choices).map(({ released }) => released))
     while (choices[2]!.said < 2) await nextTurn()
     expect(choices.map(({ said }) => said > 0)).toEqual([true, true, true, false, false])
+    // Nor do the others hold anything yet.
+    expect(model.openSequences).toBe(3)
     const before = steps.length
     await run(new Says('m', 5))
     expect(steps.length - before).toBeLessThan(5 + 4)
@@ -528,9 +597,18 @@ describe('where the cache is short', () => {
     pausing.paused = false
     scheduler.poke()
     await first
+    // What it finds then is its own.
+    expect(pausing.found).toEqual([0])
     expect(String.fromCharCode(...pausing.tokens.slice(20))).toBe('0123456789'.repeat(3))
     scheduler.stop(new Error('over'))
     expect([model.freePages, model.openSequences]).toEqual([4, 0])
+  })
+
+  it('is given to no one who need not hear of it', async () => {
+    const { all } = scheduled({ pages: 6, maxBatch: 3 })
+    const lanes = ['a', 'b', 'c'].map((letter) => Object.assign(new Says(prompt(letter), 40), { holds: undefined }))
+    await all(...(lanes as unknown as Says[]))
+    expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [40, undefined]))
   })
 
   it('the oldest keeps its own, and all come to their end', async () => {
@@ -578,19 +656,106 @@ describe('where the cache is short', () => {
     await Promise.all(stream)
   })
 
-  it('what needs little takes the place of the youngest that has more than its share', async () => {
-    const { run } = scheduled({ pages: 11, maxBatch: 4 })
-    const long = ['a', 'b'].map((letter) => new Says(prompt(letter, 40), 15))
-    const over = long.map((lane) => run(lane))
-    // Each has four pages then, and what comes takes as many.
-    while (long[1]!.held < 50) await nextTurn()
-    expect(long.map(({ restarts }) => restarts)).toEqual([0, 0])
-    await run(new Says(prompt('m', 40), 3))
-    await Promise.all(over)
-    expect(long.map(({ restarts, said }) => [restarts > 0, said])).toEqual([
-      [false, 15],
-      [true, 15],
+  it.each([
+    [0, true],
+    [MAY_BE_PASSED - 1, true],
+    [MAY_BE_PASSED, false],
+  ])(
+    'what needs little takes the place of the youngest of more than its share, passed %i times: %s',
+    async (passed, gives) => {
+      const { scheduler, run } = scheduled({ pages: 11, maxBatch: 4 })
+      const long = ['a', 'b'].map((letter) => new Says(prompt(letter, 40), 15))
+      const slots = long.flatMap((lane) => scheduler.add([lane]))
+      slots[1]!.passed = passed
+      // Each has four pages then, and what comes takes as many.
+      while (long[1]!.held < 50) await nextTurn()
+      expect(long.map(({ restarts }) => restarts)).toEqual([0, 0])
+      await run(new Says(prompt('m', 40), 3))
+      await Promise.all(slots.map(({ released }) => released))
+      expect(long.map(({ restarts, said }) => [restarts > 0, said])).toEqual([
+        [false, 15],
+        [gives, 15],
+      ])
+      // What went before it then counts.
+      expect(slots.map((slot) => slot.passed)).toEqual([0, passed + Number(gives)])
+    },
+  )
+
+  it('so many that need little go before one that waits for room, and no more', async () => {
+    const { scheduler, run } = scheduled({ pages: 32, maxBatch: 16 })
+    const writing = new Says(prompt('a', 100), 150)
+    const over = scheduler.add([writing], { caller: 'they' })
+    await turns(4)
+    const [large] = scheduler.add([new Says(prompt('l', 420), 1)], { caller: 'they' })
+    while (!large!.lacksRoom) await nextTurn()
+    // Of a caller who has none, but not little; and one behind it that nobody has let pass.
+    await run(new Says(prompt('m', 60), 1), { caller: 'me' })
+    expect(large!.passed).toBe(0)
+    const [behind] = scheduler.add([new Says(prompt('k', 420), 1)], { caller: 'they' })
+    let before = 0
+    while (!writing.finished) {
+      await run(new Says('n', 1), { caller: 'me' })
+      if (!writing.finished) before++
+    }
+    expect([before, behind!.passed]).toEqual([MAY_BE_PASSED, 0])
+    await Promise.all([...over, large!, behind!].map(({ released }) => released))
+  })
+
+  it('the youngest gives way where nobody has more than an equal share', async () => {
+    const { all } = scheduled({ pages: 10, maxBatch: 5, maxChunk: 128 })
+    // One token of the last is too many once the second has its share and no more.
+    const lanes = [new Says(prompt('a', 50), 16), new Says(prompt('b', 20), 14), new Says(prompt('c', 5), 20)]
+    await all(...lanes)
+    expect(lanes.map(({ restarts, said }) => [restarts > 0, said])).toEqual([
+      ...[
+        [false, 16],
+        [false, 14],
+      ],
+      [true, 20],
     ])
+  })
+
+  it.each([
+    [12, true],
+    [13, false],
+  ])('a prompt of %i begins where what two write while it is read finds a page: %s', async (length, begins) => {
+    const { run } = scheduled({ pages: 2 })
+    const lane = new Says(prompt('m', length), 1)
+    let begun = false
+    const other = new Says('b', 14, () => {
+      begun ||= lane.found.length > 0
+    })
+    const over = run(other)
+    while (other.said === 0) await nextTurn()
+    await run(lane)
+    await over
+    expect(begun).toBe(begins)
+  })
+
+  it('what is there already needs no room', async () => {
+    const { run, all, steps } = scheduled({ pages: 8 })
+    const first = new Says(prompt('a', 60), 1)
+    await run(first)
+    const before = steps.length
+    await all(new Says(prompt('b', 17), 9), new Says(`${prompt('a', 60)}end`, 1))
+    expect(steps.slice(before).some(({ a, b }) => a === 3 && b !== undefined)).toBe(true)
+  })
+
+  it('who is alone begins, though there is no room for all that might be', async () => {
+    const { run } = scheduled({ pages: 2 })
+    const lane = new Says(prompt('a', 31), 1)
+    await run(lane)
+    expect([lane.said, lane.error]).toEqual([1, undefined])
+  })
+
+  it('and a step that found none was the last, all is freed at once', async () => {
+    const { scheduler, model, run } = scheduled({ pages: 6, endsAt: 2 })
+    const lane = new Says(prompt('a'), 400)
+    await run(lane)
+    expect([lane.error, model.missing > 0]).toEqual([expect.objectContaining({ code: 'out_of_memory' }), true])
+    await scheduler.stopped()
+    scheduler.stop(new Error('over'))
+    expect(model.openSequences).toBe(0)
   })
 
   it.each([{}, { follows: true }, { ahead: true }])(
@@ -752,6 +917,29 @@ describe('steps ahead', () => {
     expect([lane.said, lane.error, scheduler.failure]).toEqual([20, undefined, undefined])
   })
 
+  it.each([
+    ['two that were read, or drawn', [120, 121]],
+    ['one that was read, before what was drawn', [120, DOT]],
+  ])('go on from what an answer has put in the place of %s', async (_, put) => {
+    const { run, scheduler, model } = ahead()
+    const read: number[][] = []
+    const lane = new Says('a', 20, (self) => {
+      self.foreseeable = self.said !== 3
+      if (self.said !== 3) return
+      self.tokens.splice(-2, 2, ...put)
+      self.kept = self.tokens.length - 2
+    })
+    const step = model.step.bind(model)
+    model.step = async (batch) => {
+      const results = await step(batch)
+      read.push([...(batch[0]!.sequence as Sequence & { tokens: number[] }).tokens])
+      return results
+    }
+    await run(lane)
+    expect([lane.said, lane.error, scheduler.failure]).toEqual([20, undefined, undefined])
+    expect(read.at(-1)).toEqual(lane.tokens.slice(0, -1))
+  })
+
   it('end with the model, in the midst of them', async () => {
     const { run, steps, scheduler, model } = ahead()
     const lane = new Says('a', 20, ({ said }) => {
@@ -802,6 +990,22 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     if (lane.reads) Object.defineProperty(lane, 'reads', { get: () => lane.tokens.length })
     await run(lane)
     expect([lane.said, model.begun.all]).toEqual([lane.length, 0])
+  })
+
+  it('is none where that holds of one of several', async () => {
+    const { all, model } = follows()
+    const pieces = { floor: (at: number) => at, next: (_: number, most: number) => most, least: () => 0 }
+    const lanes = [new Says('a', 9), Object.assign(new Says('b', 9), { pieces })]
+    await all(...lanes)
+    expect([lanes.map(({ said }) => said), model.begun.all]).toEqual([[9, 9], 0])
+  })
+
+  it('is begun from the first token on, where nothing is read before it', async () => {
+    const { run, model } = follows()
+    const open = model.open.bind(model)
+    model.open = () => Object.assign(open(), { reach: (length: number) => Math.max(0, length) })
+    await run(new Says('a', 6))
+    expect(model.begun.used).toBe(5)
   })
 
   it('is none where a sequence cannot be cut to what it was', async () => {
@@ -1031,6 +1235,9 @@ describe('guesses', () => {
     expect(await asked({ reach: (length: number) => length })).toEqual([true, true])
     expect(await asked({ lengths: [0, 64] })).toEqual([false, false])
     expect(await asked({ lengths: [0, 80] })).toEqual([true, true])
+    // It has three tokens then, and sixty-four may come.
+    expect(await asked({ lengths: [0, 67] })).toEqual([false, false])
+    expect(await asked({ lengths: [0, 68] })).toEqual([true, true])
     // Near its end there is a page for the next token, but none for what is guessed behind it.
     expect(await asked({}, { pages: 3 }, 33)).toEqual([true, true])
   })
@@ -1086,7 +1293,10 @@ describe('guesses', () => {
     const { run, model } = scheduled({ ...options, ahead: true }, 8, 'always')
     const ahead = vi.spyOn(model as { run: NonNullable<typeof model.run> }, 'run')
     await run(new Says('a', 20))
-    expect(ahead.mock.calls.map(([, steps]) => steps)).toEqual([8, 8, 4])
+    const of = vi.spyOn(Drafting.prototype, 'of')
+    await run(new Says('b', 20))
+    expect(ahead.mock.calls.map(([, steps]) => steps)).toEqual([8, 8, 4, 8, 8, 4])
+    expect(of).not.toHaveBeenCalled()
   })
 
   it.each([{}, { follows: true }, { ahead: true }])(
@@ -1135,8 +1345,13 @@ describe('guesses', () => {
       },
     } satisfies LaneScores
     await scheduled(options, 1, 'always').run(Object.assign(lane, { scores }))
-    expect(found).toEqual([1, 2, 3, 4, 5].map((length) => truth({ length })))
+    const all = [1, 2, 3, 4, 5].map((length) => truth({ length }))
+    expect(found).toEqual(all)
     expect([lane.said, lane.error]).toEqual([9, undefined])
+    // Nor does any stand among what a model tells that scores one position a step.
+    Object.assign(scores, { scored: 0, open: 5 })
+    await scheduled({ next: truth }).run(Object.assign(new Says('abcdef', 1), { scores }))
+    expect(found).toEqual([...all, ...all])
   })
 
   it('that are no numbers are an answer’s end, and of no use to others', async () => {
@@ -1223,8 +1438,10 @@ describe('guesses', () => {
         const [stays] = scheduler.add([other])
         while (steps.length === 0) await nextTurn()
         const before = steps.length
+        let left = 0
         leave = () => {
           leave = () => {}
+          left = steps.length
           if (stops) scheduler.stop(new Error('gone'))
           else void scheduler.cancel(slots)
           // Nobody's sequence goes while another model reads it.
@@ -1237,6 +1454,7 @@ describe('guesses', () => {
             .filter((step) => !('a' in step))
             .slice(0, 2),
         ).toEqual(others)
+        expect(steps.slice(left).filter((step) => 'a' in step)).toEqual([])
         expect(lane.said).toBeLessThan(4)
         expect(other.said).toBe(stops ? lane.said : 4)
       }

@@ -32,6 +32,7 @@ export class Scheduler {
   readonly #drafting: Drafting | undefined
   readonly #begun = new Ahead()
   #waiting: Slot[] = []
+  /** Each has a sequence. */
   #running: Slot[] = []
   #work: Promise<void> | undefined
   #stepping = false
@@ -110,7 +111,7 @@ export class Scheduler {
       while (this.#failure === undefined) {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
-        for (const slot of this.#running) if (slot.sequence && slot.lane.kept < slot.sequence.length) sync(slot)
+        for (const slot of this.#running) if (slot.lane.kept < slot.sequence!.length) sync(slot)
         this.#outgrow()
         this.#admit()
         const rows = this.#fit(compose(this.#running, this.#model))
@@ -153,8 +154,7 @@ export class Scheduler {
     if (sequence !== undefined) {
       if (slot.cancelled || slot.spoilt) sequence.close()
       else {
-        const good = Math.min(lane.kept, lane.tokens.length)
-        if (sequence.length > good) sequence.truncate(good)
+        if (sequence.length > lane.kept) sequence.truncate(lane.kept)
         this.#memory.keep(lane.tokens, sequence)
       }
     }
@@ -228,7 +228,7 @@ export class Scheduler {
   /** What has become too long for its sequence begins anew, in one for as many tokens. */
   #outgrow(): void {
     for (const slot of this.#running) {
-      if (slot.sequence && !serves(slot.sequence, slot.lane.tokens.length)) this.#preempt(slot)
+      if (!serves(slot.sequence!, slot.lane.tokens.length)) this.#preempt(slot)
     }
   }
 
@@ -238,7 +238,7 @@ export class Scheduler {
    */
   #greedy(may: (slot: Slot) => boolean = () => true): Slot | undefined {
     const { share } = this.#memory
-    return this.#running.findLast((slot, i) => i > 0 && (slot.sequence?.length ?? 0) > share && may(slot))
+    return this.#running.findLast((slot, i) => i > 0 && slot.sequence!.length > share && may(slot))
   }
 
   /** Who gives its room to a call that needs little. */
@@ -269,7 +269,7 @@ export class Scheduler {
 
   /** Takes the cache from a slot; it starts over, and comes to the same answer, once there is room again. */
   #preempt(slot: Slot): void {
-    slot.sequence?.close()
+    slot.sequence!.close()
     slot.sequence = undefined
     slot.lane.holds?.(0)
     slot.lacksRoom = true
@@ -280,7 +280,7 @@ export class Scheduler {
   /** Rows for which there is room; young slots give way to the others, further choices of a call and long ones first. */
   #fit(rows: Row[]): Row[] {
     let fitting = rows
-    while (fitting.length > 0 && !this.#memory.roomFor(fitting)) {
+    while (!this.#memory.roomFor(fitting)) {
       const victim = this.#idle() ?? this.#spare() ?? this.#greedy() ?? this.#running.at(-1)!
       if (this.#running.length === 1) {
         victim.lane.fail(new V1Error(503, 'The model has no memory left for this request.', { code: 'out_of_memory' }))
@@ -493,7 +493,7 @@ const MOST_GUESSED = 64
 
 /** Tokens that a slot may still come to have without outgrowing its sequence, and one at least. */
 const roomLeft = ({ sequence, lane }: Slot): number =>
-  Math.max(1, (sequence?.lengths?.[1] ?? Number.POSITIVE_INFINITY) - lane.tokens.length)
+  Math.max(1, (sequence!.lengths?.[1] ?? Number.POSITIVE_INFINITY) - lane.tokens.length)
 
 const isOver = ({ cancelled, lane }: Slot): boolean => cancelled || lane.finished || lane.paused
 
