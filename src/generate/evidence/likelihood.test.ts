@@ -56,6 +56,8 @@ const TOKENS = [
   '2',
   '123',
   '}',
+  ':12',
+  ':123',
 ]
 /** `"cat"`, which says itself where it ends. */
 const { written, place, draw, id, bytes } = writing('{"a":"cat"}', TOKENS)
@@ -81,7 +83,8 @@ describe('a token', () => {
     expect(far('{', 0, { '{': '"a":"' })).toBe('up to')
     expect(far('{', 0, { '{': '"a"' })).toBe('not')
     expect(far('{', 0)).toBe('not')
-    expect([far('x', 4), far('', 4), far('x', 3)]).toEqual(['not', 'not', 'not'])
+    // What ends the document comes up to nothing.
+    expect([far('x', 4), far('', 4), far('', 4, { '': '' }), far('x', 3)]).toEqual(['not', 'not', 'not', 'not'])
     expect(touches(draw('{', 0, {}, { '{': '"a":' }), cat, written)).toBe(true)
     expect(touches(draw('{', 0, {}), cat, written)).toBe(false)
   })
@@ -170,6 +173,10 @@ describe('a likelihood', () => {
     const { open, sure, chosen } = likelihoodOf([before], cat, written)
     expect(open).toMatchObject([{ token: id(':"c'), likely: 0.25 }])
     expect([sure, chosen]).toEqual([0.5, true])
+    // What is certain to become it is as likely among those that reach it.
+    const shares = { ':"': 0.25, ':"c': 0.125, ':"d': 0.125, x: 0.5 }
+    const certain = { ...draw(':"', 4, shares, { ':"c': 'at"' }), reaching: true }
+    expect(likelihoodOf([certain], cat, written)).toMatchObject({ sure: 0.75, open: [] })
   })
 
   it('is no choice where there was none, and ends where something else was written', () => {
@@ -179,5 +186,15 @@ describe('a likelihood', () => {
     const other = draw('"dog"', 5, { '"dog"': 0.75, '"cat"': 0.25 })
     expect(likelihoodOf([other, second], cat, written)).toEqual({ sure: 0.25, open: [], chosen: true, strayed: true })
     expect(likelihoodOf([draw('"dog"', 5, { '"dog"': 1 })], cat, written)).toMatchObject({ sure: 0, chosen: true })
+    // A number that goes on is another, also where its token begins before it.
+    for (const before of ['', ':']) {
+      const { draw, id, written } = number
+      const shares = { [`${before}123`]: 0.5, [`${before}12`]: 0.25 }
+      const longer = { ...draw(`${before}123`, 5 - before.length, shares), reaching: true }
+      const { open, ...told } = likelihoodOf([longer], twelve, written)
+      expect(told).toEqual({ sure: 0, chosen: true, strayed: true })
+      const among = before === '' ? 1 : 0.75
+      expect(open).toMatchObject([{ token: id(`${before}12`), likely: 0.25 / among }])
+    }
   })
 })

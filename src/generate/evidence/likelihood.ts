@@ -44,8 +44,7 @@ export function likelihoodOf(draws: readonly Draw[], span: DrawnSpan, written: W
     const own = draw.shares.get(draw.token)!
     // Of a text that might have been written, the answer may have gone another way.
     const bytes = written.bytesOf(draw.token)
-    const goesOn =
-      draw.at < span.start ? agrees(bytes, draw.at, span.end, written) : continues(bytes, draw.at, span, written)
+    const goesOn = continues(bytes, draw.at, span, written)
     const { among, same, unsure } = weighed(draw, span, written, goesOn ? draw.token : undefined)
     sure += (reached * same) / among
     for (const [token, share] of unsure) open.push({ place: draw, token, likely: (reached * share) / among })
@@ -63,7 +62,7 @@ export function touches(draw: Draw, { start, end, closed }: DrawnSpan, written: 
   return reaches(draw, draw.token, start, written) !== 'not'
 }
 
-/** Whether a token that comes before `start` goes on behind it, or what comes between is certain. */
+/** Whether a token goes on behind `start`, or up to it, also by what is certain after it. */
 export function reaches(
   { at, grammar }: Place,
   token: number,
@@ -71,7 +70,7 @@ export function reaches(
   written: WrittenTokens,
 ): 'into' | 'up to' | 'not' {
   const bytes = written.bytesOf(token)
-  if (bytes.length === 0 || !agrees(bytes, at, start, written)) return 'not'
+  if (!agrees(bytes, at, start, written)) return 'not'
   if (at + bytes.length > start) return 'into'
   if (at + bytes.length === start) return 'up to'
   const after = grammar.clone()
@@ -93,16 +92,9 @@ export function weighed(place: Place, span: DrawnSpan, written: WrittenTokens, d
   let [among, same] = [0, 0]
   const unsure: [number, number][] = []
   for (const [token, share] of shares) {
+    if (reaches(place, token, span.start, written) === 'not') continue
+    among += share
     const bytes = written.bytesOf(token)
-    if (at < span.start) {
-      const far = reaches(place, token, span.start, written)
-      if (far === 'not') continue
-      among += share
-      if (far === 'up to') {
-        if (token !== drawn) unsure.push([token, share])
-        continue
-      }
-    }
     if (token === drawn || share < NOTHING || !continues(bytes, at, span, written)) continue
     if (isWholeSpan(bytes, at, span) || becomes(place, token, span, written)) same += share
     else unsure.push([token, share])

@@ -119,7 +119,7 @@ it('a quote is found in what users say, whatever the value before it was found i
 })
 
 it('a quote may be a sign alone, and goes on behind the one before it', async () => {
-  const messages = [{ role: 'user', content: 'A — B — A' }] as const
+  const messages = [{ role: 'user', content: 'A — B — A...' }] as const
   const output = { type: 'json_schema', name: 'x', strict: true, schema: {}, quote: true } as const
   const sources = new SourceFinder(await Grounds.of({ messages, output }))
   const starts = ['A', '—', 'B', '—', 'A'].map((value) => sources.find(value)?.start)
