@@ -47,10 +47,15 @@ describe('a document', () => {
   it('that the judge cannot follow to its end is what the grammar says of it', () => {
     const list = { $defs: { list: { type: 'array', items: { $ref: '#/$defs/list' } } }, $ref: '#/$defs/list' }
     const deep = (depth: number, inside: string) => `${'['.repeat(depth)}${inside}${']'.repeat(depth)}`
-    const check = documentCheck(list, compile(list), true)
+    const its = compile(list)
+    const check = documentCheck(list, its, true)
     expect(check.faultOf(deep(3, ''))).toBeUndefined()
     expect(judge(list, JSON.parse(deep(5000, '')))).toBeUndefined()
     expect(check.faultOf(deep(5000, ''))).toBeUndefined()
+    // What broke off is no longer there to be counted.
+    const { bytes } = its
+    expect(check.faultOf(deep(3, ''))).toBeUndefined()
+    expect(its.bytes).toBeGreaterThan(bytes)
     expect(check.faultOf(deep(5000, '0'))).toBe('it does not satisfy the schema')
     expect(check.faultOf(deep(3, ''))).toBeUndefined()
     expect(check.faultOf(deep(3, '0'))).toBe('it does not satisfy the schema')

@@ -61,6 +61,7 @@ describe('strings that must all be quotes', () => {
     // Other words of it are not spelled out.
     [{ a: 'of what stands nowhere' }, false],
     [{ a: 'string' }, false],
+    [{ a: 'Stryker was here' }, false],
     [{ a: 5 }, false],
   ])('are: %j is %s', (value, right) => expect(judged(value)).toBe(right))
 

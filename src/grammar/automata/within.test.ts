@@ -113,6 +113,9 @@ describe('the texts of one language that another has', () => {
     expect(textsOf(within(pairs))).toEqual(textsOf(parts))
     const refused = new TextError('the texts to quote from are too long for the other requirements of the string')
     expect(() => within(pairs - 1)).toThrow(refused)
+    // Where the other language does not go on, no more of them are looked at.
+    const few = textsWithin(parts, compileRegex('^ab$'), true, new Fuel(), 'ab'.length + 1)
+    expect(textsOf(atOnce(few))).toEqual(['ab'])
   })
 
   it('are refused where there is no fuel for them', () => {

@@ -14,7 +14,7 @@ function built(texts: readonly string[]) {
 }
 
 const words = fc.array(
-  fc.string({ unit: fc.constantFrom('a', 'b', '"', 'é', '語', '😀', ' '), minLength: 1, maxLength: 5 }),
+  fc.string({ unit: fc.constantFrom('a', 'b', '"', 'é', 'è', '語', '😀', '😁', ' '), minLength: 1, maxLength: 5 }),
   {
     maxLength: 12,
   },
@@ -27,7 +27,7 @@ const BYTES = [
   0x7f,
   0xff,
   ...new Set(
-    utf8('ab"é語😀 c')
+    utf8('ab"éè語😀😁 c')
       .split('')
       .map((byte) => byte.charCodeAt(0)),
   ),
