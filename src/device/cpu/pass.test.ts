@@ -12,7 +12,8 @@ import { sample } from '../operations/sample/index.js'
 import { tokenShift } from '../operations/token-shift/index.js'
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
 import { floats, matrixQ4 } from './kernels.test-helper.js'
-import { OPERATION_BYTES } from './program.js'
+import { unpackingRoom } from './matrix.js'
+import { OPERATION_BYTES, PassProgram } from './program.js'
 import { Runner } from './runner.js'
 
 const open: Device[] = []
@@ -110,23 +111,40 @@ describe('a pass', () => {
       const read = pass.read(x, 3)
       expect(await pass.submit()).toHaveLength(1)
       expect([...(await read)].filter((_, i) => i % 8 === 0)).toEqual([5, 6, 7])
-      return { seen: [...seen], counts: ran.mock.calls.map(([, count, rows]) => [count, rows]) }
+      const [[first] = []] = ran.mock.calls
+      const counts = ran.mock.calls.map(([at, count, rows]) => [(at - first!) / OPERATION_BYTES, count, rows])
+      return { seen: [...seen], counts }
     }
     expect(await told()).toEqual({
       seen: ['embed', 'gatherRows'],
       counts: [
-        [1, 3],
-        [1, 3],
+        [0, 1, 3],
+        [1, 1, 3],
       ],
     })
     profiler.on = true
     expect(await told()).toEqual({
       seen: ['embed', 'gatherRows', 0, 'sample', 1],
       counts: [
-        [1, 3],
-        [1, 3],
+        [0, 1, 3],
+        [1, 1, 3],
       ],
     })
+  })
+
+  it('shares out what is much in whole lines of memory, and leaves what is little to one thread', async () => {
+    const on = await device()
+    const [x, wide, out] = [on.activations(3, 8), on.activations(3, 2048), on.activations(3, 64)]
+    const [few, many, weights] = [steps(on, 3, 8), steps(on, 3, 2048), steps(on, 64, 8)]
+    const added = vi.spyOn(PassProgram.prototype, 'add')
+    const pass = on.begin(batch(span(3)))
+    pass.run(embed, few, x)
+    pass.run(embed, many, wide)
+    pass.run(matmul, weights, x, out)
+    const [little, much, product] = added.mock.calls.map(([, , , sharing]) => sharing!)
+    expect([little!.by, much!.by]).toEqual(['one', 'all'])
+    expect(product!.unit).toBeGreaterThan(1)
+    expect(product!.least).toBeGreaterThan(1)
   })
 
   it('that is over takes nothing more, and holds nothing', async () => {
@@ -163,6 +181,8 @@ describe('a pass', () => {
   })
 
   it('has room for each thread once, however many operations need it', async () => {
+    const added = vi.spyOn(PassProgram.prototype, 'add')
+    const room = () => added.mock.lastCall![2] as unknown as { readonly [name in 'kind' | 'room' | 'roomGap']: number }
     const roomOn = async (threads: number) => {
       const on = await device({ threads })
       const [t, x] = [
@@ -179,15 +199,18 @@ describe('a pass', () => {
       return once
     }
     const one = await roomOn(1)
-    // Eight rows of 32 values, and a gap in which no other thread writes.
-    expect(one).toBeGreaterThan(4096)
+    // Eight rows of 32 values, and a gap in which no other thread writes: more than a page, and not much more.
+    expect(one - unpackingRoom(room().kind, 32, 1)).toBeGreaterThan(4096)
+    expect(one).toBeLessThan(2 * 4096)
     expect(await roomOn(3)).toBe(3 * one)
+    expect([room().room > 0, room().roomGap]).toEqual([true, one])
     const on = await device()
     const pass = on.begin(batch(span(1)))
     const before = on.memory.bytes
     pass.run(embed, steps(on, 1, 8), on.activations(1, 8))
     // Numbers need none to be read: what was made of device memory is the two tensors.
     expect(on.memory.bytes - before).toBeLessThan(1024)
+    expect(room()).toMatchObject({ room: 0, roomGap: 0 })
   })
 })
 
@@ -204,6 +227,11 @@ describe('rows', () => {
     })
     expect(got).toEqual(new Array(8).fill(3 + 7))
     const pass = on.begin(batch(span(2)))
+    // What is read has room of its own.
+    const wide = on.activations(2, 64)
+    const before = on.memory.bytes
+    void pass.read(wide, 2)
+    expect(on.memory.bytes - before).toBeGreaterThanOrEqual(2 * 64 * 4)
     expect(() => pass.write(x, new Float32Array(24))).toThrow(RangeError)
     expect(() => pass.write(x, new Float32Array(7))).toThrow(RangeError)
   })
@@ -294,6 +322,25 @@ describe('a product', () => {
     expect(() => pass.run(matmul, eye, x, on.activations(3, 4))).toThrow('Columns to project into')
   })
 
+  it('with a gate is of the first half of its rows and the other, beside which both have room', async () => {
+    const on = await device()
+    const eye = table(
+      on,
+      8,
+      8,
+      Array.from({ length: 64 }, (_, i) => Number(i % 9 === 0)),
+    )
+    const [t, x, out] = [steps(on, 3, 8, 1), on.activations(3, 8), on.activations(3, 4)]
+    const record = (pass: Pass) => {
+      pass.run(embed, t, x)
+      const before = on.memory.bytes
+      pass.run(matmul, eye, x, out, { gated: true })
+      expect(on.memory.bytes - before).toBeGreaterThanOrEqual(3 * 8 * 4)
+    }
+    const got = (await outcome(on, [span(3)], out, record, 3)).filter((_, i) => i % 4 === 0)
+    for (const [i, value] of [1, 2, 3].entries()) expect(got[i]).toBeCloseTo(value ** 2 / (1 + Math.exp(-value)), 4)
+  })
+
   it('of what an operation has changed since it was gated is of what it is now', async () => {
     const on = await device()
     const q4 = ({ codes, scales }: ReturnType<typeof matrixQ4>, rows: number, columns: number) =>
@@ -309,17 +356,23 @@ describe('a product', () => {
     }
     const double = (pass: Pass) => pass.run(addNorm, middle, middle, { add: true })
     const end = (pass: Pass) => pass.run(matmul, down, middle, out)
+    const added = vi.spyOn(PassProgram.prototype, 'add')
+    const prepares: number[] = []
     for (const parts of [
       [begin, end],
       [begin, double, end],
     ]) {
+      added.mockClear()
       const together = await outcome(on, [span(1)], out, (pass) => {
         for (const part of parts) part(pass)
       })
+      prepares.push(added.mock.calls.filter(([name]) => name === 'prepare').length)
       let apart: number[] = []
       for (const part of parts) apart = await outcome(on, [span(1)], out, part)
       expect(together).toEqual(apart)
     }
+    // What comes next is made ready by the operation before it, where none comes between.
+    expect(prepares[1]! - prepares[0]!).toBe(1)
   })
 })
 
@@ -352,5 +405,32 @@ describe('pages of a cache', () => {
     expect(copied).toBeCloseTo((6 + 6 + 9) / 3, 5)
     expect(await seen(from(1), 9, (pass) => pass.clearPages(cache, [2, 1]))).toBeCloseTo(9 / 3, 5)
     expect(await seen(from(0), 9)).toBeCloseTo((6 + 6 + 9) / 3, 5)
+  })
+
+  it('are not begun by who only reads them', async () => {
+    const on = await device()
+    const cache = on.cache({ layers: 1, pages: 1, heads: 2, headSize: 4, type: 'f32' })
+    const pass = on.begin(batch(span(2)))
+    pass.run(attend, on.activations(2, 24), cache, 0, on.activations(2, 8), { heads: 2, scale: 1 })
+    await pass.submit()
+    expect(cache.usedBytes).toBe(0)
+  })
+
+  it('are seen as far as a window reaches, which is found out once for all layers', async () => {
+    const on = await device()
+    const cache = on.cache({ layers: 2, pages: 1, heads: 2, headSize: 4, type: 'f32' })
+    const angles = on.vector(Float32Array.from({ length: 32 * 4 }, (_, i) => 1 - (i % 2)))
+    const [qkv, out] = [on.activations(3, 24), on.activations(3, 8)]
+    const record = (pass: Pass) => {
+      const values = Float32Array.from({ length: 3 * 24 }, (_, i) => (i % 24 < 16 ? 0 : Math.floor(i / 24)))
+      pass.write(qkv, values)
+      for (const layer of [0, 1]) pass.run(rope, qkv, cache, layer, { heads: 2, angles })
+      pass.run(attend, qkv, cache, 0, out, { heads: 2, scale: 1, window: 2 })
+      const before = on.memory.bytes
+      pass.run(attend, qkv, cache, 1, out, { heads: 2, scale: 1, window: 2 })
+      expect(on.memory.bytes).toBe(before)
+    }
+    const got = (await outcome(on, [span(3)], out, record, 3)).filter((_, i) => i % 8 === 0)
+    for (const [i, mean] of [0, 0.5, 1.5].entries()) expect(got[i]).toBeCloseTo(mean, 5)
   })
 })

@@ -224,10 +224,10 @@ export class CpuPass implements Pass, CpuRecorder {
     operation.fit(this, ...operands)
     const work = operation.cpu(this, ...operands)
     if (!work) return
-    for (const { of, args, items, values, least, unit, fills } of 'args' in work ? [work] : work) {
+    for (const each of 'args' in work ? [work] : work) {
+      const { of, args, items, values = Number.POSITIVE_INFINITY, least, unit, fills } = each
       const name = (of ?? operation.name) as FunctionName
-      const by = values === undefined ? 'all' : shareOf(values)
-      this.#add(name, items, args as Arguments<typeof name>, { least, unit, by })
+      this.#add(name, items, args as Arguments<typeof name>, { least, unit, by: shareOf(values) })
       if (fills) this.#products.filled({ out: own(fills, CpuActivations), name, args })
     }
   }

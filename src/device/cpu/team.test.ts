@@ -267,6 +267,9 @@ describe('starting threads', () => {
     const wordless = () => asInBrowsers(new Worker('throw new Error("")', { eval: true }) as Thread)
     const { team: alone } = await gathered(2, [wordless])
     expect(alone.reason).toBe('one thread, because a worker could not be loaded')
+    // Nor is all that is thrown an error.
+    const { team: other } = await gathered(2, [() => new Worker('throw undefined', { eval: true }) as Thread])
+    expect(other.reason).toBe('one thread, because a worker could not be loaded')
   })
 
   it('has the caller sleep while it waits, but where that is forbidden', async () => {
