@@ -126,6 +126,8 @@ describe('a crowd of one caller and a guest', () => {
   it('is none where each has one, or one has them all', () => {
     expect(read([prompt(500, { caller: 'a' }), writer({ caller: 'b' })])).toEqual([BESIDE, 1])
     expect(read([prompt(500, { caller: 'a' }), writer({ caller: 'a' })])).toEqual([BESIDE, 1])
+    const part = oldestOf(CHUNK)
+    expect(read([prompt(500, { caller: 'a' }), prompt(300, { caller: 'a' })])).toEqual([part, CHUNK - part])
     // Nobody says whose they are: each call is somebody's of its own, all choices of one are one caller's.
     expect(read([prompt(500), writer()])).toEqual([BESIDE, 1])
     const first = prompt(500)
@@ -216,7 +218,8 @@ describe('beside a guest, where a row takes time of its own, a crowd', () => {
       ...[1, 1, 1, 1],
     ])
     expect(read([...crowdOf(20, 3 * POSITIONS), guest()])).toEqual(new Array(21).fill(1))
-    expect(read([slotOf(14, 10, { held: 10 })], model)).toEqual([4])
+    const forced = slotOf(14, 10, { held: 10, caller: 'a' })
+    expect(read([forced, writer({ caller: 'a' })], model)).toEqual([4, 1])
   })
 })
 
