@@ -144,6 +144,8 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     await picture('42-table-filling')
     await page.reload()
     await page.locator('body.ready').waitFor()
+    // The texts come out of the browser's store, which a busy machine lets wait.
+    await expect.poll(() => page.locator('#table-count').textContent()).toMatch(/66 texts/)
     // It goes on by itself, with what was filled, and with what was written by hand.
     expect(await done()).toBeGreaterThan(10)
     await filled()
