@@ -104,9 +104,12 @@ export class CountedAutomaton implements TextAutomaton {
   /** A lower bound of the exact figure where the base is no single loop: how much is certainly free. */
   private free(state: number, among: readonly number[], ofBase: number): number {
     if (state === DEAD) return -1
-    const { base, max } = this
+    const { base, min, max } = this
+    const count = this.count(state)
+    // What is free for as long as is missing leads on from there. Less may end in a text that is too short.
+    if (ofBase < min - count) return 0
     if (max === Number.POSITIVE_INFINITY) return ofBase
-    const left = max - this.count(state)
+    const left = max - count
     const inner = this.inner(state)
     if (
       ofBase === Number.POSITIVE_INFINITY &&

@@ -185,7 +185,8 @@ describe('a mask in a string', () => {
           constraint!.accept(may[choice % may.length]!)
         }
       }),
-      { numRuns: runs(480) },
+      // Two characters are free as the pattern is, but an @ that comes first makes the text too short for ever.
+      { numRuns: runs(480), examples: [[{ type: 'string', pattern: '^[^@]*@.$', minLength: 3 }, [0, 0], 6]] },
     )
     expect(masks).toBeGreaterThan(300)
   })
