@@ -69,9 +69,12 @@ export interface TextPiece {
   readonly rest: string
 }
 
+/** A byte order mark is text like any other. */
+const textDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true })
+
 /** Bytes of tokens to text that can be shown: whole characters, nothing of a stop string, each with its tokens. */
 export class TextOut {
-  readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+  readonly #utf8 = textDecoder()
   #needles: Needles
   readonly #bare: readonly string[]
   /** White space at the beginning is not shown. */
@@ -208,7 +211,7 @@ export class AnswerOutput {
 
   beginCall(): void {
     this.#call = new ToolCallStream(this.#format.reader(this.#tools), this.#made)
-    this.#callText = new TextDecoder()
+    this.#callText = textDecoder()
     this.#calls++
   }
 
