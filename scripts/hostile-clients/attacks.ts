@@ -82,6 +82,32 @@ const strangers = (server: Server): Promise<Outcome[]> =>
       ]),
   )
 
+const question = () => ({ question: { type: 'choice', instructions: fresh(), choices: [fresh(), fresh()] } })
+/** Endpoints that read a body, and what makes one right. */
+const KEYED: readonly (readonly [string, () => object])[] = [
+  [RESPONSES, () => ({ input: fresh(), max_output_tokens: 16 })],
+  ['/responses/compact', () => ({ input: fresh() })],
+  ['/responses/input_tokens', () => ({ input: fresh() })],
+  [CONVERSATIONS, () => ({ metadata: keys(false) })],
+  ['/completions', () => ({ prompt: fresh(), max_tokens: 4 })],
+  ['/infill', () => ({ input_prefix: fresh(), input_suffix: fresh(), n_predict: 4 })],
+  ['/embeddings', () => ({ input: fresh() })],
+  ['/rerank', () => ({ query: fresh(), documents: [fresh()] })],
+  ['/score', () => ({ text_1: fresh(), text_2: fresh() })],
+  ['/classify', () => ({ input: fresh() })],
+  ['/pooling', () => ({ input: fresh() })],
+  ['/decisions', () => ({ input: fresh(), questions: question() })],
+  ['/systemone', () => ({ input: fresh(), questions: question() })],
+  ['/extractions', () => ({ state: fresh(), fields: { name: { type: 'text' } } })],
+  ['/tokenize', () => ({ prompt: fresh() })],
+  ['/detokenize', () => ({ tokens: [1, 2] })],
+  ['/messages', () => ({ messages: user(fresh()), max_tokens: 4 })],
+  ['/messages/count_tokens', () => ({ messages: user(fresh()) })],
+  ['/api/chat', () => ({ messages: user(fresh()), stream: false, options: { num_predict: 4 } })],
+  ['/api/generate', () => ({ prompt: fresh(), stream: false, options: keys(false) })],
+  ['/api/embed', () => ({ input: fresh() })],
+]
+
 export const ATTACKS: readonly Attack[] = [
   {
     name: 'eight prompts of 1 MB, and eight as long as fits',
@@ -93,6 +119,15 @@ export const ATTACKS: readonly Attack[] = [
     endpoints: [CHAT],
     run: (server) =>
       all(16, (i) => post(server, CHAT, i % 2 ? keys(true) : { ...keys(false), model: NANO, messages: user(fresh()) })),
+  },
+  {
+    name: '1 MB of keys that are all different, wherever a body is read',
+    endpoints: KEYED.map(([path]) => path),
+    run: (server) =>
+      all(KEYED.length, (i) => {
+        const [path, body] = KEYED[i]!
+        return post(server, path, { ...keys(false), ...body(), model: NANO })
+      }),
   },
   {
     name: '20,000 messages of a letter',

@@ -394,12 +394,12 @@ describe('side by side', () => {
     const { usage } = await collect(decoder.generate(mine))
     const meanwhile = model.steps.slice(before)
     // A few steps were under way, or on their way.
-    expect(meanwhile.length).toBeLessThan(usage.promptTokens / (32 - 4) + 20 + 6)
-    // Four tokens of all that the crowd is to have read, then those of who writes: two of it, and one answer alone.
+    expect(meanwhile.length).toBeLessThan(usage.promptTokens / (32 - 2) + 20 + 6)
+    // Two tokens of all that the crowd is to have read, then those of who writes: two of it, and one answer alone.
     const writing = meanwhile.slice(-12)
     for (const step of writing) {
       const tokens = step.map((row) => row.tokens).sort((a, b) => a - b)
-      expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(4 + 3)
+      expect(tokens.reduce((sum, count) => sum + count, 0)).toBe(2 + 3)
     }
     for (const each of [...crowd, ...longs]) await each
   })

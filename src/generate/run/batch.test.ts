@@ -10,7 +10,7 @@ const CHUNK = 63
 /** Of a chunk, for prompts beside somebody who writes. */
 const BESIDE = 16
 /** Of a chunk, for the prompts of a crowd beside a guest. */
-const CROWDS = 8
+const CROWDS = 4
 /** Of these, what the oldest has for itself. */
 const oldestOf = (room: number) => Math.ceil(room / 4)
 
@@ -56,6 +56,14 @@ describe('a step', () => {
     expect(read([prompt(500)])).toEqual([CHUNK])
     expect(read([prompt(500, { held: 490 })])).toEqual([10])
     expect(read([prompt(500), writer()])).toEqual([BESIDE, 1])
+  })
+
+  it('reads little beside a prompt that comes to its end, where a row takes time of its own', () => {
+    const slots = [prompt(500), prompt(20)]
+    expect(read(slots, { rowPositions: 100 })).toEqual([BESIDE, 20])
+    expect(read(slots)).toEqual([CHUNK - 20, 20])
+    // Neither of them does.
+    expect(read([prompt(500), prompt(300)], { rowPositions: 100 })).toEqual([oldestOf(CHUNK), CHUNK - oldestOf(CHUNK)])
   })
 
   it('reads short prompts first, and of the oldest a part whatever comes', () => {
@@ -159,7 +167,7 @@ describe('beside a guest, where a row takes time of its own, a crowd', () => {
       CROWDS / 2,
       CROWDS / 4,
     ])
-    expect(taking([behind(6 * POSITIONS), behind(0), behind(0)])).toBe(2)
+    expect(taking([behind(2 * POSITIONS), behind(0), behind(0)])).toBe(2)
   })
 
   it('always has one, however long its text is', () => {
@@ -169,9 +177,9 @@ describe('beside a guest, where a row takes time of its own, a crowd', () => {
   })
 
   it('takes turns, those that write and those that are read', () => {
-    const slots = [9, 4, 7, 5].map((stepped) => behind(3 * POSITIONS, { stepped }))
+    const slots = [9, 4, 7, 5].map((stepped) => behind(POSITIONS, { stepped }))
     expect(read([...slots, guest()], model)).toEqual([0, 1, 0, 1, 1])
-    const reads = (stepped: number) => prompt(9000, { caller: 'crowd', held: 3 * POSITIONS, stepped })
+    const reads = (stepped: number) => prompt(9000, { caller: 'crowd', held: POSITIONS, stepped })
     expect(read([...slots, reads(8), guest()], model)).toEqual([0, 1, 0, 1, 0, 1])
     expect(read([...slots, reads(3), guest()], model)).toEqual([0, 1, 0, 0, 1, 1])
     // Who has nothing to be read has no turn.

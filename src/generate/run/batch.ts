@@ -21,7 +21,7 @@ const chunkBesideOthers = (maxChunk: number) => Math.ceil(maxChunk / PREFILL_SHA
  * The share of a full chunk that all prompts of a crowd get in a step beside somebody who has one answer alone; where each
  * row takes time of its own, all its rows.
  */
-const CROWD_SHARE = 8
+const CROWD_SHARE = 16
 
 /** Steps that a prompt takes while others are writing. */
 export function stepsToRead(tokens: number, { maxChunk }: TokenModel): number {
@@ -77,6 +77,8 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
     if (count <= 0) continue
     rows.push({ slot, count, ...(isBrief(slot) && { brief: true }) })
     left -= count
+    // It begins to write with this step, and waits for whatever else it reads.
+    if (model.rowPositions !== undefined && count === pending(slot)) left = Math.min(left, chunkBesideOthers(maxChunk))
     if (turns && !isGuest(slot)) crowdsLeft -= count * price(slot)
     if (isScored({ slot, count })) spare -= count - 1
   }

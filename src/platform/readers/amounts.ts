@@ -2,7 +2,7 @@
 import { quantities } from './quantities.js'
 import type { ReaderContext, ValueReading } from './reading.js'
 import { sure } from './reading.js'
-import { anyWord } from './text.js'
+import { anyWord, ofWords } from './text.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 export interface Amount {
@@ -18,28 +18,40 @@ export interface Amounts {
   readonly rest: boolean
 }
 
-export function amountsIn(text: string, language: LanguageName, context: ReaderContext): Amounts {
-  const { units, half, articles } = LANGUAGES[language]
+const patternsOf = ofWords(({ units, half, articles }) => {
   const names = new Map(
     (Object.entries(units) as [TimeUnit, readonly string[]][]).flatMap(([unit, words]) =>
       words.map((word) => [word, unit] as const),
     ),
   )
   const unitWord = String.raw`(${anyWord(names.keys())})\.?(?!\p{L})`
+  const ofOne = (words: readonly string[]) =>
+    new RegExp(String.raw`(?<![\p{L}\d])${anyWord(words)}(?:\s|(?<=-))${unitWord}`, 'gu')
+  return {
+    names,
+    oneAndHalf: ofOne(half.oneAndHalf),
+    half: ofOne(half.one),
+    article: ofOne(articles),
+    behind: new RegExp(String.raw`\s?-?${unitWord}`, 'uy'),
+    more: new RegExp(String.raw`\s${anyWord(half.more)}(?!\p{L})`, 'uy'),
+  }
+})
+
+export function amountsIn(text: string, language: LanguageName, context: ReaderContext): Amounts {
+  const { names, oneAndHalf, half, article, behind, more } = patternsOf(LANGUAGES[language])
   const amounts: Amount[] = []
   const taken = (start: number, end: number) => amounts.some((one) => one.start < end && start < one.end)
-  const add = (pattern: string, count: number) => {
-    for (const match of text.matchAll(new RegExp(String.raw`(?<![\p{L}\d])${pattern}(?:\s|(?<=-))${unitWord}`, 'gu'))) {
+  const add = (pattern: RegExp, count: number) => {
+    for (const match of text.matchAll(pattern)) {
       const end = match.index + match[0].length
       if (!taken(match.index, end)) {
         amounts.push({ count: sure(count), unit: names.get(match[1]!)!, start: match.index, end })
       }
     }
   }
-  add(anyWord(half.oneAndHalf), 1.5)
-  add(anyWord(half.one), 0.5)
+  add(oneAndHalf, 1.5)
+  add(half, 0.5)
   let rest = false
-  const behind = new RegExp(String.raw`\s?-?${unitWord}`, 'uy')
   for (const { reading, start, end } of quantities(text, language, context)) {
     if (taken(start, end)) continue
     behind.lastIndex = end
@@ -51,8 +63,7 @@ export function amountsIn(text: string, language: LanguageName, context: ReaderC
       amounts.push({ count: reading, unit: 'minutes', start, end })
     else rest = true
   }
-  add(anyWord(articles), 1)
-  const more = new RegExp(String.raw`\s${anyWord(half.more)}(?!\p{L})`, 'uy')
+  add(article, 1)
   const whole = amounts.map((amount) => {
     more.lastIndex = amount.end
     const { value } = amount.count

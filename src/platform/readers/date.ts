@@ -1,7 +1,7 @@
 import { amountsIn } from './amounts.js'
 import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
-import { anyWord, blanked, wholeWords } from './text.js'
+import { anyWord, blanked, ofWords, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords, type TimeUnit } from './words/index.js'
 
 /** The date that a text says, and the text without it. */
@@ -123,18 +123,15 @@ interface Patterns {
   readonly weekday: RegExp
   readonly month: ReadonlyMap<string, number>
 }
-const patterns = new Map<LanguageWords, Patterns>()
 
-function patternsOf(words: LanguageWords): Patterns {
-  const made = patterns.get(words)
-  if (made) return made
+const patternsOf = ofWords((words: LanguageWords): Patterns => {
   const months = words.months.flatMap((names, i) => names.map((name) => [name, i + 1] as const))
   const month = String.raw`(${anyWord(months.map(([name]) => name))})\.?`
   const day = String.raw`(\d{1,2})(?:${anyWord([...words.ordinals, '.'])})?`
   const of = words.of.length > 0 ? String.raw`(?:\s${anyWord(words.of)})?` : ''
   // No time of day behind it: "4 March 15:30".
   const year = String.raw`(\d{4}|'\d{2})(?![:.]\d)`
-  const compiled: Patterns = {
+  return {
     dayMonth: wholeWords(String.raw`${day}${of}[\s-]*${month}(?:[,\s-]*${of.trim()}\s*${year})?`),
     monthDay: wholeWords(String.raw`${month}\s*${day}(?:\s*,?\s*${year})?`),
     monthYear: wholeWords(String.raw`${month}${of}\s*,?\s*${year}`),
@@ -145,9 +142,7 @@ function patternsOf(words: LanguageWords): Patterns {
     weekday: wholeWords(String.raw`(${anyWord(words.weekdays.flat())})\.?`),
     month: new Map(months),
   }
-  patterns.set(words, compiled)
-  return compiled
-}
+})
 
 const withMonth: Finder = (text, words, reference) => {
   const { dayMonth, monthDay, monthYear, range, month } = patternsOf(words)
@@ -190,6 +185,28 @@ const coming = (weekday: number, from: number) => from + ((weekday - weekdayOf(f
 
 const gone = (weekday: number, from: number) => from - ((weekdayOf(from) - weekday + 6) % 7) - 1
 
+/** How days are told from today on. */
+const relativeOf = ofWords(({ weekdays, days, coming, next, last, now, ahead, ago }) => {
+  const day = `(${anyWord(weekdays.flat())})`
+  const ofWeek = (said: readonly string[]) =>
+    wholeWords(said.length === 0 ? '(?!)' : said.map((one) => `(?:${one.replace('W', day)})`).join('|'))
+  const beside = (said: readonly string[]) =>
+    said.map((one) => {
+      const [before, behind] = one.split('Q').map((side) => side.trim()) as [string, string]
+      return { before, behind, head: wholeWords(`${before}$`, 'u'), tail: wholeWords(`^${behind}`, 'u') }
+    })
+  return {
+    // "la mañana" is the morning.
+    named: wholeWords(String.raw`(?<!\bla )(${anyWord(Object.keys(days))})`),
+    coming: ofWeek(coming),
+    next: ofWeek(next),
+    last: ofWeek(last),
+    now: ofWeek(now),
+    ahead: beside(ahead),
+    ago: beside(ago),
+  }
+})
+
 const fromToday: Finder = (text, words, reference, { language, context }) => {
   const found: FoundReading<number>[] = []
   let rest = text
@@ -202,12 +219,10 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
   }
   const from = (read: (today: number) => ValueReading<number>) =>
     reference === undefined ? { value: null } : read(reference)
-  const day = `(${anyWord(words.weekdays.flat())})`
-  const weekday = (said: readonly string[], read: (weekday: number, today: number) => ValueReading<number>) => {
-    const pattern = said.map((one) => `(?:${one.replace('W', day)})`).join('|')
-    if (said.length === 0) return
+  const patterns = relativeOf(words)
+  const weekday = (pattern: RegExp, read: (weekday: number, today: number) => ValueReading<number>) =>
     take(
-      all(rest, wholeWords(pattern), (match) => {
+      all(rest, pattern, (match) => {
         const name = match.slice(1).find((group) => group !== undefined)!
         return from((today) =>
           read(
@@ -217,31 +232,24 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
         )
       }),
     )
-  }
-  // "la mañana" is the morning.
-  take(
-    all(rest, wholeWords(String.raw`(?<!\bla )(${anyWord(Object.keys(words.days))})`), ([, name]) =>
-      from((today) => sure(today + words.days[name!]!)),
-    ),
-  )
-  weekday(words.coming, (w, today) => sure(coming(w, today)))
+  take(all(rest, patterns.named, ([, name]) => from((today) => sure(today + words.days[name!]!))))
+  weekday(patterns.coming, (w, today) => sure(coming(w, today)))
   // Some mean the one of this week, if it is yet to come, some that of the next.
-  weekday(words.next, (w, today) => (w > weekdayOf(today) ? unsure : sure)(coming(w, today)))
-  weekday(words.last, (w, today) => (w < weekdayOf(today) && words.next.length > 0 ? unsure : sure)(gone(w, today)))
-  weekday(words.now, (w, today) => sure(today - weekdayOf(today) + w))
+  weekday(patterns.next, (w, today) => (w > weekdayOf(today) ? unsure : sure)(coming(w, today)))
+  weekday(patterns.last, (w, today) => (w < weekdayOf(today) && words.next.length > 0 ? unsure : sure)(gone(w, today)))
+  weekday(patterns.now, (w, today) => sure(today - weekdayOf(today) + w))
   const { amounts } = amountsIn(rest, language, context)
   for (const [sign, said] of [
-    [1, words.ahead],
-    [-1, words.ago],
+    [1, patterns.ahead],
+    [-1, patterns.ago],
   ] as const) {
-    for (const one of said) {
-      const [before, behind] = one.split('Q').map((side) => side.trim())
+    for (const { before, behind, head: beforeIt, tail: behindIt } of said) {
       for (const amount of amounts) {
         const [head, tail] = [rest.slice(0, amount.start).trimEnd(), rest.slice(amount.end).trimStart()]
-        if (before !== '' && !wholeWords(`${before}$`, 'u').test(head)) continue
-        if (behind !== '' && !wholeWords(`^${behind}`, 'u').test(tail)) continue
-        const start = before === '' ? amount.start : head.length - before!.length
-        const end = behind === '' ? amount.end : rest.length - tail.length + behind!.length
+        if (before !== '' && !beforeIt.test(head)) continue
+        if (behind !== '' && !behindIt.test(tail)) continue
+        const start = before === '' ? amount.start : head.length - before.length
+        const end = behind === '' ? amount.end : rest.length - tail.length + behind.length
         take([{ reading: from((today) => shifted(today, amount.count, amount.unit, sign)), start, end }])
       }
     }

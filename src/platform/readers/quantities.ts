@@ -2,7 +2,7 @@
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
 import { sure } from './reading.js'
-import { anyWord, FRACTION } from './text.js'
+import { anyWord, FRACTION, ofWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
@@ -61,11 +61,13 @@ function oneByOne(digits: string, from: number, mark: DecimalMark | undefined): 
 /** What a product of decimals is meant to be: 1.1 million, not 1100000.0000000002. */
 const exactly = (value: number) => Number(value.toPrecision(15))
 
-function scaleAt(text: string, from: number, { scales }: LanguageWords): { value: number; end: number } | undefined {
-  const match = new RegExp(String.raw`\s?(${anyWord(Object.keys(scales))})(?![\p{L}\d])`, 'uy')
-  match.lastIndex = from
-  const found = match.exec(text)
-  return found ? { value: scales[found[1]!]!, end: match.lastIndex } : undefined
+const scaleOf = ofWords(({ scales }) => new RegExp(String.raw`\s?(${anyWord(Object.keys(scales))})(?![\p{L}\d])`, 'uy'))
+
+function scaleAt(text: string, from: number, words: LanguageWords): { value: number; end: number } | undefined {
+  const scale = scaleOf(words)
+  scale.lastIndex = from
+  const found = scale.exec(text)
+  return found ? { value: words.scales[found[1]!]!, end: scale.lastIndex } : undefined
 }
 
 function withFraction(text: string, found: FoundReading<number>[]): FoundReading<number>[] {
@@ -80,16 +82,13 @@ function withFraction(text: string, found: FoundReading<number>[]): FoundReading
 }
 
 /** Parts of number words, longest first, for words that are written together. */
-const splitters = new Map<LanguageWords, RegExp>()
+const splitterOf = ofWords(({ numbers, scales, and }) => {
+  const long = Object.keys(scales).filter((scale) => scale.length > 2)
+  return new RegExp(`(${anyWord([...Object.keys(numbers), ...long, ...and, '-'])})`, 'uy')
+})
 
 function partsOf(token: string, words: LanguageWords): string[] | undefined {
-  const { numbers, scales, and } = words
-  let splitter = splitters.get(words)
-  if (!splitter) {
-    const long = Object.keys(scales).filter((scale) => scale.length > 2)
-    splitter = new RegExp(`(${anyWord([...Object.keys(numbers), ...long, ...and, '-'])})`, 'uy')
-    splitters.set(words, splitter)
-  }
+  const splitter = splitterOf(words)
   const parts: string[] = []
   for (let at = 0; at < token.length; ) {
     splitter.lastIndex = at

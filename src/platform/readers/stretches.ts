@@ -28,6 +28,7 @@ const DIGIT = /\p{Nd}/u
 /** In the order of the text; none within another. */
 export function* stretchesIn(kind: ReadableKind, text: string, context: ReaderContext): Slices<ReadablePlace[]> {
   const first = context.language ?? languageOf({ around: text, ...context })
+  yield
   const all = Object.keys(LANGUAGES) as LanguageName[]
   const own = first === undefined ? [] : yield* inLanguages(kind, text, [first], context)
   return own.length > 0

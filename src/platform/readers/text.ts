@@ -1,4 +1,5 @@
 /** Text as readers see it, and patterns made of words. */
+import type { LanguageWords } from './words/index.js'
 
 /** Lower case, without accents, one kind of blank, apostrophe and dash; no longer than it must be. */
 export function plain(text: string): string {
@@ -59,6 +60,15 @@ export function anyWord(words: Iterable<string>): string {
 /** A pattern that neither begins nor ends within a word or a number. */
 export const wholeWords = (pattern: string, flags = 'gu'): RegExp =>
   new RegExp(`(?<![\\p{L}\\d])(?:${pattern})(?![\\p{L}\\d])`, flags)
+
+/** What is made of a language's words, once for each language: to compile a pattern takes longer than to look for it. */
+export function ofWords<T>(make: (words: LanguageWords) => T): (words: LanguageWords) => T {
+  const made = new Map<LanguageWords, T>()
+  return (words) => {
+    if (!made.has(words)) made.set(words, make(words))
+    return made.get(words)!
+  }
+}
 
 /** `text` with blanks in place of what was read. */
 export const blanked = (text: string, start: number, end: number): string =>

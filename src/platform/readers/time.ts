@@ -1,5 +1,5 @@
 import { agreedReading, type FoundReading, sure, unsure, type ValueReading } from './reading.js'
-import { anyWord, blanked, wholeWords } from './text.js'
+import { anyWord, blanked, ofWords, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 /** The time of day that a text says, `HH:MM` or `HH:MM:SS`, and the text without it. */
@@ -39,11 +39,8 @@ interface Pattern {
   readonly pattern: RegExp
   read(match: RegExpExecArray): ValueReading<string>
 }
-const made = new Map<LanguageWords, readonly Pattern[]>()
 
-function patternsOf(words: LanguageWords): readonly Pattern[] {
-  const known = made.get(words)
-  if (known) return known
+const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
   const { am, pm, hour, names, spoken } = words.clock
   const half = String.raw`(?:\s?(?:${anyWord(am)}|(${anyWord(pm)})))`
   const mark = anyWord(hour)
@@ -83,9 +80,8 @@ function patternsOf(words: LanguageWords): readonly Pattern[] {
       },
     )
   }
-  made.set(words, patterns)
   return patterns
-}
+})
 
 const two = (value: number | string) => String(value).padStart(2, '0')
 

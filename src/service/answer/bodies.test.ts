@@ -23,6 +23,34 @@ function arriving(limit: number) {
   return { bodies, given, errors, begin }
 }
 
+describe('large bodies', () => {
+  it('of one caller are read one after the other, whatever comes of them; those of others meanwhile', async () => {
+    const bodies = new Bodies(100)
+    const begun: string[] = []
+    const ends = new Map<string, () => void>()
+    const read = (name: string, fails = false) =>
+      bodies.inLine(name[0]!, async () => {
+        begun.push(name)
+        await new Promise<void>((resolve) => ends.set(name, resolve))
+        if (fails) throw new Error(name)
+        return name
+      })
+    const all = [read('a1', true), read('a2'), read('b1'), read('a3')]
+    expect(begun).toEqual(['a1', 'b1'])
+    ends.get('a1')!()
+    await expect(all[0]).rejects.toThrow('a1')
+    await vi.waitFor(() => expect(begun).toEqual(['a1', 'b1', 'a2']))
+    ends.get('a2')!()
+    expect(await all[1]).toBe('a2')
+    await vi.waitFor(() => expect(begun.at(-1)).toBe('a3'))
+    for (const name of ['b1', 'a3']) ends.get(name)!()
+    expect(await Promise.all(all.slice(2))).toEqual(['b1', 'a3'])
+    // Nobody is before it any more.
+    void read('a4')
+    expect(begun.at(-1)).toBe('a4')
+  })
+})
+
 describe('the memory of bodies on their way', () => {
   it('is what each of them holds now, until it is done', () => {
     const { bodies, given, begin } = arriving(100)

@@ -45,6 +45,7 @@ function setUp(body: RequestInit['body'], { limit = 1000, turn = () => undefined
   const service = {
     bodyLimit: limit,
     bodies: {
+      inLine: <T>(_: string, read: () => Promise<T>) => read(),
       begin(caller: string, stop: (error: unknown) => void) {
         Object.assign(room, { caller, stop })
         const hold = (bytes: number) => {

@@ -55,6 +55,7 @@ function readInfillRequest(body: JsonObject, only: string | undefined): InfillRe
   const maxTokens = optional(body, 'n_predict', '', aTokenLimit)
   const fields = optional(body, 'response_fields', '', someFields)
   const seed = body.seed === -1 ? undefined : body.seed
+  const sampling = Object.fromEntries(SAMPLING_FIELDS.map((name) => [name, body[nameOf(name)]]))
   return {
     stream: optional(body, 'stream', '', aBoolean) ?? false,
     fields: fields?.map((field, i) => aString(field, at('response_fields', i))),
@@ -68,7 +69,7 @@ function readInfillRequest(body: JsonObject, only: string | undefined): InfillRe
       n: 1,
       maxTokens: maxTokens === 0 ? 1 : maxTokens,
       ...readEnding(body, maxTokens),
-      sampling: readSampling({ ...body, seed, [REPEATS[0]]: body[REPEATS[1]] }, nameOf),
+      sampling: readSampling({ ...sampling, seed }, nameOf),
       topLogprobs: undefined,
       output: { type: 'text' },
       tools: [],

@@ -157,12 +157,8 @@ type BeforeAnswer = Omit<CallSpec, 'sampling' | 'stop' | 'output'>
 
 function requestOf(body: JsonObject, ignored: string[], asked: BeforeAnswer): OllamaRequest {
   // Clients write "none" as an empty text, too.
-  const form = readForm(
-    { ...body, format: body.format === '' ? null : body.format },
-    { type: 'text' },
-    'format',
-    ignored,
-  )
+  if (body.format === '') Object.assign(body, { format: null })
+  const form = readForm(body, { type: 'text' }, 'format', ignored)
   const logprobs = optional(body, 'logprobs', '', aBoolean) ?? false
   const top = optional(body, 'top_logprobs', '', aTopCount) ?? 0
   return {
