@@ -38,13 +38,11 @@ export async function timed(engine: Engine, call: ChatCall): Promise<TimedAnswer
   }
 }
 
-const NEVER = new AbortController().signal
-
 /** A call as a request without options makes it, but for what is given. */
 export function chatCallOf(part: Pick<ChatCall, 'model' | 'messages'> & Partial<ChatCall>): ChatCall {
   return {
     id: 'chatcmpl-bench',
-    signal: NEVER,
+    signal: new AbortController().signal,
     n: 1,
     stop: [],
     sampling: { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: 1 },

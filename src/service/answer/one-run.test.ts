@@ -8,7 +8,7 @@ import { Run, timedOut } from './run.js'
 import type { Exchange, Service } from './service.js'
 
 const USAGE = { promptTokens: 5, completionTokens: 3, cachedTokens: 2 }
-const CALL = { n: 1, model: 'a/b' } as ChatCall
+const CALL = { n: 1, model: 'a/b', signal: new AbortController().signal } as ChatCall
 const text = (said: string): Part => ({ type: 'text-delta', choice: 0, text: said })
 const finish: Part = { type: 'finish', choice: 0, reason: 'stop' }
 const usage = (fingerprint?: string): Part => ({ type: 'usage', usage: USAGE, ...(fingerprint && { fingerprint }) })
@@ -331,6 +331,34 @@ describe('parts of a run', () => {
       prompts.flatMap((prompt) => Array.from({ length: n }, (_, choice) => `${prompt}/${choice}`)),
     )
     expect(prompts.map((_, i) => tokens[i * n])).toEqual(prompts.map((_, i) => [i]))
+  })
+
+  it('of many prompts hear by signals of their own that nobody waits, those too that begin later', async () => {
+    const client = new AbortController()
+    const listens = vi.spyOn(client.signal, 'addEventListener')
+    const removes = vi.spyOn(client.signal, 'removeEventListener')
+    const heard: unknown[] = []
+    const engine = {
+      async *generate({ signal, prompt }: ChatCall): AsyncIterable<Part> {
+        expect(signal).not.toBe(client.signal)
+        if (prompt !== 'p0') await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        else client.abort('left')
+        heard.push(signal.reason)
+        yield text('gone')
+      },
+    }
+    const { run } = runOf([], { engine })
+    const prompts = Array.from({ length: 14 }, (_, i) => `p${13 - i}`)
+    run.begin({ ...CALL, n: 14, signal: client.signal }, () => {}, prompts)
+    await expect(whole(run)).rejects.toThrow()
+    await vi.waitFor(() => expect(heard).toEqual(Array(14).fill('left')))
+    // Node warns of a signal that more than ten listen to.
+    expect([listens.mock.calls.length, removes.mock.calls.length]).toEqual([1, 1])
+    heard.length = 0
+    const late = runOf([], { engine })
+    late.run.begin({ ...CALL, n: 1, signal: client.signal }, () => {}, ['p0'])
+    await expect(whole(late.run)).rejects.toThrow()
+    expect(heard).toEqual(['left'])
   })
 
   it('of several prompts are counted by their pieces where an engine does not tell their usage', async () => {

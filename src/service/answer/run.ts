@@ -254,6 +254,12 @@ async function* generateEach(
   const usages = new Map<number, Usage>()
   let fingerprint: string | undefined
   const running = new Map<number, AsyncIterator<Part>>()
+  // Each hears by a signal of its own that nobody waits: Node warns of a signal that more than ten listen to.
+  const ends: AbortController[] = []
+  const end = () => {
+    for (const each of ends) each.abort(call.signal.reason)
+  }
+  call.signal.addEventListener('abort', end, { once: true })
   const coming = new Map<number, Promise<{ readonly at: number; readonly result: IteratorResult<Part> }>>()
   const ask = (at: number) => {
     const next = running.get(at)!.next()
@@ -265,7 +271,11 @@ async function* generateEach(
   let begun = 0
   const begin = () => {
     const at = begun++
-    running.set(at, engine.generate({ ...call, n, prompt: prompts[at]! })[Symbol.asyncIterator]())
+    const own = new AbortController()
+    ends.push(own)
+    if (call.signal.aborted) own.abort(call.signal.reason)
+    const each = { ...call, n, prompt: prompts[at]!, signal: own.signal }
+    running.set(at, engine.generate(each)[Symbol.asyncIterator]())
     ask(at)
   }
   try {
@@ -291,6 +301,7 @@ async function* generateEach(
     const usage = [...usages.values()].reduce(added)
     yield { type: 'usage', usage, ...(fingerprint !== undefined && { fingerprint }) }
   } finally {
+    call.signal.removeEventListener('abort', end)
     // One has failed, or nobody waits: the others end too.
     for (const each of coming.values()) each.catch(() => undefined)
     await Promise.allSettled([...running.values()].map((each) => each.return?.()))
