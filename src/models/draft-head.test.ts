@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { qwen35Moe } from '../../test/oracles/families/experts.js'
 import { HEAD_MISTAKES, headReference, qwen35Head } from '../../test/oracles/families/qwen3-5-head.js'
 import type { Weights } from '../../test/oracles/family.js'
 import { writeGguf } from '../../test/oracles/files/gguf.js'
@@ -185,9 +186,20 @@ describe('a head that guesses', () => {
     const none = { ...source, names: source.names.filter((name) => !name.startsWith('mtp.')) }
     const several = { ...source, chatConfig: { ...source.chatConfig, mtp_num_hidden_layers: 2 } }
     const own = { ...source, names: [...source.names, 'mtp.embed_tokens.weight'] }
-    for (const outline of [none, several, own]) {
-      expect(planModel(outline, device, { draftHead: true }).model.draftHead).toBeUndefined()
+    const moe = sourceOf(qwen35Moe, 'f32')
+    const ofExperts = { ...moe, names: [...moe.names, 'mtp.fc.weight'] }
+    for (const [outline, why] of [
+      [none, undefined],
+      [several, expect.stringContaining('2 layers')],
+      [own, expect.stringContaining('tables of its own')],
+      [ofExperts, expect.stringContaining('this kind of model')],
+    ] as const) {
+      const { model, tensors } = planModel(outline, device, { draftHead: true })
+      expect([model.draftHead, tensors.draftHeadUnused]).toEqual([undefined, why])
+      // Unasked, nothing is said of it.
+      expect(planModel(outline, device).tensors.draftHeadUnused).toBeUndefined()
     }
+    expect(plan.tensors.draftHeadUnused).toBeUndefined()
   })
 
   it('is found in a checkpoint that sees, where the layers have other names', async () => {

@@ -36,7 +36,9 @@ export function planTensors(
   const head = planHead(finder, model)
   const perLayer = planPerLayer(finder, model)
   const guessing = architecture.draftLayer?.[naming]
-  const draftHead = drafts && guessing !== undefined ? planDraftHead(finder, model, guessing, forms) : undefined
+  const draftHeadUnused = drafts ? whyUnused(finder, model, guessing) : undefined
+  const usesHead = drafts && guessing !== undefined && draftHeadUnused === undefined
+  const draftHead = usesHead ? planDraftHead(finder, model, guessing, forms) : undefined
   if (!draftHead && model.draftHead && naming === 'gguf') finder.passOverLayers(model.layers.length)
   finder.assertAllUsed()
   return {
@@ -45,6 +47,7 @@ export function planTensors(
     ...(head && { head }),
     ...(perLayer && { perLayer }),
     ...(draftHead && { draftHead }),
+    ...(draftHeadUnused !== undefined && { draftHeadUnused }),
   }
 }
 
@@ -68,12 +71,20 @@ interface Forms {
   readonly interleaved: boolean
 }
 
-/** Undefined: it has none, or one that has more to it than is used here. */
+/** Of a head that guesses: what more there is to it than is computed here. Undefined: nothing, or there is no head. */
+function whyUnused(finder: Finder, { layers, draftHead }: ModelPlan, name: string | undefined): string | undefined {
+  const at = layers.length
+  if (!draftHead || !finder.has('draftIn', at)) return undefined
+  if (name === undefined) return 'heads of this kind of model are not read'
+  if (draftHead.layers !== 1) return `it has ${draftHead.layers} layers, and only one alone is read`
+  return finder.hasSome('draftTables', at) ? 'it has tables of its own, which are not read' : undefined
+}
+
+/** Undefined: it has none. */
 function planDraftHead(finder: Finder, model: ModelPlan, name: string, forms: Forms): PlannedDraftHead | undefined {
   const { hidden, layers, draftHead } = model
   const at = layers.length
-  if (draftHead?.layers !== 1 || !finder.has('draftIn', at)) return undefined
-  if (finder.hasSome('draftTables', at)) return undefined
+  if (!draftHead || !finder.has('draftIn', at)) return undefined
   const norm = (role: Role) => ({ ...finder.vector(role, hidden, at), ...(forms.offset && { offset: forms.offset }) })
   return {
     tokenNorm: norm('draftTokenNorm'),

@@ -88,6 +88,8 @@ export interface PlannedTensors {
   readonly head?: PlannedMatrix
   readonly perLayer?: PlannedPerLayer
   readonly draftHead?: PlannedDraftHead
+  /** Why the weights' head that guesses is left out, where it was asked for. */
+  readonly draftHeadUnused?: string
 }
 
 export interface PlannedDraftHead {

@@ -5,6 +5,7 @@ import { openCpuDevice } from '../../device/cpu/index.js'
 import { smallTokenizer } from '../../generate/testing/small-tokenizer.test-helper.js'
 import { createV1, type V1 } from '../../index.js'
 import { goodHead } from '../../models/draft-head.test-helper.js'
+import type { WeightSource } from '../../models/files/source.js'
 import { WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 
@@ -13,20 +14,22 @@ afterAll(async () => {
   for (const v1 of open) await v1.close()
 })
 
-function setUp(drafts: WebGpuOptions['drafts']) {
+function engineOf(drafts: WebGpuOptions['drafts'], weights = goodHead()) {
   const text = smallTokenizer()
-  const engine = new WebGpuEngine(
+  return new WebGpuEngine(
     { models: [{ id: 'test/head', contextLength: 512 }], log: () => {}, ...(drafts && { drafts }) },
     {
       openDevice: () => openCpuDevice({ threads: 1 }),
       async openRepository(_, __, ___, check) {
-        const weights = goodHead()
         await check(weights, text)
         return { weights, text }
       },
     },
   )
-  const v1 = createV1({ engine, keys: ['secret'] })
+}
+
+function setUp(drafts: WebGpuOptions['drafts']) {
+  const v1 = createV1({ engine: engineOf(drafts), keys: ['secret'] })
   open.push(v1)
   const fetch: typeof globalThis.fetch = (input, init) => v1.fetch(new Request(input, init))
   return new OpenAI({ apiKey: 'secret', baseURL: 'http://device/v1', maxRetries: 0, fetch })
@@ -54,4 +57,32 @@ test('it is loaded by itself, said of the model, left where nothing is to be gue
     expect(Number(metadata.weights_bytes)).toBeGreaterThan(Number(without.metadata.weights_bytes))
   }
   expect(without.metadata).not.toHaveProperty('draft_head')
+})
+
+test('one that has more to it than is read is left out, and loading says why', async () => {
+  const whole = goodHead()
+  const several = { ...whole, chatConfig: { ...whole.chatConfig, mtp_num_hidden_layers: 2 } }
+  const own = { ...whole, names: [...whole.names, 'mtp.embed_tokens.weight'] }
+  const none = { ...several, names: whole.names.filter((name) => !name.startsWith('mtp.')) }
+  const saidOf = async (drafts: WebGpuOptions['drafts'], weights: WeightSource) => {
+    const engine = engineOf(drafts, weights)
+    const said: string[] = []
+    await engine.load('test/head', ({ message = '' }) => said.push(message), new AbortController().signal)
+    const { draft_head } = engine.models[0]!.metadata!
+    await engine.close()
+    return [draft_head, ...said.filter((message) => message.includes('head'))]
+  }
+  expect(await saidOf('gaining', several)).toEqual([undefined, expect.stringContaining('not used: it has 2 layers')])
+  expect(await saidOf('gaining', own)).toEqual([
+    undefined,
+    expect.stringContaining('not used: it has tables of its own'),
+  ])
+  for (const [drafts, weights, used] of [
+    ['gaining', whole, true],
+    ['gaining', none, undefined],
+    // Nobody wants it.
+    ['never', several, undefined],
+  ] as const) {
+    expect(await saidOf(drafts, weights)).toEqual([used])
+  }
 })

@@ -103,6 +103,8 @@ export async function loadModel(
   })
   const none = { bytesLoaded: 0, bytesTotal, filesLoaded: 0, filesTotal: 1 }
   report({ phase: 'upload', ...none, message: `memory: ${memoryLine(partsOf(planned))}` })
+  const unused = 'tensors' in planned ? planned.tensors.draftHeadUnused : undefined
+  if (unused !== undefined) report({ phase: 'upload', ...none, message: `multi-token head not used: ${unused}` })
   let choice: CostVerdict | undefined
   const onChoice = (made: CostVerdict) => {
     choice = made
