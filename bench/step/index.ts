@@ -4,22 +4,9 @@
  * `-- --nano 200`: also what rounding activations to 8 bits costs nano over so many tokens.
  */
 import { parseArgs } from 'node:util'
-import { CUTS } from '../../src/device/gpu/kernels/cuts.js'
-import type { GpuTraits } from '../../src/device/gpu/kernels/kernel.js'
-import { GPUS } from '../guard/steps.js'
 import { lossOfPacking } from './loss.js'
 import { costOfStep, timesOfStep } from './step.js'
-
-const present = GPUS['with f16']!
-const { vectors } = CUTS
-const with32 = { ...vectors, lanes: 32 } as const
-const WAYS: Readonly<Record<string, GpuTraits>> = {
-  'subgroups of 32': present,
-  'subgroups of 64': { ...present, lanes: 64 },
-  '32 lanes a row': { ...present, cuts: { vectors: with32 } },
-  'activations in 8 bits': { ...present, packed: true, cuts: { vectors: { ...vectors, packed: true } } },
-  both: { ...present, packed: true, cuts: { vectors: { ...with32, packed: true } } },
-}
+import { present, WAYS } from './ways.js'
 
 const number = (value: number) => value.toLocaleString('en-US')
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`

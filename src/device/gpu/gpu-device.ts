@@ -38,7 +38,7 @@ import { SubmitWork } from './submit-work.js'
 import { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
-const KERNELS = 'wgsl-6'
+const KERNELS = 'wgsl-7'
 
 /** Bytes of a part of a matrix: so many of the host's memory hold it while it is written. */
 const MOST_MAPPED = 256 * 1048576

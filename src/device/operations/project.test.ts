@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sharedGpu } from '../../../test/support/shared-gpu.js'
 import type { Device } from '../contract.js'
-import { openWebGpuDevice } from '../gpu/index.js'
+import { type OpenGpuOptions, openWebGpuDevice } from '../gpu/index.js'
 import { CUTS, type Cuts } from '../gpu/kernels/cuts.js'
+import type { GpuTraits } from '../gpu/kernels/kernel.js'
 import { matvecKernel } from '../gpu/kernels/matvec.js'
 import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
@@ -105,12 +106,16 @@ it.each<[string, Format, rows: number, columns: number, tokens: number, { gated?
 describe('one row, all of whose lanes reach each other', () => {
   const vectors = { words: true, lanes: 4, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } } as const
 
+  const sourceFor = (traits: Partial<GpuTraits>, tokens: number, columns = 2048) => {
+    const shape = { format: 'q4f16', rows: 64, columns, first: 0, of: 64, tokens, epsilon: 1e-5 } as const
+    const gpu = { serial: false, lanes: 1, half: false, ...traits }
+    return matvecKernel({ ...shape, bias: true, add: false, gated: true, head: false }, gpu).source
+  }
+
   it('is summed up without a barrier, and without memory that a workgroup shares', () => {
     const source = (lanes: number, tokens: number, near: number) => {
       const cut = { vectors: { ...vectors, lanes } } as Partial<Cuts>
-      const shape = { format: 'q4f16', rows: 64, columns: 2048, first: 0, of: 64, tokens, epsilon: 1e-5 } as const
-      const traits = { serial: false, lanes: near, half: false, cuts: cut }
-      return matvecKernel({ ...shape, bias: true, add: false, gated: true, head: false }, traits).source
+      return sourceFor({ lanes: near, cuts: cut }, tokens)
     }
     for (const lanes of [4, 32, 64]) {
       expect(source(lanes, 1, lanes)).not.toMatch(/workgroupBarrier|var<workgroup>/)
@@ -119,11 +124,31 @@ describe('one row, all of whose lanes reach each other', () => {
     }
   })
 
-  it.each<[string, Format, rows: number, columns: number, CheckOptions]>([
-    ['with bias and addition', 'q4f16', 70, 544, { bias: floatsOf(70), start: floatsOf(2 * 70) }],
-    ['normed and gated', 'q4f32', 2 * 37, 96, { gain: floatsOf(96), gated: true }],
-  ])('gives to the bit what it gives beside another: %s', async (_, format, rows, columns, options) => {
-    const device = await openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false, cuts: { vectors } })
+  it('is so however long it is where a workgroup shares 16 KB, which several rows have room in too', () => {
+    for (const columns of [96, 2048, 16384]) {
+      expect(sourceFor({ tight: true, lanes: 32 }, 1, columns)).not.toMatch(/workgroupBarrier/)
+      for (const lanes of [1, 4, 16, 32, 64]) {
+        const [, floats] = /var<workgroup> parts: array<f32, (\d+)>/.exec(
+          sourceFor({ tight: true, lanes }, 8, columns),
+        )!
+        expect(4 * Number(floats)).toBeLessThanOrEqual(16384)
+      }
+    }
+  })
+
+  it.each<[string, Format, rows: number, columns: number, CheckOptions, OpenGpuOptions]>([
+    [
+      'with bias and addition',
+      'q4f16',
+      70,
+      544,
+      { bias: floatsOf(70), start: floatsOf(2 * 70) },
+      { cuts: { vectors } },
+    ],
+    ['normed and gated', 'q4f32', 2 * 37, 96, { gain: floatsOf(96), gated: true }, { cuts: { vectors } }],
+    ['long, in 16 KB', 'q4f16', 70, 1088, { bias: floatsOf(70), gain: floatsOf(1088) }, { workgroupBytes: 16384 }],
+  ])('gives to the bit what it gives beside another: %s', async (_, format, rows, columns, options, gpu) => {
+    const device = await openWebGpuDevice({ gpu: await sharedGpu(), serial: false, half: false, ...gpu })
     const chance = new Chance(rows)
     const known = knownMatrix(chance, format, rows, columns, 0.2)
     const x = chance.floats(2 * columns)

@@ -82,7 +82,8 @@ export const ROOMY = 32768
 /** For a GPU whose workgroups share no more than the 16384 bytes that all have. */
 const TIGHT: Partial<Cuts> = {
   blocks: { ...CUTS.blocks, on: false },
-  vectors: { words: false, lanes: 32, one: { held: 4, threads: 64 }, several: { held: 4, threads: 64 } },
+  // Where its subgroups are of 32, one row is then summed up without a barrier.
+  vectors: { ...CUTS.vectors, lanes: 32 },
   matmul: [{ rows: 64, tokens: 64, threads: 256, quads: 4, ahead: false }],
 }
 
