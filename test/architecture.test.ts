@@ -87,7 +87,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     imports: ['contract', 'platform', 'grammar', 'generate', 'device', 'models'],
     inside: [
       [
-        ...['scripted.ts', 'prompt-api', 'remote', 'model-set.ts'].map((name) => `src/engines/${name}`),
+        ...['scripted.ts', 'prompt-api', 'remote', 'model-set.ts', 'drafts.ts'].map((name) => `src/engines/${name}`),
         'src/engines/upstream+src/engines/upstream.ts',
       ],
       ['src/engines/webgpu', 'src/engines/llama-cpp', 'src/engines/webllm'],

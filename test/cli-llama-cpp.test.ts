@@ -38,7 +38,7 @@ describe('local-v1 --engine llama-cpp', () => {
     [['--model', './x.gguf', '--device', 'webgpu'], /its own back ends/],
     [['--model', './x.gguf', '--cache-type', 'q8_0'], /--cache-type only works with --engine webgpu/],
     [['--model', './x.gguf', '--revectorize'], /--revectorize only works with --engine webgpu/],
-    [['--model', './x.gguf', '--draft', './y.gguf'], /--draft only works with --engine webgpu/],
+    [['--model', './x.gguf', '--draft', 'what?'], /is no model/],
     [['--model', './x.gguf', '--lib', 'x.wasm'], /only work with --engine webllm/],
     [['--model', 'what?'], /is no model/],
   ])('is asked the wrong way: %j', async (args, said) => {
@@ -54,7 +54,8 @@ describe('local-v1 --engine llama-cpp', () => {
   })
 
   it.skipIf(!hasPeer)(`answers once, as the schema says, and ends${lack}`, async () => {
-    const args = ['--model', at('made-up.gguf'), '--device', 'cpu', '--schema', at('schema.json')]
+    const files = ['--model', at('made-up.gguf'), '--draft', at('made-up.gguf')]
+    const args = [...files, '--device', 'cpu', '--schema', at('schema.json')]
     const one = cli('chat', [...args, '--max-tokens', '60', 'Hello'])
     const { code } = await one.exit
     expect(code, one.output()).toBe(0)

@@ -105,7 +105,7 @@ describe('what the check has found', () => {
       .split('\n')
       .find((line) => line.includes('--peers FOLDER --engine llama-cpp'))!
     const [, list = ''] = /families (.*?), on the CPU/.exec(line) ?? []
-    expect([...over.keys()]).toEqual([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name))
+    expect([...over.keys()]).toEqual([...list.matchAll(/`([\w-]+)`/g)].map(([, name]) => name))
     for (const name of over.keys()) expect(found(over, name, [COUNT, FORM]), name).toBe(true)
   })
 

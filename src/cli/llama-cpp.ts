@@ -4,6 +4,7 @@ import process from 'node:process'
 import { pathToFileURL } from 'node:url'
 import type { Engine } from '../contract/index.js'
 import { type LlamaCppModule, llamaCpp } from '../engines/index.js'
+import { idOf } from '../models/index.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
@@ -19,7 +20,6 @@ export function llamaCppEngine(options: EngineOptions): Engine {
       'llama.cpp has its own back ends: --device webgpu only works with --engine webgpu. Use auto or cpu.',
     )
   }
-  if (draft !== undefined) throw new Fault('--draft only works with --engine webgpu.')
   if (cacheType !== undefined) {
     throw new Fault('llama.cpp keeps keys and values in f16: --cache-type only works with --engine webgpu.')
   }
@@ -27,7 +27,7 @@ export function llamaCppEngine(options: EngineOptions): Engine {
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm only work with --engine webllm.')
   try {
     return llamaCpp({
-      models: model,
+      models: model.map((from, i) => ({ id: idOf(from), from, ...(draft !== undefined && i === 0 && { draft }) })),
       device,
       loader,
       ...(cache !== undefined && { cache }),

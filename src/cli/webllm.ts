@@ -23,7 +23,7 @@ export async function webllmEngine({
   if (device === 'cpu') throw new Fault('WebLLM runs on a GPU: --device cpu only works with --engine webgpu.')
   if (cacheType !== undefined) throw new Fault('--cache-type only works with --engine webgpu.')
   if (revectorize) throw new Fault('--revectorize only works with --engine webgpu.')
-  if (draft !== undefined) throw new Fault('--draft only works with --engine webgpu.')
+  if (draft !== undefined) throw new Fault('--draft only works with --engine webgpu or llama-cpp.')
   if (lib !== undefined && model.length > 1) throw new Fault('A compiled library (--lib) needs exactly one --model.')
   const engine = webllm({
     models: lib === undefined ? model : [await ownRecord(model[0]!, lib)],

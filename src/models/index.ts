@@ -19,7 +19,9 @@ export { digestOf } from './files/json.js'
 export { idOf, locationOf, type ModelLocation, REPOSITORY_ID } from './files/location.js'
 export {
   describeRepository,
+  type FileHead,
   forget,
+  type HeadCheck,
   isWhole,
   keptOf,
   openOnDisk,

@@ -281,7 +281,7 @@ describe.skipIf(!hasPeer)(`vectors by llama.cpp${lack}`, () => {
     const v1 = over({ models: [file] })
     const { status, json } = await ask(v1, 'chat/completions', { model: 'local/judge', messages })
     expect({ status, code: json.error.code }).toEqual({ status: 400, code: 'unsupported_model' })
-    expect(json.error.message).toContain('local-v1/webgpu')
+    expect(json.error.message).toContain('local-v1/core')
     await v1.close()
   })
 })

@@ -17,6 +17,7 @@ import {
 } from '../../contract/index.js'
 import { assertDraftMode, DECODES, DecodeLoop, EMBEDS, Encoder } from '../../generate/index.js'
 import {
+  type HeadCheck,
   idOf,
   isCopy,
   type LoadReport,
@@ -25,16 +26,19 @@ import {
   purposeOf,
   REPOSITORY_ID,
 } from '../../models/index.js'
+import { assertDraftName } from '../drafts.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
+import { openDraftFile } from './draft.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
-import { type LoadedLlamaCpp, loadLlamaCpp, type OpenedFile } from './load.js'
+import { type DraftFile, type LoadedLlamaCpp, loadLlamaCpp, type OpenedFile } from './load.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
 import { openLlama } from './shared.js'
 
 /** What the engine takes from outside. */
 export interface LlamaCppSurroundings {
   loadLibrary(): Promise<LlamaCppLibrary>
-  openFile(place: ModelLocation, report: LoadReport, signal: AbortSignal): Promise<OpenedFile>
+  /** `check` is asked before weights are downloaded, and may refuse them. */
+  openFile(place: ModelLocation, report: LoadReport, signal: AbortSignal, check: HeadCheck): Promise<OpenedFile>
   /** What its first bytes say that it is for. Absent: that is known once it is loaded. */
   describe?(place: ModelLocation, signal: AbortSignal): Promise<OpenedFile['about']>
   /** Deletes what was downloaded. */
@@ -176,6 +180,7 @@ export class LlamaCppEngine implements Engine {
         ...(loaded?.runner instanceof DecodeLoop && loaded.runner.metadata),
         ...this.#opened?.device,
         ...(loaded && { memory_bytes: loaded.bytes }),
+        ...(loaded?.draftBytes !== undefined && { draft_bytes: loaded.draftBytes }),
       },
     }
   }
@@ -188,10 +193,16 @@ export class LlamaCppEngine implements Engine {
 
   async #load(model: OfferedLlamaCpp, { report, signal, makeRoom }: LoadContext): Promise<LoadedLlamaCpp> {
     const { llama } = await this.#open()
-    const file = await this.#surroundings.openFile(model.location, report, signal)
+    const openFile = (place: ModelLocation, check: HeadCheck) =>
+      this.#surroundings.openFile(place, report, signal, check)
+    let draft: DraftFile | undefined
+    const file = await openFile(model.location, async (head) => {
+      if (model.draft === undefined || this.#options.drafts === 'never') return
+      draft = await openDraftFile(model.draft, { id: model.id, head }, openFile)
+    })
     this.#complaints = []
     const complaints = () => this.#complaints
-    const load = () => loadLlamaCpp(model, { llama, file, settings: this.#options, report, signal, complaints })
+    const load = () => loadLlamaCpp(model, { llama, file, draft, settings: this.#options, report, signal, complaints })
     return load().catch(async (error: unknown) => {
       if (!V1Error.is(error) || error.code !== 'device_too_small' || [...this.#set.loaded].length === 0) throw error
       // What others leave may be enough.
@@ -230,6 +241,7 @@ function offered(model: string | LlamaCppModelOptions): OfferedLlamaCpp {
   const options = typeof model === 'string' ? { id: idOf(model), from: model } : model
   if (!REPOSITORY_ID.test(options.id))
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
+  assertDraftName(options.id, options.draft)
   return { ...options, location: locationOf(options.from) }
 }
 

@@ -24,7 +24,7 @@ export function llamaCpp(options: LlamaCppOptions): Engine {
   return new LlamaCppEngine(options, {
     // Nothing of it is called that `library.ts` does not name.
     loadLibrary: load as () => Promise<LlamaCppLibrary>,
-    openFile: (place, report, signal) => openOnDisk(place, { report, signal, cache, warn }),
+    openFile: (place, report, signal, check) => openOnDisk(place, { report, signal, cache, warn, check }),
     describe: (place, signal) => describeRepository(place, { signal, cache }),
     forget: (place) => forget(place, cache),
   })

@@ -1,6 +1,6 @@
 import { V1Error } from '../../contract/index.js'
-import { ChatText, DecodeLoop, Encoder, type TextFiles, Tokenizer } from '../../generate/index.js'
-import { asBroken, broken, digestOf, type LoadReport, purposeOf } from '../../models/index.js'
+import { ChatText, DecodeLoop, DraftModel, Encoder, Tokenizer } from '../../generate/index.js'
+import { asBroken, broken, digestOf, type FileHead, type LoadReport, purposeOf } from '../../models/index.js'
 import type { Llama, NativeContext, NativeModel } from './library.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
 import { LlamaCppModel } from './token-model.js'
@@ -13,20 +13,31 @@ export interface LoadedLlamaCpp {
   readonly contextLength: number
   readonly fingerprint: string
   readonly bytes: number
+  /** What its draft model takes of them. */
+  readonly draftBytes?: number
 }
 
-export interface OpenedFile {
+export interface OpenedFile extends FileHead {
   readonly path: string
-  readonly text: TextFiles
   /** Of what the file says of itself. */
   readonly digest: string
-  /** What it says that it is for. */
-  readonly about: Parameters<typeof purposeOf>[0]
 }
+
+/** Of a draft model: its file is here, and nothing of its weights is read yet. */
+export interface DraftFile {
+  readonly id: string
+  readonly file: OpenedFile
+  /** Tokens that both models know. */
+  readonly tokens: number
+}
+
+/** What a model is asked to be, wherever its file is. */
+type Wanted = Omit<LlamaCppModelOptions, 'from' | 'draft'>
 
 export interface LlamaCppLoadContext {
   readonly llama: Llama
   readonly file: OpenedFile
+  readonly draft: DraftFile | undefined
   readonly settings: Pick<LlamaCppOptions, 'threads' | 'maxBatch' | 'drafts'>
   readonly report: LoadReport
   readonly signal: AbortSignal
@@ -50,7 +61,7 @@ export async function loadLlamaCpp(model: LlamaCppModelOptions, context: LlamaCp
     const message = `The model '${model.id}' is a reranking model, which local-v1/llama-cpp does not run: serve it with local-v1/core.`
     throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
   }
-  const fingerprint = `fp_${digestOf(file.digest, llama.llamaCppRelease.release, String(llama.gpu))}`
+  const fingerprint = fingerprintOf(file, llama)
   const read = purpose === 'chat' ? textOf(file) : tokenizerOf(file)
   const native = await openNative(model, context)
   try {
@@ -70,25 +81,70 @@ async function loadText(
   fingerprint: string,
   context: LlamaCppLoadContext,
 ): Promise<LoadedLlamaCpp> {
-  const { settings } = context
-  const maxBatch = settings.maxBatch ?? MAX_BATCH
+  const {
+    settings: { drafts },
+    draft,
+  } = context
+  const large = await openForward(native, text.tokenizer.size, model, fingerprint, context)
+  // Most of a second for a large tokenizer: better now than in the first request for JSON.
+  void text.vocabulary
+  const small = draft && (await loadDraft(draft, large.forward, context))
+  const runner = new DecodeLoop(large.forward, text, {
+    ...(drafts && { drafts }),
+    ...(small && { draftModel: new DraftModel(small.forward) }),
+  })
+  const { contextLength } = large.forward
+  const bytes = large.bytes + (small?.bytes ?? 0)
+  return { id: model.id, runner, contextLength, fingerprint, bytes, ...(small && { draftBytes: small.bytes }) }
+}
+
+/** Its context is no longer than the large one's; it guesses no token that that one does not know. */
+async function loadDraft(
+  { id, file, tokens }: DraftFile,
+  large: LlamaCppModel,
+  context: LlamaCppLoadContext,
+): Promise<Forward> {
+  const native = await openNative({ id }, { ...context, file, report: () => {} })
+  try {
+    const contextLength = Math.min(large.contextLength, native.trainContextSize)
+    return await openForward(native, tokens, { id, contextLength }, fingerprintOf(file, context.llama), context)
+  } catch (error) {
+    await native.dispose()
+    throw error
+  }
+}
+
+interface Forward {
+  readonly forward: LlamaCppModel
+  readonly bytes: number
+}
+
+/** `tokens`: that it may read and say. */
+async function openForward(
+  native: NativeModel,
+  tokens: number,
+  model: Wanted,
+  fingerprint: string,
+  context: LlamaCppLoadContext,
+): Promise<Forward> {
+  const maxBatch = context.settings.maxBatch ?? MAX_BATCH
   const opened = await openContext(native, model, maxBatch, context)
   const contextLength = Math.min(wantedContext(native, model, CONTEXT), opened.contextSize - 1)
   const forward = new LlamaCppModel({
     natives: Array.from({ length: maxBatch }, () => opened.getSequence()),
-    tokens: text.tokenizer.size,
+    tokens,
     contextLength,
     maxBatch,
     maxChunk: Math.min(CHUNK, contextLength),
     fingerprint,
     release: () => releasing(opened, native),
   })
-  // Most of a second for a large tokenizer: better now than in the first request for JSON.
-  void text.vocabulary
-  const runner = new DecodeLoop(forward, text, settings.drafts ? { drafts: settings.drafts } : {})
   const { ram = 0, vram = 0 } = opened.memoryUsage ?? {}
-  return { id: model.id, runner, contextLength, fingerprint, bytes: native.size + ram + vram }
+  return { forward, bytes: native.size + ram + vram }
 }
+
+const fingerprintOf = ({ digest }: OpenedFile, { llamaCppRelease, gpu }: Llama): string =>
+  `fp_${digestOf(digest, llamaCppRelease.release, String(gpu))}`
 
 /** A whole text is one batch: every token may see all others. */
 async function loadVectors(
@@ -132,7 +188,7 @@ function understood<T>(path: string, make: () => T): T {
 }
 
 async function openNative(
-  { id, gpuLayers }: LlamaCppModelOptions,
+  { id, gpuLayers }: Wanted,
   { llama, file, report, signal, complaints }: LlamaCppLoadContext,
 ): Promise<NativeModel> {
   const tell = (share: number) => {
@@ -157,7 +213,7 @@ async function openNative(
 /** One token more than are asked for: llama.cpp's own last one begins to forget. */
 async function openContext(
   native: NativeModel,
-  model: LlamaCppModelOptions,
+  model: Wanted,
   sequences: number,
   { settings: { threads }, signal, complaints }: LlamaCppLoadContext,
 ): Promise<NativeContext> {
@@ -178,7 +234,7 @@ async function openContext(
   }
 }
 
-const wantedContext = (native: NativeModel, { contextLength }: LlamaCppModelOptions, most: number): number =>
+const wantedContext = (native: NativeModel, { contextLength }: Wanted, most: number): number =>
   contextLength ?? Math.min(most, native.trainContextSize)
 
 /** What llama.cpp has complained of, without the names of its functions; else the error's own words. */

@@ -1,5 +1,6 @@
 import { idOf, locationOf, REPOSITORY_ID } from '../../models/index.js'
 import { CACHE_TYPES_TOLD, isCacheTypeChoice } from '../../platform/index.js'
+import { assertDraftName } from '../drafts.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
 /** Reads what a user wrote in `models`. */
@@ -14,9 +15,7 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
     if (typeof temperature !== 'number' || !(temperature > 0 && temperature < Number.POSITIVE_INFINITY))
       throw new TypeError(`The calibration of ${options.id} must have temperatures above 0; '${order}' has none.`)
   }
-  if (options.draft !== undefined && typeof options.draft !== 'string')
-    throw new TypeError(`The draft of ${options.id} must be the name of a model, as 'from' is.`)
-  if (options.draft !== undefined) locationOf(options.draft)
+  assertDraftName(options.id, options.draft)
   const { from = options.id } = options
   return { ...options, location: typeof from === 'string' ? locationOf(from) : { kind: 'files', files: [from].flat() } }
 }

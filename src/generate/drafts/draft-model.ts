@@ -82,7 +82,7 @@ export class DraftModel implements Guesser {
   /** Those of which it has read nearly all. Of the others one reads on, so that those of the same prompt find it read. */
   async #read(asked: readonly DraftRequest[], most: number): Promise<Turn[]> {
     const { maxChunk, contextLength } = this.#model
-    const ready: Turn[] = []
+    const ready: { readonly held: Held; readonly lane: Lane; readonly outlook: Outlook }[] = []
     let reading = false
     for (const { lane, outlook } of asked) {
       const { tokens } = lane
@@ -92,7 +92,7 @@ export class DraftModel implements Guesser {
       const held = this.#heldOf(lane, tokens.length + most)
       const unread = tokens.length - held.tokens.length
       if (unread <= maxChunk) {
-        ready.push({ ...held, outlook, feed: tokens.slice(held.tokens.length) })
+        ready.push({ held, lane, outlook })
       } else if (!reading) {
         reading = true
         const feed = tokens.slice(held.tokens.length, held.tokens.length + maxChunk)
@@ -101,7 +101,12 @@ export class DraftModel implements Guesser {
         held.tokens.push(...feed)
       }
     }
-    return ready
+    // What was read may stand where another's tokens stood: it has lost them, and reads them again.
+    return ready.flatMap(({ held, lane, outlook }) => {
+      held.tokens.length = held.sequence.length
+      const feed = lane.tokens.slice(held.tokens.length)
+      return feed.length <= maxChunk ? [{ ...held, outlook, feed }] : []
+    })
   }
 
   #heldOf(lane: Lane, length: number): Held {

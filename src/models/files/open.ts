@@ -54,11 +54,21 @@ export async function openRepository(
   return { weights: found.open(), text: found.text }
 }
 
+/** What the first bytes of a GGUF file say of its model. */
+export interface FileHead {
+  readonly text: TextFiles
+  /** What it says that it is for. */
+  readonly about: Awaited<ReturnType<typeof describeGguf>>
+}
+
+/** May refuse a file by throwing, before its weights are downloaded, and is waited for. */
+export type HeadCheck = (head: FileHead) => unknown
+
 /** A model in GGUF files on this disk: for who reads weights himself. Downloads what is not here yet. */
 export async function openOnDisk(
   place: ModelLocation,
-  { report: told, signal, cache, fetch, warn }: Omit<OpenOptions, 'check'>,
-): Promise<{ path: string; text: TextFiles; digest: string; about: Awaited<ReturnType<typeof describeGguf>> }> {
+  { report: told, signal, cache, fetch, warn, check }: Omit<OpenOptions, 'check'> & { readonly check?: HeadCheck },
+): Promise<FileHead & { path: string; digest: string }> {
   const { report, onRetry } = withRetries(told)
   const store = storeFor(cache)
   const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry, warn })
@@ -68,6 +78,7 @@ export async function openOnDisk(
   const path = files.pathOf?.(first!.name)
   if (path === undefined) throw broken(files.place, 'its file must be on a disk of this machine.')
   const about = await describeGguf(files, files.file, signal)
+  await check?.({ about, text: found.text })
   await fetchWanted(files, store, found, { report, signal, warn })
   return {
     about,
