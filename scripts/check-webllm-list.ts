@@ -1,4 +1,4 @@
-/** A table of WebLLM's prebuilt models: which of them `local-v1/webgpu` runs, and why not the others. */
+/** A table of WebLLM's prebuilt models: which of them `local-v1/core` runs, and why not the others. */
 import { type Judged, judged, prebuiltRecords, reasonsOf } from './webllm/records.js'
 
 const all = (await prebuiltRecords()).map(judged)

@@ -1,7 +1,7 @@
 // The application's service worker, and, started by install() in page.ts, the worker that runs the model.
 import { createV1, indexedDbUsage } from 'local-v1'
+import { webgpu } from 'local-v1/core'
 import { serviceWorker } from 'local-v1/service-worker'
-import { webgpu } from 'local-v1/webgpu'
 import { keepOffline } from './offline.js'
 
 // Served with the application. Any other model: its id at Hugging Face, 'mlc-ai/Qwen3-0.6B-q4f16_1-MLC'.

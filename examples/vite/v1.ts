@@ -1,7 +1,7 @@
 // The application's service worker, and, started by install() in main.ts, the worker that runs the model.
 import { createV1, indexedDbUsage } from 'local-v1'
+import { webgpu } from 'local-v1/core'
 import { serviceWorker } from 'local-v1/service-worker'
-import { webgpu } from 'local-v1/webgpu'
 import { nano } from 'local-v1-nano'
 
 // Only pages of this origin can send requests, so no key is needed.

@@ -29,7 +29,7 @@ export interface LlamaCppOptions {
   readonly drafts?: 'gaining' | 'always' | 'never'
   /**
    * Where downloaded files are stored: the name of a folder.
-   * @default a folder in the user's cache directory, the same as of `local-v1/webgpu`
+   * @default a folder in the user's cache directory, the same as of `local-v1/core`
    */
   readonly cache?: string
   /**
