@@ -32,7 +32,7 @@ export const cohere2: Architecture = {
     mixer: where(
       slidesAllBut(fields, fields.count('sliding_window_pattern', 4)),
       readAttention(fields, { window: fields.count('sliding_window', 4096) }),
-      readAttention(fields, { turns: false }),
+      readAttention(fields, { rope: false }),
     ),
     feedForward: readGated(fields),
     arrangement: 'parallel',

@@ -26,7 +26,7 @@ export function ownOfGranite(take: TakeKey): JsonObject {
 /** What sets the attention of all of them apart. */
 export const readGraniteTraits = (fields: Fields): AttentionOptions => ({
   scale: fields.number('attention_multiplier', 1),
-  turns: fields.word('position_embedding_type', ['rope', 'nope'], 'rope') === 'rope',
+  rope: fields.word('position_embedding_type', ['rope', 'nope'], 'rope') === 'rope',
 })
 
 /** Llama with four factors, whose queries and keys may stand still. */

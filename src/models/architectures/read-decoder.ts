@@ -54,8 +54,8 @@ export function readDecoder(
 export interface AttentionOptions extends Omit<Partial<MixerOf<AttentionLayer>>, 'kind' | 'angles'> {
   /** Which layers have the window. @default all */
   readonly slides?: (layer: number) => boolean
-  /** Whether positions turn queries and keys. @default true */
-  readonly turns?: boolean
+  /** Whether positions turn queries and keys (rotary embedding). @default true */
+  readonly rope?: boolean
   /** @default those of `rope_theta` and its like, over whole heads */
   readonly angles?: (headSize: number) => ReadAngles
 }
@@ -65,7 +65,7 @@ export function readAttention(fields: Fields, options: AttentionOptions = {}): M
   const {
     window,
     slides = () => true,
-    turns = true,
+    rope = true,
     angles: read = (size: number) => readAngles(fields, size),
     ...own
   } = options
@@ -82,10 +82,10 @@ export function readAttention(fields: Fields, options: AttentionOptions = {}): M
     keyHeads,
     headSize,
     scale: own.scale ?? headSize ** -0.5,
-    angles: turns ? angles : { ...angles, size: 0 },
+    angles: rope ? angles : { ...angles, size: 0 },
   }
   return {
-    ...(turns && limits),
+    ...(rope && limits),
     of: (layer) => (window !== undefined && slides(layer) ? { ...plan, window } : plan),
   }
 }

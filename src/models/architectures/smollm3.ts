@@ -4,7 +4,7 @@ import { llama } from './llama.js'
 import { NAMES } from './names.js'
 import { readAttention, readGated, where } from './read-decoder.js'
 
-function turnsIn(fields: Fields): (layer: number) => boolean {
+function hasRope(fields: Fields): (layer: number) => boolean {
   const interval = fields.count('no_rope_layer_interval', 4)
   // 1 says that there are positions, whatever the name of the list.
   const list = fields.list('no_rope_layers', fields.count('num_hidden_layers'))
@@ -18,7 +18,7 @@ export const smollm3: Architecture = {
   only: { use_sliding_window: false },
   unused: ['sliding_window', 'layer_types'],
   layer: (fields) => ({
-    mixer: where(turnsIn(fields), readAttention(fields), readAttention(fields, { turns: false })),
+    mixer: where(hasRope(fields), readAttention(fields), readAttention(fields, { rope: false })),
     feedForward: readGated(fields),
     arrangement: 'before',
   }),
