@@ -10,8 +10,8 @@ import {
   type ValueType,
 } from '../../../platform/index.js'
 
-/** What a model took for an answer. */
-export interface SaidStretch {
+/** What a model took for an answer, or for an item of a list. */
+export interface AnswerStretch {
   /** What was written, where the text does not say it in so many words. */
   readonly text?: string
   /** Where the text says it: one place, or several in the same words. */
@@ -19,17 +19,17 @@ export interface SaidStretch {
   readonly confidence?: number
 }
 
-export interface Said {
+export interface ExtractedField {
   readonly field: ExtractField
   readonly call: ExtractCall
   /** Absent: that the text says nothing of it. */
-  readonly said: readonly SaidStretch[] | undefined
+  readonly said: readonly AnswerStretch[] | undefined
   /** What it would be all the same. */
-  readonly guess: readonly SaidStretch[] | undefined
+  readonly guess: readonly AnswerStretch[] | undefined
   readonly pNull: number | undefined
 }
 
-export function answerOf({ field, call, said, guess, pNull }: Said, read: typeof readValue): FieldAnswer {
+export function answerOf({ field, call, said, guess, pNull }: ExtractedField, read: typeof readValue): FieldAnswer {
   const absent = pNull === undefined ? {} : { pNull }
   const none = said === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
   const stretches = said ?? guess ?? []
@@ -66,7 +66,7 @@ const spanOf = (places: readonly TextSpan[]) => (places.length === 1 ? { span: p
 /** What a stretch says; in several places it must say the same. */
 function readingOf(
   field: ExtractField,
-  { text, places }: SaidStretch,
+  { text, places }: AnswerStretch,
   call: ExtractCall,
   read: typeof readValue,
 ): ValueReading {

@@ -19,7 +19,7 @@ import { checkChoice, constrained } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
 import type { Service } from '../../answer/service.js'
 import { Answer, NO_USAGE } from '../../wire/reply.js'
-import { answerOf, type Readable, Readables, readableKindOf, type SaidStretch } from './extracted.js'
+import { type AnswerStretch, answerOf, type Readable, Readables, readableKindOf } from './extracted.js'
 
 /** What a stretch may take, and a list of them; it is then closed. */
 const MOST_TOKENS = 256
@@ -99,7 +99,7 @@ class Writing {
     const guessed = new Map((await this.#each(silent, false)).map((one, i) => [silent[i]!, one]))
     const { readValue } = await import('../../../platform/readers/index.js')
     const answers = fields.map((field, i) => {
-      const read = (one: Written | undefined): SaidStretch[] | undefined => one && stretchesOf(field.name, one, state)
+      const read = (one: Written | undefined): AnswerStretch[] | undefined => one && stretchesOf(field.name, one, state)
       const { value, evidence } = written[i]!
       const pNull = evidence.get(pointerOf(field.name))?.pNull
       const said = value === null ? undefined : read(written[i])
@@ -267,8 +267,8 @@ function describe(field: ExtractField): string {
 }
 
 /** Where each value that was written stands in the text. */
-function stretchesOf(name: string, { value, readable, evidence }: Written, state: string): SaidStretch[] {
-  const stretch = (written: unknown, pointer: string): SaidStretch => {
+function stretchesOf(name: string, { value, readable, evidence }: Written, state: string): AnswerStretch[] {
+  const stretch = (written: unknown, pointer: string): AnswerStretch => {
     const { confidence, source } = evidence.get(pointer) ?? {}
     const sure = confidence === undefined ? {} : { confidence }
     const places = readable?.get(written as string | number)

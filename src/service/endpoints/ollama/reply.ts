@@ -62,8 +62,8 @@ const OTHER_BREAKS = /[\u0085\u2028\u2029]/g
 export const ndjsonLine = (value: object): string =>
   `${JSON.stringify(value).replace(OTHER_BREAKS, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`)}\n`
 
-/** What all of an answer's lines are told under, and how long it took. */
-class Telling {
+/** Builds the lines of an answer, each with the model's name, and at last with how long it took. */
+class ReplyBuilder {
   readonly #name: string
   readonly #form: ReplyForm
   readonly #began = performance.now()
@@ -131,25 +131,25 @@ const wireCall = ({ id, name, arguments: text }: ToolCallSoFar, index: number): 
 export class ReplyLines implements StreamReply {
   readonly stream = true
   readonly headers = LINE_HEADERS
-  readonly #telling: Telling
+  readonly #builder: ReplyBuilder
   /** The call that is being written. */
   #open: number | undefined
 
   constructor(name: string, form: ReplyForm) {
-    this.#telling = new Telling(name, form)
+    this.#builder = new ReplyBuilder(name, form)
   }
 
   begin(head: ReplyHead, answer: Answer): string {
-    this.#telling.begin(head, answer)
+    this.#builder.begin(head, answer)
     return ''
   }
 
   part(part: Part): string {
     if (part.type === 'text-delta') {
       if (part.text === '' && !part.logprobs) return ''
-      return this.#called() + ndjsonLine(this.#telling.piece({ text: part.text }, part.logprobs))
+      return this.#called() + ndjsonLine(this.#builder.piece({ text: part.text }, part.logprobs))
     }
-    if (part.type === 'reasoning-delta') return ndjsonLine(this.#telling.piece({ text: '', thinking: part.text }))
+    if (part.type === 'reasoning-delta') return ndjsonLine(this.#builder.piece({ text: '', thinking: part.text }))
     if (part.type === 'finish') return this.#called()
     if (part.type !== 'tool-call-delta' || part.index === this.#open) return ''
     const before = this.#called()
@@ -158,7 +158,7 @@ export class ReplyLines implements StreamReply {
   }
 
   end(): string {
-    return ndjsonLine(this.#telling.done({ text: '' }))
+    return ndjsonLine(this.#builder.done({ text: '' }))
   }
 
   failed(error: V1Error): string {
@@ -170,22 +170,22 @@ export class ReplyLines implements StreamReply {
     const index = this.#open
     if (index === undefined) return ''
     this.#open = undefined
-    return ndjsonLine(this.#telling.piece({ text: '', toolCalls: [this.#telling.call(index)] }))
+    return ndjsonLine(this.#builder.piece({ text: '', toolCalls: [this.#builder.call(index)] }))
   }
 }
 
 /** An answer that is told once it is whole. */
 export class ReplyDocument implements WholeReply {
   readonly stream = false
-  readonly #telling: Telling
+  readonly #builder: ReplyBuilder
   readonly #logprobs: TokenLogprob[] = []
 
   constructor(name: string, form: ReplyForm) {
-    this.#telling = new Telling(name, form)
+    this.#builder = new ReplyBuilder(name, form)
   }
 
   begin(head: ReplyHead, answer: Answer): void {
-    this.#telling.begin(head, answer)
+    this.#builder.begin(head, answer)
   }
 
   part(part: Part): void {
@@ -193,8 +193,8 @@ export class ReplyDocument implements WholeReply {
   }
 
   whole(): object {
-    const { text, reasoning, toolCalls } = this.#telling.choice
+    const { text, reasoning, toolCalls } = this.#builder.choice
     const calls = toolCalls.flatMap((call, i) => (call ? [wireCall(call, i)] : []))
-    return this.#telling.done({ text, thinking: reasoning, toolCalls: calls }, this.#logprobs)
+    return this.#builder.done({ text, thinking: reasoning, toolCalls: calls }, this.#logprobs)
   }
 }
