@@ -19,7 +19,7 @@ export interface CostVerdict {
 /** Costs that were measured since this started, by what they hang on. */
 export type KnownCosts = Map<string, number>
 
-export interface Asked {
+export interface CacheTrialOptions {
   readonly model: OfferedModel
   readonly plan: LoadPlan
   readonly tokenizer: Tokenizer
@@ -30,7 +30,15 @@ export interface Asked {
 }
 
 /** For who loads a model that is to be asked. A trial that fails decides for f16, and is held again the next time. */
-export function cacheTrial({ model, plan, tokenizer, surroundings, known, signal, onChoice }: Asked): CacheTrial {
+export function cacheTrial({
+  model,
+  plan,
+  tokenizer,
+  surroundings,
+  known,
+  signal,
+  onChoice,
+}: CacheTrialOptions): CacheTrial {
   const text = tokenizer.opened(tokenizer.encode(TEXT)).slice(0, Math.min(TRIAL_TOKENS, plan.size.contextLength))
   const choose = (choice: CostVerdict) => {
     onChoice(choice)

@@ -17,7 +17,7 @@ import {
   type WeightOutline,
 } from '../../models/index.js'
 import type { CacheType } from '../../platform/index.js'
-import { type Asked, type CostVerdict, cacheTrial } from './cache-choice.js'
+import { type CacheTrialOptions, type CostVerdict, cacheTrial } from './cache-choice.js'
 import type { Draft } from './draft.js'
 import { type MemoryParts, memoryLine, memoryParts } from './memory-parts.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
@@ -51,7 +51,7 @@ export interface LoadSettings {
   /** What guesses for it. */
   readonly draft?: Draft | undefined
   /** Of caches in 8 bits: what was found out before. */
-  readonly costs: Pick<Asked, 'surroundings' | 'known'>
+  readonly costs: Pick<CacheTrialOptions, 'surroundings' | 'known'>
   readonly onReleased: () => void
 }
 
@@ -129,7 +129,7 @@ export async function loadModel(
       ? await encoderOf(id, repository, device, planned, options)
       : await chatOf(id, repository, device, planned, options, {
           ...{ drafts, draft },
-          asked: { model, ...costs, signal, onChoice },
+          trialOptions: { model, ...costs, signal, onChoice },
         })
   await compile(core.model, report, bytesTotal)
   if (core.small) await core.small.prepare()
@@ -169,13 +169,13 @@ async function chatOf(
   {
     drafts,
     draft,
-    asked,
-  }: Pick<LoadSettings, 'drafts' | 'draft'> & { readonly asked: Omit<Asked, 'plan' | 'tokenizer'> },
+    trialOptions,
+  }: Pick<LoadSettings, 'drafts' | 'draft'> & { readonly trialOptions: Omit<CacheTrialOptions, 'plan' | 'tokenizer'> },
 ) {
   const text = chatTextOf(id, files)
   const { tokenizer } = text
   const tokens = tokenizer.size
-  const trial = plan.packed && cacheTrial({ ...asked, plan, tokenizer })
+  const trial = plan.packed && cacheTrial({ ...trialOptions, plan, tokenizer })
   const model = await loadPlanned(device, weights, plan, { tokens, ...options, ...(trial && { trial }) })
   const small = draft && (await smallOf(draft, device, tokens, options.signal, model))
   const runner = () => {

@@ -46,10 +46,10 @@ function bytesOfPlaces(places: ReadonlySet<StringPlace>): number {
   return ENTRY_BYTES + 20 * places.size
 }
 
-/** A question that hangs on a budget. */
-type Asking = Omit<StringWalkOptions, 'cut'> & Required<Pick<StringWalkOptions, 'rest' | 'reached'>>
+/** Of a walk that a budget restricts. */
+type BudgetWalk = Omit<StringWalkOptions, 'cut'> & Required<Pick<StringWalkOptions, 'rest' | 'reached'>>
 
-interface WhatIsLearned {
+interface LearnedParts {
   readonly levels: LevelMasks
   readonly inStrings: Found
   readonly deadEnds: DeadEnds
@@ -84,7 +84,7 @@ export class StringMasks {
   readonly #closersFound = new ClosersFound()
   readonly #scratch: Uint32Array
 
-  constructor(vocabulary: Vocabulary, { levels, inStrings, deadEnds, characters, escaped }: WhatIsLearned) {
+  constructor(vocabulary: Vocabulary, { levels, inStrings, deadEnds, characters, escaped }: LearnedParts) {
     this.#vocabulary = vocabulary
     this.#levels = levels
     this.#found = inStrings
@@ -299,7 +299,7 @@ export class StringMasks {
    * Of a text: one by one where that is soon done, else by their characters. It is not where most lead on and `each` must be
    * looked at, nor likely where it was not at another place of the text.
    */
-  #askWhole(into: Uint32Array, frame: TextFrame, { reached, ...all }: Asking, each: boolean): void {
+  #askWhole(into: Uint32Array, frame: TextFrame, { reached, ...all }: BudgetWalk, each: boolean): void {
     const { whole } = this.#vocabulary
     const long = (each || this.#long.has(frame.home.text)) && mostLead(frame)
     if (this.#characters.known(frame) === undefined && !long) {
