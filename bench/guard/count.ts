@@ -1,9 +1,11 @@
 /** All counts that are guarded, by topic. None is a time: on the same code they are the same on every machine. */
 import { countAnswers } from './answers.js'
 import type { Counts } from './compare.js'
+import { countCuts } from './cuts.js'
 import { countFiles } from './files.js'
 import { countProducts } from './products.js'
 import { countSteps } from './steps.js'
+import { countText } from './text.js'
 import { countThreads } from './threads.js'
 
 export const TOPICS: Readonly<Record<string, () => Promise<Counts>>> = {
@@ -12,6 +14,8 @@ export const TOPICS: Readonly<Record<string, () => Promise<Counts>>> = {
   'requests that open a model': countFiles,
   'what a GPU is asked for': countSteps,
   'how products are computed': countProducts,
+  'what a step asks of a GPU, as its products are cut': countCuts,
+  'a plain text on a GPU': countText,
 }
 
 export async function countAll(): Promise<Counts> {
