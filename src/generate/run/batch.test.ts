@@ -62,6 +62,8 @@ describe('a step', () => {
     const slots = [prompt(500), prompt(20)]
     expect(read(slots, { rowPositions: 100 })).toEqual([BESIDE, 20])
     expect(read(slots)).toEqual([CHUNK - 20, 20])
+    const pieces: LanePieces = { floor: (at) => at, next: (_, most) => most, least: () => 30 }
+    expect(read([prompt(500, { lane: { pieces } }), prompt(20)], { rowPositions: 100 })).toEqual([30, 20])
     // Neither of them does.
     expect(read([prompt(500), prompt(300)], { rowPositions: 100 })).toEqual([oldestOf(CHUNK), CHUNK - oldestOf(CHUNK)])
   })
@@ -206,6 +208,9 @@ describe('beside a guest, where a row takes time of its own, a crowd', () => {
       return first + second
     })
     expect(both).toEqual([CROWDS, CROWDS / 2, CROWDS / 4])
+    // Of a longer step more have a part, and together no more than its share.
+    const [first = 0, second = 0] = read([...two(POSITIONS), guest()], { ...model, maxChunk: 4 * CHUNK + 3 })
+    expect(first + second).toBe((4 * CROWDS) / 2)
   })
 
   it('writes a token of each, and says so; the guest as many as there are', () => {

@@ -77,8 +77,8 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
     if (count <= 0) continue
     rows.push({ slot, count, ...(isBrief(slot) && { brief: true }) })
     left -= count
-    // It begins to write with this step, and waits for whatever else it reads.
-    if (model.rowPositions !== undefined && count === pending(slot)) left = Math.min(left, chunkBesideOthers(maxChunk))
+    // Whose prompt comes to its end begins to write with this step, and waits for whatever else is read.
+    if (model.rowPositions !== undefined) left = Math.min(left, Math.max(its, chunkBesideOthers(maxChunk)))
     if (turns && !isGuest(slot)) crowdsLeft -= count * price(slot)
     if (isScored({ slot, count })) spare -= count - 1
   }

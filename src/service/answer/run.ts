@@ -259,7 +259,7 @@ async function* generateEach(
   const end = () => {
     for (const each of ends) each.abort(call.signal.reason)
   }
-  call.signal.addEventListener('abort', end, { once: true })
+  call.signal.addEventListener('abort', end)
   const coming = new Map<number, Promise<{ readonly at: number; readonly result: IteratorResult<Part> }>>()
   const ask = (at: number) => {
     const next = running.get(at)!.next()

@@ -466,6 +466,17 @@ describe('a large body', () => {
     expect(await pausesOf(more)).toBe(2 + parsing(more))
   })
 
+  it('is read once those of its caller that came before are', async () => {
+    const lined = async (text: string) => {
+      const { service, exchange } = setUp(text, { limit: 10 ** 6 })
+      const line = vi.spyOn(service.bodies, 'inLine')
+      await readSent(service, exchange, never)
+      return line.mock.calls.map(([caller]) => caller === exchange.caller.id)
+    }
+    expect(await lined('[1]'.padEnd(2 ** 16))).toEqual([])
+    expect(await lined('[1]'.padEnd(2 ** 16 + 1))).toEqual([true])
+  })
+
   it('that is left meanwhile is not parsed', async () => {
     const leaving = new AbortController()
     const { service, exchange } = setUp(large, { limit: 10 ** 6 })
