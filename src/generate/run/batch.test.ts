@@ -64,6 +64,9 @@ describe('a step', () => {
     expect(read(slots)).toEqual([CHUNK - 20, 20])
     const pieces: LanePieces = { floor: (at) => at, next: (_, most) => most, least: () => 30 }
     expect(read([prompt(500, { lane: { pieces } }), prompt(20)], { rowPositions: 100 })).toEqual([30, 20])
+    // A question is answered by what is drawn once.
+    const question = prompt(20, { lane: { remaining: 1 } })
+    expect(read([prompt(500), question], { rowPositions: 100 })).toEqual([CHUNK - 20, 20])
     // Neither of them does.
     expect(read([prompt(500), prompt(300)], { rowPositions: 100 })).toEqual([oldestOf(CHUNK), CHUNK - oldestOf(CHUNK)])
   })

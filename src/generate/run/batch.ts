@@ -77,8 +77,10 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
     if (count <= 0) continue
     rows.push({ slot, count, ...(isBrief(slot) && { brief: true }) })
     left -= count
-    // Whose prompt comes to its end begins to write with this step, and waits for whatever else is read.
-    if (model.rowPositions !== undefined) left = Math.min(left, Math.max(its, chunkBesideOthers(maxChunk)))
+    // Whose prompt comes to its end begins to write with this step, and waits for whatever else is read; who decides draws
+    // once, and writes nothing.
+    const writes = slot.lane.remaining !== 1
+    if (model.rowPositions !== undefined && writes) left = Math.min(left, Math.max(its, chunkBesideOthers(maxChunk)))
     if (turns && !isGuest(slot)) crowdsLeft -= count * price(slot)
     if (isScored({ slot, count })) spare -= count - 1
   }
