@@ -81,6 +81,37 @@ test('in a router, and the request is handed on as it was', async () => {
   expect(await (await fetch(`${url}/a/b/other?x=1`)).text()).toBe('/a/b/other?x=1 /other?x=1')
 })
 
+test('a whole answer is sent as text, with the headers that it has by then; a stream and what replaces it, as streams', async () => {
+  const streamed = vi.spyOn(Response.prototype, 'body', 'get')
+  const own = service()
+  let wrap = (answer: Response): Response => answer
+  const wrapped: V1 = { ...own, fetch: async (request, info) => wrap(await own.fetch(request, info)) }
+  const url = await serve((app) => app.use(express(wrapped)))
+  const post = (said: string) =>
+    fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: said })
+  wrap = (answer) => {
+    answer.headers.set('x-added', 'ja')
+    return answer
+  }
+  const whole = await post(body)
+  const bytes = Buffer.from(await whole.arrayBuffer())
+  expect(JSON.parse(bytes.toString()).choices[0].message.content).toBe('ä "quoted" 🌍')
+  expect(whole.headers.get('content-length')).toBe(String(bytes.length))
+  expect(whole.headers.get('x-added')).toBe('ja')
+  expect((await fetch(`${url}/v1/models`, { method: 'HEAD' })).headers.get('content-type')).toMatch('application/json')
+  expect(streamed.mock.results.filter(({ value }) => value !== null)).toEqual([])
+
+  const stream = await post(JSON.stringify({ ...JSON.parse(body), stream: true }))
+  expect(stream.headers.get('content-length')).toBeNull()
+  expect(await stream.text()).toMatch(/data: \[DONE\]\s*$/)
+  expect(streamed).toHaveBeenCalled()
+
+  wrap = () => new Response('another', { status: 203 })
+  const other = await post(body)
+  expect([other.status, await other.text()]).toEqual([203, 'another'])
+  streamed.mockRestore()
+})
+
 test('a fault in the service is still an answer in its form, and tells nothing', async () => {
   const failing: V1 = {
     ...service(),

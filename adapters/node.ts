@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { NodeRequest, sendNodeResponse } from 'srvx/node'
+import { FastResponse, NodeRequest, sendNodeResponse } from 'srvx/node'
 import { V1Error } from '../src/contract/errors.js'
 import type { V1 } from '../src/index.js'
-import { BEGIN_PER_TURN, Entrance } from '../src/platform/turns.js'
+import { BEGIN_PER_TURN, Entrance, wholeTexts } from '../src/platform/turns.js'
 
 /** What frameworks on top of `node:http` add to a request. */
 export interface NodeIncoming extends IncomingMessage {
@@ -44,6 +44,9 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
     response = Response.json(new V1Error(500, 'The server had an error while processing the request.'), { status: 500 })
   }
   if (!incoming.complete) outgoing.once('finish', () => leaveUpload(incoming, socket))
+  // Whatever else was put in the place of our answer is sent as it is.
+  const text = wholeTexts.get(response)
+  if (text !== undefined) response = new FastResponse(text, response)
   await sendNodeResponse(outgoing, response).catch(() => outgoing.destroy())
 }
 

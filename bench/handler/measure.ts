@@ -1,5 +1,5 @@
 /** What `index.ts` bundles. Rounds alternate, and the best of each counts, by the processor's time: noise only ever adds. */
-import { overHttp } from './over-http.js'
+import { streamsOverHttp, wholeOverHttp } from './over-http.js'
 import { bareHono, call, type Fetch, instantEngine, ours, requestFor } from './services.js'
 import { best, clock, times } from './timing.js'
 
@@ -93,7 +93,8 @@ const perToken = await best(
   STREAMS * TOKENS,
 )
 
-const http = await overHttp()
+const whole = await wholeOverHttp()
+const http = await streamsOverHttp()
 
 function show(title: string, unit: string, results: Record<string, number>): void {
   console.log(`\n${title}`)
@@ -106,9 +107,11 @@ function show(title: string, unit: string, results: Record<string, number>): voi
 
 show('a request, whole answer', 'request', perRequest)
 show('a streamed request, to its first byte', 'request', toFirstByte)
+show(`a whole answer over node:http, both ends, ${whole.bytes} bytes`, 'request', whole.perAnswer)
 show('a token of a stream, as fast as they are read: those of 3 ms are one piece', 'token', perToken)
 show('a token of a stream over node:http, both ends, from an engine that works for each', 'token', http.perToken)
 for (const [name, pieces] of Object.entries(http.pieces))
   console.log(`  ${name.padEnd(14)} ${pieces} pieces for ${http.tokens} tokens`)
 console.log(`\nlocal-v1 against a bare Hono route: request x${(perRequest['local-v1']! / perRequest['bare hono']!).toFixed(2)}, \
-token x${(perToken['local-v1']! / perToken['bare hono']!).toFixed(2)}`)
+token x${(perToken['local-v1']! / perToken['bare hono']!).toFixed(2)}, \
+whole answer over node:http x${(whole.perAnswer['local-v1']! / whole.perAnswer['bare hono']!).toFixed(2)}`)

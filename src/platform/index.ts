@@ -68,5 +68,6 @@ export {
   myTurn,
   type Slices,
   whenTurnEnds,
+  wholeTexts,
 } from './turns.js'
 export { atMost, wait } from './wait.js'

@@ -112,6 +112,12 @@ export class Entrance {
 }
 
 /**
+ * The text of each answer that is whole, for a server that can send it in the turn in which it is there: read from the
+ * `Response`, it would come as a stream, piece by piece, each with turns of its own.
+ */
+export const wholeTexts = new WeakMap<Response, string>()
+
+/**
  * Calls back before the event loop goes on, once promises that are settled have been followed as far as they go: in Node,
  * Deno and Bun to the end, elsewhere as far as who was woken together gets together.
  */

@@ -1,5 +1,5 @@
 import { V1Error } from '../contract/index.js'
-import { byteLength, type Entrance } from '../platform/index.js'
+import { byteLength, type Entrance, wholeTexts } from '../platform/index.js'
 import {
   type Dialect,
   type EndpointEntry,
@@ -64,7 +64,10 @@ export async function respond(
     if (typeof body === 'string') sent['content-length'] = String(byteLength(body))
     Object.assign(sent, corsHeaders(request, door.origins.cors))
     for (const name in headers) sent[name] = headers[name]!
-    return new Response(request.method === 'HEAD' ? null : body, { status, headers: sent })
+    if (request.method === 'HEAD') return new Response(null, { status, headers: sent })
+    const response = new Response(body, { status, headers: sent })
+    if (typeof body === 'string') wholeTexts.set(response, body)
+    return response
   }
   try {
     // Of hundreds that waited many may have gone, and nothing is begun for nobody.
