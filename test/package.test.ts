@@ -26,19 +26,19 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 184_600,
+  '.': 185_000,
   './browser': 536_500,
   './core': 455_500,
   './webgpu': 455_500,
   './webllm': 223_500,
   './webllm/worker': 230_600,
-  './llama-cpp': 245_000,
+  './llama-cpp': 247_000,
   './structured': 106_000,
   './messages': 20_000,
   './ollama': 26_500,
   './service-worker': 10_900,
-  './express': 7_000,
-  './fastify': 7_000,
+  './express': 7_400,
+  './fastify': 7_400,
   './upstream': 10_500,
   './react': 6_200,
   './prompt-api': 4_500,
