@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { V1Error } from '../contract/errors.js'
+import { wholeTexts } from '../platform/turns.js'
 import type { Dialect, EndpointEntry, Exchange, Method, Route, RouteResponse, Service } from './answer/service.js'
 import { Json } from './answer/service.js'
 import type { Caller } from './door/auth.js'
@@ -118,6 +119,21 @@ describe('an answer', () => {
     const stream = new Response('of its own').body
     const streamed = await setUp({ route: () => ({ ...OK, body: stream }) }).send()
     expect([streamed.text, streamed.headers.get('content-length')]).toEqual(['of its own', null])
+  })
+
+  it('has its text beside it where it is whole, an error too, and not where nothing or a stream is sent', async () => {
+    const textOf = async (route: Route, init?: RequestInit) => {
+      const { response, text } = await setUp({ route }).send(undefined, init)
+      return [wholeTexts.get(response), text]
+    }
+    expect(await textOf(() => OK)).toEqual(['"é"', '"é"'])
+    const [kept, sent] = await textOf(() => {
+      throw new V1Error(400, 'No.')
+    })
+    expect([kept, sent]).toEqual([expect.stringContaining('No.'), kept])
+    expect(await textOf(() => OK, { method: 'HEAD' })).toEqual([undefined, ''])
+    const stream = new Response('of its own').body
+    expect(await textOf(() => ({ ...OK, body: stream }))).toEqual([undefined, 'of its own'])
   })
 
   it('to HEAD is that to GET, without its body', async () => {
