@@ -271,13 +271,28 @@ function circlesOfFiles(imported: ReadonlyMap<string, readonly string[]>): strin
   return found
 }
 
-function sources(): string[] {
-  return ['src', 'adapters'].flatMap((folder) =>
+/** The circles of files with these texts. */
+function circlesOfTexts(texts: ReadonlyMap<string, string>): string[][] {
+  const imported = [...texts].map(([path, text]) => {
+    const own = importsOf(path, text).flatMap(({ name }) => (name.startsWith('.') ? [join(dirname(path), name)] : []))
+    const at = own.map((name) => normalize(name).replaceAll('\\', '/').replace(/\.js$/, ''))
+    return [path, at.flatMap((name) => [`${name}.ts`, `${name}.tsx`].filter((file) => texts.has(file)))] as const
+  })
+  return circlesOfFiles(new Map(imported))
+}
+
+/** TypeScript below these folders. AssemblyScript is a language of its own. */
+function filesOf(folders: readonly string[]): string[] {
+  return folders.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
-      // Tests may look anywhere. AssemblyScript is a language of its own.
-      .filter((path) => /\.ts$/.test(path) && !/\.test(-helper)?\.ts$|\/assembly(\/|\.ts$)/.test(path)),
+      .filter((path) => /\.tsx?$/.test(path) && !/\/(node_modules|assembly)\/|\/assembly\.ts$/.test(path)),
   )
+}
+
+/** What has a place in the table. Tests may look anywhere. */
+function sources(): string[] {
+  return filesOf(['src', 'adapters']).filter((path) => /\.ts$/.test(path) && !/\.test(-helper)?\.ts$/.test(path))
 }
 
 describe('the rooms of src', () => {
@@ -291,13 +306,9 @@ describe('the rooms of src', () => {
     expect(circlesOf(ROOMS)).toEqual([])
   })
 
-  it('have files in no circle either', () => {
-    const files = all.map((path) => {
-      const names = importsOf(path, readFileSync(join(ROOT, path), 'utf8')).map(({ name }) => name)
-      const own = names.filter((name) => name.startsWith('.'))
-      return [path, own.map((name) => normalize(join(dirname(path), name)).replace(/\.js$/, '.ts'))] as const
-    })
-    expect(circlesOfFiles(new Map(files))).toEqual([])
+  it('have files in no circle either, as have all folders around them', () => {
+    const files = filesOf(['src', 'adapters', 'apps', 'bench', 'examples', 'scripts', 'test'])
+    expect(circlesOfTexts(new Map(files.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')])))).toEqual([])
   })
 
   it('are all there', () => {
@@ -310,6 +321,20 @@ describe('the test of the rooms', () => {
   it('finds a circle of files, and what leads into it is none', () => {
     const imported = { a: ['b'], b: ['c', 'd'], c: ['b'], d: [], e: ['a', 'e'] }
     expect(circlesOfFiles(new Map(Object.entries(imported)))).toEqual([['b', 'c']])
+  })
+
+  it('finds a circle of texts, of types and of pages too', () => {
+    const texts = {
+      'bench/a/index.ts': `const late = () => import('../b.js')`,
+      'bench/b.ts': `import type { A } from './a/index.js'`,
+      'apps/c.ts': `import { D } from './d.js'`,
+      'apps/d.tsx': `export type { C } from './c.js'`,
+      'test/e.ts': `import { C } from '../apps/c.js'`,
+    }
+    expect(circlesOfTexts(new Map(Object.entries(texts)))).toEqual([
+      ['bench/a/index.ts', 'bench/b.ts'],
+      ['apps/c.ts', 'apps/d.tsx'],
+    ])
   })
 
   /** Some file of a room, and a new one beside it. */

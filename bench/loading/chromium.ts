@@ -3,8 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { bundle } from '../../test/support/bundle.js'
 import { launchChromium } from '../../test/support/chromium.js'
 import { serveFiles } from '../../test/support/serve.js'
-import type { Measured } from './index.js'
-import type { Load } from './load.js'
+import type { Load, Measured } from './load.js'
 import type { LoadingPage } from './page.js'
 
 declare global {

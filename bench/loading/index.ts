@@ -13,17 +13,7 @@ import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
 import { median } from '../../src/bench/stats.js'
 import { canUnpack } from '../../test/support/unpack.js'
 import { writeGguf } from '../peers/gguf.js'
-import { type Load, measureLoad } from './load.js'
-
-export interface Measured {
-  /** Into a few megabytes, again and again; and into memory of its own, which no model is loaded without. */
-  readonly readMs: number
-  readonly keptMs: number
-  readonly load: Load
-  /** Bytes of the process at its peak, and once the load is over. */
-  readonly peak: number
-  readonly stays: number
-}
+import { type Load, type Measured, measureLoad } from './load.js'
 
 const MB = 1e6
 /** As kernels on one thread have it in pages, and in Node. */

@@ -19,6 +19,17 @@ export interface Spent {
   readonly system: number
 }
 
+/** A load in a host, with what it is compared with. */
+export interface Measured {
+  /** Into a few megabytes, again and again; and into memory of its own, which no model is loaded without. */
+  readonly readMs: number
+  readonly keptMs: number
+  readonly load: Load
+  /** Bytes of the process at its peak, and once the load is over. */
+  readonly peak: number
+  readonly stays: number
+}
+
 /** With nothing before it that would have made the heap large. `stay` keeps the model until it resolves. */
 export async function measureLoad(
   place: ModelLocation,

@@ -224,8 +224,7 @@ function folder(weights: Weights, type: FolderType): StoredTensor[] {
   const { hidden, layers } = SHAPE
   const { experts, size } = EXPERTS
   const numbers = type === 'MXFP4' ? 'BF16' : type
-  const plain = (name: string, shape: readonly number[], values: Vector) =>
-    storedAs({ name, shape, deviation: 0 }, numbers, values)
+  const plain = (name: string, shape: readonly number[], values: Vector) => storedAs({ name, shape }, numbers, values)
   const matrices = (name: string, rows: number, columns: number, values: Vector): StoredTensor[] => {
     if (type !== 'MXFP4') return [plain(name, [experts, columns, rows], turnedOver(values, rows, columns))]
     const { codes, exponents } = toMxfp4(values)

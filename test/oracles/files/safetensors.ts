@@ -1,6 +1,5 @@
 /** Tensors in a file, as transformers writes them. */
 import { floatToHalf } from '../../../src/platform/half.js'
-import type { TensorSpec, Weights } from '../family.js'
 
 export type SafetensorsType = 'F32' | 'F16' | 'BF16'
 
@@ -20,11 +19,9 @@ export interface StoredTensor {
   readonly data: Uint8Array
 }
 
-export const storedAs = (
-  { name, shape }: TensorSpec,
-  dtype: SafetensorsType,
-  values: ArrayLike<number>,
-): StoredTensor => ({
+type Named = Pick<StoredTensor, 'name' | 'shape'>
+
+export const storedAs = ({ name, shape }: Named, dtype: SafetensorsType, values: ArrayLike<number>): StoredTensor => ({
   name,
   dtype,
   shape,
@@ -33,8 +30,8 @@ export const storedAs = (
 
 /** `within`: what stands before the names in `weights`, and not in the file. */
 export const safetensors = (
-  specs: readonly TensorSpec[],
-  weights: Weights,
+  specs: readonly Named[],
+  weights: (name: string) => ArrayLike<number>,
   type: SafetensorsType = 'F32',
   within = '',
 ): Uint8Array => safetensorsFile(specs.map((spec) => storedAs(spec, type, weights(`${within}${spec.name}`))))
