@@ -117,7 +117,7 @@ async function matrices(): Promise<Finding[]> {
 
 /** What nobody else shows: the words of Dawn and of the drivers under it. */
 async function drivers(): Promise<Finding[]> {
-  const { adapter, said = '' } = (await lookForAdapter()) ?? {}
+  const { adapter, output: said = '' } = (await lookForAdapter()) ?? {}
   if (said === '') return []
   return [{ what: 'drivers', state: adapter ? 'ok' : 'so', says: `say: ${said.replace(/\s+/g, ' ')}` }]
 }

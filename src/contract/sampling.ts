@@ -86,8 +86,8 @@ export const samplingFrom = (read: (setting: SamplingSetting) => number | undefi
 
 /** What is asked for, by the names of the wire. */
 export function onTheWire(sampling: Sampling): Record<string, number> {
-  const asked = SAMPLING_NAMES.filter((name) => sampling[name] !== undefined)
-  return Object.fromEntries(asked.map((name) => [SAMPLING[name].wire, sampling[name]!]))
+  const given = SAMPLING_NAMES.filter((name) => sampling[name] !== undefined)
+  return Object.fromEntries(given.map((name) => [SAMPLING[name].wire, sampling[name]!]))
 }
 
 /** What servers of open models alone know, and changes something. */

@@ -16,7 +16,7 @@ export interface Look {
   /** Where there is none: why. */
   readonly why: string
   /** What native code wrote meanwhile. */
-  readonly said: string
+  readonly output: string
 }
 
 type ChildProcess = typeof import('node:child_process')
@@ -85,16 +85,16 @@ async function look(): Promise<Look | undefined> {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
   })
-  const said = written.stderr.trim()
-  if (env[VERBOSE] && said) process.stderr.write(`${said}\n`)
+  const output = written.stderr.trim()
+  if (env[VERBOSE] && output) process.stderr.write(`${output}\n`)
   const answer = /^found (.*)$/m.exec(written.stdout)?.[1]
-  if (answer === undefined) return { why: `the process that looked for a WebGPU adapter ended with ${end}`, said }
+  if (answer === undefined) return { why: `the process that looked for a WebGPU adapter ended with ${end}`, output }
   const found = JSON.parse(answer) as Found | null
-  if (!found) return { why: 'there is no WebGPU adapter', said }
+  if (!found) return { why: 'there is no WebGPU adapter', output }
   const { vendor, architecture, device, description, isFallbackAdapter } = found.info
   const info = { vendor, architecture, device, description, isFallbackAdapter } as GPUAdapterInfo
   const matrices = matricesOf({ info: found.info, features: new Set(found.features) })
-  return { adapter: { info }, ...(matrices && { matrices }), why: '', said }
+  return { adapter: { info }, ...(matrices && { matrices }), why: '', output }
 }
 
 /** What the other process writes. */

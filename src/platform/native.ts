@@ -10,7 +10,7 @@ type LetGo = () => void
 
 const held = new Set<LetGo>()
 const open = new Set<Promise<unknown>>()
-let told: (() => void) | undefined
+let listener: (() => void) | undefined
 let there = false
 
 /** Longer than a kernel takes to be compiled in software. */
@@ -19,12 +19,12 @@ const SETTLED_MS = 8000
 /** Such code has come into this thread. */
 export function nativeIsHere(): void {
   there = true
-  told?.()
+  listener?.()
 }
 
 /** Calls back, once, as soon as such code is in this thread. */
 export function whenNativeIsHere(hear: () => void): void {
-  told = hear
+  listener = hear
   if (there) hear()
 }
 

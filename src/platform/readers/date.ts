@@ -21,11 +21,11 @@ export function dateIn(
   }
   const date = agreedReading(readings)!
   for (const { start, end } of named) rest = blanked(rest, start, end)
-  const said = date.value ?? date.guess
-  if (said === undefined) return { reading: { value: null }, rest }
+  const likely = date.value ?? date.guess
+  if (likely === undefined) return { reading: { value: null }, rest }
   // The day of the week must be that of the date.
-  const fits = named.every(({ weekday }) => weekday === weekdayOf(said))
-  return { reading: date.value === null || !fits ? unsure(isoOf(said)) : sure(isoOf(said)), rest }
+  const fits = named.every(({ weekday }) => weekday === weekdayOf(likely))
+  return { reading: date.value === null || !fits ? unsure(isoOf(likely)) : sure(isoOf(likely)), rest }
 }
 
 /** Where a text says a date, and where a day of the week. */
@@ -188,10 +188,10 @@ const gone = (weekday: number, from: number) => from - ((weekdayOf(from) - weekd
 /** How days are told from today on. */
 const relativeOf = ofWords(({ weekdays, days, coming, next, last, now, ahead, ago }) => {
   const day = `(${anyWord(weekdays.flat())})`
-  const ofWeek = (said: readonly string[]) =>
-    wholeWords(said.length === 0 ? '(?!)' : said.map((one) => `(?:${one.replace('W', day)})`).join('|'))
-  const beside = (said: readonly string[]) =>
-    said.map((one) => {
+  const ofWeek = (phrases: readonly string[]) =>
+    wholeWords(phrases.length === 0 ? '(?!)' : phrases.map((one) => `(?:${one.replace('W', day)})`).join('|'))
+  const beside = (phrases: readonly string[]) =>
+    phrases.map((one) => {
       const [before, behind] = one.split('Q').map((side) => side.trim()) as [string, string]
       return { before, behind, head: wholeWords(`${before}$`, 'u'), tail: wholeWords(`^${behind}`, 'u') }
     })
@@ -239,11 +239,11 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
   weekday(patterns.last, (w, today) => (w < weekdayOf(today) && words.next.length > 0 ? unsure : sure)(gone(w, today)))
   weekday(patterns.now, (w, today) => sure(today - weekdayOf(today) + w))
   const { amounts } = amountsIn(rest, language, context)
-  for (const [sign, said] of [
+  for (const [sign, phrases] of [
     [1, patterns.ahead],
     [-1, patterns.ago],
   ] as const) {
-    for (const { before, behind, head: beforeIt, tail: behindIt } of said) {
+    for (const { before, behind, head: beforeIt, tail: behindIt } of phrases) {
       for (const amount of amounts) {
         const [head, tail] = [rest.slice(0, amount.start).trimEnd(), rest.slice(amount.end).trimStart()]
         if (before !== '' && !beforeIt.test(head)) continue

@@ -16,11 +16,11 @@ export function datetimeIn(
   const date = dateIn(day, language, context)
   const time = timeIn(clock ?? date?.rest ?? text, language)
   if (!date) return time && { value: null }
-  const said = date.reading.value ?? date.reading.guess
-  if (said === undefined) return { value: null }
+  const likely = date.reading.value ?? date.reading.guess
+  if (likely === undefined) return { value: null }
   const there = time && (time.reading.value ?? time.reading.guess)
   // Midnight is a guess where no time is said.
-  if (there === undefined) return unsure(`${said}T00:00:00`)
-  const whole = `${said}T${there}${there.length === 5 ? ':00' : ''}${zoneIn(beside ?? time!.rest)}`
+  if (there === undefined) return unsure(`${likely}T00:00:00`)
+  const whole = `${likely}T${there}${there.length === 5 ? ':00' : ''}${zoneIn(beside ?? time!.rest)}`
   return date.reading.value === null || time!.reading.value === null ? unsure(whole) : sure(whole)
 }

@@ -25,13 +25,13 @@ const LONGEST = 400
 
 export function readValue(wanted: ValueType, text: string, context: ReaderContext = {}): ValueReading {
   if (text.length > LONGEST) return { value: null }
-  const said = plain(text)
+  const cleaned = plain(text)
   const first = context.language ?? languageOf(context)
-  const own = first && readIn(wanted, said, first, context)
+  const own = first && readIn(wanted, cleaned, first, context)
   if (own) return own
   // Another language's words may stand in the text; where several read it, they must agree.
   const others = (Object.keys(LANGUAGES) as LanguageName[]).filter((language) => language !== first)
-  const readings = others.flatMap((language) => readIn(wanted, said, language, context) ?? [])
+  const readings = others.flatMap((language) => readIn(wanted, cleaned, language, context) ?? [])
   return agreedReading(readings) ?? { value: null }
 }
 

@@ -13,8 +13,8 @@ const LOOKED_AT = 4000
 
 /** By the locale, else by the small words around; undefined where no language has most of them. */
 export function languageOf({ locale, around = '' }: ReaderContext): LanguageName | undefined {
-  const said = locale === undefined ? undefined : new Intl.Locale(locale).language
-  if (said !== undefined && said in LANGUAGES) return said as LanguageName
+  const language = locale === undefined ? undefined : new Intl.Locale(locale).language
+  if (language !== undefined && language in LANGUAGES) return language as LanguageName
   const counts = (Object.keys(MARKS) as LanguageName[]).map((name) => ({ name, count: 0 }))
   // "12:15 am" is no German.
   for (const [word] of plain(around.slice(0, LOOKED_AT)).matchAll(/(?<!\d ?)\p{L}+/gu)) {

@@ -16,24 +16,24 @@ export function numeral(text: string, mark: DecimalMark | undefined): ValueReadi
     const value = Number(`${whole}.${part || '0'}e${exponent ?? 0}`)
     return Number.isFinite(value) ? value : undefined
   }
-  const told = (whole: string, part?: string) => {
+  const reading = (whole: string, part?: string) => {
     const value = scaled(whole, part)
     return value === undefined ? undefined : sure(value)
   }
-  if (marks === '') return told(digits)
+  if (marks === '') return reading(digits)
   const last = marks.at(-1)!
   const cut = digits.lastIndexOf(last)
   const [head, tail] = [digits.slice(0, cut), digits.slice(cut + 1)]
   const kinds = new Set(marks)
-  if (last === ' ' || last === "'") return kinds.size === 1 && grouped(digits) ? told(bare(digits)) : undefined
+  if (last === ' ' || last === "'") return kinds.size === 1 && grouped(digits) ? reading(bare(digits)) : undefined
   if (kinds.size > 1) {
     const once = marks.indexOf(last) === marks.length - 1
-    return kinds.size === 2 && once && grouped(head) ? told(bare(head), tail) : undefined
+    return kinds.size === 2 && once && grouped(head) ? reading(bare(head), tail) : undefined
   }
-  if (marks.length > 1) return grouped(digits) ? told(bare(digits)) : undefined
-  if (tail.length !== 3 || head.length > 3 || head === '0') return told(head, tail)
-  if (mark === last) return told(head, tail)
-  return mark === undefined ? unsure(Number(head + tail)) : told(head + tail)
+  if (marks.length > 1) return grouped(digits) ? reading(bare(digits)) : undefined
+  if (tail.length !== 3 || head.length > 3 || head === '0') return reading(head, tail)
+  if (mark === last) return reading(head, tail)
+  return mark === undefined ? unsure(Number(head + tail)) : reading(head + tail)
 }
 
 const bare = (digits: string) => digits.replace(/\D/g, '')

@@ -60,8 +60,8 @@ const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
       read: ([, h, , after]) => timeOf(h!, '0', undefined, after === undefined ? 'am' : 'pm'),
     },
     ...Object.entries(names).map(([name, value]) => ({ pattern: wholeWords(name), read: () => sure(value) })),
-    ...Object.entries(spoken).map(([said, from]) => ({
-      pattern: wholeWords(said.replace('H', String.raw`(\d{1,2}|${anyWord(Object.keys(words.numbers))})`)),
+    ...Object.entries(spoken).map(([phrase, from]) => ({
+      pattern: wholeWords(phrase.replace('H', String.raw`(\d{1,2}|${anyWord(Object.keys(words.numbers))})`)),
       read: ([, name]: RegExpExecArray) => spokenTime(words.numbers[name!] ?? Number(name), from),
     })),
   ]

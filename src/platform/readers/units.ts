@@ -39,19 +39,19 @@ export function inUnitOf(
   behind: string,
   wanted?: string,
 ): ValueReading<number> {
-  const asked = wanted === undefined ? undefined : plain(wanted)
-  const to = asked === undefined ? undefined : UNITS.get(asked)
+  const target = wanted === undefined ? undefined : plain(wanted)
+  const to = target === undefined ? undefined : UNITS.get(target)
   const name = unitIn(before, behind)
   const from = name === undefined ? undefined : UNITS.get(name)
-  if (name === undefined || from === undefined || asked === undefined || name === asked) return reading
-  if (SHARED.has(name) && DOLLARS.has(asked)) return reading
+  if (name === undefined || from === undefined || target === undefined || name === target) return reading
+  if (SHARED.has(name) && DOLLARS.has(target)) return reading
   if (to === undefined) return reading
   const { value, guess } = reading
-  const said = value ?? guess
-  if (said === undefined) return reading
+  const likely = value ?? guess
+  if (likely === undefined) return reading
   // Money has no fixed rate, and a mass is no length.
-  if (from.kind !== to.kind) return unsure(said)
-  const there = Number(((said * from.size) / to.size).toPrecision(12))
+  if (from.kind !== to.kind) return unsure(likely)
+  const there = Number(((likely * from.size) / to.size).toPrecision(12))
   return value === null ? unsure(there) : { value: there }
 }
 
