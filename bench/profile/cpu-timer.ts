@@ -19,7 +19,8 @@ const KERNELS: Readonly<Partial<Record<FunctionName, string>>> = {
 export class CpuTimer implements Timer, OperationProfiler {
   on = false
   readonly #current: Current
-  #recorded: { readonly operation: Operation; readonly kernel: FunctionName }[] = []
+  #recorded: { readonly operation: Operation; readonly kernel: FunctionName; readonly pays: boolean }[] = []
+  #paid: Operation | undefined
   #timed: Timed[] = []
 
   constructor(current: Current) {
@@ -31,7 +32,11 @@ export class CpuTimer implements Timer, OperationProfiler {
   }
 
   recorded(name: FunctionName): void {
-    this.#recorded.push({ operation: this.#current.operation, kernel: name })
+    const { operation } = this.#current
+    // The first function of its own stands for all: the others of a matrix in bands, or in halves, have the same name.
+    const pays = operation !== this.#paid && operation.functions.includes(name)
+    if (pays) this.#paid = operation
+    this.#recorded.push({ operation, kernel: name, pays })
   }
 
   run<T>(index: number | 'sample', operation: () => T): T {
@@ -47,14 +52,13 @@ export class CpuTimer implements Timer, OperationProfiler {
       const { name, logits } = this.#current.operation
       return { operation: name, kernel: 'sample', bytes: logits, multiplications: 0 }
     }
-    const { operation, kernel } = this.#recorded[index]!
+    const { operation, kernel, pays } = this.#recorded[index]!
     const { name, weights, cache, multiplications } = operation
-    const works = kernel === 'matmul' || kernel === 'gated' || kernel === 'attend'
     return {
       operation: name,
       kernel: KERNELS[kernel] ?? kernel,
-      bytes: works || kernel === 'embed' ? weights + cache : 0,
-      multiplications: works ? multiplications : 0,
+      bytes: pays ? weights + cache : 0,
+      multiplications: pays ? multiplications : 0,
     }
   }
 

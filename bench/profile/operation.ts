@@ -9,9 +9,11 @@ export interface Operation {
   /** Bytes of logits that it goes over. */
   readonly logits: number
   readonly multiplications: number
+  /** What the CPU device computes it with, without what prepares its input. */
+  readonly functions: readonly string[]
 }
 
-export const NOTHING: Operation = { name: 'other', weights: 0, cache: 0, logits: 0, multiplications: 0 }
+const NOTHING: Operation = { name: 'other', weights: 0, cache: 0, logits: 0, multiplications: 0, functions: [] }
 
 /** Which operation is being recorded: devices time what is smaller. */
 export class Current {

@@ -1,8 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Device } from '../../src/device/contract.js'
 import type { GpuDevice } from '../../src/device/gpu/gpu-device.js'
 import { openWebGpuDevice } from '../../src/device/gpu/index.js'
+import { sourceOf } from '../../src/models/architectures/cases.test-helper.js'
 import { loadCore } from '../../src/models/load.js'
 import { PRESETS, randomModel } from '../../src/models/random-model.test-helper.js'
+import { gptOss } from '../../test/oracles/families/gpt-oss.js'
 import { softwareGpu } from '../../test/support/swiftshader.js'
 import { profiled } from './carry-out.js'
 import { type OpenedDevice, profileModel } from './measure.js'
@@ -162,6 +165,54 @@ describe('a profile on the CPU', () => {
     await expect(profiled(order)).rejects.toThrow(/there are made-up\//)
   })
 })
+
+it.each(['cpu', 'webgpu'] as const)(
+  'a profile on %s shows all that operations cost by their definitions, those of experts too',
+  async (device) => {
+    opened = await openProfiled({
+      device,
+      ...(device === 'webgpu' && { gpu: await softwareGpu(), kernels: 'software' }),
+    })
+    const { timer, current } = opened
+    const costs = costsOf(opened.device)
+    const watched = watch(opened.device, current, timer, () => {})
+    const core = await loadCore(watched, sourceOf(gptOss, 'f32'), { contextLength: 64, maxBatch: 1 })
+    timer.on = true
+    await core.step([{ sequence: core.open(), tokens: [5, 9, 4] }])
+    const timed = await timer.collect()
+    await core.close()
+    const shown = (operation?: string) => {
+      const rows = timed.filter((row) => operation === undefined || row.operation === operation)
+      return [sum(rows.map(({ bytes }) => bytes)), sum(rows.map(({ multiplications }) => multiplications))]
+    }
+    expect(costs.get('expertMatmul')!.every((amount) => amount > 0)).toBe(true)
+    // Shares of a whole are rounded.
+    const near = (amounts: readonly number[]) => amounts.map((amount) => expect.closeTo(amount, 3))
+    expect(shown('expertMatmul')).toEqual(near(costs.get('expertMatmul')!))
+    expect(shown()).toEqual(near([0, 1].map((which) => sum([...costs.values()].map((cost) => cost[which]!)))))
+  },
+)
+
+/** Bytes and multiplications of all that is run, by its operation's own definition. */
+function costsOf(device: Device): ReadonlyMap<string, readonly number[]> {
+  const costs = new Map<string, readonly number[]>()
+  const begin = device.begin.bind(device)
+  device.begin = (batch) => {
+    const pass = begin(batch)
+    const run = pass.run.bind(pass)
+    const { spans } = batch
+    const longest = Math.max(...spans.map(({ tokens, position }) => position + tokens.length))
+    pass.run = (operation, ...operands) => {
+      const cost = operation.cost?.({ spans, rows: pass.rows, longest }, ...operands) ?? {}
+      const { weights = 0, cache = 0, logits = 0, multiplications = 0 } = cost
+      const [bytes, products] = costs.get(operation.name) ?? [0, 0]
+      costs.set(operation.name, [bytes! + weights + cache + logits, products! + multiplications])
+      run(operation, ...operands)
+    }
+    return pass
+  }
+  return costs
+}
 
 /** Dispatches by submits, counted beneath everything that is tested. */
 function countDispatches(device: GPUDevice): { readonly inLastSubmit: number } {

@@ -1,6 +1,6 @@
 /** A device that tells which operation is being recorded, and how long recording and waiting take. */
 import type { Batch, Device, Matrix, Pass } from '../../src/device/contract.js'
-import type { ArgumentKinds, Operation as DeviceOperation } from '../../src/device/operations/define.js'
+import type { ArgumentKinds, Operation as DeviceOperation, Functions } from '../../src/device/operations/define.js'
 import type { MatmulOptions } from '../../src/device/operations/matmul/index.js'
 import type { Current, Operation, Timer } from './operation.js'
 
@@ -41,7 +41,7 @@ export function watch(device: Device, current: Current, timer: Timer, seen: (pas
   }
 }
 
-type Watched = Pick<DeviceOperation<ArgumentKinds, unknown[]>, 'name' | 'cost'>
+type Watched = Pick<DeviceOperation<ArgumentKinds, unknown[], Functions>, 'name' | 'others' | 'cost'>
 
 /** What each operation of a pass is called, and what it costs. */
 function tellerOf({ sampler, spans }: Batch, rows: number) {
@@ -55,10 +55,11 @@ function tellerOf({ sampler, spans }: Batch, rows: number) {
     if (add) return afterGates ? 'down' : 'attention out'
     return rows === sampler?.shape.vocabulary ? 'logits' : 'queries, keys, values'
   }
-  return ({ name, cost }: Watched, operands: readonly unknown[]): Partial<Operation> => {
+  return ({ name, others = {}, cost }: Watched, operands: readonly unknown[]): Partial<Operation> => {
     const product = name === 'matmul' ? productOf(operands[0] as Matrix, operands[3] as MatmulOptions) : undefined
     return {
       name: product ?? (name === 'attend' ? 'attention' : name),
+      functions: [name, ...Object.keys(others)],
       ...cost?.({ spans, rows, longest }, ...operands),
     }
   }
