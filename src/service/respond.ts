@@ -140,8 +140,8 @@ const findPlace = ({ base, router }: Door, pathname: string): FoundRoute | undef
   router.find(pathUnder(base, pathname) ?? pathname)
 
 function options(request: Request, allow: string, cors: readonly string[]): RouteResponse {
-  const asked = request.headers.get('access-control-request-method') !== null
-  const granted = asked && 'access-control-allow-origin' in corsHeaders(request, cors)
+  const preflight = request.headers.get('access-control-request-method') !== null
+  const granted = preflight && 'access-control-allow-origin' in corsHeaders(request, cors)
   return { status: 204, body: null, headers: { allow, ...(granted && preflightHeaders(request, allow)) } }
 }
 
@@ -237,8 +237,8 @@ interface Pattern extends RoutePlace {
   readonly start: string
   /** What may follow it, decoded. */
   readonly rest: RegExp
-  /** How much of it is said: of two that fit, the one that says more is meant. */
-  readonly said: number
+  /** How many characters stand beside its names: of two patterns that fit, the one with more is meant. */
+  readonly literals: number
 }
 
 /** Finds endpoints by their paths. */
@@ -255,11 +255,11 @@ export class Router {
       const open = path.indexOf('{')
       if (open === -1) this.#fixed.set(path, { ...place, named: NOTHING_NAMED })
       else {
-        const said = path.replace(NAME, '').length
-        this.#patterns.push({ ...place, start: path.slice(0, open), rest: restOf(path.slice(open)), said })
+        const literals = path.replace(NAME, '').length
+        this.#patterns.push({ ...place, start: path.slice(0, open), rest: restOf(path.slice(open)), literals })
       }
     }
-    this.#patterns.sort((a, b) => b.said - a.said)
+    this.#patterns.sort((a, b) => b.literals - a.literals)
   }
 
   find(written: string): FoundRoute | undefined {

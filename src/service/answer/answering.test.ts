@@ -144,7 +144,7 @@ describe('an answer that is sent whole', () => {
     expect(head).toMatchObject({ id: 'chatcmpl-1', model: 'a/b', fingerprint: 'fp_before' })
     expect(Math.abs(head!.created - Date.now() / 1000)).toBeLessThan(60)
     expect(Number.isInteger(head!.created)).toBe(true)
-    expect(head!.askedAt).toBeGreaterThanOrEqual(before)
+    expect(head!.calledAt).toBeGreaterThanOrEqual(before)
     const known = ask({ model: { fingerprint: 'fp_own' } })
     await known.answer
     expect(known.heads[0]!.fingerprint).toBe('fp_own')

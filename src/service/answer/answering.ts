@@ -104,16 +104,16 @@ function notKept({ log }: Service, id: string, error: unknown): void {
 
 /** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */
 async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constrained): Promise<Part> {
-  for (let asked = call; ; ) {
+  for (let current = call; ; ) {
     try {
-      run.begin(asked, (choice) => checkChoice(choice, spec, constraint), spec.prompts)
+      run.begin(current, (choice) => checkChoice(choice, spec, constraint), spec.prompts)
       // There is one: a call has a choice at least, and an engine that ends before all are finished is an error.
       return (await run.next())!
     } catch (error) {
       const tooLong = V1Error.is(error) && error.code === 'context_length_exceeded'
-      const messages = tooLong ? spec.shortened?.(asked.messages) : undefined
+      const messages = tooLong ? spec.shortened?.(current.messages) : undefined
       if (!messages) throw error
-      asked = { ...asked, messages }
+      current = { ...current, messages }
     }
   }
 }
@@ -129,7 +129,7 @@ function headOf(service: Service, model: string, id: string): ReplyHead {
     id,
     created: seconds(),
     model,
-    askedAt: performance.now(),
+    calledAt: performance.now(),
     // Asked for again: an engine may know it only once the model is loaded.
     fingerprint: findModel(service.engine, model).fingerprint ?? service.fingerprints.get(model),
   }
@@ -245,10 +245,10 @@ export class ReplyEvents implements PacedSource {
   }
 
   readonly #failed = async (error: unknown): Promise<void> => {
-    const told = await this.#reply.failed(await this.#run.fail(error))
+    const reply = await this.#reply.failed(await this.#run.fail(error))
     const { client } = this.#run
     // Within one process its reader may still be there: it is told what `fetch` tells whoever aborts it.
-    this.#say(told, true, client.aborted ? { reason: client.reason } : undefined)
+    this.#say(reply, true, client.aborted ? { reason: client.reason } : undefined)
   }
 
   #say(events: string, last: boolean, broken?: Broken): void {
@@ -271,9 +271,9 @@ export async function constrained(
   if (output.type === 'text' && toolChoice === 'none') return NOTHING
   const places = { format: fields.format, tools: tools.map((_, i) => fields.parameters(i)) }
   const quote = quoteSource({ output, tools: toolChoice === 'none' ? [] : tools }, messages)
-  const asked = { output, tools, toolChoice, places, ...(quote && { quote }) }
-  const theirs = await engine.constrain?.({ ...asked, ...constraints.own, id, model, caller, signal })
-  return theirs ?? inTurns(constraints.of(asked), signal, caller)
+  const wanted = { output, tools, toolChoice, places, ...(quote && { quote }) }
+  const theirs = await engine.constrain?.({ ...wanted, ...constraints.own, id, model, caller, signal })
+  return theirs ?? inTurns(constraints.of(wanted), signal, caller)
 }
 
 /** Throws a 500 for a choice that is not what the request demands; at once, where nobody else has to be asked. */

@@ -45,9 +45,9 @@ const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boole
 /** Who keeps to no grammar of ours would only be told that its answer is none. */
 function checkQuotes(id: string, { output, tools, toolChoice, fields }: CallSpec): void {
   const why = 'cannot quote the conversation'
-  const asked = quotesOf(output)
-  if (asked === 'all') throw lacks(id, fields.quote ?? 'quote', why)
-  if (asked === 'some') throw unsupported(fields.format, `The model '${id}' ${why}: leave 'x-quote' out.`)
+  const quoted = quotesOf(output)
+  if (quoted === 'all') throw lacks(id, fields.quote ?? 'quote', why)
+  if (quoted === 'some') throw unsupported(fields.format, `The model '${id}' ${why}: leave 'x-quote' out.`)
   const tool = toolChoice === 'none' ? -1 : tools.findIndex(({ parameters }) => saysQuote(parameters))
   if (tool >= 0) throw unsupported(fields.parameters(tool), `The model '${id}' ${why}: leave 'x-quote' out.`)
 }
@@ -58,11 +58,11 @@ function checkLocal(
   { sampling = false, tokens = false, infill = false, promptLogprobs = false, evidence = false }: Capabilities,
   spec: CallSpec,
 ): void {
-  const asked = localSampling(spec.sampling).map((name) => SAMPLING[name].wire)
-  if (spec.stopTokens) asked.push('stop_token_ids')
-  if (spec.minTokens) asked.push('min_tokens')
-  if (spec.ignoreEnds) asked.push('ignore_eos')
-  for (const field of asked) {
+  const given = localSampling(spec.sampling).map((name) => SAMPLING[name].wire)
+  if (spec.stopTokens) given.push('stop_token_ids')
+  if (spec.minTokens) given.push('min_tokens')
+  if (spec.ignoreEnds) given.push('ignore_eos')
+  for (const field of given) {
     if (!sampling) throw lacks(id, spec.fields.sampling?.(field) ?? field, 'does not support it')
     if ((field === 'min_tokens' || field === 'ignore_eos') && endsByItself(spec)) {
       throw unsupported(

@@ -120,11 +120,11 @@ function parsed(piece: string, from: number): unknown {
   try {
     return JSON.parse(piece)
   } catch (error) {
-    const told = (error as SyntaxError).message.replace(
+    const message = (error as SyntaxError).message.replace(
       / at position (\d+)( \(.*\))?/,
       (_, place) => ` at position ${from + Number(place) - 1}`,
     )
-    throw new SyntaxError(told)
+    throw new SyntaxError(message)
   }
 }
 

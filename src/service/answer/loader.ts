@@ -170,11 +170,11 @@ interface ModelNames {
  * The id of the model that is meant: by an alias, or by its name without the namespace where one model alone has it.
  * What is meant by nobody stays as it is, and is found by nobody.
  */
-export function modelIdOf({ engine, aliases }: ModelNames, asked: string): string {
+export function modelIdOf({ engine, aliases }: ModelNames, name: string): string {
   const { models } = engine
-  if (models.some(({ id }) => id === asked)) return asked
-  const alias = aliases.get(asked)
+  if (models.some(({ id }) => id === name)) return name
+  const alias = aliases.get(name)
   if (alias !== undefined) return alias
-  const named = asked.includes('/') ? [] : models.filter(({ id }) => id.slice(id.indexOf('/') + 1) === asked)
-  return named.length === 1 ? named[0]!.id : asked
+  const named = name.includes('/') ? [] : models.filter(({ id }) => id.slice(id.indexOf('/') + 1) === name)
+  return named.length === 1 ? named[0]!.id : name
 }

@@ -123,10 +123,10 @@ export class Run {
     this.#heard = heard
     this.#failed = failed
     if (this.signal.aborted) failed(this.signal.reason)
-    else this.#parts!.ask(this.#told, failed)
+    else this.#parts!.ask(this.#onPart, failed)
   }
 
-  readonly #told = (part: Part | undefined): void => {
+  readonly #onPart = (part: Part | undefined): void => {
     const heard = this.#heard!
     const failed = this.#failed!
     let checked: void | Promise<void>

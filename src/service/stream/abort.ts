@@ -129,11 +129,11 @@ export class Leavable<T> {
   ask(heard: (value: T | undefined) => void, failed: (reason: unknown) => void): void {
     this.#heard = heard
     this.#failed = failed
-    this.#next().then(this.#told, this.#broke)
+    this.#next().then(this.#onNext, this.#broke)
   }
 
   // Made once: an answer has thousands of parts.
-  readonly #told = ({ done, value }: IteratorResult<T>): void => {
+  readonly #onNext = ({ done, value }: IteratorResult<T>): void => {
     if (done) this.#ended = true
     const heard = this.#heard
     if (this.#settle()) heard!(done ? undefined : value)

@@ -8,7 +8,7 @@ export class News<Word> {
   over = false
   error: unknown
   #latest: Word | undefined
-  #told = 0
+  #reportedAt = 0
   #wake: (() => void) | undefined
 
   tell(word: Word): void {
@@ -24,8 +24,8 @@ export class News<Word> {
 
   /** Until there is something to tell. */
   async wait(): Promise<void> {
-    const early = TELL_MS - (performance.now() - this.#told)
-    if (!this.over && this.#told > 0 && early > 0) await this.#sleep(early)
+    const early = TELL_MS - (performance.now() - this.#reportedAt)
+    if (!this.over && this.#reportedAt > 0 && early > 0) await this.#sleep(early)
     while (!this.over && this.#latest === undefined) await this.#sleep()
   }
 
@@ -33,7 +33,7 @@ export class News<Word> {
   take(): Word | undefined {
     const word = this.#latest
     this.#latest = undefined
-    this.#told = performance.now()
+    this.#reportedAt = performance.now()
     return word
   }
 
@@ -68,9 +68,9 @@ export function newsStream<Word>(news: News<Word>, reader: NewsReader<Word>): Re
   const pull: PulledSource['pull'] = async () => {
     if (closed) return undefined
     if (first !== '') {
-      const told = first
+      const words = first
       first = ''
-      return told
+      return words
     }
     await news.wait()
     const word = news.take()

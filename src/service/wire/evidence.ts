@@ -33,17 +33,17 @@ export function wireEvidence({ confidence, runnerUp, pNull, source }: Evidence):
 
 /** What has been told of one document so far. */
 export class EvidenceSoFar {
-  #told: Record<string, WireEvidence> | undefined
+  #reported: Record<string, WireEvidence> | undefined
 
-  get told(): EvidenceOfDocument | undefined {
-    return this.#told
+  get reported(): EvidenceOfDocument | undefined {
+    return this.#reported
   }
 
   /** What is new, under its pointer. */
   take({ evidence }: Part & { type: 'evidence' }): EvidenceOfDocument {
-    const told = { [evidence.pointer]: wireEvidence(evidence) }
-    this.#told = { ...this.#told, ...told }
-    return told
+    const entry = { [evidence.pointer]: wireEvidence(evidence) }
+    this.#reported = { ...this.#reported, ...entry }
+    return entry
   }
 }
 

@@ -75,9 +75,9 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
   }
   const toolCalls = optional(message, 'tool_calls', path, readToolCalls) ?? []
   const thoughts: string[] = []
-  const said = optional(message, 'content', path, (value, param) => readAnswer(value, param, thoughts, ignored))
-  const { content: told, ...joined } = said === undefined ? {} : joinedOf(said)
-  const content = told === undefined ? optional(message, 'refusal', path, aString) : textOf(told)
+  const answer = optional(message, 'content', path, (value, param) => readAnswer(value, param, thoughts, ignored))
+  const { content: written, ...joined } = answer === undefined ? {} : joinedOf(answer)
+  const content = written === undefined ? optional(message, 'refusal', path, aString) : textOf(written)
   const reasoning =
     optional(message, 'reasoning_content', path, aString) ??
     optional(message, 'reasoning', path, aString) ??
@@ -98,7 +98,7 @@ function readResult(message: JsonObject, path: string): ChatMessage {
   const content = optional(message, 'content', path, (value, param) => {
     if (typeof value === 'string') return aString(value, param)
     if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
-    return anyParts(value, param).map((part, i) => ({ type: 'text' as const, text: toldPart(part, at(param, i)) }))
+    return anyParts(value, param).map((part, i) => ({ type: 'text' as const, text: toolPart(part, at(param, i)) }))
   })
   const toolCallId = required(message, 'tool_call_id', path, aString)
   return { role: 'tool', toolCallId, ...textJoined(joinedOf(content ?? '')) }
@@ -106,7 +106,7 @@ function readResult(message: JsonObject, path: string): ChatMessage {
 
 const textJoined = ({ content, ...joined }: ReturnType<typeof joinedOf>) => ({ content: textOf(content), ...joined })
 
-function toldPart(value: unknown, path: string): string {
+function toolPart(value: unknown, path: string): string {
   if (!isRecord(value)) throw wrongType(path, 'an object', value)
   const type = required(value, 'type', path, aString)
   return type === 'text' ? required(value, type, path, aString) : unreadable(type)
@@ -126,8 +126,8 @@ function readAnswer(value: unknown, param: string, thoughts: string[], ignored: 
     if (!isRecord(part) || (part.type !== 'thinking' && part.type !== 'reasoning')) {
       return [readPart(part, path, ANSWERED, ignored)]
     }
-    const told = part.thinking ?? part.reasoning ?? part.text ?? ''
-    const texts = Array.isArray(told) ? told.map((each) => (isRecord(each) ? each.text : each)) : [told]
+    const thought = part.thinking ?? part.reasoning ?? part.text ?? ''
+    const texts = Array.isArray(thought) ? thought.map((each) => (isRecord(each) ? each.text : each)) : [thought]
     for (const text of texts) thoughts.push(aString(text, path))
     return []
   })
@@ -187,11 +187,11 @@ function readToolCalls(value: unknown, param: string): ToolCalls {
     const type = 'function' in call && call.type == null ? 'function' : required(call, 'type', path, aString)
     if (type === 'custom') {
       const place = at(path, type)
-      const said = required(call, type, path, anObject)
+      const fields = required(call, type, path, anObject)
       return {
         id: required(call, 'id', path, aString),
-        name: required(said, 'name', place, aString),
-        arguments: argumentsOf(required(said, 'input', place, aString)),
+        name: required(fields, 'name', place, aString),
+        arguments: argumentsOf(required(fields, 'input', place, aString)),
       }
     }
     if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
@@ -211,7 +211,7 @@ export const readArguments = (value: unknown, param: string): string =>
 /** Every tool message answers a call of the assistant's message before it, and every call is answered. */
 function checkToolTurns(messages: readonly ChatMessage[]): void {
   let open = new Set<string>()
-  let asked = -1
+  let last = -1
   let known: ReadonlySet<string> = open
   messages.forEach((message, i) => {
     if (message.role === 'tool') {
@@ -223,19 +223,19 @@ function checkToolTurns(messages: readonly ChatMessage[]): void {
       open.delete(message.toolCallId)
       return
     }
-    refuseOpen(open, asked)
+    refuseOpen(open, last)
     const calls = message.role === 'assistant' ? message.toolCalls : undefined
     // None is open here: of tens of thousands of messages hardly any calls.
     known = calls ? new Set(calls.map(({ id }) => id)) : open
     if (calls) open = new Set(known)
-    asked = i
+    last = i
   })
-  refuseOpen(open, asked)
+  refuseOpen(open, last)
 }
 
-function refuseOpen(open: ReadonlySet<string>, asked: number): void {
+function refuseOpen(open: ReadonlySet<string>, index: number): void {
   if (open.size === 0) return
-  const param = `messages[${asked}].tool_calls`
+  const param = `messages[${index}].tool_calls`
   const rule = "An assistant message with 'tool_calls' must be followed by tool messages responding to each of them."
   throw badRequest(param, `${rule} Without response: ${[...open].join(', ').slice(0, 200)}.`, 'invalid_value')
 }

@@ -126,12 +126,12 @@ const KINDS = new Map([
 /** How the JSON of an answer is to be laid out; absent: as the service was told. `together`: vLLM's newer form. */
 function readLayout(body: JsonObject, together: JsonObject | undefined): { layout: Layout; field: string } | undefined {
   if (body.layout == null && body[PATTERN] == null && together?.whitespace_pattern == null) return undefined
-  const asked = [
+  const settings = [
     [body.layout, 'layout', aLayout],
     [body[PATTERN], PATTERN, layoutOfPattern],
     [together?.whitespace_pattern, 'structured_outputs.whitespace_pattern', layoutOfPattern],
   ] as const
-  const [first, second] = asked.filter(([value]) => value !== undefined && value !== null)
+  const [first, second] = settings.filter(([value]) => value !== undefined && value !== null)
   const [value, field, read] = first!
   if (second !== undefined) {
     const message = `Setting '${field}' and '${second[1]}' at the same time is not supported.`
@@ -260,15 +260,15 @@ function readGuidance(body: JsonObject, ignored: string[]): Guidance | undefined
   if (together !== undefined) {
     noteUnknown(together, KNOWN_TOGETHER, TOGETHER, ignored)
   }
-  const asksFor =
+  const isSetIn =
     (holder: JsonObject) =>
     ({ name }: { readonly name: string }) => {
       const value = holder[name]
       return value !== undefined && value !== null && value !== false
     }
-  const asked = PLACED_ALONE.filter(asksFor(body))
-  if (together !== undefined) asked.unshift(...PLACED.filter(asksFor(together)))
-  const [first, second] = asked
+  const given = PLACED_ALONE.filter(isSetIn(body))
+  if (together !== undefined) given.unshift(...PLACED.filter(isSetIn(together)))
+  const [first, second] = given
   if (first === undefined) {
     if (together === undefined) return undefined
     throw badRequest(TOGETHER, `Invalid '${TOGETHER}': it has none of the supported keys.`, 'invalid_value')
@@ -293,17 +293,17 @@ export function readForm(body: JsonObject, output: OutputFormat, format: string,
 }
 
 function laidOut(form: Form, body: JsonObject): Form {
-  const asked = readLayout(body, optional(body, TOGETHER, '', anObject))
-  if (asked === undefined) return form
+  const setting = readLayout(body, optional(body, TOGETHER, '', anObject))
+  if (setting === undefined) return form
   const { output } = form
   if (output.type !== 'json_object' && output.type !== 'json_schema') {
     throw badRequest(
-      asked.field,
-      `Invalid '${asked.field}': it needs a JSON 'response_format' or another field that requests JSON.`,
+      setting.field,
+      `Invalid '${setting.field}': it needs a JSON 'response_format' or another field that requests JSON.`,
       'invalid_parameter_combination',
     )
   }
-  return { ...form, output: { ...output, layout: asked.layout } }
+  return { ...form, output: { ...output, layout: setting.layout } }
 }
 
 /** The names of a request's fields, with those which asked for the form and for thoughts. */

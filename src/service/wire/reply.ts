@@ -8,8 +8,8 @@ export interface ReplyHead {
   /** Seconds since 1970. */
   readonly created: number
   readonly model: string
-  /** When the engine was asked, on the clock of `performance.now()`: the model was there by then. */
-  readonly askedAt: number
+  /** When the engine was called, on the clock of `performance.now()`: the model was there by then. */
+  readonly calledAt: number
   /** Of the model's earlier answers; an answer's own may come only with its last part. */
   readonly fingerprint: string | undefined
 }

@@ -281,10 +281,10 @@ export class CallInput {
     const cut = end ? null : CUT.exec(whole.replaceAll('\\\\', '  '))
     if (cut) whole = whole.slice(0, cut.index)
     this.#rest = this.#rest.slice(whole.length)
-    const said = whole.replace(ESCAPE, (_, code: string | undefined, letter: string) =>
+    const decoded = whole.replace(ESCAPE, (_, code: string | undefined, letter: string) =>
       code === undefined ? (SHORT.get(letter) ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
     )
-    this.text += said
-    return said
+    this.text += decoded
+    return decoded
   }
 }

@@ -113,7 +113,7 @@ function completionChoice(
     logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
     finish_reason: choice.finish ?? 'stop',
     ...(choice.stop !== undefined && { stop_reason: choice.stop }),
-    ...(choice.evidence.told && { evidence: choice.evidence.told }),
+    ...(choice.evidence.reported && { evidence: choice.evidence.reported }),
     ...(choice.tokens && { token_ids: choice.tokens }),
   }
 }
@@ -132,7 +132,7 @@ export interface ChunkOptions {
  */
 export class ChunkWriter {
   readonly #answer: Answer
-  readonly #asked: ChunkOptions
+  readonly #options: ChunkOptions
   readonly #about: ReplyHead
   readonly #head: string
   readonly #tail: string
@@ -141,13 +141,13 @@ export class ChunkWriter {
   readonly #calls: boolean[][] = []
   readonly #inputs: CallInput[][] = []
 
-  constructor(head: ReplyHead, answer: Answer, asked: ChunkOptions, frame: (json: string) => string) {
+  constructor(head: ReplyHead, answer: Answer, options: ChunkOptions, frame: (json: string) => string) {
     this.#answer = answer
-    this.#asked = asked
+    this.#options = options
     this.#about = head
     this.#frame = frame
     this.#head = headOf(head, head.fingerprint)
-    this.#tail = asked.includeUsage ? ',"usage":null}' : '}'
+    this.#tail = options.includeUsage ? ',"usage":null}' : '}'
   }
 
   /** The chunks for a part that the answer has already taken in; empty where there is nothing to say. */
@@ -157,18 +157,16 @@ export class ChunkWriter {
     if (this.#started[part.choice]) return chunk
     this.#started[part.choice] = true
     const [prompt] = this.#answer.prompts
-    const asked = prompt ? `,"prompt_token_ids":${JSON.stringify(prompt)}` : ''
-    return (
-      this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null', '', asked) + chunk
-    )
+    const ids = prompt ? `,"prompt_token_ids":${JSON.stringify(prompt)}` : ''
+    return this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null', '', ids) + chunk
   }
 
   /** The chunk that comes last and alone, when it is asked for. */
   end(): string {
-    if (!this.#asked.includeUsage) return ''
+    if (!this.#options.includeUsage) return ''
     // By now the engine may have said what it is.
     const head = headOf(this.#about, this.#answer.fingerprint ?? this.#about.fingerprint)
-    const forced = this.#asked.includeForced ? this.#answer.forcedTokens : undefined
+    const forced = this.#options.includeForced ? this.#answer.forcedTokens : undefined
     return this.#frame(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
   }
 
@@ -193,19 +191,19 @@ export class ChunkWriter {
 
   #text({ choice, text, logprobs, forced }: Part & { type: 'text-delta' }): string {
     const wire = logprobs ? JSON.stringify({ content: logprobs.map(wireLogprob), refusal: null }) : 'null'
-    const more = forced !== undefined && this.#asked.includeForced ? `,"forced_tokens":${forced}` : ''
+    const more = forced !== undefined && this.#options.includeForced ? `,"forced_tokens":${forced}` : ''
     return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null', more)
   }
 
   #evidence({ choice, evidence }: Part & { type: 'evidence' }): string {
-    const told = JSON.stringify({ [evidence.pointer]: wireEvidence(evidence) })
-    return this.#chunk(choice, '{}', 'null', 'null', `,"evidence":${told}`)
+    const reported = JSON.stringify({ [evidence.pointer]: wireEvidence(evidence) })
+    return this.#chunk(choice, '{}', 'null', 'null', `,"evidence":${reported}`)
   }
 
   /** Under both names that clients read. */
   #thought({ choice, text }: Part & { type: 'reasoning-delta' }): string {
-    const said = JSON.stringify(text)
-    return this.#chunk(choice, `{"reasoning_content":${said},"reasoning":${said}}`, 'null', 'null')
+    const json = JSON.stringify(text)
+    return this.#chunk(choice, `{"reasoning_content":${json},"reasoning":${json}}`, 'null', 'null')
   }
 
   /** The first piece of a call carries its id, type and name; those after it, arguments alone. */
@@ -215,12 +213,12 @@ export class ChunkWriter {
     const known = seen[part.index]
     seen[part.index] = true
     const call = this.#answer.choices[part.choice]!.toolCalls[part.index]!
-    const type = this.#asked.custom.has(call.name) ? 'custom' : 'function'
-    const said = type === 'custom' ? { input: this.#inputOf(part) } : { arguments: part.arguments }
-    if (known && said.input === '') return ''
+    const type = this.#options.custom.has(call.name) ? 'custom' : 'function'
+    const args = type === 'custom' ? { input: this.#inputOf(part) } : { arguments: part.arguments }
+    if (known && args.input === '') return ''
     const delta = known
-      ? { index: part.index, [type]: said }
-      : { index: part.index, id: call.id, type, [type]: { name: call.name, ...said } }
+      ? { index: part.index, [type]: args }
+      : { index: part.index, id: call.id, type, [type]: { name: call.name, ...args } }
     return this.#chunk(part.choice, `{"tool_calls":[${JSON.stringify(delta)}]}`, 'null', 'null')
   }
 

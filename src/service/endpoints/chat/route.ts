@@ -163,8 +163,8 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const maxTokens = readMaxTokens(body)
   const messages = yield* readMessages(body, ignored)
   const streaming = readStream(body, ignored)
-  const asked = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
-  const output = withQuote(asked.output, body, '', CHAT_FIELDS.format)
+  const form = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
+  const output = withQuote(form.output, body, '', CHAT_FIELDS.format)
   const n = optional(body, 'n', '', aChoiceCount) ?? 1
   const { stop, minTokens, stopTokens, ignoreEnds } = readEnding(body, maxTokens)
   const { returnTokens, tokensAsIds } = readReturnTokens(body)
@@ -196,7 +196,7 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
       parallelToolCalls,
       templateOptions,
       thinkingBudget: thinking.thinkingBudget,
-      fields: withNames(CHAT_FIELDS, asked.outputField, thinking.thinkingField),
+      fields: withNames(CHAT_FIELDS, form.outputField, thinking.thinkingField),
     },
     stream: streaming.stream,
     includeUsage: streaming.includeUsage,

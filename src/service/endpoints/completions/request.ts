@@ -21,8 +21,8 @@ export interface TextRequest {
   readonly spec: CallSpec
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** The tokens of prompts and answers are told. */
-  readonly tellsTokens: boolean
+  /** The tokens of prompts and answers are returned. */
+  readonly returnsTokens: boolean
   /** The prompt is sent before what the model says. */
   readonly echo: boolean
   readonly ignored: readonly string[]
@@ -88,7 +88,7 @@ export function readTextRequest(json: unknown): TextRequest {
   const options = optional(body, 'stream_options', '', anObject)
   return {
     stream,
-    tellsTokens: readReturnTokens(body).returnTokens === true,
+    returnsTokens: readReturnTokens(body).returnTokens === true,
     includeUsage: (options && optional(options, 'include_usage', 'stream_options', aBoolean)) ?? false,
     echo,
     ignored,

@@ -48,11 +48,11 @@ class OlderLogprobs {
   readonly top_logprobs: (Record<string, number> | null)[] = []
   readonly text_offset: number[] = []
 
-  add(told: readonly PromptLogprob[], at: number): this {
+  add(logprobs: readonly PromptLogprob[], at: number): this {
     // A letter may be spread over tokens: it begins with the first of them.
     const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
     let offset = at
-    for (const { token, bytes, logprob, top } of told) {
+    for (const { token, bytes, logprob, top } of logprobs) {
       this.tokens.push(token)
       this.text_offset.push(Math.max(0, offset))
       offset += bytes ? utf8.decode(Uint8Array.from(bytes), { stream: true }).length : token.length
@@ -80,14 +80,14 @@ class Echo {
     this.#request = request
   }
 
-  /** A prompt of tokens is told as text. */
+  /** A prompt of tokens is returned as text. */
   hear(part: PromptPart): void {
     this.#heard[part.choice ?? 0] = part
   }
 
-  before(choice: number): { readonly text: string; readonly told: OlderLogprobs | null } {
+  before(choice: number): { readonly text: string; readonly logprobs: OlderLogprobs | null } {
     const { echo, spec } = this.#request
-    if (!echo) return { text: '', told: null }
+    if (!echo) return { text: '', logprobs: null }
     const prompts = spec.prompts ?? [spec.prompt!]
     const each = spec.n / prompts.length
     const prompt = prompts[Math.floor(choice / each)]!
@@ -95,23 +95,23 @@ class Echo {
     const spelled = heard?.text ?? ''
     const text = typeof prompt === 'string' ? prompt : spelled
     // The model's own mark of a beginning is a token, and none of the text.
-    const told = heard?.logprobs ? new OlderLogprobs().add(heard.logprobs, text.length - spelled.length) : null
-    return { text, told }
+    const logprobs = heard?.logprobs ? new OlderLogprobs().add(heard.logprobs, text.length - spelled.length) : null
+    return { text, logprobs }
   }
 }
 
 /** The tokens that a choice answers. */
-function promptOf({ prompts }: Answer, { spec, tellsTokens }: TextRequest, choice: number) {
+function promptOf({ prompts }: Answer, { spec, returnsTokens }: TextRequest, choice: number) {
   const each = spec.n / (spec.prompts?.length ?? 1)
   const tokens = prompts[choice - (choice % each)]
-  return tellsTokens && tokens ? { prompt_token_ids: tokens } : {}
+  return returnsTokens && tokens ? { prompt_token_ids: tokens } : {}
 }
 
 class TextChunks implements StreamReply {
   readonly stream = true
   readonly #request: TextRequest
   readonly #echo: Echo
-  readonly #said: (number | undefined)[] = []
+  readonly #lengths: (number | undefined)[] = []
   #head: ReplyHead | undefined
   #answer: Answer | undefined
 
@@ -134,17 +134,17 @@ class TextChunks implements StreamReply {
 
   /** What comes before the first word of a choice. */
   #first(choice: number): string {
-    if (this.#said[choice] !== undefined) return ''
-    const { text, told } = this.#echo.before(choice)
-    this.#said[choice] = text.length
+    if (this.#lengths[choice] !== undefined) return ''
+    const { text, logprobs } = this.#echo.before(choice)
+    this.#lengths[choice] = text.length
     const tokens = promptOf(this.#answer!, this.#request, choice)
     if (text === '' && !('prompt_token_ids' in tokens)) return ''
-    return this.#chunk({ ...choiceOf(choice, text, told, null), ...tokens })
+    return this.#chunk({ ...choiceOf(choice, text, logprobs, null), ...tokens })
   }
 
   #chunkOf(part: Exclude<Part, { type: 'prompt' | 'usage' }>): string {
     if (part.type === 'finish') {
-      const tokens = this.#request.tellsTokens && part.tokens ? { token_ids: part.tokens } : {}
+      const tokens = this.#request.returnsTokens && part.tokens ? { token_ids: part.tokens } : {}
       const stop = part.stop === undefined ? {} : { stop_reason: part.stop }
       return this.#chunk({
         ...choiceOf(part.choice, '', null, part.reason === 'length' ? 'length' : 'stop'),
@@ -153,8 +153,8 @@ class TextChunks implements StreamReply {
       })
     }
     if (part.type !== 'text-delta' || (part.text === '' && !part.logprobs?.length)) return ''
-    const before = this.#said[part.choice] ?? 0
-    this.#said[part.choice] = before + part.text.length
+    const before = this.#lengths[part.choice] ?? 0
+    this.#lengths[part.choice] = before + part.text.length
     return this.#chunk(
       choiceOf(part.choice, part.text, part.logprobs ? new OlderLogprobs().add(part.logprobs, before) : null, null),
     )
@@ -179,7 +179,7 @@ class TextWhole implements WholeReply {
   readonly stream = false
   readonly #request: TextRequest
   readonly #echo: Echo
-  readonly #told: PromptLogprob[][] = []
+  readonly #logprobs: PromptLogprob[][] = []
   #head: ReplyHead | undefined
   #answer: Answer | undefined
 
@@ -196,23 +196,23 @@ class TextWhole implements WholeReply {
   part(part: Part): void {
     if (part.type === 'prompt') this.#echo.hear(part)
     if (part.type !== 'text-delta') return
-    this.#told[part.choice] ??= []
-    this.#told[part.choice]!.push(...(part.logprobs ?? []))
+    this.#logprobs[part.choice] ??= []
+    this.#logprobs[part.choice]!.push(...(part.logprobs ?? []))
   }
 
   whole(): object {
     const { choices, usage, fingerprint = this.#head!.fingerprint } = this.#answer!
-    const { spec, tellsTokens } = this.#request
+    const { spec, returnsTokens } = this.#request
     return {
       ...headOf({ ...this.#head!, fingerprint }),
       choices: choices.map(({ index, text, finish, stop, tokens }) => {
         const before = this.#echo.before(index)
-        const told = before.told ?? (spec.topLogprobs === undefined ? null : new OlderLogprobs())
-        told?.add(this.#told[index] ?? [], before.text.length)
+        const logprobs = before.logprobs ?? (spec.topLogprobs === undefined ? null : new OlderLogprobs())
+        logprobs?.add(this.#logprobs[index] ?? [], before.text.length)
         return {
-          ...choiceOf(index, before.text + text, told, finish === 'length' ? 'length' : 'stop'),
+          ...choiceOf(index, before.text + text, logprobs, finish === 'length' ? 'length' : 'stop'),
           ...(stop !== undefined && { stop_reason: stop }),
-          ...(tellsTokens && tokens && { token_ids: tokens }),
+          ...(returnsTokens && tokens && { token_ids: tokens }),
           ...promptOf(this.#answer!, this.#request, index),
         }
       }),

@@ -55,9 +55,9 @@ export const deleteConversation: Route = async (service, exchange) => {
 }
 
 export const listItems: Route = async (service, exchange) => {
-  const asked = pageOf(new URLSearchParams(exchange.query))
+  const range = pageOf(new URLSearchParams(exchange.query))
   const { items } = await named(service, exchange)
-  return jsonResponse(page(asked.order === 'asc' ? items : items.toReversed(), asked))
+  return jsonResponse(page(range.order === 'asc' ? items : items.toReversed(), range))
 }
 
 export const createItems: Route = async (service, exchange): Promise<RouteResponse> => {
@@ -103,8 +103,8 @@ async function changed(
   change: (kept: KeptConversation) => KeptConversation,
 ): Promise<KeptConversation> {
   const { request, caller } = exchange
-  const asked = { caller: caller.id, signal: request.signal }
-  const kept = await conversations.change(ownerOf(exchange), exchange.named.id!, change, asked)
+  const requester = { caller: caller.id, signal: request.signal }
+  const kept = await conversations.change(ownerOf(exchange), exchange.named.id!, change, requester)
   if (kept) return kept
   throw noConversation(exchange.named.id!)
 }

@@ -44,12 +44,12 @@ function answerOf({ type, name, values }: QuestionRequest, decision: Decision): 
   if (type === 'predicate') return { type, name, probability: probabilities[0], ...mass }
   if (type === 'choice') {
     const confidence = confidenceOf(probabilities)
-    const told = probabilities.map((probability, i) => ({ value: values[i]!, probability }))
-    return { type, name, choice: values[likeliest(probabilities)], confidence, probabilities: told, ...mass }
+    const options = probabilities.map((probability, i) => ({ value: values[i]!, probability }))
+    return { type, name, choice: values[likeliest(probabilities)], confidence, probabilities: options, ...mass }
   }
-  const told = probabilities.map((probability, value) => ({ label: values[value]!, value, probability }))
+  const levels = probabilities.map((probability, value) => ({ label: values[value]!, value, probability }))
   const confidence = scoreConfidenceOf(probabilities)
-  return { type, name, score: meanOf(probabilities), confidence, probabilities: told, ...mass }
+  return { type, name, score: meanOf(probabilities), confidence, probabilities: levels, ...mass }
 }
 
 export function wireSystemOne({ model, questions }: SystemOneRequest, decided: Decided) {
@@ -73,8 +73,8 @@ function namedAnswer({ type, options, legend }: NamedQuestion, decision: Decisio
   if (type === 'choice') {
     return { type, choice: options[likeliest(all)]!.text, probabilities, confidence: confidenceOf(all), ...mass }
   }
-  const told = Object.fromEntries(legend.map((level, i) => [i, level]))
-  return { type, score: meanOf(all), legend: told, probabilities, confidence: scoreConfidenceOf(all), ...mass }
+  const labels = Object.fromEntries(legend.map((level, i) => [i, level]))
+  return { type, score: meanOf(all), legend: labels, probabilities, confidence: scoreConfidenceOf(all), ...mass }
 }
 
 /** The first of those that are as likely. */

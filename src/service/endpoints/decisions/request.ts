@@ -87,7 +87,7 @@ function readQuestion(question: JsonObject, path: string, noted: Noted): Questio
     type === 'choice'
       ? (['choices', 'value', someChoices, aChoice] as const)
       : (['levels', 'label', someLevels, aWord] as const)
-  const told = required(question, list, path, some).map((item, i) => {
+  const entries = required(question, list, path, some).map((item, i) => {
     const place = at(at(path, list), i)
     const option = anObject(item, place)
     noteUnknown(option, new Set([field, 'description']), place, noted.ignored)
@@ -96,9 +96,9 @@ function readQuestion(question: JsonObject, path: string, noted: Noted): Questio
       description: optional(option, 'description', place, aString),
     }
   })
-  const values = told.map(({ value }) => value)
+  const values = entries.map(({ value }) => value)
   checkUnique(values, (i) => at(at(at(path, list), i), field))
-  const options = textsOf(values).map((text, i) => option(text, told[i]!.description))
+  const options = textsOf(values).map((text, i) => option(text, entries[i]!.description))
   return { type, name, instructions, options, values }
 }
 
@@ -136,9 +136,9 @@ export const TRUTH: readonly DecideOption[] = [{ text: 'Yes' }, { text: 'No' }]
 
 // What both forms of a decision's request have in common.
 
-type Said = Pick<DecideCall, 'model' | 'state' | 'order' | 'calibrated' | 'thinkingBudget'>
+type CommonSpec = Pick<DecideCall, 'model' | 'state' | 'order' | 'calibrated' | 'thinkingBudget'>
 
-export interface DecideSpec extends Omit<Said, 'calibrated'> {
+export interface DecideSpec extends Omit<CommonSpec, 'calibrated'> {
   /** Undefined: as the server says. */
   readonly calibrated: boolean | undefined
   /** The name under which the state was given. */
@@ -225,8 +225,8 @@ function readItem(item: JsonObject, path: string, calls: Map<string, string>, no
   if (!output) {
     calls.set(id, kind!)
     const name = required(item, 'name', path, aToolName)
-    const said = required(item, kind === 'function' ? 'arguments' : 'input', path, aString)
-    return { role: 'assistant', content: '', toolCalls: [{ id, name, arguments: said }] }
+    const args = required(item, kind === 'function' ? 'arguments' : 'input', path, aString)
+    return { role: 'assistant', content: '', toolCalls: [{ id, name, arguments: args }] }
   }
   if (calls.get(id) !== kind) {
     const message = `Invalid '${at(path, 'call_id')}': no ${kind}_call before it has the call_id ${id}.`

@@ -9,11 +9,11 @@ import type { DecideSpec } from './request.js'
 import { readDecisions } from './request.js'
 import { readSystemOne } from './systemone.js'
 
-/** Whatever decides is asked the same: what differs is how questions are written and answers told. */
+/** Both endpoints ask the engine the same: they differ in how questions are read and answers written. */
 const deciding =
   <R extends DecideSpec & { readonly questions: readonly DecideQuestion[] }>(
     read: (json: unknown) => R,
-    told: (request: R, decided: Decided) => object,
+    write: (request: R, decided: Decided) => object,
   ): Route =>
   (service, exchange) =>
     once(service, exchange, async ({ signal }) => {
@@ -43,14 +43,14 @@ const deciding =
           }
         },
         async act(signal) {
-          const asked = { model, state, order, calibrated, ...(thinks && { thinkingBudget }) }
+          const spec = { model, state, order, calibrated, ...(thinks && { thinkingBudget }) }
           const whose = { id: decisionId(), signal, caller: exchange.caller.id }
-          const call = { ...asked, ...whose, questions: questions.map(plain) }
+          const call = { ...spec, ...whose, questions: questions.map(plain) }
           const decided = await service.engine.decide!(call).catch((error: unknown) => {
             throw named(error, request)
           })
           if (decided.answers.length !== questions.length) throw new Error('The engine sent no answer to a question.')
-          return { body: told(request, decided), usage: decided.usage }
+          return { body: write(request, decided), usage: decided.usage }
         },
       }
     })
@@ -72,11 +72,11 @@ const plain = ({ type, name, instructions, options }: DecideQuestion): DecideQue
 function named(error: unknown, { stateField, questionField }: DecideSpec): unknown {
   if (!V1Error.is(error) || error.param === null) return error
   const { status, type, code, headers, cause, param } = error
-  const [told, index] = /^questions\[(\d+)\]/.exec(param) ?? []
-  if (told !== undefined) {
+  const [place, index] = /^questions\[(\d+)\]/.exec(param) ?? []
+  if (place !== undefined) {
     const field = questionField(Number(index))
-    const message = error.message.replaceAll(told, field)
-    return new V1Error(status, message, { type, param: param.replace(told, field), code, headers, cause })
+    const message = error.message.replaceAll(place, field)
+    return new V1Error(status, message, { type, param: param.replace(place, field), code, headers, cause })
   }
   if (param !== 'messages') return error
   const message = error.message

@@ -38,10 +38,10 @@ export function readSystemOne(json: unknown): SystemOneRequest {
   const ignored: string[] = []
   const extras = readExtras(body, KNOWN, ignored)
   const model = required(body, 'model', '', aString)
-  const said = required(body, 'state', '', anEntry) ?? ''
+  const text = required(body, 'state', '', anEntry) ?? ''
   const images = (optional(body, 'images', '', someImages) ?? []).map((image, i) => aString(image, at('images', i)))
-  const asked = required(body, 'questions', '', anObject)
-  const names = Object.keys(asked)
+  const questions = required(body, 'questions', '', anObject)
+  const names = Object.keys(questions)
   if (names.length === 0)
     throw badRequest('questions', "Invalid 'questions': at least one is required.", 'empty_object')
   if (names.length > MAX_QUESTIONS) {
@@ -50,11 +50,11 @@ export function readSystemOne(json: unknown): SystemOneRequest {
   }
   return {
     model,
-    state: images.length > 0 ? [{ role: 'user', content: seen(said, images) }] : said,
+    state: images.length > 0 ? [{ role: 'user', content: seen(text, images) }] : text,
     stateField: 'state',
     questionField: (i) => at('questions', names[i]!),
     images: images.map((_, i) => at('images', i)),
-    questions: names.map((name) => readQuestion(name, anObject(asked[name], at('questions', name)), ignored)),
+    questions: names.map((name) => readQuestion(name, anObject(questions[name], at('questions', name)), ignored)),
     ignored,
     ...extras,
   }

@@ -47,8 +47,8 @@ export async function vectorsOf(
   id: string,
   signal: AbortSignal,
 ): Promise<Embeddings> {
-  const asked = { id, model, signal, caller: caller.id, inputs }
-  const made = await engine.embed!({ ...asked, ...(dimensions !== undefined && { dimensions }) })
+  const call = { id, model, signal, caller: caller.id, inputs }
+  const made = await engine.embed!({ ...call, ...(dimensions !== undefined && { dimensions }) })
   if (made.vectors.length !== inputs.length) throw new Error('The engine sent no vector for each input.')
   if (dimensions !== undefined && made.vectors.some(({ length }) => length !== dimensions)) {
     const message = `Unsupported value: 'dimensions' is ${dimensions}, which the model '${model}' does not offer.`

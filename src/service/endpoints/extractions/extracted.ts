@@ -22,17 +22,17 @@ export interface AnswerStretch {
 export interface ExtractedField {
   readonly field: ExtractField
   readonly call: ExtractCall
-  /** Absent: that the text says nothing of it. */
-  readonly said: readonly AnswerStretch[] | undefined
+  /** Absent: the text has no such value. */
+  readonly found: readonly AnswerStretch[] | undefined
   /** What it would be all the same. */
   readonly guess: readonly AnswerStretch[] | undefined
   readonly pNull: number | undefined
 }
 
-export function answerOf({ field, call, said, guess, pNull }: ExtractedField, read: typeof readValue): FieldAnswer {
+export function answerOf({ field, call, found, guess, pNull }: ExtractedField, read: typeof readValue): FieldAnswer {
   const absent = pNull === undefined ? {} : { pNull }
-  const none = said === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
-  const stretches = said ?? guess ?? []
+  const none = found === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
+  const stretches = found ?? guess ?? []
   const readings = stretches.map((stretch) => readingOf(field, stretch, call, read))
   if (field.type === 'list') {
     const values = readings.map(({ value }) => value)
@@ -54,9 +54,9 @@ export function answerOf({ field, call, said, guess, pNull }: ExtractedField, re
     value,
     ...(likely !== undefined && { guess: likely }),
     // How sure a stretch is says nothing of a null that was read from it.
-    ...(said && value !== null && stretch.confidence !== undefined && { confidence: stretch.confidence }),
+    ...(found && value !== null && stretch.confidence !== undefined && { confidence: stretch.confidence }),
     ...absent,
-    ...(said && spanOf(stretch.places)),
+    ...(found && spanOf(stretch.places)),
   }
 }
 
@@ -74,8 +74,8 @@ function readingOf(
   const [first] = places
   const wanted = wantedOf(field)
   if (wanted === undefined) {
-    const said = first ? around.slice(first.start, first.end) : text!
-    return first || around.includes(said) ? { value: said } : { value: null, guess: said }
+    const value = first ? around.slice(first.start, first.end) : text!
+    return first || around.includes(value) ? { value } : { value: null, guess: value }
   }
   const context = { around, ...(reference && { reference }), ...(locale && { locale }) }
   if (!first) return read(wanted, text!, context)
@@ -170,6 +170,6 @@ export function* readableIn(
 }
 
 const numberOf = ({ value, guess }: ValueReading): number | undefined => {
-  const said = value ?? guess
-  return typeof said === 'number' ? said : undefined
+  const likely = value ?? guess
+  return typeof likely === 'number' ? likely : undefined
 }

@@ -71,17 +71,17 @@ export async function extractByGenerating(service: Service, call: FieldsCall): P
 class Writing {
   readonly #service: Service
   readonly #call: FieldsCall
-  readonly #told: OutputFormat
+  readonly #format: OutputFormat
   /** One for each field that is being written: a signal is not made for a hundred listeners. */
   readonly #running = new Set<AbortController>()
   readonly #readables: Readables
-  #asked = 0
+  #calls = 0
 
   constructor(service: Service, call: FieldsCall) {
     this.#service = service
     this.#call = call
     this.#readables = new Readables(call)
-    this.#told = formatOf(
+    this.#format = formatOf(
       call.fields.map((field) => [field, describedField(field)]),
       [],
     )
@@ -102,8 +102,8 @@ class Writing {
       const read = (one: Written | undefined): AnswerStretch[] | undefined => one && stretchesOf(field.name, one, state)
       const { value, evidence } = written[i]!
       const pNull = evidence.get(pointerOf(field.name))?.pNull
-      const said = value === null ? undefined : read(written[i])
-      return answerOf({ field, call: this.#call, said, guess: read(guessed.get(field)), pNull }, readValue)
+      const found = value === null ? undefined : read(written[i])
+      return answerOf({ field, call: this.#call, found, guess: read(guessed.get(field)), pNull }, readValue)
     })
     return { answers, truncated: false, ...spent([...written, ...guessed.values()]) }
   }
@@ -142,7 +142,7 @@ class Writing {
     const { engine } = this.#service
     const { model, caller } = this.#call
     // Grammars of quotes are found again by it: what is written side by side must not share one.
-    const id = `${this.#call.id}-${this.#asked++}`
+    const id = `${this.#call.id}-${this.#calls++}`
     const readable = this.#short ? await this.#readables.of(field) : undefined
     const format = formatOf([[field, heldTo(field, mayBeNull, readable)]])
     const output: OutputFormat = readable ? format : { ...format, ...this.#quoted }
@@ -183,10 +183,10 @@ class Writing {
       sampling: GREEDY,
       templateOptions: NO_THOUGHT,
       // Described are all fields, for every one of them: what stands before the answers is then the same.
-      output: this.#told,
+      output: this.#format,
       describeSchema: true,
       ...(grammar && { grammar }),
-      ...(this.#tells && { evidence: true }),
+      ...(this.#hasEvidence && { evidence: true }),
     }
   }
 
@@ -202,7 +202,7 @@ class Writing {
     return state.length <= Math.min(MOST_QUOTED, contextLength * MOST_OF_TOKEN)
   }
 
-  get #tells(): boolean {
+  get #hasEvidence(): boolean {
     return findModel(this.#service.engine, this.#call.model).capabilities?.evidence === true
   }
 }
@@ -262,8 +262,8 @@ const KINDS: ReadonlyMap<string, string> = new Map(
 
 /** What is asked for, else what kind of thing it is. */
 function describe(field: ExtractField): string {
-  const said = field.instructions?.trim() ?? KINDS.get(field.type === 'list' ? field.items : field.type) ?? ''
-  return field.type === 'number' && field.unit !== undefined ? `${said} (${field.unit})` : said
+  const text = field.instructions?.trim() ?? KINDS.get(field.type === 'list' ? field.items : field.type) ?? ''
+  return field.type === 'number' && field.unit !== undefined ? `${text} (${field.unit})` : text
 }
 
 /** Where each value that was written stands in the text. */

@@ -100,16 +100,16 @@ function refuseImages(body: JsonObject): void {
 function readField(name: string, fields: JsonObject, ignored: string[]): ExtractField {
   const path = at('fields', name)
   const field = required(fields, name, 'fields', anObject)
-  const said = required(field, 'type', path, aString)
-  if (FORETOLD.includes(said)) {
+  const given = required(field, 'type', path, aString)
+  if (FORETOLD.includes(given)) {
     const place = at(path, 'type')
     throw badRequest(
       place,
-      `Invalid '${place}': '${said}' is not supported: only values that the text says can be extracted.`,
+      `Invalid '${place}': '${given}' is not supported: only values that the text says can be extracted.`,
       'unsupported_value',
     )
   }
-  const type = aType(said, at(path, 'type'))
+  const type = aType(given, at(path, 'type'))
   noteUnknown(field, KNOWN_OF[type], path, ignored)
   const instructions = optional(field, 'instructions', path, aString)
   const common = {

@@ -109,8 +109,8 @@ function replyTo(request: InfillRequest): Reply {
   }
 }
 
-/** Times begin when the model is asked. */
-function bodyOf({ model, askedAt }: ReplyHead, { choices, usage }: Answer, firstAt: number, content: string) {
+/** Times begin when the engine is called. */
+function bodyOf({ model, calledAt }: ReplyHead, { choices, usage }: Answer, firstAt: number, content: string) {
   const { text, finish, stop } = choices[0]!
   const { promptTokens, completionTokens, cachedTokens } = usage
   return {
@@ -127,18 +127,18 @@ function bodyOf({ model, askedAt }: ReplyHead, { choices, usage }: Answer, first
     tokens_cached: promptTokens + completionTokens,
     timings: {
       cache_n: cachedTokens,
-      ...timed('prompt', promptTokens - cachedTokens, firstAt - askedAt),
+      ...timed('prompt', promptTokens - cachedTokens, firstAt - calledAt),
       ...timed('predicted', completionTokens, performance.now() - firstAt),
     },
   }
 }
 
-function timed(what: 'prompt' | 'predicted', tokens: number, ms: number): Readonly<Record<string, number>> {
+function timed(phase: 'prompt' | 'predicted', tokens: number, ms: number): Readonly<Record<string, number>> {
   return {
-    [`${what}_n`]: tokens,
-    [`${what}_ms`]: ms,
-    [`${what}_per_token_ms`]: tokens > 0 ? ms / tokens : 0,
-    [`${what}_per_second`]: ms > 0 ? (1000 * tokens) / ms : 0,
+    [`${phase}_n`]: tokens,
+    [`${phase}_ms`]: ms,
+    [`${phase}_per_token_ms`]: tokens > 0 ? ms / tokens : 0,
+    [`${phase}_per_second`]: ms > 0 ? (1000 * tokens) / ms : 0,
   }
 }
 

@@ -117,9 +117,9 @@ class ConversationReader implements MessagesTurns {
       const message = `Invalid '${param}': the message before it has no 'tool_use' block '${toolCallId.slice(0, 100)}' without a result.`
       throw badRequest(param, message, 'invalid_value')
     }
-    const said = optional(block, 'content', path, (value, param) => readResult(value, param, this.#ignored)) ?? ''
+    const result = optional(block, 'content', path, (value, param) => readResult(value, param, this.#ignored)) ?? ''
     const failed = optional(block, 'is_error', path, aBoolean) ?? false
-    this.messages.push({ role: 'tool', toolCallId, content: failed ? `Error: ${said}` : said })
+    this.messages.push({ role: 'tool', toolCallId, content: failed ? `Error: ${result}` : result })
   }
 
   #readAssistant(content: unknown, path: string): void {

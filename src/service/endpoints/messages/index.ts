@@ -52,8 +52,8 @@ const countTokens: Route = (service, exchange) =>
       },
       async act(signal) {
         const whose = { model, signal, caller: exchange.caller.id }
-        const asked = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
-        const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
+        const prompt = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
+        const { tokens } = await service.engine.tokenize!({ ...prompt, ...(templateOptions && { templateOptions }) })
         return { body: { input_tokens: tokens.length } }
       },
     }

@@ -17,8 +17,8 @@ const TYPES: ReadonlyMap<number, string> = new Map([
 ])
 
 /** An error in Anthropic's form, which has no place for the field at fault but its message. */
-export function messagesError({ status, message: said, param, code }: V1Error, requestId: string) {
-  const message = param === null || said.includes(param) ? said : `${param}: ${said}`
+export function messagesError({ status, message: text, param, code }: V1Error, requestId: string) {
+  const message = param === null || text.includes(param) ? text : `${param}: ${text}`
   const type = TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
   const error = { type, message, ...(code !== null && { details: { error_code: code } }) }
   return { type: 'error', error, request_id: requestId }

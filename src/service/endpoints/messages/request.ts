@@ -58,7 +58,7 @@ const aDisplay = oneOf(['summarized', 'omitted'])
 export function* readMessageRequest(json: unknown, counted?: 'to be counted'): Slices<MessageRequest> {
   const body = aBody(json)
   const ignored: string[] = []
-  for (const [name, why] of WHY) if (isAsked(body[name])) throw unsupported(name, why)
+  for (const [name, why] of WHY) if (isGiven(body[name])) throw unsupported(name, why)
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'metadata', '', anObject)
   const model = required(body, 'model', '', aString)
@@ -94,7 +94,7 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
 }
 
 /** Clients send what they have none of as an empty list. */
-const isAsked = (value: unknown): boolean =>
+const isGiven = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 
 const readStops = (value: unknown, param: string): string[] =>
@@ -112,18 +112,18 @@ function readOutput(body: JsonObject, ignored: string[]): RequestedOutput {
   const config = optional(body, 'output_config', '', anObject)
   if (config) noteUnknown(config, KNOWN_CONFIG, 'output_config', ignored)
   const effort = config && hint(config, 'effort', 'output_config', anEffort, ignored)
-  const asked = { ...(effort !== undefined && { effort }) }
+  const hints = { ...(effort !== undefined && { effort }) }
   const [holder, place, name] =
     config?.format == null ? [body, '', 'output_format'] : [config, 'output_config', 'format']
   const path = at(place, name)
   const format = optional(holder, name, place, anObject)
-  if (!format) return { output: { type: 'text' }, path, ...asked }
+  if (!format) return { output: { type: 'text' }, path, ...hints }
   noteUnknown(format, KNOWN_FORMAT, path, ignored)
   const type = required(format, 'type', path, aString)
   if (type !== 'json_schema') throw wrongValue(at(path, 'type'), type, ['json_schema'])
   const schema = required(format, 'schema', path, aSchema)
   // Anthropic knows no other kind: what is asked for is kept to.
-  return { output: { type, name: 'response', strict: true, schema }, path: at(path, 'schema'), ...asked }
+  return { output: { type, name: 'response', strict: true, schema }, path: at(path, 'schema'), ...hints }
 }
 
 function readThinking(body: JsonObject, effort: RequestedOutput['effort'], ignored: string[]) {

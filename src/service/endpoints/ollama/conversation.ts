@@ -24,7 +24,7 @@ export interface ReadTurns {
 }
 
 /** Whether the request only asks for its model to be there, or to go. */
-export const asksNothing = ({ messages }: JsonObject): boolean =>
+export const hasNoMessages = ({ messages }: JsonObject): boolean =>
   messages == null || (Array.isArray(messages) && messages.length === 0)
 
 /** `messages` of a request, in the engine's form. */

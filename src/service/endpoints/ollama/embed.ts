@@ -87,9 +87,9 @@ function made(service: Service, exchange: Exchange, read: () => EmbedRequest): P
       check: (info) => checkEmbeds(service.engine, info),
       async act(signal) {
         // An empty text has no vector; with nothing else the model is loaded, which it is by now.
-        const said = inputs.filter((input) => input !== '')
-        if (said.length < inputs.length || said.length === 0) {
-          if (said.length === 0) return { body: tell([], 0) }
+        const texts = inputs.filter((input) => input !== '')
+        if (texts.length < inputs.length || texts.length === 0) {
+          if (texts.length === 0) return { body: tell([], 0) }
           const i = inputs.indexOf('')
           const message = `Invalid 'input[${i}]': an empty string has no embedding.`
           throw new V1Error(400, message, { param: `input[${i}]`, code: 'empty_string' })

@@ -12,7 +12,7 @@ import {
   type Service,
 } from '../../answer/service.js'
 import { completionId } from '../../wire/ids.js'
-import { asksNothing } from './conversation.js'
+import { hasNoMessages } from './conversation.js'
 import { embedOne, ollamaEmbed } from './embed.js'
 import {
   bodyOf,
@@ -51,7 +51,7 @@ export function ollama(): EndpointSet {
 const ollamaChat: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const model = await modelOf(service, body, exchange.request.signal)
-  if (asksNothing(body)) return present(service, exchange, body, model, asMessage)
+  if (hasNoMessages(body)) return present(service, exchange, body, model, asMessage)
   const contextLength = () => findModel(service.engine, model.id).contextLength
   return answered(service, exchange, model, asMessage, () => readChat(body, model.id, contextLength))
 }
@@ -91,17 +91,17 @@ async function present(
   { name, id }: NamedModel,
   form: ReplyForm,
 ): Promise<RouteResponse> {
-  const told = (done_reason: string) => {
+  const replyOf = (done_reason: string) => {
     const head = { model: name, created_at: new Date().toISOString() }
     return { ...head, ...form({ text: '' }), done: true, done_reason }
   }
   if (!isZero(kept)) {
-    return once(service, exchange, async () => ({ model: id, act: async () => ({ body: told('load') }) }))
+    return once(service, exchange, async () => ({ model: id, act: async () => ({ body: replyOf('load') }) }))
   }
   findModel(service.engine, id)
   checkManages(service, exchange)
   await service.loader.unload(id)
-  return jsonResponse(told('unload'))
+  return jsonResponse(replyOf('unload'))
 }
 
 /** As Ollama reads how long: a number of seconds, or a text with a unit. */

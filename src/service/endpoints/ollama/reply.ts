@@ -35,8 +35,8 @@ export interface WireToolCall {
   readonly function: { readonly index: number; readonly name: string; readonly arguments: object }
 }
 
-/** The fields in which an endpoint tells what was said. */
-export type ReplyForm = (said: Piece) => object
+/** The fields in which an endpoint returns a piece of the answer. */
+export type ReplyForm = (piece: Piece) => object
 
 export const asMessage: ReplyForm = ({ text, thinking, toolCalls }) => ({
   message: {
@@ -67,7 +67,7 @@ class ReplyBuilder {
   readonly #name: string
   readonly #form: ReplyForm
   readonly #began = performance.now()
-  #askedAt = 0
+  #calledAt = 0
   #firstAt = 0
   #answer: Answer | undefined
 
@@ -76,8 +76,8 @@ class ReplyBuilder {
     this.#form = form
   }
 
-  begin({ askedAt }: ReplyHead, answer: Answer): void {
-    this.#askedAt = askedAt
+  begin({ calledAt }: ReplyHead, answer: Answer): void {
+    this.#calledAt = calledAt
     this.#firstAt = performance.now()
     this.#answer = answer
   }
@@ -86,26 +86,26 @@ class ReplyBuilder {
     return this.#answer!.choices[0]!
   }
 
-  piece(said: Piece, logprobs: readonly TokenLogprob[] = []): object {
-    return { ...this.#head(said), done: false, ...told(logprobs) }
+  piece(piece: Piece, logprobs: readonly TokenLogprob[] = []): object {
+    return { ...this.#head(piece), done: false, ...logprobsOf(logprobs) }
   }
 
   /** The last line, or the whole answer. */
-  done(said: Piece, logprobs: readonly TokenLogprob[] = []): object {
+  done(piece: Piece, logprobs: readonly TokenLogprob[] = []): object {
     const { promptTokens, completionTokens } = this.#answer!.usage
     const now = performance.now()
     return {
-      ...this.#head(said),
+      ...this.#head(piece),
       done: true,
       done_reason: this.choice.finish === 'length' ? 'length' : 'stop',
       total_duration: nanoseconds(now - this.#began),
       // With the wait for its turn.
-      load_duration: nanoseconds(this.#askedAt - this.#began),
+      load_duration: nanoseconds(this.#calledAt - this.#began),
       prompt_eval_count: promptTokens,
-      prompt_eval_duration: nanoseconds(this.#firstAt - this.#askedAt),
+      prompt_eval_duration: nanoseconds(this.#firstAt - this.#calledAt),
       eval_count: completionTokens,
       eval_duration: nanoseconds(now - this.#firstAt),
-      ...told(logprobs),
+      ...logprobsOf(logprobs),
     }
   }
 
@@ -113,14 +113,15 @@ class ReplyBuilder {
     return wireCall(this.choice.toolCalls[index]!, index)
   }
 
-  #head(said: Piece) {
-    return { model: this.#name, created_at: new Date().toISOString(), ...this.#form(said) }
+  #head(piece: Piece) {
+    return { model: this.#name, created_at: new Date().toISOString(), ...this.#form(piece) }
   }
 }
 
 export const nanoseconds = (ms: number): number => Math.round(ms * 1e6)
 
-const told = (logprobs: readonly TokenLogprob[]) => (logprobs.length > 0 ? { logprobs: logprobs.map(wireLogprob) } : {})
+const logprobsOf = (logprobs: readonly TokenLogprob[]) =>
+  logprobs.length > 0 ? { logprobs: logprobs.map(wireLogprob) } : {}
 
 const wireCall = ({ id, name, arguments: text }: ToolCallSoFar, index: number): WireToolCall => ({
   id,

@@ -155,7 +155,7 @@ function inConversation(model: string, { messages, images }: ReadTurns) {
 
 type BeforeAnswer = Omit<CallSpec, 'sampling' | 'stop' | 'output'>
 
-function requestOf(body: JsonObject, ignored: string[], asked: BeforeAnswer): OllamaRequest {
+function requestOf(body: JsonObject, ignored: string[], before: BeforeAnswer): OllamaRequest {
   // Clients write "none" as an empty text, too.
   if (body.format === '') Object.assign(body, { format: null })
   const form = readForm(body, { type: 'text' }, 'format', ignored)
@@ -165,12 +165,12 @@ function requestOf(body: JsonObject, ignored: string[], asked: BeforeAnswer): Ol
     stream: optional(body, 'stream', '', aBoolean) ?? true,
     ignored,
     spec: {
-      ...asked,
+      ...before,
       ...readOptions(body, ignored),
       ...readThinking(body, ignored),
       ...((logprobs || top > 0) && { topLogprobs: top }),
       output: form.output,
-      fields: { ...asked.fields, ...(form.outputField !== undefined && { format: form.outputField }) },
+      fields: { ...before.fields, ...(form.outputField !== undefined && { format: form.outputField }) },
     },
   }
 }

@@ -63,8 +63,8 @@ export async function contextOf(
     exchange.caller.id,
   )
   const bringing = [...earlier, ...own].filter((item) => item.type === 'additional_tools')
-  const said = new Set<InputItem>(input)
-  const tools = bringing.flatMap((item) => (said.has(item) ? [] : [{ tools: item.tools, param: before }]))
+  const sent = new Set<InputItem>(input)
+  const tools = bringing.flatMap((item) => (sent.has(item) ? [] : [{ tools: item.tools, param: before }]))
   return { own, messages, tools, bringing }
 }
 

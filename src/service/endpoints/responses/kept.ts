@@ -40,26 +40,26 @@ export async function cancelResponse(service: Service, exchange: Exchange): Prom
 export async function listInputItems(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const { input, response } = await keptOf(service, exchange)
   const query = new URLSearchParams(exchange.query)
-  const asked = pageOf(query)
+  const range = pageOf(query)
   const previous = response.previous_response_id
   const turns = previous === null ? [] : turnsBefore(service, exchange, exchange.request.signal, previous)
-  if (asked.order === 'asc') {
+  if (range.order === 'asc') {
     // They are found from the last to the first, and of those behind no more are held than a page has.
     let items: readonly StoredItem[] = input
-    const isThere = () => items.some(({ id }) => id === asked.after)
+    const isThere = () => items.some(({ id }) => id === range.after)
     for await (const turn of isThere() ? [] : turns) {
-      items = [...turn, ...items.slice(0, pageEnd(items, 0, asked.limit) + 1)]
+      items = [...turn, ...items.slice(0, pageEnd(items, 0, range.limit) + 1)]
       if (isThere()) break
     }
-    return jsonResponse(page(items, asked))
+    return jsonResponse(page(items, range))
   }
   // The latest come first: as a rule nobody asks for what is far back.
   const items = input.toReversed()
-  for await (const turn of isWholePage(items, asked) ? [] : turns) {
+  for await (const turn of isWholePage(items, range) ? [] : turns) {
     for (const item of turn.toReversed()) items.push(item)
-    if (isWholePage(items, asked)) break
+    if (isWholePage(items, range)) break
   }
-  return jsonResponse(page(items, asked))
+  return jsonResponse(page(items, range))
 }
 
 function runningOf({ responses }: Service, exchange: Exchange) {

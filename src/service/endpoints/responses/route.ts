@@ -41,7 +41,7 @@ export function createResponse(service: Service, exchange: Exchange): Promise<Ro
     const { signal } = run
     const request = await readRequest(service, exchange, signal, readResponseRequest)
     const making = new Making(service, exchange, run, request)
-    if (!request.background) return making.asked()
+    if (!request.background) return making.inForeground()
     await lookedAround(service.engine, signal)
     findModel(service.engine, request.model)
     const { previousId, conversationId } = request
@@ -50,7 +50,7 @@ export function createResponse(service: Service, exchange: Exchange): Promise<Ro
     if (conversationId !== undefined) await conversationOf(service, exchange, conversationId, 'conversation')
     // From here on it no longer matters whether anybody waits.
     exchange.request.signal.removeEventListener('abort', left)
-    return making.askedInBackground(client)
+    return making.inBackground(client)
   }
   return answering(service, exchange, ask, client.signal)
 }
@@ -77,13 +77,13 @@ class Making {
     this.#nameSkipped(request.tools)
   }
 
-  asked(): RunRequest {
+  inForeground(): RunRequest {
     if (!this.#request.stream) return this.#answering(new WholeResponse(this.#progress(), this.#keep))
     const events = new ResponseEvents(this.#keep)
     return this.#answering(events.of(this.#progress(events.hear)))
   }
 
-  askedInBackground(client: AbortController): RunRequest {
+  inBackground(client: AbortController): RunRequest {
     const { background } = this.#service.responses
     const running = new BackgroundResponse(ownerOf(this.#exchange), client)
     const progress = this.#progress(running.hear)
@@ -130,8 +130,8 @@ class Making {
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
     const { model, echo, sealThoughts, tools } = this.#request
-    const said = { model, echo: { ...echo, store: this.#stores }, sealThoughts, tools }
-    this.#made = new ResponseProgress({ id: this.#id, createdAt: seconds(), ...said }, hear)
+    const settings = { model, echo: { ...echo, store: this.#stores }, sealThoughts, tools }
+    this.#made = new ResponseProgress({ id: this.#id, createdAt: seconds(), ...settings }, hear)
     return this.#made
   }
 
@@ -278,8 +278,8 @@ export const countInputTokens: Route = (service, exchange) =>
         const { messages, tools: earlier } = await contextOf(service, exchange, run, request)
         const { tools, toolChoice } = request.toolsAfter(earlier)
         const whose = { model, signal, caller: exchange.caller.id }
-        const asked = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
-        const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
+        const prompt = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
+        const { tokens } = await service.engine.tokenize!({ ...prompt, ...(templateOptions && { templateOptions }) })
         return { body: { object: 'response.input_tokens', input_tokens: tokens.length } }
       },
     }

@@ -31,8 +31,8 @@ export const score: Route = (service, exchange) =>
         let promptTokens = 0
         for (const [query, places] of placesOf(pairs)) {
           const documents = places.map((i) => pairs[i]!.document)
-          const asked = { id, model, signal, caller: exchange.caller.id, query, documents }
-          const ranking = await service.engine.rank!(asked)
+          const call = { id, model, signal, caller: exchange.caller.id, query, documents }
+          const ranking = await service.engine.rank!(call)
           if (ranking.scores.length !== places.length) throw new Error('The engine sent no score for each document.')
           for (const [at, i] of places.entries()) scores[i] = ranking.scores[at]!
           promptTokens += ranking.promptTokens

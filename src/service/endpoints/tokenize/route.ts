@@ -37,7 +37,7 @@ export const tokenize: Route = (service, exchange) =>
     const model = required(body, 'model', '', aString)
     const prompt = optional(body, 'prompt', '', aString)
     const surrounded = optional(body, 'add_special_tokens', '', aBoolean)
-    const asked =
+    const input =
       prompt !== undefined
         ? { prompt, ...(surrounded === false && { bare: true }) }
         : await inTurns(readConversation(body, surrounded, ignored), signal, exchange.caller.id)
@@ -48,7 +48,7 @@ export const tokenize: Route = (service, exchange) =>
       check: () => checkOffered(service, 'tokenize', model),
       async act(signal) {
         const whose = { model, signal, caller: exchange.caller.id }
-        const { tokens, texts } = await service.engine.tokenize!({ ...whose, ...asked })
+        const { tokens, texts } = await service.engine.tokenize!({ ...whose, ...input })
         const max = findModel(service.engine, model).contextLength ?? null
         return { body: { count: tokens.length, max_model_len: max, tokens, token_strs: strings ? texts : null } }
       },
@@ -119,7 +119,7 @@ const LACKS = {
   tokenizerInfo: 'does not describe its tokenizer',
 } as const
 
-function checkOffered({ engine }: Service, what: keyof typeof LACKS, model: string): void {
-  if (engine[what]) return
-  throw new V1Error(400, `The model '${model}' ${LACKS[what]} here.`, { param: 'model', code: 'unsupported_model' })
+function checkOffered({ engine }: Service, method: keyof typeof LACKS, model: string): void {
+  if (engine[method]) return
+  throw new V1Error(400, `The model '${model}' ${LACKS[method]} here.`, { param: 'model', code: 'unsupported_model' })
 }

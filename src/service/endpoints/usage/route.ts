@@ -12,10 +12,10 @@ const GROUPS = ['project_id', 'model', 'api_key_id', 'user_id', 'batch', 'servic
 
 /** `GET organization/usage/completions`: everyone sees their own usage, an admin everyone's. */
 export const completionsUsage: Route = async ({ ledger }, { query, caller }) => {
-  const asked = readUsageQuery(new URLSearchParams(query))
-  const rows = await ledger.rows(asked.from, asked.to)
+  const usageQuery = readUsageQuery(new URLSearchParams(query))
+  const rows = await ledger.rows(usageQuery.from, usageQuery.to)
   const visible = caller.admin ? rows : rows.filter((row) => row.caller === caller.id)
-  return jsonResponse(usagePage(visible, asked))
+  return jsonResponse(usagePage(visible, usageQuery))
 }
 
 function readUsageQuery(params: URLSearchParams): UsageQuery {

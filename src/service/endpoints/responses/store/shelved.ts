@@ -120,14 +120,14 @@ class ShelvedResponses implements ResponseStore {
       const response = held?.get(id)
       if (response !== undefined) responses.add(response)
     }
-    const asked = new Set(ids)
+    const wanted = new Set(ids)
     const found = new Map<string, StoredItem>()
     for (const response of responses) {
       await breathe()
       const kept = await this.get(owner, response)
       if (kept === undefined) continue
       for (const item of [...kept.input, ...kept.response.output]) {
-        if (asked.has(item.id)) found.set(item.id, item)
+        if (wanted.has(item.id)) found.set(item.id, item)
       }
     }
     return found
@@ -170,11 +170,11 @@ class ShelvedResponses implements ResponseStore {
 
   /** `text`: what the shelf has not taken. */
   #enter(kept: Kept, bytes: number, text?: string): void {
-    const { id, ...what } = about(kept)
+    const { id, ...summary } = about(kept)
     const { caller } = kept
     this.#drop(id)
     const owner = keyOf(kept)
-    this.#entries.set(id, { caller, owner, bytes, text, ...what })
+    this.#entries.set(id, { caller, owner, bytes, text, ...summary })
     const share = this.#shares.get(caller) ?? { ids: new Set(), bytes: 0 }
     this.#shares.set(caller, share)
     share.ids.add(id)
@@ -182,7 +182,7 @@ class ShelvedResponses implements ResponseStore {
     this.#bytes += bytes
     const held = this.#items.get(owner) ?? new Map<string, string>()
     this.#items.set(owner, held)
-    for (const item of what.items) held.set(item, id)
+    for (const item of summary.items) held.set(item, id)
   }
 
   async #makeRoom(caller: string): Promise<void> {

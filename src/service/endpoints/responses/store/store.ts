@@ -125,15 +125,15 @@ export class Conversations {
     return this.#inTurn(id, () => this.#store.delete(owner, id))
   }
 
-  /** As it is afterwards; undefined where there is none of this owner's. At once, where nobody says for whom. */
-  change(owner: Owner, id: string, change: Change, asked?: ChangeFor): Promise<KeptConversation | undefined> {
+  /** As it is afterwards; undefined where there is none of this owner's. At once, without a `requester`. */
+  change(owner: Owner, id: string, change: Change, requester?: ChangeFor): Promise<KeptConversation | undefined> {
     return this.#inTurn(id, async () => {
       // It may be megabytes to read, and as many to write.
-      if (asked) await myTurn(asked.signal, asked.caller)
+      if (requester) await myTurn(requester.signal, requester.caller)
       const kept = await this.#store.get(owner, id)
       const changed = kept && change(kept)
       if (!changed) return kept
-      if (asked) await myTurn(asked.signal, asked.caller)
+      if (requester) await myTurn(requester.signal, requester.caller)
       const now = { ...changed, changedAt: Math.floor(Date.now() / 1000) }
       await this.#store.put(now)
       return now

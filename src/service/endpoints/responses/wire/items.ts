@@ -123,7 +123,7 @@ function readItem(item: JsonObject, path: string, ignored: string[]): InputItem 
   const reader = READERS.get(type)
   if (!reader && HOSTED.test(type)) {
     ignored.push(path)
-    return nothingSaid(item, path)
+    return emptyItem(item, path)
   }
   if (!reader) throw wrongValue(at(path, 'type'), type, [...READERS.keys()])
   noteUnknown(item, reader.known, path, ignored)
@@ -133,8 +133,8 @@ function readItem(item: JsonObject, path: string, ignored: string[]): InputItem 
 const idOf = (item: JsonObject, path: string, prefix: string): string =>
   optional(item, 'id', path, aString) ?? itemId(prefix)
 
-/** An item in which nobody says anything. */
-function nothingSaid(item: JsonObject, path: string): ReasoningItem {
+/** In the place of an item that is ignored: it has no content. */
+function emptyItem(item: JsonObject, path: string): ReasoningItem {
   return { type: 'reasoning', id: idOf(item, path, 'rs'), summary: [], status: 'completed' }
 }
 
@@ -251,7 +251,7 @@ function ownOutputReader(type: OwnTool['type']): [string, ItemReader] {
   const output = `${type}_call_output` as const
   const known = new Set([...['type', 'id', 'call_id', 'output', 'max_output_length', 'status', 'caller', 'created_by']])
   const read = (item: JsonObject, path: string): OwnOutputItem => {
-    ownByType(type)!.told(item, path)
+    ownByType(type)!.textOf(item, path)
     // The official types of a local shell know its call by `id` alone.
     const calls = item.call_id == null && type === 'local_shell' ? 'id' : 'call_id'
     return {
@@ -272,10 +272,10 @@ function readReasoning(item: JsonObject, path: string, ignored: string[]): Reaso
       const place = at(at(path, name), i)
       return required(anObject(part, place), 'text', place, aString)
     })
-  const said = [texts('content'), texts('summary')].find((found) => found.length > 0)
+  const thoughts = [texts('content'), texts('summary')].find((found) => found.length > 0)
   const sealed = optional(item, 'encrypted_content', path, aString)
   const text =
-    said?.join('\n') ?? (sealed === undefined ? '' : openedOr(sealed, '', at(path, 'encrypted_content'), ignored))
+    thoughts?.join('\n') ?? (sealed === undefined ? '' : openedOr(sealed, '', at(path, 'encrypted_content'), ignored))
   return {
     type: 'reasoning',
     id: idOf(item, path, 'rs'),
@@ -345,8 +345,8 @@ export function* messagesOfItems(
 /** What a call came to, and which one. */
 function outputOf(item: StoredItem): { readonly call_id: string; readonly text: string } | undefined {
   if (isOwnOutput(item)) return { call_id: item.call_id, text: outputText(item) }
-  const said = item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
-  return said ? { call_id: item.call_id, text: item.output } : undefined
+  const isOutput = item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
+  return isOutput ? { call_id: item.call_id, text: item.output } : undefined
 }
 
 const nameOf = ({ namespace, name }: FunctionCallItem | CustomCallItem): string => nameWithin(namespace, name)

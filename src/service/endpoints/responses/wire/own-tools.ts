@@ -17,8 +17,8 @@ export interface OwnTool {
   fields(args: JsonObject): Pick<OwnCallItem, 'action' | 'operation' | 'environment'>
   /** The arguments of a call that a client sends back, which it may have cut short. */
   argumentsOf(item: JsonObject, path: string): JsonObject
-  /** What a model is told of an output. */
-  told(item: JsonObject, path: string): string
+  /** An output as the text that the model reads. */
+  textOf(item: JsonObject, path: string): string
 }
 
 const TEXT = { type: 'string' }
@@ -70,14 +70,14 @@ const shell: OwnTool = {
       ...read(action, place, { timeout_ms: aLimit, max_output_length: aLimit }),
     }
   },
-  told: (item, path) =>
+  textOf: (item, path) =>
     required(item, 'output', path, texts)
       .map((each, i) => {
         const place = at(at(path, 'output'), i)
-        const { outcome, ...said } = anObject(each, place)
+        const { outcome, ...output } = anObject(each, place)
         const ended = isRecord(outcome) ? outcome : {}
         const how = ended.type === 'timeout' ? 'timed out' : `exit code: ${ended.exit_code ?? 0}`
-        const printed = ['stdout', 'stderr'].map((name) => optional(said, name, place, aString))
+        const printed = ['stdout', 'stderr'].map((name) => optional(output, name, place, aString))
         return [...printed, `(${how})`].filter(Boolean).join('\n')
       })
       .join('\n\n'),
@@ -108,7 +108,7 @@ const localShell: OwnTool = {
     const readers = { env: anObject, timeout_ms: aLimit, user: aString, working_directory: aString }
     return { command: required(action, 'command', place, someTexts), ...read(action, place, readers) }
   },
-  told: (item, path) => required(item, 'output', path, aString),
+  textOf: (item, path) => required(item, 'output', path, aString),
 }
 
 const applyPatch: OwnTool = {
@@ -145,10 +145,10 @@ const applyPatch: OwnTool = {
       operation: type === 'delete_file' ? file : { ...file, diff: required(operation, 'diff', place, aString) },
     }
   },
-  told(item, path) {
+  textOf(item, path) {
     const failed = required(item, 'status', path, anEnd) === 'failed'
-    const said = optional(item, 'output', path, aString)
-    return [failed ? 'Failed.' : 'Done.', said].filter(Boolean).join(' ')
+    const output = optional(item, 'output', path, aString)
+    return [failed ? 'Failed.' : 'Done.', output].filter(Boolean).join(' ')
   },
 }
 
@@ -188,4 +188,4 @@ export function madeCall(item: OwnCallItem): {
 
 /** An output as a model is told it. */
 export const outputText = (item: OwnOutputItem): string =>
-  ALL.get(OUTPUT.exec(item.type)![1]!)!.told(item as unknown as JsonObject, '')
+  ALL.get(OUTPUT.exec(item.type)![1]!)!.textOf(item as unknown as JsonObject, '')

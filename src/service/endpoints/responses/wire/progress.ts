@@ -126,8 +126,8 @@ export class ResponseProgress {
       const status = this.#cut ? 'incomplete' : 'completed'
       this.#close(status)
       // An answer without a word is an empty message, not none; whoever was cut off while it thought has not answered.
-      const said = this.#output.some(({ type }) => this.#cut || type !== 'reasoning')
-      if (!said) {
+      const answered = this.#output.some(({ type }) => this.#cut || type !== 'reasoning')
+      if (!answered) {
         this.#message()
         this.#close(status)
       }
@@ -174,10 +174,10 @@ export class ResponseProgress {
   #text(text: string, logprobs: readonly TokenLogprob[] | undefined): void {
     if (text === '' && !logprobs?.length) return
     const item = this.#open?.item.type === 'message' ? this.#open.item : this.#message()
-    const [said] = item.content as [OutputText]
-    const wire = (logprobs ?? []).map(wireLogprob).map((told) => ({ ...told, bytes: told.bytes ?? [] }))
+    const [content] = item.content as [OutputText]
+    const wire = (logprobs ?? []).map(wireLogprob).map((logprob) => ({ ...logprob, bytes: logprob.bytes ?? [] }))
     this.#logprobs.push(...wire)
-    item.content = [{ ...said, text: said.text + text }]
+    item.content = [{ ...content, text: content.text + text }]
     this.#say('response.output_text.delta', { ...this.#place(item), content_index: 0, delta: text, logprobs: wire })
   }
 
@@ -186,8 +186,8 @@ export class ResponseProgress {
     const item = this.#open?.item
     if (item?.type !== 'message') return
     const evidence = this.#evidence.take(part)
-    const [said] = item.content as [OutputText]
-    item.content = [{ ...said, evidence: this.#evidence.told! }]
+    const [content] = item.content as [OutputText]
+    item.content = [{ ...content, evidence: this.#evidence.reported! }]
     this.#say('local-v1:output_text.evidence', { ...this.#place(item), content_index: 0, evidence })
   }
 
@@ -249,7 +249,7 @@ export class ResponseProgress {
     if (!item) return
     const place = this.#place(item)
     if (item.type === 'message') {
-      const { text, logprobs } = this.#said(item)
+      const { text, logprobs } = this.#outputText(item)
       this.#say('response.output_text.done', { ...place, content_index: 0, text, logprobs })
       this.#say('response.content_part.done', { ...place, content_index: 0, part: item.content[0] })
     } else if (item.type === 'function_call') {
@@ -289,17 +289,17 @@ export class ResponseProgress {
     this.#own = undefined
     const item = this.#open?.item
     if (!item) return
-    if (item.type === 'message') this.#said(item)
+    if (item.type === 'message') this.#outputText(item)
     if (item.type === 'reasoning') this.#thought(item)
     item.status = status
     this.#open = undefined
   }
 
-  #said(item: Mutable<MessageItem>): OutputText {
-    const said = { ...(item.content[0] as OutputText), logprobs: this.#logprobs }
-    item.content = [said]
+  #outputText(item: Mutable<MessageItem>): OutputText {
+    const content = { ...(item.content[0] as OutputText), logprobs: this.#logprobs }
+    item.content = [content]
     this.#logprobs = []
-    return said
+    return content
   }
 
   #thought(item: Mutable<ReasoningItem>): ReasoningItem['summary'][number] {

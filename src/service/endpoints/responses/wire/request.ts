@@ -238,8 +238,8 @@ function toolsAfter({ tools, tool_choice, parallel_tool_calls, input }: JsonObje
   const bringing = Array.isArray(input)
     ? input.map((item) => (isRecord(item) && item.type === 'additional_tools' ? item : null))
     : undefined
-  const said = { tools, tool_choice, parallel_tool_calls, input: bringing }
-  return (earlier) => readResponseTools(said, [], earlier)
+  const fields = { tools, tool_choice, parallel_tool_calls, input: bringing }
+  return (earlier) => readResponseTools(fields, [], earlier)
 }
 
 /** Its id, or an object that has it. */
@@ -262,14 +262,14 @@ function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; 
   const text = optional(body, 'text', '', anObject)
   const verbosity = text && readVerbosity(text, 'text', ignored)
   if (text) noteUnknown(text, KNOWN_TEXT, 'text', ignored)
-  const said = verbosity === undefined ? {} : { verbosity }
+  const echoed = verbosity === undefined ? {} : { verbosity }
   const path = 'text.format'
   const format = text && optional(text, 'format', 'text', anObject)
-  if (!format) return { output: { type: 'text' }, text: { format: { type: 'text' }, ...said } }
+  if (!format) return { output: { type: 'text' }, text: { format: { type: 'text' }, ...echoed } }
   noteUnknown(format, KNOWN_FORMAT, path, ignored)
   const type = required(format, 'type', path, aString)
   if (type === 'text' || type === 'json_object') {
-    return { output: withQuote({ type }, format, path, 'text.format'), text: { format: { type }, ...said } }
+    return { output: withQuote({ type }, format, path, 'text.format'), text: { format: { type }, ...echoed } }
   }
   if (type !== 'json_schema') throw wrongValue(at(path, 'type'), type, FORMATS)
   const description = optional(format, 'description', path, aString)
@@ -281,7 +281,7 @@ function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; 
       { type, name, ...(description !== undefined && { description }), strict, schema: heldToWords(name, schema) },
       ...([format, path, 'text.format'] as const),
     ),
-    text: { format: { type, name, description: description ?? '', schema, strict }, ...said },
+    text: { format: { type, name, description: description ?? '', schema, strict }, ...echoed },
   }
 }
 

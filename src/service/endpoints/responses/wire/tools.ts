@@ -135,8 +135,8 @@ export function checkTools(value: unknown, param: string, ignored: string[]): re
 
 /** A history says again what the request says; of what it says twice the last holds, where it stood first. */
 function newTo(own: readonly ToolSpec[], more: readonly Given[]): ToolSpec[] {
-  const said = new Set(own.map(({ name }) => name))
-  const all = more.flatMap(({ tools }) => tools.filter(({ name }) => !said.has(name)))
+  const ownNames = new Set(own.map(({ name }) => name))
+  const all = more.flatMap(({ tools }) => tools.filter(({ name }) => !ownNames.has(name)))
   return [...new Map(all.map((tool) => [tool.name, tool])).values()]
 }
 
