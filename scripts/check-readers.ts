@@ -16,7 +16,7 @@ const KINDS = ['date', 'time', 'datetime', 'number', 'duration'] as const
 
 const ours: Peer = {
   name: 'ours',
-  source: `export * from './src/readers/index.js'`,
+  source: `export * from './src/platform/readers/index.js'`,
   read: ({ kind, language, text }) => readValue({ type: kind }, text, { reference: REFERENCE, language }).value,
 }
 
@@ -52,6 +52,7 @@ async function size(contents: string, resolveDir: string): Promise<string> {
 }
 
 const folder = values.peers
+const peers = folder === undefined ? [] : peersIn(folder)
 console.log(`| | ${KINDS.join(' | ')} | gzip |\n|---|${KINDS.map(() => '---|').join('')}---|`)
 console.log(await row(ours, process.cwd()))
-for (const peer of folder === undefined ? [] : peersIn(folder)) console.log(await row(peer, folder!))
+for (const peer of peers) console.log(await row(peer, folder!))

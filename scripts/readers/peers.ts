@@ -1,6 +1,6 @@
 /** Libraries that read dates, times, numbers and durations, each asked as its own documentation asks it. */
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { CaseKind, CaseLanguage, ReaderCase } from '../../src/platform/readers/cases.test-helper.js'
 
 export interface Peer {
@@ -21,9 +21,26 @@ const momentOf = (date: Date) =>
 const told = (kind: CaseKind, date: Date) =>
   kind === 'date' ? dayOf(date) : kind === 'time' ? timeOf(date) : momentOf(date)
 
+/** Those that are installed in a folder; the others are named. */
 export function peersIn(folder: string): readonly Peer[] {
-  const require = createRequire(join(folder, 'package.json'))
-  return [chrono(require), anyDate(require), compromise(require), recognizers(require)]
+  const require = createRequire(join(resolve(folder), 'package.json'))
+  return Object.entries(PEERS).flatMap(([name, peer]) => {
+    try {
+      require.resolve(name)
+    } catch {
+      console.log(`${name} is left out: it is not installed in ${folder}.`)
+      return []
+    }
+    return [peer(require)]
+  })
+}
+
+/** By the package that is looked for. */
+const PEERS: Readonly<Record<string, (require: NodeJS.Require) => Peer>> = {
+  'chrono-node': chrono,
+  'any-date-parser': anyDate,
+  'compromise-dates': compromise,
+  '@microsoft/recognizers-text-suite': recognizers,
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: these are installed outside the repository, without their types.
