@@ -25,13 +25,13 @@ export function assertSameVocabulary(large: Named, small: Named): number {
   for (let token = 0; token < shared; token++) {
     const [name, other] = [ours.name(token), theirs.name(token)]
     if (name === other && ours.special.has(token) === theirs.special.has(token)) continue
-    const what = `its vocabulary is another: token ${token} is ${JSON.stringify(other)}, not ${JSON.stringify(name)}.`
-    throw draftMismatch(small.id, large.id, what)
+    const difference = `its vocabulary is another: token ${token} is ${JSON.stringify(other)}, not ${JSON.stringify(name)}.`
+    throw draftMismatch(small.id, large.id, difference)
   }
   // Of a few special tokens more or less nothing is seen; of a vocabulary cut short much.
   if (shared * 2 < Math.max(ours.size, theirs.size)) {
-    const what = `its vocabulary is another: it has ${theirs.size} tokens, not ${ours.size}.`
-    throw draftMismatch(small.id, large.id, what)
+    const difference = `its vocabulary is another: it has ${theirs.size} tokens, not ${ours.size}.`
+    throw draftMismatch(small.id, large.id, difference)
   }
   return shared
 }

@@ -111,14 +111,18 @@ const tokensOf = (input: string | readonly number[]): readonly number[] =>
   typeof input === 'string' ? [...new TextEncoder().encode(input)] : input
 
 function stepsOf(script: Script, call: ChatCall, delay: () => number): Iterable<Step> | AsyncIterable<Step> {
-  if (typeof script === 'string') return said(script, call, delay)
+  if (typeof script === 'string') return inWords(script, call, delay)
   if (typeof script !== 'function') return script
   const made = script(call)
   return typeof made === 'string' || typeof made === 'function' ? stepsOf(made, call, delay) : made
 }
 
 /** A text as a model would say it: a word at a time, up to the limit, once for each choice. */
-function* said(text: string, { n, maxTokens, messages, prompt = '' }: ChatCall, delay: () => number): Generator<Step> {
+function* inWords(
+  text: string,
+  { n, maxTokens, messages, prompt = '' }: ChatCall,
+  delay: () => number,
+): Generator<Step> {
   const words = text.match(/\s*\S+|\s+$/g) ?? []
   const spoken = words.slice(0, maxTokens)
   for (const word of spoken) {
@@ -128,8 +132,8 @@ function* said(text: string, { n, maxTokens, messages, prompt = '' }: ChatCall, 
   }
   const reason = spoken.length < words.length ? 'length' : 'stop'
   for (let choice = 0; choice < n; choice++) yield { type: 'finish', choice, reason }
-  const asked = typeof prompt === 'string' ? prompt.split(/\s+/).filter(Boolean).length : prompt.length
-  const promptTokens = messages.reduce((sum, { content }) => sum + textOf(content).split(/\s+/).length, asked)
+  const promptLength = typeof prompt === 'string' ? prompt.split(/\s+/).filter(Boolean).length : prompt.length
+  const promptTokens = messages.reduce((sum, { content }) => sum + textOf(content).split(/\s+/).length, promptLength)
   const usage = { promptTokens, completionTokens: spoken.length * n, cachedTokens: 0 }
   yield { type: 'usage', usage, fingerprint: FINGERPRINT }
 }

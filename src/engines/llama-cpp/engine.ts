@@ -222,7 +222,7 @@ export class LlamaCppEngine implements Engine {
 
   async #start(): Promise<Opened> {
     const library = await this.#surroundings.loadLibrary()
-    const { llama, close } = await openLlama(library, this.#options, (said) => this.#hear(said))
+    const { llama, close } = await openLlama(library, this.#options, (message) => this.#hear(message))
     const on = llama.gpu === false ? 'cpu' : llama.gpu
     const names = llama.gpu === false ? [] : await llama.getGpuDeviceNames().catch(() => [])
     const name = `llama.cpp ${llama.llamaCppRelease.release}${names.length > 0 ? `, ${names.join(', ')}` : ''}`
@@ -231,9 +231,9 @@ export class LlamaCppEngine implements Engine {
     return this.#opened
   }
 
-  #hear(said: string): void {
-    this.#complaints = [...this.#complaints, said].slice(0, REMEMBERED)
-    this.#log(`llama.cpp: ${said}`)
+  #hear(message: string): void {
+    this.#complaints = [...this.#complaints, message].slice(0, REMEMBERED)
+    this.#log(`llama.cpp: ${message}`)
   }
 }
 
@@ -245,8 +245,8 @@ function offered(model: string | LlamaCppModelOptions): OfferedLlamaCpp {
   return { ...options, location: locationOf(options.from) }
 }
 
-function cannot(id: string, what: string): V1Error {
-  return new V1Error(400, `The model '${id}' ${what}.`, { param: 'model', code: 'unsupported_model' })
+function cannot(id: string, reason: string): V1Error {
+  return new V1Error(400, `The model '${id}' ${reason}.`, { param: 'model', code: 'unsupported_model' })
 }
 
 function missing(cause: unknown): V1Error {
@@ -255,6 +255,6 @@ function missing(cause: unknown): V1Error {
   const absent = /Cannot find (package|module)|ERR_MODULE_NOT_FOUND|Module not found/.test(
     `${(cause as { code?: unknown } | null)?.code ?? ''} ${why}`,
   )
-  const what = absent ? 'is not installed: npm install node-llama-cpp' : `could not be started: ${why}`
-  return new V1Error(503, `node-llama-cpp ${what}`, { code: 'engine_missing', retryAfter: 5, cause })
+  const fault = absent ? 'is not installed: npm install node-llama-cpp' : `could not be started: ${why}`
+  return new V1Error(503, `node-llama-cpp ${fault}`, { code: 'engine_missing', retryAfter: 5, cause })
 }

@@ -83,7 +83,7 @@ export interface LogitsReply {
   readonly next: { readonly logits?: ReadonlyMap<number, number> }
 }
 
-/** Which logits are to be told. */
+/** Which logits are to be returned. */
 export interface LogitsRequest {
   readonly logits: true | { readonly filter: { readonly tokens: readonly number[] } }
   /** With a temperature, the `topK` greatest alone. */

@@ -91,40 +91,40 @@ export class Drawer {
   draw(
     settings: SampleSettings,
     wanted: LogitsWanted,
-    told: ReadonlyMap<number, number> | undefined,
+    known: ReadonlyMap<number, number> | undefined,
   ): Sampled | undefined {
-    if (told === undefined || told.size === 0) return { token: UNDRAWN }
+    if (known === undefined || known.size === 0) return { token: UNDRAWN }
     const row = sampleRowOf(settings, 0)
     if (wanted.kind !== 'greatest') {
       // What is missing among all is no number.
-      return this.#with(row, told, wanted.kind === 'all' ? Number.NaN : NEVER)
+      return this.#with(row, known, wanted.kind === 'all' ? Number.NaN : NEVER)
     }
     let least = Number.POSITIVE_INFINITY
-    for (const logit of told.values()) {
+    for (const logit of known.values()) {
       if (!Number.isFinite(logit)) return { token: UNDRAWN }
       if (logit < least) least = logit
     }
-    if (row.temperature === 0 && !row.repeats) return this.#greatest(row, told, least)
+    if (row.temperature === 0 && !row.repeats) return this.#greatest(row, known, least)
     // Whatever the others are, they lie between these two. With both the same token is drawn, which is then drawn with
     // all that lies between: raising one makes only itself likelier, and what is kept of the others can only grow.
-    const most = this.#with(row, told, least)
-    if (!told.has(most.token) || this.#with(row, told, NEVER).token !== most.token) return undefined
+    const most = this.#with(row, known, least)
+    if (!known.has(most.token) || this.#with(row, known, NEVER).token !== most.token) return undefined
     // A token that was made less likely may have fallen below others that were not read: then it must win without floors.
     const open = uncut(row)
     if (open !== row && (row.adjust || row.repeats)) {
-      if (this.#with(open, told, least).token !== most.token) return undefined
+      if (this.#with(open, known, least).token !== most.token) return undefined
     }
     return most
   }
 
-  /** The greatest that the mask allows, where it is above all that was not told. */
-  #greatest({ mask, adjust }: SampleRow, told: ReadonlyMap<number, number>, least: number): Sampled | undefined {
+  /** The greatest that the mask allows, where it is above all that is not known. */
+  #greatest({ mask, adjust }: SampleRow, known: ReadonlyMap<number, number>, least: number): Sampled | undefined {
     let [token, most] = [-1, least]
     const less = new Map<number, number>()
     adjust?.tokens.forEach((each, i) => {
       less.set(each, adjust.deltas[i]!)
     })
-    for (const [each, raw] of told) {
+    for (const [each, raw] of known) {
       const logit = less.size > 0 ? Math.fround(raw + (less.get(each) ?? 0)) : raw
       if (each >= this.#tokens || !(logit > most || (logit === most && each < token))) continue
       if (mask === undefined || ((mask[each >>> 5] ?? 0) >>> (each & 31)) & 1) [token, most] = [each, logit]
@@ -132,9 +132,9 @@ export class Drawer {
     return token < 0 ? undefined : { token }
   }
 
-  #with(row: SampleRow, told: ReadonlyMap<number, number>, others: number): Sampled {
+  #with(row: SampleRow, known: ReadonlyMap<number, number>, others: number): Sampled {
     const logits = this.#logits.fill(others)
-    for (const [token, logit] of told) if (token < this.#tokens) logits[token] = logit
+    for (const [token, logit] of known) if (token < this.#tokens) logits[token] = logit
     return sampleRow(logits, this.#tokens, row, this.#scratch)
   }
 }

@@ -59,8 +59,8 @@ function start(library: LlamaCppLibrary, device: LlamaCppOptions['device'], thre
     skipDownload: true,
     logLevel: 'error',
     logger: (level, message) => {
-      const said = message.trim()
-      if (said !== '' && FAULTS.has(level)) for (const hear of hearers) hear(said)
+      const text = message.trim()
+      if (text !== '' && FAULTS.has(level)) for (const hear of hearers) hear(text)
     },
     ...(threads !== undefined && { maxThreads: threads }),
   })

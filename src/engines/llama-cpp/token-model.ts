@@ -78,12 +78,12 @@ export class LlamaCppModel implements TokenModel {
     { tokens, sample, drafts = [] }: StepInput,
   ): Promise<Sampled | undefined> {
     const all = [...sequence.tokens, ...tokens]
-    const asked = [...drafts, sample]
-    const draws = asked.flatMap((settings, i): Draw[] => {
+    const samples = [...drafts, sample]
+    const draws = samples.flatMap((settings, i): Draw[] => {
       if (settings === undefined) return []
       const first = firstReading(settings, this.vocabSize)
       const wanted = first.kind === 'greatest' && !this.#revisits ? ALL : first
-      return [{ at: all.length - asked.length + i, settings, wanted }]
+      return [{ at: all.length - samples.length + i, settings, wanted }]
     })
     const drawn = await this.#read(native, all, draws)
     sequence.tokens = all
@@ -97,9 +97,9 @@ export class LlamaCppModel implements TokenModel {
     const begin = native.nextTokenIndex
     const items: EvaluatedToken[] = all.slice(begin)
     for (const { at, wanted } of draws) items[at - begin] = [all[at]!, { generateNext: readingOf(wanted) }]
-    const told = await native.controlledEvaluate(items)
+    const replies = await native.controlledEvaluate(items)
     const drawn = draws.map(({ at, settings, wanted }) =>
-      this.#drawer.draw(settings, wanted, told[at - begin]?.next.logits),
+      this.#drawer.draw(settings, wanted, replies[at - begin]?.next.logits),
     )
     const undecided = draws.filter((_, i) => drawn[i] === undefined)
     if (undecided.length > 0) {

@@ -11,8 +11,8 @@ export interface BuiltInRequest {
 /** What the browser's model is asked; what it cannot do is refused by the name of its field. */
 export function requestFor(call: ChatCall, mayBeWarm: boolean): BuiltInRequest {
   const { sampling, n } = call
-  const cannot = (param: string, asked: boolean, why: string) => {
-    if (asked) throw new V1Error(400, `The browser's built-in model ${why}.`, { param, code: 'unsupported_value' })
+  const cannot = (param: string, wanted: boolean, why: string) => {
+    if (wanted) throw new V1Error(400, `The browser's built-in model ${why}.`, { param, code: 'unsupported_value' })
   }
   cannot('n', n > 1, 'gives one answer at a time: leave it out')
   cannot('prompt', call.prompt !== undefined, 'takes only messages')

@@ -33,7 +33,7 @@ export function receivedError({ name, message, stack, v1 }: WireFailure): Error 
   return error
 }
 
-/** Something that was asked of the other side, as errors and logs name it. */
+/** A request to the other side, as errors and logs name it. */
 export interface Culprit {
   readonly id: number
   readonly words: string

@@ -14,7 +14,7 @@ export type CallName = (typeof CALLS)[number]
 /** The same for what demands are compiled to: the other side does it for itself, where its engine leaves it to its service. */
 export type ValueName = CallName | 'constrain' | 'check'
 
-/** From the service to the engine. `id` is the caller's, one for each thing that is asked. */
+/** From the service to the engine. `id` is the caller's, one for each request. */
 export type EngineCommand =
   | { readonly type: 'generate'; readonly id: number; readonly call: WireCall }
   | { readonly type: 'value'; readonly id: number; readonly what: ValueName; readonly call: WireCall }

@@ -101,13 +101,13 @@ export class RemoteEngine implements Engine {
     return this.#models
   }
 
-  readonly embed = this.#asks('embed')
-  readonly rank = this.#asks('rank')
-  readonly classify = this.#asks('classify')
-  readonly decide = this.#asks('decide')
-  readonly tokenize = this.#asks('tokenize')
-  readonly detokenize = this.#asks('detokenize')
-  readonly tokenizerInfo = this.#asks('tokenizerInfo')
+  readonly embed = this.#method('embed')
+  readonly rank = this.#method('rank')
+  readonly classify = this.#method('classify')
+  readonly decide = this.#method('decide')
+  readonly tokenize = this.#method('tokenize')
+  readonly detokenize = this.#method('detokenize')
+  readonly tokenizerInfo = this.#method('tokenizerInfo')
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
@@ -178,14 +178,14 @@ export class RemoteEngine implements Engine {
   }
 
   async #check(call: ConstrainCall, answer: ConstrainedAnswer): Promise<string | undefined> {
-    const asked = { ...call, answer }
-    return (await (await this.#session()).value('check', asked)) as string | undefined
+    const request = { ...call, answer }
+    return (await (await this.#session()).value('check', request)) as string | undefined
   }
 
-  #asks<Name extends CallName>(what: Name): Required<Engine>[Name] {
+  #method<Name extends CallName>(name: Name): Required<Engine>[Name] {
     const ask = async (call: { readonly model: string; readonly signal: AbortSignal }) => {
       call.signal.throwIfAborted()
-      return (await this.#session()).value(what, call)
+      return (await this.#session()).value(name, call)
     }
     // What comes back is what the contract says of this method.
     return ask as unknown as Required<Engine>[Name]

@@ -45,7 +45,7 @@ class EngineServer {
   readonly #jobs = new Map<number, Job>()
   readonly #demands: Demands
   #ready = false
-  #told = ''
+  #sent = ''
   /** Parts of this turn of the event loop, which go out together. */
   #parts: PartReply[] = []
 
@@ -122,15 +122,15 @@ class EngineServer {
     }
   }
 
-  async #value(what: ValueName, call: WireCall, signal: AbortSignal): Promise<unknown> {
+  async #value(name: ValueName, call: WireCall, signal: AbortSignal): Promise<unknown> {
     const whole = await this.#whole(call, signal)
-    if (what === 'constrain') return this.#demands.compiled(whole as never)
-    if (what === 'check') return this.#demands.faultOf(whole as never)
-    const ask = CALLS.includes(what)
-      ? (this.#engine[what] as ((call: unknown) => Promise<unknown>) | undefined)
+    if (name === 'constrain') return this.#demands.compiled(whole as never)
+    if (name === 'check') return this.#demands.faultOf(whole as never)
+    const ask = CALLS.includes(name)
+      ? (this.#engine[name] as ((call: unknown) => Promise<unknown>) | undefined)
       : undefined
     if (ask) return ask.call(this.#engine, whole)
-    const message = `The model '${call.about.model}' cannot ${what} here.`
+    const message = `The model '${call.about.model}' cannot ${name} here.`
     throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
   }
 
@@ -169,8 +169,8 @@ class EngineServer {
   #tellModels(): void {
     const { models } = this.#engine
     const text = JSON.stringify([this.#ready, models])
-    if (text === this.#told) return
-    this.#told = text
+    if (text === this.#sent) return
+    this.#sent = text
     this.#tell({ type: 'models', models: [...models], ready: this.#ready })
   }
 

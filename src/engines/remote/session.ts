@@ -4,7 +4,7 @@ import { type Culprit, receivedError } from './failure.js'
 import type { Port } from './port.js'
 import { type EngineCommand, type EngineReply, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
 
-/** Something asked of the other side that has not ended. */
+/** A request to the other side that has not ended. */
 interface Job {
   readonly work: Work
   readonly part?: (part: Part) => void
@@ -133,13 +133,13 @@ export class Session {
     signal?: AbortSignal,
     progress?: (progress: LoadProgress) => void,
   ): Promise<void> {
-    const asked = (id: number): Work => (type === 'survey' || type === 'close' ? { type, id } : { type, id, model })
-    return this.#answered(asked, { ...(progress && { progress }) }, signal)
+    const workOf = (id: number): Work => (type === 'survey' || type === 'close' ? { type, id } : { type, id, model })
+    return this.#answered(workOf, { ...(progress && { progress }) }, signal)
   }
 
   /** What it comes to there. */
   async value(
-    what: ValueName,
+    name: ValueName,
     call: { readonly model: string; readonly signal: AbortSignal; readonly caller?: string },
   ): Promise<unknown> {
     let value: unknown
@@ -147,17 +147,17 @@ export class Session {
       value = given
     }
     const wire = await inTurns(wireCall(call), call.signal, call.caller)
-    await this.#answered((id) => ({ type: 'value', id, what, call: wire }), { value: hear }, call.signal)
+    await this.#answered((id) => ({ type: 'value', id, what: name, call: wire }), { value: hear }, call.signal)
     return value
   }
 
   async #answered(
-    asked: (id: number) => Work,
+    workOf: (id: number) => Work,
     hears: Omit<Job, 'end' | 'work'>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     let failure: unknown
-    const { id, over } = this.#ask(asked, (end, work) => ({
+    const { id, over } = this.#ask(workOf, (end, work) => ({
       ...hears,
       work,
       end: (error) => {
@@ -239,6 +239,6 @@ function aboutOf(work: Work): { readonly model?: string; readonly request?: stri
   if (!('call' in work))
     return 'model' in work ? { model: work.model, words: `${work.type} of ${work.model}` } : { words: work.type }
   const { model, request } = work.call.about
-  const what = work.type === 'generate' ? 'an answer' : work.what
-  return { ...work.call.about, words: `${what} of ${model}${request === undefined ? '' : `, request ${request}`}` }
+  const subject = work.type === 'generate' ? 'an answer' : work.what
+  return { ...work.call.about, words: `${subject} of ${model}${request === undefined ? '' : `, request ${request}`}` }
 }

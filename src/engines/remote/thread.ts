@@ -51,9 +51,9 @@ export function farThread<Options>(
       post: port.post,
       listen: (listener) =>
         port.listen((message) => {
-          const told = message as FromThread | null
-          if (told?.type === 'log') log(told.message)
-          else if (told?.type === 'native') native = true
+          const received = message as FromThread | null
+          if (received?.type === 'log') log(received.message)
+          else if (received?.type === 'native') native = true
           else listener(message)
         }),
       whenGone: () => {},

@@ -23,11 +23,11 @@ export interface ChatReading {
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
 }
 
-/** The most that OpenAI's form of chat tells, and so the most options that can be told apart. */
-const MOST_TOLD = 20
+/** The most tokens that OpenAI's chat returns at a place, and so the most options that can be told apart. */
+const MOST_RETURNED = 20
 /** Requests side by side. */
 const AT_ONCE = 8
-/** An option that is not told counts as 0 where that changes no probability by more. */
+/** An option that is not returned counts as 0 where that changes no probability by more. */
 const NEGLIGIBLE = 0.01
 
 const FIRST_KEY = 'A'.charCodeAt(0)
@@ -59,18 +59,18 @@ export async function decidedByChat(
     [maxTokensField]: 1,
     temperature: 0,
     logprobs: true,
-    top_logprobs: MOST_TOLD,
+    top_logprobs: MOST_RETURNED,
     // The switches that templates have: the first token must not be one of a thought.
     chat_template_kwargs: { enable_thinking: false, thinking: false },
   }
-  const asked = call.questions.flatMap((question, index) => readings(call, question, index, common))
-  const told = await sideBySide(asked, async ({ body, labels, index }) => {
+  const requests = call.questions.flatMap((question, index) => readings(call, question, index, common))
+  const replies = await sideBySide(requests, async ({ body, labels, index }) => {
     const text = await ask('/chat/completions', body, call.signal)
     return { index, ...readToken(text, labels) }
   })
-  const sum = (field: keyof Usage) => told.reduce((total, { usage }) => total + (usage[field] ?? 0), 0)
+  const sum = (field: keyof Usage) => replies.reduce((total, { usage }) => total + (usage[field] ?? 0), 0)
   return {
-    answers: call.questions.map((_, i) => decisionOf(told.filter(({ index }) => index === i))),
+    answers: call.questions.map((_, i) => decisionOf(replies.filter(({ index }) => index === i))),
     usage: {
       promptTokens: sum('promptTokens'),
       completionTokens: sum('completionTokens'),
@@ -86,13 +86,13 @@ function readings(
   index: number,
   common: Record<string, unknown>,
 ): ReadQuestion[] {
-  const said = stateBlock(stateText(state), '')
+  const context = stateBlock(stateText(state), '')
   const images = [...(typeof state === 'string' ? [] : state), { content: question.instructions }].flatMap(
     ({ content }) => (typeof content === 'string' ? [] : content.filter(({ type }) => type !== 'text')),
   )
   return ordersOf(question, order).map((turned) => {
     const { labels, options } = labelled(question, index, turned)
-    const text = said + QUESTION + questionText({ ...question, options }, turned)
+    const text = context + QUESTION + questionText({ ...question, options }, turned)
     const content: string | readonly ContentPart[] = images.length > 0 ? [...images, { type: 'text', text }] : text
     const messages = [
       { role: 'system', content: INSTRUCTIONS },
@@ -111,8 +111,8 @@ function labelled(
   index: number,
   order: readonly number[],
 ): { readonly labels: readonly string[]; readonly options: readonly DecideOption[] } {
-  if (options.length > MOST_TOLD) {
-    const message = `The upstream service returns at most ${MOST_TOLD} tokens, too few for ${options.length} options.`
+  if (options.length > MOST_RETURNED) {
+    const message = `The upstream service returns at most ${MOST_RETURNED} tokens, too few for ${options.length} options.`
     throw new V1Error(400, message, { param: `questions[${index}]`, code: 'too_many_choices' })
   }
   const encoder = new TextEncoder()
@@ -126,7 +126,7 @@ function labelled(
   return { labels, options: keyed }
 }
 
-/** In the order of what was asked; the first fault ends what has not begun. */
+/** In the order of the requests; the first fault ends what has not begun. */
 async function sideBySide<A, B>(all: readonly A[], ask: (one: A) => Promise<B>): Promise<B[]> {
   const results: B[] = []
   let next = 0
@@ -165,37 +165,37 @@ function readToken(text: string, labels: readonly string[]): ChatDecision {
   const thought = choice.message?.reasoning_content ?? choice.message?.reasoning
   if (typeof thought === 'string' && thought !== '') throw unreadable('its answer begins with thinking')
   if (first === undefined) throw unreadable('it returns no log probabilities of its first token')
-  const told = [first, ...(first.top_logprobs ?? [])].filter(
+  const tokens = [first, ...(first.top_logprobs ?? [])].filter(
     ({ token, logprob }) => typeof token === 'string' && typeof logprob === 'number',
   )
-  return { decision: sharesOf(told, labels), usage: usageOfChunk(usage ?? undefined) }
+  return { decision: sharesOf(tokens, labels), usage: usageOfChunk(usage ?? undefined) }
 }
 
 /** How likely each label's first token is, as it stands or, where no label begins so, behind a blank. */
-function sharesOf(told: readonly WireToken[], labels: readonly string[]): ChatDecision['decision'] {
-  const asIs = labels.map((label) => firstTokenOf(label, told, (token) => token))
+function sharesOf(tokens: readonly WireToken[], labels: readonly string[]): ChatDecision['decision'] {
+  const asIs = labels.map((label) => firstTokenOf(label, tokens, (token) => token))
   const found = asIs.some((one) => one !== undefined)
     ? asIs
-    : labels.map((label) => firstTokenOf(label, told, (token) => token.replace(/^[\s▁]+/, '')))
+    : labels.map((label) => firstTokenOf(label, tokens, (token) => token.replace(/^[\s▁]+/, '')))
   const likely = found.map((one) => (one === undefined ? 0 : Math.min(1, Math.exp(one.logprob))))
   const mass = likely.reduce((sum, one) => sum + one, 0)
   const missing = found.filter((one) => one === undefined).length
-  // What is not told is no likelier than the least of what is.
-  const least = Math.min(...told.map(({ logprob }) => Math.exp(logprob)))
+  // What is not returned is no likelier than the least of what is.
+  const least = Math.min(...tokens.map(({ logprob }) => Math.exp(logprob)))
   if (mass === 0 || missing * least > NEGLIGIBLE * mass) {
     throw unreadable('its most likely first tokens are not those of the options')
   }
   return decisionFrom(likely, Math.min(1, mass)) as ChatDecision['decision']
 }
 
-/** The longest told token that the label begins with; of those that are alike, the likeliest. */
+/** The longest returned token that the label begins with; of those that are alike, the likeliest. */
 function firstTokenOf(
   label: string,
-  told: readonly WireToken[],
+  tokens: readonly WireToken[],
   spelled: (token: string) => string,
 ): WireToken | undefined {
   let best: WireToken | undefined
-  for (const one of told) {
+  for (const one of tokens) {
     const token = spelled(one.token)
     if (token === '' || !label.startsWith(token)) continue
     const than = best === undefined ? -1 : spelled(best.token).length
@@ -210,8 +210,8 @@ const unreadable = (why: string): V1Error =>
     code: 'unsupported_model',
   })
 
-function decisionOf(told: readonly ChatDecision[]): Decision {
-  const each = told.map(({ decision }) => decision)
+function decisionOf(replies: readonly ChatDecision[]): Decision {
+  const each = replies.map(({ decision }) => decision)
   const probabilities = each[0]!.probabilities.map((_, i) => meanOf(each.map((one) => one.probabilities[i]!)))
   return decisionFrom(probabilities, meanOf(each.map(({ optionMass }) => optionMass!)))
 }

@@ -47,18 +47,18 @@ export function deciding(ask: SendBody, form: DecisionsForm | undefined, chat: C
 async function withoutCertain(call: DecideCall, ask: (call: DecideCall) => Promise<Decided>): Promise<Decided> {
   const open = call.questions.filter(({ options }) => options.length > 1)
   if (open.length === call.questions.length) return ask(call)
-  const told =
+  const decided =
     open.length > 0
       ? await ask({ ...call, questions: open })
       : { answers: [], usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 } }
   let next = 0
   const answers = call.questions.map(({ options }) =>
-    options.length > 1 ? told.answers[next++]! : { probabilities: [1] },
+    options.length > 1 ? decided.answers[next++]! : { probabilities: [1] },
   )
-  return { ...told, answers }
+  return { ...decided, answers }
 }
 
-/** A refusal of what was asked: the path is there. */
+/** A refusal of the request: the path is there. */
 const isAnswer = (error: unknown): boolean => V1Error.is(error) && (error.status === 400 || error.status === 422)
 
 const PATHS: Readonly<Record<DecisionsForm, string>> = {

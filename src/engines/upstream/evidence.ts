@@ -16,12 +16,12 @@ export type SentEvidence = Readonly<
   >
 >
 
-const UNTOLD = 'sent evidence in an unknown form'
+const UNKNOWN_FORM = 'sent evidence in an unknown form'
 
 export function evidenceParts(sent: SentEvidence): Evidence[] {
-  return Object.entries(sent).map(([pointer, told]) => {
-    const { confidence, runner_up: other, p_null: pNull, source } = told ?? {}
-    if (!isShare(confidence)) throw brokenService(UNTOLD)
+  return Object.entries(sent).map(([pointer, entry]) => {
+    const { confidence, runner_up: other, p_null: pNull, source } = entry ?? {}
+    if (!isShare(confidence)) throw brokenService(UNKNOWN_FORM)
     return {
       ...{ pointer, confidence },
       ...(other && { runnerUp: runnerUpOf(other.value, other.probability) }),
@@ -33,13 +33,13 @@ export function evidenceParts(sent: SentEvidence): Evidence[] {
 
 function runnerUpOf(value: unknown, probability: unknown): NonNullable<Evidence['runnerUp']> {
   const isValue = value === null || ['string', 'number', 'boolean'].includes(typeof value)
-  if (!isValue || !isShare(probability)) throw brokenService(UNTOLD)
+  if (!isValue || !isShare(probability)) throw brokenService(UNKNOWN_FORM)
   return { value: value as NonNullable<Evidence['runnerUp']>['value'], probability }
 }
 
 function sourceOf({ message, part, start, end }: Readonly<Record<string, unknown>>): NonNullable<Evidence['source']> {
   if (![message, part, start, end].every((place) => Number.isSafeInteger(place) && Number(place) >= 0)) {
-    throw brokenService(UNTOLD)
+    throw brokenService(UNKNOWN_FORM)
   }
   return { message: Number(message), part: Number(part), start: Number(start), end: Number(end) }
 }
@@ -47,8 +47,8 @@ function sourceOf({ message, part, start, end }: Readonly<Record<string, unknown
 export const isShare = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 1
 
 /** A service that does not know `evidence` leaves it out of its answer without a word. */
-export function checkEvidence(told: boolean, text: string): void {
-  if (told || !hasValues(parsedOr(text))) return
+export function checkEvidence(reported: boolean, text: string): void {
+  if (reported || !hasValues(parsedOr(text))) return
   const message = 'The upstream service does not report evidence: leave evidence out.'
   throw new V1Error(400, message, { param: 'evidence', code: 'unsupported_parameter' })
 }

@@ -134,16 +134,16 @@ class Fallback implements Engine {
   /** The first of the two that can do this with the model; the second where it can too and the first wants for something. */
   async #ask<T>(
     { model, signal }: { readonly model: string; readonly signal: AbortSignal },
-    what: Single,
+    method: Single,
     ask: (engine: Engine) => Promise<T>,
   ): Promise<T> {
-    const able = [this.#first, this.#second].filter((engine) => has(engine, model) && engine[what] !== undefined)
-    // A method says little: what is asked of another thread has them all.
-    const [engine, spare] = able.some((each) => says(each, model, what))
-      ? able.filter((each) => says(each, model, what))
+    const able = [this.#first, this.#second].filter((engine) => has(engine, model) && engine[method] !== undefined)
+    // A method alone says little: an engine in another thread has them all.
+    const [engine, spare] = able.some((each) => isCapable(each, model, method))
+      ? able.filter((each) => isCapable(each, model, method))
       : able
     if (engine === undefined) {
-      const message = `The model '${model}' cannot ${what} here.`
+      const message = `The model '${model}' cannot ${method} here.`
       throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
     }
     try {
@@ -190,7 +190,7 @@ class Fallback implements Engine {
 
 /** What is answered at once, and the capability that says so of a model, where one does. */
 type Single = 'embed' | 'rank' | 'classify' | 'decide' | 'extract' | 'tokenize' | 'detokenize' | 'tokenizerInfo'
-const SAID: Readonly<Partial<Record<Single, 'embeddings' | 'rerank' | 'classify' | 'decisions' | 'extractions'>>> = {
+const NEEDS: Readonly<Partial<Record<Single, 'embeddings' | 'rerank' | 'classify' | 'decisions' | 'extractions'>>> = {
   embed: 'embeddings',
   rank: 'rerank',
   classify: 'classify',
@@ -198,8 +198,8 @@ const SAID: Readonly<Partial<Record<Single, 'embeddings' | 'rerank' | 'classify'
   extract: 'extractions',
 }
 
-function says({ models }: Engine, model: string, what: Single): boolean {
-  const capability = SAID[what]
+function isCapable({ models }: Engine, model: string, method: Single): boolean {
+  const capability = NEEDS[method]
   return capability === undefined || models.find(({ id }) => id === model)?.capabilities?.[capability] === true
 }
 

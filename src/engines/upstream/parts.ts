@@ -78,14 +78,14 @@ const REASONS = new Map<string, 'length' | 'tool_calls'>([
 export class PartReader {
   #usage: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
   #fingerprint: string | undefined
-  #told = false
-  /** Tokens by choice, where they are told. */
+  #hasPrompt = false
+  /** Tokens by choice, where they are returned. */
   readonly #tokens: number[][] = []
   readonly #evidence: boolean
-  /** By choice, where evidence is wanted: what was written, and whether anything was told of it. */
-  readonly #documents = new Map<number, { text: string; told: boolean }>()
+  /** By choice, where evidence is wanted: what was written, and whether evidence of it was reported. */
+  readonly #documents = new Map<number, { text: string; reported: boolean }>()
 
-  /** `evidence`: it must be told. */
+  /** `evidence`: it must be reported. */
   constructor(evidence = false) {
     this.#evidence = evidence
   }
@@ -95,8 +95,8 @@ export class PartReader {
     if (chunk.error) throw new V1Error(500, messageOf(chunk.error.message), { code: 'upstream_error' })
     this.#fingerprint = chunk.system_fingerprint ?? this.#fingerprint
     if (chunk.usage) this.#usage = usageOfChunk(chunk.usage)
-    if (chunk.prompt_token_ids && !this.#told) {
-      this.#told = true
+    if (chunk.prompt_token_ids && !this.#hasPrompt) {
+      this.#hasPrompt = true
       yield { type: 'prompt', tokens: chunk.prompt_token_ids }
     }
     for (const choice of chunk.choices ?? []) {
@@ -111,11 +111,11 @@ export class PartReader {
 
   #watch(part: Exclude<Part, { type: 'usage' | 'prompt' }>): void {
     const { choice } = part
-    const document = this.#documents.get(choice) ?? { text: '', told: false }
+    const document = this.#documents.get(choice) ?? { text: '', reported: false }
     this.#documents.set(choice, document)
     if (part.type === 'text-delta') document.text += part.text
-    else if (part.type === 'evidence') document.told = true
-    else if (part.type === 'finish' && part.reason === 'stop') checkEvidence(document.told, document.text)
+    else if (part.type === 'evidence') document.reported = true
+    else if (part.type === 'finish' && part.reason === 'stop') checkEvidence(document.reported, document.text)
   }
 
   /** The usage comes in the last chunk, or in every one as a running sum: the last is right. */
@@ -128,10 +128,10 @@ const messageOf = (message: unknown): string =>
   typeof message === 'string' ? message : 'The upstream service had an error.'
 
 function* readChoice(
-  { index: choice = 0, text: said, delta, logprobs, finish_reason: reason, stop_reason: stop, evidence }: ChunkChoice,
+  { index: choice = 0, text: older, delta, logprobs, finish_reason: reason, stop_reason: stop, evidence }: ChunkChoice,
   tokens: readonly number[] | undefined,
 ): Generator<Exclude<Part, { type: 'usage' | 'prompt' }>> {
-  const text = delta?.content ?? delta?.refusal ?? said ?? ''
+  const text = delta?.content ?? delta?.refusal ?? older ?? ''
   const known =
     logprobs?.content?.map(readLogprob) ?? (logprobs ? (oldLogprobs(logprobs) as TokenLogprob[]) : undefined)
   const thought = delta?.reasoning_content ?? delta?.reasoning
@@ -141,7 +141,7 @@ function* readChoice(
     const { index = 0, id, function: called } = call
     yield { type: 'tool-call-delta', choice, index, id, name: called?.name, arguments: called?.arguments ?? '' }
   }
-  for (const told of evidenceParts(evidence ?? {})) yield { type: 'evidence', choice, evidence: told }
+  for (const one of evidenceParts(evidence ?? {})) yield { type: 'evidence', choice, evidence: one }
   if (!reason) return
   yield {
     type: 'finish',

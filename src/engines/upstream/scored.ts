@@ -22,13 +22,13 @@ export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
   const { choices = [], usage, system_fingerprint: fingerprint } = parsed(body, UNSCORED) as Scored
   const promptTokens = usage?.prompt_tokens ?? 0
   for (const [i, { index: choice = i, text = '', logprobs, ...rest }] of choices.entries()) {
-    const told = oldLogprobs(logprobs ?? {})
-    if (told.length < promptTokens || promptTokens === 0) throw brokenService(UNSCORED)
-    const [before, after] = [told.slice(0, promptTokens), told.slice(promptTokens)]
+    const scores = oldLogprobs(logprobs ?? {})
+    if (scores.length < promptTokens || promptTokens === 0) throw brokenService(UNSCORED)
+    const [before, after] = [scores.slice(0, promptTokens), scores.slice(promptTokens)]
     const tokens = rest.prompt_token_ids ?? (typeof call.prompt === 'object' ? call.prompt : [])
     if (i === 0) yield { type: 'prompt', tokens, text: spelled(before), logprobs: before }
-    const said = typeof call.prompt === 'string' ? text.slice(call.prompt.length) : spelled(after)
-    if (after.length > 0) yield { type: 'text-delta', choice, text: said, logprobs: after as TokenLogprob[] }
+    const answer = typeof call.prompt === 'string' ? text.slice(call.prompt.length) : spelled(after)
+    if (after.length > 0) yield { type: 'text-delta', choice, text: answer, logprobs: after as TokenLogprob[] }
     const reason = rest.finish_reason === 'length' ? 'length' : 'stop'
     yield { type: 'finish', choice, reason, ...(rest.token_ids && { tokens: rest.token_ids }) }
   }
@@ -39,4 +39,4 @@ export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
   }
 }
 
-const spelled = (told: readonly PromptLogprob[]): string => told.map(({ token }) => token).join('')
+const spelled = (logprobs: readonly PromptLogprob[]): string => logprobs.map(({ token }) => token).join('')

@@ -54,10 +54,10 @@ export function cacheTrial({
         cost = await measure()
       } catch (error) {
         if (signal.aborted) throw error
-        const what = error instanceof Error ? error.message : String(error)
-        return choose({ isPacked: false, why: `8 bits could not be tried: ${what}` })
+        const reason = error instanceof Error ? error.message : String(error)
+        return choose({ isPacked: false, why: `8 bits could not be tried: ${reason}` })
       }
-      // What is no number is told, and not kept.
+      // What is no number is reported, and not kept.
       if (Number.isFinite(cost)) {
         known.set(identity, cost)
         await surroundings.noteCost?.(model, identity, cost)
@@ -70,6 +70,6 @@ export function cacheTrial({
 function choiceOf(cost: number, tokens: number): CostVerdict {
   const isPacked = cost < MOST_COST
   const bound = isPacked ? 'less' : 'not less'
-  const told = `8 bits cost ${Number(cost.toPrecision(3))} nats over ${tokens} tokens, ${bound} than ${MOST_COST}`
-  return { isPacked, why: told }
+  const why = `8 bits cost ${Number(cost.toPrecision(3))} nats over ${tokens} tokens, ${bound} than ${MOST_COST}`
+  return { isPacked, why }
 }

@@ -81,11 +81,11 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
         onReleased,
       })
     } catch (error) {
-      // Where there is none, that is what is told.
+      // Where there is none, that is the error.
       const { device, alone } = await opened
-      const told = seen ? await this.#advised(error, model, seen, device, signal) : error
+      const fault = seen ? await this.#advised(error, model, seen, device, signal) : error
       if (alone) this.#giveUp(device)
-      throw told
+      throw fault
     }
   }
 

@@ -151,7 +151,7 @@ export class WebGpuEngine implements WebGpu {
     const refused = this.#refused.get(id)
     return {
       loaded: loaded !== undefined,
-      ...this.#surroundings.said,
+      ...this.#surroundings.metadata,
       ...(loaded?.runner instanceof DecodeLoop && loaded.runner.metadata),
       ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
       ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),
@@ -187,9 +187,9 @@ export class WebGpuEngine implements WebGpu {
   async decide(call: DecideCall): Promise<Decided> {
     const model = this.#model(call.model)
     const temperature = call.calibrated ? model.calibration?.[call.order] : undefined
-    const asked = temperature === undefined ? call : { ...call, calibrated: false }
+    const uncalibrated = temperature === undefined ? call : { ...call, calibrated: false }
     const decided = await this.#set.ask(model, call.signal, ({ runner }) => {
-      if (runner.capabilities.decisions) return runner.decide(asked)
+      if (runner.capabilities.decisions) return runner.decide(uncalibrated)
       throw cannot(call.model, 'cannot decide')
     })
     return temperature === undefined ? decided : calibrated(decided, temperature)
@@ -289,6 +289,6 @@ export class WebGpuEngine implements WebGpu {
   }
 }
 
-function cannot(id: string, what: string): V1Error {
-  return new V1Error(400, `The model '${id}' ${what}.`, { param: 'model', code: 'unsupported_model' })
+function cannot(id: string, reason: string): V1Error {
+  return new V1Error(400, `The model '${id}' ${reason}.`, { param: 'model', code: 'unsupported_model' })
 }

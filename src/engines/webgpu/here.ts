@@ -16,12 +16,12 @@ import { chooseDevice } from './choose-device.js'
 import { type Metadata, WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 
-/** The engine in the calling thread; `said` is shown with each of its models. */
-export function webgpuHere(options: WebGpuOptions, said?: Metadata): WebGpuEngine {
+/** The engine in the calling thread; `metadata` is shown with each of its models. */
+export function webgpuHere(options: WebGpuOptions, metadata?: Metadata): WebGpuEngine {
   const { device = 'auto', log: warn = console.info } = options
   const cache = cacheOf(options)
   return new WebGpuEngine(options, {
-    ...(said && { said }),
+    ...(metadata && { metadata }),
     openDevice: () => chooseDevice(device, options),
     openRepository: ({ location }, report, signal, check) =>
       openRepository(location, { report, signal, cache, check, warn }),

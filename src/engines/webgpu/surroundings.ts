@@ -19,7 +19,7 @@ export interface KeptWeights {
 /** What the engine takes from outside. */
 export interface Surroundings {
   /** Shown with each model. */
-  readonly said?: NonNullable<ModelInfo['metadata']>
+  readonly metadata?: NonNullable<ModelInfo['metadata']>
   openDevice(): Promise<Device>
   /** `check` is asked before weights are downloaded, and may refuse them. */
   openRepository(

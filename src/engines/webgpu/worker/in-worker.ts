@@ -26,7 +26,7 @@ class Place {
   readonly #startThread: () => WorkerThread
   readonly #offered: Map<string, ModelOptions>
   /** Shown with each model. */
-  said: NonNullable<ModelInfo['metadata']> = { worker: true }
+  metadata: NonNullable<ModelInfo['metadata']> = { worker: true }
   /** To the one that runs, if any. */
   tell: (message: ToWorker) => void = () => {}
 
@@ -66,7 +66,7 @@ class Place {
   here(cause: unknown): Far {
     const reason = `no worker can be started: ${cause instanceof Error ? cause.message : String(cause)}`
     this.log(`local-v1 computes in the thread of the application, because ${reason}`)
-    this.said = { worker: false, worker_reason: reason }
+    this.metadata = { worker: false, worker_reason: reason }
     const engine = webgpuHere({ ...this.#options, models: [...this.#offered.values()] })
     this.tell = (message) => {
       if (message.type === 'offer') engine.offer(unpacked(message.model))
@@ -97,11 +97,11 @@ class WebGpuInWorker extends RemoteEngine implements WebGpu {
   }
 
   override get models(): readonly ModelInfo[] {
-    const { catalog, said } = this.#place
-    const told = new Map(super.models.map((model) => [model.id, model]))
+    const { catalog, metadata } = this.#place
+    const reported = new Map(super.models.map((model) => [model.id, model]))
     return catalog.models.map((listed) => {
-      const model = told.get(listed.id) ?? listed
-      return { ...model, metadata: { ...model.metadata, ...said } }
+      const model = reported.get(listed.id) ?? listed
+      return { ...model, metadata: { ...model.metadata, ...metadata } }
     })
   }
 

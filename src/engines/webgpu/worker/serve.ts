@@ -9,11 +9,11 @@ export function serveWebGpu(open: (options: WebGpuOptions) => WebGpuEngine = web
   serveInside<WorkerOptions, WebGpuEngine>(
     ({ models, ...options }, log) => open({ ...options, models: models.map(unpacked), log }),
     (message, opened) => {
-      const told = message as ToWorker | undefined
-      if (told?.type !== 'offer' && told?.type !== 'withdraw') return false
+      const received = message as ToWorker | undefined
+      if (received?.type !== 'offer' && received?.type !== 'withdraw') return false
       void opened?.then((engine) => {
-        if (told.type === 'offer') engine.offer(unpacked(told.model))
-        else return engine.withdraw(told.model).catch(() => {})
+        if (received.type === 'offer') engine.offer(unpacked(received.model))
+        else return engine.withdraw(received.model).catch(() => {})
       })
       return true
     },

@@ -26,16 +26,16 @@ class StoreCache {
     this.#fetch = fetch
   }
 
-  async match(asked: CacheRequest): Promise<Response | undefined> {
-    const url = addressOf(asked)
+  async match(request: CacheRequest): Promise<Response | undefined> {
+    const url = addressOf(request)
     const file = url.startsWith('file:') ? await localFile(url) : (this.#held.get(url) ?? (await this.#store.read(url)))
     return file && responseOf(file, () => this.#held.delete(url))
   }
 
-  async add(asked: CacheRequest): Promise<void> {
-    const url = addressOf(asked)
+  async add(request: CacheRequest): Promise<void> {
+    const url = addressOf(request)
     if (url.startsWith('file:')) throw new TypeError(`There is no file ${url}.`)
-    const signal = asked instanceof Request ? asked.signal : new AbortController().signal
+    const signal = request instanceof Request ? request.signal : new AbortController().signal
     const name = url.slice(url.lastIndexOf('/') + 1)
     const writer = await this.#store.write(url)
     try {
@@ -47,8 +47,8 @@ class StoreCache {
     }
   }
 
-  async put(asked: CacheRequest, response: Response): Promise<void> {
-    const url = addressOf(asked)
+  async put(request: CacheRequest, response: Response): Promise<void> {
+    const url = addressOf(request)
     const writer = await this.#store.write(url)
     try {
       await writer.restart()
@@ -63,8 +63,8 @@ class StoreCache {
     return [...this.#store.seen, ...this.#held.keys()].map((url) => new Request(url))
   }
 
-  async delete(asked: CacheRequest): Promise<boolean> {
-    const url = addressOf(asked)
+  async delete(request: CacheRequest): Promise<boolean> {
+    const url = addressOf(request)
     const there = this.#held.delete(url) || (await this.#store.read(url)) !== undefined
     if (there) await this.#store.forget(url)
     return there
@@ -75,4 +75,4 @@ class StoreCache {
   }
 }
 
-const addressOf = (asked: CacheRequest) => (asked instanceof Request ? asked.url : String(asked))
+const addressOf = (request: CacheRequest) => (request instanceof Request ? request.url : String(request))
