@@ -16,6 +16,16 @@ const PUBLIC = [
   'webllm',
 ]
 
+/** Types that no other file sees and that mean what the contract or the glossary means by their names. */
+const SAME = [
+  // Adapters know the package's own types alone, and this one it does not export.
+  ['DurationUnit', 'adapters/client/extraction-model.ts'],
+  // What a device is told of it, what is planned, and what is kept of it: each is that which the glossary names.
+  ['Rope', 'src/device/operations/attend/kernel.ts'],
+  ['Plan', 'src/engines/webgpu/alternatives.ts'],
+  ['State', 'src/models/states.ts'],
+]
+
 /** What a source exports and declares itself: interfaces, type aliases, classes, functions and constants. */
 function declaredIn(path: string, text: string): string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest)
@@ -23,16 +33,55 @@ function declaredIn(path: string, text: string): string[] {
     if (!ts.canHaveModifiers(node)) return []
     if (!ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return []
     if (ts.isVariableStatement(node)) {
-      return node.declarationList.declarations.flatMap(({ name }) => (ts.isIdentifier(name) ? [name.text] : []))
+      return node.declarationList.declarations.flatMap(({ name }) => boundBy(name))
     }
-    const named = [
-      ts.isInterfaceDeclaration,
-      ts.isTypeAliasDeclaration,
-      ts.isClassDeclaration,
-      ts.isFunctionDeclaration,
-    ]
+    const named = [...TYPES, ts.isFunctionDeclaration]
     return named.flatMap((is) => (is(node) && node.name ? [node.name.text] : []))
   })
+}
+
+const TYPES = [ts.isInterfaceDeclaration, ts.isTypeAliasDeclaration, ts.isClassDeclaration]
+
+/** The names of a constant, or of all that is taken out of one. */
+function boundBy(name: ts.BindingName): string[] {
+  if (ts.isIdentifier(name)) return [name.text]
+  return name.elements.flatMap((element) => (ts.isBindingElement(element) ? boundBy(element.name) : []))
+}
+
+/** Types that a source keeps to itself, wherever in it they are declared. */
+function keptIn(path: string, text: string): string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    for (const is of TYPES) if (is(node) && node.name) found.push(node.name.text)
+    ts.forEachChild(node, visit)
+  }
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest))
+  const shown = declaredIn(path, text)
+  return found.filter((name) => !shown.includes(name))
+}
+
+/** What the glossary explains, as a type would be called (`attention mask`: `AttentionMask`), and types that it names. */
+function termsOf(page: string): string[] {
+  return page
+    .slice(page.indexOf('\n## Terms\n'))
+    .split('\n')
+    .filter((line) => /^\| (?!Term )[a-z]/.test(line))
+    .flatMap((line) => {
+      const term = line.split('|')[1]!.trim()
+      const types = [...line.matchAll(/`([A-Z]\w+)`/g)].map(([, name]) => name!)
+      return [term.replace(/(?:^|[ -])([a-z])/g, (_, letter: string) => letter.toUpperCase()), ...types]
+    })
+}
+
+/** Types of single files by names that mean something everywhere, and where. */
+function borrowed(files: ReadonlyMap<string, string>, glossary: string): string[][] {
+  const inContract = [...files].filter(([path]) => path.startsWith('src/contract/'))
+  const known = new Set([...termsOf(glossary), ...inContract.flatMap(([path, text]) => declaredIn(path, text))])
+  return [...files].flatMap(([path, text]) =>
+    keptIn(path, text)
+      .filter((name) => known.has(name))
+      .map((name) => [name, path]),
+  )
 }
 
 /** The names that more than one file declares, and where. */
@@ -68,10 +117,31 @@ describe('a noun means one thing', () => {
       'class Place {}',
       'function Place() {}',
       'const Place = 1',
+      'const { Place } = x',
+      'const { a: Place } = x',
+      'const { a: [, Place], ...others } = x',
     ]
     for (const second of forms.map((form) => `export ${form}`)) {
       expect(doubles(new Map([first, ['b.ts', second]]))).toEqual({ Place: ['a.ts', 'b.ts'] })
     }
     expect(doubles(new Map([first, ['b.ts', "export type { Place } from './a.js'\ninterface Place {}"]]))).toEqual({})
+  })
+
+  it('in single files too, if the contract or the glossary has it', () => {
+    const found = borrowed(sources(), readFileSync(join(ROOT, 'docs/how-it-works.md'), 'utf8'))
+    expect(found.filter(([name, path]) => !SAME.some((same) => same[0] === name && same[1] === path))).toEqual([])
+    expect(SAME.filter(([name, path]) => !found.some((own) => own[0] === name && own[1] === path))).toEqual([])
+  })
+
+  it('and a single file that means something else by it is seen', () => {
+    const glossary =
+      '# Page\n\n## Terms\n\n| Term | What |\n|---|---|\n| add-norm | a thing |\n| reply | one (`Said`) |\n'
+    const contract = ['src/contract/engine.ts', 'export interface Part {}\ninterface Inner {}'] as const
+    const own =
+      'interface Part {}\nfunction f() {\n  type AddNorm = 1\n}\nclass Reply {}\ntype Said = 1\ntype Inner = 1\ntype Term = 1'
+    expect(borrowed(new Map([contract, ['src/a.ts', own]]), glossary)).toEqual(
+      ['Part', 'AddNorm', 'Reply', 'Said'].map((name) => [name, 'src/a.ts']),
+    )
+    expect(borrowed(new Map([contract, ['src/b.ts', 'export interface Part {}']]), glossary)).toEqual([])
   })
 })

@@ -146,8 +146,8 @@ export class GrammarCache {
 }
 
 /** After so many accepted tokens: the place they lead to, and what is left of the budget. */
-interface Step {
-  readonly before: Step | undefined
+interface Accepted {
+  readonly before: Accepted | undefined
   readonly place: TextPlace
   /** An end token has been accepted. */
   readonly ended: boolean
@@ -160,9 +160,9 @@ const LONGEST_RUN = 512
 /** Where one choice stands in its grammar. Its past is a shared list, so that a clone costs nothing. */
 class Constraint implements TokenConstraint {
   readonly #masks: Masks
-  #at: Step
+  #at: Accepted
 
-  constructor(masks: Masks, place: TextPlace, at?: Step) {
+  constructor(masks: Masks, place: TextPlace, at?: Accepted) {
     this.#masks = masks
     this.#at = at ?? { before: undefined, place, ended: false, budget: Infinity }
   }

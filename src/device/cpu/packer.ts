@@ -65,7 +65,7 @@ export class Packer {
     filling.at += groups * filling.groupBytes
   }
 
-  #pack(filling: Filling, band: MatrixBand, parts: readonly Part[], rows: number): void {
+  #pack(filling: Filling, band: MatrixBand, parts: readonly RowStretches[], rows: number): void {
     const memory = this.#memory
     const bytes = parts.reduce((sum, { stride }) => sum + stride, 0)
     const step = Math.min(Math.ceil(rows / GROUP), Math.max(1, Math.floor(STAGE_BYTES / GROUP / bytes))) * GROUP
@@ -95,7 +95,7 @@ export class Packer {
 }
 
 /** Bytes of each row, in stretches of rows one behind the other. */
-interface Part {
+interface RowStretches {
   readonly stride: number
   readonly stretches: readonly Uint8Array[]
 }
@@ -112,7 +112,7 @@ function partsOf(band: MatrixBand): { readonly bytes: Uint8Array; readonly strid
 }
 
 /** Rows from `from` to `to`, to the begin of `into`. */
-function copyRows({ stride, stretches }: Part, from: number, to: number, into: Uint8Array): Uint8Array {
+function copyRows({ stride, stretches }: RowStretches, from: number, to: number, into: Uint8Array): Uint8Array {
   let first = 0
   for (const bytes of stretches) {
     const end = first + bytes.length / stride

@@ -6,7 +6,7 @@ import { type RowRange, rowParts } from './row-parts.js'
 import { Buffers } from './tensors.js'
 
 /** Rows of a matrix in buffers of their own, which the host writes until they are all there. */
-interface Part {
+interface BegunPart {
   readonly ranges: readonly RowRange[]
   readonly values: MappedBuffer
   readonly scales?: MappedBuffer
@@ -20,7 +20,7 @@ export class GpuMatrix extends Buffers implements Matrix {
   readonly gated: boolean
   readonly #bands: readonly { readonly shape: MatrixShape; readonly first: number; readonly parts: RowRange[][] }[]
   /** Those with some of their rows. */
-  readonly #begun = new Map<readonly RowRange[], Part>()
+  readonly #begun = new Map<readonly RowRange[], BegunPart>()
   #filled = 0
 
   /** `most`: bytes that a part may have; gates stay beside their values, where all are of one form. */
@@ -55,7 +55,7 @@ export class GpuMatrix extends Buffers implements Matrix {
   }
 
   /** Rows of what came to where they are in a part. */
-  #put(part: Part, rows: MatrixBand, [from, to]: RowRange, at: number): void {
+  #put(part: BegunPart, rows: MatrixBand, [from, to]: RowRange, at: number): void {
     const write = (bytes: Uint8Array, into: MappedBuffer) => {
       const stride = bytes.byteLength / rows.rows
       into.bytes.set(bytes.subarray(from * stride, to * stride), at * stride)
@@ -68,7 +68,7 @@ export class GpuMatrix extends Buffers implements Matrix {
     this.#begun.delete(part.ranges)
   }
 
-  #begin({ shape, first }: { shape: MatrixShape; first: number }, ranges: readonly RowRange[]): Part {
+  #begin({ shape, first }: { shape: MatrixShape; first: number }, ranges: readonly RowRange[]): BegunPart {
     const begun = this.#begun.get(ranges)
     if (begun) return begun
     const { format, columns, scaleType } = shape

@@ -93,15 +93,15 @@ export class Arms {
 const rateOf = ({ tokens, time }: Arm): number => (time > 0 ? tokens / time : 0)
 
 /** What is chosen from. */
-interface Choice {
+interface DraftChoice {
   /** How many guesses an answer may have in a step. */
   readonly most: number
   /** What is small is asked where nothing in the prompt goes on like the answer. */
   readonly asks?: true
 }
 
-const NOTHING: Choice = { most: 0 }
-const BY_TEXT: readonly Choice[] = [{ most: 2 }, { most: 8 }]
+const NOTHING: DraftChoice = { most: 0 }
+const BY_TEXT: readonly DraftChoice[] = [{ most: 2 }, { most: 8 }]
 
 /**
  * Steps of one choice, one after the other: what a guess leaves to be done is then done under the same choice.
@@ -128,7 +128,7 @@ export interface DraftedStep {
 interface Trial {
   /** Among which arms. */
   readonly key: string
-  readonly choices: readonly Choice[]
+  readonly choices: readonly DraftChoice[]
   readonly arm: number
   steps: number
   tokens: number
@@ -241,7 +241,12 @@ export class Drafting {
  * What is tried next where something small may be asked. It rests where it neither gains nor is due to be tried; what it
  * has not read meanwhile it cannot guess for.
  */
-function nextBeside(small: Guesser, arms: Arms, choices: readonly Choice[], writers: readonly DraftWriter[]): number {
+function nextBeside(
+  small: Guesser,
+  arms: Arms,
+  choices: readonly DraftChoice[],
+  writers: readonly DraftWriter[],
+): number {
   const arm = arms.next()
   const { best } = arms
   const asked = choices.flatMap(({ asks }, i) => (asks ? [i] : []))

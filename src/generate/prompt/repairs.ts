@@ -7,9 +7,9 @@ import { foldSystem, type TemplateMessage } from './messages.js'
 export type Written = Omit<TemplateMessage, 'content'> & { readonly content: string | readonly object[] }
 type Messages = readonly TemplateMessage[]
 /** The same list where there is nothing for it to do. */
-type Step = (messages: Messages) => Messages
+type Repair = (messages: Messages) => Messages
 
-const STEPS: readonly Step[] = [
+const REPAIRS: readonly Repair[] = [
   (messages) => (messages.some(({ role }) => role === 'system') ? foldSystem(messages) : messages),
   oneCallATurn,
   argumentsAsText,
@@ -22,7 +22,7 @@ const STEPS: readonly Step[] = [
 /** What may be tried, the smallest change first. */
 export function repairs(messages: Messages): Messages[] {
   const found: { steps: number; messages: Messages }[] = [{ steps: 0, messages }]
-  for (const step of STEPS) {
+  for (const step of REPAIRS) {
     for (const { steps, messages: before } of [...found]) {
       const after = step(before)
       if (after !== before) found.push({ steps: steps + 1, messages: after })

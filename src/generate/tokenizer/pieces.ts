@@ -1,7 +1,7 @@
 import type { PreTokenizer } from '@huggingface/tokenizers'
 import { Pattern, type PatternMatch } from '../../grammar/index.js'
 import { byteLevelName } from '../../platform/index.js'
-import type { TokenizerPart as AnyPart } from './parts.js'
+import type { TokenizerPart } from './parts.js'
 
 /**
  * A pre-tokenizer that gives one word after the other, where the library makes all of a text before it returns any: a
@@ -41,21 +41,21 @@ interface Stage {
   cut(text: string, section: number): Iterable<string | undefined>
 }
 
-interface Part extends PreTokenizer, AnyPart {
-  readonly config?: AnyPart['config'] & { readonly invert?: boolean; readonly behavior?: string }
-  readonly tokenizers?: readonly (Part | null)[]
+interface PreTokenizerPart extends PreTokenizer, TokenizerPart {
+  readonly config?: TokenizerPart['config'] & { readonly invert?: boolean; readonly behavior?: string }
+  readonly tokenizers?: readonly (PreTokenizerPart | null)[]
   readonly use_regex?: boolean
   readonly add_prefix_space?: boolean
   /** What SentencePiece has for a space. */
   readonly str_rep?: string
 }
 
-function partsOf(part: Part | null): Part[] {
+function partsOf(part: PreTokenizerPart | null): PreTokenizerPart[] {
   if (part === null) return []
   return part.tokenizers === undefined ? [part] : part.tokenizers.flatMap(partsOf)
 }
 
-function stageOf(part: Part, parts: boolean): Stage {
+function stageOf(part: PreTokenizerPart, parts: boolean): Stage {
   const { pattern, config, use_regex: usesPattern } = part
   if (config?.type === 'ByteLevel' && !part.add_prefix_space) {
     if (!usesPattern) return { keepsAll: true, cut: (text) => [byteLevelName(text)] }

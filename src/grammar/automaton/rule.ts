@@ -2,7 +2,7 @@ import { FixedFrame } from './fixed.js'
 import type { Bytes, Frame } from './frame.js'
 
 /** A set of texts, made of smaller ones. A rule that stands in itself does so by its name. */
-export type Rule = Leaf | Nothing | Then | Choice | Heads | Repeat | Name
+export type Rule = Leaf | Nothing | Then | Either | Heads | Repeat | Name
 
 interface Measured {
   /** Whether nothing need come. */
@@ -26,7 +26,7 @@ export interface Then extends Measured {
   readonly rest: Rule
 }
 
-interface Choice extends Measured {
+interface Either extends Measured {
   readonly kind: 'choice'
   readonly options: readonly Rule[]
 }

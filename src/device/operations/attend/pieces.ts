@@ -56,7 +56,7 @@ export function attendPieces({ window, causal = true }: AttendShape, lastPositio
 /** WGSL: the first piece of a row. */
 export const firstPiece = (row: string, positions: number) => `firstOf(${row}) / ${positions}u`
 
-interface Plan extends Omit<PiecesCut, 'lanes'> {
+interface PiecesPlan extends Omit<PiecesCut, 'lanes'> {
   readonly lanes: number
   readonly sharers: number
   /** `sharers`, padded to a power of two. */
@@ -72,7 +72,7 @@ interface Plan extends Omit<PiecesCut, 'lanes'> {
   readonly beside: boolean
 }
 
-function planOf(shape: PiecesShape, traits: GpuTraits): Plan {
+function planOf(shape: PiecesShape, traits: GpuTraits): PiecesPlan {
   const cut = cutsOf(traits).pieces
   const { headSize, type } = shape
   const each = type === 'f32' ? 4 : 8
@@ -160,14 +160,14 @@ ${codesFunction(shape)}`,
   }
 })
 
-function loadQueries({ columns, headSize, scale }: PiecesShape, { sharers, lanes }: Plan): string {
+function loadQueries({ columns, headSize, scale }: PiecesShape, { sharers, lanes }: PiecesPlan): string {
   return `  for (var i = lane; i < ${sharers * headSize}u; i += ${lanes}u) {
     query[i] = qkv[row * ${columns}u + id.y * ${sharers * headSize}u + i] * ${float(scale)};
   }`
 }
 
 /** An invocation scores four positions, by its share of the words of their keys. */
-function scoring(shape: PiecesShape, plan: Plan): string {
+function scoring(shape: PiecesShape, plan: PiecesPlan): string {
   const { sharers, splits, rounds, positions } = plan
   const words = wordsPerHead(shape)
   const whole = words % splits === 0
@@ -214,7 +214,7 @@ ${unrolled(sharers, (m) => `    s${m} += ${Array.from({ length: each }, (_, k) =
 }
 
 /** The invocations share out the queries: each has some positions of one query. */
-function softmax({ cap }: PiecesShape, { lanes, count, sharers, splits, positions }: Plan, near: number): string {
+function softmax({ cap }: PiecesShape, { lanes, count, sharers, splits, positions }: PiecesPlan, near: number): string {
   const each = lanes / count
   const quads = positions / 4
   const loop = `for (var i = lane % ${each}u; i < ${positions}u; i += ${each}u)`
@@ -240,7 +240,7 @@ ${gather('weight', each, near, (a, b) => `${a} + ${b}`)}`
 }
 
 /** Values of a column, position by position, each weighed for all queries. Before and after the last position: with 0. */
-function loadValues(shape: PiecesShape, plan: Plan): { readonly early: string; readonly sums: string } {
+function loadValues(shape: PiecesShape, plan: PiecesPlan): { readonly early: string; readonly sums: string } {
   const { shares, positions, early } = plan
   const rounds = Math.ceil(positions / shares)
   const load = (i: number) => {
@@ -278,7 +278,7 @@ ${unrolled(plan.sharers, (m) => unrolled(plan.each / 4, (e) => `    o${m}_${e} +
   return { early: '', sums: lines.join('\n') }
 }
 
-function values(shape: PiecesShape, { each }: Plan, i: number): string {
+function values(shape: PiecesShape, { each }: PiecesPlan, i: number): string {
   const { type } = shape
   if (type === 'f32') return `    let w0 = v${i};`
   if (type === 'f16') {
@@ -297,13 +297,18 @@ ${factor}
 }
 
 /** WGSL: where a value of the answer goes, or of a part. */
-function target({ queries, headSize, split }: PiecesShape, { sharers }: Plan, m: string, dimension: string): string {
+function target(
+  { queries, headSize, split }: PiecesShape,
+  { sharers }: PiecesPlan,
+  m: string,
+  dimension: string,
+): string {
   const unit = `(row * ${queries}u + id.y * ${sharers}u + ${m})`
   return `out[${split ? `(${unit} * batch[3] + id.z)` : unit} * ${headSize}u + ${dimension}]`
 }
 
 /** The sums of neighbours go over into registers, until each has some of the whole. */
-function finishBeside(shape: PiecesShape, plan: Plan): string {
+function finishBeside(shape: PiecesShape, plan: PiecesPlan): string {
   const { sharers, each, columns, shares } = plan
   const names = Array.from({ length: sharers * each }, (_, i) => {
     const value = i % each
@@ -324,7 +329,7 @@ ${held.map(store).join('\n')}
 }
 
 /** Sums of neighbours meet in shared memory, query by query. */
-function finishThrough(shape: PiecesShape, plan: Plan): string {
+function finishThrough(shape: PiecesShape, plan: PiecesPlan): string {
   const { sharers, lanes, each, columns, shares } = plan
   const store = (m: number, k: number) => `  sums[${k * lanes}u + lane] = o${m}_${k >> 2}.${LANES[k & 3]};`
   return unrolled(
@@ -341,7 +346,7 @@ function finishThrough(shape: PiecesShape, plan: Plan): string {
 }
 
 /** Beside the sums of a part its greatest score and its weight. */
-function statistics({ queries, headSize }: PiecesShape, { sharers }: Plan): string {
+function statistics({ queries, headSize }: PiecesShape, { sharers }: PiecesPlan): string {
   return `  if (lane < ${sharers}u) {
     let units = rowCount() * ${queries}u * batch[3];
     let to = units * ${headSize}u + 2u * ((row * ${queries}u + id.y * ${sharers}u + lane) * batch[3] + id.z);

@@ -45,7 +45,7 @@ export const gptOssFormat: RepositoryFormat = {
       outline: () => outline,
       open() {
         const source = model.open()
-        const whole = async (name: string, part: Part): Promise<RawTensor> => {
+        const whole = async (name: string, part: GivenTensor): Promise<RawTensor> => {
           const rows = part.shape.slice(0, -1).reduce((product, side) => product * side, 1)
           return { ...outline.describe(name), data: await part.read(source.slice, 0, rows) }
         }
@@ -73,7 +73,7 @@ type Stored = ReturnType<TransformersModel['stored']>
 type Slice = ReturnType<TransformersModel['open']>['slice']
 
 /** A tensor as it is given. */
-interface Part {
+interface GivenTensor {
   /** What it is made of. */
   readonly names: readonly string[]
   readonly shape: readonly number[]
@@ -82,7 +82,7 @@ interface Part {
   read(slice: Slice, from: number, to: number): Promise<Uint8Array>
 }
 
-function rowsOf(part: Part, slice: Slice): StoredRows {
+function rowsOf(part: GivenTensor, slice: Slice): StoredRows {
   const columns = part.shape.at(-1)!
   const bytes = part.dtype === 'mxfp4' ? blockBytes(part.dtype, columns) : columns * SIZES[part.dtype]
   return storedRows(part.dtype, columns, (from, to) => part.read(slice, from / bytes, to / bytes))
@@ -95,8 +95,8 @@ const HALVES = [
   ['down', 'down', 1, 0],
 ] as const
 
-function partsOf(model: TransformersModel, place: string): Map<string, Part> {
-  const parts = new Map<string, Part>()
+function partsOf(model: TransformersModel, place: string): Map<string, GivenTensor> {
+  const parts = new Map<string, GivenTensor>()
   const names = new Set(model.outline().names)
   for (const name of names) {
     const [, at, of, kind] = /^(.*\.experts\.)(gate_up|down)_proj(_blocks|_bias)?$/.exec(name) ?? []
@@ -124,7 +124,7 @@ interface Turn {
 
 const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 
-function biasOf(stored: Stored, { step, first }: Turn, place: string): Part {
+function biasOf(stored: Stored, { step, first }: Turn, place: string): GivenTensor {
   const { name, shape, file, from } = stored
   const dtype = plainOf(stored, 2, place)
   const [experts, rows] = shape as [number, number]
@@ -141,7 +141,7 @@ function biasOf(stored: Stored, { step, first }: Turn, place: string): Part {
 }
 
 /** Plain numbers, as [expert][column][row]. */
-function turned(stored: Stored, { step, first }: Turn, place: string): Part {
+function turned(stored: Stored, { step, first }: Turn, place: string): GivenTensor {
   const { name, shape, file, from } = stored
   const dtype = plainOf(stored, 3, place)
   const [experts, columns, all] = shape as [number, number, number]
@@ -175,7 +175,7 @@ function turned(stored: Stored, { step, first }: Turn, place: string): Part {
 }
 
 /** Blocks of MXFP4, as [expert][row][block][codes], two in a byte, and [expert][row][block] exponents. */
-function joined(blocks: Stored, scales: Stored, { step, first }: Turn, place: string): Part {
+function joined(blocks: Stored, scales: Stored, { step, first }: Turn, place: string): GivenTensor {
   const [experts = 0, all = 0, count = 0, bytes = 0] = blocks.shape
   const fits = (of: Stored, shape: readonly number[]) =>
     of.kind === 'U8' && of.shape.join() === shape.join() && of.to - of.from === shape.reduce((a, b) => a * b, 1)

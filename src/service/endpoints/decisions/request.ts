@@ -178,7 +178,7 @@ export interface Noted {
 }
 
 type Read<T> = (value: unknown, param: string) => T
-type State = string | readonly ChatMessage[]
+type StateInput = string | readonly ChatMessage[]
 
 const someParts = anArray(1, Number.POSITIVE_INFINITY)
 const someItems = anArray(1, Number.POSITIVE_INFINITY)
@@ -207,7 +207,7 @@ const KNOWN_CALL = new Set(['type', 'id', 'call_id', 'name', 'arguments', 'input
 const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'output', 'status'])
 
 /** A text, or items in their order. */
-export function readState(value: unknown, param: string, noted: Noted): State {
+export function readState(value: unknown, param: string, noted: Noted): StateInput {
   if (typeof value === 'string') return aString(value, param)
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of items', value)
   const calls = new Map<string, string>()
