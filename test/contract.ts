@@ -13,7 +13,7 @@ import { streamContract } from './contract/stream.js'
  * `contract/services.ts` there and says how to reach them. Where the runtime is not `available`, its tests are skipped.
  */
 export function contract(name: string, start: () => Promise<Reach>, available = true): void {
-  describe.skipIf(!available)(name, { timeout: 20_000 }, () => {
+  describe.skipIf(!available)(name, () => {
     let reach: Reach
     beforeAll(async () => {
       reach = await start()

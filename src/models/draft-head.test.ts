@@ -98,7 +98,7 @@ describe.each(DEVICES)('on $name', ({ open }) => {
   beforeAll(async () => {
     device = await open()
     core = await loadCore(device, sourceOf(qwen35Head, 'f32'), { contextLength: 144, maxBatch: 2, draftHead: true })
-  }, 60_000)
+  })
   afterAll(async () => {
     await core?.close()
     device.destroy()
@@ -220,7 +220,7 @@ describe('a head that guesses', () => {
       { contextLength: 144, maxBatch: 1, draftHead: true },
     )
     await expectGuesses(core)
-  }, 60_000)
+  })
 
   it('is read from a GGUF file as llama.cpp writes it, where its block counts with the layers', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-draft-head-'))
@@ -235,7 +235,7 @@ describe('a head that guesses', () => {
     } finally {
       await rm(folder, { recursive: true })
     }
-  }, 60_000)
+  })
 
   it('is refused by name where a part of it is missing or has another shape', () => {
     for (const name of ['mtp.norm.weight', 'mtp.layers.0.mlp.up_proj.weight']) {

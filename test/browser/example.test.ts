@@ -62,7 +62,7 @@ describe.skipIf(!canUnpack)('examples in a page (npm has Chromium for Linux on x
 
   test('examples/service-worker streams strict JSON from the CPU where there is no WebGPU, and says so', async () => {
     const { page } = await visit()
-    await expect.poll(() => page.locator('#status').textContent(), { timeout: 10_000 }).toContain('no GPU')
+    await expect.poll(() => page.locator('#status').textContent()).toContain('no GPU')
     expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
     const models = await page.evaluate(async () => (await fetch('/v1/models')).json())
     expect(models.data).toMatchObject([{ id: 'local-v1/nano', metadata: { loaded: true, device: 'cpu' } }])

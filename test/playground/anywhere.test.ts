@@ -187,11 +187,11 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await other.reload()
     await other.locator('body.ready').waitFor()
     const texts = other.getByLabel('Texts, one per line')
-    await expect.poll(() => texts.inputValue(), { timeout: 15_000 }).toMatch(/^Ticket #3310/)
+    await expect.poll(() => texts.inputValue()).toMatch(/^Ticket #3310/)
     await other.getByRole('button', { name: 'Reviews', exact: true }).click()
     expect(new URL(other.url()).hash).toBe('#/table/reviews')
     await other.goBack()
-    await expect.poll(() => texts.inputValue(), { timeout: 15_000 }).toMatch(/^Ticket #3310/)
+    await expect.poll(() => texts.inputValue()).toMatch(/^Ticket #3310/)
 
     await other.goto('about:blank')
     await other.goto(`${url}?embed#/structured/invoice`)

@@ -20,8 +20,6 @@ import { type SlowHub, slowHub } from './hub.js'
 
 /** Where the pictures go, for people to look at. */
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
-/** Machines that run tests are busy. */
-const SLOW = { timeout: 15_000 }
 /** Milliseconds for a test that looks at every tab many times. */
 const LONG = 180_000
 const SMALL = 'mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC'
@@ -56,7 +54,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     page = await context.newPage()
-    page.setDefaultTimeout(SLOW.timeout)
+    // Machines that run tests are busy.
+    page.setDefaultTimeout(15_000)
     page.on('pageerror', (error) => faults.push(error.message))
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
     await holdStreams(page)
@@ -203,17 +202,17 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await chosen(SMALL).check()
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
     const facts = page.locator('.progress-facts')
-    await expect.poll(() => facts.textContent(), SLOW).toMatch(/^\d+ KB of \d+ KB · \d+ KB\/s · \d+ s left$/)
+    await expect.poll(() => facts.textContent()).toMatch(/^\d+ KB of \d+ KB · \d+ KB\/s · \d+ s left$/)
     await picture('6-loading')
     // News must not take the button from under the finger.
     const stop = (await page.getByRole('button', { name: 'Stop: SmolLM2 135M' }).elementHandle())!
     const before = await facts.textContent()
-    await expect.poll(() => facts.textContent(), SLOW).not.toBe(before)
+    await expect.poll(() => facts.textContent()).not.toBe(before)
     await stop.click()
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).waitFor()
     expect(await page.locator('.model-error').count()).toBe(0)
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
-    await expect.poll(() => facts.textContent(), SLOW).toMatch(/left$/)
+    await expect.poll(() => facts.textContent()).toMatch(/left$/)
     // Browsers end service workers as they like: the load goes on, and the page goes on hearing of it.
     const devtools = await context.newCDPSession(page)
     await devtools.send('ServiceWorker.enable')
@@ -232,7 +231,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await page.locator('#chat-hint').isVisible()).toBe(true)
     // The warning has the button that it speaks of.
     await page.locator('#chat-larger').click()
-    await expect.poll(() => chosen(SMALL).isChecked(), SLOW).toBe(true)
+    await expect.poll(() => chosen(SMALL).isChecked()).toBe(true)
     expect(await page.locator('#chat-hint').isVisible()).toBe(false)
     await chosen('local-v1/nano').check()
     await page.getByLabel('Message').fill('Who are you?')
@@ -248,7 +247,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Message').fill('Tell me a story.')
     await page.getByLabel('Message').press('Enter')
     const said = page.locator('.message.assistant .said')
-    await expect.poll(() => said.textContent(), SLOW).toMatch(/\S/)
+    await expect.poll(() => said.textContent()).toMatch(/\S/)
     await button('Stop').click()
     await button('Stop').click()
     await letThrough(page)
@@ -257,7 +256,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Message').fill('And another.')
     await page.getByLabel('Max tokens').fill('20')
     await button('Send').click()
-    await expect.poll(() => page.locator('.metrics-line').count(), SLOW).toBe(2)
+    await expect.poll(() => page.locator('.metrics-line').count()).toBe(2)
     expect(await page.locator('.message').count()).toBe(4)
     const [saved] = await Promise.all([page.waitForEvent('download'), button('Save').click()])
     const kept = await readFile(await saved.path(), 'utf8')
@@ -403,7 +402,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Responses').click()
     expect(await answer.textContent()).toMatch(/^Send this/)
     await button('Send').click()
-    await expect.poll(() => answer.textContent(), SLOW).toMatch(/event: response\.(completed|incomplete)/)
+    await expect.poll(() => answer.textContent()).toMatch(/event: response\.(completed|incomplete)/)
     await picture('18-requests')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
@@ -421,7 +420,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByText('Events', { exact: true }).click()
     await button('Tools').click()
     await button('Send').click()
-    await expect.poll(() => answer.textContent(), SLOW).toMatch(/"name": "get_weather"/)
+    await expect.poll(() => answer.textContent()).toMatch(/"name": "get_weather"/)
     // What the chosen model cannot do is not offered; whoever asks for it all the same is told what to do.
     expect(await page.locator('#request-samples').getByRole('button').allTextContents()).not.toContain('Embeddings')
     expect(await page.locator('#request-samples').getByRole('button', { name: 'Embeddings' }).isVisible()).toBe(false)
@@ -437,7 +436,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const messages = [{ role: 'user', content: 'Hello!' }]
     await page.getByLabel('Body').fill(JSON.stringify({ model: 'local-v1/nano', messages, ...thinking }))
     await button('Send').click()
-    await expect.poll(() => answer.textContent(), SLOW).toMatch(/chat\.completion/)
+    await expect.poll(() => answer.textContent()).toMatch(/chat\.completion/)
     // What is refused as it stands is not offered to be sent again.
     const asked = JSON.parse(await page.getByLabel('Body').inputValue()) as object
     await page.getByLabel('Body').fill(JSON.stringify({ ...asked, stop: [''] }))
@@ -455,7 +454,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByRole('tab', { name: 'Tokenizer' }).click()
     await page.getByLabel('Text to tokenize').fill('a kettle\nand a cup')
     const tokens = page.locator('#tokenizer-answer .tokens')
-    await expect.poll(() => tokens.textContent(), SLOW).toContain('↵')
+    await expect.poll(() => tokens.textContent()).toContain('↵')
     expect((await tokens.textContent())!.replaceAll(/[^a-z]/gi, '')).toBe('akettleandacup')
     const state = page.locator('#tokenizer-state')
     const plain = Number.parseInt((await state.textContent())!, 10)
@@ -465,7 +464,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(ids).toHaveLength(plain)
     expect(await barriers(page)).toEqual([])
     await page.getByLabel("In the model's chat template").check()
-    await expect.poll(async () => Number.parseInt((await state.textContent())!, 10), SLOW).toBeGreaterThan(plain)
+    await expect.poll(async () => Number.parseInt((await state.textContent())!, 10)).toBeGreaterThan(plain)
     await page.getByLabel("In the model's chat template").uncheck()
   })
 
@@ -541,7 +540,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.reload()
     await page.locator('body.ready').waitFor()
     await page.getByRole('button', { name: 'Remove: small' }).click()
-    await expect.poll(() => chosen('local/small').count(), SLOW).toBe(0)
+    await expect.poll(() => chosen('local/small').count()).toBe(0)
     expect(await page.evaluate(keptNames)).toEqual([])
     expect(await chosen('local-v1/nano').isChecked()).toBe(true)
     await rm(folder, { recursive: true })
@@ -668,7 +667,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
           const { left, top } = document.querySelector('.tokens .sampled')!.getBoundingClientRect()
           return document.elementFromPoint(left + 2, top + 2)?.className
         })
-      await expect.poll(seen, { message: `${width} px`, timeout: 10_000 }).toBe('sampled')
+      await expect.poll(seen, { message: `${width} px` }).toBe('sampled')
     }
   })
 

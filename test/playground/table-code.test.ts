@@ -24,7 +24,6 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
 const hasCurl = has('curl', '--version')
 const hasPython = has('python3', '--version')
-const LONG = 120_000
 
 const MODEL = 'local-v1/nano'
 const { sentence, fields, texts } = tableExamples[0]!
@@ -83,7 +82,7 @@ describe('the code of a table', () => {
       }),
     )
     expect(rows.map(({ stars }) => stars)).toEqual([4, 2, 5, 3, 1, 5])
-  }, LONG)
+  })
   afterAll(async () => {
     await serving?.stop()
     await pages?.close()
@@ -97,15 +96,11 @@ describe('the code of a table', () => {
     expect(Object.keys(choice!.evidence).sort()).toEqual(fields.map(({ name }) => `/${name}`).sort())
   })
 
-  test(
-    'for the terminal writes a line for each file',
-    async () => {
-      await run('bash', ['-c', codeOf('Terminal')], { cwd: folder })
-      const lines = (await readFile(join(folder, 'rows.jsonl'), 'utf8')).trim().split('\n')
-      expect(lines.map((line) => JSON.parse(line))).toEqual(rows.map((row, i) => ({ file: `${i}.txt`, ...row })))
-    },
-    LONG,
-  )
+  test('for the terminal writes a line for each file', async () => {
+    await run('bash', ['-c', codeOf('Terminal')], { cwd: folder })
+    const lines = (await readFile(join(folder, 'rows.jsonl'), 'utf8')).trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toEqual(rows.map((row, i) => ({ file: `${i}.txt`, ...row })))
+  })
 
   test.skipIf(!hasPython)('for Python prints a line for each file (needs python3)', async () => {
     await writeFile(join(folder, 'table.py'), codeOf('Python'))
@@ -120,63 +115,57 @@ describe('the code of a table', () => {
     test.each([
       ['that asks a server', true],
       ['with the model in its own page', false],
-    ])(
-      'renders a row for each text in a page %s',
-      async (_, served) => {
-        await writeFile(join(folder, 'table.tsx'), codeOf('React', { served }))
-        const page = `
+    ])('renders a row for each text in a page %s', async (_, served) => {
+      await writeFile(join(folder, 'table.tsx'), codeOf('React', { served }))
+      const page = `
           import { StrictMode } from 'react'
           import { createRoot } from 'react-dom/client'
           import { Table } from ${JSON.stringify(join(folder, 'table.tsx'))}
           const texts = ${JSON.stringify(texts)}
           createRoot(document.querySelector('main')!).render(<StrictMode><Table texts={texts} /></StrictMode>)`
-        const { outputFiles } = await build({
-          stdin: { contents: page, loader: 'tsx', resolveDir: root },
-          tsconfig: join(root, 'examples/tsconfig.json'),
-          nodePaths: [join(root, 'node_modules')],
-          alias: {
-            'local-v1/extract': join(root, 'adapters/extract.ts'),
-            'local-v1/service-worker': join(root, 'adapters/service-worker/index.ts'),
-          },
-          bundle: true,
-          format: 'esm',
-          jsx: 'automatic',
-          target: 'es2022',
-          write: false,
-          external: ['node:*'],
-          // React warns of what is wrong in its development build alone.
-          define: { 'process.env.NODE_ENV': '"development"' },
+      const { outputFiles } = await build({
+        stdin: { contents: page, loader: 'tsx', resolveDir: root },
+        tsconfig: join(root, 'examples/tsconfig.json'),
+        nodePaths: [join(root, 'node_modules')],
+        alias: {
+          'local-v1/extract': join(root, 'adapters/extract.ts'),
+          'local-v1/service-worker': join(root, 'adapters/service-worker/index.ts'),
+        },
+        bundle: true,
+        format: 'esm',
+        jsx: 'automatic',
+        target: 'es2022',
+        write: false,
+        external: ['node:*'],
+        // React warns of what is wrong in its development build alone.
+        define: { 'process.env.NODE_ENV': '"development"' },
+      })
+      const html = '<!doctype html><title>table</title><main></main><script type="module" src="/page.js"></script>'
+      Object.assign(files, { '/index.html': html, '/page.js': outputFiles[0]!.contents })
+      if (!served) {
+        files['/v1.js'] = await bundle('test/browser/nano-worker.ts')
+        const nano = await filesIn(join(root, 'models/nano'))
+        for (const [path, bytes] of Object.entries(nano)) files[`/nano${path}`] = bytes
+      }
+      const browser = await sharedChromium()
+      try {
+        const tab = await browser.newPage()
+        const faults: string[] = []
+        tab.on('pageerror', (error) => faults.push(error.message))
+        tab.on('console', (message) => {
+          // A page of this test has no icon.
+          if (message.type() === 'error' && !/favicon/.test(message.location().url)) faults.push(message.text())
         })
-        const html = '<!doctype html><title>table</title><main></main><script type="module" src="/page.js"></script>'
-        Object.assign(files, { '/index.html': html, '/page.js': outputFiles[0]!.contents })
-        if (!served) {
-          files['/v1.js'] = await bundle('test/browser/nano-worker.ts')
-          const nano = await filesIn(join(root, 'models/nano'))
-          for (const [path, bytes] of Object.entries(nano)) files[`/nano${path}`] = bytes
-        }
-        const browser = await sharedChromium()
-        try {
-          const tab = await browser.newPage()
-          const faults: string[] = []
-          tab.on('pageerror', (error) => faults.push(error.message))
-          tab.on('console', (message) => {
-            // A page of this test has no icon.
-            if (message.type() === 'error' && !/favicon/.test(message.location().url)) faults.push(message.text())
-          })
-          await tab.goto(pages.origin)
-          const cells = () =>
-            tab
-              .locator('tbody tr')
-              .evaluateAll((all) => all.map((row) => [...row.children].map((td) => td.textContent)))
-          const said = rows.map((row) => fields.map(({ name }) => String(row[name])))
-          await expect.poll(cells, { timeout: 90_000 }).toEqual(said)
-          expect(await tab.locator('thead th').allTextContents()).toEqual(fields.map(({ name }) => name))
-          expect(faults).toEqual([])
-        } finally {
-          await browser.close()
-        }
-      },
-      LONG,
-    )
+        await tab.goto(pages.origin)
+        const cells = () =>
+          tab.locator('tbody tr').evaluateAll((all) => all.map((row) => [...row.children].map((td) => td.textContent)))
+        const said = rows.map((row) => fields.map(({ name }) => String(row[name])))
+        await expect.poll(cells, { timeout: 90_000 }).toEqual(said)
+        expect(await tab.locator('thead th').allTextContents()).toEqual(fields.map(({ name }) => name))
+        expect(faults).toEqual([])
+      } finally {
+        await browser.close()
+      }
+    })
   })
 })

@@ -67,7 +67,7 @@ function stringsIn(value: unknown): string[] {
 }
 
 describe('a document with quotes', () => {
-  it('says only what users and tools say', { timeout: 60_000 }, async () => {
+  it('says only what users and tools say', async () => {
     const { chat } = decoding()
     const seen = new Set<string>()
     for (let seed = 0; seed < 40; seed++) {
@@ -81,7 +81,7 @@ describe('a document with quotes', () => {
     expect(seen.size).toBeGreaterThan(5)
   })
 
-  it('is the same in a stream, and in company', { timeout: 60_000 }, async () => {
+  it('is the same in a stream, and in company', async () => {
     const { chat } = decoding()
     const alone: string[] = []
     for (let seed = 0; seed < 6; seed++) alone.push(contentOf(await chat(body(seed))))
@@ -94,7 +94,7 @@ describe('a document with quotes', () => {
     }
   })
 
-  it('quotes with all its strings where that is asked for', { timeout: 60_000 }, async () => {
+  it('quotes with all its strings where that is asked for', async () => {
     const { chat, ask } = decoding()
     const schema = object({ a: { type: 'string' }, b: { anyOf: [{ type: 'integer' }, { type: 'string' }] } })
     for (let seed = 0; seed < 10; seed++) {
@@ -118,7 +118,7 @@ describe('a document with quotes', () => {
     }
   })
 
-  it('has a source for each quote, which is the quote', { timeout: 60_000 }, async () => {
+  it('has a source for each quote, which is the quote', async () => {
     const { chat } = decoding()
     for (let seed = 0; seed < 20; seed++) {
       const answer = await chat(body(seed, { evidence: true, quote: true }))
@@ -138,7 +138,7 @@ describe('a document with quotes', () => {
     }
   })
 
-  it('is what a tool is called with, too', { timeout: 60_000 }, async () => {
+  it('is what a tool is called with, too', async () => {
     const { chat } = decoding()
     const parameters = object({ who: quote })
     const tools = [{ type: 'function', function: { name: 'find', strict: true, parameters } }]
@@ -150,7 +150,7 @@ describe('a document with quotes', () => {
     }
   })
 
-  it('closes within whatever budget suffices', { timeout: 60_000 }, async () => {
+  it('closes within whatever budget suffices', async () => {
     const { chat } = decoding()
     const short = errorOf(await chat(body(1, { max_tokens: 1 })))
     expect(short).toMatchObject({ status: 400, param: 'max_tokens' })

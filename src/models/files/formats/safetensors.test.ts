@@ -297,5 +297,5 @@ describe('safetensors', () => {
       ),
     ).rejects.toThrow(/ended at byte/)
     await server.close()
-  }, 30_000)
+  })
 })
