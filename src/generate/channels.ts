@@ -7,7 +7,7 @@ export interface Channels {
   readonly close: string
   /** The names of the channels. */
   readonly thought: string
-  readonly said: string
+  readonly final: string
   readonly called: string
   /** What stands before the head of one more message. */
   readonly again: string
@@ -17,7 +17,7 @@ export const CHANNELS: Channels = {
   open: '<|channel|>',
   close: '<|message|>',
   thought: 'analysis',
-  said: 'final',
+  final: 'final',
   called: 'commentary',
   again: '<|start|>assistant',
 }
@@ -27,5 +27,5 @@ export function channelsOf(template: string): Channels | undefined {
   return template.includes(CHANNELS.open) && template.includes(CHANNELS.close) ? CHANNELS : undefined
 }
 
-/** The head of the message that is what is said. */
-export const headOf = ({ open, said, close }: Channels): string => open + said + close
+/** The head of the message that is the answer. */
+export const headOf = ({ open, final, close }: Channels): string => open + final + close

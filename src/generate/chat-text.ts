@@ -207,12 +207,12 @@ export class ChatText {
   /** Refuses what is far too long before anything is made of it: what a user has said is a token each, at least. */
   #assertMayFit({ messages }: ChatCall, capacity: number): void {
     const most = capacity + COUNTED
-    let said = 0
+    let count = 0
     for (const { role, content } of messages) {
       if (role !== 'user') continue
       const text = textOf(content)
-      if (text !== '') said++
-      if (said > most || this.tokenizer.isBeyond(text, most)) throw tooLong(capacity, most, true)
+      if (text !== '') count++
+      if (count > most || this.tokenizer.isBeyond(text, most)) throw tooLong(capacity, most, true)
     }
   }
 

@@ -36,11 +36,11 @@ export function mustHaveForm(call: ChatCall): boolean {
  * end of the thought and what is said after it.
  */
 export function thoughtBudget(call: ChatCall, limit: number, rest: number): number {
-  const asked = call.thinkingBudget
-  if (asked !== undefined) return Math.max(0, Math.min(asked, limit - rest))
+  const budget = call.thinkingBudget
+  if (budget !== undefined) return Math.max(0, Math.min(budget, limit - rest))
   if (thoughtWish(call) === 'as it likes') return Number.POSITIVE_INFINITY
-  const said = Math.max(rest, Math.ceil(limit * LEFT_TO_SAY))
-  return Math.max(0, Math.min(BUDGETS.get(call.templateOptions?.reasoning_effort) ?? Infinity, limit - said))
+  const reserve = Math.max(rest, Math.ceil(limit * LEFT_TO_SAY))
+  return Math.max(0, Math.min(BUDGETS.get(call.templateOptions?.reasoning_effort) ?? Infinity, limit - reserve))
 }
 
 /** How a family of models marks its thoughts. */

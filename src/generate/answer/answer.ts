@@ -91,9 +91,9 @@ export class AnswerDecoder implements Lane, Writing {
   }
 
   get foreseeable(): boolean {
-    const { counts, said } = this.log
+    const { counts, seen } = this.log
     const free = this.#stretch.mask === undefined
-    return free && counts === undefined && said === undefined && !this.#dry && !this.mustGoOn && !this.#spliced
+    return free && counts === undefined && seen === undefined && !this.#dry && !this.mustGoOn && !this.#spliced
   }
 
   get mustGoOn(): boolean {
@@ -114,7 +114,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   get draftable(): boolean {
     // Penalties hang on what was said before.
-    return !this.log.counts && !this.log.said && !this.#dry && !this.mustGoOn
+    return !this.log.counts && !this.log.seen && !this.#dry && !this.mustGoOn
   }
 
   foresee(room: DraftRoom): Drafted | undefined {
@@ -157,7 +157,7 @@ export class AnswerDecoder implements Lane, Writing {
     const logitBias = this.#dry?.over(this.log.tokens, sampling.logitBias) ?? sampling.logitBias
     return {
       ...this.#drawn,
-      ...(this.log.said && { repeats: { tokens: this.log.said, by: sampling.repetitionPenalty } }),
+      ...(this.log.seen && { repeats: { tokens: this.log.seen, by: sampling.repetitionPenalty } }),
       seed: this.#seed,
       index,
       presencePenalty: sampling.presencePenalty,
@@ -165,7 +165,7 @@ export class AnswerDecoder implements Lane, Writing {
       ...(mask && { mask }),
       ...(this.log.counts && { counts: this.log.counts }),
       ...(logitBias && { logitBias }),
-      ...(mask && this.#stretch.asks?.(mask)),
+      ...(mask && this.#stretch.settings?.(mask)),
       ...(topLogprobs !== undefined && { topLogprobs }),
     }
   }
@@ -195,13 +195,13 @@ export class AnswerDecoder implements Lane, Writing {
     this.plan.wake()
   }
 
-  next(said = ''): void {
+  next(written = ''): void {
     const segment = this.#segments.shift()!
     if (segment.kind === 'literal') {
       this.write(this.plan.text.tokenizer.encodeMarker(segment.text))
       this.next()
     } else {
-      this.#stretch = this.#stretchOf(segment, said)
+      this.#stretch = this.#stretchOf(segment, written)
       this.#stretch.begin()
     }
   }
@@ -211,7 +211,7 @@ export class AnswerDecoder implements Lane, Writing {
     this.next()
   }
 
-  #stretchOf(segment: Exclude<Segment, { kind: 'literal' }>, said: string): Stretch {
+  #stretchOf(segment: Exclude<Segment, { kind: 'literal' }>, written: string): Stretch {
     switch (segment.kind) {
       case 'thought':
         return new ThoughtStretch(this, segment)
@@ -224,7 +224,7 @@ export class AnswerDecoder implements Lane, Writing {
       case 'channel':
         return new ChannelStretch(this, segment.again)
       case 'text':
-        return new TextStretch(this, said)
+        return new TextStretch(this, written)
     }
   }
 

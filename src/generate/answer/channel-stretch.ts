@@ -21,11 +21,11 @@ export class ChannelStretch implements Stretch {
     const { tokenizer, channels } = answer.plan.text
     this.#answer = answer
     this.#channels = channels!
-    const { open, close, thought, said, called } = this.#channels
+    const { open, close, thought, final, called } = this.#channels
     const { mayOpen } = answer.markers
     this.#opening = tokenizer.encodeMarker((again ? this.#channels.again : '') + open)
     const head: Segment = { kind: 'literal', text: close }
-    const ways: [name: string, segments: readonly Segment[]][] = [[said, [head, { kind: 'text' }]]]
+    const ways: [name: string, segments: readonly Segment[]][] = [[final, [head, { kind: 'text' }]]]
     const thoughts = this.#thoughts()
     if (thoughts) ways.push([thought, [head, ...thoughts]])
     if (mayOpen) ways.push([called, [{ kind: 'call', written: open + called }]])
@@ -40,8 +40,8 @@ export class ChannelStretch implements Stretch {
     const { plan, thought, remaining } = this.#answer
     const { call, text } = plan
     if (thought !== undefined || text.thoughtMarks === undefined || thoughtWish(call) === 'be brief') return undefined
-    const { again, open, said, close } = this.#channels
-    const rest = text.endOfThought.length + text.tokenizer.encodeMarker(again + open + said + close).length
+    const { again, open, final, close } = this.#channels
+    const rest = text.endOfThought.length + text.tokenizer.encodeMarker(again + open + final + close).length
     const budget = thoughtBudget(call, remaining, rest + plan.shortest)
     if (budget < 1) return undefined
     return [

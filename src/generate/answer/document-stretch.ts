@@ -33,8 +33,8 @@ export class DocumentStretch extends GuidedStretch {
     return mask.allowed(this.guided, this.answer.remaining, call)
   }
 
-  asks(mask: Uint32Array): Partial<SampleSettings> {
-    return this.#evidence && this.#certain.length === 0 ? this.#evidence.asks(mask) : {}
+  settings(mask: Uint32Array): Partial<SampleSettings> {
+    return this.#evidence && this.#certain.length === 0 ? this.#evidence.settings(mask) : {}
   }
 
   override advance(): boolean {
@@ -87,8 +87,8 @@ export class DocumentStretch extends GuidedStretch {
 
   protected override show(bytes: Uint8Array, sampled?: Sampled): void {
     const { call, text } = this.answer.plan
-    const told = call.topLogprobs === undefined ? undefined : sampled
-    this.answer.out.content(bytes, told && logprobOf(told, text.tokenizer, call))
+    const scored = call.topLogprobs === undefined ? undefined : sampled
+    this.answer.out.content(bytes, scored && logprobOf(scored, text.tokenizer, call))
     this.#tell(this.#evidence?.push(bytes, this.answer.remaining))
   }
 

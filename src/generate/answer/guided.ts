@@ -79,8 +79,8 @@ export class Guided {
   /** The tokens of a text that goes on from what was accepted, as the tokenizer would have spelled them in the whole. */
   spell(text: string): readonly number[] {
     const before = this.#accepted.slice(-CONTEXT)
-    const said = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(this.#tokenizer, before))
-    const whole = this.#tokenizer.encodeContinuation(said + text)
+    const context = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(this.#tokenizer, before))
+    const whole = this.#tokenizer.encodeContinuation(context + text)
     const goesOn = before.every((token, i) => whole[i] === token)
     return goesOn ? whole.slice(before.length) : this.#tokenizer.encodeContinuation(text)
   }

@@ -76,9 +76,9 @@ export type Segment =
   | { readonly kind: 'literal'; readonly text: string }
   /**
    * Free text that is no part of what is said. It ends at its mark, or with its budget of tokens. `lead`: what of the mark
-   * that opens it may still come; `said`: what of its text is there already.
+   * that opens it may still come; `written`: what of its text is there already.
    */
-  | { readonly kind: 'thought'; readonly budget: number; readonly lead?: string; readonly said?: string }
+  | { readonly kind: 'thought'; readonly budget: number; readonly lead?: string; readonly written?: string }
   | { readonly kind: 'document'; readonly grammar: OutputGrammar }
   /** `written`: what of its marker is there already. */
   | { readonly kind: 'call'; readonly written?: string }
@@ -91,23 +91,23 @@ export type Segment =
 /** The segments of an answer to `call`, from where its prompt ends. */
 export function segmentsOf({ call, text, limit, opened, shortest }: AnswerPlan, { mustOpen }: Markers): Segment[] {
   const channels = call.prompt === undefined ? text.channels : undefined
-  const said: Segment[] = mustOpen
+  const segments: Segment[] = mustOpen
     ? [{ kind: 'call' }]
     : call.grammar !== undefined
       ? [...literals(channels && headOf(channels)), { kind: 'document', grammar: call.grammar }]
       : [{ kind: channels ? 'channel' : 'text' }]
   const marks = text.thoughtMarks
-  if (marks === undefined || call.prompt !== undefined) return said
+  if (marks === undefined || call.prompt !== undefined) return segments
   const again = channels?.again ?? ''
   const ending = text.tokenizer.encodeMarker(`\n${marks.close}${marks.gap}${again}`).length
-  if (opened) return [{ kind: 'thought', budget: thoughtBudget(call, limit, ending + shortest) }, ...said]
+  if (opened) return [{ kind: 'thought', budget: thoughtBudget(call, limit, ending + shortest) }, ...segments]
   // Free text finds the mark by itself, where the model writes it.
-  if (!mustHaveForm(call) || thoughtWish(call) !== 'think') return said
+  if (!mustHaveForm(call) || thoughtWish(call) !== 'think') return segments
   const opening = text.tokenizer.encodeMarker(marks.open).length
   const budget = thoughtBudget(call, limit, opening + ending + shortest)
   return budget < 1
-    ? said
-    : [{ kind: 'literal', text: marks.open }, { kind: 'thought', budget }, ...literals(again), ...said]
+    ? segments
+    : [{ kind: 'literal', text: marks.open }, { kind: 'thought', budget }, ...literals(again), ...segments]
 }
 
 const literals = (text = ''): Segment[] => (text === '' ? [] : [{ kind: 'literal', text }])

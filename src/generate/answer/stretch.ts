@@ -13,8 +13,8 @@ export interface Stretch {
   begin(): void
   /** What may come next. Absent: anything, once the answer may end. */
   mask?(mask: Mask): Uint32Array
-  /** What is to be told of the next token, beside what every answer asks. Absent: nothing. */
-  asks?(mask: Uint32Array): Partial<SampleSettings>
+  /** What the draw of the next token needs beside the settings of every answer. Absent: nothing. */
+  settings?(mask: Uint32Array): Partial<SampleSettings>
   /** Adds what is certain, or ends; false: a token has to be drawn. Absent: nothing is ever certain. */
   advance?(): boolean
   take(sampled: Sampled): void
@@ -50,8 +50,8 @@ export interface Writing {
   write(tokens: readonly number[]): void
   /** A marker may end within a token: that token is replaced by what of it belongs to the marker, and is not `rest`. */
   cut(rest: string): void
-  /** Begins the segment after this one; `said`: what of its text is there already. */
-  next(said?: string): void
+  /** Begins the segment after this one; `written`: what of its text is there already. */
+  next(written?: string): void
   /** Begins these segments, and after them those that are left. */
   insert(...segments: readonly Segment[]): void
   /** What a stretch has waited for has come. */

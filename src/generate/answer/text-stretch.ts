@@ -8,22 +8,22 @@ import type { Stretch, Writing } from './stretch.js'
 export class TextStretch implements Stretch {
   readonly #answer: Writing
   /** Text that is there already. */
-  readonly #said: string
+  readonly #written: string
   /** Tokens before it. */
   readonly #from: number
   /** Nothing of it has been shown: a thought may still come first. */
   #fresh = true
 
-  constructor(answer: Writing, said: string) {
+  constructor(answer: Writing, written: string) {
     this.#answer = answer
-    this.#said = said
+    this.#written = written
     this.#from = answer.log.generated
   }
 
   begin(): void {
     const { out, mustGoOn, thought } = this.#answer
     out.beginText(this.#needles(!mustGoOn), this.#beginnings(), thought !== undefined)
-    if (this.#said !== '') this.#shown(out.content(new TextEncoder().encode(this.#said)))
+    if (this.#written !== '') this.#shown(out.content(new TextEncoder().encode(this.#written)))
   }
 
   take(sampled: Sampled): void {
@@ -77,11 +77,11 @@ export class TextStretch implements Stretch {
   }
 
   /** The text is none yet: it begins once more behind a thought. */
-  #think(lead: string, said?: string): void {
+  #think(lead: string, written?: string): void {
     const { plan, remaining } = this.#answer
     const { call, text, shortest } = plan
     const budget = thoughtBudget(call, remaining, text.endOfThought.length + shortest)
-    this.#answer.insert({ kind: 'thought', budget, lead, ...(said && { said }) }, { kind: 'text' })
+    this.#answer.insert({ kind: 'thought', budget, lead, ...(written && { written }) }, { kind: 'text' })
   }
 
   /** It has been shown; it may have come to its end. */

@@ -7,18 +7,18 @@ import { Thought } from './thought.js'
 export class ThoughtStretch implements Stretch {
   readonly #answer: Writing
   readonly #thought: Thought
-  readonly #said: string
+  readonly #written: string
 
-  constructor(answer: Writing, { budget, lead = '', said = '' }: Extract<Segment, { kind: 'thought' }>) {
+  constructor(answer: Writing, { budget, lead = '', written = '' }: Extract<Segment, { kind: 'thought' }>) {
     const { thoughtMarks, tokenizer } = answer.plan.text
     this.#answer = answer
     this.#thought = new Thought(thoughtMarks!, tokenizer, budget, lead)
-    this.#said = said
+    this.#written = written
     answer.thought = this.#thought
   }
 
   begin(): void {
-    this.#answer.out.thought(this.#thought.say(this.#said))
+    this.#answer.out.thought(this.#thought.say(this.#written))
     if (this.#thought.spent) this.#close()
   }
 

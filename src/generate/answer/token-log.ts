@@ -7,7 +7,7 @@ export class TokenLog {
   /** How often each token stands in the answer; kept only where penalties ask for it. */
   readonly counts: Map<number, number> | undefined
   /** Which tokens stand in prompt or answer, a bit each; kept only where a penalty asks for it. */
-  readonly said: Uint32Array | undefined
+  readonly seen: Uint32Array | undefined
 
   /** `marked`: how many tokens there are, where it has to be known which of them were said. */
   constructor(prompt: readonly number[], counting: boolean, marked?: number) {
@@ -15,7 +15,7 @@ export class TokenLog {
     this.promptLength = prompt.length
     this.kept = prompt.length
     this.counts = counting ? new Map() : undefined
-    this.said = marked === undefined ? undefined : new Uint32Array(Math.ceil(marked / 32))
+    this.seen = marked === undefined ? undefined : new Uint32Array(Math.ceil(marked / 32))
     for (const token of prompt) this.#mark(token)
   }
 
@@ -35,7 +35,7 @@ export class TokenLog {
   drop(count: number): void {
     for (const token of this.tokens.splice(this.tokens.length - count, count)) {
       this.counts?.set(token, this.counts.get(token)! - 1)
-      if (this.said && !this.tokens.includes(token)) this.said[token >>> 5]! &= ~(1 << (token & 31))
+      if (this.seen && !this.tokens.includes(token)) this.seen[token >>> 5]! &= ~(1 << (token & 31))
     }
     this.kept = Math.min(this.kept, this.tokens.length)
   }
@@ -45,6 +45,6 @@ export class TokenLog {
   }
 
   #mark(token: number): void {
-    if (this.said) this.said[token >>> 5]! |= 1 << (token & 31)
+    if (this.seen) this.seen[token >>> 5]! |= 1 << (token & 31)
   }
 }

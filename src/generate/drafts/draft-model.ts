@@ -40,11 +40,11 @@ export class DraftModel implements Guesser {
    * Lets the paths of answers grow by at most `most` guesses each, where it has read what they say. Gives back the time
    * that it took to read prompts, a chunk at a time: that is done once for an answer. What fails is not tried again.
    */
-  async guess(asked: readonly DraftRequest[], most: number): Promise<number> {
+  async guess(requests: readonly DraftRequest[], most: number): Promise<number> {
     if (this.#failed) return 0
     try {
       const begun = performance.now()
-      const ready = await this.#read(asked, most)
+      const ready = await this.#read(requests, most)
       const read = performance.now() - begun
       await this.#go(ready, most)
       return read
@@ -80,11 +80,11 @@ export class DraftModel implements Guesser {
   }
 
   /** Those of which it has read nearly all. Of the others one reads on, so that those of the same prompt find it read. */
-  async #read(asked: readonly DraftRequest[], most: number): Promise<Turn[]> {
+  async #read(requests: readonly DraftRequest[], most: number): Promise<Turn[]> {
     const { maxChunk, contextLength } = this.#model
     const ready: { readonly held: Held; readonly lane: Lane; readonly outlook: Outlook }[] = []
     let reading = false
-    for (const { lane, outlook } of asked) {
+    for (const { lane, outlook } of requests) {
       const { tokens } = lane
       if (tokens.length + most > contextLength) continue
       const known = this.#held.has(lane)
@@ -177,8 +177,8 @@ export class DraftModel implements Guesser {
   }
 
   /** Rows of logits may be padded to another length. */
-  #asSmall(told: SampleSettings): SampleSettings {
-    const { mask, ...settings } = asGuess(told)
+  #asSmall(given: SampleSettings): SampleSettings {
+    const { mask, ...settings } = asGuess(given)
     if (!mask) return settings
     const words = Math.ceil(this.#model.vocabSize / 32)
     if (mask.length === words) return { ...settings, mask }

@@ -96,8 +96,8 @@ const rateOf = ({ tokens, time }: Arm): number => (time > 0 ? tokens / time : 0)
 interface DraftChoice {
   /** How many guesses an answer may have in a step. */
   readonly most: number
-  /** What is small is asked where nothing in the prompt goes on like the answer. */
-  readonly asks?: true
+  /** What is small guesses where nothing in the prompt goes on like the answer. */
+  readonly bySmall?: true
 }
 
 const NOTHING: DraftChoice = { most: 0 }
@@ -170,7 +170,7 @@ export class Drafting {
   of(writers: readonly DraftWriter[], taken: DraftRoom): DraftedStep {
     const lanes = writers.map(({ lane }) => lane)
     const trial = this.#trialOf(writers)
-    const { most, asks } = trial.choices[this.#always ? trial.choices.length - 1 : trial.arm]!
+    const { most, bySmall } = trial.choices[this.#always ? trial.choices.length - 1 : trial.arm]!
     let rows = this.#most.rows - taken.rows
     let draws = this.#most.draws - taken.draws
     const guesses = lanes.map((lane) => {
@@ -188,13 +188,13 @@ export class Drafting {
       const each = (left: number) => Math.floor(left / without.length)
       const room = { rows: each(rows), draws: Math.min(most, each(draws)) }
       if (!(room.rows > 0 && room.draws > 0)) return guesses
-      const asked = new Map<number, DraftRequest>()
+      const requests = new Map<number, DraftRequest>()
       for (const i of without) {
         const outlook = ahead(lanes[i]!, room)
-        if (outlook) asked.set(i, { ...writers[i]!, outlook })
+        if (outlook) requests.set(i, { ...writers[i]!, outlook })
       }
-      read = await this.small!.guess([...asked.values()], room.draws)
-      return guesses.map((guess, i) => guess ?? asked.get(i)?.outlook.drafted)
+      read = await this.small!.guess([...requests.values()], room.draws)
+      return guesses.map((guess, i) => guess ?? requests.get(i)?.outlook.drafted)
     }
     const took = (tokens: number, time: number, steps: number) => {
       trial.steps += steps
@@ -204,7 +204,7 @@ export class Drafting {
       // Its steps are over.
       if (this.#armsOf(trial).hopeless(trial.arm, trial.tokens, trial.time)) trial.steps = Math.max(STEPS, trial.steps)
     }
-    return { guesses, ...(asks && { ask }), most, steps: STEPS - trial.steps, took }
+    return { guesses, ...(bySmall && { ask }), most, steps: STEPS - trial.steps, took }
   }
 
   /** The choice that is being tried; a new one where it has had its steps, or there are more answers or fewer. */
@@ -217,7 +217,7 @@ export class Drafting {
     const choices = [
       NOTHING,
       ...(byText ? BY_TEXT : []),
-      ...(this.small?.lengths.map((most) => ({ most, asks: true }) as const) ?? []),
+      ...(this.small?.lengths.map((most) => ({ most, bySmall: true }) as const) ?? []),
     ]
     const arms = this.#armsOf({ key, choices })
     const arm = this.small && !this.#always ? nextBeside(this.small, arms, choices, writers) : arms.next()
@@ -249,10 +249,10 @@ function nextBeside(
 ): number {
   const arm = arms.next()
   const { best } = arms
-  const asked = choices.flatMap(({ asks }, i) => (asks ? [i] : []))
-  const gains = asked.includes(best)
-  small.rests = !gains && !asked.some((each) => arms.isDue(each))
-  if (!asked.includes(arm) || small.knows(writers)) return arm
+  const withSmall = choices.flatMap(({ bySmall }, i) => (bySmall ? [i] : []))
+  const gains = withSmall.includes(best)
+  small.rests = !gains && !withSmall.some((each) => arms.isDue(each))
+  if (!withSmall.includes(arm) || small.knows(writers)) return arm
   arms.putOff(arm)
   return gains ? 0 : best
 }

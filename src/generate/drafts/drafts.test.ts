@@ -23,32 +23,32 @@ describe('the open value', () => {
     ['["one","tw', 'tw', true, ''],
   ])('of %s', (document, said, quoted, key) => {
     const value = begun(document)
-    expect([value.said, value.quoted, value.key]).toEqual([said, quoted, key])
+    expect([value.written, value.quoted, value.key]).toEqual([said, quoted, key])
   })
 
   it('is none in a key, or within a character', () => {
-    expect(begun('{"na').said).toBeUndefined()
-    expect(begun('{"a":1,').said).toBeUndefined()
+    expect(begun('{"na').written).toBeUndefined()
+    expect(begun('{"a":1,').written).toBeUndefined()
     const cut = new OpenValue()
     cut.push(bytes('{"a":"é').slice(0, -1))
-    expect(cut.said).toBeUndefined()
+    expect(cut.written).toBeUndefined()
   })
 
   it('is none where it is too long to be looked up, and the next one is again', () => {
     const long = begun(`{"a":"${'x'.repeat(2000)}`)
-    expect(long.said).toBeUndefined()
+    expect(long.written).toBeUndefined()
     long.push(bytes('","b":"y'))
-    expect([long.said, long.key]).toEqual(['y', 'b'])
+    expect([long.written, long.key]).toEqual(['y', 'b'])
   })
 
   it('is the same however it was cut, and a copy goes its own way', () => {
     const document = '{"a":{"b":["ü","x'
     const piece = new OpenValue()
     for (const byte of bytes(document)) piece.push(Uint8Array.of(byte))
-    expect(piece.said).toBe(begun(document).said)
+    expect(piece.written).toBe(begun(document).written)
     const copy = piece.clone()
     copy.push(bytes('yz'))
-    expect([piece.said, copy.said]).toEqual(['x', 'xyz'])
+    expect([piece.written, copy.written]).toEqual(['x', 'xyz'])
   })
 })
 

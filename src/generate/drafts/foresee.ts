@@ -19,20 +19,20 @@ const MOST = 64
  * source has the end of something of its kind.
  */
 export function guessOf(value: OpenValue, source: DraftSource): Guess | undefined {
-  const { said, quoted, key } = value
-  if (said === undefined || said.includes('\\')) return undefined
-  const follows = said === '' ? source.labelled(key, MOST) : source.after(said, MOST)
+  const { written, quoted, key } = value
+  if (written === undefined || written.includes('\\')) return undefined
+  const follows = written === '' ? source.labelled(key, MOST) : source.after(written, MOST)
   if (follows === undefined) return undefined
-  return quoted ? restOfString(said, follows) : restOfNumber(said, follows)
+  return quoted ? restOfString(written, follows) : restOfNumber(written, follows)
 }
 
-function restOfNumber(said: string, follows: string): Guess | undefined {
+function restOfNumber(written: string, follows: string): Guess | undefined {
   const text = /^[-\d.]*\d/.exec(follows)?.[0] ?? ''
-  return /^-?\d*\.?\d*$/.test(said) && text !== '' ? { text, copied: text.length } : undefined
+  return /^-?\d*\.?\d*$/.test(written) && text !== '' ? { text, copied: text.length } : undefined
 }
 
-function restOfString(said: string, follows: string): Guess {
-  const end = endOf(said, follows)
+function restOfString(written: string, follows: string): Guess {
+  const end = endOf(written, follows)
   const text = follows.slice(0, end)
   return { text: end < MOST ? `${text}"` : text, copied: text.length }
 }
@@ -40,18 +40,18 @@ function restOfString(said: string, follows: string): Guess {
 /** Signs that end what a text says of one thing, unless the value has gone on behind such a one before. */
 const ENDS = ',;:!?()[]{}<>|'
 
-function endOf(said: string, follows: string): number {
+function endOf(written: string, follows: string): number {
   for (let i = 0; i < follows.length; i++) {
     const char = follows[i]!
     const next = follows[i + 1] ?? ' '
     // No string of JSON has these as they are.
     if (char < ' ' || char === '"' || char === '\\') return i
-    const before = i === 0 ? (said.at(-1) ?? ' ') : follows[i - 1]!
+    const before = i === 0 ? (written.at(-1) ?? ' ') : follows[i - 1]!
     const within = isOfWord(before) && isOfWord(next)
-    if (ENDS.includes(char) && !within && !said.includes(char)) return i
-    if (char === '.' && next <= ' ' && !said.includes('. ')) return i
+    if (ENDS.includes(char) && !within && !written.includes(char)) return i
+    if (char === '.' && next <= ' ' && !written.includes('. ')) return i
     // Names and numbers end before the next word of the sentence.
-    if (char === ' ' && !beginsName(next) && isName(said + follows.slice(0, i))) return i
+    if (char === ' ' && !beginsName(next) && isName(written + follows.slice(0, i))) return i
   }
   return follows.length
 }
@@ -86,8 +86,8 @@ export function foresee(place: DraftPlace, room: DraftRoom): Path | undefined {
 function guesses(guided: Guided, value: OpenValue, source: DraftSource, tokenizer: Tokenizer) {
   const guess = guessOf(value, source)
   if (guess === undefined || guess.text === '') return []
-  const whole = withWhatFollows(guess, guided)
-  const began = value.said!.length
+  const whole = withFollowing(guess, guided)
+  const began = value.written!.length
   const kind = began === 0 ? 'label' : began < 3 ? 'short' : 'copy'
   let length = 0
   return guided.spell(whole.text).map((token): { token: number; kind: GuessKind } => {
@@ -99,7 +99,7 @@ function guesses(guided: Guided, value: OpenValue, source: DraftSource, tokenize
 const copiedBytes = ({ text, copied }: Guess): number => new TextEncoder().encode(text.slice(0, copied)).length
 
 /** With what the grammar has behind the end of the value: a closing quote is often part of a longer token. */
-function withWhatFollows(guess: Guess, guided: Guided): Guess {
+function withFollowing(guess: Guess, guided: Guided): Guess {
   if (guess.copied === guess.text.length) return guess
   const after = guided.clone()
   if (!guided.spell(guess.text).every((token) => after.accept(token))) return guess

@@ -13,7 +13,7 @@ export interface Guesser {
    * Lets the paths of answers grow by at most `most` guesses each. Gives back the time that it took for what is done once
    * for an answer. What fails is not tried again.
    */
-  guess(asked: readonly DraftRequest[], most: number): Promise<number>
+  guess(requests: readonly DraftRequest[], most: number): Promise<number>
   /** The answer is over. */
   drop(lane: Lane): void
   clear(): void

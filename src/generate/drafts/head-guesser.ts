@@ -31,8 +31,8 @@ export class HeadGuesser implements Guesser {
     return !this.#failed && writers.every(({ sequence }) => sequence.readAlong)
   }
 
-  async guess(asked: readonly DraftRequest[], most: number): Promise<number> {
-    const ready = asked.filter(({ lane, sequence }) => lane.tokens.length - sequence.length <= MOST_UNREAD)
+  async guess(requests: readonly DraftRequest[], most: number): Promise<number> {
+    const ready = requests.filter(({ lane, sequence }) => lane.tokens.length - sequence.length <= MOST_UNREAD)
     if (this.#failed || ready.length === 0 || most === 0) return 0
     try {
       await this.#go(ready, most)
@@ -43,9 +43,9 @@ export class HeadGuesser implements Guesser {
     return 0
   }
 
-  async #go(asked: readonly DraftRequest[], most: number): Promise<void> {
+  async #go(requests: readonly DraftRequest[], most: number): Promise<void> {
     const guessing = this.#model.guess(
-      asked.map(({ lane, sequence, outlook }): StepInput => {
+      requests.map(({ lane, sequence, outlook }): StepInput => {
         return { sequence, tokens: lane.tokens.slice(sequence.length), sample: asGuess(outlook.settings()) }
       }),
     )
@@ -53,7 +53,7 @@ export class HeadGuesser implements Guesser {
       let step = await guessing.next()
       for (let left = most - 1; !step.done; left--) {
         const drawn = step.value
-        const next = asked.map(({ outlook }, i): GuessInput | undefined => {
+        const next = requests.map(({ outlook }, i): GuessInput | undefined => {
           const token = drawn[i]?.token ?? UNDRAWN
           const before = outlook.tokens.length
           if (token === UNDRAWN || !outlook.push(token) || left === 0) return undefined

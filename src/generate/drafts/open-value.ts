@@ -14,16 +14,16 @@ export class OpenValue {
   #keyNext = false
   #isKey = false
   /** Bytes, a character for each. */
-  #said = ''
+  #written = ''
   #key = ''
 
   /**
    * What there is of the value, without its quote: '' where one may begin. Undefined: none can be here, it ends within a
    * character, or it is too long to be looked up.
    */
-  get said(): string | undefined {
+  get written(): string | undefined {
     if (this.#state === 'between') return this.#keyNext ? undefined : ''
-    return this.#isKey || this.#said.length > LONGEST ? undefined : textOf(this.#said)
+    return this.#isKey || this.#written.length > LONGEST ? undefined : textOf(this.#written)
   }
 
   /** It is a string. */
@@ -47,7 +47,7 @@ export class OpenValue {
     copy.#escaped = this.#escaped
     copy.#keyNext = this.#keyNext
     copy.#isKey = this.#isKey
-    copy.#said = this.#said
+    copy.#written = this.#written
     copy.#key = this.#key
     return copy
   }
@@ -69,7 +69,7 @@ export class OpenValue {
 
   #inString(char: string): void {
     if (!this.#escaped && char === '"') {
-      if (this.#isKey) this.#key = this.#said
+      if (this.#isKey) this.#key = this.#written
       this.#end(false)
       return
     }
@@ -79,19 +79,19 @@ export class OpenValue {
 
   /** Of what is too long to be looked up no more than that is kept. */
   #say(char: string): void {
-    if (this.#said.length <= LONGEST) this.#said += char
+    if (this.#written.length <= LONGEST) this.#written += char
   }
 
-  #begin(state: 'string' | 'bare', said = ''): void {
+  #begin(state: 'string' | 'bare', written = ''): void {
     this.#state = state
     this.#isKey = this.#keyNext
-    this.#said = said
+    this.#written = written
   }
 
   #end(keyNext: boolean): void {
     this.#state = 'between'
     this.#escaped = false
-    this.#said = ''
+    this.#written = ''
     this.#keyNext = keyNext
   }
 }

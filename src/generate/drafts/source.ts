@@ -16,9 +16,9 @@ export class DraftSource {
     this.#folded = folded(this.#text)
   }
 
-  /** What follows a word, or several, that begin like `said`: `length` characters at most. Undefined: none does. */
-  after(said: string, length: number): string | undefined {
-    const beginning = folded(said)
+  /** What follows a word, or several, that begin like `words`: `length` characters at most. Undefined: none does. */
+  after(words: string, length: number): string | undefined {
+    const beginning = folded(words)
     const end = this.#find(beginning, this.#last, this.#folded.length) ?? this.#find(beginning, 0, this.#last)
     return end === undefined ? undefined : this.#text.slice(end, end + length)
   }
@@ -36,14 +36,14 @@ export class DraftSource {
     return undefined
   }
 
-  #find(said: string, from: number, to: number): number | undefined {
+  #find(words: string, from: number, to: number): number | undefined {
     let at = from - 1
     for (let tries = 0; tries < MOST_PLACES; tries++) {
-      at = this.#folded.indexOf(said, at + 1)
+      at = this.#folded.indexOf(words, at + 1)
       if (at < 0 || at >= to) return undefined
       if (at > 0 && isOfWord(this.#text[at - 1]!)) continue
       this.#last = at
-      return at + said.length
+      return at + words.length
     }
     return undefined
   }

@@ -23,7 +23,7 @@ export interface JointTokens {
 export interface JointReader {
   /** The orders in which a question is asked. */
   ordersOf(question: DecideQuestion, wanted: 'given' | 'average'): readonly (readonly number[])[]
-  read(asked: readonly TypedQuestion[], most: number): Slices<JointTokens>
+  read(questions: readonly TypedQuestion[], most: number): Slices<JointTokens>
 }
 
 export function clef(template: string, tokenizer: Tokenizer): JointReader {
@@ -34,13 +34,13 @@ export function clef(template: string, tokenizer: Tokenizer): JointReader {
       return question.type === 'choice' ? [byName(question)] : ordersOf(question, wanted)
     },
 
-    *read(asked, most) {
-      if (asked.length > MOST_TOGETHER) {
-        const message = `Invalid 'questions': this model decides at most ${MOST_TOGETHER} together, and these are ${asked.length}.`
+    *read(questions, most) {
+      if (questions.length > MOST_TOGETHER) {
+        const message = `Invalid 'questions': this model decides at most ${MOST_TOGETHER} together, and these are ${questions.length}.`
         throw new V1Error(400, message, { param: 'questions', code: 'unsupported_value' })
       }
-      const told = asked.map(asTaught)
-      const [first, ...rest] = told
+      const taught = questions.map(asTaught)
+      const [first, ...rest] = taught
       if (!first) return { tokens: [], fields: [] }
       const tokens: number[] = []
       const found: (TokenRange & { readonly options: TokenRange[] })[] = []
@@ -51,25 +51,26 @@ export function clef(template: string, tokenizer: Tokenizer): JointReader {
         for (const token of piece) tokens.push(token)
         return piece.length
       })
-      const fields = found.map((each, i) => ({ ...each, kind: KINDS.indexOf(told[i]!.kind) }))
-      assertFound(told, fields)
+      const fields = found.map((each, i) => ({ ...each, kind: KINDS.indexOf(taught[i]!.kind) }))
+      assertFound(taught, fields)
       return { tokens, fields }
     },
   }
 }
 
 /** That it is so comes first; a question without words of its own is asked by its name, as one without a name by its number. */
-function asTaught(asked: TypedQuestion, index: number): TypedQuestion {
-  const { id, instructions, kind, options } = asked
+function asTaught(question: TypedQuestion, index: number): TypedQuestion {
+  const { id, instructions, kind, options } = question
   const name = id || String(index + 1)
   const turned = kind === 'noul' ? [...options].reverse() : options
-  return reworded({ ...asked, id: name, instructions: instructions || name, options: turned })
+  return reworded({ ...question, id: name, instructions: instructions || name, options: turned })
 }
 
-function assertFound(asked: readonly TypedQuestion[], fields: readonly TextField[]): void {
+function assertFound(questions: readonly TypedQuestion[], fields: readonly TextField[]): void {
   const marked = fields.flatMap(({ options, ...question }) => [question, ...options])
   const alike =
-    asked.length === fields.length && asked.every((each, i) => each.options.length === fields[i]!.options.length)
+    questions.length === fields.length &&
+    questions.every((each, i) => each.options.length === fields[i]!.options.length)
   if (!alike || marked.some(({ from, to }) => from === to))
     throw misplaced('its template does not mark each question and each of its options')
 }

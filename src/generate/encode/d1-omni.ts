@@ -20,11 +20,11 @@ export function d1Omni(template: string, tokenizer: Tokenizer): QuestionReader {
   if (mark === undefined) throw misplaced(`its tokenizer has no token ${MARK}`)
   const pieces = piecesOf(template, tokenizer, { audio: false })
   return {
-    *read(asked, most, place) {
-      const budgets = budgetsOf(asked.options.length)
+    *read(question, most, place) {
+      const budgets = budgetsOf(question.options.length)
       const options: number[][] = []
       const tokens: number[] = []
-      yield* pieces([reworded(asked, barred)], most, (found, mark) => {
+      yield* pieces([reworded(question, barred)], most, (found, mark) => {
         if (mark === 'question' && found.length > budgets.question)
           throw questionTooLong(place, found.length, budgets.question)
         const read = mark === 'option' ? found.slice(0, budgets.option) : found
@@ -34,8 +34,8 @@ export function d1Omni(template: string, tokenizer: Tokenizer): QuestionReader {
       })
       assertDistinct(options, budgets.option, place)
       const marks = tokens.flatMap((token, i) => (token === mark ? [i] : []))
-      if (marks.length !== asked.options.length)
-        throw misplaced(`its template marks ${marks.length} of ${asked.options.length} options`)
+      if (marks.length !== question.options.length)
+        throw misplaced(`its template marks ${marks.length} of ${question.options.length} options`)
       return { tokens, marks }
     },
   }

@@ -18,7 +18,7 @@ import type { VectorLine } from './line.js'
 import { layaReader, type QuestionReader } from './question-reader.js'
 
 interface TextQuestions extends TextTokens {
-  readonly asked: readonly QuestionInText[]
+  readonly questions: readonly QuestionInText[]
 }
 
 /** A question within a text, whose options have their scores there. */
@@ -55,9 +55,9 @@ export class Decider {
     const read = this.#joint ? this.#readTogether(this.#joint, call, texts) : this.#read(this.#reader!, call, texts)
     await inTurns(inStage('prompt', call.id, read), call.signal, call.caller)
     const scores = await line.run(texts, call.signal, call.caller)
-    const each = texts.flatMap(({ asked }, text) => {
+    const each = texts.flatMap(({ questions }, text) => {
       let at = 0
-      return asked.map(({ question, kind, order, turned }) => {
+      return questions.map(({ question, kind, order, turned }) => {
         const own = scores[text]!.subarray(at, at + order.length)
         at += order.length
         const shares = softmax(own, temperatureOf(temperatures, kind, order.length))
@@ -76,15 +76,15 @@ export class Decider {
   }
 
   *#read(reader: QuestionReader, { questions, state, order: wanted }: DecideCall, out: TextQuestions[]): Slices<void> {
-    const told = stateText(state)
+    const text = stateText(state)
     const { contextLength } = this.#model
     for (const [question, of] of questions.entries()) {
       for (const order of ordersOf(of, of.type === 'predicate' ? 'given' : wanted)) {
-        const asked = typedQuestionOf(of, order, told)
-        const { kind } = asked
-        const { tokens, marks } = yield* reader.read(asked, contextLength, `questions[${question}]`)
+        const typed = typedQuestionOf(of, order, text)
+        const { kind } = typed
+        const { tokens, marks } = yield* reader.read(typed, contextLength, `questions[${question}]`)
         const types = tokens.map(() => QUESTION_KINDS.indexOf(kind))
-        out.push({ asked: [{ question, kind, order, turned: kind === 'noul' }], tokens, marks, types })
+        out.push({ questions: [{ question, kind, order, turned: kind === 'noul' }], tokens, marks, types })
         yield
       }
     }
@@ -96,15 +96,15 @@ export class Decider {
     { questions, state, order: wanted }: DecideCall,
     out: TextQuestions[],
   ): Slices<void> {
-    const told = stateText(state)
+    const text = stateText(state)
     const orders = questions.map((of) => reader.ordersOf(of, of.type === 'predicate' ? 'given' : wanted))
     const times = Math.max(...orders.map(({ length }) => length))
     for (let time = 0; time < times; time++) {
       const ordered = orders.map((each) => each[time % each.length]!)
-      const all = questions.map((of, question) => typedQuestionOf(of, ordered[question]!, told))
+      const all = questions.map((of, question) => typedQuestionOf(of, ordered[question]!, text))
       const { tokens, fields } = yield* reader.read(all, this.#model.contextLength)
-      const asked = all.map(({ kind }, question) => ({ question, kind, order: ordered[question]!, turned: false }))
-      out.push({ asked, tokens, fields })
+      const inText = all.map(({ kind }, question) => ({ question, kind, order: ordered[question]!, turned: false }))
+      out.push({ questions: inText, tokens, fields })
       yield
     }
   }

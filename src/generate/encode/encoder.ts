@@ -104,11 +104,11 @@ export class Encoder {
 
   async rank(call: RankCall): Promise<Ranking> {
     const { id, query, documents, signal, caller } = call
-    const asked = this.#judges ? [] : await inTurns(inStage('prompt', id, this.#plain(query)), signal, caller)
+    const queryTokens = this.#judges ? [] : await inTurns(inStage('prompt', id, this.#plain(query)), signal, caller)
     const texts = await this.#read(call, documents.length, (i) =>
       this.#judges
         ? this.#question(query, documents[i]!, `documents[${i}]`)
-        : this.#pair(asked, documents[i]!, `documents[${i}]`),
+        : this.#pair(queryTokens, documents[i]!, `documents[${i}]`),
     )
     const scores = await this.#line.run(texts, signal, caller)
     return { scores: scores.map(([logit]) => sigmoid(logit!)), promptTokens: tokensOf(texts) }
@@ -206,11 +206,11 @@ export class Encoder {
 
   *#question(query: string, document: string, place: string): Slices<TextTokens> {
     const [before, after] = [JUDGE.before, JUDGE.after].map((text) => this.#tokenizer.encode(text))
-    const asked = yield* this.#plain(JUDGE.asked(query, document))
-    const tokens = [...before!, ...asked, ...after!]
+    const question = yield* this.#plain(JUDGE.question(query, document))
+    const tokens = [...before!, ...question, ...after!]
     const most = this.#model.contextLength
     if (tokens.length > most)
-      throw tooLong(place, most, tokens.length, asked.length > most + COUNTED, ' with the query')
+      throw tooLong(place, most, tokens.length, question.length > most + COUNTED, ' with the query')
     return { tokens }
   }
 

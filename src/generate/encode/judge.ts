@@ -4,7 +4,7 @@ export const JUDGE = {
     '<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n',
   after: '<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n',
   /** One text: a tokenizer cuts it otherwise than its parts. */
-  asked: (query: string, document: string) =>
+  question: (query: string, document: string) =>
     `<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n<Query>: ${query}\n<Document>: ${document}`,
 }
 

@@ -27,11 +27,11 @@ export function piecesOf(template: string, tokenizer: Tokenizer, more: JsonObjec
   const written = templateText(template, (sentinel) => new Guard(sentinel, all), given)
   /** `take` tells how many tokens of a piece it has taken, of which all may have `most`. */
   return function* (
-    asked: Parameters<typeof written>[0],
+    questions: Parameters<typeof written>[0],
     most: number,
     take: (tokens: number[], mark: PieceMark | undefined) => number,
   ): Slices<void> {
-    const { text, reveal } = yield* written(asked)
+    const { text, reveal } = yield* written(questions)
     let taken = 0
     for (const piece of text.split(SEP)) {
       const mark = MARKED.get(piece[0])
@@ -43,13 +43,13 @@ export function piecesOf(template: string, tokenizer: Tokenizer, more: JsonObjec
 }
 
 /** Each of its texts without what pieces are told apart by, and as `word` has it. */
-export function reworded(asked: TypedQuestion, word: (text: string) => string = (text) => text): TypedQuestion {
+export function reworded(question: TypedQuestion, word: (text: string) => string = (text) => text): TypedQuestion {
   const clean = (text: string) => word(text).replace(OURS, '\uFFFD')
   return {
-    ...asked,
-    id: clean(asked.id),
-    instructions: clean(asked.instructions),
-    state: clean(asked.state),
-    options: asked.options.map(({ key, description }) => optionOf(clean(key), description && clean(description))),
+    ...question,
+    id: clean(question.id),
+    instructions: clean(question.instructions),
+    state: clean(question.state),
+    options: question.options.map(({ key, description }) => optionOf(clean(key), description && clean(description))),
   }
 }

@@ -23,17 +23,17 @@ export interface MarkedTokens {
 
 /** How a model reads a question of `most` tokens; `place`: its name in a request. */
 export interface QuestionReader {
-  read(asked: TypedQuestion, most: number, place: string): Slices<MarkedTokens>
+  read(question: TypedQuestion, most: number, place: string): Slices<MarkedTokens>
 }
 
-/** Laya, by its own layout or by the template of its file. `head`: tokens of what is asked and of its options. */
+/** Laya, by its own layout or by the template of its file. `head`: tokens of the question and of its options. */
 export function layaReader(tokenizer: Tokenizer, template: string | undefined, head: number): QuestionReader {
   const marks = marksOf(tokenizer)
   const name = tokenizer.name(marks.option)
   const layout = template === undefined ? layaLayout(marks, name) : markedLayout(template, tokenizer, name)
   return {
-    *read(asked, whole, place) {
-      const { sections, reveal } = yield* layout(asked)
+    *read(question, whole, place) {
+      const { sections, reveal } = yield* layout(question)
       const all = yield* encodedSections(tokenizer, sections, whole, reveal, () => 0)
       const found = fitted(all, marks, head, place)
       if (found.tokens.length > whole) throw tooLong(whole, found.tokens.length)
@@ -51,8 +51,8 @@ function marksOf(tokenizer: Tokenizer): Marks {
   throw misplaced('its tokenizer lacks a beginning, an end or a mask')
 }
 
-export const misplaced = (what: string): V1Error =>
-  new V1Error(500, `The model scores its options at marks, but ${what}.`, {
+export const misplaced = (fault: string): V1Error =>
+  new V1Error(500, `The model scores its options at marks, but ${fault}.`, {
     code: 'model_files',
     headers: { 'x-should-retry': 'false' },
   })
@@ -67,8 +67,8 @@ interface Marks {
 
 /** Laya's own. */
 function layaLayout({ begin, between, option: mark }: Marks, markText: string): QuestionLayout {
-  return function* (asked) {
-    const { kind, instructions, options, state } = unmarked(asked, markText)
+  return function* (question) {
+    const { kind, instructions, options, state } = unmarked(question, markText)
     const marked = options.flatMap((each) => [mark, ` ${layaOption(kind, each)}`])
     const sections = [begin, `${kind} question: ${instructions}`, between, ...marked, between, state, between]
     return { sections, reveal: (section) => section }
@@ -93,17 +93,17 @@ function markedLayout(source: string, tokenizer: Tokenizer, markText: string): Q
   const added = tokenizer.addedTexts(false)
   const all = guarded(added, added)
   const layout = templateLayout(source, tokenizer, (sentinel) => new Guard(sentinel, all))
-  return (asked) => layout(unmarked(asked, markText))
+  return (question) => layout(unmarked(question, markText))
 }
 
 /** What is spelled as the mark of an option is none: a blank stands for it, as the model's makers have it. */
-function unmarked(asked: TypedQuestion, mark: string): TypedQuestion {
+function unmarked(question: TypedQuestion, mark: string): TypedQuestion {
   const clean = (text: string) => text.replaceAll(mark, ' ')
   return {
-    ...asked,
-    instructions: clean(asked.instructions),
-    state: clean(asked.state),
-    options: asked.options.map(({ key, description }) => optionOf(clean(key), description && clean(description))),
+    ...question,
+    instructions: clean(question.instructions),
+    state: clean(question.state),
+    options: question.options.map(({ key, description }) => optionOf(clean(key), description && clean(description))),
   }
 }
 
@@ -131,8 +131,8 @@ function fitted(
   const options = optionsIn(tokens.slice(first, last), mark)
   const cut = cutTo(options, room)
   const left = room - cut.reduce((sum, each) => sum + each.length, 0)
-  const asked = head.length - 1
-  if (asked > Math.max(8, left)) throw questionTooLong(place, asked, Math.max(8, left))
+  const count = head.length - 1
+  if (count > Math.max(8, left)) throw questionTooLong(place, count, Math.max(8, left))
   const texts = cut.map((each) => each.slice(1))
   assertDistinct(texts, Math.max(...texts.map(({ length }) => length)), place)
   const out = [...head, between]

@@ -32,8 +32,8 @@ export class DocumentEvidence {
     this.#others = new OthersRead(read, tokenizer, vocabSize)
   }
 
-  /** What is to be told of the next token. */
-  asks(mask: Uint32Array): Partial<SampleSettings> {
+  /** What the draw of the next token must return. */
+  settings(mask: Uint32Array): Partial<SampleSettings> {
     const { inString, beforeValue } = this.#leaves
     this.#named = namedOf(mask, this.#tokenizer, inString ? 'string' : beforeValue ? 'value' : 'other')
     const { tokens } = this.#named
@@ -54,17 +54,17 @@ export class DocumentEvidence {
   /** The document goes on; tells of what has closed with it. `budget`: tokens that may still come. */
   push(bytes: Uint8Array, budget: number): (Evidence | Promise<Evidence>)[] {
     return this.#leaves.push(bytes).map((leaf) => {
-      const { stretches, told } = this.#read(leaf)
-      if (!stretches.some((stretch) => stretch && this.#others.isOpen(stretch))) return told(stretches.map(sureOf))
-      return this.#closed(stretches, budget).then(told)
+      const { stretches, report } = this.#read(leaf)
+      if (!stretches.some((stretch) => stretch && this.#others.isOpen(stretch))) return report(stretches.map(sureOf))
+      return this.#closed(stretches, budget).then(report)
     })
   }
 
   /** The document is whole; nothing more is asked of the model. */
   end(): Evidence[] {
     return this.#leaves.end().map((leaf) => {
-      const { stretches, told } = this.#read(leaf)
-      return told(stretches.map(sureOf))
+      const { stretches, report } = this.#read(leaf)
+      return report(stretches.map(sureOf))
     })
   }
 
@@ -76,7 +76,7 @@ export class DocumentEvidence {
 
   #read(leaf: DocumentLeaf): {
     stretches: (Stretch | undefined)[]
-    told: (sure: readonly (number | undefined)[]) => Evidence
+    report: (sure: readonly (number | undefined)[]) => Evidence
   } {
     const { pointer, start, end, value, key } = leaf
     const own = this.#stretch({ start, end, closed: typeof value !== 'number' }, this.#written)
@@ -88,7 +88,7 @@ export class DocumentEvidence {
     const runnerUp = this.#runnerUp(own.span)
     const source = this.#sources.find(value)
     this.#draws = this.#draws.filter(({ at }) => at >= start)
-    const told = ([confidence = 1, nothing, present]: readonly (number | undefined)[]): Evidence => {
+    const report = ([confidence = 1, nothing, present]: readonly (number | undefined)[]): Evidence => {
       const isNull = value === null && own.chosen ? confidence : nothing || undefined
       const pNull = present === undefined ? isNull : 1 - present * (1 - (isNull ?? 0))
       return {
@@ -98,7 +98,7 @@ export class DocumentEvidence {
         ...(source && { source }),
       }
     }
-    return { stretches: [own, instead, named?.chosen ? named : undefined], told }
+    return { stretches: [own, instead, named?.chosen ? named : undefined], report }
   }
 
   #stretch(span: DrawnSpan, written: WrittenTokens): Stretch {

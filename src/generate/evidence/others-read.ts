@@ -78,8 +78,8 @@ export class OthersRead {
     // Under the limit of tokens nothing ends what begins so.
     if (!guided.mask(mask, budget)) return 0
     const named = namedOf(mask, this.#tokenizer, 'string')
-    const asked = { ...GREEDY, mask, admitted: true, among: named.tokens }
-    const shares = tokenShares(await this.#read(tokens, asked), named)
+    const settings = { ...GREEDY, mask, admitted: true, among: named.tokens }
+    const shares = tokenShares(await this.#read(tokens, settings), named)
     return {
       ...{ at, shares, grammar: guided.fork(), before: new TokensBefore(tokens, tokens.length - others) },
       ...{ all: named.all, reaching: true },

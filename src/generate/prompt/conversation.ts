@@ -81,9 +81,9 @@ function withWords(messages: readonly TemplateMessage[], place: WordsPlace, form
 const isBoth = ({ content, tool_calls: calls }: TemplateMessage): boolean => content.trim() !== '' && !!calls?.length
 
 function apart(message: TemplateMessage): TemplateMessage[] {
-  const { tool_calls: _, ...said } = message
+  const { tool_calls: _, ...spoken } = message
   const { reasoning: __, reasoning_content: ___, ...calls } = message
-  return [said, { ...calls, content: '' }]
+  return [spoken, { ...calls, content: '' }]
 }
 
 /** Each mark stands at the name of a turn's first call: before it is what opens calls, and before that go the words. */
@@ -91,13 +91,13 @@ function inFront(text: string, words: readonly string[], format: ToolFormat, gua
   const [opening] = beginningOf(format)
   const parts: string[] = []
   let from = 0
-  for (const [i, said] of words.entries()) {
+  for (const [i, each] of words.entries()) {
     const mark = guard.mark(i)
     const at = text.indexOf(mark, from)
     if (at < 0) continue
     const open = text.lastIndexOf(opening!, at)
     const place = open < from ? at : open
-    parts.push(text.slice(from, place), said, format.between ?? '', text.slice(place, at))
+    parts.push(text.slice(from, place), each, format.between ?? '', text.slice(place, at))
     from = at + mark.length
   }
   return parts.join('') + text.slice(from)
@@ -134,9 +134,9 @@ function* keeps(template: ChatTemplate, place: WordsPlace, format: ToolFormat, g
     const text = finished(yield* template.renderInSlices({ ...input, messages }))
     let from = 0
     return WORDS.every((words, i) => {
-      const said = text.indexOf(words, from)
-      from = text.indexOf(CITIES[i]!, Math.max(said, 0))
-      return said >= 0 && from >= 0
+      const place = text.indexOf(words, from)
+      from = text.indexOf(CITIES[i]!, Math.max(place, 0))
+      return place >= 0 && from >= 0
     })
   } catch {
     return false
@@ -154,11 +154,11 @@ function conversation({ callId }: ToolFormat): TemplateInput {
       { role: 'tool', content: 'Seen.', tool_call_id: id, name: 'look' },
     ]
   }
-  const said = { role: 'assistant', content: 'It is there.' }
+  const reply = { role: 'assistant', content: 'It is there.' }
   const user = { role: 'user', content: 'Look.' }
   return {
     tools: [{ type: 'function', function: tool }],
     options: {},
-    messages: [user, ...called(0), said, user, ...called(1)],
+    messages: [user, ...called(0), reply, user, ...called(1)],
   }
 }

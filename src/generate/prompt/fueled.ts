@@ -61,8 +61,8 @@ const RANGES = 2 ** 22
 
 /** Not to be caught by anything that tries the messages in another way. */
 export class TemplateFuelError extends V1Error {
-  constructor(what: string) {
-    super(500, `The model's chat template ${what}; it was stopped.`, {
+  constructor(fault: string) {
+    super(500, `The model's chat template ${fault}; it was stopped.`, {
       code: 'model_files',
       headers: { 'x-should-retry': 'false' },
     })

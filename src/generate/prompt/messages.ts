@@ -78,12 +78,14 @@ export function* messagesOf(
     notes.push(only ? guard.protect(describeCall(only), false) : describeTools(call.tools, guard, plain))
   }
   if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
-  const isTold = !inWords && call.tools.length > 0 && call.toolChoice !== 'none'
+  const hasTools = !inWords && call.tools.length > 0 && call.toolChoice !== 'none'
   const isOpened = messages[0]?.role === 'system'
-  if (isTold && format.opening !== undefined && !isOpened) notes.unshift(format.opening)
+  if (hasTools && format.opening !== undefined && !isOpened) notes.unshift(format.opening)
   const noted = notes.length === 0 ? messages : withSystemNote(messages, notes.join('\n\n'))
-  const tells = readsSystemTools && isTold
-  return tells ? withSystemTools(noted, JSON.stringify(toolsOf(call.tools, guard).map((tool) => tool.function))) : noted
+  const inSystem = readsSystemTools && hasTools
+  return inSystem
+    ? withSystemTools(noted, JSON.stringify(toolsOf(call.tools, guard).map((tool) => tool.function)))
+    : noted
 }
 
 export function toolsOf(tools: readonly ToolSpec[], guard: Guard): TemplateTool[] {
@@ -159,7 +161,7 @@ function convert(
   const trusted = message.role === 'assistant' || message.role === 'system'
   const content = guard.protect(textOf(message.content), trusted)
   if (message.role === 'tool') {
-    if (inWords) return asUserTells(content)
+    if (inWords) return asUserTurn(content)
     const name = guard.protect(names.get(message.toolCallId) ?? '', false)
     return { role: 'tool', content, tool_call_id: idOf(message.toolCallId), ...(name && { name }) }
   }
@@ -179,8 +181,8 @@ function convert(
   }
   if (inWords || !writesCalls) {
     // Their marks are the model's own control tokens; what they say is guarded.
-    const said = message.toolCalls.map((call) => guard.protect(format.spell(call.name, call.arguments), true))
-    return { role: 'assistant', content: content + together(format, said), ...named }
+    const calls = message.toolCalls.map((call) => guard.protect(format.spell(call.name, call.arguments), true))
+    return { role: 'assistant', content: content + together(format, calls), ...named }
   }
   const calls = message.toolCalls.map((call) => ({
     id: idOf(call.id),
@@ -191,7 +193,7 @@ function convert(
 }
 
 /** What came of a call, for templates that know no such message. */
-export function asUserTells(result: string): TemplateMessage {
+export function asUserTurn(result: string): TemplateMessage {
   return { role: 'user', content: `<tool_response>\n${result}\n</tool_response>` }
 }
 

@@ -163,8 +163,8 @@ function chosen(
   const [attribute, [test, ...rest]] = byAttribute ? [args[0], args.slice(1)] : [undefined, [...args]]
   return templateList(
     gone(value).filter((each) => {
-      const asked = attribute ? attributeOf(each, attribute) : each
-      const holds = test ? isSo(printed(test), asked, rest, environment) : asked.__bool__().value
+      const subject = attribute ? attributeOf(each, attribute) : each
+      const holds = test ? isSo(printed(test), subject, rest, environment) : subject.__bool__().value
       return holds === wanted
     }),
   )

@@ -193,8 +193,8 @@ export class PythonInterpreter extends Open {
     const apply = (value: TemplateValue, other: string, given: readonly TemplateValue[]) => {
       if (other === '') return super.applyFilter(value, filter, environment)
       const callee = { type: 'Identifier', value: other }
-      const asked = given.length === 0 ? callee : { type: 'CallExpression', callee, args: given.map(known) }
-      return this.applyFilter(value, asked, environment)
+      const node = given.length === 0 ? callee : { type: 'CallExpression', callee, args: given.map(known) }
+      return this.applyFilter(value, node, environment)
     }
     return own(operand, { args, named, environment, apply }) ?? super.applyFilter(operand, filter, environment)
   }

@@ -25,7 +25,7 @@ const strips =
   (ends: 'both' | 'left' | 'right'): Method =>
   (text, [chars]) =>
     templateValue(stripped(text, ends, chars === undefined || isNone(chars) ? undefined : textIn(chars)))
-const asks =
+const tests =
   (test: (text: string) => boolean): Method =>
   (text) =>
     templateValue(test(text))
@@ -50,12 +50,12 @@ export const METHODS: Readonly<Record<string, Method>> = {
   count: (text, [part]) => templateValue(text.split(textIn(part)).length - 1),
   find: (text, [part]) => templateValue(signs(text, text.indexOf(textIn(part)))),
   rfind: (text, [part]) => templateValue(signs(text, text.lastIndexOf(textIn(part)))),
-  isdigit: asks((text) => /^\p{Nd}+$/u.test(text)),
-  isalpha: asks((text) => /^\p{L}+$/u.test(text)),
-  isalnum: asks((text) => /^[\p{L}\p{N}]+$/u.test(text)),
-  isspace: asks((text) => text !== '' && stripped(text) === ''),
-  isupper: asks((text) => cased(text) && text === text.toUpperCase()),
-  islower: asks((text) => cased(text) && text === text.toLowerCase()),
+  isdigit: tests((text) => /^\p{Nd}+$/u.test(text)),
+  isalpha: tests((text) => /^\p{L}+$/u.test(text)),
+  isalnum: tests((text) => /^[\p{L}\p{N}]+$/u.test(text)),
+  isspace: tests((text) => text !== '' && stripped(text) === ''),
+  isupper: tests((text) => cased(text) && text === text.toUpperCase()),
+  islower: tests((text) => cased(text) && text === text.toLowerCase()),
 }
 
 export function methodOf(text: string, name: unknown): TemplateValue | undefined {

@@ -1,7 +1,7 @@
 import { V1Error } from '../../contract/index.js'
 import { atOnce, placeOf, type Slices } from '../../platform/index.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
-import { asUserTells, foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
+import { asUserTurn, foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
 import { oneCallATurn, parted, repairs, type Written } from './repairs.js'
 
 type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
@@ -92,22 +92,22 @@ export class JinjaTemplate implements ChatTemplate {
     this.#habits ??= yield* this.#found()
     const { dropsSystem, wantsParts, takesOneCall, dropsResults } = this.#habits
     const turns = takesOneCall ? oneCallATurn(input.messages) : input.messages
-    const given = dropsResults ? turns.map((each) => (each.role === 'tool' ? asUserTells(each.content) : each)) : turns
+    const given = dropsResults ? turns.map((each) => (each.role === 'tool' ? asUserTurn(each.content) : each)) : turns
     const messages = dropsSystem ? foldSystem(given) : given
     const asTaken = (some: readonly TemplateMessage[]) => ({ ...input, messages: wantsParts ? parted(some) : some })
     try {
       const text = yield* this.#render(asTaken(messages))
       const systems = messages.filter(({ role }) => role === 'system')
-      if (tellsAll(text, systems)) return text
+      if (hasAll(text, systems)) return text
       // Some put it beside the user's last words, and have no place for it behind a result.
       const folded = yield* this.#attempt(asTaken(foldSystem(messages)))
-      return folded !== undefined && tellsAll(folded, systems) ? folded : text
+      return folded !== undefined && hasAll(folded, systems) ? folded : text
     } catch (cause) {
       if (cause instanceof TemplateFuelError) throw cause
       for (const other of repairs(messages)) {
         try {
           const text = yield* this.#render(asTaken(other))
-          if (tellsAll(text, messages)) return text
+          if (hasAll(text, messages)) return text
         } catch (error) {
           if (error instanceof TemplateFuelError) throw error
           // What it refuses first is what it refuses.
@@ -129,7 +129,7 @@ export class JinjaTemplate implements ChatTemplate {
     const asParts = asText?.includes(user.content) ? '' : yield* written(parted([user]))
     const wantsParts = asParts?.includes(user.content) ?? false
     const taken = (messages: readonly TemplateMessage[]) => written(wantsParts ? parted(messages) : messages)
-    const told = yield* taken([system, user])
+    const withSystem = yield* taken([system, user])
     const called = yield* taken([user, ...TWO_CALLS])
     const withTools = yield* attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
     const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
@@ -137,7 +137,7 @@ export class JinjaTemplate implements ChatTemplate {
     return {
       wantsParts,
       takesOneCall: first! && !second,
-      dropsSystem: told?.includes(user.content) === true && !told.includes(system.content),
+      dropsSystem: withSystem?.includes(user.content) === true && !withSystem.includes(system.content),
       dropsResults: [called, withTools].every(
         (text) => text?.includes(user.content) === true && isWithout(text, 'a_second_result'),
       ),
@@ -176,14 +176,14 @@ export class JinjaTemplate implements ChatTemplate {
   }
 }
 
-/** Whether a text has all that was said, in its order as far as it can be. */
-function tellsAll(text: string, messages: readonly TemplateMessage[]): boolean {
+/** Whether a text has all messages, in their order as far as it can be. */
+function hasAll(text: string, messages: readonly TemplateMessage[]): boolean {
   let from = 0
   return messages.every(({ content }) => {
     const words = content.trim()
     const after = placeOf(text, words, from)
     if (after >= 0) from = after + words.length
-    return after >= 0 || [words, JSON.stringify(words).slice(1, -1)].some((said) => placeOf(text, said) >= 0)
+    return after >= 0 || [words, JSON.stringify(words).slice(1, -1)].some((form) => placeOf(text, form) >= 0)
   })
 }
 

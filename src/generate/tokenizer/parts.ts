@@ -3,8 +3,8 @@
 import { V1Error } from '../../contract/index.js'
 import { isPublished, Pattern } from '../../grammar/index.js'
 
-export function malformed(what: string, cause?: unknown): V1Error {
-  return new V1Error(500, `The model's tokenizer cannot be read: ${what}`, { code: 'model_files', cause })
+export function malformed(fault: string, cause?: unknown): V1Error {
+  return new V1Error(500, `The model's tokenizer cannot be read: ${fault}`, { code: 'model_files', cause })
 }
 
 export interface TokenizerPart {

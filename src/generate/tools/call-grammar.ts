@@ -58,9 +58,10 @@ export class Parameters {
     const beyond = Object.keys(parameters).find((keyword) => !PLAIN.has(keyword))
     const lost = [...this.#required].find((each) => !this.names.includes(each as string))
     const open = isRecord(parameters.additionalProperties) || parameters.additionalProperties === true
-    const what = beyond ?? (lost === undefined ? undefined : 'required') ?? (open ? 'additionalProperties' : undefined)
-    if (what === undefined) return
-    throw refused(`'${what}' of the parameters of '${name}' cannot be enforced in this model's tool call format.`)
+    const keyword =
+      beyond ?? (lost === undefined ? undefined : 'required') ?? (open ? 'additionalProperties' : undefined)
+    if (keyword === undefined) return
+    throw refused(`'${keyword}' of the parameters of '${name}' cannot be enforced in this model's tool call format.`)
   }
 
   /** All of them, as one object. */

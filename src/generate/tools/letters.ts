@@ -13,8 +13,8 @@ export function readerOf(story: Story): CallReader {
   let name: string | undefined
   let json = ''
   const reading = story({
-    name: (told) => {
-      name = told
+    name: (given) => {
+      name = given
     },
     add: (more) => {
       json += more
@@ -36,7 +36,7 @@ export function readerOf(story: Story): CallReader {
 /** All up to `end`, which is read too; `tell` hears of it as soon as it is certain. */
 export function* readUpTo(end: string, tell?: (text: string) => void): Generator<undefined, string, string> {
   let all = ''
-  let told = 0
+  let reported = 0
   while (!all.endsWith(end)) {
     all += yield
     let safe = all.length
@@ -46,8 +46,8 @@ export function* readUpTo(end: string, tell?: (text: string) => void): Generator
         break
       }
     }
-    if (safe > told) tell?.(all.slice(told, safe))
-    told = Math.max(told, safe)
+    if (safe > reported) tell?.(all.slice(reported, safe))
+    reported = Math.max(reported, safe)
   }
   return all.slice(0, -end.length)
 }
