@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { launchChromium } from '../support/chromium.js'
+import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 
@@ -27,7 +27,7 @@ describe.skipIf(!canUnpack)('local-v1/react (npm has Chromium for Linux on x64)'
     })
     const html = '<!doctype html><title>react</title><main></main><script type="module" src="/page.js"></script>'
     server = await serveFiles({ '/index.html': html, '/page.js': outputFiles[0]!.contents })
-    browser = await launchChromium({ webgpu: false })
+    browser = await sharedChromium()
     page = await browser.newPage()
     page.on('pageerror', (error) => faults.push(error.message))
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
