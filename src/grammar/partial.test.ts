@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { runs } from '../../test/support/full.js'
 import { type DeepPartial, partial } from './partial.js'
 
 /** Whether what has been told is a beginning of the whole; `growing`: of its texts too. */
@@ -40,7 +41,7 @@ describe('a document that is still being written', () => {
           expect(partial(`${text} `)).toEqual(whole)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { Pattern } from './pattern.js'
 import { PUBLISHED } from './published.js'
 
@@ -66,9 +67,9 @@ describe('what is found is what RegExp finds', () => {
           expect(text.replaceAll(pattern as unknown as RegExp, '-')).toBe(text.replaceAll(native, '-'))
         }
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
-    expect(compared).toBeGreaterThan(800)
+    expect(compared).toBeGreaterThan(2 * runs(400))
   })
 
   it.each(Object.entries(PUBLISHED))('of published patterns in texts of many scripts: %s', (_, sources) => {
@@ -85,7 +86,7 @@ describe('what is found is what RegExp finds', () => {
         fc.property(prose, (text) => {
           expect(spans(pattern, text)).toEqual(spans(new RegExp(source, 'gu'), text))
         }),
-        { numRuns: 50 },
+        { numRuns: runs(50) },
       )
     }
   })

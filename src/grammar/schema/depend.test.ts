@@ -1,6 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { compile, SchemaError } from '../structured.js'
 import { masksOnTheWay, randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
 
@@ -47,7 +48,7 @@ describe('properties that demand others', () => {
           if (accepted !== right) expect([schema, keys, accepted]).toEqual([schema, keys, right])
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 
@@ -67,7 +68,7 @@ describe('properties that demand others', () => {
           expect(masked).toEqual(tokens)
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { KIND, SPECIAL } from '../automata/kinds.js'
 import { compile, fromSource, type Grammar, Vocabulary } from '../structured.js'
 import {
@@ -152,7 +153,7 @@ describe('a vocabulary that is written down', () => {
         })
         expect(told(copy)).toEqual(told(vocabulary))
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

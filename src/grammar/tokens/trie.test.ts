@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { KIND, SPECIAL } from '../automata/kinds.js'
 import { fillPlain, heightLimit, TALL, Trie, trieOf } from './trie.js'
 import { endOf, MALFORMED } from './utf8.js'
@@ -56,7 +57,7 @@ describe('a tree of texts', () => {
         }
         expect(trie.bytes.length).toBe(prefixes.size + 1)
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 
@@ -159,7 +160,7 @@ describe('plain tokens', () => {
         }
         expect(filled(trie, leaving, room)).toEqual([1, ...ids.filter((_, i) => plain(sorted[i]!))])
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

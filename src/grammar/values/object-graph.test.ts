@@ -1,6 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../../test/support/full.js'
 import { atOnce } from '../../platform/turns.js'
 import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
@@ -90,9 +91,9 @@ describe('objects told apart member by member', () => {
           if (accepted !== right) expect([schema, value, accepted]).toEqual([schema, value, right])
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runs(120) },
     )
-    expect(graphs).toBeGreaterThan(5)
+    expect(graphs).toBeGreaterThan(runs(120) / 40)
   })
 
   it('close within every budget, with masks that equal every token tried', () => {
@@ -116,7 +117,7 @@ describe('objects told apart member by member', () => {
           expect(masked).toEqual(tokens)
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 
