@@ -4,7 +4,7 @@
  * their names, `npx local-v1` and an empty note.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { codeBlocks, pagesIn } from '../test/support/code-blocks.js'
 
@@ -28,9 +28,9 @@ const INSTALL = /^(npm install|bun add)( .*)$/gm
 const OURS = /(?<= )(?:\S*\/)?local-v1(-nano)?(?:\.tgz)?(?= |$)/g
 const NOTE = /^<!-- packages -->\n.*\n\n/m
 
-/** The page with the words of `said`. */
-export function withPackages(page: string, said: Packages): string {
-  const installed = page
+/** The text of the page at `path` with the words of `said`, whose links are those of a page in a folder. */
+export function withPackages(path: string, text: string, said: Packages): string {
+  const installed = text
     .replace(INSTALL, (_, command: string, names: string) => {
       return command + names.replace(OURS, (_, nano?: string) => said[nano ? 'local-v1-nano' : 'local-v1'])
     })
@@ -39,9 +39,13 @@ export function withPackages(page: string, said: Packages): string {
   const first = codeBlocks(installed).find(({ code }) => installs(code))
   if (!first || said.note === '') return installed
   const lines = installed.split('\n')
-  lines.splice(first.line - 1, 0, '<!-- packages -->', said.note, '')
+  lines.splice(first.line - 1, 0, '<!-- packages -->', noteFor(path, said), '')
   return lines.join('\n')
 }
+
+/** What a page says of packages that are not there yet. */
+export const noteFor = (path: string, { note }: Packages): string =>
+  note.replace('(../index.md)', `(${posix.relative(posix.dirname(path), 'docs/index.md')})`)
 
 export const installs = (code: string): boolean =>
   [...code.matchAll(INSTALL)].some(([line]) => new RegExp(OURS.source).test(line))
@@ -49,7 +53,7 @@ export const installs = (code: string): boolean =>
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const page of pages()) {
     const text = readFileSync(join(root, page), 'utf8')
-    const written = withPackages(text, packages())
+    const written = withPackages(page, text, packages())
     if (written !== text) writeFileSync(join(root, page), written)
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { installs, packages, pages, withPackages } from '../scripts/install-lines.js'
+import { installs, noteFor, packages, pages, withPackages } from '../scripts/install-lines.js'
 import { codeBlocks } from './support/code-blocks.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -10,7 +10,7 @@ const textOf = (page: string) => readFileSync(join(root, page), 'utf8')
 
 describe('how the documentation installs local-v1', () => {
   it.each(pages())('%s says what docs/packages.json says (npm run docs:install)', (page) => {
-    expect(withPackages(textOf(page), packages())).toBe(textOf(page))
+    expect(withPackages(page, textOf(page), packages())).toBe(textOf(page))
   })
 
   it('is changed in one place, and back', () => {
@@ -18,10 +18,10 @@ describe('how the documentation installs local-v1', () => {
     const installing = pages().filter((page) => codeBlocks(textOf(page)).some(({ code }) => installs(code)))
     expect(installing.length).toBeGreaterThan(10)
     for (const page of installing) {
-      const later = withPackages(textOf(page), published)
+      const later = withPackages(page, textOf(page), published)
       expect(later).toMatch(/^(npm install|bun add) local-v1 local-v1-nano( |$)/m)
-      expect(later).not.toContain(packages().note)
-      expect(withPackages(later, packages())).toBe(textOf(page))
+      expect(later).not.toContain(noteFor(page, packages()))
+      expect(withPackages(page, later, packages())).toBe(textOf(page))
     }
   })
 
