@@ -84,4 +84,14 @@ export {
   type TokenModel,
   UNDRAWN,
 } from './token-model.js'
-export type { ClassForm, DecisionForm, TextField, TextTokens, TokenRange, VectorModel } from './vector-model.js'
+export {
+  type ClassForm,
+  type DecisionForm,
+  NOTHINGS,
+  POINTERS,
+  type PointingModel,
+  type TextField,
+  type TextTokens,
+  type TokenRange,
+  type VectorModel,
+} from './vector-model.js'

@@ -35,6 +35,8 @@ export interface VectorModel {
   readonly fingerprint: string
   /** One vector for each text, or one after the other for each of its marks or options, as the model makes it. Batches are computed one after the other, in this order. */
   vectors(batch: readonly TextTokens[]): Promise<readonly Float32Array[]>
+  /** Compiles what it needs. Absent: there is nothing to compile. */
+  prepare?(): Promise<void>
   /** Frees it; nothing may run. */
   close(): Promise<void>
 }
@@ -58,3 +60,23 @@ export interface DecisionForm {
   /** How its file lays out a question; absent: as Laya does. */
   readonly template?: string
 }
+
+/**
+ * What points beside a model that writes. Of a text with marks, where questions end, its vectors are: of each token
+ * `POINTERS` of `headSize` numbers, then of each mark `NOTHINGS`, then of each mark what would be written there, `vocabulary`
+ * numbers.
+ */
+export interface PointingModel {
+  readonly model: VectorModel
+  readonly headSize: number
+  readonly vocabulary: number
+  /** How much what would be written counts: where a stretch starts, and among options. */
+  readonly said: readonly [start: number, option: number]
+  /** Questions of one text. */
+  readonly mostQuestions: number
+}
+
+/** What asks and what is asked for, in the order in which a row has them. */
+export const POINTERS = ['start_q', 'start_k', 'end_q', 'end_k', 'from_q', 'option_q', 'option_k'] as const
+/** Of a question: no stretch answers it, no option does; where the items of a list begin. */
+export const NOTHINGS = 3

@@ -5,6 +5,7 @@ import {
   type Decided,
   type DetokenizeCall,
   type Part,
+  type PointingModel,
   type TokenizeCall,
   type TokenizedText,
   type TokenModel,
@@ -31,6 +32,8 @@ import { DraftSource } from './drafts/source.js'
 import type { Read } from './evidence/others-read.js'
 import { ReadLane } from './evidence/read-lane.js'
 import { checkCall } from './limits.js'
+import { decidedByBoth } from './pointing/decided-by-both.js'
+import { Pointer } from './pointing/pointer.js'
 import { Scheduler } from './run/scheduler.js'
 import type { Slot } from './run/slot.js'
 import { Grounds } from './sources/grounds.js'
@@ -54,6 +57,8 @@ export interface DecodeLoopOptions {
    * @default a head of the model's own, where it has one
    */
   readonly draftModel?: DraftModel
+  /** What points at values of a text before they are written; it is closed with the model. */
+  readonly pointing?: PointingModel | undefined
 }
 
 /** What every model can that is decoded here; whether it thinks its template says, once it is there. */
@@ -101,17 +106,19 @@ export class DecodeLoop {
   readonly #small: Guesser | undefined
   /** Of a model that is made for decisions. */
   readonly #made: MadeDecider | undefined
+  readonly #pointer: Pointer | undefined
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
 
   constructor(model: TokenModel, text: ChatText, options: DecodeLoopOptions = {}) {
-    const { stepsAhead = 1, drafts = 'gaining', draftModel } = options
+    const { stepsAhead = 1, drafts = 'gaining', draftModel, pointing } = options
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
     this.#small = draftModel ?? (drafts !== 'never' && hasHead(model) ? new HeadGuesser(model) : undefined)
     this.#scheduler = new Scheduler(model, stepsAhead, drafts, this.#small)
     this.#made = text.made && new MadeDecider(text, text.made)
+    this.#pointer = pointing && new Pointer(pointing, text)
   }
 
   get capabilities(): Capabilities {
@@ -131,7 +138,7 @@ export class DecodeLoop {
 
   /** What made the model unusable, if anything did: it must then be rebuilt. */
   get failure(): unknown {
-    return this.#scheduler.failure
+    return this.#scheduler.failure ?? this.#pointer?.failure
   }
 
   /** How often guesses of each kind were right; undefined where none are made. */
@@ -145,6 +152,16 @@ export class DecodeLoop {
   }
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
+    call.signal.throwIfAborted()
+    const narrowed = await this.#pointer?.narrowed(call)
+    if (!narrowed) yield* this.#written(call)
+    else {
+      for await (const part of this.#written({ ...call, grammar: narrowed.grammar }))
+        yield part.type === 'evidence' ? { ...part, evidence: narrowed.evidenceOf(part.evidence) } : part
+    }
+  }
+
+  async *#written(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
     if (!this.capabilities.chat) {
       throw new V1Error(400, `The model '${call.model}' cannot generate text.`, {
@@ -205,6 +222,12 @@ export class DecodeLoop {
   }
 
   async decide(call: DecideCall): Promise<Decided> {
+    const decided = await this.#decided(call)
+    const pointed = call.thinkingBudget === undefined ? await this.#pointer?.decided(call) : undefined
+    return pointed ? decidedByBoth(decided, pointed) : decided
+  }
+
+  async #decided(call: DecideCall): Promise<Decided> {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
     const made = this.#made
@@ -269,12 +292,14 @@ export class DecodeLoop {
   /** Fails what runs, because the device under the model is gone; nothing is left to free. */
   abandon(error: unknown): void {
     this.#scheduler.stop(error)
+    void this.#pointer?.stop(error)
   }
 
   /** Fails what runs and frees the model. */
   async close(): Promise<void> {
-    this.#scheduler.stop(new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 }))
-    await this.#scheduler.stopped()
+    const unloaded = new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 })
+    this.#scheduler.stop(unloaded)
+    await Promise.all([this.#scheduler.stopped(), this.#pointer?.stop(unloaded)])
     await this.#small?.close()
     await this.#model.close()
   }

@@ -1,5 +1,5 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
-import type { Following, Guessing, Sampled, Sequence, StepInput, TokenModel } from '../contract/index.js'
+import type { Following, Guessing, PointingModel, Sampled, Sequence, StepInput, TokenModel } from '../contract/index.js'
 import { type Device, type KeyValueCache, PAGE, type Sampler } from '../device/index.js'
 import { tooLong } from '../generate/index.js'
 import type { Decoder } from './decoder.js'
@@ -31,6 +31,8 @@ export interface CoreParts {
   /** Rows of a pass that go through the head. */
   readonly wanted: number
   readonly fingerprint: string
+  /** What points beside it. */
+  readonly pointing?: PointingModel
   /** Frees all that was made on the device. */
   readonly release: () => void
 }
@@ -49,6 +51,8 @@ export class Core implements TokenModel {
   readonly pageTokens = PAGE
   readonly fingerprint: string
   readonly device: Device
+  /** What points at stretches of a text, by the same weights. Absent: nothing does. */
+  readonly pointing: PointingModel | undefined
   readonly rowLength: number | undefined
   /** That much room for logits there is: as the largest batch has sequences, or rows where a head makes rows. */
   readonly maxSamples: number
@@ -74,6 +78,7 @@ export class Core implements TokenModel {
     this.maxChunk = parts.maxChunk
     this.fingerprint = parts.fingerprint
     this.device = parts.device
+    this.pointing = parts.pointing
     this.rowLength = parts.decoder.rowLength
     this.maxSamples = parts.wanted
     this.maxScored = this.rowLength === undefined ? parts.rows : parts.wanted
@@ -120,6 +125,7 @@ export class Core implements TokenModel {
     const { device } = this
     if (!device.prepare) return
     await device.prepare((begin) => firstAnswer(this.#parts, begin, this), onProgress)
+    await this.#parts.pointing?.model.prepare?.()
     // They are made when they are needed, where this fails.
     if (this.fewTokens !== undefined && this.maxBatch > 1) {
       device.prepare((begin) => moreAnswers(this.#parts, begin, this)).catch(() => undefined)

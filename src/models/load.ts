@@ -1,5 +1,6 @@
 /** A model repository's weights on a device, ready to run. */
 
+import type { PointingModel } from '../contract/index.js'
 import { type Device, PAGE } from '../device/index.js'
 import { meanCost } from './cache-cost.js'
 import { Core } from './core.js'
@@ -8,6 +9,8 @@ import type { WeightSource } from './files/source.js'
 import { planKept, type SequenceMemory } from './kept.js'
 import type { ModelPlan } from './model-plan.js'
 import { type LoadPlan, type PlanOptions, planModel } from './plan-model.js'
+import { pointingOf } from './pointing/load-pointing.js'
+import { loadPointing } from './pointing/pointing-weights.js'
 import type { ModelSize } from './size.js'
 import { TensorLoader } from './tensors.js'
 import { loadWeights } from './weights.js'
@@ -51,7 +54,7 @@ export async function loadCore(
 export async function loadPlanned(
   device: Device,
   source: WeightSource,
-  { model, tensors, size: planned, packed }: LoadPlan,
+  { model, tensors, size: planned, packed, pointing: planPointing }: LoadPlan,
   options: LoadOptions = {},
 ): Promise<Core> {
   const { contextLength, maxBatch } = planned
@@ -60,18 +63,20 @@ export async function loadPlanned(
   try {
     device.reserve?.(planned.bytes.total)
     const weights = await loadWeights(loader, model, tensors, contextLength, options.onProgress)
+    const ofPointing = planPointing && (await loadPointing(loader, planPointing, weights))
     await loader.close()
     const known = Math.min(options.tokens ?? vocabulary, vocabulary)
     const sampler = device.sampler({ vocabulary, tokens: known, rows: maxBatch, slots: 4 * maxBatch })
     loader.made.push(sampler)
     const named = (rest: object) => fingerprint(source.digest, device, { model, embedding: tensors.embedding, ...rest })
-    const coreOf = (size: ModelSize, made: Made[], release: () => void) => {
+    const coreOf = (size: ModelSize, made: Made[], release: () => void, pointing?: PointingModel) => {
       const kept = keep(device, model, size, made)
       const decoder = new Decoder(device, model, weights, kept, size.rows, size.wanted)
       made.push(decoder)
       const { pages, contextLength, maxBatch, maxChunk, rows, wanted, cacheType } = size
       const sizes = { pages, vocabSize: vocabulary, contextLength, maxBatch, maxChunk, rows, wanted }
-      return new Core({ device, decoder, sampler, kept, ...sizes, fingerprint: named({ cacheType }), release })
+      const more = pointing && { pointing }
+      return new Core({ device, decoder, sampler, kept, ...sizes, fingerprint: named({ cacheType }), release, ...more })
     }
     const measure = async (text: readonly number[], of: readonly ModelSize[]) => {
       const made: Made[] = []
@@ -88,10 +93,12 @@ export async function loadPlanned(
       const { text, choose } = options.trial
       if (await choose(named({ text }), () => measure(text, [planned, packed]))) size = packed
     }
-    const core = coreOf(size, loader.made, () => {
+    const pointing = ofPointing && pointingOf(device, loader, model, ofPointing, source.digest)
+    const release = () => {
       free(loader.made)
       options.onReleased?.()
-    })
+    }
+    const core = coreOf(size, loader.made, release, pointing)
     // A GPU says late that it had no room; what runs later must not find that out.
     await device.idle()
     return core

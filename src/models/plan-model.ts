@@ -9,6 +9,8 @@ import type { WeightOutline } from './files/source.js'
 import type { LayerPlan, ModelPlan } from './model-plan.js'
 import { planTensors } from './plan-tensors.js'
 import type { PlannedTensors } from './planned.js'
+import { pointingBytes } from './pointing/load-pointing.js'
+import { type PlannedPointing, planPointing } from './pointing/plan-pointing.js'
 import { refuse } from './refuse.js'
 import { isWide, type ModelSize, type SizeOptions, sizeOf } from './size.js'
 
@@ -27,6 +29,8 @@ export interface LoadPlan {
   readonly size: ModelSize
   /** With a cache in 8 bits, which the model may have instead if `auto` was asked for. */
   readonly packed?: ModelSize
+  /** What points at stretches of a text beside the decoder that writes. */
+  readonly pointing?: PlannedPointing
 }
 
 /** Throws what is unknown, missing, malformed or short, by name. */
@@ -40,19 +44,23 @@ export function planModel(outline: WeightOutline, device: Device, options: PlanO
     throw refuse(options.name ?? 'This model', 'text from a model that sees what follows (use_bidirectional_attention)')
   }
   const drafts = options.draftHead === true && rowLength === undefined
-  const tensors = planTensors(outline, architecture, whole, options.quantize !== undefined, options.name, drafts)
+  const pointing = planPointing(outline, whole, options.name ?? 'This model')
+  const own = pointing?.trunk ?? outline
+  const tensors = planTensors(own, architecture, whole, options.quantize !== undefined, options.name, drafts)
   const { draftHead, ...body } = whole
   const model = tensors.draftHead && draftHead ? { ...body, draftHead } : body
   const { cacheType = ownCacheType(outline, device), ...others } = options
+  const more = pointing ? pointingBytes(device, pointing.planned, model) : 0
   const size = (cacheType?: SizeOptions['cacheType']) =>
-    sizeOf(device, model, tensors, outline, { ...others, ...(cacheType && { cacheType }) })
-  if (cacheType !== 'auto') return { model, tensors, size: size(cacheType) }
+    sizeOf(device, model, tensors, own, { ...others, ...(cacheType && { cacheType }) }, more)
+  const plan = { model, tensors, ...(pointing && { pointing: pointing.planned }) }
+  if (cacheType !== 'auto') return { ...plan, size: size(cacheType) }
   const cannot = rowLength !== undefined ? 'of a model that writes no text' : isWide(outline) && 'beside weights in f32'
   if (cannot)
     throw refuse(options.name ?? 'This model', `${cacheTypeCalled(cacheType)} ${cannot}`, 'Leave cacheType away.')
   // The smaller one first: it says what 8 bits are refused for.
   const packed = size('q8_0')
-  return { model, tensors, size: size('f16'), packed }
+  return { ...plan, size: size('f16'), packed }
 }
 
 /** What a model's own files say it does well with, where that is faster: on the CPU. On a GPU nobody has measured it. */

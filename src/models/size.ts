@@ -74,13 +74,14 @@ function chunkOf({ info, limits }: Device): number {
   return limits.fewRows === undefined ? 256 : 512
 }
 
-/** Throws an error that says what is short. */
+/** `more`: bytes of work that is not the decoder's. Throws an error that says what is short. */
 export function sizeOf(
   device: Device,
   model: ModelPlan,
   tensors: PlannedTensors,
   outline: WeightOutline,
   options: SizeOptions = {},
+  more = 0,
 ): ModelSize {
   const { limits } = device
   const name = options.name ?? 'The model'
@@ -103,7 +104,7 @@ export function sizeOf(
   const states = slots * 4 * sum(kept.states)
   // Rows of a head of its own are short, and all of a question may be asked for at once.
   const wanted = model.rowLength === undefined ? maxBatch : rows
-  const work = workBytes(model, device, { rows, maxBatch, wanted, context })
+  const work = workBytes(model, device, { rows, maxBatch, wanted, context }) + more
   const ofStates = states > 0 ? `, ${bytes(states)} for states` : ''
   const parts = `${bytes(weights)} for weights, ${bytes(work)} for work${ofStates}`
   const fixed = weights + work + states

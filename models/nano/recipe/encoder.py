@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from model import Linear, Model, Norm
+from model import Adapted, Linear, Model, Norm
 
 END, SYSTEM, USER, ASSISTANT = range(4)
 LONGEST_SPAN = 48
@@ -25,17 +25,32 @@ class Encoder(Model):
     def __init__(self, c):
         super().__init__(c)
         size = c["hidden_size"]
+        width = c.get("head_size", size)
         # Each head: what asks and what is asked for.
-        self.heads = nn.ModuleDict({n: Linear(size, size, size**-0.5) for n in ("start_q", "start_k", "end_q", "end_k", "from_q", "option_q", "option_k")})
+        self.heads = nn.ModuleDict({n: Linear(size, width, size**-0.5) for n in ("start_q", "start_k", "end_q", "end_k", "from_q", "option_q", "option_k")})
         # Absence of a span, of an option; the threshold of a list's items.
         self.scalars = Linear(size, 3, size**-0.5)
         # How much the decoder's logits count, of starts and of options.
         self.told = nn.Parameter(torch.tensor([0.5, 0.5]))
         self.out = Norm(size, c["rms_norm_eps"])
+        self.adapted = "rank" in c
+        if self.adapted:
+            # The decoder's weights stay what they are: one set serves both.
+            self.embed_tokens.weight.requires_grad = False
+            for layer in self.layers:
+                layer.self_attn.qkv_proj = Adapted(layer.self_attn.qkv_proj, c["rank"])
+                layer.self_attn.o_proj = Adapted(layer.self_attn.o_proj, c["rank"])
+                layer.mlp.down_proj = Adapted(layer.mlp.down_proj, c["rank"])
+                layer.mlp.gate_up_proj.weight.requires_grad = False
 
     def quantise(self, on):
         super().quantise(on)
         self.scalars.quantised = False
+        if self.adapted:
+            # These are the packaged ones, in whose form nothing is lost.
+            self.quantised = False
+            for layer in self.layers:
+                layer.mlp.gate_up_proj.quantised = False
 
     def states(self, tokens, keep, dtype):
         table = self.table()
@@ -55,7 +70,7 @@ class Encoder(Model):
         told = take(told, batch["queries"])
         x = h.to(dtype)
         head = self.heads
-        scale = size**-0.5
+        scale = self.heads["start_q"].weight.shape[0] ** -0.5
         nothing = self.scalars(queries).float()
         outside = ~batch["text"][:, None, :]
         start = (head["start_q"](queries) @ head["start_k"](x).transpose(1, 2)).float() * scale

@@ -29,6 +29,26 @@ class Linear(nn.Module):
         return F.linear(x, weight.to(x.dtype))
 
 
+class Adapted(Linear):
+    """A product whose matrix stays as it is, and beside it one of low rank that is trained. Both of its factors have as
+    many rows as the rank, so that they are packed like any matrix."""
+
+    def __init__(self, of, rank):
+        nn.Module.__init__(self)
+        self.register_buffer("weight", of.weight.detach())
+        outputs, inputs = of.weight.shape
+        self.into = nn.Parameter(torch.randn(rank, inputs) * inputs**-0.5)
+        self.out = nn.Parameter(torch.zeros(rank, outputs))
+        self.quantised = False
+        self.kept = None
+
+    def forward(self, x):
+        if self.kept is None or self.kept.dtype != x.dtype:
+            self.kept = self.weight.to(x.dtype)
+        into, out = (fake_quantise(each) if self.quantised else each for each in (self.into, self.out))
+        return F.linear(x, self.kept) + F.linear(x, into.to(x.dtype)) @ out.to(x.dtype)
+
+
 class Norm(nn.Module):
     def __init__(self, size, eps):
         super().__init__()

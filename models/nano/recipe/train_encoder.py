@@ -12,7 +12,9 @@ import time
 import torch
 from tokenizers import Tokenizer
 
+import train
 from compact import read as restore
+from data import read as read_spoken
 from encoder import Encoder, encode, loss_of, pack
 from train import Muon, Refill, descend
 
@@ -36,6 +38,10 @@ def options():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--stop", help="a file whose existence ends the training as its time would")
+    parser.add_argument("--spoken", nargs="+", help="the decoder's examples: the same body goes on to write, too")
+    parser.add_argument("--spoken-refill", help="a command that prints fresh ones")
+    parser.add_argument("--spoken-tokens", type=int, default=2500, help="how many of them in a step")
+    parser.add_argument("--compile", action="store_true", help="fused layers; wants a C++ compiler")
     return parser.parse_args()
 
 
@@ -59,6 +65,20 @@ class Examples(Refill):
             examples += made
             del examples[: max(0, len(examples) - self.keep)]
             self.left, self.run = len(made), None
+
+
+def spoken(o, tokenizer, rng):
+    """Batches of the decoder's examples, without an end."""
+    ids, weights = [], []
+    for path in o.spoken:
+        for all_of, new in zip((ids, weights), read_spoken(path, tokenizer, o.longest)):
+            all_of += new
+    own = argparse.Namespace(**{**vars(o), "refill": o.spoken_refill, "out": os.path.join(o.out, "spoken")})
+    os.makedirs(own.out, exist_ok=True)
+    refill = Refill(own, tokenizer, len(ids)) if o.spoken_refill else None
+    draw = (lambda: refill.draw(400, ids, weights)) if refill else (lambda: None)
+    for group in train.batches(ids, o.spoken_tokens, lambda: 1.0, rng, True, draw):
+        yield train.pack(group, ids, weights, "cpu")
 
 
 def batches(examples, budget, rng, draw):
@@ -88,8 +108,11 @@ def main():
         missing, unexpected = model.load_state_dict(state.get("last", state["model"]), strict=False)
         print(f"resumed; anew: {', '.join(missing) or 'nothing'}; left out: {', '.join(unexpected) or 'nothing'}", flush=True)
     os.makedirs(o.out, exist_ok=True)
-    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n and "scalars" not in n]
-    others = [p for n, p in model.named_parameters() if p.ndim == 1 or "embed" in n or "scalars" in n or "told" in n]
+    # Adam for what is no matrix between two spaces: norms, tables, and factors of low rank.
+    small = lambda n, p: p.ndim == 1 or any(part in n for part in ("embed", "scalars", "told", "into", ".out"))
+    trained = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
+    matrices = [p for n, p in trained if not small(n, p)]
+    others = [p for n, p in trained if small(n, p)]
     muon = Muon(matrices, 0.02 * o.rate)
     adam = torch.optim.AdamW(others, lr=2e-3 * o.rate, betas=(0.9, 0.95), weight_decay=0.0)
     if state and "last" in state:
@@ -97,19 +120,24 @@ def main():
         adam.load_state_dict(state["adam"])
     tokenizer = Tokenizer.from_file(f"{o.tokenizer}/tokenizer.json")
     examples = [e for path in o.data for e in read(path, tokenizer, o.longest)]
-    mean = {n: p.detach().clone() for n, p in model.named_parameters()}
+    mean = {n: p.detach().clone() for n, p in model.state_dict().items()}
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f}M parameters, {len(examples)} examples", flush=True)
     begun = saved = time.time()
     progress = lambda: 1.0 if o.stop and os.path.exists(o.stop) else min(1.0, (time.time() - begun) / 60 / o.minutes)
     refill = Examples(o, tokenizer, len(examples)) if o.refill else None
     source = batches(examples, o.batch_tokens, rng, lambda n: refill.more(n, examples) if refill else None)
+    writing = spoken(o, tokenizer, rng) if o.spoken else None
+    if o.compile:
+        for layer in model.layers:
+            layer.forward = torch.compile(layer.forward, dynamic=True)
     step, seen = 0, state.get("seen", 0) if state else 0
     first = seen
-    window = {}
+    window, packed = {}, False
+    threads = o.threads
 
     def save(name):
         path = f"{o.out}/{name}"
-        kept = {"model": mean, "last": model.state_dict(), "muon": muon.buffers, "adam": adam.state_dict(), "config": config, "seen": seen}
+        kept = {"model": mean, "last": model.state_dict() if not model.adapted else mean, "muon": muon.buffers, "adam": adam.state_dict(), "config": config, "seen": seen}
         torch.save(kept, path + ".part")
         os.replace(path + ".part", path)
 
@@ -117,22 +145,35 @@ def main():
         group = next(source)
         batch = pack(group)
         done = progress()
-        if not model.quantised and done > 1 - o.quantised:
+        if not packed and done > 1 - o.quantised:
+            packed = True
             save("before-quantisation.pt")
             model.quantise(True)
             print("4-bit from here", flush=True)
         scale = min(1, (step + 1) / 40) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
         total, parts = loss_of(model, batch, torch.bfloat16)
+        if writing:
+            given, tokens, weight = next(writing)
+            said, free, _ = train.loss_of(model, model.hidden, given, tokens, weight, torch.bfloat16, rng.random() < 0.15)
+            parts["spoken"] = (free, 1)
+            seen += int((tokens > 0).sum())
+            total = total + said
         descend(model, total, adam, others, muon, 2e-3 * o.rate, scale)
         step += 1
         seen += sum(len(e["tokens"]) for e in group)
         keep = min(o.ema, (step + 1) / (step + 10))
         with torch.no_grad():
-            for n, p in model.named_parameters():
+            for n, p in trained:
                 mean[n].lerp_(p, 1 - keep)
         for name, (right, count) in {**parts, "loss": (total.item(), 1)}.items():
             a, b = window.get(name, (0, 0))
             window[name] = (a + right, b + count)
+        if step % 10 == 0 and os.path.exists(f"{o.out}/threads"):
+            with open(f"{o.out}/threads") as file:
+                wanted = int(file.read() or threads)
+            if wanted != threads:
+                threads = wanted
+                torch.set_num_threads(threads)
         if step % 25 == 0:
             shares = ", ".join(f"{n} {a / max(1, b):.3f}" for n, (a, b) in sorted(window.items()))
             now = time.time()

@@ -185,6 +185,7 @@ async function chatOf(
     return new DecodeLoop(model, text, {
       stepsAhead,
       ...(drafts && { drafts }),
+      pointing: model.pointing,
       ...(small && { draftModel: new DraftModel(small) }),
     })
   }

@@ -11,10 +11,10 @@ import {
 import { inStage, inTurns, type Slices, softmax } from '../../platform/index.js'
 import { meanShares, ordersOf, stateText } from '../decide/questions.js'
 import { type Kind, QUESTION_KINDS, typedQuestionOf } from '../decide/typed-question.js'
+import type { VectorLine } from '../run/line.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { clef, type JointReader } from './clef.js'
 import { d1Omni } from './d1-omni.js'
-import type { VectorLine } from './line.js'
 import { layaReader, type QuestionReader } from './question-reader.js'
 
 interface TextQuestions extends TextTokens {

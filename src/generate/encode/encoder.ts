@@ -19,10 +19,10 @@ import {
 } from '../../contract/index.js'
 import { exp, inStage, inTurns, type JsonObject, mapped, type Slices, softmax } from '../../platform/index.js'
 import { DECIDES, NO_CHAT } from '../decide/capabilities.js'
+import { VectorLine } from '../run/line.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Decider } from './decide.js'
 import { JUDGE, VERDICTS } from './judge.js'
-import { VectorLine } from './line.js'
 
 /** What a model can that makes vectors, one that makes scores, and one that knows classes: a score is one class. */
 export const EMBEDS: Capabilities = { ...NO_CHAT, embeddings: true, rerank: false, classify: false }

@@ -82,9 +82,9 @@ export abstract class Frame {
   abstract spell(): Bytes
 }
 
-/** Behind an item: what stands there once it is known. */
+/** Behind an item: what stands there once it is told. */
 export interface UntoldFrame extends Frame {
-  withItem(item: Bytes): Frame
+  told(item: Bytes): Frame
 }
 
 let made = 0

@@ -27,8 +27,8 @@ export class GraphFrames {
   }
 
   state(node: GraphNode, count: number): GraphState {
-    const capped = this.graph.cap(count)
-    return getOrMake(this.#states, `${node.id},${capped}`, () => new GraphState(this, node, capped))
+    const told = this.graph.tell(count)
+    return getOrMake(this.#states, `${node.id},${told}`, () => new GraphState(this, node, told))
   }
 }
 

@@ -3,6 +3,7 @@
 import { readModel } from '../architectures/index.js'
 import { addsApart } from '../blocks/arrangement/index.js'
 import { mixerOf } from '../blocks/mixers/index.js'
+import { sharedKept } from '../decoder-rows.js'
 import type { WeightOutline } from '../files/source.js'
 import type { LayerPlan, ModelPlan } from '../model-plan.js'
 import { planTensors } from '../plan-tensors.js'
@@ -13,7 +14,6 @@ import { assertHeads, planDecisionApart, readDecision, scorer } from './decision
 import { type EncoderBody, numbersOf } from './encoder-body.js'
 import { cacheOfJoint, needOfJoint, planJoint, readJoint, scoredTogether } from './joint-plan.js'
 import { planDense } from './plan-encoder.js'
-import { sharedKept } from './pooled-decoder.js'
 import { judges, readVectors, scoreOf } from './read-vectors.js'
 
 export function decoderBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {

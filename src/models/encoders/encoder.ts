@@ -10,8 +10,8 @@ import {
   type Pass,
   rope,
 } from '../../device/index.js'
+import type { Laid, RowEncoder } from '../vector-core.js'
 import type { Dense, EncoderWeights, Norm } from './encoder-weights.js'
-import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 import type { EncoderPlan } from './vector-plan.js'
 

@@ -12,9 +12,9 @@ import { openCpuDevice } from '../../device/cpu/index.js'
 import { DEVICES } from '../../device/operations/devices.test-helper.js'
 import type { WeightSource } from '../files/source.js'
 import { planModel } from '../plan-model.js'
+import type { VectorCore } from '../vector-core.js'
 import { readEncoder } from './bert.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
-import type { VectorCore } from './vector-core.js'
 import { BOUND } from './vectors.test-helper.js'
 
 const load = (device: Device, source: WeightSource, options = {}): Promise<VectorCore> =>

@@ -14,9 +14,9 @@ import {
 } from '../../device/index.js'
 import { angleTable } from '../angles.js'
 import type { TensorLoader } from '../tensors.js'
+import type { Laid, RowEncoder } from '../vector-core.js'
 import { type Dense, loadNorm, loadOne, type Norm } from './encoder-weights.js'
 import type { ModernPlan, PlannedModern } from './modern-bert.js'
-import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 
 interface ModernLayerWeights {

@@ -1,6 +1,6 @@
 import type { TextTokens, VectorModel } from '../../contract/index.js'
 import { beginSteps, breathe } from '../../platform/index.js'
-import { modelFailed, notNumbers } from '../run/failure.js'
+import { modelFailed, notNumbers } from './failure.js'
 
 interface Job {
   /** Undefined: nobody says. */

@@ -1,6 +1,6 @@
 /** The VectorModel over a compute device: batches of texts in, a vector for each out. */
-import type { TextTokens, VectorModel } from '../../contract/index.js'
-import { type Batch, type Device, NO_STATE, PAGE, type Pass, type Span } from '../../device/index.js'
+import type { TextTokens, VectorModel } from '../contract/index.js'
+import { type Batch, type Device, NO_STATE, PAGE, type Pass, type Span } from '../device/index.js'
 
 /** What turns the rows of a batch into vectors, layer by layer. */
 export interface RowEncoder {

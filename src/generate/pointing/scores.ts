@@ -1,0 +1,93 @@
+/** From a model's numbers for a text to what answers each question, and how likely each answer is. */
+import { NOTHINGS, POINTERS, type PointingModel } from '../../contract/index.js'
+import { softmax } from '../../platform/index.js'
+import type { LaidText } from './layout.js'
+
+/** Tokens of a stretch. */
+const LONGEST = 48
+/** Starts that are looked at. */
+const STARTS = 6
+
+/** Tokens from one to before another. */
+export interface PointedStretch {
+  readonly from: number
+  readonly to: number
+  readonly probability: number
+}
+
+type Pointer = (typeof POINTERS)[number]
+
+export class Scores {
+  readonly #laid: LaidText
+  readonly #numbers: Float32Array
+  readonly #of: Pick<PointingModel, 'headSize' | 'vocabulary' | 'said'>
+  readonly #scale: number
+
+  constructor(laid: LaidText, numbers: Float32Array, of: Pick<PointingModel, 'headSize' | 'vocabulary' | 'said'>) {
+    this.#laid = laid
+    this.#numbers = numbers
+    this.#of = of
+    this.#scale = of.headSize ** -0.5
+  }
+
+  /** How likely a question has no answer, and the likeliest stretches if it has one, the first the likeliest. */
+  stretches(question: number): { readonly nothing: number; readonly stretches: readonly PointedStretch[] } {
+    const { from, to, tokens, marks } = this.#laid
+    const mark = marks[question]!
+    const scores = [this.#nothing(question, 0)]
+    for (let at = from; at < to; at++) {
+      scores.push(this.#product('start_q', mark, 'start_k', at) + this.#of.said[0] * this.#said(question, tokens[at]!))
+    }
+    const [nothing, ...starts] = softmax(scores) as [number, ...number[]]
+    const likely = starts
+      .map((probability, i) => ({ at: from + i, probability }))
+      .sort((one, other) => other.probability - one.probability)
+      .slice(0, STARTS)
+    const stretches = likely.map(({ at, probability }) => {
+      const ends = softmax(
+        Array.from(
+          { length: Math.min(LONGEST, to - at) },
+          (_, i) => this.#product('end_q', mark, 'end_k', at + i) + this.#product('from_q', at, 'end_k', at + i),
+        ),
+      )
+      const last = ends.indexOf(Math.max(...ends))
+      return { from: at - from, to: at + last + 1 - from, probability: probability * ends[last]! }
+    })
+    return { nothing, stretches: stretches.sort((one, other) => other.probability - one.probability) }
+  }
+
+  /** How likely no option answers a question, and how likely each does. */
+  options(question: number): { readonly nothing: number; readonly options: readonly number[] } {
+    const { tokens, marks, options } = this.#laid
+    const scores = options[question]!.map(
+      ({ first, end }) =>
+        this.#product('option_q', marks[question]!, 'option_k', end) +
+        this.#of.said[1] * this.#said(question, tokens[first]!),
+    )
+    const [nothing, ...likely] = softmax([this.#nothing(question, 1), ...scores]) as [number, ...number[]]
+    return { nothing, options: likely }
+  }
+
+  #product(asks: Pointer, row: number, answers: Pointer, other: number): number {
+    const { headSize } = this.#of
+    const wide = POINTERS.length * headSize
+    const one = row * wide + POINTERS.indexOf(asks) * headSize
+    const two = other * wide + POINTERS.indexOf(answers) * headSize
+    let sum = 0
+    for (let i = 0; i < headSize; i++) sum += this.#numbers[one + i]! * this.#numbers[two + i]!
+    return sum * this.#scale
+  }
+
+  get #behind(): number {
+    return this.#laid.tokens.length * POINTERS.length * this.#of.headSize
+  }
+
+  #nothing(question: number, kind: number): number {
+    return this.#numbers[this.#behind + question * NOTHINGS + kind]!
+  }
+
+  #said(question: number, token: number): number {
+    const at = this.#behind + this.#laid.marks.length * NOTHINGS + question * this.#of.vocabulary
+    return this.#numbers[at + token]!
+  }
+}
