@@ -73,7 +73,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await devtools.send('Storage.overrideQuotaForOrigin', { origin: new URL(url).origin, quotaSize })
     await page.goto(url)
     await answers(page)
-    expect(await page.locator('#limits').textContent()).toMatch(/too little for this page to work offline/)
+    await expect.poll(() => page.locator('#limits').textContent()).toMatch(/too little for this page to work offline/)
     // The next visit is no worse.
     await page.reload()
     await answers(page)
