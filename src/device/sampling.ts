@@ -46,8 +46,8 @@ export const GUMBEL_MAX = -log(-log(1 - 1 / 16777216))
 export function drawNumbers(row: SampleRow) {
   const { temperature, topP, topK = 0, typicalP = 1 } = row
   const reach = reachOf(row)
-  const told = { temperature, topP, typicalP, topK: Math.min(topK, 2 ** 24), excluding: exclusionOf(row) }
-  return { ...told, reach: Number.isFinite(reach) ? reach : -1 }
+  const settings = { temperature, topP, typicalP, topK: Math.min(topK, 2 ** 24), excluding: exclusionOf(row) }
+  return { ...settings, reach: Number.isFinite(reach) ? reach : -1 }
 }
 
 /** How far below the greatest l' minP lets a token lie. In f32, as both devices subtract it. */
@@ -79,7 +79,7 @@ export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, 
   for (let t = 0; t < tokens; t++) if (!Number.isFinite(logits[t]!)) return { token: UNDRAWN }
   const greatest = adjusted(logits, tokens, row, scratch)
   const token = row.temperature > 0 ? draw(scratch, tokens, row, greatest) : scratch.indexOf(greatest)
-  if (!tells(row)) return { token }
+  if (!needsDetails(row)) return { token }
   const total = logSumExp(logits, tokens)
   const beside = {
     ...(row.among && { among: row.among.map((id) => logits[id]! - total) }),
@@ -95,12 +95,13 @@ export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, 
   }
 }
 
-/** Whether anything is to be told beside the token. */
-export const tells = ({ topLogprobs, among, admitted }: SampleRow): boolean =>
+/** Whether anything is to be returned beside the token. */
+export const needsDetails = ({ topLogprobs, among, admitted }: SampleRow): boolean =>
   topLogprobs !== undefined || among !== undefined || admitted === true
 
 /** Whether the draw cannot be told from the greatest logits alone. */
-export const needsAll = (row: SampleRow): boolean => tells(row) || row.typicalP !== undefined || exclusionOf(row) < 1
+export const needsAll = (row: SampleRow): boolean =>
+  needsDetails(row) || row.typicalP !== undefined || exclusionOf(row) < 1
 
 /** l' into `out`, -Infinity where the mask forbids; returns the greatest. */
 function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {

@@ -38,7 +38,7 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
   const columns = placed ? PLACES + 1 : slides ? PLACES : WINDOW_PAGES
   const slotsFrom = columns * rows + SPAN_WORDS * spans.length
   const words = new Int32Array(slotsFrom + (spans[0]?.state ? rows : 0))
-  let said = columns * rows
+  let next = columns * rows
   let row = 0
   let longest = 0
   for (const span of spans) {
@@ -46,11 +46,11 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
     const list = put(span.pages)
     const windowList = span.windowPages ? put(span.windowPages) : 0
     longest = Math.max(longest, position + span.tokens.length)
-    words[said++] = row
-    words[said++] = span.tokens.length
-    words[said++] = state ? state.from : NO_STATE
+    words[next++] = row
+    words[next++] = span.tokens.length
+    words[next++] = state ? state.from : NO_STATE
     // From the first span's words on.
-    words[said++] = SPAN_WORDS * spans.length + row
+    words[next++] = SPAN_WORDS * spans.length + row
     if (state?.each) words.set(state.each, slotsFrom + row)
     else if (state) words.fill(state.to, slotsFrom + row, slotsFrom + row + span.tokens.length)
     for (let i = 0; i < span.tokens.length; i++, row++) {

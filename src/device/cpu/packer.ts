@@ -102,9 +102,9 @@ interface RowStretches {
 
 function partsOf(band: MatrixBand): { readonly bytes: Uint8Array; readonly stride: number }[] {
   const { rows, columns } = band
-  const part = (what: string, bytes: Uint8Array, stride: number) => {
+  const part = (name: string, bytes: Uint8Array, stride: number) => {
     if (bytes.byteLength === rows * stride) return { bytes, stride }
-    throw new RangeError(`The matrix's ${what} take ${rows * stride} bytes, but ${bytes.byteLength} were given.`)
+    throw new RangeError(`The matrix's ${name} take ${rows * stride} bytes, but ${bytes.byteLength} were given.`)
   }
   if (band.format !== 'q4') return [part('values', band.data, rowBytes(band.format, columns))]
   const scaleBytes = (columns / Q4_BLOCK) * (band.scaleType === 'f16' ? 2 : 4)

@@ -5,7 +5,7 @@
 import { UNDRAWN } from '../../contract/index.js'
 import { exp, log } from '../../platform/index.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../contract.js'
-import { drawKey, gumbel, logSumExp, penaliseRepeats, rangeOf, tells } from '../sampling.js'
+import { drawKey, gumbel, logSumExp, needsDetails, penaliseRepeats, rangeOf } from '../sampling.js'
 import type { DeviceMemory } from './memory.js'
 import type { Kernels } from './wasm.js'
 
@@ -62,7 +62,7 @@ export class CpuSampler implements Sampler {
     const admitted = row.admitted ? this.#massOf(logits, values, greatest, row) : undefined
     const token = row.temperature > 0 ? this.#draw(values, row, greatest) : this.#first(values, greatest)
     this.slots[row.slot] = token
-    return tells(row) ? { token, ...this.#logprobs(logits, token, row, admitted) } : { token }
+    return needsDetails(row) ? { token, ...this.#logprobs(logits, token, row, admitted) } : { token }
   }
 
   /** Where the logits stand after adjustments and mask: the row itself if there are none. */
@@ -189,13 +189,13 @@ export class CpuSampler implements Sampler {
     const total = greatest + log(this.#kernels.sumExp(logits, tokens, greatest, 1))
     const { f32 } = this.#memory
     const of = (id: number) => f32[logits / 4 + id]!
-    const told = {
+    const extra = {
       ...(among && { among: among.map((id) => of(id) - total) }),
       ...(admitted !== undefined && { admitted: admitted - total }),
     }
-    if (wanted === undefined) return told
+    if (wanted === undefined) return extra
     const top = this.#greatestOf(logits, Math.min(wanted, MAX_TOP, tokens), greatest)
-    return { logprob: of(token) - total, top: top.map((id) => ({ token: id, logprob: of(id) - total })), ...told }
+    return { logprob: of(token) - total, top: top.map((id) => ({ token: id, logprob: of(id) - total })), ...extra }
   }
 
   /** Ids of the `count` greatest, greatest first, the lowest id first among equals. */

@@ -44,14 +44,14 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
     throw unavailable(`${nameOf(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
   }
   const serial = options.serial ?? software
-  const asked = adapter.requestDevice({
+  const requested = adapter.requestDevice({
     requiredLimits: wantedLimits(adapter.limits, options),
     requiredFeatures: [
       ...(serial ? [] : wantedFeatures(adapter, options)),
       ...(options.profiler ? (['timestamp-query'] as const) : []),
     ],
   })
-  const device = await ofNative(asked)
+  const device = await ofNative(requested)
   const forget = heldByNative(() => device.destroy())
   void device.lost.then(forget)
   return new GpuDevice(device, {

@@ -249,12 +249,12 @@ export const defineOperation = <
   operation: Operation<F, Operands, Others>,
 ): Operation<F, Operands, Others> => operation
 
-export function atLeast(what: string, actual: number, least: number): void {
-  if (actual < least) throw new RangeError(`${what}: ${actual} where at least ${least} are needed.`)
+export function atLeast(name: string, actual: number, least: number): void {
+  if (actual < least) throw new RangeError(`${name}: ${actual} where at least ${least} are needed.`)
 }
 
-export function bothHave(what: string, x: Activations, out: Activations, rows: number): void {
-  atLeast(what, Math.min(x.rows, out.rows), rows)
+export function bothHave(name: string, x: Activations, out: Activations, rows: number): void {
+  atLeast(name, Math.min(x.rows, out.rows), rows)
 }
 
 export function stateFits({ spans }: BatchShape, { shape }: States, index: number, values: number): void {

@@ -82,7 +82,7 @@ export const attend = defineOperation({
       const { postponed } = pass
       const own = postponed instanceof PostponedRope && postponed.isOf(qkv, cache, layer) ? postponed : undefined
       const within = own && few && !serial && pass.single && ropesWithin(shape, pass.traits)
-      const rope = within ? own.asked(pass) : undefined
+      const rope = within ? own.operation(pass) : undefined
       if (rope) pass.dropPostponed()
       dispatchAttention(pass, shape, buffers, few, read, rope)
     }

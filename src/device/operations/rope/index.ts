@@ -87,11 +87,11 @@ export class PostponedRope implements Postponed {
   }
 
   record(pass: GpuRecorder): void {
-    const { shape, operands } = this.asked(pass)
+    const { shape, operands } = this.operation(pass)
     dispatchRope(pass, shape, operands)
   }
 
-  asked(pass: GpuRecorder): { readonly shape: RopeShape; readonly operands: RopeOperands } {
+  operation(pass: GpuRecorder): { readonly shape: RopeShape; readonly operands: RopeOperands } {
     const { heads: queries, angles, headNorm, growth, queriesOnly } = this.#options
     const { heads, headSize, type, sliding } = this.#cache.shape
     const shape = {

@@ -111,9 +111,9 @@ function headNorms({ queries, heads, headSize, epsilon, queriesOnly }: RopeShape
   workgroupBarrier();`
 }
 
-function gained(what: 'query' | 'key', head: string, places: readonly [string, string], type: string): string {
+function gained(side: 'query' | 'key', head: string, places: readonly [string, string], type: string): string {
   const gain = (place: string) =>
-    type === 'f32' ? `${what}Gain[${place}]` : `${type}(${what}Gain[${place}], ${what}Gain[${place} + 1u])`
+    type === 'f32' ? `${side}Gain[${place}]` : `${type}(${side}Gain[${place}], ${side}Gain[${place} + 1u])`
   return `low *= headScales[${head}] * ${gain(places[0])};
     high *= headScales[${head}] * ${gain(places[1])};`
 }

@@ -1,7 +1,7 @@
 /** What is to be sampled, as words of one buffer, and how the answer is read. */
 import { MOST_AMONG, UNDRAWN } from '../../../contract/index.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type SamplerShape } from '../../contract.js'
-import { drawKey, drawNumbers, repeatFactors, tells } from '../../sampling.js'
+import { drawKey, drawNumbers, needsDetails, repeatFactors } from '../../sampling.js'
 
 /** What a row is told by, a word each: the numbers of its draw, then counts and places of lists in the same buffer. */
 const FLOATS = [...Object.keys(drawNumbers({ slot: 0, temperature: 0, topP: 1, seed: 0, index: 0 })), 'above', 'below']
@@ -61,7 +61,7 @@ export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> 
     const counts: Record<(typeof COUNTS)[number], number> = {
       ...{ key: drawKey(row.seed, row.index), slot: row.slot, mask, maskWords, adjust, adjustCount: tokens.length },
       ...{ repeats, repeatWords, among, amongCount, admitted: row.admitted ? 1 : 0 },
-      ...{ wanted: tells(row) ? 1 : 0, top: Math.min(row.topLogprobs ?? 0, MAX_TOP) },
+      ...{ wanted: needsDetails(row) ? 1 : 0, top: Math.min(row.topLogprobs ?? 0, MAX_TOP) },
     }
     floats.set([...Object.values(drawNumbers(row)), ...repeatFactors(row.repeats?.by ?? 1)], i * ROW_WORDS)
     words.set(
