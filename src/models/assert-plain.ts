@@ -28,9 +28,9 @@ export function assertPlain({ chatConfig, names }: WeightOutline, model: string)
   for (const config of [chatConfig, record(chatConfig.text_config)]) {
     const field = FIELDS.find((each) => record(config?.[each]))
     if (!field) continue
-    const told = record(config![field])!
-    const method = told.quant_method ?? (field === 'compression_config' ? 'compressed-tensors' : 'unknown')
-    const format = typeof told.format === 'string' ? `, ${told.format}` : ''
+    const settings = record(config![field])!
+    const method = settings.quant_method ?? (field === 'compression_config' ? 'compressed-tensors' : 'unknown')
+    const format = typeof settings.format === 'string' ? `, ${settings.format}` : ''
     throw refuse(model, `its quantisation "${String(method)}" (${field}${format})`, ADVICE)
   }
   for (const [ending, method] of ENDINGS) {

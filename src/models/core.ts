@@ -178,8 +178,8 @@ export class Core implements TokenModel {
       throw new TypeError('`run` samples the last token of every sequence of its batch, and no others.')
     }
     const onePass = this.#plan(batch).length === 1
-    const asksTokens = this.#parts.decoder.needsTokens || batch.some(({ sample }) => needsToken(sample!))
-    if (asksTokens || !onePass) {
+    const needsTokens = this.#parts.decoder.needsTokens || batch.some(({ sample }) => needsToken(sample!))
+    if (needsTokens || !onePass) {
       yield* this.#runStepwise(batch, steps)
       return
     }

@@ -94,8 +94,8 @@ export function sizeOf(
   const cacheType = options.cacheType ?? (isWide(outline) ? 'f32' : 'f16')
   const odd = kept.caches.find((cache) => !keepsHeads(cacheType, cache.headSize))
   if (odd && options.cacheType) {
-    const what = `${cacheTypeCalled(options.cacheType)} for heads of ${odd.headSize} values, no multiple of 32,`
-    throw refuse(name, what, 'Leave cacheType away.')
+    const feature = `${cacheTypeCalled(options.cacheType)} for heads of ${odd.headSize} values, no multiple of 32,`
+    throw refuse(name, feature, 'Leave cacheType away.')
   }
   const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
   const weights = weightBytes(device, tensors)

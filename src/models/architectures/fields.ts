@@ -70,8 +70,8 @@ export class Fields {
     const value = this.get(key)
     if (value === undefined) return undefined
     if (Array.isArray(value) && value.length === length) return value
-    const what = Array.isArray(value) ? `${value.length} entries` : JSON.stringify(value)
-    throw refuse(this.model, `${this.#within}${key} with ${what} instead of a list of ${length}`)
+    const found = Array.isArray(value) ? `${value.length} entries` : JSON.stringify(value)
+    throw refuse(this.model, `${this.#within}${key} with ${found} instead of a list of ${length}`)
   }
 
   numbers(key: string, length: number): readonly number[] {

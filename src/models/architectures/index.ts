@@ -119,8 +119,8 @@ const EXPERTS = /moe|gpt.oss|deepseek|dbrx|grok|arctic/
 function unknown(type: string, name: string, also: readonly string[], config: JsonObject): Error {
   const known = [...also, ...Object.keys(ARCHITECTURES)].join(', ')
   const experts = config.num_local_experts ?? config.num_experts ?? config.expert_count
-  const what = (typeof experts === 'number' ? experts > 0 : EXPERTS.test(type)) ? ', a mixture of experts,' : ''
-  return refuse(name, `the architecture "${type}"${what}`, `Supported are ${known}.`)
+  const detail = (typeof experts === 'number' ? experts > 0 : EXPERTS.test(type)) ? ', a mixture of experts,' : ''
+  return refuse(name, `the architecture "${type}"${detail}`, `Supported are ${known}.`)
 }
 
 function formOf({ gguf }: Architecture, type: string, name: string): GgufForm {

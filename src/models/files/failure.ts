@@ -1,13 +1,13 @@
 import { V1Error } from '../../contract/index.js'
 
 /** The repository is not what it says it is; asking again will not help. */
-export function broken(place: string, what: string, cause?: unknown): V1Error {
-  return new V1Error(500, `The model at ${place} cannot be loaded: ${what}`, { code: 'model_files', cause })
+export function broken(place: string, fault: string, cause?: unknown): V1Error {
+  return new V1Error(500, `The model at ${place} cannot be loaded: ${fault}`, { code: 'model_files', cause })
 }
 
 /** Files that are cut or contradict themselves; the same weights, whole, would do. */
-export const damaged = (place: string, what: string, cause?: unknown): V1Error =>
-  broken(place, `${what} Its files are damaged or not whole: download it again.`, cause)
+export const damaged = (place: string, fault: string, cause?: unknown): V1Error =>
+  broken(place, `${fault} Its files are damaged or not whole: download it again.`, cause)
 
 /**
  * What is thrown while a model's files are read: where it is no refusal of ours, those contradict themselves in a way that
@@ -20,8 +20,8 @@ export function asBroken(place: string, error: unknown): unknown {
 }
 
 /** The network or the server failed; asking again may help. */
-export function unreachable(place: string, what: string, cause?: unknown): V1Error {
-  return new V1Error(503, `The model at ${place} cannot be fetched now: ${what}`, {
+export function unreachable(place: string, fault: string, cause?: unknown): V1Error {
+  return new V1Error(503, `The model at ${place} cannot be fetched now: ${fault}`, {
     code: 'model_unreachable',
     retryAfter: 10,
     cause,

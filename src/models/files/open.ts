@@ -41,9 +41,9 @@ export interface OpenOptions {
 /** Opens a model repository: downloads what is not here yet, reads what describes it, leaves the weights to be read. */
 export async function openRepository(
   place: ModelLocation,
-  { report: told, signal, cache, check, fetch, warn }: OpenOptions,
+  { report: outer, signal, cache, check, fetch, warn }: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
-  const { report, onRetry } = withRetries(told)
+  const { report, onRetry } = withRetries(outer)
   const store = storeFor(cache)
   const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry, warn })
   const found = await detect(files, signal)
@@ -67,9 +67,9 @@ export type HeadCheck = (head: FileHead) => unknown
 /** A model in GGUF files on this disk: for who reads weights himself. Downloads what is not here yet. */
 export async function openOnDisk(
   place: ModelLocation,
-  { report: told, signal, cache, fetch, warn, check }: Omit<OpenOptions, 'check'> & { readonly check?: HeadCheck },
+  { report: outer, signal, cache, fetch, warn, check }: Omit<OpenOptions, 'check'> & { readonly check?: HeadCheck },
 ): Promise<FileHead & { path: string; digest: string }> {
-  const { report, onRetry } = withRetries(told)
+  const { report, onRetry } = withRetries(outer)
   const store = storeFor(cache)
   const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry, warn })
   if (files.file === undefined) throw broken(files.place, 'a GGUF file is needed here: name one (*.gguf).')
@@ -224,8 +224,8 @@ export async function forget(place: ModelLocation, cache: CacheChoice): Promise<
   if (isRemote(place)) await storeFor(cache).forget(baseOf(place))
 }
 
-/** What a download waits for is told with how far it has come. */
-function withRetries(told: LoadReport): { report: LoadReport; onRetry: (message: string) => void } {
+/** What a download waits for is reported with how far it has come. */
+function withRetries(outer: LoadReport): { report: LoadReport; onRetry: (message: string) => void } {
   let last: Parameters<LoadReport>[0] = {
     phase: 'download',
     bytesLoaded: 0,
@@ -235,7 +235,7 @@ function withRetries(told: LoadReport): { report: LoadReport; onRetry: (message:
   }
   const report: LoadReport = (progress) => {
     last = progress
-    told(progress)
+    outer(progress)
   }
-  return { report, onRetry: (retry) => told({ ...last, retry }) }
+  return { report, onRetry: (retry) => outer({ ...last, retry }) }
 }

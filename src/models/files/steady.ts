@@ -12,7 +12,7 @@ export class SteadyReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>
   readonly #timer: ReturnType<typeof setInterval>
   /** When the piece was asked for that has not come yet. */
-  #asked: number | undefined
+  #requestedAt: number | undefined
   #waited = 0
   #bytes = 0
   #slow = false
@@ -23,11 +23,11 @@ export class SteadyReader {
   }
 
   async read(): Promise<ReadableStreamReadResult<Uint8Array>> {
-    this.#asked = performance.now()
+    this.#requestedAt = performance.now()
     const piece = await this.#reader.read()
     if (this.#slow) throw new Error('too few bytes came')
-    this.#waited += performance.now() - this.#asked
-    this.#asked = undefined
+    this.#waited += performance.now() - this.#requestedAt
+    this.#requestedAt = undefined
     this.#bytes += piece.value?.length ?? 0
     if (this.#bytes >= LEAST) {
       this.#bytes = 0
@@ -43,7 +43,7 @@ export class SteadyReader {
   }
 
   readonly #look = (): void => {
-    const waits = this.#asked === undefined ? 0 : performance.now() - this.#asked
+    const waits = this.#requestedAt === undefined ? 0 : performance.now() - this.#requestedAt
     if (this.#waited + waits < WAIT_MS) return
     this.#slow = true
     // Whoever waits for a piece hears of it.

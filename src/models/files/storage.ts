@@ -122,12 +122,12 @@ export async function storageFull(
   place: string,
   { bytes, room = 0 }: { readonly bytes: number; readonly room?: number | undefined },
 ): Promise<V1Error> {
-  const told = `There is no room for the model at ${place}: it needs ${amount(bytes)}, and ${amount(room)} are free.`
-  return full(told, await adviceFor(store, bytes - room, place))
+  const message = `There is no room for the model at ${place}: it needs ${amount(bytes)}, and ${amount(room)} are free.`
+  return full(message, await adviceFor(store, bytes - room, place))
 }
 
-export function full(told: string, advice: string): V1Error {
-  return new V1Error(507, `${told} ${advice}`, { code: 'storage_full', headers: { 'x-should-retry': 'false' } })
+export function full(message: string, advice: string): V1Error {
+  return new V1Error(507, `${message} ${advice}`, { code: 'storage_full', headers: { 'x-should-retry': 'false' } })
 }
 
 /** What would make room, and how. `place`: what it is for. */

@@ -173,8 +173,8 @@ function pathOf(url: string): string {
   const { host, pathname, search } = new URL(url)
   const names = pathname.split('/').slice(1)
   const last = names.pop()!
-  const asked = search === '' ? '' : `%=${plainly(search)}`
-  const end = last === '' && asked === '' ? [] : [nameOf(last) + asked]
+  const query = search === '' ? '' : `%=${plainly(search)}`
+  const end = last === '' && query === '' ? [] : [nameOf(last) + query]
   return [plainly(host), ...names.map(nameOf), ...end].map(cut).join('/')
 }
 

@@ -120,8 +120,8 @@ async function assertRoom(bytes: number, files: readonly NamedBlob[]): Promise<v
 
 async function noRoom(bytes: number, free: number): Promise<V1Error> {
   const megabytes = (of: number) => `${Math.floor(of / 1e6)} MB`
-  const told = `The file has ${megabytes(bytes)}, and this site may store ${megabytes(free)} more.`
-  return full(told, await adviceFor(storeFor(undefined), bytes - free))
+  const message = `The file has ${megabytes(bytes)}, and this site may store ${megabytes(free)} more.`
+  return full(message, await adviceFor(storeFor(undefined), bytes - free))
 }
 
 async function copy(

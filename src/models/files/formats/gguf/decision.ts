@@ -45,26 +45,26 @@ const MARKED: ReadonlyMap<unknown, { readonly over: string; readonly called: str
 /** What a file may say that it decides by. */
 export const DECISION_TYPES: readonly string[] = [...[...MARKED.keys()].map(String), ...MADE_TYPES]
 
-/** Takes what is said of decisions out of what is said of a model; undefined where it is said of none. */
+/** Takes the fields of decisions out of those of a model; undefined where there are none. */
 export function takeDecision(
   place: string,
-  said: Record<string, unknown>,
+  fields: Record<string, unknown>,
   template: unknown,
 ): TakenDecision | undefined {
-  const type = said[TYPE]
+  const type = fields[TYPE]
   if (type === undefined) return undefined
-  if (MARKED.get(type)?.over !== said.model_type) {
+  if (MARKED.get(type)?.over !== fields.model_type) {
     const marked = [...MARKED].map(([name, { over, called }]) => `"${name}" over ${called} (${over})`)
     const known = `Supported are the types ${marked.join(' and ')}, and ${listed(MADE_TYPES)} over decoders.`
-    const what = `it is a decision model of the type ${JSON.stringify(type)} over ${String(said.model_type)}`
-    throw broken(place, `${what} (${String(said.model_type)}.${TYPE}), which cannot be run. ${known}`)
+    const fault = `it is a decision model of the type ${JSON.stringify(type)} over ${String(fields.model_type)}`
+    throw broken(place, `${fault} (${String(fields.model_type)}.${TYPE}), which cannot be run. ${known}`)
   }
   if (typeof template !== 'string') throw broken(place, `it does not say how it is asked (${SYSTEMONE}).`)
   const own: Record<string, unknown> = {}
-  for (const key of Object.keys(said)) {
+  for (const key of Object.keys(fields)) {
     if (!key.startsWith(PREFIX)) continue
-    own[key.slice(PREFIX.length)] = said[key]
-    delete said[key]
+    own[key.slice(PREFIX.length)] = fields[key]
+    delete fields[key]
   }
   const counted = type === JOINT ? ['block_count', 'routing_block_count', 'head_count'] : ['block_count']
   for (const key of counted) if (!isCount(own[key])) throw broken(place, `its ${PREFIX}${key} is ${String(own[key])}.`)
@@ -95,21 +95,21 @@ const listed = (names: readonly string[]) => names.map((name) => `"${name}"`).jo
 const ROW_LENGTH = 'embedding_length_out'
 
 /**
- * What is said of decisions of a decoder that was made for them, and what is left of it; undefined where it is none. What
+ * The fields of decisions of a decoder that was made for them, and the others; undefined where it is none. What
  * the file has for chat stays as it is.
  */
 export function takeMade(
   place: string,
-  said: JsonObject,
+  fields: JsonObject,
   template: unknown,
-): { readonly said: JsonObject; readonly made: MadeForm; readonly rowLength?: number } | undefined {
-  const type = said[TYPE]
+): { readonly fields: JsonObject; readonly made: MadeForm; readonly rowLength?: number } | undefined {
+  const type = fields[TYPE]
   // An encoder has no answer to begin.
-  if (!isMadeType(type) || /bert/.test(String(said.model_type))) return undefined
+  if (!isMadeType(type) || /bert/.test(String(fields.model_type))) return undefined
   if (typeof template !== 'string') throw broken(place, `it does not say how it is asked (${SYSTEMONE}).`)
   const temperatures: Record<string, number> = {}
   const left: Record<string, unknown> = {}
-  for (const [key, value] of Object.entries(said)) {
+  for (const [key, value] of Object.entries(fields)) {
     const name = key.slice(PREFIX.length)
     if (key === TYPE || (key === ROW_LENGTH && type === 'kev')) continue
     if (!key.startsWith(PREFIX)) left[key] = value
@@ -117,11 +117,11 @@ export function takeMade(
     else throw broken(place, `its ${key} is not known.`)
   }
   const made = { type, template, temperatures }
-  if (type !== 'kev') return { said: left, made }
-  const rowLength = said[ROW_LENGTH]
+  if (type !== 'kev') return { fields: left, made }
+  const rowLength = fields[ROW_LENGTH]
   // A query and a key.
   if (!isCount(rowLength) || rowLength % 2 !== 0) throw broken(place, `its ${ROW_LENGTH} is ${String(rowLength)}.`)
-  return { said: left, made, rowLength }
+  return { fields: left, made, rowLength }
 }
 
 /** Converters write them as numbers or as texts. */
@@ -163,9 +163,9 @@ function headName(tensor: string, first: number): string | undefined {
 const BY_LAYER = ['feed_forward_length', 'attention.head_count', 'attention.head_count_kv']
 
 /** The head's layers are counted as the last ones of a decoder, which keeps its names; or by themselves. */
-export function headedForm(place: string, said: JsonObject, { config, layers }: TakenDecision): VectorForm {
-  const first = Number(said.block_count) - layers
-  const { 'attention.layer_norm_epsilon': epsilon = HEAD_EPSILON, type_vocab_size: kinds = 3, ...trunk } = said
+export function headedForm(place: string, fields: JsonObject, { config, layers }: TakenDecision): VectorForm {
+  const first = Number(fields.block_count) - layers
+  const { 'attention.layer_norm_epsilon': epsilon = HEAD_EPSILON, type_vocab_size: kinds = 3, ...trunk } = fields
   if (!(Math.abs(Number(epsilon) - HEAD_EPSILON) <= 1e-9))
     throw broken(place, `its attention.layer_norm_epsilon is ${String(epsilon)}.`)
   if (kinds !== 3) throw broken(place, `its head distinguishes ${String(kinds)} kinds of questions.`)

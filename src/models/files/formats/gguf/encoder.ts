@@ -140,8 +140,8 @@ export function vectorForm(place: string, config: JsonObject, template?: unknown
   }
   const pool = ranks ? undefined : POOLS[Number(type ?? 0)]
   if (!ranks && (pool === undefined || pool === 'none')) {
-    const said = `${String(config.model_type)}.pooling_type is ${String(type)}`
-    throw broken(place, `it does not say how rows become a vector (${said}).`)
+    const detail = `${String(config.model_type)}.pooling_type is ${String(type)}`
+    throw broken(place, `it does not say how rows become a vector (${detail}).`)
   }
   return {
     naming: 'huggingface',

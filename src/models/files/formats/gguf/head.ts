@@ -38,21 +38,21 @@ const ALIGNMENT = 32
 const [LEAST_OF_KEY, LEAST_OF_TENSOR] = [13, 24]
 
 export async function readHead(files: RepositoryFiles, file: string, signal: AbortSignal): Promise<GgufHead> {
-  let asked = FIRST
-  let bytes = await files.head(file, 0, asked, signal)
+  let requested = FIRST
+  let bytes = await files.head(file, 0, requested, signal)
   for (;;) {
     const read = attempt(files.place, file, () => parse(files.place, file, bytes))
     if (!(read instanceof Short)) return read
     const { needed } = read
     if (needed > MOST) throw broken(files.place, `${file} says that its header has more than ${MOST} bytes.`)
-    if (bytes.length < asked)
+    if (bytes.length < requested)
       throw damaged(files.place, `${file} is incomplete: it ends at byte ${bytes.length}, in its header.`)
-    asked = Math.min(MOST, 4 * bytes.length)
+    requested = Math.min(MOST, 4 * bytes.length)
     // What it says of itself is not believed before its last byte was seen.
-    if (needed > asked && (await files.head(file, needed - 1, needed, signal)).length === 0)
+    if (needed > requested && (await files.head(file, needed - 1, needed, signal)).length === 0)
       throw damaged(files.place, `${file} is incomplete: it ends before byte ${needed}, in its header.`)
-    asked = Math.max(asked, needed)
-    const more = await files.head(file, bytes.length, asked, signal)
+    requested = Math.max(requested, needed)
+    const more = await files.head(file, bytes.length, requested, signal)
     const joined = new Uint8Array(bytes.length + more.length)
     joined.set(bytes)
     joined.set(more, bytes.length)

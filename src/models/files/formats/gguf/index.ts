@@ -32,9 +32,9 @@ export const gguf: RepositoryFormat = {
     ])
     const all = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
     const template = metadata.get(SYSTEMONE)
-    const { said, made, rowLength } = madeIn(files.place, all, template)
-    const form = vectorForm(files.place, said, template)
-    const { naming = 'gguf', config = said, sentence, decision } = form ?? {}
+    const { fields, made, rowLength } = madeIn(files.place, all, template)
+    const form = vectorForm(files.place, fields, template)
+    const { naming = 'gguf', config = fields, sentence, decision } = form ?? {}
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata, form !== undefined)
     const used = stored
       .filter((tensor) => !positions.includes(tensor))
@@ -75,20 +75,21 @@ export async function describeGguf(
   const all = readConfig(files.place, metadata, {})
   // How it is asked stands behind the vocabulary, beyond what was read.
   const template = metadata.get(SYSTEMONE) ?? ''
-  const { said, rowLength } = madeIn(files.place, all, template)
-  const form = vectorForm(files.place, said, template)
-  if (!form) return { chatConfig: said, ...(rowLength !== undefined && { rowLength }) }
+  const { fields, rowLength } = madeIn(files.place, all, template)
+  const form = vectorForm(files.place, fields, template)
+  if (!form) return { chatConfig: fields, ...(rowLength !== undefined && { rowLength }) }
   const { config: chatConfig, sentence, decision } = form
   return { chatConfig, sentence, ...(decision && { decision }) }
 }
 
 interface Made {
-  readonly said: JsonObject
+  readonly fields: JsonObject
   readonly made?: MadeForm
   readonly rowLength?: number
 }
 
-const madeIn = (place: string, said: JsonObject, template: unknown): Made => takeMade(place, said, template) ?? { said }
+const madeIn = (place: string, fields: JsonObject, template: unknown): Made =>
+  takeMade(place, fields, template) ?? { fields }
 
 /** How the model's makers would have it asked, in the words of transformers. */
 function recommended(metadata: GgufHead['metadata']): JsonObject {

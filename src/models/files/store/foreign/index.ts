@@ -41,16 +41,16 @@ export async function modelsIn(folder: string): Promise<(string | undefined)[]> 
 
 /** The model of a store that `name` means: whole, without its publisher, its tag or its file where one alone fits. */
 export async function findForeign(store: ForeignName, name: string, disk = thisDisk()): Promise<ForeignPlace> {
-  const asked = `${store}:${name}`
-  if (!disk) throw broken(asked, `${NAMED[store].title}'s models cannot be reached from a browser.`)
+  const fullName = `${store}:${name}`
+  if (!disk) throw broken(fullName, `${NAMED[store].title}'s models cannot be reached from a browser.`)
   const models = await NAMED[store].list(disk)
   const names = models.map((model) => model.name.slice(store.length + 1))
   const found = pick(names, name)
   if (found.length === 1) return models[names.indexOf(found[0]!)]!.locate()
   const list = (of: readonly string[]) => of.map((each) => `${store}:${each}`).join(', ')
-  if (found.length > 1) throw broken(asked, `that may be ${list(found)}.`)
+  if (found.length > 1) throw broken(fullName, `that may be ${list(found)}.`)
   const there = names.length === 0 ? `no models of ${NAMED[store].title} were found` : `there are ${list(names)}`
-  throw broken(asked, `${NAMED[store].title} has no such model; ${there}.`)
+  throw broken(fullName, `${NAMED[store].title} has no such model; ${there}.`)
 }
 
 function pick(names: readonly string[], name: string): string[] {
