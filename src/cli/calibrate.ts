@@ -91,17 +91,17 @@ async function judged(
   order: OptionOrder,
   { input, questions, place }: Example,
 ): Promise<Judged[]> {
-  const asked = questions.map(({ answer, ...question }) => question)
+  const open = questions.map(({ answer, ...question }) => question)
   const response = await v1.fetch(
     new Request(`http://localhost${v1.basePath}/decisions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model, input, questions: asked, order, calibrated: false }),
+      body: JSON.stringify({ model, input, questions: open, order, calibrated: false }),
     }),
   )
   const body = (await response.json()) as { answers?: readonly AnswerReply[]; error?: { message: string } }
   if (!body.answers) throw new Fault(`${place}: ${body.error?.message ?? `status ${response.status}`}`, 1)
-  return body.answers.flatMap((told, i) => (told.type === 'refusal' ? [] : [judgedOf(questions[i]!, told, place)]))
+  return body.answers.flatMap((reply, i) => (reply.type === 'refusal' ? [] : [judgedOf(questions[i]!, reply, place)]))
 }
 
 interface AnswerReply {
@@ -114,12 +114,12 @@ interface AnswerReply {
   }[]
 }
 
-function judgedOf({ type, answer }: ExampleQuestion, told: AnswerReply, place: string): Judged {
+function judgedOf({ type, answer }: ExampleQuestion, reply: AnswerReply, place: string): Judged {
   if (type === 'predicate') {
     if (typeof answer !== 'boolean') throw new Fault(`${place}: the answer of a predicate is true or false.`)
-    return { probabilities: [told.probability!, 1 - told.probability!], right: answer ? 0 : 1 }
+    return { probabilities: [reply.probability!, 1 - reply.probability!], right: answer ? 0 : 1 }
   }
-  const options = told.probabilities!
+  const options = reply.probabilities!
   const right = options.findIndex(({ value, label = value }) => label === answer)
   if (right < 0) throw new Fault(`${place}: the answer ${JSON.stringify(answer)} is none of the options.`)
   return { probabilities: options.map(({ probability }) => probability), right }

@@ -74,9 +74,9 @@ async function converse(talk: Talk, say: (signal: AbortSignal) => Promise<string
   terminal.prompt()
   for await (const line of terminal) {
     if (line.startsWith('/')) {
-      const said = await obey(line, talk).catch((error: Error) => error.message)
-      if (said === undefined) break
-      note(paint('dim', said))
+      const output = await obey(line, talk).catch((error: Error) => error.message)
+      if (output === undefined) break
+      note(paint('dim', output))
     } else if (line.trim()) {
       const { history } = talk
       history.push({ role: 'user', content: line })

@@ -75,8 +75,8 @@ async function questionsOf(
   }
   if (choice ?? level) throw new Fault('--choice and --level belong to a question in words, not to --questions.')
   const questions = await readJsonFile('questions', file)
-  const asked = isRecord(questions) ? Object.values(questions) : []
-  if (asked.length > 0 && asked.every(isRecord)) return questions as Questions
+  const entries = isRecord(questions) ? Object.values(questions) : []
+  if (entries.length > 0 && entries.every(isRecord)) return questions as Questions
   throw new Fault(
     `The questions file ${file} must contain an object of questions: { "spam": { "type": "predicate", ... } }`,
   )

@@ -80,12 +80,12 @@ async function fieldsRead(v1: V1, { model, text, fields, options }: ExtractInput
 
 async function documentRead(v1: V1, { model, text, wanted, options }: ExtractInput): Promise<Read> {
   const { instructions, evidence, quote } = options
-  const asked = { from: v1, model, ...(instructions !== undefined && { instructions }), ...(quote && { quote }) }
+  const settings = { from: v1, model, ...(instructions !== undefined && { instructions }), ...(quote && { quote }) }
   if (!evidence) {
-    const whole = (await ask(wanted, text, asked)) as object
+    const whole = (await ask(wanted, text, settings)) as object
     return { whole, shown: () => `${JSON.stringify(whole, null, 2)}\n` }
   }
-  const whole = await ask(wanted, text, { ...asked, evidence: true })
+  const whole = await ask(wanted, text, { ...settings, evidence: true })
   return { whole, shown: () => table(rowsOf(whole, text)) }
 }
 
@@ -174,8 +174,8 @@ type Row = readonly [name: string, value: string, sure: string, more: string]
 
 /** The values in the order of the document. */
 function rowsOf({ value, evidence }: { readonly value: unknown; readonly evidence: object }, text: string): Row[] {
-  return Object.entries(evidence as Readonly<Record<string, ValueEvidence>>).map(([pointer, told]) => {
-    const { confidence, runnerUp, pNull, source } = told
+  return Object.entries(evidence as Readonly<Record<string, ValueEvidence>>).map(([pointer, entry]) => {
+    const { confidence, runnerUp, pNull, source } = entry
     const more = [
       ...(source ? [placed(text, source.start, source.end)] : []),
       ...(runnerUp ? [`else ${JSON.stringify(runnerUp.value)} ${percent(runnerUp.probability)}`] : []),

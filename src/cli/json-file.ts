@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { Fault } from './fault.js'
 
-/** What a file that was named on the command line holds; `what` is it that the file is for. */
-export async function readJsonFile(what: string, file: string): Promise<unknown> {
+/** What a file that was named on the command line holds; `purpose` is it that the file is for. */
+export async function readJsonFile(purpose: string, file: string): Promise<unknown> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new Fault(`The ${what} file ${file} cannot be read: ${(cause as Error).message}`)
+    throw new Fault(`The ${purpose} file ${file} cannot be read: ${(cause as Error).message}`)
   })
   try {
     return JSON.parse(text.replace(/^\ufeff/, '')) as unknown
   } catch (cause) {
-    throw new Fault(`The ${what} file ${file} is not JSON: ${(cause as Error).message}`)
+    throw new Fault(`The ${purpose} file ${file} is not JSON: ${(cause as Error).message}`)
   }
 }

@@ -97,11 +97,11 @@ export async function fitsCommand(
   let bad = 0
   try {
     for (const name of wanted) {
-      const told = await fitter
+      const verdict = await fitter
         .fit(name, { ...(context !== undefined && { contextLength: context }), ...(cacheType && { cacheType }), cache })
         .then(lineOf, (error: unknown) => `no   ${reasonOf(error)}`)
-      if (told.startsWith('no')) bad++
-      process.stdout.write(`${told.slice(0, 5)}${name}  ${told.slice(5)}\n`)
+      if (verdict.startsWith('no')) bad++
+      process.stdout.write(`${verdict.slice(0, 5)}${name}  ${verdict.slice(5)}\n`)
     }
   } finally {
     fitter.close()

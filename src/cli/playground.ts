@@ -59,8 +59,8 @@ export function withPlayground(service: RequestListener, options: PlaygroundOpti
     const refusal = refusalOf(request, hosts)
     if (refusal) return void send(request, response, refusal.status, 'text/plain; charset=utf-8', refusal.text)
     if (file) return send(request, response, 200, file.type, file.bytes)
-    const asked = new NodeRequest({ req: request, res: response })
-    void options.models!(asked)
+    const fetchRequest = new NodeRequest({ req: request, res: response })
+    void options.models!(fetchRequest)
       .then((answer) => sendNodeResponse(response, answer))
       .catch(() => response.destroy())
   }

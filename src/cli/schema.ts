@@ -38,7 +38,7 @@ export async function checkSchema(file: string, options: CheckOptions): Promise<
     shortestBytes: grammar.shortest,
     promptTokens: Math.ceil(promptBytes / BYTES_PER_TOKEN),
   }
-  const report = { file, enforced: refused.length === 0, refused: refused.map(told).sort(byPlace), cost, examples }
+  const report = { file, enforced: refused.length === 0, refused: refused.map(refusalOf).sort(byPlace), cost, examples }
   process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : spelled(report))
   if (!report.enforced) process.exitCode = 1
 }
@@ -81,17 +81,17 @@ function examplesOf(grammar: Grammar, { examples, seed }: CheckOptions): unknown
   return Array.from({ length: examples }, (_, i) => JSON.parse(example(grammar, { seed: seed + i })))
 }
 
-function told({ path, keyword, message }: SchemaError) {
+function refusalOf({ path, keyword, message }: SchemaError) {
   return { path, keyword, message }
 }
 
 const placeOf = ({ path }: { readonly path: SchemaPath }) => path.join('/')
-const byPlace = (a: ReturnType<typeof told>, b: ReturnType<typeof told>) => (placeOf(a) < placeOf(b) ? -1 : 1)
+const byPlace = (a: ReturnType<typeof refusalOf>, b: ReturnType<typeof refusalOf>) => (placeOf(a) < placeOf(b) ? -1 : 1)
 
 interface Report {
   readonly file: string
   readonly enforced: boolean
-  readonly refused: readonly ReturnType<typeof told>[]
+  readonly refused: readonly ReturnType<typeof refusalOf>[]
   readonly cost:
     | { compileMs: number; steps: number; states: number; shortestBytes: number; promptTokens: number }
     | undefined

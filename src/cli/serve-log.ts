@@ -16,15 +16,15 @@ const MOST_LINES = 20
  * here.
  */
 export function serveLog(): Log {
-  const told = new Set<string>()
+  const shown = new Set<string>()
   return (event) => {
     logFaults(event)
     if (!V1Error.is(event.error)) return
     const option = OPTIONS.get(event.error.code)
     if (option === undefined) return
     const line = event.error.message.replace(option[0], option[1])
-    if (told.has(line) || told.size >= MOST_LINES) return
-    told.add(line)
+    if (shown.has(line) || shown.size >= MOST_LINES) return
+    shown.add(line)
     note(paint('yellow', line))
   }
 }

@@ -189,13 +189,13 @@ function announce(url: string, keys: readonly string[], models: readonly string[
 
 function curl(url: string, keys: readonly string[], { id: model, capabilities }: ModelInfo): string {
   const auth = keys.length > 0 ? ` -H 'authorization: Bearer '"$KEY"` : ''
-  const [path, asked] = capabilities?.embeddings
+  const [path, example] = capabilities?.embeddings
     ? ['embeddings', { input: 'Hello!' }]
     : capabilities?.rerank
       ? ['rerank', { query: 'Hello?', documents: ['Hello!', 'Goodbye.'] }]
       : capabilities?.decisions && capabilities.chat === false
         ? ['decisions', { input: 'Hello!', questions: [{ type: 'predicate', instructions: 'It is a greeting.' }] }]
         : ['chat/completions', { messages: [{ role: 'user', content: 'Hello!' }] }]
-  const body = JSON.stringify({ model, ...asked })
+  const body = JSON.stringify({ model, ...example })
   return `curl ${url}/${path}${auth} -H 'content-type: application/json' -d '${body}'`
 }

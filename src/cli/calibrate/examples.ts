@@ -74,8 +74,8 @@ function extractionOf({ input, ...value }: JsonObject, place: string): Extractio
   const { schema, answer, instructions, fields, ...more } = value
   if (!isRecord(fields)) {
     if (answer === undefined) throw new Fault(`${place} has no 'answer', the right document.`)
-    const asked = typeof instructions === 'string' ? { instructions } : {}
-    return { input, schema: schema as JsonObject, answer, ...asked, place }
+    const extra = typeof instructions === 'string' ? { instructions } : {}
+    return { input, schema: schema as JsonObject, answer, ...extra, place }
   }
   for (const [name, field] of Object.entries(fields)) {
     if (!isRecord(field) || field.answer === undefined) throw new Fault(`${place}: fields.${name} has no 'answer'.`)

@@ -20,11 +20,11 @@ async function fieldsOf(
   model: string,
   { input, fields, more, place }: Extract<ExtractionExample, { readonly fields: unknown }>,
 ): Promise<SureValue[]> {
-  const asked = Object.fromEntries(Object.entries(fields).map(([name, { answer, ...field }]) => [name, field]))
+  const open = Object.fromEntries(Object.entries(fields).map(([name, { answer, ...field }]) => [name, field]))
   const { answers } = await post<{ answers: Wire }>(
     v1,
     '/extractions',
-    { ...more, model, state: input, fields: asked },
+    { ...more, model, state: input, fields: open },
     place,
   )
   return Object.entries(fields).flatMap(([name, { answer }]) => {

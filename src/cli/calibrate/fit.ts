@@ -13,14 +13,14 @@ export interface Bin {
   readonly to: number
   readonly count: number
   /** Means over its answers: how likely the likeliest option was said to be, and how often it was right. */
-  readonly said: number
+  readonly confidence: number
   readonly right: number
 }
 
 export interface Reliability {
   /** The share of answers whose likeliest option is right. */
   readonly accuracy: number
-  /** Expected calibration error: how far `said` and `right` lie apart in each bin, by the answers in it. */
+  /** Expected calibration error: how far `confidence` and `right` lie apart in each bin, by the answers in it. */
   readonly ece: number
   /** The mean of the negative logarithms of the right options' probabilities. */
   readonly logLoss: number
@@ -34,29 +34,29 @@ export const HOTTEST = 20
 const HALVINGS = 60
 
 export function reliabilityOf(answers: readonly Judged[]): Reliability {
-  const said = answers.map(({ probabilities, right }) => {
+  const shares = answers.map(({ probabilities, right }) => {
     const share = Math.max(...probabilities)
     return { share, right: probabilities.indexOf(share) === right, loss: -logsOf(probabilities)[right]! }
   })
-  return reliabilityOfShares(said)
+  return reliabilityOfShares(shares)
 }
 
 /** Of answers that were said to be so likely. */
 export function reliabilityOfShares(
-  said: readonly { readonly share: number; readonly right: boolean; readonly loss: number }[],
+  shares: readonly { readonly share: number; readonly right: boolean; readonly loss: number }[],
 ): Reliability {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const bins = Array.from({ length: BINS }, (_, i): Bin => {
-    const own = said.filter(({ share }) => Math.min(BINS - 1, Math.floor(share * BINS)) === i)
+    const own = shares.filter(({ share }) => Math.min(BINS - 1, Math.floor(share * BINS)) === i)
     const [least, most] = [i / BINS, (i + 1) / BINS]
-    if (own.length === 0) return { from: least, to: most, count: 0, said: 0, right: 0 }
+    if (own.length === 0) return { from: least, to: most, count: 0, confidence: 0, right: 0 }
     const right = mean(own.map((one) => Number(one.right)))
-    return { from: least, to: most, count: own.length, said: mean(own.map(({ share }) => share)), right }
+    return { from: least, to: most, count: own.length, confidence: mean(own.map(({ share }) => share)), right }
   })
   return {
-    accuracy: mean(said.map(({ right }) => Number(right))),
-    ece: bins.reduce((sum, bin) => sum + (bin.count / said.length) * Math.abs(bin.said - bin.right), 0),
-    logLoss: mean(said.map(({ loss }) => loss)),
+    accuracy: mean(shares.map(({ right }) => Number(right))),
+    ece: bins.reduce((sum, bin) => sum + (bin.count / shares.length) * Math.abs(bin.confidence - bin.right), 0),
+    logLoss: mean(shares.map(({ loss }) => loss)),
     bins,
   }
 }

@@ -20,11 +20,11 @@ export function printedReliability({ title, reliability: { accuracy, ece, logLos
   )
 }
 
-function line({ from, to, count, said, right }: Bin): string {
-  const at = Math.min(WIDTH - 1, Math.floor(said * WIDTH))
+function line({ from, to, count, confidence, right }: Bin): string {
+  const at = Math.min(WIDTH - 1, Math.floor(confidence * WIDTH))
   const bar = Array.from({ length: WIDTH }, (_, i) => (i === at ? '|' : i < Math.round(right * WIDTH) ? '#' : '.'))
   const range = `${percent(from)} to ${percent(to)}`.padStart(15)
-  return `  ${range}  ${bar.join('')}  sure ${percent(said)}, right ${percent(right)}, of ${count}\n`
+  return `  ${range}  ${bar.join('')}  sure ${percent(confidence)}, right ${percent(right)}, of ${count}\n`
 }
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
@@ -53,11 +53,11 @@ function panel({ title, reliability: { ece, bins } }: Side, left: number): strin
   const across = (share: number) => (left + share * SIZE).toFixed(1)
   const bars = bins
     .filter(({ count }) => count > 0)
-    .map(({ from, to, said, right, count }) => {
+    .map(({ from, to, confidence, right, count }) => {
       const bar = `x="${across(from + 0.005)}" y="${up(right)}" width="${((to - from - 0.01) * SIZE).toFixed(1)}" height="${(right * SIZE).toFixed(1)}"`
-      const told = `sure ${percent(said)}, right ${percent(right)}, of ${count}`
-      return `<rect ${bar} fill="#3b82c4" fill-opacity="0.7"><title>${told}</title></rect>
-<circle cx="${across(said)}" cy="${up(right)}" r="${Math.min(9, 2 + Math.sqrt(count) / 2).toFixed(1)}" fill="#d97706"/>`
+      const label = `sure ${percent(confidence)}, right ${percent(right)}, of ${count}`
+      return `<rect ${bar} fill="#3b82c4" fill-opacity="0.7"><title>${label}</title></rect>
+<circle cx="${across(confidence)}" cy="${up(right)}" r="${Math.min(9, 2 + Math.sqrt(count) / 2).toFixed(1)}" fill="#d97706"/>`
     })
   return `<text x="${left}" y="${2 * MARGIN - 28}">${inXml(title)}: ECE ${ece.toFixed(3)}</text>
 ${bars.join('\n')}

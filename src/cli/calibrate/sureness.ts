@@ -32,12 +32,12 @@ export function surenessOf(values: readonly SureValue[]): Sureness {
 
 /** For the terminal. */
 export function spelledSureness({ reliability, auroc, caught, catchable, threshold }: Sureness): string {
-  const told = (share: number) => (Number.isNaN(share) ? 'nothing' : `${(100 * share).toFixed(1)} %`)
+  const percent = (share: number) => (Number.isNaN(share) ? 'nothing' : `${(100 * share).toFixed(1)} %`)
   return (
     printedReliability({ title: 'Values', reliability }) +
     `AUROC of confidence, right against wrong: ${Number.isNaN(auroc) ? 'none, because all are right or all are wrong' : auroc.toFixed(3)}\n` +
-    `Reviewing the least certain fifth (confidence up to ${threshold.toFixed(3)}) finds ${told(caught)} of the wrong values${
-      catchable < 1 ? `; no fifth could find more than ${told(catchable)}` : ''
+    `Reviewing the least certain fifth (confidence up to ${threshold.toFixed(3)}) finds ${percent(caught)} of the wrong values${
+      catchable < 1 ? `; no fifth could find more than ${percent(catchable)}` : ''
     }\n`
   )
 }

@@ -45,12 +45,12 @@ function questionOf(line: string, place: string): ExampleQuestion {
   const at = line.lastIndexOf(' = ')
   if (at < 0) throw new Fault(`${place} has no ' = ' before its answers.`)
   const instructions = line.slice(2, at).trim()
-  const said = line.slice(at + 3).trim()
+  const expected = line.slice(at + 3).trim()
   if (line.startsWith('!')) {
-    if (said !== 'true' && said !== 'false') throw new Fault(`${place} must end in true or false.`)
-    return { type: 'predicate', instructions, answer: said === 'true' }
+    if (expected !== 'true' && expected !== 'false') throw new Fault(`${place} must end in true or false.`)
+    return { type: 'predicate', instructions, answer: expected === 'true' }
   }
-  const written = said.split(' | ').map((option) => option.trim())
+  const written = expected.split(' | ').map((option) => option.trim())
   const [answer, ...more] = written.filter((option) => option.startsWith('*')).map((option) => option.slice(1))
   if (answer === undefined || more.length > 0) throw new Fault(`${place} must have a star at one of its answers.`)
   const options = written.map((option) => option.replace(/^\*/, ''))
