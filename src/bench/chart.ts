@@ -85,8 +85,8 @@ function drawn({ median, least, most }: Series, fill: string, y: number, scale: 
 function subtitle({ date, machine, settings }: BenchReport): string {
   const where = [machine.processor, machine.cores && `${machine.cores} cores`, machine.runtime].filter(Boolean)
   const time = settings.clock === 'processor' ? ", by the processor's time" : ''
-  const what = `medians of ${settings.rounds} rounds, lines from the least to the most${time}`
-  return `${date.slice(0, 10)}, ${where.join(', ')}: ${what}`.slice(0, 140)
+  const caption = `medians of ${settings.rounds} rounds, lines from the least to the most${time}`
+  return `${date.slice(0, 10)}, ${where.join(', ')}: ${caption}`.slice(0, 140)
 }
 
 const colour = (i: number) => COLOURS[i % COLOURS.length]!

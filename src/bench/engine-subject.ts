@@ -103,10 +103,10 @@ class EngineSubject implements Subject {
     const state = promptText(prompt, (await this.#size)(stateTokens))
     const { engine, model } = this.engine
     const call = chatCallOf({ model, messages: [] })
-    const asked = Array.from({ length: questions }, (_, i) => questionOf(first + i))
+    const all = Array.from({ length: questions }, (_, i) => questionOf(first + i))
     const start = now()
     const { usage } = await engine.decide!({
-      ...{ id: call.id, model, signal: call.signal, state, questions: asked, order: 'given', calibrated: false },
+      ...{ id: call.id, model, signal: call.signal, state, questions: all, order: 'given', calibrated: false },
     })
     const seconds = (now() - start) / 1000
     return { seconds, promptTokens: usage.promptTokens, cachedTokens: usage.cachedTokens, stateText: state }

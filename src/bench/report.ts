@@ -110,10 +110,10 @@ export class Readings {
   }
 
   series(): Series[] {
-    return [...this.#series.values()].map(({ subject, reading: { value: _, ...what }, values }) => ({
+    return [...this.#series.values()].map(({ subject, reading: { value: _, ...rest }, values }) => ({
       subject,
-      ...what,
-      unit: METRICS[what.metric].unit,
+      ...rest,
+      unit: METRICS[rest.metric].unit,
       ...spreadOf(values),
       values,
     }))

@@ -179,10 +179,10 @@ async function takeRounds(
 /** Asks again until the time has gone by; of each figure, the median. */
 async function askFor(seconds: number, ask: () => Promise<readonly BenchReading[]>): Promise<BenchReading[]> {
   const until = performance.now() + seconds * 1000
-  const asked: (readonly BenchReading[])[] = []
-  do asked.push(await ask())
+  const replies: (readonly BenchReading[])[] = []
+  do replies.push(await ask())
   while (performance.now() < until)
-  return asked[0]!.map((reading, i) => ({ ...reading, value: median(asked.map((readings) => readings[i]!.value)) }))
+  return replies[0]!.map((reading, i) => ({ ...reading, value: median(replies.map((readings) => readings[i]!.value)) }))
 }
 
 const BUSY =

@@ -23,8 +23,8 @@ const QUICK = {
 }
 
 /** What was asked for, and the usual for the rest. */
-export function settingsOf({ quick, ...asked }: Partial<Settings> & { readonly quick?: boolean }): Settings {
+export function settingsOf({ quick, ...chosen }: Partial<Settings> & { readonly quick?: boolean }): Settings {
   const usual: Settings = { ...FULL, ...(quick && QUICK) }
-  const given = Object.entries(asked).filter(([name, value]) => name in FULL && value !== undefined)
+  const given = Object.entries(chosen).filter(([name, value]) => name in FULL && value !== undefined)
   return { ...usual, ...Object.fromEntries(given) }
 }

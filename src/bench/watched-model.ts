@@ -46,7 +46,7 @@ export function watched(model: TokenModel, watch: WatchedAnswer): TokenModel {
     // What a step draws is settled before it: a sequence may be cut as soon as it is told.
     const all = batch.map(({ sequence }) => [...held.get(sequence)!])
     const sampled = await model.step(batch)
-    return sampled.map((one, i) => (one === undefined ? undefined : told(batch[i]!, all[i]!, one, watch)))
+    return sampled.map((one, i) => (one === undefined ? undefined : steered(batch[i]!, all[i]!, one, watch)))
   }
   const own: Partial<Record<keyof TokenModel, unknown>> = {
     open: (length?: number) => follow(model.open(length), []),
@@ -64,12 +64,12 @@ export function watched(model: TokenModel, watch: WatchedAnswer): TokenModel {
   })
 }
 
-function told(input: StepInput, tokens: readonly number[], sampled: Sampled, watch: WatchedAnswer): Sampled {
+function steered(input: StepInput, tokens: readonly number[], sampled: Sampled, watch: WatchedAnswer): Sampled {
   const settings = [...(input.drafts ?? []), input.sample]
   const draws = settings.flatMap((each, i): Draw[] =>
     each === undefined ? [] : [{ position: tokens.length - settings.length + i, settings: each }],
   )
-  // Nothing is told of where nothing is drawn.
+  // Nothing is returned where nothing is drawn.
   const were = [...(sampled.drafts ?? []), sampled]
   const signsTo = (position: number) => bytesIn(tokens.slice(watch.promptTokens, position + 1), watch)
   const gold = watch.gold === undefined ? undefined : utf8.encode(watch.gold)
@@ -104,21 +104,21 @@ const bytesIn = (tokens: readonly number[], { bytesOf }: WatchedAnswer): Uint8Ar
 /** The longest allowed token by which the text goes on as it should; undefined where it has gone another way. */
 function nextOf(
   gold: Uint8Array,
-  said: Uint8Array,
+  written: Uint8Array,
   { mask }: SampleSettings,
   watch: WatchedAnswer,
 ): number | undefined {
-  if (said.length > gold.length || said.some((byte, i) => byte !== gold[i])) return undefined
+  if (written.length > gold.length || written.some((byte, i) => byte !== gold[i])) return undefined
   let best: number | undefined
   let length = 0
   for (const token of allowed(mask)) {
-    if (said.length === gold.length) {
+    if (written.length === gold.length) {
       if (watch.ends.has(token)) return token
       continue
     }
     const bytes = watch.bytesOf(token)
     if (!bytes || bytes.length <= length) continue
-    if (bytes.every((byte, i) => byte === gold[said.length + i])) [best, length] = [token, bytes.length]
+    if (bytes.every((byte, i) => byte === gold[written.length + i])) [best, length] = [token, bytes.length]
   }
   return best
 }

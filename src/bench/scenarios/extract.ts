@@ -62,7 +62,7 @@ const empty = () =>
   Object.fromEntries(FIELD_KINDS.map((kind) => [kind, { passes: 0, guesses: 0, right: 0 }])) as unknown as Tallies
 
 function figures(never: Tallies, guessing: Tallies, answers: number): BenchReading[] {
-  const sum = (of: Tallies, what: keyof Tally) => FIELD_KINDS.reduce((all, kind) => all + of[kind][what], 0)
+  const sum = (of: Tallies, field: keyof Tally) => FIELD_KINDS.reduce((all, kind) => all + of[kind][field], 0)
   const [without, beside] = [sum(never, 'passes'), sum(guessing, 'passes')]
   return [
     { metric: 'extract-passes', value: without / answers },
@@ -78,24 +78,24 @@ function figures(never: Tallies, guessing: Tallies, answers: number): BenchReadi
 async function strict(
   of: ExtractionUnderTest,
   way: 'never' | 'guessing',
-  asked: Extraction,
+  extraction: Extraction,
   grammar: Grammar,
   tallies: Tallies,
 ): Promise<TimedAnswer> {
   const { watch } = of
   const loop = of[way]
-  const call = callOf(asked)
+  const call = callOf(extraction)
   // The prompt goes into the cache, so that what is compared is writing alone; nothing of it is an answer yet.
   watch.promptTokens = Number.POSITIVE_INFINITY
   watch.gold = undefined
   const { promptTokens } = await timed(engineOf(loop), { ...call, maxTokens: 1 })
   watch.promptTokens = promptTokens
-  watch.gold = of.led ? JSON.stringify(asked.answer) : undefined
+  watch.gold = of.led ? JSON.stringify(extraction.answer) : undefined
   watch.passes = []
   const answer = await timed(engineOf(loop), { ...call, maxTokens: MOST_TOKENS, grammar })
   if (watch.gold !== undefined && answer.text !== watch.gold)
     throw new Error(`${answer.text} was written where ${watch.gold} was to be.`)
-  tally(watch.passes, answer.text, asked, tallies)
+  tally(watch.passes, answer.text, extraction, tallies)
   return answer
 }
 
@@ -112,8 +112,8 @@ function tally(passes: readonly WatchedPass[], text: string, { schema }: Extract
 }
 
 /** So many tokens about the same text, without a form. */
-async function free(of: ExtractionUnderTest, asked: Extraction, tokens: number): Promise<TimedAnswer> {
-  const call = callOf(asked)
+async function free(of: ExtractionUnderTest, extraction: Extraction, tokens: number): Promise<TimedAnswer> {
+  const call = callOf(extraction)
   const logitBias = new Map([...of.watch.ends].map((id) => [id, -100]))
   const plain = { ...call, output: { type: 'text' }, sampling: { ...call.sampling, logitBias } } as const
   await timed(engineOf(of.plain), { ...plain, maxTokens: 1 })

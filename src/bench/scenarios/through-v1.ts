@@ -57,18 +57,18 @@ export function throughV1(tokens: number): Scenario {
 
 /** As a service that has been up for a while: the same answers, without the model's work. */
 async function warmUp(of: EngineUnderTest, tokens: number): Promise<void> {
-  const said: Part[] = []
-  for await (const part of of.engine.generate(callOf(of, tokens))) said.push(part)
+  const parts: Part[] = []
+  for await (const part of of.engine.generate(callOf(of, tokens))) parts.push(part)
   const engine: Engine = {
     models: of.engine.models,
     async *generate() {
-      yield* said
+      yield* parts
     },
   }
   const v1 = createV1({ engine, keys: 'none' })
   for (let i = 0; i < WARM_UP; i++) {
-    await asked(v1, bodyOf(of, tokens, true), readEvents)
-    await asked(v1, bodyOf(of, tokens, false), readCompletion)
+    await exchange(v1, bodyOf(of, tokens, true), readEvents)
+    await exchange(v1, bodyOf(of, tokens, false), readCompletion)
   }
 }
 
@@ -78,8 +78,8 @@ async function turnOf(of: EngineUnderTest, v1: V1, tokens: number, turn: number)
   const call = callOf(of, tokens)
   const ask: Readonly<Record<Way, () => Promise<Timed>>> = {
     alone: () => timed(of.engine, call),
-    streamed: () => asked(v1, bodyOf(of, tokens, true), readEvents),
-    whole: () => asked(v1, bodyOf(of, tokens, false), readCompletion),
+    streamed: () => exchange(v1, bodyOf(of, tokens, true), readEvents),
+    whole: () => exchange(v1, bodyOf(of, tokens, false), readCompletion),
   }
   const answers: Partial<Record<Way, Timed>> = {}
   for (let i = 0; i < WAYS.length; i++) {
@@ -111,7 +111,7 @@ function bodyOf({ model, ends }: EngineUnderTest, tokens: number, stream: boolea
 }
 
 /** What a client does: a request, and its answer read piece by piece, as it comes. */
-async function asked(
+async function exchange(
   v1: V1,
   body: string,
   understand: (answer: string) => { text: string; tokens: number },
