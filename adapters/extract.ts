@@ -79,8 +79,8 @@ export async function extract<const S extends AnySchema>(
   }
   const document: unknown = JSON.parse(content)
   if (!options.evidence) return outputOf(schema, document)
-  const told = choices[0]?.evidence
-  checkEvidenceReply(told, document)
-  const evidence = evidenceOf(told ?? {}, textMessage(options)) as EvidenceOf<DocumentOf<S>>
+  const reply = choices[0]?.evidence
+  checkEvidenceReply(reply, document)
+  const evidence = evidenceOf(reply ?? {}, textMessage(options)) as EvidenceOf<DocumentOf<S>>
   return { value: await outputOf(schema, document), evidence }
 }

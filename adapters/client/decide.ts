@@ -145,11 +145,11 @@ const inputOf = (state: string | object): unknown =>
 
 function wireQuestion(name: string, question: Questions[string]): object {
   const { type, instructions } = question
-  const asked = { type, name, instructions }
+  const common = { type, name, instructions }
   // What is no list is the service's to refuse, with the name of the field.
-  if (type === 'choice') return { ...asked, choices: each(question.choices, 'value') }
-  if (type === 'score') return { ...asked, levels: each(question.levels, 'label') }
-  return asked
+  if (type === 'choice') return { ...common, choices: each(question.choices, 'value') }
+  if (type === 'score') return { ...common, levels: each(question.levels, 'label') }
+  return common
 }
 
 const each = (options: readonly (string | object)[], field: 'value' | 'label'): unknown =>
@@ -174,14 +174,14 @@ function answerOf(name: string, type: string, answer: WireAnswer | undefined): o
   if (answer?.type !== type) {
     throw new V1Error(502, `The question '${name}' was not answered.`, { code: 'invalid_output', param: name })
   }
-  const { option_mass: optionMass, probabilities, ...said } = answer
+  const { option_mass: optionMass, probabilities, ...fields } = answer
   const mass = optionMass === undefined ? {} : { optionMass }
-  if (type === 'predicate') return { type, probability: said.probability, ...mass }
+  if (type === 'predicate') return { type, probability: fields.probability, ...mass }
   const likely = (probabilities ?? []).map(({ value, label = value, probability }) => [label, probability] as const)
   return {
     type,
-    ...(type === 'choice' ? { choice: said.choice } : { score: said.score }),
-    confidence: said.confidence,
+    ...(type === 'choice' ? { choice: fields.choice } : { score: fields.score }),
+    confidence: fields.confidence,
     probabilities: Object.fromEntries(likely),
     ...mass,
   }

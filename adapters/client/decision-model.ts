@@ -62,18 +62,18 @@ export function localDecisions(endpoint: OpenEndpoint, modelId: string): LocalDe
     modelId,
     supportedQuestionTypes: ['boolean', 'choice', 'score'],
     async doDecide({ state, questions, maxOutputTokens, reasoning, abortSignal: signal, headers }) {
-      const asked = Object.entries(questions).map(([name, question]) => [name, wireQuestion(name, question)])
+      const entries = Object.entries(questions).map(([name, question]) => [name, wireQuestion(name, question)])
       const body = {
         model: modelId,
         state: state.map((part, i) => textOfPart(part, i, 'decided about')).join('\n'),
-        questions: Object.fromEntries(asked),
+        questions: Object.fromEntries(entries),
         ...(reasoning !== undefined && reasoning !== 'provider-default' && { reasoning: { effort: reasoning } }),
       }
       const response = await sendRequest(endpoint, '/systemone', { body, signal, ...(headers && { headers }) })
       const { answers, usage } = (await response.json()) as SystemOne
-      const told = Object.keys(questions).map((name) => [name, answerOf(name, answers)])
+      const replies = Object.keys(questions).map((name) => [name, answerOf(name, answers)])
       return {
-        answers: Object.fromEntries(told),
+        answers: Object.fromEntries(replies),
         usage: { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens },
         // No answer is written: how long it may be says nothing.
         warnings: maxOutputTokens === undefined ? [] : [{ type: 'unsupported', feature: 'maxOutputTokens' }],

@@ -56,9 +56,9 @@ export type EvidenceReply = Readonly<
 >
 
 /** Of the one text that was read, which is the message `text`: what the instructions say is no source. */
-export function evidenceOf(told: EvidenceReply, text: number): Readonly<Record<string, ValueEvidence>> {
+export function evidenceOf(reply: EvidenceReply, text: number): Readonly<Record<string, ValueEvidence>> {
   return Object.fromEntries(
-    Object.entries(told).map(([pointer, { confidence, runner_up: runnerUp, p_null: pNull, source }]) => [
+    Object.entries(reply).map(([pointer, { confidence, runner_up: runnerUp, p_null: pNull, source }]) => [
       pointer,
       {
         confidence,
@@ -71,8 +71,8 @@ export function evidenceOf(told: EvidenceReply, text: number): Readonly<Record<s
 }
 
 /** A service that does not know `evidence` answers without a word of it. */
-export function checkEvidenceReply(told: EvidenceReply | undefined, document: unknown): void {
-  if (told !== undefined || !hasValues(document)) return
+export function checkEvidenceReply(reply: EvidenceReply | undefined, document: unknown): void {
+  if (reply !== undefined || !hasValues(document)) return
   const message = "The answer has no evidence: this /v1 does not support 'evidence'."
   throw new V1Error(502, message, { code: 'invalid_output', param: 'evidence' })
 }

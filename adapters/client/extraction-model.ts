@@ -96,9 +96,9 @@ export function localExtractions(endpoint: OpenEndpoint, modelId: string): Local
       }
       const response = await sendRequest(endpoint, '/extractions', { body, signal, ...(headers && { headers }) })
       const { id, answers, usage } = (await response.json()) as WireExtraction
-      const told = Object.keys(fields).map((name) => [name, answerOf(name, answers[name], placed)])
+      const replies = Object.keys(fields).map((name) => [name, answerOf(name, answers[name], placed)])
       return {
-        answers: Object.fromEntries(told),
+        answers: Object.fromEntries(replies),
         usage: { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens },
         warnings: unheard(rest),
         response: { id, modelId },

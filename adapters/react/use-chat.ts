@@ -51,8 +51,8 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
       const { target, options, messages } = latest.current
       const turn = turns.begin()
       const { signal } = turn
-      const asked: readonly ChatMessage[] = [...messages, { role: 'user', content: text }]
-      setMessages(asked)
+      const sent: readonly ChatMessage[] = [...messages, { role: 'user', content: text }]
+      setMessages(sent)
       setError(undefined)
       setBusy(true)
       let content = ''
@@ -62,7 +62,7 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
         const { system, temperature, maxTokens } = options
         const body = {
           model: options.model ?? (await firstModel(endpoint, signal)),
-          messages: [...(system === undefined ? [] : [{ role: 'system', content: system }]), ...asked],
+          messages: [...(system === undefined ? [] : [{ role: 'system', content: system }]), ...sent],
           stream: true,
           ...(temperature !== undefined && { temperature }),
           ...(maxTokens !== undefined && { max_tokens: maxTokens }),
@@ -73,7 +73,7 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
           const piece = choices[0]?.delta?.content
           if (!piece) continue
           content += piece
-          if (!signal.aborted) setMessages([...asked, { role: 'assistant', content }])
+          if (!signal.aborted) setMessages([...sent, { role: 'assistant', content }])
         }
       } catch (fault) {
         if (!signal.aborted) setError(fault instanceof Error ? fault : new Error(String(fault)))

@@ -24,7 +24,7 @@ export interface UsedDecision<Q extends Questions> {
 
 /** What came of the newest request that was not given up, and for which questions. */
 interface DecisionReply {
-  readonly asked: string
+  readonly key: string
   readonly answers?: object
   readonly error?: Error
 }
@@ -39,12 +39,12 @@ export function useDecision<const Q extends Questions>(
   state: string | object | undefined,
   options: DecisionOptions = {},
 ): UsedDecision<Q> {
-  const [told, setTold] = useState<DecisionReply>()
+  const [reply, setReply] = useState<DecisionReply>()
   const [busy, setBusy] = useState(false)
   const latest = useLatest({ target, questions, state, options })
   const turns = useOneAtATime()
   // Written in place, all of these are new objects with every render: what they say is compared.
-  const asked = JSON.stringify(questions)
+  const key = JSON.stringify(questions)
   const about = JSON.stringify([state, options.model, options.order, options.effort, options.calibrated])
   const where = target && 'baseURL' in target ? `${target.baseURL} ${target.apiKey}` : target
 
@@ -52,7 +52,7 @@ export function useDecision<const Q extends Questions>(
   useEffect(() => {
     const { target, questions, state, options } = latest.current
     if (!target || state === undefined || state === '') {
-      setTold(undefined)
+      setReply(undefined)
       return
     }
     const turn = turns.begin()
@@ -62,9 +62,9 @@ export function useDecision<const Q extends Questions>(
       try {
         await pause(delayMs, signal)
         const answers = await decide(questions, state, { ...rest, from: target, signal })
-        if (!signal.aborted) setTold({ asked, answers })
+        if (!signal.aborted) setReply({ key, answers })
       } catch (fault) {
-        if (!signal.aborted) setTold({ asked, error: fault instanceof Error ? fault : new Error(String(fault)) })
+        if (!signal.aborted) setReply({ key, error: fault instanceof Error ? fault : new Error(String(fault)) })
       } finally {
         turns.end(turn, () => setBusy(false))
       }
@@ -72,9 +72,9 @@ export function useDecision<const Q extends Questions>(
     setBusy(true)
     void answer()
     return () => turn.abort()
-  }, [latest, turns, asked, about, where])
+  }, [latest, turns, key, about, where])
 
   // Answers to other questions are not what the types say of these.
-  const { answers, error } = told?.asked === asked ? told : ({} as Partial<DecisionReply>)
+  const { answers, error } = reply?.key === key ? reply : ({} as Partial<DecisionReply>)
   return { answers: answers as Answers<Q> | undefined, busy, error, stop: turns.stop }
 }

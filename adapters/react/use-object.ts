@@ -80,14 +80,14 @@ export function useObject<const S extends AnySchema>(
         const model = options.model ?? (await firstModel(endpoint, signal))
         const body = { ...documentRequest(model, options.schema, text, options), stream: true }
         let content = ''
-        let told: EvidenceReply | undefined
+        let reply: EvidenceReply | undefined
         for await (const { choices } of events<Delta>(
           await sendRequest(endpoint, '/chat/completions', { body, signal }),
         )) {
           const [choice] = choices
           if (choice?.evidence) {
-            told = { ...told, ...choice.evidence }
-            const known = evidenceOf(told, textMessage(options)) as EvidenceOf<DocumentOf<S>>
+            reply = { ...reply, ...choice.evidence }
+            const known = evidenceOf(reply, textMessage(options)) as EvidenceOf<DocumentOf<S>>
             if (!signal.aborted) setEvidence(known)
           }
           const piece = choice?.delta?.content
@@ -96,7 +96,7 @@ export function useObject<const S extends AnySchema>(
           if (!signal.aborted) setPartial(partialOf<Output<S>>(content))
         }
         const written = JSON.parse(content) as DocumentOf<S>
-        if (options.evidence) checkEvidenceReply(told, written)
+        if (options.evidence) checkEvidenceReply(reply, written)
         const whole = await outputOf(options.schema, written)
         if (signal.aborted) return undefined
         setDocument(() => written)

@@ -69,8 +69,8 @@ export function useReview<Document>(
   const reopen = useCallback((pointer: string) => decide((all) => all.delete(pointer)), [decide])
 
   const fields = useMemo(() => {
-    const told = Object.entries<ValueEvidence | undefined>(evidence ?? {})
-    const found = told.flatMap(([pointer, one]) => {
+    const entries = Object.entries<ValueEvidence | undefined>(evidence ?? {})
+    const found = entries.flatMap(([pointer, one]) => {
       const written = valueAt(document ?? partial, pointer)
       if (!one || written === undefined) return []
       const change = decisions.get(pointer)

@@ -50,8 +50,8 @@ export class HostLink {
   }
 
   /** The answer; undefined when the host was lost before it had begun. */
-  ask(asked: PassedRequest, signal: AbortSignal): Promise<Response | undefined> {
-    return this.#ask((id) => this.#send({ type: 'request', id, ...asked }), signal)
+  ask(request: PassedRequest, signal: AbortSignal): Promise<Response | undefined> {
+    return this.#ask((id) => this.#send({ type: 'request', id, ...request }), signal)
   }
 
   /** Hands the host a page's port; false when the host was lost meanwhile. */

@@ -32,10 +32,10 @@ export class HostPort {
     port.addEventListener('close', () => this.#close())
   }
 
-  async #answer(id: number, asked: PassedRequest): Promise<void> {
+  async #answer(id: number, passed: PassedRequest): Promise<void> {
     const answering: OpenReply = { aborter: new AbortController(), reader: undefined }
     this.#answering.set(id, answering)
-    const request = requestOf(asked, answering.aborter.signal)
+    const request = requestOf(passed, answering.aborter.signal)
     const v1 = this.#services.find((service) => service.match(request))
     try {
       const response = v1 ? await v1.fetch(request) : notServed(request)

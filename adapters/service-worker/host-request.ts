@@ -15,13 +15,13 @@ export interface Ways {
 /** Asks the host; another one where it is lost before it has begun. */
 export async function sendToHost(
   { find, without }: Ways,
-  asked: PassedRequest,
+  request: PassedRequest,
   signal: AbortSignal,
 ): Promise<Response> {
   for (let tried = 0; tried < MAX_HOSTS; tried++) {
     const link = await find()
     if (!link) return without()
-    const response = await link.ask(asked, signal)
+    const response = await link.ask(request, signal)
     if (response) return response
   }
   const headers = { 'retry-after': '1', 'x-should-retry': 'false' }

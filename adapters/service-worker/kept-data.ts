@@ -20,7 +20,7 @@ export class KeptData {
   }
 
   async look(): Promise<void> {
-    this.#persisted = await said(() => navigator.storage.persisted())
+    this.#persisted = await granted(() => navigator.storage.persisted())
   }
 
   /** Some browsers ask the user: not before he has asked for a model himself. */
@@ -28,7 +28,7 @@ export class KeptData {
     if (phase === 'download') this.#isLarge = bytesTotal >= WORTH_ASKING_BYTES
     if (phase !== 'ready' || !this.#isLarge || !this.#ask || this.#persisted) return
     this.#isLarge = false
-    void said(askOnce).then((persisted) => {
+    void granted(askOnce).then((persisted) => {
       this.#persisted = persisted
     })
   }
@@ -45,7 +45,7 @@ async function askOnce(): Promise<boolean> {
   return navigator.storage.persist()
 }
 
-async function said(ask: () => Promise<boolean>): Promise<boolean> {
+async function granted(ask: () => Promise<boolean>): Promise<boolean> {
   try {
     return await ask()
   } catch {

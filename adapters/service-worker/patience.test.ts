@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { asksForStream, type HostPatience, patiently } from './patience.js'
+import { type HostPatience, patiently, wantsStream } from './patience.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer
 const events = (text: string) => new Response(text, { headers: { 'content-type': 'text/event-stream' } })
@@ -203,9 +203,9 @@ describe('what comes late', () => {
 })
 
 test('asksForStream reads the body, whatever it is', () => {
-  expect(asksForStream(bytes('{"stream": true}'))).toBe(true)
+  expect(wantsStream(bytes('{"stream": true}'))).toBe(true)
   for (const text of ['{"stream": false}', '{"stream": "true"}', '{}', 'null', '[1', '']) {
-    expect(asksForStream(bytes(text))).toBe(false)
+    expect(wantsStream(bytes(text))).toBe(false)
   }
-  expect(asksForStream(undefined)).toBe(false)
+  expect(wantsStream(undefined)).toBe(false)
 })

@@ -78,7 +78,7 @@ async function readerOf(
 }
 
 /** Whether a client has asked for a stream, and so reads events. */
-export function asksForStream(body: ArrayBuffer | undefined): boolean {
+export function wantsStream(body: ArrayBuffer | undefined): boolean {
   try {
     return (JSON.parse(new TextDecoder().decode(body)) as { stream?: unknown }).stream === true
   } catch {

@@ -7,14 +7,14 @@ const EVERY_MS = 100
 /** Tells pages how far a service's models are loaded. */
 export function tellLoads(v1: Routed, tell: (progress: LoadProgress) => void): void {
   let phase: string | undefined
-  let told = 0
+  let reportedAt = 0
   v1.watchLoads((progress: LoadProgress) => {
     const step = `${progress.model} ${progress.phase}`
     const whole = progress.bytesLoaded >= progress.bytesTotal
     const now = performance.now()
-    if (step === phase && !whole && now - told < EVERY_MS) return
+    if (step === phase && !whole && now - reportedAt < EVERY_MS) return
     phase = step
-    told = now
+    reportedAt = now
     tell(progress)
   })
 }

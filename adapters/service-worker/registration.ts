@@ -125,10 +125,10 @@ async function explain(
       code: 'service_worker_script',
       cause,
     })
-  const said = cause instanceof Error ? cause.message : String(cause)
+  const reason = cause instanceof Error ? cause.message : String(cause)
   const answer = await fetch(url, { cache: 'no-store' }).catch(() => undefined)
   void answer?.body?.cancel()
-  if (!answer) return script(`it cannot be fetched (${said})`)
+  if (!answer) return script(`it cannot be fetched (${reason})`)
   if (!answer.ok) return script(`its address returned status ${answer.status}.`)
   const served = answer.headers.get('content-type') ?? 'no type'
   if (!/^(text|application)\/(x-)?(java|ecma)script/i.test(served)) {
@@ -143,12 +143,12 @@ async function explain(
     if (reach.startsWith(widest.href)) return refused(cause)
     return scopeError(
       `The scope ${scope ?? ''} is wider than the folder of ${url}. Serve it with the header ` +
-        `'Service-Worker-Allowed: /' (it has ${header ?? 'none'}), or from the site's root. The browser says: ${said}`,
+        `'Service-Worker-Allowed: /' (it has ${header ?? 'none'}), or from the site's root. The browser says: ${reason}`,
     )
   }
   // A script that does not run is a TypeError. What is none is the browser's own refusal.
   if (name !== 'TypeError') return refused(cause)
   const how =
     type === 'module' ? 'If the browser has no module service workers, build it as one file' : 'Build it as one file'
-  return script(`${said}. ${how} without import or export, and pass type: 'classic'.`)
+  return script(`${reason}. ${how} without import or export, and pass type: 'classic'.`)
 }

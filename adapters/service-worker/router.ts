@@ -14,7 +14,7 @@ import {
 } from './messages.js'
 import { OwnService } from './own-service.js'
 import type { Routed } from './pages-alone.js'
-import { asksForStream, patiently } from './patience.js'
+import { patiently, wantsStream } from './patience.js'
 import { tellLoads } from './progress.js'
 import type { FetchEvent, WorkerScope } from './scope.js'
 
@@ -76,9 +76,9 @@ async function respond(own: OwnService, hosts: HostFinder, event: FetchEvent, sc
   const rest = hosts.keepAlive(gone)
   const signal = AbortSignal.any([request.signal, gone.signal])
   try {
-    const asked = await passedRequest(request)
-    const answer = answerOf(own, hosts, asked, signal).finally(stop)
-    const reads = asksForStream(asked.body) ? 'events' : 'whole'
+    const passed = await passedRequest(request)
+    const answer = answerOf(own, hosts, passed, signal).finally(stop)
+    const reads = wantsStream(passed.body) ? 'events' : 'whole'
     return atItsEnd(await patiently(answer, { reads, leave: () => gone.abort() }), rest)
   } catch (error) {
     stop()
@@ -101,13 +101,13 @@ function watchClient({ clientId }: FetchEvent, { clients }: WorkerScope, left: (
   return () => clearInterval(timer)
 }
 
-function answerOf(own: OwnService, hosts: HostFinder, asked: PassedRequest, signal: AbortSignal): Promise<Response> {
+function answerOf(own: OwnService, hosts: HostFinder, passed: PassedRequest, signal: AbortSignal): Promise<Response> {
   const find = async () => {
     const link = await hosts.find()
     if (link) own.rest()
     return link
   }
-  return sendToHost({ find, without: () => own.fetch(requestOf(asked, signal)) }, asked, signal)
+  return sendToHost({ find, without: () => own.fetch(requestOf(passed, signal)) }, passed, signal)
 }
 
 /** Gives a page a port to the host, over which it asks without this service worker. */
