@@ -5,7 +5,6 @@ import {
   type Decided,
   type DetokenizeCall,
   type Part,
-  type PointingModel,
   type TokenizeCall,
   type TokenizedText,
   type TokenModel,
@@ -32,8 +31,7 @@ import { DraftSource } from './drafts/source.js'
 import type { Read } from './evidence/others-read.js'
 import { ReadLane } from './evidence/read-lane.js'
 import { checkCall } from './limits.js'
-import { decidedByBoth } from './pointing/decided-by-both.js'
-import { Pointer } from './pointing/pointer.js'
+import type { Pointer } from './pointing/pointer.js'
 import { Scheduler } from './run/scheduler.js'
 import type { Slot } from './run/slot.js'
 import { Grounds } from './sources/grounds.js'
@@ -58,7 +56,7 @@ export interface DecodeLoopOptions {
    */
   readonly draftModel?: DraftModel
   /** What points at values of a text before they are written; it is closed with the model. */
-  readonly pointing?: PointingModel | undefined
+  readonly pointer?: Pointer | undefined
 }
 
 /** What every model can that is decoded here; whether it thinks its template says, once it is there. */
@@ -111,14 +109,14 @@ export class DecodeLoop {
   readonly #capacity: number
 
   constructor(model: TokenModel, text: ChatText, options: DecodeLoopOptions = {}) {
-    const { stepsAhead = 1, drafts = 'gaining', draftModel, pointing } = options
+    const { stepsAhead = 1, drafts = 'gaining', draftModel, pointer } = options
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
     this.#small = draftModel ?? (drafts !== 'never' && hasHead(model) ? new HeadGuesser(model) : undefined)
     this.#scheduler = new Scheduler(model, stepsAhead, drafts, this.#small)
     this.#made = text.made && new MadeDecider(text, text.made)
-    this.#pointer = pointing && new Pointer(pointing, text)
+    this.#pointer = pointer
   }
 
   get capabilities(): Capabilities {
@@ -223,8 +221,7 @@ export class DecodeLoop {
 
   async decide(call: DecideCall): Promise<Decided> {
     const decided = await this.#decided(call)
-    const pointed = call.thinkingBudget === undefined ? await this.#pointer?.decided(call) : undefined
-    return pointed ? decidedByBoth(decided, pointed) : decided
+    return this.#pointer && call.thinkingBudget === undefined ? this.#pointer.decided(call, decided) : decided
   }
 
   async #decided(call: DecideCall): Promise<Decided> {

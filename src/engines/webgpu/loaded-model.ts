@@ -1,6 +1,15 @@
-import { V1Error } from '../../contract/index.js'
+import { type PointingModel, V1Error } from '../../contract/index.js'
 import type { Device } from '../../device/index.js'
-import { ChatText, DecodeLoop, DraftModel, Encoder, type TextFiles, Tokenizer, VERDICTS } from '../../generate/index.js'
+import {
+  ChatText,
+  DecodeLoop,
+  DraftModel,
+  Encoder,
+  type Pointer,
+  type TextFiles,
+  Tokenizer,
+  VERDICTS,
+} from '../../generate/index.js'
 import {
   asBroken,
   Core,
@@ -178,6 +187,7 @@ async function chatOf(
   const trial = plan.packed && cacheTrial({ ...trialOptions, plan, tokenizer })
   const model = await loadPlanned(device, weights, plan, { tokens, ...options, ...(trial && { trial }) })
   const small = draft && (await smallOf(draft, device, tokens, options.signal, model))
+  const pointer = model.pointing && (await pointerOf(model.pointing, text))
   const runner = () => {
     // Most of a second for a large tokenizer: better now than in the first request for JSON.
     if (model.rowLength === undefined) void text.vocabulary
@@ -185,11 +195,17 @@ async function chatOf(
     return new DecodeLoop(model, text, {
       stepsAhead,
       ...(drafts && { drafts }),
-      pointing: model.pointing,
+      ...(pointer && { pointer }),
       ...(small && { draftModel: new DraftModel(small) }),
     })
   }
   return { model, small, runner }
+}
+
+/** Few models have one. */
+async function pointerOf(pointing: PointingModel, text: ChatText): Promise<Pointer> {
+  const { Pointer } = await import('../../generate/pointing/pointer.js')
+  return new Pointer(pointing, text)
 }
 
 /** Of the tokens that it may guess the large model knows each. Where it cannot be loaded nothing stays of either. */

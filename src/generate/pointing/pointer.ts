@@ -6,6 +6,7 @@ import {
   type ChatCall,
   type ChatMessage,
   type DecideCall,
+  type Decided,
   type Evidence,
   type OutputGrammar,
   type PointingModel,
@@ -16,12 +17,11 @@ import { compile, fromSourceInSlices, GrammarError, SchemaError } from '../../gr
 import { inStage, inTurns, isRecord, type JsonObject, type readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
+import { decidedByBoth } from './decided-by-both.js'
 import { type LaidText, laidOut, type PointingMarks } from './layout.js'
 import { asField, type Narrowing, narrowedSchema, type PointedQuestion, pointedQuestions } from './questions.js'
 import { Scores } from './scores.js'
 
-/** Tokens of a text with its questions: those that it was taught with had fewer. */
-const LONGEST = 1000
 /** Of the texts that models which point were taught with. */
 const LANGUAGE = { language: 'en' } as const
 /** From here on a value is settled; below it the model that writes chooses among so many, by what it reads. */
@@ -32,6 +32,8 @@ const CANDIDATES = 3
 interface Pointed {
   readonly probability: number
   readonly nothing: number | undefined
+  /** The likeliest of the other options. */
+  readonly runnerUp: Evidence['runnerUp']
 }
 
 export interface NarrowedCall {
@@ -96,25 +98,33 @@ export class Pointer {
     }
   }
 
-  /** How likely each option of each question is. Undefined: the call asks about something else than one text. */
-  async decided({ state, questions, ...sender }: DecideCall): Promise<number[][] | undefined> {
+  /** What the model that writes has `decided`, and this one with it. Asked about something else than one text, it has no say. */
+  async decided({ state, questions, order, ...sender }: DecideCall, decided: Decided): Promise<Decided> {
     const text = typeof state === 'string' ? state : textAlone(state)
-    if (text === undefined || questions.some(({ instructions }) => typeof instructions !== 'string')) return undefined
-    const asked = questions.map(({ type, instructions, options }) => ({
-      text: asField(['answer'], textOf(instructions), false),
-      options: type === 'predicate' ? ['true', 'false'] : options.map((option) => option.text),
-    }))
-    const read = await this.#read(this.#tokens(text), asked, sender)
-    return read?.map(({ scores, at }) => {
-      const { nothing, options } = scores.options(at)
-      return options.map((probability) => probability / (1 - nothing))
+    if (text === undefined || questions.some(({ instructions }) => typeof instructions !== 'string')) return decided
+    const asked = questions.map(({ type, instructions, options }) => {
+      const texts = type === 'predicate' ? ['true', 'false'] : options.map((option) => option.text)
+      // In whatever order they are given, they are read in one.
+      return {
+        text: asField(['answer'], textOf(instructions), false),
+        options: order === 'average' ? texts.toSorted() : texts,
+        texts,
+      }
     })
+    const read = await this.#read(this.#tokens(text), asked, sender)
+    if (!read) return decided
+    const pointed = read.map(({ scores, at }, i) => {
+      const { nothing, options } = scores.options(at)
+      const { texts, options: laid } = asked[i]!
+      return texts.map((option) => options[laid.indexOf(option)]! / (1 - nothing))
+    })
+    return decidedByBoth(decided, pointed)
   }
 
   /** Those of a text; undefined: it is too long. */
   #tokens(text: string): readonly number[] | undefined {
     const { tokenizer } = this.#text
-    return tokenizer.isBeyond(text, LONGEST) ? undefined : tokenizer.encodePlain(text)
+    return tokenizer.isBeyond(text, this.#of.model.contextLength) ? undefined : tokenizer.encodePlain(text)
   }
 
   /** Where the answer of each question is among the scores of a text. */
@@ -126,7 +136,7 @@ export class Pointer {
       const some = questions.slice(from, from + mostQuestions)
       lots.push(laidOut(this.#text.tokenizer, this.#marks, text, some))
     }
-    if (lots.some(({ tokens }) => tokens.length > LONGEST)) return undefined
+    if (lots.some(({ tokens }) => tokens.length > this.#of.model.contextLength)) return undefined
     const numbers = await this.#line.run(lots, signal, caller)
     const scores = lots.map((laid, i) => new Scores(laid, numbers[i]!, this.#of))
     return questions.map((_, i) => ({ scores: scores[Math.floor(i / mostQuestions)]!, at: i % mostQuestions }))
@@ -179,7 +189,11 @@ interface PointedValues extends Pointed {
 function optionOf(scores: Scores, at: number, { options, absence }: PointedQuestion): PointedValues | undefined {
   const { nothing, options: likely } = scores.options(at)
   const ranked = options.map((value, i) => ({ value, probability: likely[i]! }))
-  return answerOf(ranked, nothing, absence)
+  const answer = answerOf(ranked, nothing, absence)
+  const [runnerUp] = ranked
+    .filter(({ value }) => value !== answer?.values[0])
+    .sort((one, other) => other.probability - one.probability)
+  return answer && { ...answer, runnerUp }
 }
 
 function stretchOf(
@@ -207,7 +221,7 @@ function answerOf(
   nothing: number,
   absence: PointedQuestion['absence'],
 ): PointedValues | undefined {
-  if (absence && nothing > 0.5) return { values: [], probability: nothing, nothing }
+  if (absence && nothing > 0.5) return { values: [], probability: nothing, nothing, runnerUp: undefined }
   const sorted = [...ranked].sort((one, other) => other.probability - one.probability)
   const [best] = sorted
   if (!best || best.value === undefined) return undefined
@@ -218,6 +232,7 @@ function answerOf(
     values: left.map(({ value }) => value),
     probability: left.reduce((sum, { probability }) => sum + probability, 0) / share,
     nothing: absence && nothing,
+    runnerUp: undefined,
   }
 }
 
@@ -248,10 +263,11 @@ function withPointed(evidence: Evidence, pointed: Pointed | undefined): Evidence
   const { runnerUp, ...rest } = evidence
   const { probability, nothing } = pointed
   const share = (one: number) => Math.min(1, one * probability)
+  const second = runnerUp ? { ...runnerUp, probability: share(runnerUp.probability) } : pointed.runnerUp
   return {
     ...rest,
     confidence: share(rest.confidence),
-    ...(runnerUp && { runnerUp: { ...runnerUp, probability: share(runnerUp.probability) } }),
+    ...(second && { runnerUp: second }),
     ...(nothing !== undefined && { pNull: nothing }),
   }
 }

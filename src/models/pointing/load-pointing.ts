@@ -11,8 +11,8 @@ import type { PlannedPointing } from './plan-pointing.js'
 import { PointingDecoder } from './pointing-decoder.js'
 import type { PointingWeights } from './pointing-weights.js'
 
-/** Tokens and texts of one batch, a text's questions among them. It was taught with fewer. */
-const BATCH_TOKENS = 1024
+/** Tokens and texts of one batch, a text's questions among them. It was taught with texts of up to 640. */
+const BATCH_TOKENS = 768
 const BATCH_TEXTS = 4
 /** Questions of a text. */
 const MOST_QUESTIONS = 32
