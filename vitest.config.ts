@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 const SLOW = {
   structured: ['src/grammar/**', 'scripts/{masks,written}.test.ts'],
   gpu: [
-    ...['src/device/**', 'src/models/{architectures,blocks,encoders}/**', 'src/models/*.test.ts'],
+    ...['src/device/**', 'src/models/{architectures,blocks,encoders,pointing}/**', 'src/models/*.test.ts'],
     'src/engines/webgpu/**',
     'scripts/models/**',
   ],

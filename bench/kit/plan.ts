@@ -25,6 +25,7 @@ export const TEST_FILES = [
   'src/models/encoders/laya.test.ts',
   'src/models/encoders/clef.test.ts',
   'src/models/encoders/d1-omni.test.ts',
+  'src/models/pointing/pointing.test.ts',
   'src/models/core.test.ts',
   'src/engines/webgpu/row-head.test.ts',
   'src/engines/webgpu/decide-properties.test.ts',

@@ -289,7 +289,8 @@ export class Core implements TokenModel {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    const { device, release } = this.#parts
+    const { device, pointing, release } = this.#parts
+    await pointing?.model.close()
     // Work in flight may still write into the buffers. A lost device has none.
     await device.idle().catch(() => undefined)
     release()

@@ -9,10 +9,9 @@ import type { TensorLoader } from '../tensors.js'
 import { VectorCore } from '../vector-core.js'
 import type { PlannedPointing } from './plan-pointing.js'
 import { PointingDecoder } from './pointing-decoder.js'
-import type { PointingWeights } from './pointing-weights.js'
+import { BATCH_TOKENS, type PointingWeights } from './pointing-weights.js'
 
-/** Tokens and texts of one batch, a text's questions among them. It was taught with texts of up to 640. */
-const BATCH_TOKENS = 768
+/** Texts of one batch. */
 const BATCH_TEXTS = 4
 /** Questions of a text. */
 const MOST_QUESTIONS = 32
@@ -20,9 +19,16 @@ const MOST_QUESTIONS = 32
 const pagesOf = () => BATCH_TOKENS / PAGE + BATCH_TEXTS
 
 /** Bytes beside those of the decoder. */
-export function pointingBytes(device: Device, { heads, layers, nothings }: PlannedPointing, model: ModelPlan): number {
+export function pointingBytes(
+  device: Device,
+  { turns, heads, layers, nothings }: PlannedPointing,
+  model: ModelPlan,
+): number {
   const adapters = layers.flatMap((layer) => Object.values(layer.adapters).flatMap(({ into, out }) => [into, out]))
-  const floats = adapters.reduce((sum, { rows, columns }) => sum + rows * columns, nothings.length)
+  const floats = adapters.reduce(
+    (sum, { rows, columns }) => sum + rows * columns,
+    nothings.length + BATCH_TOKENS * turns.headSize,
+  )
   const { input, between, mixed, feedForwards } = layersRoom(model)
   const sum = (widths: Iterable<number>) => [...widths].reduce((all, one) => all + one, 0)
   const wide = sum(input) + sum(between) + 2 * sum(mixed) + sum(feedForwards.map(({ written }) => written))

@@ -5,8 +5,8 @@
  */
 import { NOTHINGS, POINTERS } from '../../contract/index.js'
 import { Fields } from '../architectures/fields.js'
-import type { WeightOutline } from '../files/source.js'
-import type { ModelPlan } from '../model-plan.js'
+import type { RawTensor, WeightOutline } from '../files/source.js'
+import type { AttentionLayer, GatedPlan, LayerPlan, ModelPlan } from '../model-plan.js'
 import type { PlannedMatrix, PlannedVector } from '../planned.js'
 import { refuse } from '../refuse.js'
 
@@ -24,6 +24,8 @@ export interface PlannedPointingLayer {
 export interface PlannedPointing {
   /** Numbers of each of `POINTERS`. */
   readonly headSize: number
+  /** How all layers turn queries and keys. */
+  readonly turns: Pick<AttentionLayer, 'angles' | 'headSize'>
   readonly layers: readonly PlannedPointingLayer[]
   /** Before the words that the decoder would say, and before the heads. */
   readonly norm: PlannedVector
@@ -36,33 +38,44 @@ export interface PlannedPointing {
 
 const OWN = /^pointing\./
 
+/** Whether a layer is as those of the model that such heads are taught over. */
+const isKnown = (layer: LayerPlan): layer is AttentionLayer & { readonly feedForward: GatedPlan } =>
+  layer.kind === 'attention' && layer.feedForward.kind === 'gated'
+
 /** Undefined: the repository has nothing of it. `trunk`: the decoder's own tensors. */
 export function planPointing(
   outline: WeightOutline,
-  { hidden, layers }: ModelPlan,
+  { architecture, hidden, layers, border }: ModelPlan,
   name: string,
 ): { readonly planned: PlannedPointing; readonly trunk: WeightOutline } | undefined {
   const names = new Set(outline.names.filter((each) => OWN.test(each)))
-  if (names.size === 0) return undefined
   const fields = new Fields(name, outline.chatConfig).part('pointing')
+  if (names.size === 0 && !fields) return undefined
   if (!fields) throw refuse(name, 'tensors that point without a word about them (pointing)')
+  const known = layers.filter(isKnown)
+  const [first] = known
+  if (architecture !== 'llama' || border !== undefined || !first || known.length < layers.length)
+    throw refuse(name, 'a head that points over layers of another kind')
   const [rank, headSize] = [fields.count('rank'), fields.count('head_size')]
-  const take = (tensor: string, shape: readonly number[]) => {
+  // What comes out of a factor is multiplied by the other, and devices multiply eight numbers at a time.
+  if (rank % 8 !== 0) throw fields.odd('rank', rank)
+  const take = (tensor: string, dtype: RawTensor['dtype'], shape: readonly number[]) => {
     if (!names.delete(tensor)) throw refuse(name, `a head that points without its tensor ${tensor}`)
-    const stored = outline.describe(tensor).shape
-    if (stored.join() !== shape.join())
-      throw refuse(name, `the tensor ${tensor} of [${stored.join('][')}] in place of [${shape.join('][')}]`)
+    const stored = outline.describe(tensor)
+    const called = (of: Pick<RawTensor, 'dtype' | 'shape'>) => `${of.dtype} [${of.shape.join('][')}]`
+    const wanted = called({ dtype, shape })
+    if (called(stored) !== wanted) throw refuse(name, `the tensor ${tensor} of ${called(stored)} in place of ${wanted}`)
   }
   const matrix = (of: readonly string[], rows: number, columns: number): PlannedMatrix => {
     const parts = of.map((own) => {
-      take(`${own}.q_weight`, [rows, columns / 8])
-      take(`${own}.q_scale`, [rows, columns / 32])
+      take(`${own}.q_weight`, 'u32', [rows, columns / 8])
+      take(`${own}.q_scale`, 'f16', [rows, columns / 32])
       return { name: own, rows, stored: 'q4' as const }
     })
     return { parts, rows: rows * of.length, columns, scaleType: 'f16', quantize: false }
   }
   const vector = (own: string, length: number): PlannedVector => {
-    take(own, [length])
+    take(own, 'f16', [length])
     return { parts: [{ name: own, length }], length }
   }
   const adapter = (own: string, inputs: number, outputs: number): PlannedAdapter => ({
@@ -71,11 +84,8 @@ export function planPointing(
   })
   const planned: PlannedPointing = {
     headSize,
-    layers: layers.map((layer, i): PlannedPointingLayer => {
-      const { feedForward } = layer
-      if (layer.kind !== 'attention' || feedForward.kind !== 'gated')
-        throw refuse(name, 'a head that points over layers of another kind')
-      const { heads, keyHeads, headSize: size } = layer
+    turns: { angles: first.angles, headSize: first.headSize },
+    layers: known.map(({ heads, keyHeads, headSize: size, feedForward }, i): PlannedPointingLayer => {
       const at = `pointing.layers.${i}`
       return {
         norms: {

@@ -1,12 +1,16 @@
 /** What points, on a device: the decoder's own matrices, with norms, products of low rank and heads of its own. */
 import { NOTHINGS } from '../../contract/index.js'
 import type { Matrix, Vector } from '../../device/index.js'
+import { angleTable } from '../angles.js'
 import type { PlannedMatrix } from '../planned.js'
 import { toFloats } from '../stored-values.js'
 import { readMatrix, type TensorLoader } from '../tensors.js'
 import type { DecoderWeights } from '../weights.js'
 import type { Adapter } from './adapted-pass.js'
 import type { PlannedPointing } from './plan-pointing.js'
+
+/** Tokens of one batch, a text's questions among them. It was taught with texts of up to 640. */
+export const BATCH_TOKENS = 768
 
 export interface PointingWeights {
   /** The decoder's, under other norms. */
@@ -27,6 +31,9 @@ export async function loadPointing(
 ): Promise<PointingWeights> {
   const adapters = new Map<Matrix, Adapter>()
   const layers: DecoderWeights['layers'][number][] = []
+  // The decoder's are for as many positions as a conversation may have, which may be fewer.
+  const { turns } = planned
+  const angles = loader.floats(angleTable(BATCH_TOKENS, turns.angles, turns.headSize))
   for (const [i, layer] of decoder.layers.entries()) {
     const own = planned.layers[i]!
     for (const role of ['qkv', 'output', 'down'] as const) {
@@ -40,7 +47,7 @@ export async function loadPointing(
     }
     const attentionNorm = await loader.vector(own.norms.attentionNorm)
     const mlpNorm = await loader.vector(own.norms.mlpNorm)
-    layers.push({ ...layer, vectors: { ...layer.vectors, attentionNorm, mlpNorm } })
+    layers.push({ ...layer, angles, vectors: { ...layer.vectors, attentionNorm, mlpNorm } })
   }
   const [start, option] = (await loader.vectorValues(planned.said)) as unknown as [number, number]
   const nothings = await loader.vectorValues(planned.nothings)
