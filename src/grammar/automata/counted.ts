@@ -177,9 +177,9 @@ export class CountedAutomaton implements TextAutomaton {
 
   private live(inner: number, count: number): number {
     if (count > this.max) return DEAD
-    const told = Math.min(count, this.top)
-    const need = this.need(inner, told)
-    return need === Number.POSITIVE_INFINITY || told + need > this.max ? DEAD : inner * (this.top + 1) + told
+    const capped = Math.min(count, this.top)
+    const need = this.need(inner, capped)
+    return need === Number.POSITIVE_INFINITY || capped + need > this.max ? DEAD : inner * (this.top + 1) + capped
   }
 
   /** The fewest characters that must still come. */

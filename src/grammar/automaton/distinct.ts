@@ -27,7 +27,7 @@ const KEPT = 500
 export class DistinctFrames extends ArrayFrames {
   readonly machine: Machine
   readonly none: UsedItems
-  readonly #told = new Kept<string, DistinctFrame>(KEPT)
+  readonly #frames = new Kept<string, DistinctFrame>(KEPT)
 
   constructor(shape: ArrayShape, program: Frames) {
     super(shape, program)
@@ -40,37 +40,37 @@ export class DistinctFrames extends ArrayFrames {
     return this.after(0, this.none, true)
   }
 
-  after(index: number, used: UsedItems, told: boolean): DistinctFrame {
+  after(index: number, used: UsedItems, known: boolean): DistinctFrame {
     const at = this.shape.clamp(index)
-    return getOrMake(this.#told, `${at},${used.id},${told}`, () => new DistinctFrame(this, at, used, told))
+    return getOrMake(this.#frames, `${at},${used.id},${known}`, () => new DistinctFrame(this, at, used, known))
   }
 }
 
-/** Between two items, of which the last may not be told yet. */
+/** Between two items, of which the last may not be known yet. */
 class DistinctFrame extends ArrayFrame implements UntoldFrame {
   readonly #items: DistinctFrames
   readonly #used: UsedItems
-  readonly #told: boolean
+  readonly #known: boolean
 
-  constructor(items: DistinctFrames, index: number, used: UsedItems, told: boolean) {
-    super(items, index, 0, (told ? 0 : UNTOLD) | (index === 0 ? OPENS_ITEMS : 0))
+  constructor(items: DistinctFrames, index: number, used: UsedItems, known: boolean) {
+    super(items, index, 0, (known ? 0 : UNTOLD) | (index === 0 ? OPENS_ITEMS : 0))
     this.#items = items
     this.#used = used
-    this.#told = told
+    this.#known = known
   }
 
   /** The same where the last item was this one. */
-  told(text: Bytes): Frame {
+  with(text: Bytes): Frame {
     return this.#items.after(this.index, this.#used.with(text), true)
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    if (this.#told || byte !== COMMA) super.step(byte, below, out)
+    if (this.#known || byte !== COMMA) super.step(byte, below, out)
     else if (this.steps().length > 0) out.add(below.push(UNKNOWN))
   }
 
   protected override steps(): readonly ArrayStep[] {
-    return this.#told && this.#used.root.length === Infinity ? [] : super.steps()
+    return this.#known && this.#used.root.length === Infinity ? [] : super.steps()
   }
 
   protected override item(): Frame {

@@ -82,9 +82,9 @@ export abstract class Frame {
   abstract spell(): Bytes
 }
 
-/** Behind an item: what stands there once it is told. */
+/** Behind an item: what stands there once it is known. */
 export interface UntoldFrame extends Frame {
-  told(item: Bytes): Frame
+  with(item: Bytes): Frame
 }
 
 let made = 0

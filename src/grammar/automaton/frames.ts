@@ -76,7 +76,7 @@ export interface MembersPlace {
   readonly admitsAnyExtra: boolean
   readonly planned: readonly Bytes[]
   /** The keys that an undeclared one is held against while it is read, sorted. */
-  readonly toldApart: readonly Bytes[]
+  readonly knownKeys: readonly Bytes[]
   /** The state once the unknown key is known. */
   resolve(key: string): MembersPlace
   /** After the quote that opens a key. */

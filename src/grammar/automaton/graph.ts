@@ -27,8 +27,8 @@ export class GraphFrames {
   }
 
   state(node: GraphNode, count: number): GraphState {
-    const told = this.graph.tell(count)
-    return getOrMake(this.#states, `${node.id},${told}`, () => new GraphState(this, node, told))
+    const capped = this.graph.cap(count)
+    return getOrMake(this.#states, `${node.id},${capped}`, () => new GraphState(this, node, capped))
   }
 }
 

@@ -33,7 +33,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   /** At the start of a key; undefined if there can be none. */
   static first(state: MembersPlace): ExtraKeyFrame | undefined {
     const { text } = state.home.keys
-    return ExtraKeyFrame.#at(state, text.start, SimilarKeys.all(state.toldApart))
+    return ExtraKeyFrame.#at(state, text.start, SimilarKeys.all(state.knownKeys))
   }
 
   static #at(state: MembersPlace, text: number, similar: SimilarKeys): ExtraKeyFrame | undefined {

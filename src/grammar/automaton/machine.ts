@@ -112,7 +112,7 @@ function isUntold(cell: Cell): boolean {
   return frame instanceof MemberFrame && frame.state.unresolved
 }
 
-function told(holder: Cell, key: string): Cell {
+function withKey(holder: Cell, key: string): Cell {
   if (!isUntold(holder)) return holder
   const { state } = bare(holder.frame) as MemberFrame
   return holder.below!.push(state.home.program.breaks.spaced(state.resolve(key).after))
@@ -241,10 +241,10 @@ export class Machine {
     const out = new Cells()
     for (const cell of state.cells) {
       if (!isUnresolved(cell)) out.add(cell)
-      else if (bare(cell.frame) instanceof MemberFrame) out.add(told(cell, key))
+      else if (bare(cell.frame) instanceof MemberFrame) out.add(withKey(cell, key))
       else {
         for (const value of cell.below!.ways) {
-          for (const holder of value.below!.ways) out.add(told(holder, key).push(value.frame!).push(cell.frame!))
+          for (const holder of value.below!.ways) out.add(withKey(holder, key).push(value.frame!).push(cell.frame!))
         }
       }
     }
@@ -257,7 +257,7 @@ export class Machine {
     for (const cell of state.cells) {
       const ways = isOf(cell, UNTOLD) || cell.frame?.ends !== true ? [cell] : cell.below!.ways
       for (const way of ways) {
-        if (isOf(way, UNTOLD)) out.add(way.below!.push((way.frame as UntoldFrame).told(item)))
+        if (isOf(way, UNTOLD)) out.add(way.below!.push((way.frame as UntoldFrame).with(item)))
         else out.add(way === cell ? cell : way.push(cell.frame!))
       }
     }

@@ -40,12 +40,12 @@ export class ObjectFrames implements ObjectHome {
   state(index: number, count: number, used: UsedKeys, pending: number, unresolved: boolean): ObjectState {
     const { min, max } = this.shape
     // Whether there is a member at all decides about commas.
-    const told = max === Infinity ? Math.min(count, Math.max(min, 1)) : count
-    const key = `${index},${told},${used.id},${pending},${unresolved}`
+    const capped = max === Infinity ? Math.min(count, Math.max(min, 1)) : count
+    const key = `${index},${capped},${used.id},${pending},${unresolved}`
     const states = used.keys.length > 0 ? this.#chosen : this.#states
     let state = states.get(key)
     if (state === undefined) {
-      state = new ObjectState(this, index, told, used, pending, unresolved)
+      state = new ObjectState(this, index, capped, used, pending, unresolved)
       states.set(key, state)
     }
     return state

@@ -29,7 +29,7 @@ export class ObjectState implements DeclaredKeys, MembersPlace {
   readonly extraFrames = new Map<string | number, Frame | null>()
   #anyExtra: boolean | undefined
   #filling: readonly Bytes[] | undefined
-  #toldApart: readonly Bytes[] | undefined
+  #knownKeys: readonly Bytes[] | undefined
   #plan: ObjectPlan | undefined
   #keyPlan: ObjectPlan | undefined
   #declared: readonly KeyCandidate[] | undefined
@@ -156,10 +156,10 @@ export class ObjectState implements DeclaredKeys, MembersPlace {
   }
 
   /** The keys that an undeclared one is held against while it is read, sorted. */
-  get toldApart(): readonly Bytes[] {
+  get knownKeys(): readonly Bytes[] {
     const { taken } = this.used
-    this.#toldApart ??= this.planned.length === 0 ? taken : [...taken, ...this.planned].sort()
-    return this.#toldApart
+    this.#knownKeys ??= this.planned.length === 0 ? taken : [...taken, ...this.planned].sort()
+    return this.#knownKeys
   }
 
   /** How the object goes on behind this key, which is not declared; undefined: one with which no plan goes on. */

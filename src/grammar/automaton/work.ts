@@ -29,7 +29,7 @@ export class StepWork {
   }
 
   #message(): string {
-    const what = this.rule === undefined ? 'the grammar' : `the rule '${this.rule}'`
-    return `${what} can be read in too many ways at once. Write it so that a text has fewer readings.`
+    const subject = this.rule === undefined ? 'the grammar' : `the rule '${this.rule}'`
+    return `${subject} can be read in too many ways at once. Write it so that a text has fewer readings.`
   }
 }

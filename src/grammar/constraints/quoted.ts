@@ -33,12 +33,12 @@ export function quoteSource(
   { output, tools }: { readonly output: OutputFormat; readonly tools: readonly ToolSpec[] },
   messages: readonly ChatMessage[],
 ): QuoteSource | undefined {
-  const asked = quotesOf(output)
-  if (asked === undefined && !tools.some(({ parameters }) => saysQuote(parameters))) return undefined
+  const quoted = quotesOf(output)
+  if (quoted === undefined && !tools.some(({ parameters }) => saysQuote(parameters))) return undefined
   const texts = messages.flatMap(({ role, content, joined }) => {
     if (role !== 'user' && role !== 'tool') return []
     if (typeof content !== 'string') return content.flatMap((part) => (part.type === 'text' ? [part.text] : []))
     return joined ? textsJoined(content, joined) : [content]
   })
-  return { texts, all: asked === 'all' }
+  return { texts, all: quoted === 'all' }
 }

@@ -83,11 +83,11 @@ const uniqueItems = keyword<true>({
   shape: shapes.truth,
   kinds: ARRAY,
   read({ site, schema }) {
-    const { uniqueItems: said } = schema
-    if (said !== undefined && typeof said !== 'boolean') {
+    const { uniqueItems: unique } = schema
+    if (unique !== undefined && typeof unique !== 'boolean') {
       throw refusal(site, 'uniqueItems', "'uniqueItems' must be true or false.")
     }
-    return said === true || undefined
+    return unique === true || undefined
   },
   assert({ part, site }) {
     part.uniqueItems = true

@@ -85,10 +85,10 @@ const condition = keyword<Condition>({
   kinds: ANY,
   read({ context, site, schema }) {
     const [test, yes, no] = ['if', 'then', 'else'].map((name) => {
-      const said = schema[name]
-      if (said === undefined) return undefined
-      if (typeof said === 'boolean' || isRecord(said)) return context.child(site, said, name)
-      throw refusal(site, name, `'${name}' must be a schema, not ${typeName(said)}.`)
+      const part = schema[name]
+      if (part === undefined) return undefined
+      if (typeof part === 'boolean' || isRecord(part)) return context.child(site, part, name)
+      throw refusal(site, name, `'${name}' must be a schema, not ${typeName(part)}.`)
     })
     return test === undefined || (yes ?? no) === undefined ? undefined : { test, yes, no }
   },

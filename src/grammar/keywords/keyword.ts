@@ -39,7 +39,7 @@ export interface Judging extends Stand {
 }
 
 /** One word of JSON Schema, or several that are read as one, and all that it says: to generate, to deny and to judge. */
-export interface Keyword<Said = unknown> {
+export interface Keyword<Claim = unknown> {
   readonly name: string
   /** Whether a value is such as the keyword takes, also where it was put into quotes by mistake. */
   readonly shape: Shape
@@ -55,22 +55,22 @@ export interface Keyword<Said = unknown> {
   /** The kinds of value that it can rule out. */
   readonly kinds: number
   /** What it says here, its value checked; undefined: nothing. */
-  read(at: Stand): Said | undefined
+  read(at: Stand): Claim | undefined
   /** Makes a branch demand it. */
-  assert(at: Asserting, said: Said): void
+  assert(at: Asserting, claim: Claim): void
   /** Adds the ways to break it. */
-  deny(at: Denying, said: Said): void
+  deny(at: Denying, claim: Claim): void
   /** Whether a value of its kinds keeps it. */
-  holds(at: Judging, said: Said, value: unknown): boolean
+  holds(at: Judging, claim: Claim, value: unknown): boolean
 }
 
 /** A keyword as the table has it: what it reads is its own matter. */
-export function keyword<Said>(one: Keyword<Said>): Keyword {
+export function keyword<Claim>(one: Keyword<Claim>): Keyword {
   return one as Keyword
 }
 
 /** A keyword that has been read. */
 export interface Reading {
   readonly keyword: Keyword
-  readonly said: unknown
+  readonly claim: unknown
 }

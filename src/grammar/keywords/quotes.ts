@@ -19,9 +19,9 @@ const quote = keyword<Quotes>({
   shape: truth,
   kinds: STRING,
   read({ context, site, schema }) {
-    const said = schema[NAME]
-    if (said === undefined || said === false) return undefined
-    if (said !== true) throw refusal(site, NAME, `'${NAME}' must be true or false.`)
+    const value = schema[NAME]
+    if (value === undefined || value === false) return undefined
+    if (value !== true) throw refusal(site, NAME, `'${NAME}' must be true or false.`)
     if (context.quotes === undefined) context.refuse(refusal(site, NAME, NO_TEXTS))
     return context.quotes
   },

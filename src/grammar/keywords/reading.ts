@@ -23,8 +23,8 @@ function read(context: Context, site: Site, schema: Keyworded): readonly Reading
   const found = alone ? [REFERENCE] : keywordsOf(context, site, schema)
   const readings: Reading[] = []
   for (const keyword of found) {
-    const said = keyword.read({ context, site, schema })
-    if (said !== undefined) readings.push({ keyword, said })
+    const claim = keyword.read({ context, site, schema })
+    if (claim !== undefined) readings.push({ keyword, claim })
   }
   return readings
 }

@@ -13,8 +13,8 @@ function pointer(name: string, since: number, follow: (context: Context, at: Sit
     since,
     kinds: ANY,
     read({ context, site, schema }) {
-      const said = schema[name]
-      return said === undefined ? undefined : follow(context, site, readString(site, name, said))
+      const reference = schema[name]
+      return reference === undefined ? undefined : follow(context, site, readString(site, name, reference))
     },
     assert: ({ branch }, target) => branch.next(target),
     deny({ context, choices }, target) {

@@ -36,7 +36,7 @@ export class Magnitudes {
    */
   readonly counted: boolean
   /** From so many digits on before the point they are not told apart. */
-  private readonly told: number
+  private readonly limit: number
   private readonly lowScales: boolean
   private readonly highScales: boolean
   private readonly exponents: boolean
@@ -53,7 +53,7 @@ export class Magnitudes {
     const [least, most] = this.powers()
     this.counted = step.moduli[0]! > FEW_REMAINDERS && (high === undefined || high.point > WHOLE_DIGITS)
     this.exponents = least <= most && !this.counted
-    this.told = this.counted ? Math.max(1, (low?.point ?? 0) + 1) : WHOLE_DIGITS
+    this.limit = this.counted ? Math.max(1, (low?.point ?? 0) + 1) : WHOLE_DIGITS
   }
 
   read(at: NumberPlace, symbol: string): NumberPlace | undefined {
@@ -81,12 +81,12 @@ export class Magnitudes {
   }
 
   /** Whether a digit may lead elsewhere than the one before it. */
-  tells(at: NumberPlace, digit: number): boolean {
+  differs(at: NumberPlace, digit: number): boolean {
     if (digit <= 1 || this.step.modulus > 1) return true
     if (at.phase === 'whole') {
       return near(this.low, at.low, at.digits, digit) || near(this.high, at.high, at.digits, digit)
     }
-    if (at.phase !== 'fraction') return at.phase !== 'start' || this.tells(FIRST, digit)
+    if (at.phase !== 'fraction') return at.phase !== 'start' || this.differs(FIRST, digit)
     const { low, high } = this
     if (low !== undefined && near(low, at.low, low.point + at.digits, digit)) return true
     if (high !== undefined && near(high, at.high, high.point + at.digits, digit)) return true
@@ -146,7 +146,7 @@ export class Magnitudes {
   private whole(at: NumberPlace & { phase: 'whole' }, digit: number): NumberPlace | undefined {
     const { digits } = at
     if (digits === 0 && digit === 0) return { ...at, rest: 0 }
-    const count = Math.min(digits + 1, this.told + 1)
+    const count = Math.min(digits + 1, this.limit + 1)
     if (!this.counted && (count > WHOLE_DIGITS || (count > this.significant && digit !== 0))) return undefined
     // A single digit may still be shrunk by an exponent.
     const most = this.exponents ? 1 : 0
@@ -157,7 +157,7 @@ export class Magnitudes {
     const far = count > 1 && this.high.point > WHOLE_DIGITS
     return {
       phase: 'whole',
-      digits: Math.min(count, this.told),
+      digits: Math.min(count, this.limit),
       low,
       high: far ? -1 : order(this.high, at.high, digits, digit),
       rest: (at.rest * 10 + digit) % this.step.moduli[0]!,

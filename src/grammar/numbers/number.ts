@@ -138,7 +138,7 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrore
     const row = rows.length
     for (let i = 0; i < width; i++) rows.push(0)
     for (let i = 0; i < SYMBOLS.length; i++) {
-      const alike = i < 10 && !side.tells(at!, i)
+      const alike = i < 10 && !side.differs(at!, i)
       rows[row + columns[i]!] = alike ? rows[row + columns[i - 1]!]! : stateOf(side, side.read(at!, SYMBOLS[i]!))
     }
     if (s === start && negative !== undefined)

@@ -173,8 +173,8 @@ class Translator {
     const unknown = /[^ismxu]/.exec(on + off)
     if (unknown) throw new TextError(`the flag ${unknown[0]} of ${all} is not supported`)
     const { flags: before, begun } = this.#group
-    const said = (flag: keyof Flags) => on.includes(flag) || (before[flag] && !off.includes(flag))
-    const flags = { i: said('i'), s: said('s'), m: said('m'), x: said('x') }
+    const isOn = (flag: keyof Flags) => on.includes(flag) || (before[flag] && !off.includes(flag))
+    const flags = { i: isOn('i'), s: isOn('s'), m: isOn('m'), x: isOn('x') }
     const own = (letters: string) => letters.replace(/[^is]/g, '')
     const modifiers = `(?${own(on)}${own(off) === '' ? '' : `-${own(off)}`}:`
     if (!inline) {
@@ -196,9 +196,9 @@ class Translator {
 
 /** ECMAScript wants to be told that a name is one of a script, but for those that are names of something else too. */
 function isScript(name: string): boolean {
-  const isProperty = (said: string): boolean => {
+  const isProperty = (property: string): boolean => {
     try {
-      return new RegExp(`\\p{${said}}`, 'u').source !== ''
+      return new RegExp(`\\p{${property}}`, 'u').source !== ''
     } catch {
       return false
     }

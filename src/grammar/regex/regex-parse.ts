@@ -128,7 +128,7 @@ class Parser {
   /** Here it counts what is left out: a class has all that any dialect takes for it. */
   private wide = false
   /** Letters of the classes that stand in the class being read. */
-  private readonly said = new Set<string>()
+  private readonly letters = new Set<string>()
   private readonly singles = new Map<number, CharSet>()
   private readonly caselessSingles = new Map<number, CharSet>()
   private at = 0
@@ -313,7 +313,7 @@ class Parser {
     const isContrary = letter !== letter.toLowerCase()
     if (this.wide !== isContrary)
       for (const name of propertiesOf(letter.toLowerCase())) this.fuel.once(name, PROPERTY_STEPS)
-    this.said.add(letter)
+    this.letters.add(letter)
     const set = sharedClass(letter, this.wide)
     // Under the flag two more signs are of words, to all of them.
     return letter === 'w' && this.caseless ? caseless(set) : set
@@ -366,7 +366,7 @@ class Parser {
   private characterClass(): CharSet {
     const negated = this.take('^')
     if (negated) this.wide = !this.wide
-    this.said.clear()
+    this.letters.clear()
     const sets: CharSet[] = []
     while (!this.take(']')) {
       if (this.at >= this.chars.length) throw new TextError('unterminated character class')
@@ -382,8 +382,8 @@ class Parser {
       else for (const end of [low, high, 0x2d]) sets.push(typeof end === 'number' ? this.single(end) : end)
     }
     // A class and its contrary, `[\s\S]`, have every character between them.
-    const isAll = ['s', 'd', 'w'].some((c) => this.said.has(c) && this.said.has(c.toUpperCase()))
-    this.said.clear()
+    const isAll = ['s', 'd', 'w'].some((c) => this.letters.has(c) && this.letters.has(c.toUpperCase()))
+    this.letters.clear()
     if (negated) this.wide = !this.wide
     const distinct = isAll ? [EVERY] : [...new Set(sets)]
     this.fuel.spend(distinct.reduce((sum, set) => sum + set.length, 0) >> 2)

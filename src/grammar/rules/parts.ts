@@ -79,8 +79,8 @@ export abstract class RuleParts {
     return inSequence([quote, inside, this.literal('"')])
   }
 
-  #notQuoted(what: string): void {
-    if (this.#quoted) throw new GrammarError(`${what} cannot be inside 'quoted'.`)
+  #notQuoted(subject: string): void {
+    if (this.#quoted) throw new GrammarError(`${subject} cannot be inside 'quoted'.`)
   }
 
   protected *choice(options: readonly TextPart[]): Slices<Rule> {

@@ -3,7 +3,7 @@ import type { ObjectShape, Value } from '../values/value.js'
 import { allParts } from './lengths.js'
 
 /** Whether two texts of an item that look different always are different values. */
-export function tellsApart(item: Value): boolean {
+export function hasUniqueTexts(item: Value): boolean {
   const seen = new Set([item])
   for (const value of seen) {
     if (!isPlain(value)) return false

@@ -185,10 +185,10 @@ export class Branch {
   #keysToLookAt(): string[] {
     const { required, groups } = this.part
     if (this.#requiredSeen === required.size && this.#groupsSeen === groups.length) return []
-    const said = groups.slice(this.#groupsSeen)
-    const all = said.some(({ patterns, additional }) => patterns.length === 0 && additional !== undefined)
+    const newGroups = groups.slice(this.#groupsSeen)
+    const all = newGroups.some(({ patterns, additional }) => patterns.length === 0 && additional !== undefined)
     const keys = [...required].filter(
-      (key, i) => all || i >= this.#requiredSeen || said.some(({ properties }) => properties.has(key)),
+      (key, i) => all || i >= this.#requiredSeen || newGroups.some(({ properties }) => properties.has(key)),
     )
     this.#requiredSeen = required.size
     this.#groupsSeen = groups.length

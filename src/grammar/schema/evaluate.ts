@@ -37,9 +37,9 @@ class Evaluation {
     const known = this.#known.get(value)?.get(site)
     if (known !== undefined) return known
     const open = entry(this.#open, value)
-    const asked = open.get(site)
-    if (asked !== undefined) {
-      this.#restsOn = Math.min(this.#restsOn, asked)
+    const openAt = open.get(site)
+    if (openAt !== undefined) {
+      this.#restsOn = Math.min(this.#restsOn, openAt)
       return false
     }
     const depth = this.#depth++
@@ -61,7 +61,7 @@ class Evaluation {
     const at = { context, site, schema, test: (atom: Atom, part: unknown) => this.test(atom, part) }
     const kind = kindBit(value)
     return readingsOf(context, site, schema).every(
-      ({ keyword, said }) => (keyword.kinds & kind) === 0 || keyword.holds(at, said, value),
+      ({ keyword, claim }) => (keyword.kinds & kind) === 0 || keyword.holds(at, claim, value),
     )
   }
 }

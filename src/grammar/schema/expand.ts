@@ -150,13 +150,13 @@ export class Expander implements Expanding {
     const readings = readingsOf(context, site, schema)
     if (atom.negated) {
       const choices: Choice[] = []
-      for (const { keyword, said } of readings) keyword.deny({ context, site, schema, expander: this, choices }, said)
+      for (const { keyword, claim } of readings) keyword.deny({ context, site, schema, expander: this, choices }, claim)
       // Next, before choices that stand further out: contradictions show early, and do not multiply.
       branch.sooner(choices)
     } else {
       const { part } = branch
-      for (const { keyword, said } of readings) {
-        keyword.assert({ context, site, schema, expander: this, branch, part }, said)
+      for (const { keyword, claim } of readings) {
+        keyword.assert({ context, site, schema, expander: this, branch, part }, claim)
       }
     }
   }

@@ -10,14 +10,14 @@ import { type Atom, aside, OBJECT, type PropertyGroup, SchemaPart, type WantedMe
 import { type Alternative, type List, type Standing, standingName, standsOf } from './standing.js'
 import type { ValueSource } from './value-source.js'
 
-/** What is said of one declared key. */
-interface Said {
+/** What is demanded of one declared key. */
+interface KeyClaim {
   /** What its value must satisfy if it is there. */
   readonly atoms: readonly Atom[]
   readonly required: boolean
 }
 
-interface Mention extends Said {
+interface Mention extends KeyClaim {
   readonly alternative: Alternative
 }
 
@@ -43,7 +43,7 @@ class GraphBuilder {
   readonly #lists: readonly List[]
   #alternatives = 0
   readonly #mentions: readonly (readonly Mention[])[]
-  readonly #said: ReadonlyMap<number, Said>
+  readonly #claims: ReadonlyMap<number, KeyClaim>
   readonly #places: ReadonlyMap<string, number>
   readonly #scratch: Readonly<Record<'alive' | 'pending' | 'lists' | 'wanted', Uint8Array>>
   readonly #nodes = new Map<string, GraphNode>()
@@ -66,14 +66,14 @@ class GraphBuilder {
     const known = new Map<SchemaPart, Alternative>()
     const alternative = (part: SchemaPart): Alternative =>
       getOrMake(known, part, () => {
-        const said = this.#saidBy(part)
-        const found = { id: this.#alternatives++, part, last: Math.max(-1, ...said.keys()), open: isOpen(part) }
-        for (const [i, one] of said) mentions[i]!.push({ alternative: found, ...one })
+        const claims = this.#claimsOf(part)
+        const found = { id: this.#alternatives++, part, last: Math.max(-1, ...claims.keys()), open: isOpen(part) }
+        for (const [i, one] of claims) mentions[i]!.push({ alternative: found, ...one })
         return found
       })
     this.#lists = spreadLists.map((list, id) => ({ id, of: list.map(alternative) }))
     this.#mentions = mentions
-    this.#said = this.#saidBy(base)
+    this.#claims = this.#claimsOf(base)
     const [ofAlternatives, ofLists] = [
       () => new Uint8Array(this.#alternatives),
       () => new Uint8Array(this.#lists.length),
@@ -90,7 +90,7 @@ class GraphBuilder {
   }
 
   /** Of each declared key what a part says, by the places of those of which it says something. */
-  #saidBy(part: SchemaPart): Map<number, Said> {
+  #claimsOf(part: SchemaPart): Map<number, KeyClaim> {
     const { context } = this.#values
     const names = this.#namesOf(part)
     const nothing = context.atom(context.document.nothing)
@@ -98,7 +98,7 @@ class GraphBuilder {
     const keys = all
       ? this.keys
       : new Set([...part.groups.flatMap(({ properties }) => [...properties.keys()]), ...part.required])
-    const found: [number, Said][] = []
+    const found: [number, KeyClaim][] = []
     for (const key of keys) {
       context.fuel.spend(1 + part.groups.length)
       const atoms = atomsFor(part.groups, key).filter((atom) => atom.site.schema !== true)
@@ -176,7 +176,7 @@ class GraphBuilder {
   }
 
   #skip(index: number, { lists, alive }: Standing): GraphNode | undefined {
-    if (this.#said.get(index)?.required) return undefined
+    if (this.#claims.get(index)?.required) return undefined
     const left = alive.slice()
     for (const { alternative, required } of this.#mentions[index]!) if (required) left[alternative.id] = 0
     const then = this.#settle(index, { lists, alive: left })
@@ -184,14 +184,14 @@ class GraphBuilder {
   }
 
   #takes(index: number, standing: Standing): Take[] {
-    const said = this.#said.get(index)?.atoms ?? []
-    if (said.some((atom) => atom.site.schema === false)) return []
+    const own = this.#claims.get(index)?.atoms ?? []
+    if (own.some((atom) => atom.site.schema === false)) return []
     const mentions = this.#mentions[index]!.filter(
       ({ alternative, atoms }) => atoms.length > 0 && standing.alive[alternative.id] === 1,
     )
-    const decided = new Map(said.map((atom) => [atom.id >> 1, !atom.negated]))
-    return this.#cells(index, standing, mentions, said, decided).map(({ atoms, then }) => ({
-      value: this.#values.of([...said, ...atoms]),
+    const decided = new Map(own.map((atom) => [atom.id >> 1, !atom.negated]))
+    return this.#cells(index, standing, mentions, own, decided).map(({ atoms, then }) => ({
+      value: this.#values.of([...own, ...atoms]),
       next: this.#node(index + 1, then),
     }))
   }
@@ -201,7 +201,7 @@ class GraphBuilder {
     index: number,
     standing: Standing,
     mentions: readonly Mention[],
-    said: readonly Atom[],
+    own: readonly Atom[],
     decided: Map<number, boolean>,
   ): Cell[] {
     const { context } = this.#values
@@ -239,8 +239,8 @@ class GraphBuilder {
     }
     const atom = next.atoms.find((one) => !decided.has(one.id >> 1))!
     const [yes, no] = [atom, context.not(atom)].map((side) => {
-      context.fuel.spend(2 + said.length)
-      const all = [...said, side]
+      context.fuel.spend(2 + own.length)
+      const all = [...own, side]
       if (this.#expander.shallow.contradict(all)) return undefined
       // One map for all: copies of it were most of what a deep tree of decisions costs.
       decided.set(atom.id >> 1, !side.negated)

@@ -40,8 +40,8 @@ function* objectShape(values: ValueSource, part: SchemaPart, sought: readonly So
   const isLarge = part.groups.some((group) => group.properties.size > PLACES_TOGETHER)
   if (isLarge) yield
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
-  const said = [...part.groups.filter((group) => !group.aside), ...part.groups.filter((group) => group.aside)]
-  const declared = new Set(said.flatMap((group) => [...group.properties.keys()]))
+  const groups = [...part.groups.filter((group) => !group.aside), ...part.groups.filter((group) => group.aside)]
+  const declared = new Set(groups.flatMap((group) => [...group.properties.keys()]))
   let pending = [...part.required].filter((key) => !declared.has(key))
   if (pending.length > MOST_PENDING || sought.length > 0) {
     for (const key of pending) declared.add(key)

@@ -112,8 +112,8 @@ class Ways {
       if (automaton === undefined) throw new Unknown()
       found.patterns.set(source, automaton)
     }
-    const said = !own && schema.unevaluatedProperties !== undefined
-    found.allProperties = said || schema.additionalProperties !== undefined
+    const covered = !own && schema.unevaluatedProperties !== undefined
+    found.allProperties = covered || schema.additionalProperties !== undefined
     const group = readArrayItems(this.#context, site, schema)
     found.prefix = group?.prefix.length ?? 0
     found.allItems = group?.rest !== undefined || (!own && schema.unevaluatedItems !== undefined)

@@ -6,7 +6,7 @@ import { PlainArrays } from '../values/array-shape.js'
 import { type Layout, toBytes, write } from '../values/format.js'
 import { MOST_DEMANDED, planObject, startOf } from '../values/object-plan.js'
 import { type ArrayStep, type ObjectShape, Value } from '../values/value.js'
-import { tellsApart } from './alike.js'
+import { hasUniqueTexts } from './alike.js'
 import type { Context } from './context.js'
 import { textSet } from './object-of-part.js'
 import type { SchemaPart } from './part.js'
@@ -80,13 +80,13 @@ export class UniqueArrayShape extends PlainArrays {
 
   override get distinct(): boolean {
     if (this.#choices !== undefined || this.set !== undefined) return false
-    this.#distinct ??= this.min <= 1 && this.#layout.blanks === 0 && tellsApart(this.#items)
+    this.#distinct ??= this.min <= 1 && this.#layout.blanks === 0 && hasUniqueTexts(this.#items)
     return this.#distinct
   }
 
   override get obstacle(): SchemaError | undefined {
-    const told = this.#choices !== undefined || this.set !== undefined || this.distinct || !this.#items.possible
-    return super.obstacle ?? (told ? undefined : this.#unlisted)
+    const enforced = this.#choices !== undefined || this.set !== undefined || this.distinct || !this.#items.possible
+    return super.obstacle ?? (enforced ? undefined : this.#unlisted)
   }
 
   override value(index: number, step: ArrayStep): Value {

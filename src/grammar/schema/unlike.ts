@@ -27,6 +27,6 @@ export function canDeny(step: number): boolean {
 export function unlike(numbers: TextAutomaton, step: number, fuel: Fuel): TextAutomaton {
   const digits = compileRegex('^-?(?:\\d\\.?){1,15}$', fuel)
   const plain = compileRegex('^(?:0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9])$', fuel)
-  const told = intersect(intersect(numbers, digits, fuel), plain, fuel)
-  return difference(told, numberAutomaton({ multipleOf: step }, fuel), fuel)
+  const candidates = intersect(intersect(numbers, digits, fuel), plain, fuel)
+  return difference(candidates, numberAutomaton({ multipleOf: step }, fuel), fuel)
 }

@@ -19,7 +19,7 @@ export class Spot {
   first: Spot | null = null
   row: Branches<Spot | null> | undefined
   /** The walk that asked last whether its budget suffices here, and the answer. */
-  asked = 0
+  walk = 0
   affordable = false
 
   constructor(frame: StringPlace) {
@@ -232,8 +232,8 @@ export class StringWalk {
 
   #affordable(spot: Spot, rest: Rest): boolean {
     if (rest.budget === Infinity) return true
-    if (spot.asked !== this.#walks) {
-      spot.asked = this.#walks
+    if (spot.walk !== this.#walks) {
+      spot.walk = this.#walks
       spot.affordable = isAffordable(spot.frame, rest)
       if (this.#options.reached) reach(this.#options.reached, spot.frame)
     }

@@ -90,13 +90,13 @@ export class Vocabulary implements TokenVocabulary {
    * that end inside a character.
    */
   plainMask(leaving: number, room: number, cut: boolean): Uint32Array {
-    const told = heightLimit(room)
-    const key = (leaving * 512 + Math.min(told, 511)) * 2 + (cut ? 1 : 0)
+    const height = heightLimit(room)
+    const key = (leaving * 512 + Math.min(height, 511)) * 2 + (cut ? 1 : 0)
     let mask = this.#plain.get(key)
     if (mask === undefined) {
       mask = new Uint32Array(this.words)
-      fillPlain(mask, this.whole, leaving, told)
-      if (cut) fillPlain(mask, this.cut, leaving, told)
+      fillPlain(mask, this.whole, leaving, height)
+      if (cut) fillPlain(mask, this.cut, leaving, height)
       this.#plain.set(key, mask)
     }
     return mask

@@ -17,7 +17,7 @@ export class MemberGraph implements ObjectGraph {
   /** Bytes of each key with its quotes and colon. */
   readonly #heads: readonly number[]
   /** More members than this are not told apart. */
-  readonly #told: number
+  readonly #limit: number
   readonly #rests = new Map<number, number>()
 
   constructor(keys: readonly string[], start: GraphNode, layout: Layout) {
@@ -31,16 +31,16 @@ export class MemberGraph implements ObjectGraph {
     const taken = nodes.flatMap((node) => node.takes.map((take) => take.value))
     this.values = [...new Set([...taken, ...this.tails.flatMap((tail) => tail.values)])]
     const counted = this.tails.some((tail) => tail.max !== Infinity)
-    this.#told = counted ? MOST_MEMBERS : Math.max(1, ...this.tails.map((tail) => tail.min))
+    this.#limit = counted ? MOST_MEMBERS : Math.max(1, ...this.tails.map((tail) => tail.min))
   }
 
-  tell(count: number): number {
-    return Math.min(count, this.#told)
+  cap(count: number): number {
+    return Math.min(count, this.#limit)
   }
 
   /** The weight of what is still to come, `}` included; `Infinity` where there is no way to it. */
   rest(node: GraphNode, count: number, fuel?: Fuel): number {
-    const key = node.id * (MOST_MEMBERS + 1) + this.tell(count)
+    const key = node.id * (MOST_MEMBERS + 1) + this.cap(count)
     const known = this.#rests.get(key)
     if (known !== undefined) return known
     fuel?.spend(1 + node.takes.length)

@@ -172,7 +172,7 @@ export interface ObjectGraph {
   readonly values: readonly Value[]
   readonly tails: readonly ObjectShape[]
   readonly size: number
-  tell(count: number): number
+  cap(count: number): number
   /** The weight of what is still to come, `}` included; `Infinity` where there is no way to it. */
   rest(node: GraphNode, count: number, fuel?: Fuel): number
   /** The first step of the shortest way on; `declared`: by a declared key. */
