@@ -11,6 +11,10 @@ const whole = pointing.source()
 const own = whole.names.filter((name) => name.startsWith('pointing.'))
 const { rank, head_size } = whole.chatConfig.pointing as Readonly<Record<string, number>>
 const config = (change: object) => ({ chatConfig: { ...whole.chatConfig, ...change } })
+const LONG = {
+  ...{ rope_type: 'longrope', original_max_position_embeddings: 64 },
+  ...{ short_factor: new Array(16).fill(1), long_factor: new Array(16).fill(2) },
+}
 /** Of the decoder itself. */
 const modelConfig = (change: object) =>
   config({ model_config: { ...(whole.chatConfig.model_config as object), ...change } })
@@ -48,6 +52,14 @@ async function refusal(change: Partial<WeightSource>, signal?: AbortSignal): Pro
   return (error as V1Error).message
 }
 
+it('what points is loaded where nothing is wrong, and a decoder that has nothing of it', async () => {
+  const [points, bare] = [await loadCore(device, whole), await loadCore(device, pointing.source(false))]
+  expect(points.pointing?.headSize).toBe(head_size)
+  expect(bare.pointing).toBeUndefined()
+  await points.close()
+  await bare.close()
+})
+
 describe('what points is refused', () => {
   it('by the name of a tensor that it lacks', async () => {
     expect(own.length).toBeGreaterThan(50)
@@ -76,6 +88,12 @@ describe('what points is refused', () => {
     },
   )
 
+  it('as any tensor is that nobody knows, where its name only sounds like it', async () => {
+    const odd = 'model.pointing.norm.weight'
+    const describe: WeightSource['describe'] = (name) => whole.describe(name === odd ? 'pointing.norm.weight' : name)
+    expect(await refusal({ names: [...whole.names, odd], describe })).toContain(`${odd} would not be used`)
+  })
+
   it.each([
     ['no word about it', config({ pointing: undefined }), 'tensors that point without a word about them (pointing)'],
     ['words that are none', config({ pointing: [8, 24] }), 'tensors that point without a word about them (pointing)'],
@@ -88,6 +106,11 @@ describe('what points is refused', () => {
     ['a rank of more', config({ pointing: { rank: 16, head_size } }), '[8][12] in place of u32 [16][12]'],
     ['heads of no size', config({ pointing: { rank, head_size: 0 } }), 'a configuration without pointing.head_size'],
     ['another architecture', config({ model_type: 'mistral' }), 'a head that points over layers of another kind'],
+    [
+      'angles of long texts',
+      modelConfig({ rope_scaling: LONG, max_position_embeddings: 512 }),
+      'a head that points over layers of another kind',
+    ],
     [
       'experts',
       modelConfig({ expert_count: 4, expert_used_count: 2 }),

@@ -52,9 +52,10 @@ export function planPointing(
   const fields = new Fields(name, outline.chatConfig).part('pointing')
   if (names.size === 0 && !fields) return undefined
   if (!fields) throw refuse(name, 'tensors that point without a word about them (pointing)')
+  // Of that architecture all layers are alike.
   const known = layers.filter(isKnown)
   const [first] = known
-  if (architecture !== 'llama' || border !== undefined || !first || known.length < layers.length)
+  if (architecture !== 'llama' || border !== undefined || !first)
     throw refuse(name, 'a head that points over layers of another kind')
   const [rank, headSize] = [fields.count('rank'), fields.count('head_size')]
   // What comes out of a factor is multiplied by the other, and devices multiply eight numbers at a time.
