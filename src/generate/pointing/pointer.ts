@@ -13,13 +13,13 @@ import {
   type SchemaSource,
   textOf,
 } from '../../contract/index.js'
-import { compile, fromSourceInSlices, GrammarError, SchemaError } from '../../grammar/index.js'
+import { fromSource, fromSourceInSlices, type Grammar, GrammarError, SchemaError } from '../../grammar/index.js'
 import { inStage, inTurns, isRecord, type JsonObject, type readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
 import { decidedByBoth } from './decided-by-both.js'
 import { type LaidText, laidOut, type PointingMarks } from './layout.js'
-import { asField, type Narrowing, narrowedSchema, type PointedQuestion, pointedQuestions } from './questions.js'
+import { asField, narrowedSchema, type PointedQuestion, pointedQuestions } from './questions.js'
 import { Scores } from './scores.js'
 
 /** Of the texts that models which point were taught with. */
@@ -44,6 +44,8 @@ export interface NarrowedCall {
 
 type Value = string | number | boolean
 type Read = typeof readValue
+type Said = (from: number, to: number) => string | undefined
+type Allows = (value: Value) => boolean
 /** Whose request it is. */
 type Sender = Pick<ChatCall, 'id' | 'signal' | 'caller'>
 type Asked = Pick<PointedQuestion, 'text' | 'options'>
@@ -81,12 +83,9 @@ export class Pointer {
     const questions = pointedQuestions(source.schema)
     const answers = await this.#answers(text, questions, source, call)
     if (!answers.some((answer) => answer)) return undefined
-    const key = (path: readonly string[]) => JSON.stringify(path)
-    const narrowings = new Map(
-      questions.map((question, i) => [key(question.path), answers[i] && narrowingOf(question, answers[i])]),
-    )
     const pointed = new Map(questions.map(({ path }, i) => [pointerTo(path), answers[i]]))
-    const schema = narrowedSchema(source.schema, (path) => narrowings.get(key(path)))
+    const schema = narrowedSchema(source.schema, (path) => pointed.get(pointerTo(path)))
+    if (!schema) return undefined
     try {
       const compiling = inStage('compile', call.id, fromSourceInSlices({ ...source, schema }))
       const grammar = await inTurns(compiling, call.signal, call.caller)
@@ -114,9 +113,9 @@ export class Pointer {
     const read = await this.#read(this.#tokens(text), asked, sender)
     if (!read) return decided
     const pointed = read.map(({ scores, at }, i) => {
-      const { nothing, options } = scores.options(at)
+      const { options } = scores.options(at)
       const { texts, options: laid } = asked[i]!
-      return texts.map((option) => options[laid.indexOf(option)]! / (1 - nothing))
+      return texts.map((option) => options[laid.indexOf(option)]!)
     })
     return decidedByBoth(decided, pointed)
   }
@@ -156,18 +155,25 @@ export class Pointer {
     const { readValue } = await import('../../platform/readers/index.js')
     return questions.map((question, i) => {
       const { scores, at } = read[i]!
-      if (question.kind === 'option') return optionOf(scores, at, question)
-      return stretchOf(scores, at, question, said, source, readValue)
+      const allows = allowedBy(question.schema, source)
+      if (question.kind === 'option') return optionOf(scores, at, question, allows)
+      return stretchOf(scores, at, question, said, allows, readValue)
     })
   }
 
-  /** The text of some of its tokens, which together are all of its bytes. */
-  #stretchesOf(text: string, tokens: readonly number[]): (from: number, to: number) => string {
+  /** The text of some of its tokens, which together are all of its bytes. Undefined: it cuts a character in two. */
+  #stretchesOf(text: string, tokens: readonly number[]): Said {
     const borders = [0]
     for (const token of tokens) borders.push(borders.at(-1)! + this.#text.tokenizer.bytes(token).length)
     const bytes = new TextEncoder().encode(text)
-    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-    return (from, to) => utf8.decode(bytes.subarray(borders[from], borders[to]))
+    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
+    return (from, to) => {
+      try {
+        return utf8.decode(bytes.subarray(borders[from], borders[to]))
+      } catch {
+        return undefined
+      }
+    }
   }
 }
 
@@ -186,12 +192,21 @@ interface PointedValues extends Pointed {
   readonly values: readonly Value[]
 }
 
-function optionOf(scores: Scores, at: number, { options, absence }: PointedQuestion): PointedValues | undefined {
+function optionOf(
+  scores: Scores,
+  at: number,
+  { options, absence }: PointedQuestion,
+  allows: Allows,
+): PointedValues | undefined {
   const { nothing, options: likely } = scores.options(at)
-  const ranked = options.map((value, i) => ({ value, probability: likely[i]! }))
+  const share = shareOf(nothing, absence)
+  const ranked = options.map((value, i) => ({
+    value: allows(value) ? value : undefined,
+    probability: likely[i]! * share,
+  }))
   const answer = answerOf(ranked, nothing, absence)
   const [runnerUp] = ranked
-    .filter(({ value }) => value !== answer?.values[0])
+    .filter((one): one is Ranked<Value> => one.value !== undefined && one.value !== answer?.values[0])
     .sort((one, other) => other.probability - one.probability)
   return answer && { ...answer, runnerUp }
 }
@@ -199,63 +214,75 @@ function optionOf(scores: Scores, at: number, { options, absence }: PointedQuest
 function stretchOf(
   scores: Scores,
   at: number,
-  { kind, schema, absence }: PointedQuestion,
-  said: (from: number, to: number) => string,
-  source: SchemaSource,
+  { kind, absence }: PointedQuestion,
+  said: Said,
+  allows: Allows,
   read: Read,
 ): PointedValues | undefined {
   const { nothing, stretches } = scores.stretches(at)
+  const share = shareOf(nothing, absence)
   const values = new Map<Value | undefined, number>()
   for (const { from, to, probability } of stretches) {
     const value = readAs(kind, said(from, to), read)
-    const allowed = value !== undefined && isOf(schema, value, source) ? value : undefined
-    values.set(allowed, (values.get(allowed) ?? 0) + probability)
+    const allowed = value !== undefined && allows(value) ? value : undefined
+    values.set(allowed, (values.get(allowed) ?? 0) + probability * share)
   }
   const ranked = [...values].map(([value, probability]) => ({ value, probability }))
   return answerOf(ranked, nothing, absence)
 }
 
+interface Ranked<Of> {
+  readonly value: Of
+  readonly probability: number
+}
+
+/** What is left for values: all, where there must be one. */
+const shareOf = (nothing: number, absence: PointedQuestion['absence']) => (absence ? 1 - nothing : 1)
+
 /** Undefined: what is likeliest is nothing that may stand there, so nothing is known. */
 function answerOf(
-  ranked: readonly { readonly value: Value | undefined; readonly probability: number }[],
+  ranked: readonly Ranked<Value | undefined>[],
   nothing: number,
   absence: PointedQuestion['absence'],
 ): PointedValues | undefined {
-  if (absence && nothing > 0.5) return { values: [], probability: nothing, nothing, runnerUp: undefined }
+  if (absence && nothing > 0.5) {
+    // That a value of a record is missing does not say that the record is.
+    return absence === 'record' ? undefined : { values: [], probability: nothing, nothing, runnerUp: undefined }
+  }
   const sorted = [...ranked].sort((one, other) => other.probability - one.probability)
   const [best] = sorted
   if (!best || best.value === undefined) return undefined
-  const share = absence ? 1 : 1 - nothing
-  const some = best.probability / share >= SURE ? [best] : sorted.slice(0, CANDIDATES)
-  const left = some.filter((one): one is { value: Value; probability: number } => one.value !== undefined)
+  const some = best.probability >= SURE ? [best] : sorted.slice(0, CANDIDATES)
+  const left = some.filter((one): one is Ranked<Value> => one.value !== undefined)
   return {
     values: left.map(({ value }) => value),
-    probability: left.reduce((sum, { probability }) => sum + probability, 0) / share,
-    nothing: absence && nothing,
+    probability: left.reduce((sum, { probability }) => sum + probability, 0),
+    nothing: absence && absence !== 'record' ? nothing : undefined,
     runnerUp: undefined,
   }
 }
 
-function readAs(kind: PointedQuestion['kind'], said: string, read: Read): Value | undefined {
-  if (kind === 'text') return said
+function readAs(kind: PointedQuestion['kind'], said: string | undefined, read: Read): Value | undefined {
+  if (kind === 'text' || said === undefined) return said
   const { value, guess } = read({ type: kind === 'date' ? 'date' : 'number' }, said, LANGUAGE)
   const meant = value ?? guess
   if (kind === 'date') return typeof meant === 'string' ? meant : undefined
-  return typeof meant === 'number' && (kind === 'number' || Number.isInteger(meant)) ? meant : undefined
+  if (typeof meant !== 'number' || (kind === 'integer' && !Number.isInteger(meant))) return undefined
+  // Of a larger one digits are lost.
+  return Math.abs(meant) <= Number.MAX_SAFE_INTEGER ? meant : undefined
 }
 
 /** Whether a schema allows a value: by its own grammar. */
-function isOf(schema: JsonObject, value: Value, { formats }: SchemaSource): boolean {
-  try {
-    return compile(schema, { ...(formats && { formats }) }).accepts(JSON.stringify(value))
-  } catch {
-    return false
+function allowedBy(schema: JsonObject, source: SchemaSource): Allows {
+  let grammar: Grammar | undefined
+  return (value) => {
+    try {
+      grammar ??= fromSource({ ...source, schema, layout: 'compact' })
+      return grammar.accepts(JSON.stringify(value))
+    } catch {
+      return false
+    }
   }
-}
-
-function narrowingOf({ absence }: PointedQuestion, { values }: PointedValues): Narrowing {
-  if (values.length > 0) return { schema: { enum: values }, presence: 'there' }
-  return { schema: absence === 'null' ? { type: 'null' } : false }
 }
 
 function withPointed(evidence: Evidence, pointed: Pointed | undefined): Evidence {

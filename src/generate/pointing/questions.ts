@@ -17,51 +17,87 @@ export interface PointedQuestion {
   readonly options: readonly (string | number | boolean)[]
   /** The schema of its values but null. */
   readonly schema: JsonObject
-  /** It may have no value: its schema allows null, or its name may be missing. */
-  readonly absence: 'null' | 'missing' | undefined
+  /** It may have no value: its schema allows null, its name may be missing, or a record around it may. */
+  readonly absence: 'null' | 'missing' | 'record' | undefined
 }
 
 /** Keywords under which a document has one of several forms. */
-const FORKS = ['allOf', 'oneOf', 'not', 'if', 'dependentSchemas', 'dependentRequired', 'patternProperties'] as const
+const FORKS = [
+  ...['allOf', 'oneOf', 'not', 'if', 'patternProperties'],
+  ...['dependentSchemas', 'dependentRequired', 'dependencies'],
+]
+/** What may stand beside a reference or a union, for it asks nothing of a value. */
+const NOTES = new Set([
+  ...['$schema', '$id', '$comment', '$defs', 'definitions', 'title', 'description', 'default', 'examples'],
+  ...['deprecated', 'readOnly', 'writeOnly', 'nullable'],
+])
 /** Of a string that is seldom written so in a text. */
 const WRITTEN_ANEW = /^(time|date-time|duration) |HH:MM|24[ -]h/
-/** Names within names. */
+/** Names within names, and references to references. */
 const DEEPEST = 8
+/** Of a document: a schema that refers to itself, or to much again and again, has no end of them. */
+const MOST_PLACES = 256
 
-interface Place {
+interface Resolved {
+  readonly plain: JsonObject
+  readonly isNullable: boolean
+  readonly note: string
+}
+
+interface Place extends Resolved {
   readonly path: readonly string[]
   readonly isRequired: boolean
+  /** Every record around it must stand there. */
+  readonly isSure: boolean
 }
 
+/** None of a schema with more places than are looked at. */
 export function pointedQuestions(root: unknown): PointedQuestion[] {
-  return isRecord(root) ? [...within(root, root, { path: [], isRequired: true })] : []
+  if (!isRecord(root)) return []
+  const questions: PointedQuestion[] = []
+  let places = 0
+  for (const place of within(root, root, { path: [], isRequired: true, isSure: true })) {
+    if (++places > MOST_PLACES) return []
+    const question = place && questionOf(place)
+    if (question) questions.push(question)
+  }
+  return questions
 }
 
-function* within(schema: unknown, root: JsonObject, { path, isRequired }: Place): Generator<PointedQuestion> {
-  const found = resolved(schema, root)
-  if (!found || path.length > DEEPEST) return
-  const { plain, isNullable, note } = found
-  const absence = isRequired ? (isNullable ? 'null' : undefined) : isNullable ? 'null' : 'missing'
-  const options = optionsOf(plain)
-  if (isRecord(plain.properties)) {
-    const required = Array.isArray(plain.required) ? plain.required : []
-    for (const [name, inner] of Object.entries(plain.properties)) {
-      // What a record asks that may be missing itself is asked, too, as if it were there.
-      yield* within(inner, root, { path: [...path, name], isRequired: isRequired && required.includes(name) })
-    }
-    return
+/** Undefined: a place of one of several forms. */
+function* within(
+  schema: unknown,
+  root: JsonObject,
+  at: Pick<Place, 'path' | 'isRequired' | 'isSure'>,
+): Generator<Place | undefined> {
+  const { path, isRequired, isSure } = at
+  const found = path.length > DEEPEST ? undefined : resolved(schema, root)
+  yield found && { ...found, ...at }
+  if (!isRecord(found?.plain.properties)) return
+  const { plain, isNullable } = found
+  const required = requiredOf(plain)
+  for (const [name, inner] of Object.entries(found.plain.properties)) {
+    // What a record asks that may be missing itself is asked, too, as if it were there.
+    const inside = { path: [...path, name], isRequired: required.includes(name) }
+    yield* within(inner, root, { ...inside, isSure: isSure && isRequired && !isNullable })
   }
-  if (path.length === 0) return
+}
+
+const requiredOf = ({ required }: JsonObject): readonly unknown[] => (Array.isArray(required) ? required : [])
+
+function questionOf({ path, plain, isNullable, isRequired, isSure, note }: Place): PointedQuestion | undefined {
+  if (path.length === 0 || isRecord(plain.properties)) return undefined
+  const absence = isNullable ? 'null' : !isRequired ? 'missing' : isSure ? undefined : 'record'
+  const options = optionsOf(plain)
   const asked = (kind: PointedKind, isBare: boolean): PointedQuestion => ({
     ...{ path, kind, options: options ?? [], schema: plain, absence },
     text: asField(path, note, isBare),
   })
-  if (options) yield asked('option', options[0] === true)
-  else if (plain.type === 'number' || plain.type === 'integer') yield asked(plain.type, true)
-  else if (plain.type === 'string' && !WRITTEN_ANEW.test(`${plain.format} ${note}`)) {
-    const isDate = plain.format === 'date' || /YYYY-MM-DD|ISO/.test(note)
-    yield asked(isDate ? 'date' : 'text', false)
-  }
+  if (options) return asked('option', options[0] === true)
+  if (plain.type === 'number' || plain.type === 'integer') return asked(plain.type, true)
+  if (plain.type !== 'string' || WRITTEN_ANEW.test(`${plain.format} ${note}`)) return undefined
+  const isDate = plain.format === 'date' || /YYYY-MM-DD|ISO/.test(note)
+  return asked(isDate ? 'date' : 'text', false)
 }
 
 function optionsOf(plain: JsonObject): PointedQuestion['options'] | undefined {
@@ -75,38 +111,42 @@ function optionsOf(plain: JsonObject): PointedQuestion['options'] | undefined {
 }
 
 /** A schema without its references, and without null. Undefined: it has one of several forms. */
-function resolved(
-  schema: unknown,
-  root: JsonObject,
-): { readonly plain: JsonObject; readonly isNullable: boolean; readonly note: string } | undefined {
+function resolved(schema: unknown, root: JsonObject): Resolved | undefined {
   let plain = schema
   let isNullable = false
-  let note = ''
   for (let i = 0; i < DEEPEST; i++) {
     if (!isRecord(plain)) return undefined
-    if (typeof plain.description === 'string') note = note || plain.description
-    const { $ref: reference, anyOf, type } = plain
-    if (typeof reference === 'string') plain = at(root, reference)
-    else if (Array.isArray(anyOf)) {
-      const others = anyOf.filter((one) => !(isRecord(one) && one.type === 'null'))
-      if (others.length !== 1) return undefined
+    const { $ref: reference, anyOf } = plain
+    if (typeof reference === 'string') {
+      if (!isAlone(plain, '$ref')) return undefined
+      plain = referredTo(root, reference)
+    } else if (Array.isArray(anyOf)) {
+      const others = anyOf.filter((one) => !(isRecord(one) && one.type === 'null' && isAlone(one, 'type')))
+      if (others.length !== 1 || !isAlone(plain, 'anyOf')) return undefined
       isNullable ||= others.length < anyOf.length
       plain = others[0]
-    } else if (Array.isArray(type)) {
-      const others = type.filter((one) => one !== 'null')
-      if (others.length !== 1) return undefined
-      isNullable ||= others.length < type.length
-      plain = { ...plain, type: others[0] }
-    } else if (FORKS.some((keyword) => keyword in (plain as JsonObject))) return undefined
-    else {
-      const hasNull = Array.isArray(plain.enum) && plain.enum.includes(null)
-      return { plain, isNullable: isNullable || hasNull, note }
+    } else {
+      const { type, description } = plain
+      const types = [type].flat()
+      const others = types.filter((one) => one !== 'null')
+      if (others.length !== 1 || FORKS.some((keyword) => keyword in (plain as JsonObject))) return undefined
+      const listed = 'const' in plain ? [plain.const] : plain.enum
+      const isTyped = type !== undefined
+      const isOfType = isTyped ? others.length < types.length : Array.isArray(listed)
+      isNullable ||= isOfType && (!Array.isArray(listed) || listed.includes(null))
+      const notes = [description, (schema as JsonObject).description]
+      const note = notes.find((one): one is string => typeof one === 'string') ?? ''
+      return { plain: isTyped ? { ...plain, type: others[0] } : plain, isNullable, note }
     }
   }
   return undefined
 }
 
-function at(root: JsonObject, reference: string): unknown {
+/** Whether a schema asks nothing more of a value than one keyword of it does. */
+const isAlone = (schema: JsonObject, keyword: string) =>
+  Object.keys(schema).every((key) => key === keyword || NOTES.has(key))
+
+function referredTo(root: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined
   let found: unknown = root
   for (const key of reference.slice(2).split('/')) {
@@ -121,33 +161,47 @@ export function asField(path: readonly string[], note: string, isBare: boolean):
   return `${note ? `${note} ` : ''}${names}${isBare ? '' : '"'}`
 }
 
-/** A schema in which some values are settled: `narrow` gives the schema of each, or undefined where it stays as it is. */
+export interface Narrowing {
+  /** Those that may still stand at a place; empty: none does. */
+  readonly values: readonly (string | number | boolean)[]
+}
+
+/** Of a document's schema, whichever part of it says what a document is. */
+const AROUND = ['$schema', '$id', '$defs', 'definitions']
+/** To what may be narrowed. */
+const REFERENCE = /"\$(?:ref|dynamicRef|recursiveRef)":"(?!#\/(?:\$defs|definitions)\/)/
+
+/**
+ * A schema in which some values are settled: `narrow` says which are left of each, or undefined where it stays as it is.
+ * Whatever it allows the schema itself allows. Undefined: what stays as it is refers to what does not.
+ */
 export function narrowedSchema(
   root: JsonObject,
   narrow: (path: readonly string[]) => Narrowing | undefined,
-): JsonObject {
+): JsonObject | undefined {
   const walk = (schema: unknown, path: readonly string[]): unknown => {
-    const found = resolved(schema, root)
-    if (!found || path.length > DEEPEST) return schema
+    const found = path.length > DEEPEST ? undefined : resolved(schema, root)
+    if (!isRecord(found?.plain.properties)) return schema
     const { plain, isNullable } = found
-    if (!isRecord(plain.properties)) return schema
-    const required = Array.isArray(plain.required) ? [...(plain.required as unknown[])] : []
-    const properties = Object.entries(plain.properties).map(([name, inner]) => {
-      const own = narrow([...path, name])
+    const required = [...requiredOf(plain)]
+    const properties = Object.entries(found.plain.properties).map(([name, inner]) => {
+      const values = narrow([...path, name])?.values
+      const own = values && resolved(inner, root)
       if (!own) return [name, walk(inner, [...path, name])]
-      if (own.presence === 'there' && !required.includes(name)) required.push(name)
-      return [name, own.schema]
+      if (values.length > 0) {
+        if (!required.includes(name)) required.push(name)
+        const listed = own.plain.enum
+        return [
+          name,
+          { ...own.plain, enum: Array.isArray(listed) ? values.filter((one) => listed.includes(one)) : values },
+        ]
+      }
+      return [name, own.isNullable ? { type: 'null' } : false]
     })
     const made = { ...plain, properties: Object.fromEntries(properties), required }
     return isNullable ? { anyOf: [made, { type: 'null' }] } : made
   }
-  const { $defs, definitions } = root
-  const made = walk(root, []) as JsonObject
-  return { ...made, ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }) }
-}
-
-export interface Narrowing {
-  readonly schema: unknown
-  /** Whether its name must stand there; absent: as before. */
-  readonly presence?: 'there'
+  const around = Object.entries(root).filter(([name]) => AROUND.includes(name))
+  const made = { ...(walk(root, []) as JsonObject), ...Object.fromEntries(around) }
+  return REFERENCE.test(JSON.stringify(made)) ? undefined : made
 }

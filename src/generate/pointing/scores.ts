@@ -30,16 +30,15 @@ export class Scores {
     this.#scale = of.headSize ** -0.5
   }
 
-  /** How likely a question has no answer, and the likeliest stretches if it has one, the first the likeliest. */
+  /** How likely a question has no answer, and if it has one, how likely which stretches are it, the first the likeliest. */
   stretches(question: number): { readonly nothing: number; readonly stretches: readonly PointedStretch[] } {
     const { from, to, tokens, marks } = this.#laid
     const mark = marks[question]!
-    const scores = [this.#nothing(question, 0)]
+    const scores: number[] = []
     for (let at = from; at < to; at++) {
       scores.push(this.#product('start_q', mark, 'start_k', at) + this.#of.said[0] * this.#said(question, tokens[at]!))
     }
-    const [nothing, ...starts] = softmax(scores) as [number, ...number[]]
-    const likely = starts
+    const likely = softmax(scores)
       .map((probability, i) => ({ at: from + i, probability }))
       .sort((one, other) => other.probability - one.probability)
       .slice(0, STARTS)
@@ -53,10 +52,11 @@ export class Scores {
       const last = ends.indexOf(Math.max(...ends))
       return { from: at - from, to: at + last + 1 - from, probability: probability * ends[last]! }
     })
+    const nothing = this.#absent(question, 0, scores)
     return { nothing, stretches: stretches.sort((one, other) => other.probability - one.probability) }
   }
 
-  /** How likely no option answers a question, and how likely each does. */
+  /** How likely no option answers a question, and if one does, how likely it is which. */
   options(question: number): { readonly nothing: number; readonly options: readonly number[] } {
     const { tokens, marks, options } = this.#laid
     const scores = options[question]!.map(
@@ -64,8 +64,7 @@ export class Scores {
         this.#product('option_q', marks[question]!, 'option_k', end) +
         this.#of.said[1] * this.#said(question, tokens[first]!),
     )
-    const [nothing, ...likely] = softmax([this.#nothing(question, 1), ...scores]) as [number, ...number[]]
-    return { nothing, options: likely }
+    return { nothing: this.#absent(question, 1, scores), options: softmax(scores) }
   }
 
   #product(asks: Pointer, row: number, answers: Pointer, other: number): number {
@@ -82,8 +81,9 @@ export class Scores {
     return this.#laid.tokens.length * POINTERS.length * this.#of.headSize
   }
 
-  #nothing(question: number, kind: number): number {
-    return this.#numbers[this.#behind + question * NOTHINGS + kind]!
+  /** How likely it is that there is nothing, beside what there may be. */
+  #absent(question: number, kind: number, scores: readonly number[]): number {
+    return softmax([this.#numbers[this.#behind + question * NOTHINGS + kind]!, ...scores])[0]!
   }
 
   #said(question: number, token: number): number {
