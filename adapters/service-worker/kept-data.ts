@@ -1,7 +1,7 @@
 import type { LoadProgress } from '../../src/index.js'
 
 /** In `localStorage`, where the browser was asked before. */
-const ASKED = 'local-v1: asked to keep the data'
+const ASKED_KEY = 'local-v1: asked to keep the data'
 /** Less is there again in a moment; nobody is asked for the sake of the embedded model, which comes with the page. */
 const WORTH_ASKING_BYTES = 32_000_000
 
@@ -40,8 +40,8 @@ export class KeptData {
  */
 async function askOnce(): Promise<boolean> {
   const decidesAlone = 'userAgentData' in navigator
-  if (!decidesAlone && localStorage.getItem(ASKED) !== null) return false
-  localStorage.setItem(ASKED, new Date().toISOString())
+  if (!decidesAlone && localStorage.getItem(ASKED_KEY) !== null) return false
+  localStorage.setItem(ASKED_KEY, new Date().toISOString())
   return navigator.storage.persist()
 }
 

@@ -20,7 +20,7 @@ export interface DecideCommandOptions extends EngineOptions {
 }
 
 /** The name of a question that came in words. */
-const ASKED = 'answer'
+const QUESTION_NAME = 'answer'
 
 /** Options of a question. */
 const MOST = 255
@@ -69,9 +69,10 @@ async function questionsOf(
   }
   if (choice && level) throw new Fault('--choice and --level are two kinds of question: give one of them.')
   if (file === undefined) {
-    if (choice) return { [ASKED]: { type: 'choice', instructions: words, choices: several('--choice', choice) } }
-    if (level) return { [ASKED]: { type: 'score', instructions: words, levels: several('--level', level) } }
-    return { [ASKED]: { type: 'predicate', instructions: words } }
+    if (choice)
+      return { [QUESTION_NAME]: { type: 'choice', instructions: words, choices: several('--choice', choice) } }
+    if (level) return { [QUESTION_NAME]: { type: 'score', instructions: words, levels: several('--level', level) } }
+    return { [QUESTION_NAME]: { type: 'predicate', instructions: words } }
   }
   if (choice ?? level) throw new Fault('--choice and --level belong to a question in words, not to --questions.')
   const questions = await readJsonFile('questions', file)

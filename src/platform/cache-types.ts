@@ -47,7 +47,7 @@ export const isCacheTypeChoice = (choice: unknown): choice is CacheTypeChoice =>
   CACHE_TYPE_CHOICES.some((each) => each === choice)
 
 /** For messages. */
-export const CACHE_TYPES_TOLD = CACHE_TYPE_CHOICES.map((type) => `'${type}'`).join(', ')
+export const CACHE_TYPES_LISTED = CACHE_TYPE_CHOICES.map((type) => `'${type}'`).join(', ')
 
 /** And for the help of the command line. */
 export const CACHE_TYPE_HELP = `${PACKED_CACHE_TYPES.map((type) => `${type} is ${PACKED_CACHES[type].called}`).join(', ')}, auto asks the model whether 8 bits will do`

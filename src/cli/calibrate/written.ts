@@ -20,7 +20,7 @@ export interface ExampleQuestion {
   readonly [field: string]: unknown
 }
 
-const ASKED = /^[?^!] /
+const QUESTION_LINE = /^[?^!] /
 
 export function writtenExamples(source: string, file: string): Example[] {
   const found: Example[] = []
@@ -34,7 +34,7 @@ export function writtenExamples(source: string, file: string): Example[] {
     if (line.startsWith('# ')) {
       close()
       ;[text, questions, place] = [[], [], `${file}:${i + 1}`]
-    } else if (place !== '' && ASKED.test(line)) questions.push(questionOf(line, `${file}:${i + 1}`))
+    } else if (place !== '' && QUESTION_LINE.test(line)) questions.push(questionOf(line, `${file}:${i + 1}`))
     else text.push(line)
   })
   close()

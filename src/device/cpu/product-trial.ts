@@ -16,7 +16,7 @@ type Length = keyof typeof TRIAL_ROWS
 export type ByteProducts = 'bytes' | 'pairs' | 'wide'
 
 const ADDED: Readonly<Record<ByteProducts, number>> = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS }
-const SAID: Readonly<Record<ByteProducts, string>> = {
+const PRODUCT_NAMES: Readonly<Record<ByteProducts, string>> = {
   bytes: 'products of bytes',
   pairs: 'products of bytes, by pairs',
   wide: 'products of 16 bits',
@@ -56,8 +56,8 @@ export class ProductTrial {
   get choices(): Readonly<Record<string, string>> {
     return Object.fromEntries(
       [...this.#chosen].flatMap(([kind, { few, many }]) => [
-        [`${formatOf(kind)}, a row`, SAID[few]],
-        [`${formatOf(kind)}, several rows`, SAID[many]],
+        [`${formatOf(kind)}, a row`, PRODUCT_NAMES[few]],
+        [`${formatOf(kind)}, several rows`, PRODUCT_NAMES[many]],
       ]),
     )
   }

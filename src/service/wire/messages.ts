@@ -23,9 +23,9 @@ const KNOWN = new Set([
   ...['reasoning_content', 'reasoning'],
 ])
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'image_url', 'input_audio', 'prompt_cache_breakpoint'])
-const SAID = ['text']
-const ANSWERED = ['text', 'refusal']
-const SHOWN = ['text', 'image_url', 'input_audio']
+const TEXT_PARTS = ['text']
+const ANSWER_PARTS = ['text', 'refusal']
+const PROMPT_PARTS = ['text', 'image_url', 'input_audio']
 const MEDIA = new Map([
   ['image_url', 'Images'],
   ['input_audio', 'Audio'],
@@ -57,7 +57,7 @@ function readMessage(value: unknown, path: string, ignored: string[]): ChatMessa
   if (role === 'tool') return readResult(message, path)
   const name = optional(message, 'name', path, aSpeaker)
   if (role === 'assistant') return readAssistant(message, name, path, ignored)
-  const types = role === 'user' ? SHOWN : SAID
+  const types = role === 'user' ? PROMPT_PARTS : TEXT_PARTS
   const read = required(message, 'content', path, (value, param) => readContent(value, param, types, ignored))
   const { content, joined } = joinedOf(read)
   return {
@@ -120,11 +120,11 @@ export const unreadable = (type: string, media = MEDIA.get(type)): string =>
 
 /** What was said, and beside it what was thought, as some servers and frameworks keep it. */
 function readAnswer(value: unknown, param: string, thoughts: string[], ignored: string[]): Content {
-  if (!Array.isArray(value)) return readContent(value, param, ANSWERED, ignored)
+  if (!Array.isArray(value)) return readContent(value, param, ANSWER_PARTS, ignored)
   return anyParts(value, param).flatMap((part, i): ContentPart[] => {
     const path = at(param, i)
     if (!isRecord(part) || (part.type !== 'thinking' && part.type !== 'reasoning')) {
-      return [readPart(part, path, ANSWERED, ignored)]
+      return [readPart(part, path, ANSWER_PARTS, ignored)]
     }
     const thought = part.thinking ?? part.reasoning ?? part.text ?? ''
     const texts = Array.isArray(thought) ? thought.map((each) => (isRecord(each) ? each.text : each)) : [thought]

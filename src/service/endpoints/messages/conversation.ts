@@ -140,7 +140,7 @@ class ConversationReader implements MessagesTurns {
         toolCalls.push(call)
         this.#open.set(call.id, place)
       } else if (HOSTED.test(type)) this.#ignored.push(place)
-      else if (type !== 'redacted_thinking') throw wrongValue(at(place, 'type'), type, SAID)
+      else if (type !== 'redacted_thinking') throw wrongValue(at(place, 'type'), type, ANSWER_BLOCKS)
     })
     const reasoning = thoughts.filter(Boolean).join('\n')
     this.messages.push({
@@ -163,8 +163,8 @@ class ConversationReader implements MessagesTurns {
   }
 }
 
-const SAID = ['text', 'thinking', 'redacted_thinking', 'tool_use']
-const ASKED = ['text', 'image', 'document', 'search_result', 'tool_result']
+const ANSWER_BLOCKS = ['text', 'thinking', 'redacted_thinking', 'tool_use']
+const PROMPT_BLOCKS = ['text', 'image', 'document', 'search_result', 'tool_result']
 
 function refuseEmpty(param: string): never {
   throw wrongType(param, 'a string or an array of blocks', null)
@@ -223,7 +223,7 @@ const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_use$|^container_upload
 function readPart(block: JsonObject, type: string, path: string, ignored: string[]): ContentPart {
   if (type === 'search_result') return { type: 'text', text: readFound(block, path, ignored) }
   if (type === 'text') return { type, text: required(block, type, path, aString) }
-  if (type !== 'image' && type !== 'document') throw wrongValue(at(path, 'type'), type, ASKED)
+  if (type !== 'image' && type !== 'document') throw wrongValue(at(path, 'type'), type, PROMPT_BLOCKS)
   const source = required(block, 'source', path, anObject)
   const place = at(path, 'source')
   const kind = required(source, 'type', place, aString)

@@ -197,7 +197,7 @@ class Making {
 
 /** As much as a sum may have: a conversation is to become shorter. */
 const MOST_TOKENS = 1024
-const ASKED: ChatMessage = {
+const SUMMARY_REQUEST: ChatMessage = {
   role: 'user',
   content:
     'Sum up the conversation so far for somebody who goes on with it: what was asked, decided and found out, names, numbers and what is still open. Answer with the summary alone.',
@@ -216,7 +216,7 @@ export const compactResponse: Route = (service, exchange) =>
         const { messages, own, bringing } = await contextOf(service, exchange, run, request)
         // A sum has no tools.
         reply.kept = [...bringing, ...own.filter((item) => item.type === 'message' && item.role === 'user')]
-        return { messages: [...messages, ASKED] }
+        return { messages: [...messages, SUMMARY_REQUEST] }
       },
       spec: {
         model: request.model,

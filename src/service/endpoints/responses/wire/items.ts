@@ -167,14 +167,14 @@ function readMessage(item: JsonObject, path: string, ignored: string[]): Message
 }
 
 type Speaker = (typeof ROLES)[number] | 'result'
-const SAID = ['input_text', 'text']
-const ANSWERED = ['output_text', 'refusal']
+const TEXT_PARTS = ['input_text', 'text']
+const ANSWER_PARTS = ['output_text', 'refusal']
 
 function readTexts(value: unknown, param: string, role: Speaker, ignored: string[]): string[] {
   if (typeof value === 'string') return [aString(value, param)]
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
   // `text` as chats have it: a history may come from one.
-  const types = role === 'assistant' ? [...ANSWERED, ...SAID] : [...SAID, 'output_text']
+  const types = role === 'assistant' ? [...ANSWER_PARTS, ...TEXT_PARTS] : [...TEXT_PARTS, 'output_text']
   return someParts(value, param).map((part, i) => readText(part, at(param, i), role, types, ignored))
 }
 

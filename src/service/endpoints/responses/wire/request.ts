@@ -110,7 +110,7 @@ const KNOWN_STREAM_OPTIONS = new Set(['include_obfuscation'])
 const FORMATS = ['text', 'json_object', 'json_schema']
 
 /** Open Responses has no word for these; each does here what the other does, which both descriptions have. */
-const TOLD_EFFORTS: ReadonlyMap<string, string> = new Map([
+const ECHOED_EFFORTS: ReadonlyMap<string, string> = new Map([
   ['minimal', 'none'],
   ['max', 'xhigh'],
 ])
@@ -296,6 +296,6 @@ function readReasoning(body: JsonObject, ignored: string[]) {
     hint(reasoning, 'generate_summary', 'reasoning', aSummary, ignored)
   return {
     templateOptions: withEffort(effort, given),
-    reasoning: { effort: (effort && (TOLD_EFFORTS.get(effort) ?? effort)) ?? null, summary: summary ?? null },
+    reasoning: { effort: (effort && (ECHOED_EFFORTS.get(effort) ?? effort)) ?? null, summary: summary ?? null },
   }
 }
