@@ -2,7 +2,7 @@ import { freemem } from 'node:os'
 import { V1Error } from '../contract/index.js'
 import { type DevicePreference, type ModelOptions, openFitter, type WebGpu } from '../engines/index.js'
 import { idOf, locationOf } from '../models/index.js'
-import { CACHE_TYPES_TOLD, isCacheTypeChoice, isRecord } from '../platform/index.js'
+import { CACHE_TYPES_LISTED, isCacheTypeChoice, isRecord } from '../platform/index.js'
 import { News, newsStream, SSE_DONE, SSE_HEADERS, sseEvent, type V1 } from '../service/index.js'
 import { type HereModel, modelsHere } from './models.js'
 
@@ -101,7 +101,7 @@ async function wantedIn(request: Request): Promise<Wanted> {
   if (contextLength !== undefined && !whole(contextLength))
     throw invalid("'contextLength' must be a positive whole number.", 'contextLength')
   if (cacheType !== undefined && !isCacheTypeChoice(cacheType))
-    throw invalid(`'cacheType' can be one of ${CACHE_TYPES_TOLD}.`, 'cacheType')
+    throw invalid(`'cacheType' can be one of ${CACHE_TYPES_LISTED}.`, 'cacheType')
   if (quantize !== undefined && quantize !== 'q4f16_1') throw invalid("'quantize' can be 'q4f16_1'.", 'quantize')
   const { kind } = placeOf(model)
   if (kind !== 'hub' && kind !== 'foreign')

@@ -18,7 +18,7 @@ export {
   CACHE_BLOCK,
   CACHE_TYPE_CHOICES,
   CACHE_TYPE_HELP,
-  CACHE_TYPES_LISTED as CACHE_TYPES_TOLD,
+  CACHE_TYPES_LISTED,
   type CacheType,
   type CacheTypeChoice,
   cacheBytes,

@@ -1,5 +1,5 @@
 import { idOf, locationOf, REPOSITORY_ID } from '../../models/index.js'
-import { CACHE_TYPES_TOLD, isCacheTypeChoice } from '../../platform/index.js'
+import { CACHE_TYPES_LISTED, isCacheTypeChoice } from '../../platform/index.js'
 import { assertDraftName } from '../drafts.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
@@ -10,7 +10,9 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
   const { cacheType } = options
   if (cacheType !== undefined && !isCacheTypeChoice(cacheType))
-    throw new TypeError(`The cacheType of ${options.id} can be one of ${CACHE_TYPES_TOLD}; this one is "${cacheType}".`)
+    throw new TypeError(
+      `The cacheType of ${options.id} can be one of ${CACHE_TYPES_LISTED}; this one is "${cacheType}".`,
+    )
   for (const [order, temperature] of Object.entries(options.calibration ?? {})) {
     if (typeof temperature !== 'number' || !(temperature > 0 && temperature < Number.POSITIVE_INFINITY))
       throw new TypeError(`The calibration of ${options.id} must have temperatures above 0; '${order}' has none.`)
