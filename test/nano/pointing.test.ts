@@ -471,6 +471,14 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
       )
     })
 
+    it('to the same bits beside others', async () => {
+      const states = [ANNA, NOTE, cases[0]!.user, cases[1]!.user]
+      const alone: unknown[] = []
+      for (const state of states) alone.push(await shares(pointing, decision(state)))
+      const ask = (state: string, i: number) => shares(pointing, decision(state, { caller: `caller ${i}` }))
+      expect(await Promise.all(states.map(ask))).toEqual(alone)
+    })
+
     it('in whatever order options are given, where all orders are asked for', async () => {
       const [, choice] = decision(ANNA).questions
       const turned = [{ ...choice!, options: choice!.options.toReversed() }]

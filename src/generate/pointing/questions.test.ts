@@ -1,15 +1,7 @@
-import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { runs } from '../../../test/support/full.js'
-import { compile, example, SchemaError } from '../../grammar/structured.js'
 import type { JsonObject } from '../../platform/index.js'
-import { type Narrowing, narrowedSchema, pointedQuestions } from './questions.js'
-
-const ajv = new Ajv({ strict: false, allErrors: false })
-formats.default(ajv)
+import { pointedQuestions } from './questions.js'
 
 /** Each question in one line: where, what, which options, what if there is none. */
 const asked = (schema: unknown) =>
@@ -108,6 +100,68 @@ describe('what a schema asks of a text', () => {
     expect(asked(record({ a: { enum: ['x', null] } }))).toEqual(['a option ["x"] null'])
   })
 
+  it('options that are values of any kind, as far as its type has them', () => {
+    expect(asked(record({ a: { enum: [1, true, 'x'] } }))).toEqual(['a option [1,true,"x"]'])
+    expect(asked(record({ a: { type: 'boolean', enum: [false] } }))).toEqual(['a option [false]'])
+    expect(asked(record({ a: { type: ['string', 'null'], const: 'x' } }))).toEqual(['a option ["x"]'])
+    expect(asked(record({ a: { enum: ['x', ['y']] } }))).toEqual([])
+  })
+
+  it('numbers, and whether something is so, without quotes', () => {
+    const schema = record({ paid: { type: 'boolean' }, total: { type: 'number' }, kind: { enum: ['a', true] } })
+    expect(pointedQuestions(schema).map((question) => question.text)).toEqual(['"paid":', '"total":', '"kind":"'])
+  })
+
+  it('a union of one as what it is', () => {
+    expect(asked(record({ a: { anyOf: [text] } }))).toEqual(['a text'])
+  })
+
+  it('of a record that may be missing what may be missing with it, however deep', () => {
+    const inner = record({ name: text, note: text }, ['name'])
+    expect(asked(record({ one: record({ two: inner }) }, []))).toEqual([
+      'one.two.name text record',
+      'one.two.note text missing',
+    ])
+  })
+
+  it('references by names with signs', () => {
+    const schema = { ...record({ a: { $ref: '#/$defs/x~0y~1z' } }), $defs: { 'x~y/z': text } }
+    expect(asked(schema)).toEqual(['a text'])
+  })
+
+  it('what a note calls a time, but not in hours and minutes', () => {
+    expect(asked(record({ a: { type: 'string', description: 'the time they meet' } }))).toEqual(['a text'])
+  })
+
+  it.each([
+    '$comment',
+    'title',
+    'description',
+    'default',
+    'examples',
+    'deprecated',
+    'readOnly',
+    'writeOnly',
+    'nullable',
+  ])('the same whatever is noted beside a reference: %s', (note) => {
+    const schema = { ...record({ a: { $ref: '#/definitions/text', [note]: '' } }), definitions: { text } }
+    expect(asked(schema)).toEqual(['a text'])
+  })
+
+  it.each(['$schema', '$id', '$defs', 'definitions'])(
+    'the same whatever is noted beside that of a document: %s',
+    (note) => {
+      expect(asked({ anyOf: [record({ a: text })], [note]: {} })).toEqual(['a text'])
+    },
+  )
+
+  it.each([
+    ...['allOf', 'oneOf', 'not', 'if', 'patternProperties'],
+    ...['dependentSchemas', 'dependentRequired', 'dependencies'],
+  ])('nothing where a schema forks: %s', (keyword) => {
+    expect(asked(record({ a: { ...text, [keyword]: {} }, name: text }))).toEqual(['name text'])
+  })
+
   it.each([
     ['lists', { type: 'array', items: text }],
     ['forks', { oneOf: [text, { type: 'integer' }] }],
@@ -119,9 +173,13 @@ describe('what a schema asks of a text', () => {
     ['what stands beside a union', { anyOf: [text, { type: 'null' }], maxLength: 3 }],
     ['references to nothing', { $ref: '#/$defs/none' }],
     ['references to elsewhere', { $ref: 'https://example.com/text' }],
+    ['references into nothing', { $ref: '#/$defs/none/within' }],
+    ['references to what every record has', { $ref: '#/$defs/constructor' }],
+    ['references that do not begin at the root', { $ref: 'a/$defs/text' }],
     ['references in a circle', { $ref: '#/$defs/circle' }],
     ['what is written otherwise in texts', { type: 'string', format: 'date-time' }],
     ['what its note says to be a time', { type: 'string', description: 'as HH:MM' }],
+    ['what its note says to be in hours', { type: 'string', description: 'in 24-h form' }],
     ['schemas that are none', 7],
     ['anything', true],
   ])('nothing of %s', (_, schema) => {
@@ -153,134 +211,5 @@ describe('what a schema asks of a text', () => {
       '"a \\"b\\"":{"__proto":"',
       'how many "a \\"b\\"":{"c/~d":',
     ])
-  })
-})
-
-/** Values that may stand in a record, each with some that its schema allows. */
-const LEAVES: readonly (readonly [schema: unknown, values: Narrowing['values']])[] = [
-  [text, ['Ann', '', 'a "b" \\ é']],
-  [{ type: 'string', pattern: '^[A-Z]{2}$' }, ['AB', 'ab']],
-  [{ type: 'string', minLength: 3, maxLength: 5 }, ['abc', 'a', 'abcdef']],
-  [{ type: 'string', format: 'date' }, ['2026-03-04', 'tomorrow']],
-  [{ type: ['integer', 'null'], minimum: 0, maximum: 99 }, [4, -1, 1.5]],
-  [{ anyOf: [{ type: 'number' }, { type: 'null' }], default: null }, [1.25, -3]],
-  [{ enum: ['a', 'b', null, 3, true] }, ['a', 3, true, 'c']],
-  [{ type: ['string', 'null'], enum: ['a', 'b'] }, ['b']],
-  [{ type: 'string', enum: ['a', null, 1] }, ['a', 1]],
-  [{ const: 'x' }, ['x', 'y']],
-  [{ type: 'boolean' }, [true, false]],
-  [{ $ref: '#/$defs/size' }, ['S', 'L']],
-  [{ anyOf: [{ $ref: '#/$defs/size' }, { type: 'null' }] }, ['M']],
-  [{ $ref: '#/$defs/size', maxLength: 0 }, ['S']],
-  [{ anyOf: [text, { type: 'null', enum: [1] }] }, ['S']],
-  [{ type: 'array', items: { $ref: '#/$defs/size' } }, ['S']],
-  [{ oneOf: [text, { type: 'integer' }] }, ['S', 2]],
-]
-
-interface Field {
-  readonly schema: unknown
-  readonly values: Narrowing['values'] | undefined
-  readonly isRequired: boolean
-}
-
-const leaf: fc.Arbitrary<Field> = fc.constantFrom(...LEAVES).chain(([schema, values]) =>
-  fc.record({
-    schema: fc.constant(schema),
-    values: fc.option(fc.subarray([...values]), { nil: undefined }),
-    isRequired: fc.boolean(),
-  }),
-)
-const fields = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'a/b~"'), leaf, { minKeys: 1 })
-const documents = fc.record({
-  fields,
-  inner: fields,
-  innerIs: fc.constantFrom('there', 'missing', 'null', 'reference'),
-  isOpen: fc.boolean(),
-})
-
-const recordOf = (of: Record<string, Field>, isOpen: boolean): JsonObject => ({
-  type: 'object',
-  properties: Object.fromEntries(Object.entries(of).map(([name, { schema }]) => [name, schema])),
-  required: Object.keys(of).filter((name) => of[name]!.isRequired),
-  ...(!isOpen && { additionalProperties: false }),
-})
-
-describe('a narrowed schema', () => {
-  it('allows nothing that the schema does not', () => {
-    let checked = 0
-    fc.assert(
-      fc.property(documents, fc.nat(), ({ fields, inner, innerIs, isOpen }, seed) => {
-        const within = recordOf(inner, isOpen)
-        const outer = recordOf(fields, isOpen)
-        const at = {
-          there: within,
-          missing: within,
-          null: { anyOf: [within, { type: 'null' }], description: 'within' },
-          reference: { $ref: '#/$defs/within' },
-        }[innerIs]
-        const schema: JsonObject = {
-          ...outer,
-          properties: { ...(outer.properties as JsonObject), within: at },
-          required: [...(outer.required as string[]), ...(innerIs === 'missing' ? [] : ['within'])],
-          $defs: { size: { type: 'string', enum: ['S', 'M'] }, within },
-        }
-        const settled = ([name, below]: readonly string[]) => {
-          const values = name === 'within' && below !== undefined ? inner[below]?.values : fields[name!]?.values
-          return values && { values }
-        }
-        const narrowed = narrowedSchema(schema, settled)!
-        let grammar: ReturnType<typeof compile>
-        try {
-          grammar = compile(narrowed)
-        } catch (error) {
-          // Nothing is left of it.
-          expect(error).toBeInstanceOf(SchemaError)
-          return
-        }
-        const original = compile(schema)
-        const validate = ajv.compile(schema)
-        for (let i = 0; i < 3; i++) {
-          const document = example(grammar, { seed: seed + i })
-          expect(original.accepts(document), document).toBe(true)
-          expect(validate(JSON.parse(document)), document).toBe(true)
-          checked++
-        }
-      }),
-      { numRuns: runs(400) },
-    )
-    expect(checked).toBeGreaterThan(50)
-  })
-
-  it('has the values that are left, and what it says of the others', () => {
-    const schema = {
-      ...record({ name: text, age: { type: ['integer', 'null'] }, note: text, city: text, kept: text }, [
-        'kept',
-        'age',
-      ]),
-      description: 'a person',
-    }
-    const left: Record<string, Narrowing['values']> = { name: ['Ann', 'Bo'], age: [], note: [], city: ['Rome'] }
-    const grammar = compile(narrowedSchema(schema, ([name]) => (left[name!] ? { values: left[name!]! } : undefined)))
-    const accepts = (document: JsonObject) => grammar.accepts(JSON.stringify(document))
-    expect(accepts({ name: 'Ann', age: null, city: 'Rome', kept: 'all' })).toBe(true)
-    expect(accepts({ name: 'Bo', age: null, city: 'Rome', kept: '' })).toBe(true)
-    expect(accepts({ name: 'Cy', age: null, city: 'Rome', kept: '' })).toBe(false)
-    expect(accepts({ name: 'Ann', age: 3, city: 'Rome', kept: '' })).toBe(false)
-    expect(accepts({ name: 'Ann', age: null, note: '', city: 'Rome', kept: '' })).toBe(false)
-    expect(accepts({ age: null, kept: '' })).toBe(false)
-  })
-
-  it('is the schema itself where nothing is settled', () => {
-    const schema = record({ name: text, inner: record({ a: text }, []) }, [])
-    expect(narrowedSchema(schema, () => undefined)).toEqual(schema)
-  })
-
-  it('keeps what stays the same from what is narrowed elsewhere', () => {
-    const node = record({ value: text, next: { type: 'array', items: { $ref: '#/$defs/node' } } })
-    const root = { $ref: '#/$defs/node', $defs: { node } }
-    const grammar = compile(narrowedSchema(root, ([name]) => (name === 'value' ? { values: ['one'] } : undefined)))
-    expect(grammar.accepts('{"value":"one","next":[{"value":"two","next":[]}]}')).toBe(true)
-    const circular = record({ value: text, next: { type: 'array', items: { $ref: '#' } } })
-    expect(narrowedSchema(circular, () => ({ values: ['one'] }))).toBeUndefined()
   })
 })

@@ -130,6 +130,42 @@ describe('the scores of stretches', () => {
     expect(stretches[0]!.probability).toBeCloseTo(start / (start + 2))
   })
 
+  it('count what would be written of their own question', () => {
+    const planted = new Planted([5, 6, 7], [{}, {}])
+    planted.says(1, 6, 20)
+    expect(planted.scores.stretches(1).stretches[0]!.from).toBe(1)
+    expect(new Set(planted.scores.stretches(0).stretches.map(({ probability }) => probability * 6))).toContain(1)
+  })
+
+  it('are products over the root of their length, of nothing beside them', () => {
+    const planted = new Planted([5, 6, 7], [{}])
+    const [mark] = planted.laid.marks as [number]
+    planted.points('start_q', mark, 'start_k', 3, 1)
+    // What stands next to both of them in a row.
+    planted.points('start_k', mark, 'end_q', 3, 9)
+    expect(planted.scores.stretches(0).stretches[0]).toMatchObject({ from: 2, to: 3 })
+    expect(planted.scores.stretches(0).stretches[0]!.probability).toBeCloseTo(Math.E / (Math.E + 2))
+  })
+
+  it('are those of the likeliest starts alone, wherever they are', () => {
+    const many = Array.from({ length: 14 }, (_, i) => i)
+    const planted = new Planted(many, [{}])
+    const [mark] = planted.laid.marks as [number]
+    planted.points('start_q', mark, 'start_k', many.length, 5)
+    const { stretches } = planted.scores.stretches(0)
+    expect(stretches[0]).toMatchObject({ from: 13, to: 14 })
+    expect(stretches.length).toBeLessThan(many.length)
+  })
+
+  it('are first where start and end together are likeliest', () => {
+    const planted = new Planted([5, 6, 7, 8, 9, 5, 6, 7], [{}])
+    const [mark] = planted.laid.marks as [number]
+    // The first start is the likelier, but where it ends is open.
+    planted.points('start_q', mark, 'start_k', 1, 9.1)
+    planted.points('start_q', mark, 'start_k', 8, 9)
+    expect(planted.scores.stretches(0).stretches[0]).toMatchObject({ from: 7, to: 8 })
+  })
+
   it('say that there is none', () => {
     const planted = new Planted([5, 6, 7], [{}, {}])
     planted.nothing(1, 0, 20)
