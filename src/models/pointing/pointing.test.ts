@@ -77,8 +77,8 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('what points on $n
   it('has the numbers of float64, of texts side by side the same as of each alone', async () => {
     const device = await open()
     const core = await loadCore(device, pointing.source(), OPTIONS)
-    const { model, headSize, vocabulary } = core.pointing!
-    expect({ headSize, vocabulary }).toEqual({ headSize: pointing.headSize, vocabulary: pointing.vocabulary })
+    const { model } = core.pointing!
+    expect(core.pointing).toMatchObject({ headSize: 24, vocabulary: 640, said: [...pointing.weights('pointing.said')] })
     await model.prepare?.()
     const told = await model.vectors(texts)
     const off = apart((text) => partsOf(told[texts.indexOf(text)]!, text, core.pointing!))
