@@ -154,8 +154,11 @@ export class DecodeLoop {
     const narrowed = await this.#pointer?.narrowed(call)
     if (!narrowed) yield* this.#written(call)
     else {
-      for await (const part of this.#written({ ...call, grammar: narrowed.grammar }))
-        yield part.type === 'evidence' ? { ...part, evidence: narrowed.evidenceOf(part.evidence) } : part
+      for await (const part of this.#written({ ...call, grammar: narrowed.grammar })) {
+        if (part.type === 'evidence') yield { ...part, evidence: narrowed.evidenceOf(part.evidence) }
+        else if (part.type === 'text-delta' && narrowed.chosen) yield* narrowed.chosen.parts(part)
+        else yield part
+      }
     }
   }
 

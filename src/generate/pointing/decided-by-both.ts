@@ -1,24 +1,37 @@
 /** A decision of two: of the model that writes, by the words that it would say, and of the one that points. */
-import type { Decided } from '../../contract/index.js'
+import type { Decided, DecideQuestion } from '../../contract/index.js'
 import { softmax } from '../../platform/index.js'
 
-/** Of each, as logarithms: both are too sure. Fitted on questions that neither has read (`recipe/unread.txt`). */
-const WEIGHTS = { written: 0.35, pointed: 0.5 }
+/**
+ * Of each, as logarithms: both are too sure. Fitted on questions that neither has read (`recipe/unread.txt`); whether a
+ * statement is true, what points does not know.
+ */
+const WEIGHTS: Readonly<Record<DecideQuestion['type'], { readonly written: number; readonly pointed: number }>> = {
+  choice: { written: 0.15, pointed: 0.5 },
+  score: { written: 0.05, pointed: 0.25 },
+  predicate: { written: 0.27, pointed: 0 },
+}
 /** So that no option is impossible. */
 const LEAST = 1e-6
 
-/** `pointed`: of each question the probabilities of its options. */
-export function decidedByBoth(decided: Decided, pointed: readonly (readonly number[])[]): Decided {
+/** How likely each option of a question is. */
+export interface PointedDecision {
+  readonly type: DecideQuestion['type']
+  readonly probabilities: readonly number[]
+}
+
+export function decidedByBoth(decided: Decided, pointed: readonly PointedDecision[]): Decided {
   const log = (probability: number) => Math.log(Math.max(LEAST, probability))
   return {
     ...decided,
     answers: decided.answers.map((answer, i) => {
       if (!('probabilities' in answer)) return answer
-      const { probabilities, ...rest } = answer
-      const sums = probabilities.map(
-        (own, option) => WEIGHTS.written * log(own) + WEIGHTS.pointed * log(pointed[i]![option]!),
+      const { type, probabilities } = pointed[i]!
+      const weights = WEIGHTS[type]
+      const sums = answer.probabilities.map(
+        (own, option) => weights.written * log(own) + weights.pointed * log(probabilities[option]!),
       )
-      return { ...rest, probabilities: softmax(sums) }
+      return { ...answer, probabilities: softmax(sums) }
     }),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a model that points knows of a text before anything is written about it: of a document the values that it is sure of
- * are settled, and of the others the likeliest are left to the model that writes; of a decision how likely each option is.
+ * What a model that points knows of a text before anything is written about it: of a document the values that it is sure of,
+ * which are settled, the others being left to the model that writes; of a decision how likely each option is.
  */
 import {
   type ChatCall,
@@ -17,27 +17,34 @@ import { fromSource, fromSourceInSlices, type Grammar, GrammarError, SchemaError
 import { inStage, inTurns, isRecord, type JsonObject, type readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
+import { Chosen } from './chosen.js'
 import { decidedByBoth } from './decided-by-both.js'
 import { type LaidText, laidOut, type PointingMarks } from './layout.js'
 import { asField, narrowedSchema, type PointedQuestion, pointedQuestions } from './questions.js'
 import { Scores } from './scores.js'
+import { settledGrammar } from './settled-grammar.js'
 
 /** Of the texts that models which point were taught with. */
 const LANGUAGE = { language: 'en' } as const
-/** From here on a value is settled; below it the model that writes chooses among so many, by what it reads. */
-const SURE = 0.8
-const CANDIDATES = 3
+/** From here on a value is settled: of those below, the model that writes has as many right. */
+const SURE = 0.95
+/** The same of an option in words, of which it has more right. */
+const SURE_OF_OPTION = 0.7
 
-/** How likely the values are that a document may still have at a place, all of them together, and how likely none. */
+/** What is settled at a place of a document: one value, or that there is none. */
 interface Pointed {
+  readonly values: readonly Value[]
   readonly probability: number
+  /** How likely there is none, where there may be none. */
   readonly nothing: number | undefined
-  /** The likeliest of the other options. */
+  /** Of few values, the likeliest of the others. */
   readonly runnerUp: Evidence['runnerUp']
 }
 
 export interface NarrowedCall {
   readonly grammar: OutputGrammar
+  /** What tells certain text from text that was settled. Absent: that is told apart already. */
+  readonly chosen?: Chosen
   /** What a value rests on, where the model that writes knows but how it chose among what was left. */
   evidenceOf(evidence: Evidence): Evidence
 }
@@ -88,8 +95,12 @@ export class Pointer {
     if (!schema) return undefined
     try {
       const compiling = inStage('compile', call.id, fromSourceInSlices({ ...source, schema }))
-      const grammar = await inTurns(compiling, call.signal, call.caller)
-      return { grammar, evidenceOf: (evidence) => withPointed(evidence, pointed.get(evidence.pointer)) }
+      const narrow = await inTurns(compiling, call.signal, call.caller)
+      const evidenceOf = (evidence: Evidence) => withPointed(evidence, pointed.get(evidence.pointer))
+      // Of each token it is to be told how likely it was: then none is certain for being settled.
+      if (call.topLogprobs !== undefined) return { grammar: settledGrammar(call.grammar!, narrow), evidenceOf }
+      const chosen = new Chosen(call.grammar!, this.#text.vocabulary, this.#text.tokenizer)
+      return { grammar: narrow, chosen, evidenceOf }
     } catch (error) {
       // What was settled contradicts the rest of the schema, which then stays as it is.
       if (error instanceof SchemaError || error instanceof GrammarError) return undefined
@@ -110,14 +121,18 @@ export class Pointer {
         texts,
       }
     })
-    const read = await this.#read(this.#tokens(text), asked, sender)
+    // Each by itself: an answer does not hang on what else is asked.
+    const read = await this.#read(this.#tokens(text), asked, sender, 1)
     if (!read) return decided
     const pointed = read.map(({ scores, at }, i) => {
       const { options } = scores.options(at)
       const { texts, options: laid } = asked[i]!
       return texts.map((option) => options[laid.indexOf(option)]!)
     })
-    return decidedByBoth(decided, pointed)
+    return decidedByBoth(
+      decided,
+      questions.map(({ type }, i) => ({ type, probabilities: pointed[i]! })),
+    )
   }
 
   /** Those of a text; undefined: it is too long. */
@@ -127,18 +142,22 @@ export class Pointer {
   }
 
   /** Where the answer of each question is among the scores of a text. */
-  async #read(text: readonly number[] | undefined, questions: readonly Asked[], { signal, caller }: Sender) {
+  async #read(
+    text: readonly number[] | undefined,
+    questions: readonly Asked[],
+    { signal, caller }: Sender,
+    together: number,
+  ) {
     if (!text || !this.#marks || questions.length === 0) return undefined
     const lots: LaidText[] = []
-    const { mostQuestions } = this.#of
-    for (let from = 0; from < questions.length; from += mostQuestions) {
-      const some = questions.slice(from, from + mostQuestions)
+    for (let from = 0; from < questions.length; from += together) {
+      const some = questions.slice(from, from + together)
       lots.push(laidOut(this.#text.tokenizer, this.#marks, text, some))
     }
     if (lots.some(({ tokens }) => tokens.length > this.#of.model.contextLength)) return undefined
     const numbers = await this.#line.run(lots, signal, caller)
     const scores = lots.map((laid, i) => new Scores(laid, numbers[i]!, this.#of))
-    return questions.map((_, i) => ({ scores: scores[Math.floor(i / mostQuestions)]!, at: i % mostQuestions }))
+    return questions.map((_, i) => ({ scores: scores[Math.floor(i / together)]!, at: i % together }))
   }
 
   async #answers(
@@ -146,9 +165,9 @@ export class Pointer {
     questions: readonly PointedQuestion[],
     source: SchemaSource,
     sender: Sender,
-  ): Promise<(PointedValues | undefined)[]> {
+  ): Promise<(Pointed | undefined)[]> {
     const tokens = this.#tokens(text)
-    const read = await this.#read(tokens, questions, sender)
+    const read = await this.#read(tokens, questions, sender, this.#of.mostQuestions)
     if (!tokens || !read) return []
     const said = this.#stretchesOf(text, tokens)
     // Most of their size is words of many languages.
@@ -187,28 +206,15 @@ function textAlone(messages: readonly ChatMessage[]): string | undefined {
   return said.length === 1 && only?.role === 'user' && typeof only.content === 'string' ? only.content : undefined
 }
 
-interface PointedValues extends Pointed {
-  /** The likeliest first; empty: there is none. */
-  readonly values: readonly Value[]
-}
-
 function optionOf(
   scores: Scores,
   at: number,
   { options, absence }: PointedQuestion,
   allows: Allows,
-): PointedValues | undefined {
+): Pointed | undefined {
   const { nothing, options: likely } = scores.options(at)
-  const share = shareOf(nothing, absence)
-  const ranked = options.map((value, i) => ({
-    value: allows(value) ? value : undefined,
-    probability: likely[i]! * share,
-  }))
-  const answer = answerOf(ranked, nothing, absence)
-  const [runnerUp] = ranked
-    .filter((one): one is Ranked<Value> => one.value !== undefined && one.value !== answer?.values[0])
-    .sort((one, other) => other.probability - one.probability)
-  return answer && { ...answer, runnerUp }
+  const ranked = options.map((value, i) => [allows(value) ? value : undefined, likely[i]!] as const)
+  return pointedAt(ranked, nothing, absence, true)
 }
 
 function stretchOf(
@@ -218,47 +224,37 @@ function stretchOf(
   said: Said,
   allows: Allows,
   read: Read,
-): PointedValues | undefined {
+): Pointed | undefined {
   const { nothing, stretches } = scores.stretches(at)
-  const share = shareOf(nothing, absence)
-  const values = new Map<Value | undefined, number>()
-  for (const { from, to, probability } of stretches) {
+  const ranked = stretches.map(({ from, to, probability }) => {
     const value = readAs(kind, said(from, to), read)
-    const allowed = value !== undefined && allows(value) ? value : undefined
-    values.set(allowed, (values.get(allowed) ?? 0) + probability * share)
-  }
-  const ranked = [...values].map(([value, probability]) => ({ value, probability }))
-  return answerOf(ranked, nothing, absence)
+    return [value !== undefined && allows(value) ? value : undefined, probability] as const
+  })
+  return pointedAt(ranked, nothing, absence, false)
 }
 
-interface Ranked<Of> {
-  readonly value: Of
-  readonly probability: number
-}
-
-/** What is left for values: all, where there must be one. */
-const shareOf = (nothing: number, absence: PointedQuestion['absence']) => (absence ? 1 - nothing : 1)
-
-/** Undefined: what is likeliest is nothing that may stand there, so nothing is known. */
-function answerOf(
-  ranked: readonly Ranked<Value | undefined>[],
+/** `ranked`: probabilities among values; those that may not stand there are undefined. */
+function pointedAt(
+  ranked: readonly (readonly [value: Value | undefined, probability: number])[],
   nothing: number,
   absence: PointedQuestion['absence'],
-): PointedValues | undefined {
-  if (absence && nothing > 0.5) {
-    // That a value of a record is missing does not say that the record is.
-    return absence === 'record' ? undefined : { values: [], probability: nothing, nothing, runnerUp: undefined }
+  areFew: boolean,
+): Pointed | undefined {
+  // That a value of a record is missing does not say that the record is.
+  const mayMiss = absence !== undefined && absence !== 'record'
+  const probabilities = new Map<Value | null | undefined, number>(mayMiss ? [[null, nothing]] : [])
+  for (const [value, probability] of ranked) {
+    const share = absence ? probability * (1 - nothing) : probability
+    probabilities.set(value, (probabilities.get(value) ?? 0) + share)
   }
-  const sorted = [...ranked].sort((one, other) => other.probability - one.probability)
-  const [best] = sorted
-  if (!best || best.value === undefined) return undefined
-  const some = best.probability >= SURE ? [best] : sorted.slice(0, CANDIDATES)
-  const left = some.filter((one): one is Ranked<Value> => one.value !== undefined)
+  const [best, second] = [...probabilities].sort(([, one], [, other]) => other - one)
+  if (best?.[0] === undefined) return undefined
+  const [value, probability] = best
+  if (probability < (areFew && typeof value === 'string' ? SURE_OF_OPTION : SURE)) return undefined
   return {
-    values: left.map(({ value }) => value),
-    probability: left.reduce((sum, { probability }) => sum + probability, 0),
-    nothing: absence && absence !== 'record' ? nothing : undefined,
-    runnerUp: undefined,
+    ...{ values: value === null ? [] : [value], probability },
+    nothing: mayMiss ? nothing : undefined,
+    runnerUp: areFew && second?.[0] !== undefined ? { value: second[0], probability: second[1] } : undefined,
   }
 }
 
@@ -285,18 +281,11 @@ function allowedBy(schema: JsonObject, source: SchemaSource): Allows {
   }
 }
 
+/** The model that writes had no choice where a value was settled. */
 function withPointed(evidence: Evidence, pointed: Pointed | undefined): Evidence {
   if (!pointed) return evidence
-  const { runnerUp, ...rest } = evidence
-  const { probability, nothing } = pointed
-  const share = (one: number) => Math.min(1, one * probability)
-  const second = runnerUp ? { ...runnerUp, probability: share(runnerUp.probability) } : pointed.runnerUp
-  return {
-    ...rest,
-    confidence: share(rest.confidence),
-    ...(second && { runnerUp: second }),
-    ...(nothing !== undefined && { pNull: nothing }),
-  }
+  const { probability: confidence, nothing, runnerUp } = pointed
+  return { ...evidence, confidence, ...(runnerUp && { runnerUp }), ...(nothing !== undefined && { pNull: nothing }) }
 }
 
 const pointerTo = (path: readonly string[]) =>
