@@ -35,6 +35,7 @@ const record = (properties: Schema, required: readonly string[] = Object.keys(pr
 
 interface Subject {
   readonly loop: DecodeLoop
+  readonly vocabulary: ChatText['vocabulary']
   /** Texts with questions that were read. */
   reads: number
   /** Called before one is. */
@@ -62,7 +63,8 @@ async function open(isPointing: boolean): Promise<Subject> {
     },
   })
   const pointer = isPointing ? new Pointer({ ...rest, model: counted }, chatText) : undefined
-  const subject = { loop: new DecodeLoop(core, chatText, { pointer }), reads: 0, beforeRead: () => {} }
+  const { vocabulary } = chatText
+  const subject = { loop: new DecodeLoop(core, chatText, { pointer }), vocabulary, reads: 0, beforeRead: () => {} }
   return subject
 }
 
@@ -359,6 +361,10 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
       ],
       ['tools', () => call(ANNA, PERSON, { tools: [tool], toolChoice: 'none' })],
       [
+        'tokens that are biased',
+        () => call(ANNA, PERSON, { sampling: { temperature: 0, logitBias: new Map([[100, -100]]) } }),
+      ],
+      [
         'JSON of any kind',
         () =>
           call(ANNA, PERSON, {
@@ -387,6 +393,24 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
       expect(one.texts).toEqual(other.texts)
       expect({ ...one.usage, cachedTokens: 0 }).toEqual({ ...other.usage, cachedTokens: 0 })
     })
+  })
+
+  it('a document that must be short has room for other values', async () => {
+    const schema = record({ name: text, sentence: text })
+    const grammar = fromSource({ schema })
+    const { shortest } = grammar.start(pointing.vocabulary)
+    for (const maxTokens of [shortest, shortest + 3]) {
+      const { text: said } = await answer(pointing, call(ANNA, schema, { maxTokens }))
+      expect(grammar.accepts(said)).toBe(true)
+    }
+  })
+
+  it('what was settled is told as chosen, as if it had been written', async () => {
+    const { parts, text: said } = await answer(pointing, call(ANNA, PERSON))
+    const forced = parts.flatMap((part) => (part.type === 'text-delta' && part.forced !== undefined ? [part.text] : []))
+    expect(forced.join('')).not.toMatch(/Anna|34|Lisbon/)
+    expect(forced.join('')).toMatch(/"age":/)
+    expect(JSON.parse(said)).toEqual({ name: 'Anna Keller', age: 34, city: 'Lisbon' })
   })
 
   it('is told of by the service, whole and as it is written', async () => {

@@ -96,6 +96,8 @@ export class Pointer {
     try {
       const compiling = inStage('compile', call.id, fromSourceInSlices({ ...source, schema }))
       const narrow = await inTurns(compiling, call.signal, call.caller)
+      // A document that must be short has room for other values alone.
+      if (narrow.start(this.#text.vocabulary).shortest > (call.maxTokens ?? Number.POSITIVE_INFINITY)) return undefined
       const evidenceOf = (evidence: Evidence) => withPointed(evidence, pointed.get(evidence.pointer))
       // Of each token it is to be told how likely it was: then none is certain for being settled.
       if (call.topLogprobs !== undefined) return { grammar: settledGrammar(call.grammar!, narrow), evidenceOf }
@@ -196,8 +198,9 @@ export class Pointer {
   }
 }
 
-const asksForDocument = ({ output, prompt, tools }: ChatCall) =>
-  output.type === 'json_schema' && prompt === undefined && tools.length === 0
+/** Whoever biases tokens wants them weighed as they are written. */
+const asksForDocument = ({ output, prompt, tools, sampling }: ChatCall) =>
+  output.type === 'json_schema' && prompt === undefined && tools.length === 0 && !sampling.logitBias?.size
 
 /** Of a conversation that is one message of a user, with instructions before it or without. */
 function textAlone(messages: readonly ChatMessage[]): string | undefined {
