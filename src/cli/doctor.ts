@@ -16,7 +16,7 @@ export interface DoctorOptions {
 }
 
 interface Finding {
-  readonly part: string
+  readonly what: string
   readonly state: 'ok' | 'so' | 'bad'
   readonly says: string
 }
@@ -31,78 +31,78 @@ export async function doctor(options: DoctorOptions, version: string): Promise<v
   if (bad > 0) throw new Fault(`${bad} of these ${bad === 1 ? 'needs' : 'need'} care.`, 1)
 }
 
-function show({ part, state, says }: Finding): void {
+function show({ what, state, says }: Finding): void {
   const mark = { ok: paint('green', 'ok '), so: paint('dim', '-  '), bad: paint('red', 'BAD') }[state]
-  process.stdout.write(`${mark} ${part.padEnd(9)} ${says}\n`)
+  process.stdout.write(`${mark} ${what.padEnd(9)} ${says}\n`)
 }
 
 function runtime(version: string): Finding {
   const says = `local-v1 ${version}, Node ${process.versions.node}, ${process.platform} ${process.arch}`
   const [major = 0] = process.versions.node.split('.').map(Number)
   return major >= 20
-    ? { part: 'program', state: 'ok', says }
-    : { part: 'program', state: 'bad', says: `${says}: install Node 24 (20 and newer work too)` }
+    ? { what: 'program', state: 'ok', says }
+    : { what: 'program', state: 'bad', says: `${says}: install Node 24 (20 and newer work too)` }
 }
 
 function memory(): Finding {
   const says = `${gigabytes(freemem())} of ${gigabytes(totalmem())} are free, ${availableParallelism()} cores`
-  return { part: 'memory', state: freemem() < 5e8 ? 'bad' : 'ok', says }
+  return { what: 'memory', state: freemem() < 5e8 ? 'bad' : 'ok', says }
 }
 
 function disk(cache = defaultFolder()): Finding {
-  const part = 'models'
-  if (cache === undefined) return { part, state: 'bad', says: 'no folder for downloads: name one with --cache' }
+  const what = 'models'
+  if (cache === undefined) return { what, state: 'bad', says: 'no folder for downloads: name one with --cache' }
   try {
     mkdirSync(cache, { recursive: true })
     accessSync(cache, constants.W_OK)
     const { bavail, bsize } = statfsSync(cache)
     const free = bavail * bsize
     const says = `${gigabytes(free)} are free at ${cache}`
-    return free < 1e9 ? { part, state: 'bad', says: `${says}: most models take more` } : { part, state: 'ok', says }
+    return free < 1e9 ? { what, state: 'bad', says: `${says}: most models take more` } : { what, state: 'ok', says }
   } catch (error) {
-    return { part, state: 'bad', says: `${cache} cannot be written: ${(error as Error).message}` }
+    return { what, state: 'bad', says: `${cache} cannot be written: ${(error as Error).message}` }
   }
 }
 
 /** What would run, by running it: the embedded model, asked for three tokens. */
 async function device(): Promise<Finding[]> {
-  const lines: string[] = []
-  const findings: Finding[] = [{ part: 'webgpu', ...(await gpuPackage()) }, ...(await matrices()), ...(await drivers())]
+  const said: string[] = []
+  const findings: Finding[] = [{ what: 'webgpu', ...(await gpuPackage()) }, ...(await matrices()), ...(await drivers())]
   try {
-    const { engine } = await openEngine({ device: 'auto', log: (text) => lines.push(text) })
+    const { engine } = await openEngine({ device: 'auto', log: (text) => said.push(text) })
     const v1 = createV1({ engine, keys: 'none', log: () => {} })
     try {
       await v1.load(NANO)
       const metadata = engine.models.find(({ id }) => id === NANO)?.metadata
       const { device = 'unknown', device_name: name = '', device_reason: why } = metadata ?? {}
       const reason = typeof why === 'string' ? `: ${why}` : ''
-      findings.push({ part: 'device', state: 'ok', says: `${device} (${name})${reason}` })
+      findings.push({ what: 'device', state: 'ok', says: `${device} (${name})${reason}` })
       const body = JSON.stringify({ model: NANO, max_tokens: 3, messages: [{ role: 'user', content: 'Hi' }] })
-      const request = new Request('http://localhost/v1/chat/completions', {
+      const asked = new Request('http://localhost/v1/chat/completions', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body,
       })
-      const answer = await v1.fetch(request)
+      const answer = await v1.fetch(asked)
       const says = answer.ok ? `${NANO} answers` : `${NANO} does not answer: ${await answer.text()}`
-      findings.push({ part: 'answer', state: answer.ok ? 'ok' : 'bad', says })
+      findings.push({ what: 'answer', state: answer.ok ? 'ok' : 'bad', says })
     } finally {
       await v1.close()
     }
   } catch (error) {
-    findings.push({ part: 'device', state: 'bad', says: error instanceof Error ? error.message : String(error) })
+    findings.push({ what: 'device', state: 'bad', says: error instanceof Error ? error.message : String(error) })
   }
   return findings
 }
 
 /** What wider vectors would bring to the CPU device, by trying them. */
 async function vectors(): Promise<Finding> {
-  const part = 'vectors'
+  const what = 'vectors'
   const { gain, why } = await tryRevectorize()
-  if (gain === undefined) return { part, state: 'so', says: `of 128 bits, as those of 256 (--revectorize) ${why}` }
+  if (gain === undefined) return { what, state: 'so', says: `of 128 bits, as those of 256 (--revectorize) ${why}` }
   const gains = `of 256 bits make products for prompts ${gain.toFixed(1)} times as fast on this CPU, with the same results`
   const says = `${gains}: add --revectorize. They need a flag that V8 calls an experiment (--experimental-wasm-revectorize)`
-  return { part, state: 'so', says }
+  return { what, state: 'so', says }
 }
 
 /** Where there is a GPU: whether its subgroups multiply matrices, which would make prompts quicker. */
@@ -112,14 +112,14 @@ async function matrices(): Promise<Finding[]> {
   const says = shapes
     ? `subgroups multiply ${shapes.join(', ') || 'matrices of shapes that are not told'}; no kernel uses it yet`
     : 'subgroups multiply none here (chromium-experimental-subgroup-matrix)'
-  return [{ part: 'matrices', state: 'so', says }]
+  return [{ what: 'matrices', state: 'so', says }]
 }
 
 /** What nobody else shows: the words of Dawn and of the drivers under it. */
 async function drivers(): Promise<Finding[]> {
   const { adapter, output = '' } = (await lookForAdapter()) ?? {}
   if (output === '') return []
-  return [{ part: 'drivers', state: adapter ? 'ok' : 'so', says: `say: ${output.replace(/\s+/g, ' ')}` }]
+  return [{ what: 'drivers', state: adapter ? 'ok' : 'so', says: `say: ${output.replace(/\s+/g, ' ')}` }]
 }
 
 async function gpuPackage(): Promise<Pick<Finding, 'state' | 'says'>> {
@@ -134,7 +134,7 @@ async function gpuPackage(): Promise<Pick<Finding, 'state' | 'says'>> {
 
 /** What a page's headers allow it: threads need isolation, and the CPU device needs WebAssembly. */
 async function headers(url: string): Promise<Finding[]> {
-  const part = 'page'
+  const what = 'page'
   const response = await fetch(url).catch((error: Error) => {
     throw new Fault(
       `${url} cannot be reached: ${error.cause instanceof Error ? error.cause.message : error.message}`,
@@ -151,18 +151,18 @@ async function headers(url: string): Promise<Finding[]> {
   const wasm = script === undefined || /'(wasm-)?unsafe-eval'/.test(script)
   return [
     secure
-      ? { part, state: 'ok', says: 'has a secure origin: service workers and WebGPU work' }
-      : { part, state: 'bad', says: 'has no secure origin: serve it over https, or from localhost' },
+      ? { what, state: 'ok', says: 'has a secure origin: service workers and WebGPU work' }
+      : { what, state: 'bad', says: 'has no secure origin: serve it over https, or from localhost' },
     isolated
-      ? { part, state: 'ok', says: 'is cross-origin isolated: the CPU device can use threads' }
+      ? { what, state: 'ok', says: 'is cross-origin isolated: the CPU device can use threads' }
       : {
-          part,
+          what,
           state: 'so',
           says: 'is not cross-origin isolated: the CPU device has one thread. Send COOP same-origin and COEP require-corp for more',
         },
     wasm
-      ? { part, state: 'ok', says: 'allows WebAssembly' }
-      : { part, state: 'bad', says: "does not allow WebAssembly: add 'wasm-unsafe-eval' to script-src" },
+      ? { what, state: 'ok', says: 'allows WebAssembly' }
+      : { what, state: 'bad', says: "does not allow WebAssembly: add 'wasm-unsafe-eval' to script-src" },
   ]
 }
 
