@@ -495,6 +495,15 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
       )
     })
 
+    it('and reads a text for what it has a say in alone: no statement', async () => {
+      const before = pointing.reads
+      const asked = decision(ANNA)
+      await pointing.loop.decide(asked)
+      const statements = asked.questions.filter(({ type }) => type === 'predicate')
+      expect(statements.length).toBeGreaterThan(0)
+      expect(pointing.reads - before).toBe(asked.questions.length - statements.length)
+    })
+
     it('to the same bits beside others', async () => {
       const states = [ANNA, NOTE, cases[0]!.user, cases[1]!.user]
       const alone: unknown[] = []

@@ -14,10 +14,13 @@ const WEIGHTS: Readonly<Record<DecideQuestion['type'], { readonly written: numbe
 /** So that no option is impossible. */
 const LEAST = 1e-6
 
-/** How likely each option of a question is. */
+/** Whether what points has a say in it. */
+export const isPointedAt = (type: DecideQuestion['type']): boolean => WEIGHTS[type].pointed > 0
+
+/** How likely each option of a question is. Absent: what points has no say. */
 export interface PointedDecision {
   readonly type: DecideQuestion['type']
-  readonly probabilities: readonly number[]
+  readonly probabilities?: readonly number[]
 }
 
 export function decidedByBoth(decided: Decided, pointed: readonly PointedDecision[]): Decided {
@@ -29,7 +32,8 @@ export function decidedByBoth(decided: Decided, pointed: readonly PointedDecisio
       const { type, probabilities } = pointed[i]!
       const weights = WEIGHTS[type]
       const sums = answer.probabilities.map(
-        (own, option) => weights.written * log(own) + weights.pointed * log(probabilities[option]!),
+        (own, option) =>
+          weights.written * log(own) + (probabilities ? weights.pointed * log(probabilities[option]!) : 0),
       )
       return { ...answer, probabilities: softmax(sums) }
     }),

@@ -13,12 +13,12 @@ import {
   type SchemaSource,
   textOf,
 } from '../../contract/index.js'
-import { fromSource, fromSourceInSlices, type Grammar, GrammarError, SchemaError } from '../../grammar/index.js'
-import { inStage, inTurns, isRecord, type JsonObject, type readValue } from '../../platform/index.js'
+import { fromSourceInSlices, GrammarError, SchemaError } from '../../grammar/index.js'
+import { inStage, inTurns, isRecord, type readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
 import { Chosen } from './chosen.js'
-import { decidedByBoth } from './decided-by-both.js'
+import { decidedByBoth, isPointedAt } from './decided-by-both.js'
 import { type LaidText, laidOut, type PointingMarks } from './layout.js'
 import { asField, narrowedSchema, type PointedQuestion, pointedQuestions } from './questions.js'
 import { Scores } from './scores.js'
@@ -52,7 +52,6 @@ export interface NarrowedCall {
 type Value = string | number | boolean
 type Read = typeof readValue
 type Said = (from: number, to: number) => string | undefined
-type Allows = (value: Value) => boolean
 /** Whose request it is. */
 type Sender = Pick<ChatCall, 'id' | 'signal' | 'caller'>
 type Asked = Pick<PointedQuestion, 'text' | 'options'>
@@ -124,17 +123,18 @@ export class Pointer {
       }
     })
     // Each by itself: an answer does not hang on what else is asked.
-    const read = await this.#read(this.#tokens(text), asked, sender, 1)
-    if (!read) return decided
-    const pointed = read.map(({ scores, at }, i) => {
-      const { options } = scores.options(at)
-      const { texts, options: laid } = asked[i]!
-      return texts.map((option) => options[laid.indexOf(option)]!)
+    const laid = this.#laid(this.#tokens(text), asked, 1)
+    if (!laid) return decided
+    const counts = questions.map(({ type }) => isPointedAt(type))
+    const counted = laid.filter((_, i) => counts[i])
+    const scores = await this.#read(counted, sender)
+    const pointed = questions.map(({ type }, i) => {
+      if (!counts[i]) return { type }
+      const { texts, options: order } = asked[i]!
+      const { options } = scores[counted.indexOf(laid[i]!)]!.options(0)
+      return { type, probabilities: texts.map((option) => options[order.indexOf(option)]!) }
     })
-    return decidedByBoth(
-      decided,
-      questions.map(({ type }, i) => ({ type, probabilities: pointed[i]! })),
-    )
+    return decidedByBoth(decided, pointed)
   }
 
   /** Those of a text; undefined: it is too long. */
@@ -143,23 +143,20 @@ export class Pointer {
     return tokenizer.isBeyond(text, this.#of.model.contextLength) ? undefined : tokenizer.encodePlain(text)
   }
 
-  /** Where the answer of each question is among the scores of a text. */
-  async #read(
-    text: readonly number[] | undefined,
-    questions: readonly Asked[],
-    { signal, caller }: Sender,
-    together: number,
-  ) {
+  /** A text with so many questions behind it at a time. Undefined: it is too long, or there is nothing to ask. */
+  #laid(text: readonly number[] | undefined, questions: readonly Asked[], together: number): LaidText[] | undefined {
     if (!text || !this.#marks || questions.length === 0) return undefined
     const lots: LaidText[] = []
     for (let from = 0; from < questions.length; from += together) {
       const some = questions.slice(from, from + together)
       lots.push(laidOut(this.#text.tokenizer, this.#marks, text, some))
     }
-    if (lots.some(({ tokens }) => tokens.length > this.#of.model.contextLength)) return undefined
-    const numbers = await this.#line.run(lots, signal, caller)
-    const scores = lots.map((laid, i) => new Scores(laid, numbers[i]!, this.#of))
-    return questions.map((_, i) => ({ scores: scores[Math.floor(i / together)]!, at: i % together }))
+    return lots.some(({ tokens }) => tokens.length > this.#of.model.contextLength) ? undefined : lots
+  }
+
+  async #read(laid: readonly LaidText[], { signal, caller }: Sender): Promise<Scores[]> {
+    const numbers = await this.#line.run(laid, signal, caller)
+    return laid.map((one, i) => new Scores(one, numbers[i]!, this.#of))
   }
 
   async #answers(
@@ -169,17 +166,44 @@ export class Pointer {
     sender: Sender,
   ): Promise<(Pointed | undefined)[]> {
     const tokens = this.#tokens(text)
-    const read = await this.#read(tokens, questions, sender, this.#of.mostQuestions)
-    if (!tokens || !read) return []
+    const { mostQuestions: together } = this.#of
+    const laid = this.#laid(tokens, questions, together)
+    if (!tokens || !laid) return []
+    const read = await this.#read(laid, sender)
     const said = this.#stretchesOf(text, tokens)
     // Most of their size is words of many languages.
     const { readValue } = await import('../../platform/readers/index.js')
-    return questions.map((question, i) => {
-      const { scores, at } = read[i]!
-      const allows = allowedBy(question.schema, source)
-      if (question.kind === 'option') return optionOf(scores, at, question, allows)
-      return stretchOf(scores, at, question, said, allows, readValue)
-    })
+    const answers: (Pointed | undefined)[] = []
+    for (const [i, question] of questions.entries()) {
+      const scores = read[Math.floor(i / together)]!
+      const found =
+        question.kind === 'option'
+          ? optionOf(scores, i % together, question)
+          : stretchOf(scores, i % together, question, said, readValue)
+      answers.push(found && (await this.#allowed(found, question, source, sender)))
+    }
+    return answers
+  }
+
+  /** What a schema allows of it, by its own grammar. Compiled with pauses: a stranger's pattern may take its time. */
+  async #allowed(
+    found: Pointed,
+    { schema }: PointedQuestion,
+    source: SchemaSource,
+    { id, signal, caller }: Sender,
+  ): Promise<Pointed | undefined> {
+    const { values, runnerUp } = found
+    if (values.length === 0 && !runnerUp) return found
+    try {
+      const compiling = inStage('compile', id, fromSourceInSlices({ ...source, schema, layout: 'compact' }))
+      const grammar = await inTurns(compiling, signal, caller)
+      const allows = (value: Value | null) => value === null || grammar.accepts(JSON.stringify(value))
+      if (!values.every(allows)) return undefined
+      return runnerUp && !allows(runnerUp.value) ? { ...found, runnerUp: undefined } : found
+    } catch {
+      signal.throwIfAborted()
+      return undefined
+    }
   }
 
   /** The text of some of its tokens, which together are all of its bytes. Undefined: it cuts a character in two. */
@@ -209,14 +233,9 @@ function textAlone(messages: readonly ChatMessage[]): string | undefined {
   return said.length === 1 && only?.role === 'user' && typeof only.content === 'string' ? only.content : undefined
 }
 
-function optionOf(
-  scores: Scores,
-  at: number,
-  { options, absence }: PointedQuestion,
-  allows: Allows,
-): Pointed | undefined {
+function optionOf(scores: Scores, at: number, { options, absence }: PointedQuestion): Pointed | undefined {
   const { nothing, options: likely } = scores.options(at)
-  const ranked = options.map((value, i) => [allows(value) ? value : undefined, likely[i]!] as const)
+  const ranked = options.map((value, i) => [value, likely[i]!] as const)
   return pointedAt(ranked, nothing, absence, true)
 }
 
@@ -225,18 +244,16 @@ function stretchOf(
   at: number,
   { kind, absence }: PointedQuestion,
   said: Said,
-  allows: Allows,
   read: Read,
 ): Pointed | undefined {
   const { nothing, stretches } = scores.stretches(at)
   const ranked = stretches.map(({ from, to, probability }) => {
-    const value = readAs(kind, said(from, to), read)
-    return [value !== undefined && allows(value) ? value : undefined, probability] as const
+    return [readAs(kind, said(from, to), read), probability] as const
   })
   return pointedAt(ranked, nothing, absence, false)
 }
 
-/** `ranked`: probabilities among values; those that may not stand there are undefined. */
+/** `ranked`: probabilities among values; undefined: of stretches that are none. */
 function pointedAt(
   ranked: readonly (readonly [value: Value | undefined, probability: number])[],
   nothing: number,
@@ -269,19 +286,6 @@ function readAs(kind: PointedQuestion['kind'], said: string | undefined, read: R
   if (typeof meant !== 'number' || (kind === 'integer' && !Number.isInteger(meant))) return undefined
   // Of a larger one digits are lost.
   return Math.abs(meant) <= Number.MAX_SAFE_INTEGER ? meant : undefined
-}
-
-/** Whether a schema allows a value: by its own grammar. */
-function allowedBy(schema: JsonObject, source: SchemaSource): Allows {
-  let grammar: Grammar | undefined
-  return (value) => {
-    try {
-      grammar ??= fromSource({ ...source, schema, layout: 'compact' })
-      return grammar.accepts(JSON.stringify(value))
-    } catch {
-      return false
-    }
-  }
 }
 
 /** The model that writes had no choice where a value was settled. */

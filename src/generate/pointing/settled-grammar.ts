@@ -3,6 +3,7 @@
  * writes still says each token of a settled value, and is told how likely it found it; it has no other to say.
  */
 import type { OutputGrammar, TokenConstraint, TokenVocabulary } from '../../contract/index.js'
+import { commonLength } from '../../platform/index.js'
 
 /** `narrow`: the same grammar with fewer values. */
 export function settledGrammar(whole: OutputGrammar, narrow: OutputGrammar): OutputGrammar {
@@ -44,8 +45,7 @@ class SettledConstraint implements TokenConstraint {
   /** Certain by both. */
   forced(): Uint8Array {
     const [whole, narrow] = [this.#whole.forced(), this.#narrow.forced()]
-    const differs = whole.findIndex((byte, i) => byte !== narrow[i])
-    return differs < 0 ? whole : whole.subarray(0, differs)
+    return whole.subarray(0, commonLength(whole, narrow))
   }
 
   closing(budget: number): boolean {
