@@ -1,4 +1,5 @@
 import { isRecord, type JsonObject } from '../platform/index.js'
+import { pointerStep } from './sources/optional.js'
 
 /**
  * A schema in the words of a prompt, for models that have never seen JSON Schema spelled out and for contexts too small
@@ -149,7 +150,7 @@ function resolve(ref: string, root: JsonObject | boolean): unknown {
 }
 
 function unescapePointer(part: string): string {
-  const plain = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  const plain = pointerStep(part)
   try {
     return decodeURIComponent(plain)
   } catch {

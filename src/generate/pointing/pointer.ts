@@ -17,6 +17,7 @@ import { fromSourceInSlices, GrammarError, SchemaError } from '../../grammar/ind
 import { inStage, inTurns, isRecord, type readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
+import { jsonPointer } from '../sources/leaves.js'
 import { Chosen } from './chosen.js'
 import { decidedByBoth, isPointedAt } from './decided-by-both.js'
 import { type LaidText, laidOut, type PointingMarks } from './layout.js'
@@ -89,8 +90,8 @@ export class Pointer {
     const questions = pointedQuestions(source.schema)
     const answers = await this.#answers(text, questions, source, call)
     if (!answers.some((answer) => answer)) return undefined
-    const pointed = new Map(questions.map(({ path }, i) => [pointerTo(path), answers[i]]))
-    const schema = narrowedSchema(source.schema, (path) => pointed.get(pointerTo(path)))
+    const pointed = new Map(questions.map(({ path }, i) => [jsonPointer(path), answers[i]]))
+    const schema = narrowedSchema(source.schema, (path) => pointed.get(jsonPointer(path)))
     if (!schema) return undefined
     try {
       const compiling = inStage('compile', call.id, fromSourceInSlices({ ...source, schema }))
@@ -294,6 +295,3 @@ function withPointed(evidence: Evidence, pointed: Pointed | undefined): Evidence
   const { probability: confidence, nothing, runnerUp } = pointed
   return { ...evidence, confidence, ...(runnerUp && { runnerUp }), ...(nothing !== undefined && { pNull: nothing }) }
 }
-
-const pointerTo = (path: readonly string[]) =>
-  path.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -3,6 +3,7 @@
  * where a schema leaves open which of several forms a document has.
  */
 import { isRecord, type JsonObject } from '../../platform/index.js'
+import { pointerStep } from '../sources/optional.js'
 
 /** How a stretch of text becomes a value. */
 export type PointedKind = 'text' | 'number' | 'integer' | 'date' | 'option'
@@ -150,7 +151,7 @@ function referredTo(root: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined
   let found: unknown = root
   for (const key of reference.slice(2).split('/')) {
-    const name = key.replaceAll('~1', '/').replaceAll('~0', '~')
+    const name = pointerStep(key)
     found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined
   }
   return found

@@ -161,7 +161,7 @@ export class Leaves {
   }
 
   #pointer(): string {
-    return this.#levels.map(({ object, index, name }) => `/${object ? escaped(name) : index}`).join('')
+    return jsonPointer(this.#levels.map(({ object, index, name }) => (object ? name : index)))
   }
 
   #text(start: number, end: number): string {
@@ -169,5 +169,6 @@ export class Leaves {
   }
 }
 
-/** As RFC 6901 writes a name. */
-const escaped = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+/** As RFC 6901 writes names and numbers, one within the other. */
+export const jsonPointer = (path: readonly (string | number)[]): string =>
+  path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

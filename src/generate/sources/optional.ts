@@ -7,7 +7,7 @@ const CONDITIONAL = ['then', 'else'] as const
 
 /** Whether a schema lets the property at `pointer` be left out: none of the schemas that may hold for it wants it. */
 export function mayBeAbsent(schema: unknown, pointer: string): boolean {
-  const names = pointer.split('/').slice(1).map(unescaped)
+  const names = pointer.split('/').slice(1).map(pointerStep)
   const last = names.pop()
   if (last === undefined) return false
   let holding = holdingAt([schema], schema)
@@ -46,11 +46,12 @@ function named(root: unknown, ref: string): unknown {
   if (!ref.startsWith('#')) return undefined
   let at = root
   for (const name of ref.slice(1).split('/').slice(1)) {
-    const key = unescaped(decodeURIComponent(name))
+    const key = pointerStep(decodeURIComponent(name))
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
     at = (at as Record<string, unknown>)[key]
   }
   return at
 }
 
-const unescaped = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
+/** A step of a JSON pointer, as it is called. */
+export const pointerStep = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
