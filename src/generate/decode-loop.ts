@@ -151,19 +151,6 @@ export class DecodeLoop {
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
-    const narrowed = await this.#pointer?.narrowed(call)
-    if (!narrowed) yield* this.#written(call)
-    else {
-      for await (const part of this.#written({ ...call, grammar: narrowed.grammar })) {
-        if (part.type === 'evidence') yield { ...part, evidence: narrowed.evidenceOf(part.evidence) }
-        else if (part.type === 'text-delta' && narrowed.chosen) yield* narrowed.chosen.parts(part)
-        else yield part
-      }
-    }
-  }
-
-  async *#written(call: ChatCall): AsyncGenerator<Part> {
-    call.signal.throwIfAborted()
     if (!this.capabilities.chat) {
       throw new V1Error(400, `The model '${call.model}' cannot generate text.`, {
         param: 'model',
@@ -182,6 +169,8 @@ export class DecodeLoop {
     const opened = call.prompt === undefined && this.#text.endsInThought(prompt)
     const { vocabSize } = this.#model
     const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
+    const narrowed = await this.#pointer?.narrowed(call, room.spare)
+    if (this.failure !== undefined) throw this.failure
     const told = call.returnTokens || call.promptLogprobs
     const text = told ? await inTurns(inStage('prompt', call.id, this.#textOf(prompt)), call.signal, call.caller) : ''
     const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
@@ -198,7 +187,11 @@ export class DecodeLoop {
       })
     const wake = () => this.#scheduler.poke()
     const asked = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
-    const plan = { ...asked, text: this.#text, vocabSize, ...room }
+    const settled = narrowed && {
+      call: { ...call, grammar: narrowed.grammar },
+      shortest: room.shortest + narrowed.longer,
+    }
+    const plan = { ...asked, text: this.#text, vocabSize, ...room, ...settled }
     const answers = this.#answers(plan, queue)
     scores?.whenWhole(() => {
       tell()
@@ -211,7 +204,8 @@ export class DecodeLoop {
       call.signal.throwIfAborted()
       for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
         for (const part of parts) {
-          yield part
+          if (narrowed) yield* narrowed.told(part)
+          else yield part
           call.signal.throwIfAborted()
         }
       }

@@ -9,6 +9,8 @@ export interface AnswerRoom {
   readonly limit: number
   /** What is said, without thoughts. */
   readonly shortest: number
+  /** Those that it may have beyond the fewest, thoughts included. */
+  readonly spare: number
 }
 
 /** Refuses a call that cannot end well, and says what room each answer has. `opened`: its prompt ends within a thought. */
@@ -49,7 +51,7 @@ export function checkCall(
     if (limit === call.maxTokens) throw tooShort(limit, whole)
     throw tooLong(capacity, promptTokens + whole)
   }
-  return { limit, shortest }
+  return { limit, shortest, spare: limit - whole }
 }
 
 /** The fewest tokens in which the answer can be complete. */

@@ -405,6 +405,27 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     }
   })
 
+  it('so has one whose prompt leaves it little room', async () => {
+    const grammar = fromSource({ schema: PERSON })
+    const fewest = grammar.start(pointing.vocabulary).shortest
+    const user = { role: 'user', content: ANNA } as const
+    const before = (count: number) => ({ role: 'system', content: 'a'.concat(' b'.repeat(count)) }) as const
+    const ask = (count: number) =>
+      call(ANNA, PERSON, { maxTokens: undefined as never, messages: [before(count), user] })
+    const { usage } = await answer(plain, { ...ask(0), maxTokens: 100 })
+    const two = (await answer(plain, { ...ask(1), maxTokens: 100 })).usage.promptTokens - usage.promptTokens
+    // As many as leave room for the shortest document and for little more.
+    const count = Math.floor((2048 - usage.promptTokens - fewest - 1) / two)
+    const { text: said } = await answer(pointing, ask(count))
+    expect(grammar.accepts(said)).toBe(true)
+  })
+
+  it('what is refused is not read', async () => {
+    const before = pointing.reads
+    await expect(answer(pointing, call(ANNA, PERSON, { maxTokens: 3 }))).rejects.toThrow('too small')
+    expect(pointing.reads).toBe(before)
+  })
+
   it('what was settled is told as chosen, as if it had been written', async () => {
     const { parts, text: said } = await answer(pointing, call(ANNA, PERSON))
     const forced = parts.flatMap((part) => (part.type === 'text-delta' && part.forced !== undefined ? [part.text] : []))

@@ -9,6 +9,7 @@ import {
   type Decided,
   type Evidence,
   type OutputGrammar,
+  type Part,
   type PointingModel,
   type SchemaSource,
   textOf,
@@ -44,10 +45,10 @@ interface Pointed {
 
 export interface NarrowedCall {
   readonly grammar: OutputGrammar
-  /** What tells certain text from text that was settled. Absent: that is told apart already. */
-  readonly chosen?: Chosen
-  /** What a value rests on, where the model that writes knows but how it chose among what was left. */
-  evidenceOf(evidence: Evidence): Evidence
+  /** How many tokens the shortest document has more than without what was settled. */
+  readonly longer: number
+  /** A part of the answer, with what only the one that points knows of it. */
+  told(part: Part): Iterable<Part>
 }
 
 type Value = string | number | boolean
@@ -82,11 +83,15 @@ export class Pointer {
     await this.#line.stopped()
   }
 
-  /** Undefined: the call asks for something else than values of one text, or nothing was pointed at. */
-  async narrowed(call: ChatCall): Promise<NarrowedCall | undefined> {
-    const source = call.grammar?.source
+  /**
+   * `spare`: tokens beyond the fewest that there is room for. Undefined: the call asks for something else than values of one
+   * text, or nothing was pointed at.
+   */
+  async narrowed(call: ChatCall, spare: number): Promise<NarrowedCall | undefined> {
+    const { grammar: whole } = call
+    const source = whole?.source
     const text = asksForDocument(call) ? textAlone(call.messages) : undefined
-    if (text === undefined || !source || !('schema' in source) || !isRecord(source.schema)) return undefined
+    if (text === undefined || !whole || !source || !('schema' in source) || !isRecord(source.schema)) return undefined
     const questions = pointedQuestions(source.schema)
     const answers = await this.#answers(text, questions, source, call)
     if (!answers.some((answer) => answer)) return undefined
@@ -96,13 +101,23 @@ export class Pointer {
     try {
       const compiling = inStage('compile', call.id, fromSourceInSlices({ ...source, schema }))
       const narrow = await inTurns(compiling, call.signal, call.caller)
+      const { vocabulary, tokenizer } = this.#text
+      const longer = narrow.start(vocabulary).shortest - whole.start(vocabulary).shortest
       // A document that must be short has room for other values alone.
-      if (narrow.start(this.#text.vocabulary).shortest > (call.maxTokens ?? Number.POSITIVE_INFINITY)) return undefined
-      const evidenceOf = (evidence: Evidence) => withPointed(evidence, pointed.get(evidence.pointer))
+      if (longer > spare) return undefined
       // Of each token it is to be told how likely it was: then none is certain for being settled.
-      if (call.topLogprobs !== undefined) return { grammar: settledGrammar(call.grammar!, narrow), evidenceOf }
-      const chosen = new Chosen(call.grammar!, this.#text.vocabulary, this.#text.tokenizer)
-      return { grammar: narrow, chosen, evidenceOf }
+      const isPlain = call.topLogprobs === undefined
+      const chosen = new Chosen(whole, vocabulary, tokenizer)
+      return {
+        grammar: isPlain ? narrow : settledGrammar(whole, narrow),
+        longer,
+        *told(part) {
+          if (part.type === 'evidence')
+            yield { ...part, evidence: withPointed(part.evidence, pointed.get(part.evidence.pointer)) }
+          else if (part.type === 'text-delta' && isPlain) yield* chosen.parts(part)
+          else yield part
+        },
+      }
     } catch (error) {
       // What was settled contradicts the rest of the schema, which then stays as it is.
       if (error instanceof SchemaError || error instanceof GrammarError) return undefined
