@@ -39,7 +39,7 @@ export type BlockName = (typeof FORMS)[number]
 const SMALLER: Partial<Record<Kind, Kind>> = { Q4_K: 'Q5_0', Q5_K: 'Q5_1', Q6_K: 'Q8_0' }
 
 /** Layers in which its mixture gives more bits to what comes out worst. */
-const hasMoreBits = (layer: number, layers: number) =>
+export const hasMoreBits = (layer: number, layers: number) =>
   layer < Math.floor(layers / 8) || layer >= Math.floor((7 * layers) / 8) || (layer - Math.floor(layers / 8)) % 3 === 2
 
 function kindOf(file: BlockName, name: string, { layers, head }: Place): Kind {

@@ -8,6 +8,7 @@ import type { GpuTraits } from '../../src/device/gpu/kernels/kernel.js'
 import type { Core } from '../../src/models/core.js'
 import type { WeightSource } from '../../src/models/files/source.js'
 import { loadCore } from '../../src/models/load.js'
+import { blockBytes, isBlockType } from '../../src/platform/block-types.js'
 import type { Counts } from './compare.js'
 import { StillGpu } from './still-gpu.js'
 
@@ -181,7 +182,8 @@ export function ofZeros(weights: WeightSource): WeightSource {
     ...weights,
     async read(name) {
       const { shape, dtype } = weights.describe(name)
-      const bytes = shape.reduce((a, b) => a * b) * (dtype === 'u32' ? 4 : 2)
+      const count = shape.reduce((a, b) => a * b)
+      const bytes = isBlockType(dtype) ? blockBytes(dtype, count) : count * (dtype === 'u32' ? 4 : 2)
       if (zeros.length < bytes) zeros = new Uint8Array(bytes)
       return { name, shape, dtype, data: zeros.subarray(0, bytes) }
     },

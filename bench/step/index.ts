@@ -5,26 +5,31 @@
  */
 import { parseArgs } from 'node:util'
 import { lossOfPacking } from './loss.js'
-import { costOfStep, timesOfStep } from './step.js'
-import { present, WAYS } from './ways.js'
+import { costOfStep, type Form, timesOfStep } from './step.js'
+import { BLOCK_WAYS, present, WAYS } from './ways.js'
 
 const number = (value: number) => value.toLocaleString('en-US')
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`
 
-for (const shape of ['Llama-3.2-1B-like', 'SmolLM2-135M-like']) {
+async function show(shape: string, form: Form, ways: typeof WAYS) {
   console.log(
-    `${shape}: dispatches, barriers between them, within workgroups (those of products), weights, activations`,
+    `${shape} in ${form}: dispatches, barriers between them, within workgroups (those of products), weights, activations`,
   )
-  for (const [name, traits] of Object.entries(WAYS)) {
-    const cost = await costOfStep(shape, traits)
+  for (const [name, traits] of Object.entries(ways)) {
+    const cost = await costOfStep(shape, traits, form)
     const waits = `${number(cost.waits)} (${number(cost.waitsOfProducts)})`
     const cells = [cost.dispatches, cost.barriers, waits, megabytes(cost.weights), megabytes(cost.activations)]
     console.log(`  ${name.padEnd(24)}${cells.map((cell) => String(cell).padStart(20)).join('')}`)
   }
+}
+
+for (const shape of ['Llama-3.2-1B-like', 'SmolLM2-135M-like']) {
+  await show(shape, 'q4f16', WAYS)
   const { repeated, anew } = await timesOfStep(shape, present)
   const times = `${repeated.toFixed(2)} ms, ${anew.toFixed(2)} recorded anew (${(anew / repeated).toFixed(1)} times)`
   console.log(`  processor time of recording a step: ${times}`)
 }
+await show('Llama-3.2-1B-like', 'Q4_K_M', BLOCK_WAYS)
 
 const { values } = parseArgs({ options: { nano: { type: 'string' } } })
 if (values.nano) {

@@ -2,10 +2,13 @@
 import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
 import type { SampleSettings } from '../../src/contract/token-model.js'
 import { GpuDevice } from '../../src/device/gpu/gpu-device.js'
+import { groupOf } from '../../src/device/gpu/kernels/blocks.js'
 import type { GpuTraits } from '../../src/device/gpu/kernels/kernel.js'
 import { loadCore } from '../../src/models/load.js'
+import { type BlockType, blockBytes, isBlockType } from '../../src/platform/block-types.js'
 import { ofZeros } from '../guard/steps.js'
 import { type Dispatched, StillGpu } from '../guard/still-gpu.js'
+import { inMixture } from './mixture.js'
 
 export interface StepCost {
   readonly dispatches: number
@@ -26,10 +29,14 @@ const SAMPLE: SampleSettings = {
 }
 const BEHIND = 128
 
-export async function stillModel(shape: string, traits: GpuTraits) {
+/** How the weights are kept. */
+export type Form = 'q4f16' | 'Q4_K_M'
+
+export async function stillModel(shape: string, traits: GpuTraits, form: Form = 'q4f16') {
   const gpu = new StillGpu()
   const device = new GpuDevice(gpu.device, { name: 'still', reason: 'It is counted.', traits, submitWork: 2 ** 33 })
-  const source = ofZeros(syntheticSource(SHAPES[shape]!))
+  const four = syntheticSource(SHAPES[shape]!)
+  const source = ofZeros(form === 'q4f16' ? four : inMixture(four, SHAPES[shape]!.layers))
   const core = await loadCore(device, source, { contextLength: 512, cacheTokens: 1024, maxBatch: 1 })
   const sequence = core.open()
   await core.step([{ sequence, tokens: new Array(BEHIND).fill(7) }])
@@ -43,8 +50,8 @@ export async function stillModel(shape: string, traits: GpuTraits) {
   return { gpu, device, step, close: () => core.close() }
 }
 
-export async function costOfStep(shape: string, traits: GpuTraits): Promise<StepCost> {
-  const { gpu, step, close } = await stillModel(shape, traits)
+export async function costOfStep(shape: string, traits: GpuTraits, form: Form = 'q4f16'): Promise<StepCost> {
+  const { gpu, step, close } = await stillModel(shape, traits, form)
   await step()
   const { counts, dispatched } = gpu.take()
   await close()
@@ -61,26 +68,27 @@ function waitsOf({ source, workgroups }: Dispatched): number {
   return workgroups * (source.split('workgroupBarrier()').length - 1)
 }
 
-function shapeOf({ kernel }: Dispatched): [rows: number, columns: number] {
-  const [, rows, columns] = /q4f16 (\d+)x(\d+) by 1$/.exec(kernel)!
-  return [Number(rows), Number(columns)]
+function shapeOf({ kernel }: Dispatched): [form: 'q4f16' | BlockType, rows: number, columns: number] {
+  const [, form, rows, columns] = / (\w+) (\d+)x(\d+) by 1$/.exec(kernel)!
+  return [isBlockType(form!) ? form : 'q4f16', Number(rows), Number(columns)]
 }
 
-/** Four bits and a scale of 16 for each 32. */
+/** As they are stored: four bits and a scale of 16 for each 32, or blocks. */
 function weightsOf(product: Dispatched): number {
-  const [rows, columns] = shapeOf(product)
-  return rows * (columns / 2 + columns / 16)
+  const [form, rows, columns] = shapeOf(product)
+  return rows * (form === 'q4f16' ? columns / 2 + columns / 16 : blockBytes(form, columns))
 }
 
 /** All of a row of activations, once for the rows of the matrix that an invocation holds. */
 function activationsOf(product: Dispatched): number {
   const { kernel, source, workgroups } = product
-  const [, columns] = shapeOf(product)
+  const [form, , columns] = shapeOf(product)
   const threads = Number(/@workgroup_size\((\d+)\)/.exec(source)![1])
   const lanes = Number(/index % (\d+)u;/.exec(source)![1])
-  // In 8 bits, each word of weights is multiplied by the step of its block.
-  const row = kernel.startsWith('matvecPacked') ? columns + columns / 2 : columns * (/gain\[/.test(source) ? 8 : 4)
-  return workgroups * (threads / lanes) * row
+  // In 8 bits, what is multiplied at a time is so by the step of its block: a word of codes, or what shares a scale.
+  const steps = 4 / (form === 'q4f16' ? 8 : groupOf(form))
+  const value = kernel.startsWith('matvecPacked') ? 1 + steps : /gain\[/.test(source) ? 8 : 4
+  return workgroups * (threads / lanes) * columns * value
 }
 
 /** Milliseconds of the processor for a step: as it is, and recorded anew as the first one is. */

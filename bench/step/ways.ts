@@ -15,3 +15,9 @@ export const WAYS: Readonly<Record<string, GpuTraits>> = {
   'activations in 8 bits': { ...present, packed: true, cuts: { vectors: { ...vectors, packed: true } } },
   both: { ...present, packed: true, cuts: { vectors: { ...with32, packed: true } } },
 }
+
+/** Those that matter to GGUF's blocks, whose cut does not hang on `vectors`. */
+export const BLOCK_WAYS: Readonly<Record<string, GpuTraits>> = {
+  'activations in f32': present,
+  'activations in 8 bits': WAYS['activations in 8 bits']!,
+}

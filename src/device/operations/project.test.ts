@@ -7,7 +7,7 @@ import type { GpuTraits } from '../gpu/kernels/kernel.js'
 import { matvecKernel } from '../gpu/kernels/matvec.js'
 import { KERNEL_DEVICES, shared } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
-import { Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
+import { BLOCK_FORMATS, Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
 import { type CheckOptions, check } from './project.test-helper.js'
 
 describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations, turn }) => {
@@ -175,6 +175,11 @@ describe('activations in 8 bits, four to a word', () => {
     ['q4f32', 2 * 37, 96, 3, { gated: true }],
     ['q8_0', 70, 544, 1, {}],
     ['q8_0', 33, 96, 2, { bias: floatsOf(33) }],
+    ...BLOCK_FORMATS.filter((format) => format !== 'q8_0').map(
+      (format): [Format, number, number, number, CheckOptions] => [format, 37, 768, 1, {}],
+    ),
+    ['q4_k', 2 * 19, 512, 3, { bias: floatsOf(38), gated: true }],
+    ['q6_k', 33, 512, 2, { start: floatsOf(2 * 33) }],
   ])('%s, %d x %d by %d', async (format, rows, columns, tokens, options) => {
     const chance = new Chance(rows + columns)
     const known = knownMatrix(chance, format, rows, columns, 0.2)
@@ -184,11 +189,17 @@ describe('activations in 8 bits, four to a word', () => {
     await check(device, known, x, tokens, options, bound(format, false))
   })
 
-  it('normed before it is rounded', async () => {
+  it.each<[Format, columns: number]>([
+    ['q4f16', 160],
+    ['q4_k', 512],
+  ])('normed before it is rounded, %s, and beside another to the bit as alone', async (format, columns) => {
     const chance = new Chance(5)
-    const known = knownMatrix(chance, 'q4f16', 2 * 37, 160, 0.2)
-    const options = { gain: chance.floats(160), gated: true }
-    await check(device, known, chance.floats(2 * 160, 3), 2, options, bound('q4f16', true))
+    const known = knownMatrix(chance, format, 2 * 37, columns, 0.2)
+    const options = { gain: chance.floats(columns), gated: true }
+    const x = chance.floats(2 * columns, 3)
+    const both = await check(device, known, x, 2, options, bound('q4f16', true))
+    const one = await check(device, known, x.subarray(0, columns), 1, options, bound('q4f16', true))
+    expect(one).toEqual(both.subarray(0, one.length))
   })
 })
 

@@ -149,24 +149,20 @@ function wordFrom(bytes: number): string {
   return (low >> shift) | (w[(at >> 2u) + 1u] << (32u - shift));`
 }
 
+/** What zero's code is once codes are signed bytes: of a table the entries are, and Q8_0's are in the file. */
+export const zeroByte = (type: BlockType): number => (SHADERS[type].zero === 128 ? 0 : SHADERS[type].zero)
+
 /**
- * `fn blockScale(row: u32, group: u32) -> vec2<f32>` and `fn blockCodes(row: u32, k8: u32) -> array<vec4<f32>, 2>`, from the
- * words of `w`. Most blocks do not begin at a word, and some at an odd byte.
+ * `fn blockScale(row: u32, group: u32) -> vec2<f32>` and `fn blockWords(row: u32, k8: u32) -> vec2<u32>`, a byte for each
+ * code, from the words of `w`. Most blocks do not begin at a word, and some at an odd byte.
  */
-export function blockFunctions(type: BlockType, columns: number): string {
+function blockReaders(type: BlockType, columns: number): string {
   const { values, bytes } = BLOCK_TYPES[type]
-  const { group, scale, codes, zero, table } = SHADERS[type]
+  const { group, scale, codes } = SHADERS[type]
   const at = (blocks: string) => `row * ${blockBytes(type, columns)}u + (${blocks}) * ${bytes}u`
   const groups = values / group
   const eights = values / 8
-  // A byte becomes the end of the mantissa of 2^23: no conversion, which GPUs are slow at.
-  const bytesAsNumbers = (word: string) =>
-    `bitcast<vec4<f32>>(four(${word}) | vec4<u32>(0x4b000000u)) - vec4<f32>(${8388608 + zero}.0)`
-  const steps = (word: string) =>
-    `vec4<f32>(${['x', 'y', 'z', 'w'].map((lane) => `steps[four(${word}).${lane}]`).join(', ')})`
-  const numbers = table ? steps : bytesAsNumbers
   return `
-${table ? `var<private> steps: array<f32, ${table.length}> = array<f32, ${table.length}>(${table.map((step) => `${step}.0`).join(', ')});` : ''}
 fn wordAt(at: u32) -> u32 {
   ${wordFrom(bytes)}
 }
@@ -178,11 +174,46 @@ fn blockScale(row: u32, group: u32) -> vec2<f32> {
   let g = group % ${groups}u;
   ${scale}
 }
-fn blockCodes(row: u32, k8: u32) -> array<vec4<f32>, 2> {
+fn blockWords(row: u32, k8: u32) -> vec2<u32> {
   let at = ${at(`k8 / ${eights}u`)};
   let i = k8 % ${eights}u;
   var a: u32;
   var b: u32;${codes}
-  return array<vec4<f32>, 2>(${numbers('a')}, ${numbers('b')});
+  return vec2<u32>(a, b);
+}`
+}
+
+const ofTable = (type: 'f32' | 'i32', table: readonly number[]) =>
+  `var<private> entries: array<${type}, ${table.length}> = array<${type}, ${table.length}>(${table.map((step) => `${type}(${step})`).join(', ')});`
+const looked = (type: 'f32' | 'i32', word: string) =>
+  `vec4<${type}>(${['x', 'y', 'z', 'w'].map((lane) => `entries[four(${word}).${lane}]`).join(', ')})`
+
+/** Those, and `fn blockCodes(row: u32, k8: u32) -> array<vec4<f32>, 2>`: codes less that of zero. */
+export function blockFunctions(type: BlockType, columns: number): string {
+  const { zero, table } = SHADERS[type]
+  // A byte becomes the end of the mantissa of 2^23: no conversion, which GPUs are slow at.
+  const bytesAsNumbers = (word: string) =>
+    `bitcast<vec4<f32>>(four(${word}) | vec4<u32>(0x4b000000u)) - vec4<f32>(${8388608 + zero}.0)`
+  const numbers = (word: string) => (table ? looked('f32', word) : bytesAsNumbers(word))
+  return `
+${table ? ofTable('f32', table) : ''}
+${blockReaders(type, columns)}
+fn blockCodes(row: u32, k8: u32) -> array<vec4<f32>, 2> {
+  let words = blockWords(row, k8);
+  return array<vec4<f32>, 2>(${numbers('words.x')}, ${numbers('words.y')});
+}`
+}
+
+/** Those, and `fn blockBytes(row: u32, k8: u32) -> vec2<u32>`: codes as signed bytes, of which `zeroByte` is zero's. */
+export function blockByteFunctions(type: BlockType, columns: number): string {
+  const { zero, table } = SHADERS[type]
+  const signed = zero === 128 ? 'words ^ vec2<u32>(0x80808080u)' : 'words'
+  const bytes = (word: string) => `pack4xI8(${looked('i32', word)})`
+  return `
+${table ? ofTable('i32', table) : ''}
+${blockReaders(type, columns)}
+fn blockBytes(row: u32, k8: u32) -> vec2<u32> {
+  let words = blockWords(row, k8);
+  return ${table ? `vec2<u32>(${bytes('words.x')}, ${bytes('words.y')})` : signed};
 }`
 }

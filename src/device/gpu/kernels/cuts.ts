@@ -37,8 +37,8 @@ export interface VectorsCut {
   /** Invocations that share a row. One row needs no barrier where a subgroup has as many. */
   readonly lanes: 4 | 8 | 16 | 32 | 64 | 128
   /**
-   * Activations are rounded to 8 bits, where the GPU multiplies them four at a time; Q8_0 then, too. It changes answers as
-   * much as the CPU device's rounding does, and no GPU has timed it. @default false
+   * Activations are rounded to 8 bits, where the GPU multiplies them four at a time; GGUF's blocks then, too. It changes
+   * answers as much as the CPU device's rounding does, and no GPU has timed it. @default false
    */
   readonly packed?: boolean
   readonly one: HeldCut

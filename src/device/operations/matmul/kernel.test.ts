@@ -16,7 +16,7 @@ const GAIN = { gain: 'gain' as unknown as GPUBuffer, epsilon: 1e-5 }
 function matrixOf(formats: readonly StoredFormat[], gated = false): GpuMatrix {
   const rows = ROWS / formats.length
   const parts = formats.map((format, i) => {
-    const buffers = { values: `values ${i}`, ...(format.startsWith('q4') && { scales: `scales ${i}` }) }
+    const buffers = { values: `values ${i}`, ...(format.startsWith('q4f') && { scales: `scales ${i}` }) }
     return { ...{ format, rows, columns: COLUMNS, first: i * rows, of: ROWS }, ...buffers } as unknown as StoredMatrix
   })
   return { parts, gated, rows: ROWS, columns: COLUMNS } as unknown as GpuMatrix
@@ -88,18 +88,17 @@ describe('a product with activations in 8 bits', () => {
   const packed = { packed: true, cuts: { vectors: { ...CUTS.vectors, packed: true } } }
 
   it('rounds a few rows once for each order of bytes, and multiplies the rest as ever', () => {
-    const { names, buffers } = madeBy(matrixOf(['q4f16', 'q8_0', 'q4f32', 'f16']), FEW, packed, { norm: GAIN })
-    expect(names).toEqual([
-      'toPacked',
-      'matvecPacked',
-      'matvecPacked',
-      'toPacked',
-      'matvecPacked q8_0 16x128 by 8',
-      'matvec',
+    const matrix = matrixOf(['q4f16', 'q8_0', 'q4f32', 'f16', 'q4_k', 'iq4_nl', 'q6_k', 'bf16'])
+    const { names, buffers } = madeBy(matrix, FEW, packed, { norm: GAIN })
+    expect(names.map((name) => name.replace(/ \d+x.*/, ''))).toEqual([
+      ...['toPacked', 'matvecPacked', 'matvecPacked'],
+      ...['toPacked', 'matvecPacked q8_0', 'matvecPacked', 'matvecPacked iq4_nl', 'matvecPacked q6_k'],
+      ...['matvec', 'matvec bf16'],
     ])
     expect(buffers.filter((_, i) => names[i] === 'toPacked')).toEqual(['x gain nibbles steps', 'x gain bytes steps'])
     expect(buffers.filter((_, i) => names[i]!.startsWith('matvec'))).toEqual([
-      ...['nibbles steps out', 'nibbles steps out', 'bytes steps out', 'x gain out'],
+      ...['nibbles steps out', 'nibbles steps out', ...Array<string>(4).fill('bytes steps out')],
+      ...['x gain out', 'x gain out'],
     ])
   })
 

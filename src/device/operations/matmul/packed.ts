@@ -2,7 +2,8 @@
  * The product with few rows of activations in 8 bits, four to a word: a GPU multiplies and adds four of them at once
  * (WGSL's `packed_4x8_integer_dot_product`), of words that `to-packed.ts` makes.
  */
-import { blockFunctions } from '../../gpu/kernels/blocks.js'
+import { type BlockType, isBlockType } from '../../../platform/index.js'
+import { blockByteFunctions, groupOf, takesOff, zeroByte } from '../../gpu/kernels/blocks.js'
 import { cutsOf } from '../../gpu/kernels/cuts.js'
 import {
   type Binding,
@@ -36,14 +37,13 @@ export function multipliesBytes(traits: GpuTraits): boolean {
 export function packedOrder(format: StoredFormat, traits: GpuTraits): PackedOrder | undefined {
   if (!multipliesBytes(traits)) return undefined
   if (isQ4(format)) return cutsOf(traits).vectors.words ? 'nibbles' : undefined
-  return format === 'q8_0' ? 'bytes' : undefined
+  return isBlockType(format) ? 'bytes' : undefined
 }
 
 const matvecPackedKernel = memo(function matvecPackedKernel(shape: MatvecShape, traits: GpuTraits): Kernel {
   const { format, columns, tokens } = shape
   const work = cut(shape, traits)
   const { lanes, near, held, threads, unit } = work
-  const four = isQ4(format)
   const list: Binding[] = [
     ['batch', 'u32', 'r'],
     ['x', 'vec2<u32>', 'r'],
@@ -61,14 +61,14 @@ ${REQUIRES_PACKED}
 ${source}
 ${META}
 ${gateFunctions(shape.gate)}
-${format === 'q8_0' ? blockFunctions(format, columns) : ''}
+${isBlockType(format) ? blockByteFunctions(format, columns) : ''}
 ${roomOf(shape, work)}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
 ${places(shape, work, columns / 8)}
 ${accumulators(tokens, held, false)}
   for (var u = lane; u < ${columns / unit}u; u += ${lanes}u) {
-${four ? wordOfNibbles(shape, held) : blockOfBytes(shape, held)}
+${isBlockType(format) ? groupOfBytes(format, shape, held) : wordOfNibbles(shape, held)}
   }
 ${finish(shape, work)}
 }`,
@@ -94,20 +94,32 @@ ${unrolled(held, (r) => `      a${r}_${t} += s${r} * step * f32(dot4I8Packed(low
 )}`
 }
 
-/** A block of Q8_0: two bytes of scale, then 32 codes. */
-function blockOfBytes({ columns, tokens }: MatvecShape, held: number): string {
-  const bytes = (columns / PACKED_BLOCK) * 34
-  return `${unrolled(held, (r) => `    let s${r} = blockScale(row${r}, u).x; let at${r} = row${r} * ${bytes}u + u * 34u + 2u;`)}
-${unrolled(tokens, (t) => unrolled(held, (r) => `    var b${r}_${t} = 0;`))}
-    for (var i = 0u; i < 4u; i++) {
-${unrolled(held, (r) => `      let p${r} = wordAt(at${r} + i * 8u); let q${r} = wordAt(at${r} + i * 8u + 4u);`)}
+/**
+ * Columns of GGUF's blocks that share a scale. What is taken off for the code of zero, and for values that begin at
+ * another, is the sum of the activations each time: once for all rows of the matrix.
+ */
+function groupOfBytes(type: BlockType, { tokens }: MatvecShape, held: number): string {
+  const [eights, zero, sized] = [groupOf(type) / 8, zeroByte(type), takesOff(type)]
+  const summed = sized || zero > 0
+  const codes = (r: number, t: number) => `f32(b${r}_${t}${zero > 0 ? ` - ${zero} * m${t}` : ''})`
+  const value = (r: number, t: number) =>
+    sized ? `(s${r}.x * ${codes(r, t)} - l${t} * s${r}.y)` : `s${r}.x * ${codes(r, t)}`
+  return `${unrolled(held, (r) => `    let s${r} = blockScale(row${r}, u);`)}
+${unrolled(tokens, (t) => unrolled(held, (r) => `    var b${r}_${t} = 0;`) + (summed ? ` var m${t} = 0;` : ''))}
+    for (var i = u * ${eights}u; i < u * ${eights}u + ${eights}u; i++) {
+${unrolled(held, (r) => `      let p${r} = blockBytes(row${r}, i);`)}
 ${unrolled(
   tokens,
-  (t) => `      let y${t} = x[x${t} + u * 4u + i];
-${unrolled(held, (r) => `      b${r}_${t} += dot4I8Packed(p${r}, y${t}.x) + dot4I8Packed(q${r}, y${t}.y);`)}`,
+  (t) => `      let y${t} = x[x${t} + i];
+${summed ? `      m${t} += dot4I8Packed(y${t}.x, 0x01010101u) + dot4I8Packed(y${t}.y, 0x01010101u);` : ''}
+${unrolled(held, (r) => `      b${r}_${t} += dot4I8Packed(p${r}.x, y${t}.x) + dot4I8Packed(p${r}.y, y${t}.y);`)}`,
 )}
     }
-${unrolled(tokens, (t) => unrolled(held, (r) => `    a${r}_${t} += s${r} * steps[x${t} / 4u + u] * f32(b${r}_${t});`))}`
+${unrolled(
+  tokens,
+  (t) => `    let step${t} = steps[x${t} / 4u + u * ${eights}u / 4u];${sized ? ` let l${t} = f32(m${t});` : ''}
+${unrolled(held, (r) => `    a${r}_${t} += step${t} * ${value(r, t)};`)}`,
+)}`
 }
 
 export function matvecPacked(
