@@ -412,6 +412,8 @@ function tiles(): Named[] {
       { matmul: [{ rows, tokens, threads, quads, ahead: true }] },
     ])
   }
+  // Where shaders have f16, all rows above are made by this.
+  all.push(['in f16, one step after the other', { halves: { twice: false } }])
   return all
 }
 

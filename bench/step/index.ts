@@ -5,8 +5,9 @@
  */
 import { parseArgs } from 'node:util'
 import { lossOfPacking } from './loss.js'
+import { costOfPrompt, READ } from './prompt.js'
 import { costOfStep, type Form, timesOfStep } from './step.js'
-import { BLOCK_WAYS, present, WAYS } from './ways.js'
+import { BLOCK_WAYS, PROMPT_WAYS, present, WAYS } from './ways.js'
 
 const number = (value: number) => value.toLocaleString('en-US')
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`
@@ -30,6 +31,12 @@ for (const shape of ['Llama-3.2-1B-like', 'SmolLM2-135M-like']) {
   console.log(`  processor time of recording a step: ${times}`)
 }
 await show('Llama-3.2-1B-like', 'Q4_K_M', BLOCK_WAYS)
+console.log(`${READ} rows of a prompt, 1B: dispatches, barriers in workgroups of products, bytes these share and read`)
+for (const [name, traits] of Object.entries(PROMPT_WAYS)) {
+  const { dispatches, waitsOfProducts, shared } = await costOfPrompt('Llama-3.2-1B-like', traits)
+  const cells = [dispatches, number(waitsOfProducts), megabytes(shared)]
+  console.log(`  ${name.padEnd(24)}${cells.map((cell) => String(cell).padStart(20)).join('')}`)
+}
 
 const { values } = parseArgs({ options: { nano: { type: 'string' } } })
 if (values.nano) {

@@ -44,10 +44,15 @@ export async function stillModel(shape: string, traits: GpuTraits, form: Form = 
     await core.step([{ sequence, tokens: [7], sample: SAMPLE }])
     sequence.truncate(BEHIND)
   }
+  const read = async (rows: number) => {
+    const other = core.open()
+    await core.step([{ sequence: other, tokens: new Array(rows).fill(7) }])
+    other.close()
+  }
   // What a first step makes stays.
   await step()
   gpu.take()
-  return { gpu, device, step, close: () => core.close() }
+  return { gpu, device, step, read, close: () => core.close() }
 }
 
 export async function costOfStep(shape: string, traits: GpuTraits, form: Form = 'q4f16'): Promise<StepCost> {

@@ -21,3 +21,10 @@ export const BLOCK_WAYS: Readonly<Record<string, GpuTraits>> = {
   'activations in f32': present,
   'activations in 8 bits': WAYS['activations in 8 bits']!,
 }
+
+/** Of products with many rows. */
+export const PROMPT_WAYS: Readonly<Record<string, GpuTraits>> = {
+  'without f16': { ...present, half: false },
+  'tiles in one room': { ...present, cuts: { halves: { twice: false } } },
+  'tiles in two rooms': present,
+}

@@ -32,6 +32,20 @@ describe.skipIf(!adapter?.features.has('shader-f16'))('in f16 (skipped where the
   product('activations beyond the range of f16', 1e6, 71, 96, 20)
   product('activations below it', 1e-9, 71, 96, 20)
 
+  it.each([32, 64, 544])(
+    'in tiles beside each other as in one after the other, to the bit, %i columns',
+    async (columns) => {
+      const cuts = { halves: { twice: false } }
+      const after = await openWebGpuDevice({ gpu: await softwareGpu(), serial: false, cuts })
+      const chance = new Chance(columns)
+      const known = knownMatrix(chance, 'q4f16', 70, columns)
+      const x = chance.floats(66 * columns)
+      const expected = await check(after, known, x, 66, {}, BOUND)
+      expect(await check(device, known, x, 66, {}, BOUND)).toEqual(expected)
+      after.destroy()
+    },
+  )
+
   it('with norm, bias and addition', async () => {
     const chance = new Chance(3)
     const known = knownMatrix(chance, 'q4f16', 46, 160)

@@ -9,6 +9,8 @@ export interface Cuts {
   readonly vectors: VectorsCut
   /** Products with many rows, in f32: the first that gives workgroups enough, else the last. */
   readonly matmul: readonly MatmulCut[]
+  /** Products of 4-bit matrices with many rows, in f16. */
+  readonly halves: HalvesCut
 }
 
 export interface PiecesCut {
@@ -65,6 +67,11 @@ export interface MatmulCut {
   readonly least?: number
 }
 
+export interface HalvesCut {
+  /** A step's tiles lie beside those of the step before: one barrier a step instead of two, in 16.5 KB instead of 8.25. */
+  readonly twice: boolean
+}
+
 export const CUTS: Cuts = {
   pieces: { positions: 64, lanes: 64, early: true },
   blocks: { queries: 32, keys: 64, lanes: 128, on: true },
@@ -74,6 +81,7 @@ export const CUTS: Cuts = {
     { rows: 64, tokens: 64, threads: 128, quads: 8, ahead: false, least: 180 },
     { rows: 32, tokens: 32, threads: 64, quads: 8, ahead: false },
   ],
+  halves: { twice: true },
 }
 
 /** Bytes that a workgroup shares where kernels are cut by `CUTS`. */
@@ -85,6 +93,7 @@ const TIGHT: Partial<Cuts> = {
   // Where its subgroups are of 32, one row is then summed up without a barrier.
   vectors: { ...CUTS.vectors, lanes: 32 },
   matmul: [{ rows: 64, tokens: 64, threads: 256, quads: 4, ahead: false }],
+  halves: { twice: false },
 }
 
 export function cutsOf({ cuts, tight }: { readonly cuts?: Partial<Cuts>; readonly tight?: boolean }): Cuts {

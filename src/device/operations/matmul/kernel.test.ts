@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Activations } from '../../contract.js'
-import { CUTS } from '../../gpu/kernels/cuts.js'
+import { CUTS, ROOMY } from '../../gpu/kernels/cuts.js'
 import type { StoredFormat, StoredMatrix } from '../../gpu/kernels/formats.js'
 import type { GpuTraits, Kernel } from '../../gpu/kernels/kernel.js'
 import type { GpuMatrix } from '../../gpu/matrix.js'
@@ -81,6 +81,25 @@ describe('a product', () => {
     expect(mixed.names).toEqual(['toHalf', 'matmul half', 'matmul half', 'matmul', 'matmul'])
     expect(mixed.buffers.slice(3)).toEqual(['x out', 'x out'])
     expect(namesOf(matrixOf(['q4f16', 'f16']), 1)).toEqual(['matvec', 'matvec'])
+  })
+})
+
+describe('a product in halves', () => {
+  const half = (traits: Partial<GpuTraits>) => {
+    const { source } = madeBy(matrixOf(['q4f16']), FEW + 1, { half: true, ...traits }).kernels.at(-1)!
+    const rooms = [...source.matchAll(/var<workgroup> \w+: array<(\S+), (\d+)>/g)]
+    const bytes = rooms.reduce((sum, [, type, count]) => sum + (type === 'f32' ? 4 : 8) * Number(count), 0)
+    return { barriers: source.split('workgroupBarrier()').length - 1, bytes }
+  }
+
+  it('has one barrier a step where a workgroup has room for the tiles of two, else two', () => {
+    const roomy = half({})
+    expect(roomy.barriers).toBe(1)
+    expect(roomy.bytes).toBeLessThanOrEqual(ROOMY)
+    const tight = half({ tight: true })
+    expect(tight.barriers).toBe(2)
+    expect(tight.bytes).toBeLessThanOrEqual(16384)
+    expect(roomy.bytes).toBe(2 * tight.bytes)
   })
 })
 
