@@ -27,10 +27,10 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 185_000,
-  './browser': 550_000,
+  './browser': 552_500,
   // What points at values, and the readers of numbers and dates.
-  './core': 474_000,
-  './webgpu': 474_000,
+  './core': 477_000,
+  './webgpu': 477_000,
   './webllm': 223_800,
   './webllm/worker': 231_000,
   './llama-cpp': 247_000,
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_558_000)
+    expect(packed.size).toBeLessThan(1_566_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

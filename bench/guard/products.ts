@@ -8,7 +8,7 @@ import { activationsOf, type CpuMatrix } from '../../src/device/cpu/matrix.js'
 import { GpuDevice } from '../../src/device/gpu/gpu-device.js'
 import { matmul } from '../../src/device/operations/matmul/index.js'
 import { BLOCK_TYPES } from '../../src/platform/block-types.js'
-import { WAYS } from '../step/ways.js'
+import { PROMPT_WAYS, WAYS } from '../step/ways.js'
 import type { Counts } from './compare.js'
 import { GPUS } from './steps.js'
 import { StillGpu } from './still-gpu.js'
@@ -39,7 +39,10 @@ function plain(format: Exclude<MatrixBand['format'], 'q4'>): MatrixBand {
 
 export async function countProducts(): Promise<Counts> {
   const found: Record<string, Counts> = {}
-  const others = { 'with activations in 8 bits': WAYS['activations in 8 bits']! }
+  const others = {
+    'with activations in 8 bits': WAYS['activations in 8 bits']!,
+    'with matrices of subgroups': PROMPT_WAYS['matrices of subgroups']!,
+  }
   for (const [name, traits] of Object.entries({ ...GPUS, ...others })) {
     const gpu = new StillGpu()
     const device = new GpuDevice(gpu.device, { name: 'still', reason: 'It is counted.', traits })

@@ -6,7 +6,7 @@ import type { BenchReport } from '../../src/bench/report.js'
 import { run } from '../../src/bench/rounds.js'
 import { settingsOf } from '../../src/bench/settings.js'
 import { isSoftware } from '../../src/device/gpu/index.js'
-import { DAWN_UNSAFE, matricesOf } from '../../src/platform/dawn.js'
+import { matricesOf } from '../../src/platform/dawn.js'
 import { profiled } from '../profile/carry-out.js'
 import { answers } from './answers.js'
 import { boundOf } from './bound.js'
@@ -22,17 +22,11 @@ const progress = (message: string) => console.log(message)
 
 const findAdapter = async () => (await softwareGpu()).requestAdapter({ powerPreference: 'high-performance' })
 
-/** Shows what is behind a flag, which tests do without. For ever, as in `gpu.ts`. */
-let unsafe: GPU | undefined
-
 async function adapterHere(): Promise<Adapter | undefined> {
   const adapter = await findAdapter()
   if (!adapter) return undefined
   const info = plain<unknown>(adapter.info)
-  const { create } = await import('webgpu')
-  unsafe = create([DAWN_UNSAFE])
-  const shown = await unsafe.requestAdapter({ powerPreference: 'high-performance' })
-  const matrices = shown && matricesOf(shown)
+  const matrices = matricesOf(adapter)
   return {
     name: String(info.description || info.device || info.vendor || 'unnamed adapter'),
     software: isSoftware(adapter),

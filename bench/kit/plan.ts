@@ -8,6 +8,7 @@ export const TEST_FILES = [
   'src/device/operations/blocks.test.ts',
   'src/device/gpu/half.test.ts',
   'src/device/operations/attention.test.ts',
+  'src/device/gpu/matrices.test.ts',
   'src/device/operations/sample.test.ts',
   'src/device/operations/twins.test.ts',
   'src/device/operations/overflow.test.ts',
@@ -113,7 +114,7 @@ export function plan(quick: boolean): Part[] {
       {
         name,
         seconds: 100,
-        least: 8,
+        least: 7.5,
         job: { kind: 'tests', file, names: quick ? IN_SOFTWARE : ON_GPU },
         ...(WIDE_FILES.test(path) && { env: WIDE }),
       },

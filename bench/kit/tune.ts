@@ -414,7 +414,9 @@ function tiles(): Named[] {
   }
   // Where shaders have f16, all rows above are made by this.
   all.push(['in f16, one step after the other', { halves: { twice: false } }])
-  return all
+  // Only the last may go by matrices that subgroups multiply, where these can.
+  const others = all.map(([name, cuts]): Named => [name, { ...cuts, matrices: false }])
+  return [...others, ['by matrices of subgroups', {}]]
 }
 
 /** Rows of sequences of their own. */

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:step`: what a step of decoding asks of a GPU for each way of cutting its products (dispatches, barriers,
- * bytes), and how much time of the processor recording it takes. On a GPU that computes nothing: no time of a GPU is in it.
+ * `npm run bench:step`: what a step of decoding, and a part of a prompt, ask of a GPU for each way of cutting their products
+ * (dispatches, barriers, bytes), and how much time of the processor recording a step takes. On a GPU that computes nothing:
+ * no time of a GPU is in it.
  * `-- --nano 200`: also what rounding activations to 8 bits costs nano over so many tokens.
  */
 import { parseArgs } from 'node:util'
@@ -31,11 +32,15 @@ for (const shape of ['Llama-3.2-1B-like', 'SmolLM2-135M-like']) {
   console.log(`  processor time of recording a step: ${times}`)
 }
 await show('Llama-3.2-1B-like', 'Q4_K_M', BLOCK_WAYS)
-console.log(`${READ} rows of a prompt, 1B: dispatches, barriers in workgroups of products, bytes these share and read`)
-for (const [name, traits] of Object.entries(PROMPT_WAYS)) {
-  const { dispatches, waitsOfProducts, shared } = await costOfPrompt('Llama-3.2-1B-like', traits)
-  const cells = [dispatches, number(waitsOfProducts), megabytes(shared)]
-  console.log(`  ${name.padEnd(24)}${cells.map((cell) => String(cell).padStart(20)).join('')}`)
+for (const form of ['q4f16', 'Q4_K_M'] as const) {
+  console.log(
+    `${READ} rows of a prompt, 1B in ${form}: dispatches, barriers in workgroups of products, shared bytes read`,
+  )
+  for (const [name, traits] of Object.entries(PROMPT_WAYS)) {
+    const { dispatches, waitsOfProducts, shared } = await costOfPrompt('Llama-3.2-1B-like', traits, form)
+    const cells = [dispatches, number(waitsOfProducts), megabytes(shared)]
+    console.log(`  ${name.padEnd(24)}${cells.map((cell) => String(cell).padStart(20)).join('')}`)
+  }
 }
 
 const { values } = parseArgs({ options: { nano: { type: 'string' } } })

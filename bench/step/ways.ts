@@ -27,4 +27,5 @@ export const PROMPT_WAYS: Readonly<Record<string, GpuTraits>> = {
   'without f16': { ...present, half: false },
   'tiles in one room': { ...present, cuts: { halves: { twice: false } } },
   'tiles in two rooms': present,
+  'matrices of subgroups': { ...present, matrices: { M: 16, N: 16, K: 16, component: 'f16', lanes: 32 } },
 }

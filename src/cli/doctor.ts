@@ -3,7 +3,7 @@ import { availableParallelism, freemem, totalmem } from 'node:os'
 import process from 'node:process'
 import { tryRevectorize } from '../engines/index.js'
 import { defaultFolder, NANO } from '../models/index.js'
-import { importWebgpu, lookForAdapter } from '../platform/index.js'
+import { importWebgpu, lookForAdapter, UNSAFE } from '../platform/index.js'
 import { createV1 } from '../service/index.js'
 import { openEngine } from './engine.js'
 import { Fault } from './fault.js'
@@ -110,7 +110,7 @@ async function matrices(): Promise<Finding[]> {
   const { adapter, matrices: shapes } = (await lookForAdapter()) ?? {}
   if (!adapter) return []
   const says = shapes
-    ? `subgroups multiply ${shapes.join(', ') || 'matrices of shapes that are not told'}; no kernel uses it yet`
+    ? `subgroups multiply ${shapes.join(', ') || 'matrices of shapes that are not told'}; ${UNSAFE}=1 lets prompts use it`
     : 'subgroups multiply none here (chromium-experimental-subgroup-matrix)'
   return [{ what: 'matrices', state: 'so', says }]
 }

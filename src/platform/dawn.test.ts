@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { matricesOf } from './dawn.js'
+import { DAWN_UNSAFE, dawnFlags, matricesOf } from './dawn.js'
 
 const FEATURE = 'chromium-experimental-subgroup-matrix'
 
@@ -14,4 +14,10 @@ it('tells which matrices subgroups multiply, where the adapter has the feature',
   expect(matricesOf(adapter([FEATURE], info))).toEqual(['8x8x8 f16 to f16', '8x16x32 i8 to i32'])
   expect(matricesOf(adapter([FEATURE], {}))).toEqual([])
   expect(matricesOf(adapter(['subgroups'], info))).toBeUndefined()
+})
+
+it('has Dawn show what is behind a flag only where the environment allows it', () => {
+  expect(dawnFlags({})).toEqual([])
+  expect(dawnFlags({ LOCAL_V1_UNSAFE_WEBGPU: '' })).toEqual([])
+  expect(dawnFlags({ LOCAL_V1_UNSAFE_WEBGPU: '1' })).toEqual([DAWN_UNSAFE])
 })

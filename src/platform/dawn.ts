@@ -53,7 +53,7 @@ export function openDawn(): typeof opened & {} {
   opened ??= importWebgpu().then(
     ({ create, globals }) => {
       nativeIsHere()
-      return { gpu: create([]), globals }
+      return { gpu: create(dawnFlags(process.env)), globals }
     },
     () => undefined,
   )
@@ -106,24 +106,37 @@ interface Found {
 /** Has Dawn show what is behind a flag. */
 export const DAWN_UNSAFE = 'enable-dawn-features=allow_unsafe_apis'
 
-/** What Dawn's adapters tell of matrices that a subgroup multiplies. */
-interface MatrixInfo {
-  readonly subgroupMatrixConfigs?: Iterable<{
-    readonly M: number
-    readonly N: number
-    readonly K: number
-    readonly componentType: string
-    readonly resultComponentType: string
-  }>
+/** The variable of the environment that allows it, as Chrome's flag does in pages. */
+export const UNSAFE = 'LOCAL_V1_UNSAFE_WEBGPU'
+
+export const dawnFlags = (env: Readonly<Record<string, string | undefined>>): string[] =>
+  env[UNSAFE] ? [DAWN_UNSAFE] : []
+
+/** Of a matrix of M rows by N columns, which a subgroup makes as one, from factors that are K deep. */
+export interface MatrixConfig {
+  readonly M: number
+  readonly N: number
+  readonly K: number
+  readonly componentType: string
+  readonly resultComponentType: string
 }
 
-/**
- * Which matrices an adapter multiplies within subgroups, as rows x columns x depth and the types of factors and result;
- * undefined where it has no such feature, or where it is behind a flag that was not given. No kernel uses them yet.
- */
-export function matricesOf({ info, features }: { info: object; features: ReadonlySet<string> }): string[] | undefined {
-  if (!features.has('chromium-experimental-subgroup-matrix')) return undefined
-  return [...((info as MatrixInfo).subgroupMatrixConfigs ?? [])].map(
+export const MATRICES_FEATURE = 'chromium-experimental-subgroup-matrix'
+
+interface Listing {
+  readonly info: object
+  readonly features: ReadonlySet<string>
+}
+
+/** Which matrices an adapter multiplies within subgroups; undefined where it does not, or not without Dawn's flag. */
+export function matrixConfigsOf({ info, features }: Listing): MatrixConfig[] | undefined {
+  if (!features.has(MATRICES_FEATURE)) return undefined
+  return [...((info as { readonly subgroupMatrixConfigs?: Iterable<MatrixConfig> }).subgroupMatrixConfigs ?? [])]
+}
+
+/** The same for people: rows x columns x depth, and the types of factors and result. */
+export function matricesOf(adapter: Listing): string[] | undefined {
+  return matrixConfigsOf(adapter)?.map(
     ({ M, N, K, componentType, resultComponentType }) => `${M}x${N}x${K} ${componentType} to ${resultComponentType}`,
   )
 }

@@ -31,7 +31,19 @@ export {
   type PackedCacheType,
   packedCache,
 } from './cache-types.js'
-export { DAWN_UNSAFE, importWebgpu, lookForAdapter, matricesOf, openDawn, type SeenAdapter, VERBOSE } from './dawn.js'
+export {
+  DAWN_UNSAFE,
+  importWebgpu,
+  lookForAdapter,
+  MATRICES_FEATURE,
+  type MatrixConfig,
+  matricesOf,
+  matrixConfigsOf,
+  openDawn,
+  type SeenAdapter,
+  UNSAFE,
+  VERBOSE,
+} from './dawn.js'
 export { exp, log, softmax } from './exact.js'
 export { floatToHalf, halfToFloat } from './half.js'
 export {

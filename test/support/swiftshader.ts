@@ -13,7 +13,9 @@ const RTLD_NODELETE = 0x1000
  * there, and fail here. So would what counts on indices being held within their arrays, for a fifth of the time of the rest.
  */
 const FEATURES = ['disable_workgroup_init', ...(FULL ? [] : ['disable_robustness'])]
-export const DAWN_FLAGS = process.env.LOCAL_V1_VULKAN ? [] : [`enable-dawn-features=${FEATURES.join(',')}`]
+/** Another GPU may have what is behind a flag: matrices that subgroups multiply. */
+const ASKED = process.env.LOCAL_V1_VULKAN ? ['allow_unsafe_apis'] : FEATURES
+export const DAWN_FLAGS = [`enable-dawn-features=${ASKED.join(',')}`]
 
 const QUICK_DAWN = fileURLToPath(new URL('./quick-dawn.cjs', import.meta.url))
 const quick = createRequire(import.meta.url)(QUICK_DAWN) as {

@@ -71,10 +71,12 @@ export class GpuDevice implements Device, GpuPassHost {
     this.submits = new SubmitWork(submitWork)
     if (profiler) this.profiler = profiler
     this.gpu = new Gpu(device, traits)
+    const { matrices } = traits
     const how = [
       `parallel ${traits.lanes}`,
       ...(traits.half ? ['half'] : []),
       ...(multipliesBytes(traits) ? ['packed'] : []),
+      ...(matrices ? [`matrices of ${matrices.component}`] : []),
     ]
     const cut = traits.serial ? 'serial' : how.join(' ')
     this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }

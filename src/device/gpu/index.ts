@@ -1,10 +1,21 @@
 /** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
 import { V1Error } from '../../contract/index.js'
-import { heldByNative, lookForAdapter, ofNative, openDawn, type SeenAdapter } from '../../platform/index.js'
+import {
+  heldByNative,
+  lookForAdapter,
+  MATRICES_FEATURE,
+  matrixConfigsOf,
+  ofNative,
+  openDawn,
+  type SeenAdapter,
+} from '../../platform/index.js'
 import type { Device } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'
-import { type Cuts, ROOMY } from './kernels/cuts.js'
+import { type Cuts, cutsOf, ROOMY } from './kernels/cuts.js'
+import type { GpuTraits } from './kernels/kernel.js'
+import { chooseMatrices } from './kernels/subgroup-matrices.js'
+import { provesMatrices } from './matrix-trial.js'
 import { computesInHalf, lanesTogether, multipliesPacked } from './probe.js'
 
 export interface OpenGpuOptions {
@@ -54,15 +65,16 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
   const device = await ofNative(requested)
   const forget = heldByNative(() => device.destroy())
   void device.lost.then(forget)
+  const traits: GpuTraits = {
+    ...{ serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
+    ...(device.limits.maxComputeWorkgroupStorageSize < ROOMY && { tight: true }),
+    ...(options.cuts && { cuts: options.cuts }),
+    ...(options.cuts?.vectors?.packed && !serial && { packed: await multipliesPacked(device) }),
+  }
   return new GpuDevice(device, {
     name: nameOf(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',
-    traits: {
-      ...{ serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
-      ...(device.limits.maxComputeWorkgroupStorageSize < ROOMY && { tight: true }),
-      ...(options.cuts && { cuts: options.cuts }),
-      ...(options.cuts?.vectors?.packed && !serial && { packed: await multipliesPacked(device) }),
-    },
+    traits: await withMatrices(device, adapter, traits),
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
     ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),
     ...(options.profiler && { profiler: options.profiler(device) }),
@@ -70,9 +82,24 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
 }
 
 /** Those that kernels cut for hardware make use of. */
-function wantedFeatures({ features }: GPUAdapter, { subgroups = true, half = true }: OpenGpuOptions): GPUFeatureName[] {
-  const wanted = [...(subgroups ? ['subgroups'] : []), ...(half ? ['shader-f16'] : [])] as GPUFeatureName[]
+function wantedFeatures(
+  { features }: GPUAdapter,
+  { subgroups = true, half = true, cuts }: OpenGpuOptions,
+): GPUFeatureName[] {
+  const ofSubgroups = ['subgroups', ...(cutsOf({ ...(cuts && { cuts }) }).matrices ? [MATRICES_FEATURE] : [])]
+  const wanted = [...(subgroups ? ofSubgroups : []), ...(half ? ['shader-f16'] : [])] as GPUFeatureName[]
   return wanted.filter((feature) => features.has(feature))
+}
+
+/** With the matrices that subgroups multiply, where there are some and they were tried. */
+async function withMatrices(device: GPUDevice, { info }: GPUAdapter, traits: GpuTraits): Promise<GpuTraits> {
+  const { subgroupMaxSize = Number.POSITIVE_INFINITY } = info as { readonly subgroupMaxSize?: number }
+  const configs = matrixConfigsOf({ info, features: device.features })
+  if (!configs || traits.tight || traits.lanes === 1) return traits
+  const matrices = chooseMatrices(configs, subgroupMaxSize, traits.half)
+  if (!matrices) return traits
+  const tried = { ...traits, matrices }
+  return (await provesMatrices(device, tried)) ? tried : traits
 }
 
 /** Whether an adapter computes on the processor: a CPU device of our own is many times faster. */

@@ -11,6 +11,8 @@ export interface Cuts {
   readonly matmul: readonly MatmulCut[]
   /** Products of 4-bit matrices with many rows, in f16. */
   readonly halves: HalvesCut
+  /** Products of quantised matrices with many rows go by matrices that subgroups multiply as one, where these can. */
+  readonly matrices: boolean
 }
 
 export interface PiecesCut {
@@ -82,6 +84,7 @@ export const CUTS: Cuts = {
     { rows: 32, tokens: 32, threads: 64, quads: 8, ahead: false },
   ],
   halves: { twice: true },
+  matrices: true,
 }
 
 /** Bytes that a workgroup shares where kernels are cut by `CUTS`. */

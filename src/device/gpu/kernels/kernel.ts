@@ -1,6 +1,7 @@
 /** What kernels are made of: WGSL whose shapes are constants, and a recorder that dispatches it. */
 
 import type { Cuts } from './cuts.js'
+import type { SubgroupMatrices } from './subgroup-matrices.js'
 
 /** How a GPU wants its work cut. */
 export interface GpuTraits {
@@ -12,6 +13,8 @@ export interface GpuTraits {
   readonly half: boolean
   /** Shaders multiply and add four bytes of a word at once, rightly; only found out where `cuts` ask for it. @default false */
   readonly packed?: boolean
+  /** Subgroups multiply such matrices as one, rightly. @default none */
+  readonly matrices?: SubgroupMatrices
   /** A workgroup shares no more memory than every GPU has: less than `ROOMY`. @default false */
   readonly tight?: boolean
   /** Instead of `CUTS`. */

@@ -141,6 +141,34 @@ describe('a product with activations in 8 bits', () => {
   })
 })
 
+describe('a product by matrices that subgroups multiply', () => {
+  const unit = { M: 16, N: 16, K: 16, lanes: 32 }
+  const made = (component: 'f16' | 'f32', formats: readonly StoredFormat[], count = FEW + 1, traits = {}) => {
+    const gpu = { half: true, matrices: { ...unit, component }, ...traits }
+    const { names, buffers } = madeBy(matrixOf(formats), count, gpu, { norm: GAIN })
+    return [names.map((name) => name.replace(/ \d+x.*/, '')), buffers]
+  }
+
+  it('is made of many rows of every form but the wide ones, which are halved once', () => {
+    expect(made('f16', ['q4f16', 'q4_k', 'f16', 'q6_k'])).toEqual([
+      ['toHalf', 'matmul matrices', 'matmul matrices', 'matmul matrices q6_k', 'norm', 'matmul'],
+      ['x gain halves steps', ...Array<string>(3).fill('halves steps out'), 'x gain normed', 'normed out'],
+    ])
+  })
+
+  it('takes rows as they are where the matrices are of f32', () => {
+    expect(made('f32', ['q4f16', 'q4_k', 'f16'])).toEqual([
+      ['norm', 'matmul matrices', 'matmul matrices', 'matmul'],
+      ['x gain normed', ...Array<string>(3).fill('normed out')],
+    ])
+  })
+
+  it('is not made of few rows, nor in software', () => {
+    expect(made('f16', ['q4f16'], FEW)[0]).toEqual(['matvec'])
+    expect(made('f16', ['q4f16'], FEW + 1, { serial: true })[0]).toEqual(['norm', 'matvec'])
+  })
+})
+
 describe('a product of normed rows', () => {
   const job = { norm: GAIN }
 

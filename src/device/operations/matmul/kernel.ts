@@ -1,7 +1,7 @@
 /** Which kernels make a product, by how many rows there are and what the GPU can. */
 
 import type { Activations, Matrix } from '../../contract/tensors.js'
-import { isQ4 } from '../../gpu/kernels/formats.js'
+import { isQ4, type StoredMatrix } from '../../gpu/kernels/formats.js'
 import { matvec } from '../../gpu/kernels/matvec.js'
 import type { Gate, GpuRecorder } from '../define.js'
 import { gateRows } from '../gate/kernel.js'
@@ -9,6 +9,7 @@ import { norm } from './norm.js'
 import { matvecPacked, packedOrder } from './packed.js'
 import { multiplyTiled } from './tiled.js'
 import { multiplyTiledHalf } from './tiled-half.js'
+import { multipliesMatrices, multiplyMatrices } from './tiled-matrices.js'
 import { toHalf } from './to-half.js'
 import { ORDERS, toPacked } from './to-packed.js'
 
@@ -58,16 +59,23 @@ function multiply(
 ): void {
   const { columns } = matrix
   const parts = pass.parts(matrix)
-  const { serial, half } = pass.traits
+  const { serial, half, matrices } = pass.traits
   const many = !serial && !pass.few(count)
+  const isMatrices = ({ format }: StoredMatrix) => multipliesMatrices(format, pass.traits)
+  const isHalves = (part: StoredMatrix) =>
+    isMatrices(part) ? matrices?.component === 'f16' : half && isQ4(part.format)
   const shape = { add, gated, head, bias: bias !== undefined, ...(gated && { gate }) }
   const rest = { ...(bias ? { bias } : {}), out }
-  const inHalves = many && half ? parts.filter(({ format }) => isQ4(format)) : []
+  const inHalves = many ? parts.filter(isHalves) : []
   if (inHalves.length > 0) {
     const rows = { columns, ...(normed ? { epsilon: normed.epsilon } : {}) }
     const halves = pass.inHalf(from)
     toHalf(pass, rows, pass.buffer(from), normed?.gain, count, halves)
-    for (const matrix of inHalves) multiplyTiledHalf(pass, shape, { ...rest, matrix }, halves, count)
+    for (const matrix of inHalves) {
+      const operands = { ...rest, matrix }
+      if (isMatrices(matrix)) multiplyMatrices(pass, shape, operands, [halves.halves, halves.steps], count)
+      else multiplyTiledHalf(pass, shape, operands, halves, count)
+    }
   }
   const inWords = many
     ? []
@@ -91,5 +99,8 @@ function multiply(
   }
   const x = normed ? pass.normed(from) : pass.buffer(from)
   if (normed) norm(pass, { columns, epsilon: normed.epsilon }, pass.buffer(from), normed.gain, count, x)
-  for (const matrix of others) (many ? multiplyTiled : matvec)(pass, shape, { ...rest, x, matrix }, count)
+  for (const matrix of others) {
+    if (many && isMatrices(matrix)) multiplyMatrices(pass, shape, { ...rest, matrix }, [x], count)
+    else (many ? multiplyTiled : matvec)(pass, shape, { ...rest, x, matrix }, count)
+  }
 }
