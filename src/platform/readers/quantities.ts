@@ -15,7 +15,7 @@ export function quantities(text: string, language: LanguageName, context: Reader
 
 const MONEY = `(?:[a-z]{0,3}[$€£¥]|[a-z]{3}(?![a-z]))`
 const SIGNED = new RegExp(
-  String.raw`(?<![\d:])(?:(?<=^|[\s(])([-+]) ?(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL})(?!:)`,
+  String.raw`(?<![\d:⁄])(?:(?<=^|[\s(])([-+]) ?(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL})(?![:⁄])`,
   'gu',
 )
 /** Accounts write what is owed in brackets. */

@@ -4,7 +4,7 @@ import type { LanguageWords } from './words/index.js'
 /** Lower case, without accents, one kind of blank, apostrophe and dash; no longer than it must be. */
 export function plain(text: string): string {
   return text
-    .replace(/[½¼¾⅓⅔⅛]/g, (sign) => ` ${FRACTIONS[sign]}`)
+    .replace(/[½¼¾⅓⅔⅛]/g, ' $&')
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
@@ -38,16 +38,8 @@ export function plainPlaces(text: string, from: number, to: number): { plain: st
 
 const BLANK = /^[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]$/
 
-const FRACTIONS: Readonly<Record<string, string>> = {
-  '½': '1:2',
-  '¼': '1:4',
-  '¾': '3:4',
-  '⅓': '1:3',
-  '⅔': '2:3',
-  '⅛': '1:8',
-}
-/** As `plain` writes them. */
-export const FRACTION = /(?<![\d:])(\d):(\d)(?![\d:])/
+/** As `plain` writes `½`. */
+export const FRACTION = /(?<!\d)(\d)⁄([1-9])(?!\d)/
 
 const escaped = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
