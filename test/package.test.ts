@@ -26,7 +26,7 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 185_000,
+  '.': 186_000,
   './browser': 552_500,
   // What points at values, and the readers of numbers and dates.
   './core': 477_000,

@@ -119,6 +119,11 @@ export interface Engine {
   decide?(call: DecideCall): Promise<Decided>
   /** What a text says about each field, for models whose `capabilities` have `extractions`. */
   extract?(call: ExtractCall): Promise<Extracted>
+  /**
+   * Where one text answers each of some questions, all of them in one reading: for models that point beside what they write.
+   * Undefined: this model does not, or the text is too long for it; then `generate` answers, as it does what is not sure.
+   */
+  point?(call: PointCall): Promise<PointedText | undefined>
   tokenize?(call: TokenizeCall): Promise<TokenizedText>
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
@@ -424,6 +429,40 @@ export type FieldAnswer =
     }
   /** The model would not answer. */
   | { readonly refused: true }
+
+/** Questions that a stretch of one text answers. */
+export interface PointCall {
+  /** Of the request, for logs. */
+  readonly id: string
+  readonly model: string
+  readonly signal: AbortSignal
+  readonly caller?: string
+  readonly text: string
+  readonly questions: readonly PointQuestion[]
+}
+
+export interface PointQuestion {
+  /** Of the field in a document that would have the answer. */
+  readonly name: string
+  /** May be empty. */
+  readonly instructions: string
+  readonly isNumber: boolean
+}
+
+export interface PointedText {
+  /** In the order of the questions; undefined: it is less sure than what this model writes would be. */
+  readonly answers: readonly (PointedAnswer | undefined)[]
+  /** `promptTokens` has the text once, however often it was read. */
+  readonly usage: Usage
+  readonly fingerprint?: string
+}
+
+export interface PointedAnswer extends TextSpan {
+  /** How likely the text says it there. */
+  readonly probability: number
+  /** How likely it does not say it. */
+  readonly nothing: number
+}
 
 export interface TextSpan {
   readonly start: number

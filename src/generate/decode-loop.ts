@@ -5,6 +5,8 @@ import {
   type Decided,
   type DetokenizeCall,
   type Part,
+  type PointCall,
+  type PointedText,
   type TokenizeCall,
   type TokenizedText,
   type TokenModel,
@@ -237,6 +239,13 @@ export class DecodeLoop {
     return decideByDecoder(call, parts, (room) =>
       thinkAbout(call, Math.min(budget, room), (asked) => this.generate(asked)),
     )
+  }
+
+  async point(call: PointCall): Promise<PointedText | undefined> {
+    call.signal.throwIfAborted()
+    if (this.failure !== undefined) throw this.failure
+    const pointed = await this.#pointer?.pointed(call)
+    return pointed && { ...pointed, fingerprint: this.#model.fingerprint }
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

@@ -308,6 +308,49 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     expect(one.usage.completionTokens).toBeGreaterThanOrEqual(told.logprobs.length)
   })
 
+  describe('points at fields', () => {
+    const names = ['name', 'age', 'city']
+    const asked = (text: string, signal = new AbortController().signal) => ({
+      ...{ id: 'ext-test', model: 'nano', signal, text },
+      questions: names.map((name) => ({ name, instructions: '', isNumber: name === 'age' })),
+    })
+
+    it('all of them in one reading, in the code units of the text', async () => {
+      for (const state of [ANNA, `\u{1f642} é ${ANNA}`]) {
+        const before = pointing.reads
+        const { answers, usage } = (await pointing.loop.point(asked(state)))!
+        expect(pointing.reads - before).toBe(1)
+        expect(answers.map((one) => one && state.slice(one.start, one.end))).toEqual(['Anna Keller', '34', 'Lisbon'])
+        for (const one of answers) {
+          expect(one!.probability + one!.nothing).toBeLessThanOrEqual(1 + 1e-6)
+          expect(one!.probability).toBeGreaterThan(0.5)
+        }
+        expect(usage.promptTokens).toBeGreaterThan(state.length / 8)
+        expect(usage).toMatchObject({ completionTokens: 0, cachedTokens: 0 })
+      }
+    })
+
+    it('of as many as are asked, with the text counted once', async () => {
+      const tokens = async (count: number) => {
+        const questions = new Array(count).fill({ name: 'city', instructions: '', isNumber: false })
+        const { answers, usage } = (await pointing.loop.point({ ...asked(ANNA), questions }))!
+        expect(answers).toHaveLength(count)
+        return usage.promptTokens
+      }
+      const [one, two, forty] = [await tokens(1), await tokens(2), await tokens(40)]
+      // The marks around the text are read again with those that do not go into the first reading.
+      expect(forty - one).toBe(39 * (two - one) + 2)
+    })
+
+    it('not of a text that is too long, for nobody, and not without what points', async () => {
+      const before = pointing.reads
+      expect(await pointing.loop.point(asked(`${ANNA} `.repeat(40)))).toBeUndefined()
+      await expect(pointing.loop.point(asked(ANNA, AbortSignal.abort('left')))).rejects.toBe('left')
+      expect(pointing.reads).toBe(before)
+      expect(await plain.loop.point(asked(ANNA))).toBeUndefined()
+    })
+  })
+
   describe('gives evidence', () => {
     it('of every value: how sure it is, where it stands, and how likely it was that there is none', async () => {
       const schema = record({

@@ -8,7 +8,16 @@ import { FarGrammar } from './far-grammar.js'
  * What the contract asks with one object, which has the signal in it, and has one result. A method more of this kind is a
  * name here and a line in `RemoteEngine`.
  */
-export const CALLS = ['embed', 'rank', 'classify', 'decide', 'tokenize', 'detokenize', 'tokenizerInfo'] as const
+export const CALLS = [
+  'embed',
+  'rank',
+  'classify',
+  'decide',
+  'point',
+  'tokenize',
+  'detokenize',
+  'tokenizerInfo',
+] as const
 export type CallName = (typeof CALLS)[number]
 
 /** The same for what demands are compiled to: the other side does it for itself, where its engine leaves it to its service. */

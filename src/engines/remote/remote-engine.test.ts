@@ -332,6 +332,8 @@ test('what has one result comes from the other side, and so does a refusal', asy
   const question = { type: 'predicate', instructions: 'So?', options: [{ text: 'Yes' }, { text: 'No' }] } as const
   const call = { ...asked, id: 'dec-1', state: 'x', questions: [question], order: 'given', calibrated: false } as const
   expect((await engine.decide(call)).answers).toEqual([{ probabilities: [0.25, 0.75] }])
+  // What the other side does not point at is written.
+  expect(await engine.point({ ...asked, id: 'ext-1', text: 'x', questions: [] })).toBeUndefined()
   expect((await engine.tokenize({ ...asked, prompt: 'hé' })).tokens).toEqual([104, 195, 169])
   await expect(engine.detokenize({ ...asked, tokens: [104] })).rejects.toMatchObject({ status: 400, param: 'model' })
   await expect(engine.tokenize({ ...asked, prompt: 'x', signal: AbortSignal.abort('left') })).rejects.toBe('left')

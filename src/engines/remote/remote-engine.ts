@@ -105,6 +105,7 @@ export class RemoteEngine implements Engine {
   readonly rank = this.#method('rank')
   readonly classify = this.#method('classify')
   readonly decide = this.#method('decide')
+  readonly point = this.#method('point')
   readonly tokenize = this.#method('tokenize')
   readonly detokenize = this.#method('detokenize')
   readonly tokenizerInfo = this.#method('tokenizerInfo')

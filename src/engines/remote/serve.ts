@@ -130,6 +130,8 @@ class EngineServer {
       ? (this.#engine[name] as ((call: unknown) => Promise<unknown>) | undefined)
       : undefined
     if (ask) return ask.call(this.#engine, whole)
+    // What no engine points at is written.
+    if (name === 'point') return undefined
     const message = `The model '${call.about.model}' cannot ${name} here.`
     throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
   }

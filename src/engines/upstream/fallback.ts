@@ -15,6 +15,8 @@ import {
   type LoadProgress,
   type ModelInfo,
   type Part,
+  type PointCall,
+  type PointedText,
   type RankCall,
   type Ranking,
   type TokenizeCall,
@@ -97,6 +99,11 @@ class Fallback implements Engine {
   async constrain(call: ConstrainCall): Promise<Constrained | undefined> {
     const engine = has(this.#first, call.model) ? this.#first : this.#second
     return engine.constrain?.(call)
+  }
+
+  async point(call: PointCall): Promise<PointedText | undefined> {
+    const engine = has(this.#first, call.model) ? this.#first : this.#second
+    return engine.point?.(call)
   }
 
   async embed(call: EmbedCall): Promise<Embeddings> {

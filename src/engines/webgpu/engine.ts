@@ -13,6 +13,8 @@ import {
   type ModelInfo,
   modelNotFound,
   type Part,
+  type PointCall,
+  type PointedText,
   type RankCall,
   type Ranking,
   type TokenizeCall,
@@ -193,6 +195,12 @@ export class WebGpuEngine implements WebGpu {
       throw cannot(call.model, 'cannot decide')
     })
     return temperature === undefined ? decided : calibrated(decided, temperature)
+  }
+
+  async point(call: PointCall): Promise<PointedText | undefined> {
+    return this.#set.ask(this.#model(call.model), call.signal, async ({ runner }) =>
+      runner instanceof DecodeLoop ? runner.point(call) : undefined,
+    )
   }
 
   /** Asks a model that can, whether or not it had said so before it was loaded. */

@@ -10,8 +10,12 @@ import {
   type Evidence,
   type OutputGrammar,
   type Part,
+  type PointCall,
+  type PointedAnswer,
+  type PointedText,
   type PointingModel,
   type SchemaSource,
+  type TextSpan,
   textOf,
 } from '../../contract/index.js'
 import { fromSourceInSlices, GrammarError, SchemaError } from '../../grammar/index.js'
@@ -32,6 +36,10 @@ const LANGUAGE = { language: 'en' } as const
 const SURE = 0.95
 /** The same of an option in words, of which it has more right. */
 const SURE_OF_OPTION = 0.7
+
+/** The same of one of the fields of a text, which are written one by one: a number, and any other stretch. */
+const SURE_OF_NUMBER = 0.5
+const SURE_OF_STRETCH = 0.8
 
 /** What is settled at a place of a document: one value, or that there is none. */
 interface Pointed {
@@ -153,6 +161,28 @@ export class Pointer {
     return decidedByBoth(decided, pointed)
   }
 
+  /** Where a text answers each of some questions. Undefined: it is too long. */
+  async pointed({ text, questions, ...sender }: PointCall): Promise<PointedText | undefined> {
+    const tokens = this.#tokens(text)
+    const { mostQuestions: together } = this.#of
+    const asked = questions.map(({ name, instructions, isNumber }) => {
+      return { text: asField([name], instructions, isNumber), options: [] }
+    })
+    const laid = this.#laid(tokens, asked, together)
+    if (!tokens || !laid) return undefined
+    const read = await this.#read(laid, sender)
+    const spanOf = this.#spansOf(text, tokens)
+    const answers = questions.map(({ isNumber }, i): PointedAnswer | undefined => {
+      const { nothing, stretches } = read[Math.floor(i / together)]!.stretches(i % together)
+      const [best] = stretches
+      const probability = (1 - nothing) * (best?.probability ?? 0)
+      const span = probability >= (isNumber ? SURE_OF_NUMBER : SURE_OF_STRETCH) && spanOf(best!.from, best!.to)
+      return span ? { ...span, probability, nothing } : undefined
+    })
+    const promptTokens = laid.reduce((sum, one) => sum + one.tokens.length - tokens.length, tokens.length)
+    return { answers, usage: { promptTokens, completionTokens: 0, cachedTokens: 0 } }
+  }
+
   /** Those of a text; undefined: it is too long. */
   #tokens(text: string): readonly number[] | undefined {
     const { tokenizer } = this.#text
@@ -186,7 +216,11 @@ export class Pointer {
     const laid = this.#laid(tokens, questions, together)
     if (!tokens || !laid) return []
     const read = await this.#read(laid, sender)
-    const said = this.#stretchesOf(text, tokens)
+    const spanOf = this.#spansOf(text, tokens)
+    const said: Said = (from, to) => {
+      const span = spanOf(from, to)
+      return span && text.slice(span.start, span.end)
+    }
     // Most of their size is words of many languages.
     const { readValue } = await import('../../platform/readers/index.js')
     const answers: (Pointed | undefined)[] = []
@@ -222,15 +256,17 @@ export class Pointer {
     }
   }
 
-  /** The text of some of its tokens, which together are all of its bytes. Undefined: it cuts a character in two. */
-  #stretchesOf(text: string, tokens: readonly number[]): Said {
+  /** Where some of a text's tokens stand, which together are all of its bytes. Undefined: they cut a character in two. */
+  #spansOf(text: string, tokens: readonly number[]): (from: number, to: number) => TextSpan | undefined {
     const borders = [0]
     for (const token of tokens) borders.push(borders.at(-1)! + this.#text.tokenizer.bytes(token).length)
     const bytes = new TextEncoder().encode(text)
     const utf8 = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true })
+    const lengthOf = (from: number, to: number) => utf8.decode(bytes.subarray(borders[from], borders[to])).length
     return (from, to) => {
       try {
-        return utf8.decode(bytes.subarray(borders[from], borders[to]))
+        const start = lengthOf(0, from)
+        return { start, end: start + lengthOf(from, to) }
       } catch {
         return undefined
       }

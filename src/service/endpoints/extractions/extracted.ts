@@ -63,6 +63,17 @@ export function answerOf({ field, call, found, guess, pNull }: ExtractedField, r
 /** Where the same words stand in several places, nothing tells which are meant. */
 const spanOf = (places: readonly TextSpan[]) => (places.length === 1 ? { span: places[0]! } : {})
 
+/** Whether a stretch says such a value at all. */
+export function saysOne(
+  field: ExtractField,
+  stretch: AnswerStretch,
+  call: ExtractCall,
+  read: typeof readValue,
+): boolean {
+  const { value, guess } = readingOf(field, stretch, call, read)
+  return value !== null || guess !== undefined
+}
+
 /** What a stretch says; in several places it must say the same. */
 function readingOf(
   field: ExtractField,

@@ -34,7 +34,7 @@ const fed = (model: ReturnType<typeof decoding>['model']) =>
 describe('fields of one text', () => {
   it('have it read once, and are generated in parallel', async () => {
     // Steps that take a while: whoever did not wait would begin while the text is still being read.
-    const before = () => new Promise<void>((resolve) => setTimeout(resolve, 3))
+    const before = () => new Promise<void>((resolve) => setTimeout(resolve, 10))
     // What is read beside an answer for its evidence is none of its fields.
     const { model, post } = decoding({ before, evidence: false })
     // Numbers are few here, and soon written.

@@ -40,7 +40,7 @@ const TEXT = 1
 
 const INSTRUCTIONS = 'Copy each field from the text, word for word. A field of which the text says nothing is null.'
 
-type FieldsCall = ExtractCall & Required<Pick<ExtractCall, 'caller'>>
+export type FieldsCall = ExtractCall & Required<Pick<ExtractCall, 'caller'>>
 
 /** One field's document, and what it rests on. */
 interface Written {
@@ -230,7 +230,7 @@ function formatOf(
 
 /** As it is described to the model: a number is one, however the text writes it. */
 function describedField(field: ExtractField): JsonObject {
-  const description = describe(field)
+  const description = instructionsFor(field)
   return {
     ...schemaOf(field, readableKindOf(field) === 'number' ? { type: 'number' } : STRETCH, false),
     ...(description !== '' && { description }),
@@ -261,7 +261,7 @@ const KINDS: ReadonlyMap<string, string> = new Map(
 )
 
 /** What is asked for, else what kind of thing it is. */
-function describe(field: ExtractField): string {
+export function instructionsFor(field: ExtractField): string {
   const text = field.instructions?.trim() ?? KINDS.get(field.type === 'list' ? field.items : field.type) ?? ''
   return field.type === 'number' && field.unit !== undefined ? `${text} (${field.unit})` : text
 }

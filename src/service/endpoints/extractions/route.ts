@@ -1,9 +1,10 @@
 import { type Extracted, type FieldAnswer, type TextSpan, V1Error } from '../../../contract/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
-import type { Route } from '../../answer/service.js'
+import type { Route, Service } from '../../answer/service.js'
 import { extractionId } from '../../wire/ids.js'
-import { extractByGenerating, fieldsAtOnce } from './extracting.js'
+import { extractByGenerating, type FieldsCall, fieldsAtOnce } from './extracting.js'
+import { pointedFields } from './pointing.js'
 import { type ExtractionRequest, readExtraction } from './request.js'
 
 export const extractions: Route = (service, exchange) =>
@@ -25,12 +26,23 @@ export const extractions: Route = (service, exchange) =>
       async act(signal) {
         const id = extractionId()
         const call = { ...request, id, signal, caller: exchange.caller.id }
-        const extracted = await (itself ? service.engine.extract!(call) : extractByGenerating(service, call))
+        const extracted = await (itself ? service.engine.extract!(call) : extractedFields(service, call))
         if (extracted.answers.length !== request.fields.length) throw new Error('The engine sent no answer to a field.')
         return { body: wireExtraction(id, request, extracted), usage: extracted.usage }
       },
     }
   })
+
+/** Those that can be pointed at are; the others are written. */
+async function extractedFields(service: Service, call: FieldsCall): Promise<Extracted> {
+  const pointed = await pointedFields(service, call)
+  if (!pointed) return extractByGenerating(service, call)
+  const { answers, ...spent } = pointed
+  const open = call.fields.filter((_, i) => !answers[i])
+  if (open.length === 0) return { answers: answers as FieldAnswer[], truncated: false, ...spent }
+  const written = await extractByGenerating(service, { ...call, fields: open })
+  return { ...written, answers: call.fields.map((field, i) => answers[i] ?? written.answers[open.indexOf(field)]!) }
+}
 
 export function wireExtraction(id: string, { model, fields }: ExtractionRequest, extracted: Extracted) {
   const { promptTokens, completionTokens, cachedTokens } = extracted.usage

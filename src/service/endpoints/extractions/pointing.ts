@@ -1,0 +1,45 @@
+/** Fields of a text by an engine that points: all of them in one reading; those that it is sure of are not written. */
+import type { ExtractField, FieldAnswer, PointedAnswer, PointedText, Usage } from '../../../contract/index.js'
+import type { readValue } from '../../../platform/index.js'
+import type { Service } from '../../answer/service.js'
+import { type AnswerStretch, answerOf, readableKindOf, saysOne } from './extracted.js'
+import { type FieldsCall, instructionsFor } from './extracting.js'
+
+export interface PointedFields {
+  /** In the order of the fields; undefined: it has to be written. */
+  readonly answers: readonly (FieldAnswer | undefined)[]
+  readonly usage: Usage
+  readonly fingerprint?: string
+}
+
+/** Undefined: all of them have to be written. A list has many stretches, of which a reading points at one. */
+export async function pointedFields({ engine }: Service, call: FieldsCall): Promise<PointedFields | undefined> {
+  const { id, model, signal, caller, state: text, fields } = call
+  const asked = fields.filter(({ type }) => type !== 'list')
+  if (asked.length === 0) return undefined
+  const questions = asked.map((field) => {
+    return { name: field.name, instructions: instructionsFor(field), isNumber: readableKindOf(field) === 'number' }
+  })
+  const pointed = await engine.point?.({ id, model, signal, caller, text, questions })
+  if (!pointed) return undefined
+  const { readValue } = await import('../../../platform/readers/index.js')
+  const answers = fields.map((field) => {
+    const answer = pointed.answers[asked.indexOf(field)]
+    return answer && answered(field, call, answer, readValue)
+  })
+  const { usage, fingerprint } = pointed
+  return { answers, usage, ...(fingerprint !== undefined && { fingerprint }) }
+}
+
+/** Undefined: the stretch says no such value. */
+function answered(
+  field: ExtractField,
+  call: FieldsCall,
+  { start, end, probability: confidence, nothing: pNull }: PointedAnswer,
+  read: typeof readValue,
+): FieldAnswer | undefined {
+  const stretch: AnswerStretch = { places: [{ start, end }], confidence }
+  if (!saysOne(field, stretch, call, read)) return undefined
+  const guess = [stretch]
+  return answerOf({ field, call, found: pNull < field.nullThreshold ? guess : undefined, guess, pNull }, read)
+}
