@@ -4,8 +4,8 @@
  */
 
 import { weightsOf } from '../../src/bench/weights.js'
-import type { Batch, CacheType, Matrix, Span } from '../../src/device/contract.js'
-import { PAGE } from '../../src/device/contract.js'
+import type { Batch, CacheType, Matrix, MatrixBand, Span } from '../../src/device/contract.js'
+import { PAGE, rowBytes } from '../../src/device/contract.js'
 import type { GpuDevice } from '../../src/device/gpu/gpu-device.js'
 import { openWebGpuDevice } from '../../src/device/gpu/index.js'
 import type { Cuts } from '../../src/device/gpu/kernels/cuts.js'
@@ -19,6 +19,7 @@ import { matmul } from '../../src/device/operations/matmul/index.js'
 import { rope } from '../../src/device/operations/rope/index.js'
 import { angleTable } from '../../src/models/angles.js'
 import { loadCore } from '../../src/models/load.js'
+import { BLOCK_TYPES } from '../../src/platform/block-types.js'
 import { tell } from './message.js'
 import type { Subject, TunedRow } from './tuned.js'
 
@@ -483,12 +484,16 @@ interface Form {
   readonly gated?: boolean
   readonly normed?: boolean
   readonly add?: boolean
+  /** In GGUF's blocks. @default MLC's four bits */
+  readonly blocks?: 'q4_k' | 'q6_k'
 }
 const MATRICES: readonly Form[] = [
   { name: '1B gate and up', rows: 16384, columns: 2048, gated: true, normed: true },
   { name: '1B down', rows: 2048, columns: 8192, add: true },
   { name: '1B qkv', rows: 3072, columns: 2048, normed: true },
   { name: '1B out', rows: 2048, columns: 2048, add: true },
+  { name: '1B down in Q4_K', rows: 2048, columns: 8192, add: true, blocks: 'q4_k' },
+  { name: '1B down in Q6_K', rows: 2048, columns: 8192, add: true, blocks: 'q6_k' },
   { name: '7B gate and up', rows: 37888, columns: 3584, gated: true, normed: true },
   { name: '7B down', rows: 3584, columns: 18944, add: true },
   { name: '135M gate and up', rows: 3072, columns: 576, gated: true, normed: true },
@@ -504,38 +509,42 @@ const someCodes = () => {
   return codes
 }
 
-function product(
-  { name, rows, columns, gated = false, normed = false, add = false }: Form,
-  count: number,
-  few: boolean,
-): Make {
+function bandOf({ rows, columns, blocks }: Form): MatrixBand {
+  if (blocks) {
+    const { bytes, halves } = BLOCK_TYPES[blocks]
+    const data = someCodes().slice(0, rows * rowBytes(blocks, columns))
+    // 2^-7: any bits would be no numbers in some.
+    for (let at = 0; at < data.length; at += bytes) for (const half of halves) data.set([0, 0x20], at + half)
+    return { format: blocks, rows, columns, data }
+  }
+  const scales = new Uint8Array(
+    Uint16Array.from({ length: (rows * columns) / 32 }, (_, i) => 0x2400 + ((i * 37) & 0x3ff)).buffer,
+  )
+  const codes = someCodes().subarray(0, (rows * columns) / 2)
+  return { format: 'q4', scaleType: 'f16', rows, columns, codes, scales }
+}
+
+/** Of these no other cut makes a difference. */
+function ofBlocks(few: boolean): Named[] {
+  const other: Named = few
+    ? ['activations in 8 bits', { vectors: { ...CUTS.vectors, packed: true } }]
+    : ['by matrices of subgroups', {}]
+  return [['present', { matrices: false }], other]
+}
+
+function product(form: Form, count: number, few: boolean): Make {
   return (device, raw) => {
-    const bytes = rows * (columns / 2 + columns / 16)
+    const { name, rows, columns, gated = false, normed = false, add = false } = form
+    const bytes = form.blocks ? rows * rowBytes(form.blocks, columns) : rows * (columns / 2 + columns / 16)
     const copies = few ? Math.min(24, Math.max(1, Math.ceil(SPREAD / bytes))) : 1
-    const scales = new Uint8Array(
-      Uint16Array.from({ length: (rows * columns) / 32 }, (_, i) => 0x2400 + ((i * 37) & 0x3ff)).buffer,
-    )
-    const matrices = Array.from(
-      { length: copies },
-      (): Matrix =>
-        device.matrix(
-          {
-            format: 'q4',
-            scaleType: 'f16',
-            rows,
-            columns,
-            codes: someCodes().subarray(0, (rows * columns) / 2),
-            scales,
-          },
-          gated ? { gated } : {},
-        ),
-    )
+    const band = bandOf(form)
+    const matrices = Array.from({ length: copies }, (): Matrix => device.matrix(band, gated ? { gated } : {}))
     const x = device.activations(count, columns)
     const out = device.activations(count, gated ? rows / 2 : rows)
     const weight = device.vector(new Float32Array(columns).fill(1.25))
     fill(raw, (x as GpuActivations).buffer, (word) => ((word & 0x807fffff) | 0x3f000000) >>> 0)
     const norm = normed ? { norm: { weight, epsilon: 1e-5 } } : {}
-    const variants = few ? vectors(count) : tiles()
+    const variants = form.blocks ? ofBlocks(few) : few ? vectors(count) : tiles()
     return {
       trial: {
         ...{ shape: `${name} by ${count}`, bytes, multiplications: rows * columns * count, variants, copies },
