@@ -78,12 +78,12 @@ async function device(): Promise<Finding[]> {
       const reason = typeof why === 'string' ? `: ${why}` : ''
       findings.push({ what: 'device', state: 'ok', says: `${device} (${name})${reason}` })
       const body = JSON.stringify({ model: NANO, max_tokens: 3, messages: [{ role: 'user', content: 'Hi' }] })
-      const asked = new Request('http://localhost/v1/chat/completions', {
+      const request = new Request('http://localhost/v1/chat/completions', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body,
       })
-      const answer = await v1.fetch(asked)
+      const answer = await v1.fetch(request)
       const says = answer.ok ? `${NANO} answers` : `${NANO} does not answer: ${await answer.text()}`
       findings.push({ what: 'answer', state: answer.ok ? 'ok' : 'bad', says })
     } finally {

@@ -9,7 +9,7 @@ export interface Channels {
   readonly thought: string
   readonly final: string
   readonly called: string
-  /** What stands before the head of one more message. */
+  /** Text before the head of one more message. */
   readonly again: string
 }
 

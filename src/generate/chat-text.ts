@@ -19,7 +19,7 @@ import { tooLong } from './too-long.js'
 import type { ToolFormat } from './tools/format.js'
 import { toolFormatOf } from './tools/formats.js'
 
-/** What a model repository says about text. */
+/** The files of a model repository that are about text. */
 export interface TextFiles {
   /** `tokenizer.json` */
   readonly tokenizer: JsonObject
@@ -46,7 +46,7 @@ const TURN_ENDS = [
   '<|end|>',
   '<|return|>',
   '<|call|>',
-  // What a call's answer begins with: it is the caller's to give.
+  // The beginning of a call's answer: it is the caller's to give.
   '<start_function_response>',
   '<|tool_response>',
 ]
@@ -160,7 +160,7 @@ export class ChatText {
     return this.toolFormat.marks?.includes(name) ? new TextEncoder().encode(name) : this.tokenizer.bytes(token)
   }
 
-  /** What ends a thought in the model's place. */
+  /** Tokens that end a thought in the model's place. */
   get endOfThought(): readonly number[] {
     const { close = '', gap = '' } = this.thoughtMarks ?? {}
     return this.tokenizer.encodeMarker(`\n${close}${gap}`)

@@ -61,7 +61,7 @@ export interface DecodeLoopOptions {
   readonly pointer?: Pointer | undefined
 }
 
-/** What every model can that is decoded here; whether it thinks its template says, once it is there. */
+/** Capabilities of every model that is decoded here; whether it thinks its template says, once it is there. */
 export const DECODES: Capabilities = {
   chat: true,
   logprobs: true,
@@ -80,7 +80,7 @@ export const DECODES: Capabilities = {
   quotes: true,
 }
 
-/** Nothing but a conversation: what is cut into tokens without being answered. */
+/** Nothing but a conversation, cut into tokens without being answered. */
 const PLAIN_CALL = {
   id: '',
   model: '',
@@ -127,7 +127,7 @@ export class DecodeLoop {
     return { ...DECODES, thinking: thoughtMarks !== undefined, infill: infill !== undefined }
   }
 
-  /** What a model's listing says of its text. */
+  /** The part of a model's listing that is about its text. */
   get metadata(): Readonly<Record<string, string | boolean>> {
     return {
       tool_format: this.#text.toolFormat.name,
@@ -136,7 +136,7 @@ export class DecodeLoop {
     }
   }
 
-  /** What made the model unusable, if anything did: it must then be rebuilt. */
+  /** The error that made the model unusable, if one did: it must then be rebuilt. */
   get failure(): unknown {
     return this.#scheduler.failure ?? this.#pointer?.failure
   }
@@ -173,12 +173,15 @@ export class DecodeLoop {
     const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
     const narrowed = await this.#pointer?.narrowed(call, room.spare)
     if (this.failure !== undefined) throw this.failure
-    const told = call.returnTokens || call.promptLogprobs
-    const text = told ? await inTurns(inStage('prompt', call.id, this.#textOf(prompt)), call.signal, call.caller) : ''
+    const showsPrompt = call.returnTokens || call.promptLogprobs
+    const text = showsPrompt
+      ? await inTurns(inStage('prompt', call.id, this.#textOf(prompt)), call.signal, call.caller)
+      : ''
     const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
     const sampling = settledSampling(call, this.#text.recommended)
     const scores = call.promptLogprobs ? new PromptScores(call, prompt, this.#text.tokenizer, vocabSize) : undefined
-    const tell = () => queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
+    const tell = () =>
+      queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.logprobs }) })
     if (scores ? scores.open === 0 : call.returnTokens) tell()
     const source = this.#sourceOf(call)
     const reads: Slot[] = []
@@ -188,12 +191,12 @@ export class DecodeLoop {
         reads.push(...this.#scheduler.add([lane], { first: slots[0]! }))
       })
     const wake = () => this.#scheduler.poke()
-    const asked = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
     const settled = narrowed && {
       call: { ...call, grammar: narrowed.grammar },
       shortest: room.shortest + narrowed.longer,
     }
-    const plan = { ...asked, text: this.#text, vocabSize, ...room, ...settled }
+    const parts = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
+    const plan = { ...parts, text: this.#text, vocabSize, ...room, ...settled }
     const answers = this.#answers(plan, queue)
     scores?.whenWhole(() => {
       tell()
@@ -237,7 +240,7 @@ export class DecodeLoop {
     const budget = this.#text.thoughtMarks && call.thinkingBudget
     if (budget === undefined) return decideByDecoder(call, parts)
     return decideByDecoder(call, parts, (room) =>
-      thinkAbout(call, Math.min(budget, room), (asked) => this.generate(asked)),
+      thinkAbout(call, Math.min(budget, room), (thinking) => this.generate(thinking)),
     )
   }
 
@@ -254,9 +257,9 @@ export class DecodeLoop {
       call.signal,
       call.caller,
     )
-    const told = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens
-    const names = mapped(told, (token) => this.#text.tokenizer.shown(token))
-    return { tokens: told, texts: await inTurns(inStage('prompt', call.model, names), call.signal, call.caller) }
+    const listed = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens
+    const names = mapped(listed, (token) => this.#text.tokenizer.shown(token))
+    return { tokens: listed, texts: await inTurns(inStage('prompt', call.model, names), call.signal, call.caller) }
   }
 
   /** Without the mark of a beginning, unless the text itself has it. */
@@ -307,7 +310,7 @@ export class DecodeLoop {
     await this.#model.close()
   }
 
-  /** What the values of an answer may be guessed from. */
+  /** The texts that values of an answer may be guessed from. */
   #sourceOf(call: ChatCall): (() => DraftSource) | undefined {
     const guided = call.grammar !== undefined || call.tools.length > 0
     if (!guided || !this.guesses) return undefined

@@ -7,7 +7,7 @@ import { tooLong } from './too-long.js'
 /** How many tokens an answer may have, and how many it needs. */
 export interface AnswerRoom {
   readonly limit: number
-  /** What is said, without thoughts. */
+  /** The fewest tokens of the answer, without thoughts. */
   readonly shortest: number
   /** Those that it may have beyond the fewest, thoughts included. */
   readonly spare: number

@@ -47,7 +47,7 @@ export function thoughtBudget(call: ChatCall, limit: number, rest: number): numb
 export interface ThoughtMarks {
   readonly open: string
   readonly close: string
-  /** What stands between the close and what is said. */
+  /** Blanks between the close and the answer. */
   readonly gap: string
   /** Other families end whole messages by the close: what tells of thoughts is the open. */
   readonly shared?: true

@@ -80,12 +80,12 @@ function placeAt(state: State, string: string, items: ItemTexts | undefined): Te
 /** One byte further; the state is dead where the text breaks the grammar. */
 export function advance(machine: Machine, place: TextPlace, byte: number): TextPlace {
   let { state } = place
-  if (place.items !== undefined && state.mayBeUntold && !NUMBER_BYTES.includes(byte)) {
-    state = machine.tell(state, place.items.last)
+  if (place.items !== undefined && state.mayHaveUnknownItem && !NUMBER_BYTES.includes(byte)) {
+    state = machine.resolveItem(state, place.items.last)
   }
   state = machine.step(state, byte)
   const items = place.items?.after(byte) ?? (state.opensItems ? ItemTexts.START : undefined)
-  if (items !== undefined && state.untold) state = machine.tell(state, items.last)
+  if (items !== undefined && state.hasUnknownItem) state = machine.resolveItem(state, items.last)
   if (!place.inString) return placeAt(state, '', items)
   const string = place.string + String.fromCharCode(byte)
   if (byte !== QUOTE || escaped(place.string)) return placeAt(state, string, items)

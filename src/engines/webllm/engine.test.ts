@@ -282,7 +282,7 @@ const deciding: DecideCall = {
 function optionsAlone(question: DecideCall['questions'][number]): { probabilities: number[]; mass: number } {
   const text = new ChatText(files)
   const { tokenizer, ends } = text
-  const { stem } = atOnce(atOnce(DecidePrompt.of(deciding, text, '', WINDOW)).asked(question, 0, 'given'))[0]!
+  const { stem } = atOnce(atOnce(DecidePrompt.of(deciding, text, '', WINDOW)).inOrders(question, 0, 'given'))[0]!
   const shares = (tokens: readonly number[]) => {
     const weights = [...logitsAfter(tokens).subarray(0, TOKENS)].map(Math.exp)
     const sum = weights.reduce((total, weight) => total + weight, 0)

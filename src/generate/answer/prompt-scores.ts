@@ -9,7 +9,7 @@ import { GREEDY, logprobOf, shownToken } from './sampling.js'
  * that one, and tells its own log probability of it: nothing else is asked of it, a few positions a step.
  */
 export class PromptScores implements LaneScores {
-  readonly told: PromptLogprob[]
+  readonly logprobs: PromptLogprob[]
   readonly #prompt: readonly number[]
   readonly #call: ChatCall
   readonly #vocabSize: number
@@ -22,17 +22,17 @@ export class PromptScores implements LaneScores {
     this.#tokenizer = tokenizer
     this.#vocabSize = vocabSize
     // Nothing comes before the first, and no model says how likely it is.
-    this.told = [{ ...shownToken(prompt[0]!, tokenizer, call), logprob: null, top: [] }]
+    this.logprobs = [{ ...shownToken(prompt[0]!, tokenizer, call), logprob: null, top: [] }]
   }
 
   /** Tokens after which the next one's score is known. */
   get scored(): number {
-    return this.told.length - 1
+    return this.logprobs.length - 1
   }
 
   /** Scores that are to come. */
   get open(): number {
-    return this.#prompt.length - this.told.length
+    return this.#prompt.length - this.logprobs.length
   }
 
   /** `whole` is called when the last has come. */
@@ -51,7 +51,7 @@ export class PromptScores implements LaneScores {
 
   /** The next ones. */
   take(sampled: readonly Sampled[]): void {
-    for (const each of sampled) this.told.push(logprobOf(each, this.#tokenizer, this.#call)!)
+    for (const each of sampled) this.logprobs.push(logprobOf(each, this.#tokenizer, this.#call)!)
     if (this.open === 0) this.#whole()
   }
 }

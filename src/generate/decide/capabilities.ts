@@ -11,5 +11,5 @@ export const NO_CHAT = {
   audio: false,
 } as const
 
-/** What a model can that answers typed questions and nothing else. */
+/** Capabilities of a model that answers typed questions and nothing else. */
 export const DECIDES: Capabilities = { ...NO_CHAT, embeddings: false, rerank: false, decisions: true, thinking: false }

@@ -56,7 +56,7 @@ function logprobs(tokens: readonly number[], size: number): number[] {
 function bruteForce(asked: DecideCall, question: number): { probabilities: number[]; mass: number } {
   const { tokenizer, ends } = smallText
   const prompt = atOnce(DecidePrompt.of(asked, smallText, '', 4096))
-  const { stem } = atOnce(prompt.asked(asked.questions[question]!, question, 'given'))[0]!
+  const { stem } = atOnce(prompt.inOrders(asked.questions[question]!, question, 'given'))[0]!
   const texts = asked.questions[question]!.options.map(({ text }) => text)
   const beginning = texts.some((a, i) => texts.some((b, j) => i !== j && b.startsWith(a)))
   const scores = texts.map((text) => {
@@ -296,7 +296,7 @@ describe('a decision', () => {
     expect(model.steps).toEqual([])
     const asked = asking([choice('Which?', ...options)])
     let pauses = 0
-    const work = atOnce(DecidePrompt.of(asked, smallText, '', 100_000)).asked(asked.questions[0]!, 0, 'given')
+    const work = atOnce(DecidePrompt.of(asked, smallText, '', 100_000)).inOrders(asked.questions[0]!, 0, 'given')
     while (!work.next().done) pauses++
     expect(pauses).toBeGreaterThan(4)
   })
@@ -334,20 +334,20 @@ describe('a decision', () => {
     const text = new ChatText({ tokenizer: { ...tokenizer, added_tokens: added }, tokenizerConfig })
     const asked = asking([choice('Is <h1> one?', 'a<h1>b', '<h1>', 'a<|im_end|>b')], { state: 'A <h1>title' })
     const prompt = atOnce(DecidePrompt.of(asked, text, '', 4096))
-    const { stem, trie } = atOnce(prompt.asked(asked.questions[0]!, 0, 'given'))[0]!
+    const { stem, trie } = atOnce(prompt.inOrders(asked.questions[0]!, 0, 'given'))[0]!
     const count = (tokens: readonly number[], of = id) => tokens.filter((token) => token === of).length
     expect(count(prompt.state)).toBe(1)
     // In the question, and in the list of its options.
     expect(count(stem)).toBe(4)
     expect(text.tokenizer.decode(stem)).toContain('Is <h1> one?')
     const paths = trie.walks().flatMap(({ path }) => path)
-    const behind = trie.walks().flatMap((walk) => walk.path.flatMap((_, at) => walk.asked(at)))
-    const options = [...paths, ...trie.asked(), ...behind]
-    expect(trie.asked()).toContain(id)
+    const behind = trie.walks().flatMap((walk) => walk.path.flatMap((_, at) => walk.candidates(at)))
+    const options = [...paths, ...trie.candidates(), ...behind]
+    expect(trie.candidates()).toContain(id)
     expect(count(paths)).toBeGreaterThan(0)
     const control = text.tokenizer.idOf('<|im_end|>')!
     const without = atOnce(DecidePrompt.of(asking([choice('Is it?', 'a', 'b')]), text, '', 4096))
-    const plain = atOnce(without.asked(asking([choice('Is it?', 'a', 'b')]).questions[0]!, 0, 'given'))[0]!
+    const plain = atOnce(without.inOrders(asking([choice('Is it?', 'a', 'b')]).questions[0]!, 0, 'given'))[0]!
     expect(count(stem, control)).toBe(count(plain.stem, control))
     expect(options).not.toContain(control)
   })

@@ -15,7 +15,7 @@ export interface DecideParts {
   readonly capacity: number
 }
 
-/** What was thought about the state before it was asked about. */
+/** A thought about the state, before the questions. */
 export interface SharedThought {
   readonly text: string
   readonly tokens: number
@@ -24,7 +24,7 @@ export interface SharedThought {
 /** Thinks about the state for at most so many tokens. */
 export type Think = (most: number) => Promise<SharedThought>
 
-/** Of what stands around a thought. */
+/** Tokens around a thought. */
 const HEADING = 16
 
 /**
@@ -34,7 +34,7 @@ const HEADING = 16
  */
 export async function decideByDecoder(call: DecideCall, parts: DecideParts, think?: Think): Promise<Decided> {
   let laid = await laidOut(call, parts, '')
-  const longest = laid.asked.reduce((most, { length }) => Math.max(most, length), 0)
+  const longest = laid.questions.reduce((most, { length }) => Math.max(most, length), 0)
   const room = parts.capacity - longest - HEADING
   const thought = think && room > 0 ? await think(room) : undefined
   // Said again it may be a few tokens more: it is left off at its end then.
@@ -44,11 +44,11 @@ export async function decideByDecoder(call: DecideCall, parts: DecideParts, thin
     laid = around
     break
   }
-  const { state, asked } = laid
-  const found = await readQuestions(state, asked, parts, call)
-  const read = asked.reduce((sum, { stem, trie }) => sum + stem.length - state.length + trie.tokens, state.length)
+  const { state, questions } = laid
+  const found = await readQuestions(state, questions, parts, call)
+  const read = questions.reduce((sum, { stem, trie }) => sum + stem.length - state.length + trie.tokens, state.length)
   return {
-    answers: call.questions.map((_, i) => decisionOf(asked.filter(({ question }) => question === i))),
+    answers: call.questions.map((_, i) => decisionOf(questions.filter(({ question }) => question === i))),
     usage: {
       promptTokens: read,
       completionTokens: thought?.tokens ?? 0,
@@ -61,17 +61,17 @@ export async function decideByDecoder(call: DecideCall, parts: DecideParts, thin
 
 interface LaidOut {
   readonly state: readonly number[]
-  readonly asked: readonly QuestionTokens[]
+  readonly questions: readonly QuestionTokens[]
 }
 
-/** The state, what was thought about it, and the questions as tokens. */
+/** The state, the thought about it, and the questions as tokens. */
 async function laidOut(call: DecideCall, { text, capacity }: DecideParts, thought: string): Promise<LaidOut> {
   const prompt = await inTurns(DecidePrompt.of(call, text, thought, capacity), call.signal, call.caller)
-  const asked: QuestionTokens[] = []
+  const questions: QuestionTokens[] = []
   for (const [i, question] of call.questions.entries()) {
-    asked.push(...(await inTurns(prompt.asked(question, i, call.order), call.signal, call.caller)))
+    questions.push(...(await inTurns(prompt.inOrders(question, i, call.order), call.signal, call.caller)))
   }
-  return { state: prompt.state, asked }
+  return { state: prompt.state, questions }
 }
 
 function ofTooMany(error: unknown): undefined {
@@ -79,8 +79,8 @@ function ofTooMany(error: unknown): undefined {
 }
 
 /** Over the orders in which a question was asked. */
-function decisionOf(asked: readonly QuestionTokens[]): Decision {
-  const each = asked.map(({ trie }) => sharesOf(trie))
+function decisionOf(orders: readonly QuestionTokens[]): Decision {
+  const each = orders.map(({ trie }) => sharesOf(trie))
   return {
     probabilities: meanShares(each.map(({ probabilities }) => probabilities)),
     optionMass: Math.min(1, meanOf(each.map(({ mass }) => mass))),

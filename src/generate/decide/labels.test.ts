@@ -45,9 +45,9 @@ function answered(
   expect(reads.of.stem).toEqual([1, 2, 3])
   // Behind the question, and nowhere else.
   expect(trie.walks()).toEqual([])
-  const tokens = trie.asked()
+  const tokens = trie.candidates()
   trie.take(tokens.map((token) => Math.log(likely(token))))
-  return { tokens, ...reads.told(temperature) }
+  return { tokens, ...reads.sharesAt(temperature) }
 }
 
 const close = (values: readonly number[]) => values.map((value) => expect.closeTo(value, 12))

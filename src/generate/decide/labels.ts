@@ -16,10 +16,10 @@ interface Label {
 
 interface Labelling {
   /** The labels of a question's options, as they are shown. */
-  labelsOf(asked: TypedQuestion): readonly Label[]
+  labelsOf(question: TypedQuestion): readonly Label[]
   readonly most: number
-  /** The template is told which label an option has. */
-  readonly told: boolean
+  /** The template shows which label an option has. */
+  readonly showsLabels: boolean
   /** Of a predicate, that it is so comes first. */
   readonly yesFirst: boolean
   /** A predicate is answered on a scale of so many: from certainly not to certainly so. */
@@ -52,21 +52,21 @@ const inOrder = (labels: readonly Label[]): Pick<Labelling, 'labelsOf' | 'most'>
 })
 
 function coded(tokenizer: Tokenizer): Labelling {
-  return { ...inOrder(codes(tokenizer)), told: true, yesFirst: false, bothWays: false, group: temperatureGroup }
+  return { ...inOrder(codes(tokenizer)), showsLabels: true, yesFirst: false, bothWays: false, group: temperatureGroup }
 }
 
 const LABELLINGS: Readonly<Record<LabelType, (tokenizer: Tokenizer) => Labelling>> = {
   openjev(tokenizer) {
     const labels = [...CAPITALS, ...SMALL].map((code) => ({ code, tokens: [letterOf(tokenizer, code)] }))
-    return { ...inOrder(labels), told: false, yesFirst: true, bothWays: false, group: temperatureGroup }
+    return { ...inOrder(labels), showsLabels: false, yesFirst: true, bothWays: false, group: temperatureGroup }
   },
   lev(tokenizer) {
     const ratings = 9
     const labels = codes(tokenizer)
     return {
-      // A predicate not by the digits that it is told of.
+      // A predicate not by the digits that its template shows.
       labelsOf: ({ kind, options }) => labels.slice(0, kind === 'noul' ? ratings : options.length),
-      ...{ most: labels.length, told: true, yesFirst: false, ratings, bothWays: true },
+      ...{ most: labels.length, showsLabels: true, yesFirst: false, ratings, bothWays: true },
       group: (options) => (options <= 8 ? 'small' : options <= 26 ? 'mid' : 'large'),
     }
   },
@@ -76,10 +76,16 @@ const LABELLINGS: Readonly<Record<LabelType, (tokenizer: Tokenizer) => Labelling
     const pool = POOL.flatMap((code) => spacedLabel(tokenizer, code) ?? [])
     const most = new Set(pool.map(({ tokens }) => tokens[0])).size
     return {
-      labelsOf: (asked) =>
-        asked.kind === 'choice' ? chosenLabels(tokenizer, pool, asked.options) : wordLabels(tokenizer, asked),
-      // Each has two tokens, of which a model tells so many at once.
-      ...{ most: Math.min(most, MOST_AMONG / 2), told: true, yesFirst: true, bothWays: false, group: temperatureGroup },
+      labelsOf: (question) =>
+        question.kind === 'choice' ? chosenLabels(tokenizer, pool, question.options) : wordLabels(tokenizer, question),
+      // Each has two tokens, and a model scores so many at once.
+      ...{
+        most: Math.min(most, MOST_AMONG / 2),
+        showsLabels: true,
+        yesFirst: true,
+        bothWays: false,
+        group: temperatureGroup,
+      },
     }
   },
 }
@@ -103,29 +109,30 @@ export class LabelReadout implements Readout {
     return both ? [orders[0]!, [...orders[0]!].reverse()] : orders
   }
 
-  worded(asked: TypedQuestion): TypedQuestion {
-    const { yesFirst, told, labelsOf } = this.#labelling
-    const shown = asked.kind === 'noul' && yesFirst ? { ...asked, options: [...asked.options].reverse() } : asked
-    if (!told) return shown
+  worded(question: TypedQuestion): TypedQuestion {
+    const { yesFirst, showsLabels, labelsOf } = this.#labelling
+    const shown =
+      question.kind === 'noul' && yesFirst ? { ...question, options: [...question.options].reverse() } : question
+    if (!showsLabels) return shown
     const labels = labelsOf(shown)
     return { ...shown, options: shown.options.map((option, i) => ({ ...option, label: labels[i]!.code })) }
   }
 
-  reads(asked: TypedQuestion, stem: readonly number[]): Reads {
-    const labels = this.#labelling.labelsOf(asked)
+  reads(question: TypedQuestion, stem: readonly number[]): Reads {
+    const labels = this.#labelling.labelsOf(question)
     const tokens = labels.flatMap((label) => label.tokens)
     const trie = new OptionTrie(
       tokens.map((token) => [token]),
       [],
     )
-    const told = (temperature: number) => {
+    const sharesAt = (temperature: number) => {
       const { probabilities, mass } = sharesOf(trie)
       const rest = [...probabilities]
       const most = labels.map((label) => Math.max(...rest.splice(0, label.tokens.length)))
       const shares = tempered(most, temperature)
-      return { mass, shares: asked.kind === 'noul' ? this.#sides(shares) : shares }
+      return { mass, shares: question.kind === 'noul' ? this.#sides(shares) : shares }
     }
-    return { of: { stem, trie }, told }
+    return { of: { stem, trie }, sharesAt }
   }
 
   /** That it is so, and that it is not. */
@@ -149,7 +156,7 @@ function wordLabels(tokenizer: Tokenizer, { kind, options }: TypedQuestion): Lab
   })
 }
 
-/** What stands in for a code that is no token, or taken. */
+/** Codes in place of one that is no token, or taken. */
 const POOL = [...CAPITALS, ...NUMBERS, ...SMALL, ...Array.from({ length: 200 }, (_, i) => `#${i}`), ...PAIRS]
 
 /** Letters stay letters; others get letters, or numbers where there are more than letters. */

@@ -1,4 +1,4 @@
-/** What a decision reads, as the scheduler sees it: the state once, each question behind it, and what options go on with. */
+/** The lanes of a decision: the state once, each question behind it, and the rest of its options. */
 
 import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { Lane, LanePieces, LaneScores } from '../answer/lane.js'
@@ -55,7 +55,7 @@ export class StateLane extends ReadingLane {
   readonly promptLength: number
   readonly reads: number
   readonly pieces: LanePieces | undefined
-  /** What an earlier request had read of it. */
+  /** Tokens of it that an earlier request had read. */
   found = 0
 
   constructor(state: readonly number[], pieces: LanePieces | undefined, failed: (error: unknown) => void) {
@@ -153,7 +153,7 @@ class PlaceScores implements LaneScores {
   }
 }
 
-/** Asked for the first token of its options, then for what one of them goes on with. */
+/** Scores the first token of its options, then the rest of one of them. */
 export class QuestionLane extends StemLane {
   readonly #stem: readonly number[]
   readonly #trie: OptionTrie
@@ -179,7 +179,7 @@ export class QuestionLane extends StemLane {
   }
 
   override settings(): SampleSettings {
-    return greedyAmong(this.#trie.asked())
+    return greedyAmong(this.#trie.candidates())
   }
 
   /** Goes on with what options have in common from their second token on, in these pieces; `many`: they are long. */
@@ -200,7 +200,7 @@ class WalkScores implements LaneScores {
   readonly many: boolean
   readonly #walk: Walk
   readonly #whole: () => void
-  #told = 0
+  #taken = 0
 
   constructor(stem: number, walk: Walk, many: boolean, whole: () => void) {
     this.many = many
@@ -210,19 +210,19 @@ class WalkScores implements LaneScores {
   }
 
   get scored(): number {
-    return this.#stem + this.#walk.from + this.#told
+    return this.#stem + this.#walk.from + this.#taken
   }
 
   get open(): number {
-    return this.#walk.path.length - this.#walk.from - this.#told
+    return this.#walk.path.length - this.#walk.from - this.#taken
   }
 
   settings(position: number): SampleSettings {
-    return greedyAmong(this.#walk.asked(position - this.#stem))
+    return greedyAmong(this.#walk.candidates(position - this.#stem))
   }
 
   take(sampled: readonly Sampled[]): void {
-    for (const { among } of sampled) this.#walk.take(this.#walk.from + this.#told++, among!)
+    for (const { among } of sampled) this.#walk.take(this.#walk.from + this.#taken++, among!)
     if (this.open === 0) this.#whole()
   }
 }

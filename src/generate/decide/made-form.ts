@@ -4,7 +4,7 @@ export type LabelType = (typeof LABEL_TYPES)[number]
 export const MADE_TYPES = [...LABEL_TYPES, 'kev'] as const
 export type MadeType = LabelType | 'kev'
 
-/** What the files of such a model say of it. */
+/** The configuration in the files of such a model. */
 export interface MadeForm {
   readonly type: MadeType
   /** How a question is put to it. */

@@ -41,24 +41,24 @@ export class MadeDecider {
     call.questions.forEach((question, i) => {
       this.#assertOptions(question, i)
     })
-    const told = stateText(call.state)
-    const state = await inTurns(this.#stateOf(told, parts), call.signal, call.caller)
-    const asked: MadeQuestion[] = []
+    const text = stateText(call.state)
+    const state = await inTurns(this.#stateOf(text, parts), call.signal, call.caller)
+    const questions: MadeQuestion[] = []
     for (const [i, question] of call.questions.entries()) {
-      const all = this.#asked(question, i, call.order, told, parts)
-      for (const one of await inTurns(all, call.signal, call.caller)) asked.push(one)
+      const all = this.#inOrders(question, i, call.order, text, parts)
+      for (const one of await inTurns(all, call.signal, call.caller)) questions.push(one)
     }
     // A token of each is left to be read.
     const least = (length: number, { of: { stem } }: MadeQuestion) =>
       commonLength(state, stem, Math.min(length, stem.length - 1))
-    const shared = asked.reduce(least, state.length)
-    const readables = asked.map(({ of }) => of)
+    const shared = questions.reduce(least, state.length)
+    const readables = questions.map(({ of }) => of)
     const found = await readQuestions(state.slice(0, shared), readables, parts, call)
     return {
       answers: call.questions.map((question, i) =>
         this.#answer(
           question,
-          asked.filter((one) => one.question === i),
+          questions.filter((one) => one.question === i),
         ),
       ),
       usage: {
@@ -81,18 +81,18 @@ export class MadeDecider {
     })
   }
 
-  /** What two questions that have nothing in common begin with, whatever else is asked. */
+  /** The common beginning of two questions that share nothing else, and so of all questions. */
   *#stateOf(state: string, parts: DecideParts): Slices<readonly number[]> {
     const probe = (text: string, type: DecideQuestion['type']) => {
       const options = [{ text }, { text: `${text}${text}` }]
-      const asked = typedQuestionOf({ type, name: text, instructions: text, options }, [0, 1], state)
-      return this.#tokens(this.#readout.worded(asked), parts)
+      const typed = typedQuestionOf({ type, name: text, instructions: text, options }, [0, 1], state)
+      return this.#tokens(this.#readout.worded(typed), parts)
     }
     const [one, other] = [yield* probe('Which?', 'choice'), yield* probe('a', 'predicate')]
     return one.slice(0, commonLength(one, other, Math.min(one.length, other.length) - 1))
   }
 
-  *#asked(
+  *#inOrders(
     question: DecideQuestion,
     index: number,
     wanted: DecideCall['order'],
@@ -102,26 +102,26 @@ export class MadeDecider {
     const found: MadeQuestion[] = []
     const given = wanted === 'given' || question.type === 'predicate'
     for (const order of given ? this.#readout.ordersOf(question) : ordersOf(question, wanted)) {
-      const asked = this.#readout.worded(typedQuestionOf(question, order, state))
-      const stem = yield* this.#tokens(asked, parts)
+      const typed = this.#readout.worded(typedQuestionOf(question, order, state))
+      const stem = yield* this.#tokens(typed, parts)
       if (stem.length > parts.capacity) throw tooLong(parts.capacity, stem.length)
-      found.push({ question: index, order, ...this.#readout.reads(asked, stem) })
+      found.push({ question: index, order, ...this.#readout.reads(typed, stem) })
       yield
     }
     return found
   }
 
-  *#tokens(asked: TypedQuestion, { capacity, text }: DecideParts): Slices<number[]> {
-    const { sections, reveal } = yield* this.#layout(asked)
+  *#tokens(question: TypedQuestion, { capacity, text }: DecideParts): Slices<number[]> {
+    const { sections, reveal } = yield* this.#layout(question)
     return yield* encodedSections(text.tokenizer, sections, capacity, reveal)
   }
 
-  #answer({ type, options }: DecideQuestion, asked: readonly MadeQuestion[]): Decision {
+  #answer({ type, options }: DecideQuestion, orders: readonly MadeQuestion[]): Decision {
     const { temperatures } = this.#form
     const kind = type === 'predicate' ? 'noul' : type
     const temperature = temperatures[`${kind}.${this.#readout.group(options.length)}`] ?? temperatures[kind] ?? 1
-    const each = asked.map(({ order, told }) => {
-      const { shares, mass } = told(temperature)
+    const each = orders.map(({ order, sharesAt }) => {
+      const { shares, mass } = sharesAt(temperature)
       return { mass, shares: type === 'predicate' ? shares : order.map((_, i) => shares[order.indexOf(i)]!) }
     })
     const masses = each.flatMap(({ mass }) => mass ?? [])

@@ -11,7 +11,7 @@ export interface TextAround {
   readonly section: string
   /** Behind the question: a text, which may be empty, then control tokens and texts. */
   readonly after: readonly [string, ...(number | string)[]]
-  /** What else is asked, cut at the tokens that stand for themselves there too. */
+  /** The text of a question, cut at the tokens that stand for themselves there too. */
   sections(text: string): readonly (number | string)[]
   /** A section as it is encoded. */
   reveal(section: string): string
@@ -21,18 +21,18 @@ export interface TextAround {
 const PLACE = '\uFDD0'
 
 /**
- * `state` is all that stands before the question. The model is at its answer then: it thinks no more. `asked`: all texts
- * that will be put there.
+ * `state` is all that stands before the question. The model is at its answer then: it thinks no more. `questions`: all
+ * texts that will be put there.
  */
 export function* partsAround(
   text: ChatText,
   system: string,
   state: string,
-  asked: readonly string[],
+  questions: readonly string[],
 ): Slices<TextAround> {
   const { tokenizer } = text
   const said = state.replaceAll(PLACE, '\uFFFD')
-  const guard = text.guard(yield* sentinelFor([said, PLACE, ...asked]))
+  const guard = text.guard(yield* sentinelFor([said, PLACE, ...questions]))
   const messages = [
     { role: 'system', content: system },
     { role: 'user', content: guard.protect(said, false) + PLACE },

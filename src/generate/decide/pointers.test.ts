@@ -34,7 +34,7 @@ function told(of: TypedQuestion, query: readonly number[], keys: readonly (reado
     const key = isEnd ? keys[option++]! : [9, 9, 9, 9]
     rows.take(place, row(place === rows.last ? query : [8, 8, 8, 8], key))
   }
-  return reads.told(temperature).shares
+  return reads.sharesAt(temperature).shares
 }
 
 const softmax = (scores: readonly number[]) => {

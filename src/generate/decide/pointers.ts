@@ -30,31 +30,31 @@ export class PointerReadout implements Readout {
     return ordersOf(question, 'given')
   }
 
-  worded(asked: TypedQuestion): TypedQuestion {
+  worded(question: TypedQuestion): TypedQuestion {
     return {
-      ...asked,
-      instructions: asTaught(asked.instructions),
-      state: asTaught(asked.state),
-      options: asked.options.map(({ key, description }) => ({
+      ...question,
+      instructions: asTaught(question.instructions),
+      state: asTaught(question.state),
+      options: question.options.map(({ key, description }) => ({
         key: barred(key),
         ...(description !== undefined && { description: asTaught(description) }),
       })),
     }
   }
 
-  reads(asked: TypedQuestion, stem: readonly number[]): Reads {
+  reads(question: TypedQuestion, stem: readonly number[]): Reads {
     const ends = stem.flatMap((token, i) => (token === this.#end ? [i] : []))
     const last = stem.length - 1
-    if (ends.length !== asked.options.length || ends.at(-1) === last) {
-      throw unreadable(`its template ends ${ends.length} of ${asked.options.length} options`)
+    if (ends.length !== question.options.length || ends.at(-1) === last) {
+      throw unreadable(`its template ends ${ends.length} of ${question.options.length} options`)
     }
     const rows = new Rows([...ends, last])
-    const told = (temperature: number) => {
+    const sharesAt = (temperature: number) => {
       const shares = softmax(rows.scores().map((score) => score / temperature))
       // Whether it is not so comes first.
-      return { shares: asked.kind === 'noul' ? shares.reverse() : shares }
+      return { shares: question.kind === 'noul' ? shares.reverse() : shares }
     }
-    return { of: { stem, rows }, told }
+    return { of: { stem, rows }, sharesAt }
   }
 }
 

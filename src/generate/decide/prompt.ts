@@ -10,7 +10,7 @@ import { OptionTrie } from './trie.js'
 /** Tokens that may end an answer are few; these are the first of them. */
 const MOST_ENDS = 8
 
-/** What two texts may be shorter by where they are one. */
+/** Tokens by which two texts may be shorter where they are one. */
 const JOINED = 8
 /** Characters that are taken apart from one pause to the next. */
 const SLICE = 16_384
@@ -26,7 +26,7 @@ export interface QuestionTokens {
 }
 
 export class DecidePrompt {
-  /** What every question begins with. */
+  /** The beginning of every question. */
   readonly state: readonly number[]
   readonly #text: ChatText
   readonly #parts: TextAround
@@ -51,10 +51,10 @@ export class DecidePrompt {
     this.state = [...earlier, ...last]
   }
 
-  /** `thought`: what was thought about the state before. */
+  /** `thought`: the thought about the state, where there was one. */
   static *of(call: DecideCall, text: ChatText, thought: string, capacity: number): Slices<DecidePrompt> {
-    const asked = yield* mapped(call.questions, (question) => questionText(question, [...question.options.keys()]))
-    const parts = yield* partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, asked)
+    const texts = yield* mapped(call.questions, (question) => questionText(question, [...question.options.keys()]))
+    const parts = yield* partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, texts)
     const { before, section, reveal } = parts
     const earlier = yield* encodedSections(text.tokenizer, before, capacity, reveal)
     // What it is too long for is the whole context, in words and in numbers.
@@ -63,16 +63,16 @@ export class DecidePrompt {
   }
 
   /** The question in each of its orders, with pauses. */
-  *asked(question: DecideQuestion, index: number, order: DecideCall['order']): Slices<QuestionTokens[]> {
+  *inOrders(question: DecideQuestion, index: number, order: DecideCall['order']): Slices<QuestionTokens[]> {
     const found: QuestionTokens[] = []
     for (const turned of ordersOf(question, order)) {
-      found.push(yield* this.#askedIn(question, index, turned))
+      found.push(yield* this.#inOrder(question, index, turned))
       yield
     }
     return found
   }
 
-  *#askedIn(question: DecideQuestion, index: number, order: readonly number[]): Slices<QuestionTokens> {
+  *#inOrder(question: DecideQuestion, index: number, order: readonly number[]): Slices<QuestionTokens> {
     const [first, ...rest] = this.#parts.after
     const last = rest.at(-1)
     const said = questionText(question, order) + first

@@ -1,4 +1,4 @@
-/** What a model is told of a state and asked about it, in words. */
+/** A state and the questions about it, in words. */
 import { type ChatMessage, type Content, type DecideQuestion, textOf } from '../../contract/index.js'
 
 export const INSTRUCTIONS =
@@ -22,21 +22,21 @@ function turnOf(message: ChatMessage): string {
   return [...(said === '' && calls.length > 0 ? [] : [`assistant: ${said}`]), ...calls].join('\n')
 }
 
-/** What stands before the question; without a state, nothing but the question itself is judged. */
+/** The text before the question; without a state, nothing but the question itself is judged. */
 export function stateBlock(state: string, thought: string): string {
-  const told = state.trim() === '' ? '' : `State:\n${state.trim()}\n\n`
-  return thought.trim() === '' ? told : `${told}Thoughts about it:\n${thought.trim()}\n\n`
+  const block = state.trim() === '' ? '' : `State:\n${state.trim()}\n\n`
+  return thought.trim() === '' ? block : `${block}Thoughts about it:\n${thought.trim()}\n\n`
 }
 
-const ASKED: Readonly<Record<DecideQuestion['type'], readonly [list: string, end: string]>> = {
+const PHRASES: Readonly<Record<DecideQuestion['type'], readonly [list: string, end: string]>> = {
   predicate: ['Options:', 'Is it true? Answer with one option.'],
   choice: ['Options:', 'Answer with one option.'],
   score: ['Levels, from the lowest to the highest:', 'Answer with one level.'],
 }
 
-/** Behind `QUESTION`: what is asked, and its options in this order. */
+/** Behind `QUESTION`: its instructions, and its options in this order. */
 export function questionText({ type, instructions, options }: DecideQuestion, order: readonly number[]): string {
-  const [list, end] = ASKED[type]
+  const [list, end] = PHRASES[type]
   const lines = order.map((i) => {
     const { text, description } = options[i]!
     return description === undefined ? `- ${text}` : `- ${text}: ${description.trim()}`

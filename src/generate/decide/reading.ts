@@ -17,20 +17,20 @@ interface OptionQuestion {
   readonly trie: OptionTrie
 }
 
-/** Asked what its options are like, or what a head of the model makes of some of its places. */
+/** Read by the tokens of its options, or by what a head of the model makes of some of its places. */
 export type ReadQuestion = OptionQuestion | { readonly stem: readonly number[]; readonly rows: Rows }
 
 /**
- * Reads all questions. Each stem begins with the state, which is read once; tells how much of it had been
- * read by an earlier request.
+ * Reads all questions. Each stem begins with the state, which is read once; returns how many tokens of it had been read
+ * by an earlier request.
  */
 export function readQuestions(
   state: readonly number[],
-  asked: readonly ReadQuestion[],
+  questions: readonly ReadQuestion[],
   parts: ReadingParts,
   call: Pick<DecideCall, 'signal' | 'caller'>,
 ): Promise<number> {
-  return new Reading(state, asked, parts).whole(call)
+  return new Reading(state, questions, parts).whole(call)
 }
 
 /** One call on its way through the scheduler: a few questions at a time beside whatever else runs there. */
@@ -39,16 +39,16 @@ class Reading {
   readonly #state: StateLane
   readonly #slots: Slot[] = []
   readonly #todo: ReadQuestion[]
-  /** Of questions that are under way: what options go on with, ahead of the next question. */
+  /** Of questions that are under way: the rest of their options, ahead of the next question. */
   readonly #walks: (() => QuestionLane)[] = []
   #running = 0
   #resolve!: () => void
   #reject!: (error: unknown) => void
   readonly #done: Promise<void>
 
-  constructor(state: readonly number[], asked: readonly ReadQuestion[], parts: ReadingParts) {
+  constructor(state: readonly number[], questions: readonly ReadQuestion[], parts: ReadingParts) {
     this.#parts = parts
-    this.#todo = asked.filter((one) => 'rows' in one || one.trie.open)
+    this.#todo = questions.filter((one) => 'rows' in one || one.trie.open)
     this.#done = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -75,7 +75,7 @@ class Reading {
     }
   }
 
-  /** As many lanes as may run at once: what options go on with first, so that their question is soon over. */
+  /** As many lanes as may run at once: the rest of options first, so that their question is soon over. */
   #fill(): void {
     const { model, scheduler } = this.#parts
     while (this.#running < model.maxBatch) {
@@ -88,10 +88,10 @@ class Reading {
   }
 
   #next(): StemLane | undefined {
-    const asked = this.#todo.shift()
-    if (asked === undefined) return undefined
-    if ('rows' in asked) return this.#rows(asked.stem, asked.rows)
-    return this.#lane(asked, (lane) => this.#open(lane, asked, asked.trie.walks()))
+    const question = this.#todo.shift()
+    if (question === undefined) return undefined
+    if ('rows' in question) return this.#rows(question.stem, question.rows)
+    return this.#lane(question, (lane) => this.#open(lane, question, question.trie.walks()))
   }
 
   #rows(stem: readonly number[], rows: Rows): StemLane {
@@ -104,8 +104,8 @@ class Reading {
     return new QuestionLane(stem, trie, pieces, done, this.#reject)
   }
 
-  /** A question has been read: what its options go on with is read behind it, the first by its own lane. */
-  #open(lane: QuestionLane, asked: OptionQuestion, [first, ...others]: readonly Walk[]): void {
+  /** A question has been read: the rest of its options is read behind it, the first by its own lane. */
+  #open(lane: QuestionLane, question: OptionQuestion, [first, ...others]: readonly Walk[]): void {
     if (first === undefined) {
       this.#over(lane)
       return
@@ -120,11 +120,11 @@ class Reading {
     }
     lane.next = done
     const long = [first, ...others].some(({ stops }) => isLong(stops))
-    const pieces = ({ stops }: Walk) => this.#piecesOf(asked.stem, long ? stops : [])
+    const pieces = ({ stops }: Walk) => this.#piecesOf(question.stem, long ? stops : [])
     lane.go(first, pieces(first), long)
     for (const walk of others) {
       this.#walks.push(() => {
-        const other = this.#lane(asked, done)
+        const other = this.#lane(question, done)
         other.go(walk, pieces(walk), long)
         return other
       })

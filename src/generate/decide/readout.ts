@@ -3,11 +3,11 @@ import type { DecideQuestion } from '../../contract/index.js'
 import type { ReadQuestion } from './reading.js'
 import type { TypedQuestion } from './typed-question.js'
 
-/** A question that has been laid out, and what is read of it. */
+/** A question as tokens, and how its answer is read. */
 export interface Reads {
   readonly of: ReadQuestion
   /** Of its options as they were shown; of a predicate that it is so, and that it is not. */
-  told(temperature: number): { readonly shares: readonly number[]; readonly mass?: number }
+  sharesAt(temperature: number): { readonly shares: readonly number[]; readonly mass?: number }
 }
 
 /** How a type of model says its answers. */
@@ -16,9 +16,9 @@ export interface Readout {
   readonly most: number
   /** The orders in which it is asked, where none were asked for. */
   ordersOf(question: DecideQuestion): readonly (readonly number[])[]
-  /** As its template is told of a question. */
-  worded(asked: TypedQuestion): TypedQuestion
-  reads(asked: TypedQuestion, tokens: readonly number[]): Reads
+  /** A question in the words of its template. */
+  worded(question: TypedQuestion): TypedQuestion
+  reads(question: TypedQuestion, tokens: readonly number[]): Reads
   /** How temperatures are told apart by the number of options. */
   group(options: number): string
 }

@@ -3,7 +3,7 @@ import type { SharedThought } from './decide.js'
 import { stateBlock, stateText } from './questions.js'
 
 const TASK = 'You will be asked questions about a state. Think about what matters in it.'
-/** What is said after the thought is thrown away. */
+/** The answer after the thought is thrown away. */
 const SAID = 1
 
 /** A thought of at most so many tokens about the state alone: every question is given it, and none of them has a part in it. */

@@ -24,10 +24,10 @@ function ask(trie: OptionTrie): string[] {
     if (new Set(asked).size < asked.length) throw new Error(`${asked} are asked twice`)
     return asked.map((token) => logprob(path, token))
   }
-  if (trie.open) trie.take(toldAt([], trie.asked()))
+  if (trie.open) trie.take(toldAt([], trie.candidates()))
   for (const walk of trie.walks()) {
     for (let at = walk.from; at < walk.path.length; at++)
-      walk.take(at, toldAt(walk.path.slice(0, at + 1), walk.asked(at)))
+      walk.take(at, toldAt(walk.path.slice(0, at + 1), walk.candidates(at)))
   }
   return places
 }
@@ -55,12 +55,12 @@ describe('options that share their beginnings', () => {
   it('are asked for after what they share, together with what ends one of them', () => {
     const all = [[1, 2], [1, 3], [4], [1]]
     const trie = new OptionTrie(all, ENDS)
-    expect(trie.asked()).toEqual([1, 4])
+    expect(trie.candidates()).toEqual([1, 4])
     const [first, second, third] = trie.walks()
-    expect([first?.path, first?.asked(0), first?.asked(1)]).toEqual([[1, 2], [2, 3, ...ENDS], ENDS])
-    expect([second?.path, second?.asked(0), second?.asked(1)]).toEqual([[1, 3], [2, 3, ...ENDS], ENDS])
-    expect([third?.path, third?.asked(0)]).toEqual([[4], ENDS])
-    expect(new OptionTrie(all, []).walks().map((walk) => [walk.path, walk.asked(0)])).toEqual([[[1], [2, 3]]])
+    expect([first?.path, first?.candidates(0), first?.candidates(1)]).toEqual([[1, 2], [2, 3, ...ENDS], ENDS])
+    expect([second?.path, second?.candidates(0), second?.candidates(1)]).toEqual([[1, 3], [2, 3, ...ENDS], ENDS])
+    expect([third?.path, third?.candidates(0)]).toEqual([[4], ENDS])
+    expect(new OptionTrie(all, []).walks().map((walk) => [walk.path, walk.candidates(0)])).toEqual([[[1], [2, 3]]])
   })
 
   it('are read in as few walks as they branch, each from where the one before left it', () => {
@@ -88,7 +88,7 @@ describe('options that share their beginnings', () => {
     expect(new OptionTrie([[], []], []).open).toBe(false)
     expect(new OptionTrie([[]], ENDS).open).toBe(true)
     expect(new OptionTrie([[], [5]], []).open).toBe(true)
-    expect(new OptionTrie([[]], ENDS).asked()).toEqual(ENDS)
+    expect(new OptionTrie([[]], ENDS).candidates()).toEqual(ENDS)
   })
 })
 

@@ -19,10 +19,10 @@ interface Node {
   ended: number
 }
 
-/** A way down from the root: its tokens are fed, and after each from `from` on it is asked what may come next. */
+/** A way down from the root: its tokens are fed, and after each from `from` on the candidates are scored. */
 export class Walk {
   readonly path: readonly number[]
-  /** The first place that no other walk asks. */
+  /** The first place that no other walk scores. */
   readonly from: number
   /** So long is it where options part, and at its end: the same of all walks that go that way. */
   readonly stops: readonly number[]
@@ -41,14 +41,14 @@ export class Walk {
     this.#ends = ends
   }
 
-  /** What is to be known after its token at `at`: those that options go on with, and what closes one that ends there. */
-  asked(at: number): readonly number[] {
+  /** Tokens to score after its token at `at`: those that options go on with, and those that close one that ends there. */
+  candidates(at: number): readonly number[] {
     return tokensAfter(this.#nodes[at]!, this.#ends)
   }
 
-  /** Log probabilities of what was asked there. */
+  /** Log probabilities of the candidates there. */
   take(at: number, logprobs: readonly number[]): void {
-    tell(this.#nodes[at]!, logprobs, this.#ends)
+    setLogprobs(this.#nodes[at]!, logprobs, this.#ends)
   }
 }
 
@@ -76,7 +76,7 @@ export class OptionTrie {
     this.tokens = this.walks().reduce((sum, { path, from }) => sum + path.length - from, 0)
   }
 
-  /** Log probability of each option, once all that is to be asked has been told. */
+  /** Log probability of each option, once all candidates have been scored. */
   scores(): number[] {
     const scores: number[] = []
     const open: [Node, number][] = [[this.#root, 0]]
@@ -89,38 +89,38 @@ export class OptionTrie {
     return scores
   }
 
-  /** What is to be known before any token of an option. */
-  asked(): readonly number[] {
+  /** Tokens to score before any token of an option. */
+  candidates(): readonly number[] {
     return tokensAfter(this.#root, this.#ends)
   }
 
-  /** Log probabilities of what was asked there. */
+  /** Log probabilities of the candidates there. */
   take(logprobs: readonly number[]): void {
-    tell(this.#root, logprobs, this.#ends)
+    setLogprobs(this.#root, logprobs, this.#ends)
   }
 
-  /** Whether anything is to be asked at all. */
+  /** Whether anything is to be scored at all. */
   get open(): boolean {
-    return this.#asks(this.#root)
+    return this.#isOpen(this.#root)
   }
 
-  /** All that is to be asked beyond the root: each walk goes down as far as there is something to ask. */
+  /** All that is to be scored beyond the root: each walk goes down as far as there is something to score. */
   walks(): Walk[] {
     const found: Walk[] = []
     const parting = new Set<Node>()
     const open: [Node, number][] = [[this.#root, 0]]
     for (let at = open.pop(); at !== undefined; at = open.pop()) {
       const [node, from] = at
-      const asking = [...node.children.values()].filter((child) => this.#asks(child))
-      if (asking.length > 1) parting.add(node)
-      if (asking.length === 0 && node.depth > from) found.push(new Walk(node, from, parting, this.#ends))
-      for (let i = asking.length - 1; i >= 0; i--) open.push([asking[i]!, i === 0 ? from : node.depth])
+      const below = [...node.children.values()].filter((child) => this.#isOpen(child))
+      if (below.length > 1) parting.add(node)
+      if (below.length === 0 && node.depth > from) found.push(new Walk(node, from, parting, this.#ends))
+      for (let i = below.length - 1; i >= 0; i--) open.push([below[i]!, i === 0 ? from : node.depth])
     }
     return found
   }
 
   /** Where nothing goes on an option ends. */
-  #asks(node: Node): boolean {
+  #isOpen(node: Node): boolean {
     return node.children.size > 0 || this.#ends.length > 0
   }
 }
@@ -129,7 +129,7 @@ function tokensAfter({ children, ends: options }: Node, ends: readonly number[])
   return [...children.keys(), ...(options.length > 0 ? ends : [])]
 }
 
-function tell(node: Node, logprobs: readonly number[], ends: readonly number[]): void {
+function setLogprobs(node: Node, logprobs: readonly number[], ends: readonly number[]): void {
   let i = 0
   for (const child of node.children.values()) child.logprob = logprobs[i++]!
   if (ends.length > 0) node.ended = logSum(logprobs.slice(i))
@@ -140,7 +140,7 @@ function leaf(before: Node | undefined, token: number): Node {
   return { before, token, depth, children: new Map(), ends: [], logprob: 0, ended: 0 }
 }
 
-/** log of the sum of what these are the logs of. */
+/** The log of the sum of numbers, given their logs. */
 export function logSum(values: readonly number[]): number {
   const most = Math.max(...values)
   if (most === Number.NEGATIVE_INFINITY) return most

@@ -1,4 +1,4 @@
-/** A question as models that are made for decisions are told it, in the words of TypeSafe's form. */
+/** A question as the templates of models that are made for decisions take it, in the words of TypeSafe's form. */
 import { type DecideQuestion, textOf, V1Error } from '../../contract/index.js'
 import type { JsonObject, Slices } from '../../platform/index.js'
 import { type Guard, sentinelFor } from '../prompt/guard.js'
@@ -18,7 +18,7 @@ export interface QuestionOption {
 
 export interface TypedQuestion {
   readonly kind: Kind
-  /** What it is called. */
+  /** Its name. */
   readonly id: string
   readonly instructions: string
   readonly state: string
@@ -31,20 +31,24 @@ export function typedQuestionOf(
   order: readonly number[],
   state: string,
 ): TypedQuestion {
-  const asked = { id: name ?? '', instructions: textOf(instructions), state }
+  const shared = { id: name ?? '', instructions: textOf(instructions), state }
   const turned = order.map((i) => options[i]!)
   if (type === 'choice') {
-    return { ...asked, kind: 'choice', options: turned.map(({ text: key, description }) => optionOf(key, description)) }
+    return {
+      ...shared,
+      kind: 'choice',
+      options: turned.map(({ text: key, description }) => optionOf(key, description)),
+    }
   }
   if (type === 'score') {
     const levels = turned.map(({ text, description }, i) => {
       if (description === undefined || description === '') return text
       return text === String(i) ? description : `${text}: ${description}`
     })
-    return { ...asked, kind: 'score', options: levels.map((level, i) => optionOf(String(i), level)) }
+    return { ...shared, kind: 'score', options: levels.map((level, i) => optionOf(String(i), level)) }
   }
   const [yes, no] = options
-  return { ...asked, kind: 'noul', options: [optionOf('false', no?.description), optionOf('true', yes?.description)] }
+  return { ...shared, kind: 'noul', options: [optionOf('false', no?.description), optionOf('true', yes?.description)] }
 }
 
 export const optionOf = (key: string, description: string | undefined): QuestionOption => ({
@@ -53,7 +57,7 @@ export const optionOf = (key: string, description: string | undefined): Question
 })
 
 /** Control tokens, and texts that are to be read as such, as a model's makers lay them out. */
-export type QuestionLayout = (asked: TypedQuestion) => Slices<{
+export type QuestionLayout = (question: TypedQuestion) => Slices<{
   readonly sections: readonly (number | string)[]
   reveal(section: string): string
 }>
@@ -65,8 +69,8 @@ export function templateLayout(
   guardOf: (sentinel: string) => Guard,
 ): QuestionLayout {
   const written = templateText(source, guardOf)
-  return function* (asked) {
-    const { text, reveal } = yield* written([asked])
+  return function* (question) {
+    const { text, reveal } = yield* written([question])
     return { sections: tokenizer.sections(text), reveal }
   }
 }
@@ -77,13 +81,13 @@ export function templateLayout(
  */
 export function templateText(source: string, guardOf: (sentinel: string) => Guard, more: JsonObject = {}) {
   const template = readable(source)
-  return function* (asked: readonly [TypedQuestion, ...TypedQuestion[]]) {
-    const [{ state }] = asked
-    const questions = asked.map(({ kind: type, id, instructions, options }) => {
+  return function* (typed: readonly [TypedQuestion, ...TypedQuestion[]]) {
+    const [{ state }] = typed
+    const questions = typed.map(({ kind: type, id, instructions, options }) => {
       return { id, type, instructions, options: options.map((each) => ({ description: null, ...each })) }
     })
     const said = { ...questions[0], state, questions, images: [] }
-    const texts = asked.flatMap(({ id, instructions, options }) => [
+    const texts = typed.flatMap(({ id, instructions, options }) => [
       id,
       instructions,
       ...options.flatMap(Object.values),

@@ -1,4 +1,4 @@
-/** How clef reads questions: all of a request in one text, with what it is told of each. */
+/** How clef reads questions: all of a request in one text, each with its instructions. */
 
 import { type DecideQuestion, type TextField, type TokenRange, V1Error } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'

@@ -24,7 +24,7 @@ import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Decider } from './decide.js'
 import { JUDGE, VERDICTS } from './judge.js'
 
-/** What a model can that makes vectors, one that makes scores, and one that knows classes: a score is one class. */
+/** Capabilities of models that make vectors, that make scores, and that know classes: a score is one class. */
 export const EMBEDS: Capabilities = { ...NO_CHAT, embeddings: true, rerank: false, classify: false }
 export const RANKS: Capabilities = { ...NO_CHAT, embeddings: false, rerank: true, classify: true }
 export const CLASSIFIES: Capabilities = { ...NO_CHAT, embeddings: false, rerank: false, classify: true }
@@ -38,7 +38,7 @@ export interface EncoderForm {
   readonly prompt?: string
   /** Pairs are put to it as a question: see `judge.ts`. */
   readonly judges?: boolean
-  /** What its head tells apart, where it has one. */
+  /** The classes of its head, where it has one. */
   readonly classes?: ClassForm
   /** How it is asked, where it decides. */
   readonly decision?: DecisionForm
@@ -74,7 +74,7 @@ export class Encoder {
     this.#line = new VectorLine(model)
   }
 
-  /** What made the model unusable, if anything did: it must then be rebuilt. */
+  /** The error that made the model unusable, if one did: it must then be rebuilt. */
   get failure(): unknown {
     return this.#line.failure
   }

@@ -1,4 +1,4 @@
-/** What a template writes in pieces, each of which is read by itself, as models were taught whose makers did so. */
+/** The text of a template in pieces, each of which is read by itself, as models were taught whose makers did so. */
 
 import type { JsonObject, Slices } from '../../platform/index.js'
 import { encodedSections } from '../chat-text.js'

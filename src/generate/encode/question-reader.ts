@@ -1,4 +1,4 @@
-/** A question as a decision model reads it: what is asked, its options behind a mark each, and what is judged. */
+/** A question as a decision model reads it: its instructions, its options behind a mark each, and the state. */
 
 import { V1Error } from '../../contract/index.js'
 import type { Slices } from '../../platform/index.js'
@@ -42,7 +42,7 @@ export function layaReader(tokenizer: Tokenizer, template: string | undefined, h
   }
 }
 
-/** What stands around a text, and the mark for a word that is to be guessed, whichever way it is spelled. */
+/** The tokens around a text, and the mark for a word that is to be guessed, whichever way it is spelled. */
 function marksOf(tokenizer: Tokenizer): Marks {
   const { before, after } = tokenizer.surround
   const option = ['[MASK]', '<mask>'].map((name) => tokenizer.idOf(name)).find((id) => id !== undefined)

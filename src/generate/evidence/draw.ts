@@ -2,7 +2,7 @@ import type { Sampled, TokenConstraint } from '../../contract/index.js'
 import { exp } from '../../platform/index.js'
 import type { Named } from './named.js'
 
-/** A place in a document, and what might have come there. */
+/** A place in a document, and the texts that might have come there. */
 export interface Place {
   /** Bytes of the document before it. */
   readonly at: number
@@ -63,7 +63,7 @@ export class TokensBefore {
   }
 }
 
-/** The shares of what was asked for, and of what was drawn where that is told. */
+/** The shares of the tokens asked for, and of the drawn one where it is known. */
 export function tokenShares({ token, logprob, among = [], admitted }: Sampled, { tokens }: Named): Map<number, number> {
   const share = (own: number) => exp(own - admitted!)
   const shares = new Map(tokens.map((named, i) => [named, share(among[i]!)]))

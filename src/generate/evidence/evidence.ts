@@ -1,4 +1,4 @@
-/** What the values of a document rest on, found while it is written. */
+/** The evidence of a document's values, found while it is written. */
 import type { Evidence, Sampled, SampleSettings } from '../../contract/index.js'
 import type { Guided } from '../answer/guided.js'
 import type { AnswerPlan } from '../answer/plan.js'
@@ -32,7 +32,7 @@ export class DocumentEvidence {
     this.#others = new OthersRead(read, tokenizer, vocabSize)
   }
 
-  /** What the draw of the next token must return. */
+  /** Settings of the draw of the next token. */
   settings(mask: Uint32Array): Partial<SampleSettings> {
     const { inString, beforeValue } = this.#leaves
     this.#named = namedOf(mask, this.#tokenizer, inString ? 'string' : beforeValue ? 'value' : 'other')

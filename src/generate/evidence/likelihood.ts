@@ -27,7 +27,7 @@ export interface Beginning {
   readonly likely: number
 }
 
-/** What the draws are read with. */
+/** The bytes of the document, and those of tokens. */
 export interface WrittenTokens {
   byte(at: number): number
   bytesOf(token: number): Uint8Array

@@ -35,7 +35,7 @@ export interface Named {
   readonly all: boolean
 }
 
-/** `place`: what of a document is being written. */
+/** `place`: the part of a document that is being written. */
 export function namedOf(mask: Uint32Array, tokenizer: Tokenizer, place: 'string' | 'value' | 'other'): Named {
   const few = tokensOf(mask)
   if (few) return { tokens: few, all: true }
@@ -47,7 +47,7 @@ export function namedOf(mask: Uint32Array, tokenizer: Tokenizer, place: 'string'
   return { tokens: allowed.slice(0, MOST_AMONG), all: false }
 }
 
-/** What a mask allows, where it is no more than can be asked for. */
+/** The tokens that a mask allows, where they are no more than can be asked for. */
 function tokensOf(mask: Uint32Array): number[] | undefined {
   const found: number[] = []
   for (let word = 0; word < mask.length; word++) {

@@ -1,4 +1,4 @@
-/** What a model would have gone on with, had it begun otherwise: it is asked, one beginning after the other. */
+/** How a model would have gone on, had it begun otherwise: each beginning is read, one after the other. */
 
 import type { Sampled, SampleSettings } from '../../contract/index.js'
 import { Guided } from '../answer/guided.js'

@@ -11,7 +11,7 @@ export interface Others {
   readonly unknown: number
 }
 
-/** What is less likely is not looked at. */
+/** Less likely texts are not looked at. */
 const NEGLIGIBLE = 1e-4
 
 /** Undefined where they are many. */

@@ -1,7 +1,7 @@
 import type { Sampled, SampleSettings } from '../../contract/index.js'
 import type { Lane } from '../answer/lane.js'
 
-/** Asks what would come after some tokens, beside the answers that are written. */
+/** Reads the draw that would come after some tokens, beside the answers that are written. */
 export class ReadLane implements Lane {
   readonly tokens: readonly number[]
   readonly scores = undefined

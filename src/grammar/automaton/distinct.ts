@@ -9,8 +9,8 @@ import {
   LIKE_USED,
   OPENS_ITEMS,
   UNCERTAIN,
-  UNTOLD,
-  type UntoldFrame,
+  UNKNOWN_ITEM,
+  type UnknownItemFrame,
 } from './frame.js'
 import type { Frames } from './frames.js'
 import { Machine } from './machine.js'
@@ -22,7 +22,7 @@ const KEPT = 500
 
 /**
  * The places between the items of arrays in which none comes twice. Items are followed by an automaton of their own as
- * long as they look like one that has come; what an item was is told behind it, see `Machine.tell`.
+ * long as they look like one that has come; what an item was becomes known behind it, see `Machine.resolveItem`.
  */
 export class DistinctFrames extends ArrayFrames {
   readonly machine: Machine
@@ -47,13 +47,13 @@ export class DistinctFrames extends ArrayFrames {
 }
 
 /** Between two items, of which the last may not be known yet. */
-class DistinctFrame extends ArrayFrame implements UntoldFrame {
+class DistinctFrame extends ArrayFrame implements UnknownItemFrame {
   readonly #items: DistinctFrames
   readonly #used: UsedItems
   readonly #known: boolean
 
   constructor(items: DistinctFrames, index: number, used: UsedItems, known: boolean) {
-    super(items, index, 0, (known ? 0 : UNTOLD) | (index === 0 ? OPENS_ITEMS : 0))
+    super(items, index, 0, (known ? 0 : UNKNOWN_ITEM) | (index === 0 ? OPENS_ITEMS : 0))
     this.#items = items
     this.#used = used
     this.#known = known
@@ -87,7 +87,7 @@ class DistinctFrame extends ArrayFrame implements UntoldFrame {
   }
 }
 
-/** At the start of an item, with the one before it untold: whatever follows is asked again once it is. */
+/** At the start of an item while the one before it is not known: what may follow is computed again once it is. */
 class UnknownItem extends Frame {
   override readonly length = 0
 
@@ -139,7 +139,7 @@ export class ItemFrame extends Frame {
     if (same === undefined) {
       for (const cell of next.cells) {
         if (cell.frame === undefined) out.add(below.push(this.#after(text)))
-        else for (const moved of onTop(cell, below.push(this.#untold))) out.add(moved)
+        else for (const moved of onTop(cell, below.push(this.#afterUnknown))) out.add(moved)
       }
     } else if (same.length !== Infinity) {
       const make = () => new ItemFrame(this.#home, this.#index, this.#used, text, same)
@@ -147,13 +147,13 @@ export class ItemFrame extends Frame {
     }
   }
 
-  get #untold(): Frame {
+  get #afterUnknown(): Frame {
     return this.#home.after(this.#index, this.#used, false)
   }
 
   /** The same place for an item that no other is held against. */
   apart(below: Cell): Cell[] {
-    return this.begun.state.cells.flatMap((cell) => [...onTop(cell, below.push(this.#untold))])
+    return this.begun.state.cells.flatMap((cell) => [...onTop(cell, below.push(this.#afterUnknown))])
   }
 
   /** Whether the item may be over, as a number may. */
@@ -173,7 +173,7 @@ export class ItemFrame extends Frame {
   }
 
   override get length(): number {
-    return this.begun.length + this.#untold.length
+    return this.begun.length + this.#afterUnknown.length
   }
 
   override spell(): Bytes {
@@ -188,7 +188,7 @@ export class ItemFrame extends Frame {
       }
       at = same
     }
-    return bytes + this.#untold.spell()
+    return bytes + this.#afterUnknown.spell()
   }
 }
 

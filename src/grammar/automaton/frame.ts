@@ -27,8 +27,8 @@ export const IN_STRING = 8
 export const FREE_TEXT = 16
 /** White space may come first: the frame is a `BlankFrame`. */
 export const SPACED = 32
-/** Behind an item of which the automaton must be told what it was, so that it does not come again: an `UntoldFrame`. */
-export const UNTOLD = 64
+/** Behind an item whose text the automaton does not know yet, and which may not come again: an `UnknownItemFrame`. */
+export const UNKNOWN_ITEM = 64
 /** Before the first of such items. */
 export const OPENS_ITEMS = 128
 /** In an item that begins as one that has come, and may not end here as that one does: an `ItemFrame`. */
@@ -82,8 +82,8 @@ export abstract class Frame {
   abstract spell(): Bytes
 }
 
-/** Behind an item: what stands there once it is known. */
-export interface UntoldFrame extends Frame {
+/** Behind an item whose text is not known yet. */
+export interface UnknownItemFrame extends Frame {
   with(item: Bytes): Frame
 }
 

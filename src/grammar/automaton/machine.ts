@@ -11,8 +11,8 @@ import {
   OPENS_ITEMS,
   open,
   UNCERTAIN,
-  UNTOLD,
-  type UntoldFrame,
+  UNKNOWN_ITEM,
+  type UnknownItemFrame,
 } from './frame.js'
 import { bare } from './line-breaks.js'
 import { MemberFrame } from './member.js'
@@ -27,11 +27,11 @@ export class State {
   readonly length: number
   /** Some thread is inside a string. */
   readonly inString: boolean
-  /** Before the first item of which the machine must be told. */
+  /** Before the first item whose text must be known, so that it does not come again. */
   readonly opensItems: boolean
-  /** Such an item is over: see `Machine.tell`. */
-  readonly untold: boolean
-  /** What follows rests on such a key, untold. */
+  /** Such an item is over: see `Machine.resolveItem`. */
+  readonly hasUnknownItem: boolean
+  /** What follows rests on a key that is not known yet: see `Machine.resolve`. */
   readonly uncertain: boolean
   /** `length` is a bound that knowing the key may lower. */
   readonly guessed: boolean
@@ -60,18 +60,20 @@ export class State {
     this.length = length
     this.inString = (traits & IN_STRING) !== 0
     this.opensItems = (traits & OPENS_ITEMS) !== 0
-    this.untold = (traits & UNTOLD) !== 0
+    this.hasUnknownItem = (traits & UNKNOWN_ITEM) !== 0
     this.uncertain = (traits & UNCERTAIN) !== 0
   }
 
-  /** A key has just been closed whose text the machine must be told: see `Machine.resolve`. */
+  /** A key has just been closed whose text must be known: see `Machine.resolve`. */
   get unresolved(): boolean {
     return this.cells.some(isUnresolved)
   }
 
-  /** An item of which the machine must be told may be over, as a number may. */
-  get mayBeUntold(): boolean {
-    return this.cells.some((cell) => cell.frame?.ends === true && cell.below!.ways.some((way) => isOf(way, UNTOLD)))
+  /** An item whose text must be known may be over, as a number may. */
+  get mayHaveUnknownItem(): boolean {
+    return this.cells.some(
+      (cell) => cell.frame?.ends === true && cell.below!.ways.some((way) => isOf(way, UNKNOWN_ITEM)),
+    )
   }
 
   get dead(): boolean {
@@ -99,21 +101,21 @@ function isOf({ frame }: Cell, trait: number): boolean {
  */
 function isUnresolved(cell: Cell): boolean {
   const frame = bare(cell.frame)
-  if (frame instanceof MemberFrame) return isUntold(cell) && frame.state.home.shape.isSet
-  return frame instanceof FixedFrame && holders(cell).some(isUntold)
+  if (frame instanceof MemberFrame) return lacksKey(cell) && frame.state.home.shape.isSet
+  return frame instanceof FixedFrame && holders(cell).some(lacksKey)
 }
 
 function holders(cell: Cell): readonly Cell[] {
   return cell.below?.ways.flatMap((value) => value.below?.ways ?? []) ?? []
 }
 
-function isUntold(cell: Cell): boolean {
+function lacksKey(cell: Cell): boolean {
   const frame = bare(cell.frame)
   return frame instanceof MemberFrame && frame.state.unresolved
 }
 
 function withKey(holder: Cell, key: string): Cell {
-  if (!isUntold(holder)) return holder
+  if (!lacksKey(holder)) return holder
   const { state } = bare(holder.frame) as MemberFrame
   return holder.below!.push(state.home.program.breaks.spaced(state.resolve(key).after))
 }
@@ -236,7 +238,7 @@ export class Machine {
     return state
   }
 
-  /** Tells the key that has just been closed. */
+  /** The state once the key that has just been closed is known. */
   resolve(state: State, key: string): State {
     const out = new Cells()
     for (const cell of state.cells) {
@@ -251,13 +253,13 @@ export class Machine {
     return this.among(out)
   }
 
-  /** Tells the item that is over: of threads in which it may be, those in which it is. */
-  tell(state: State, item: Bytes): State {
+  /** The state once the item that is over is known: of threads in which it may be, those in which it is. */
+  resolveItem(state: State, item: Bytes): State {
     const out = new Cells()
     for (const cell of state.cells) {
-      const ways = isOf(cell, UNTOLD) || cell.frame?.ends !== true ? [cell] : cell.below!.ways
+      const ways = isOf(cell, UNKNOWN_ITEM) || cell.frame?.ends !== true ? [cell] : cell.below!.ways
       for (const way of ways) {
-        if (isOf(way, UNTOLD)) out.add(way.below!.push((way.frame as UntoldFrame).with(item)))
+        if (isOf(way, UNKNOWN_ITEM)) out.add(way.below!.push((way.frame as UnknownItemFrame).with(item)))
         else out.add(way === cell ? cell : way.push(cell.frame!))
       }
     }

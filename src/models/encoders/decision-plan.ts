@@ -1,4 +1,4 @@
-/** What the files of a decision model say of its head, in the words of Laya's `rl_agent_config.json`. */
+/** The head of a decision model as its files describe it, in the words of Laya's `rl_agent_config.json`. */
 import type { DecisionForm } from '../../contract/index.js'
 import type { JsonObject } from '../../platform/index.js'
 import { Fields } from '../architectures/fields.js'
@@ -19,7 +19,7 @@ export interface DecisionPlan extends DecisionForm {
 }
 
 const KINDS = ['choice', 'score', 'noul'] as const
-/** What a head may say that changes how it is asked or read, and the one thing that is known of each. */
+/** Settings that change how a head is used, and the one value that is known of each. */
 const USUAL: Readonly<Record<string, unknown>> = { readout: 'marker', option_attention: 'full', parallel_layout: false }
 
 export function readDecision(config: JsonObject, name: string): DecisionPlan {
@@ -70,7 +70,7 @@ export const IDLE_DECISION = /^act_head\.|^temperature$/
 /** Tensors of the head, by their whole names. */
 const HEAD = /^(type_emb|head\.layers|scorer)\./
 
-/** The head and what reads its marks, of a model whose other tensors are found elsewhere: those are `trunk`. */
+/** The head and the reader of its marks, of a model whose other tensors are found elsewhere: those are `trunk`. */
 export function planDecisionApart(outline: WeightOutline, plan: DecisionPlan, vectors: VectorPlan, hidden: number) {
   const named = (of: (name: string) => boolean) => ({ ...outline, names: outline.names.filter(of) })
   const tensors = new EncoderTensors(

@@ -1,4 +1,4 @@
-/** What is known of a model that makes vectors before its weights are read: BERT's kind, or a decoder. */
+/** The plan of a model that makes vectors, before its weights are read: BERT's kind, or a decoder. */
 
 import type { CacheShape, Device } from '../../device/index.js'
 import type { WeightOutline } from '../files/source.js'
@@ -16,7 +16,7 @@ import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
 interface Body {
   readonly vectors: VectorPlan
-  /** What follows the pool. */
+  /** The layers after the pool. */
   readonly dense: readonly PlannedDense[]
   /** Tokens of a text that it was made for, and that it can read at all. */
   readonly most: number
@@ -26,7 +26,7 @@ interface Body {
   need(device: Device): Need
 }
 
-/** What it takes: bytes of weights; numbers for each token and each text of a batch, for each position, and in any case. */
+/** Memory: bytes of weights; numbers for each token and each text of a batch, for each position, and in any case. */
 export interface Need {
   readonly weights: number
   readonly perRow: number

@@ -11,7 +11,7 @@ export interface Dense {
   readonly bias?: Vector
 }
 
-/** A product behind the pool, and the norm of what it gives. */
+/** A product behind the pool, and the norm of its result. */
 export interface NormedDense extends Dense {
   readonly norm?: Norm
 }
@@ -92,7 +92,7 @@ export async function loadNorm(loader: TensorLoader, { weight, bias }: PlannedNo
   return { ...loaded, epsilon, centred: true }
 }
 
-/** What follows the pool. */
+/** The layers after the pool. */
 export interface HeadWeights {
   readonly dense: readonly NormedDense[]
   readonly norm?: Norm

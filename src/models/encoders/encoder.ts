@@ -1,4 +1,4 @@
-/** What the passes of an encoder do, layer by layer. */
+/** The passes of an encoder, layer by layer. */
 import {
   type Activations,
   addNorm,

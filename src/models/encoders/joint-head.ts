@@ -112,7 +112,7 @@ export interface JointParts {
   readonly hidden: number
   /** Of all texts of a batch, a layer for each of the head's. */
   readonly cache: KeyValueCache
-  /** What is read of each word, for a model that says it by the same rows. */
+  /** The embedding, for a model that takes the vectors of words from it. */
   readonly embedding: Matrix
 }
 
@@ -123,7 +123,7 @@ type Begin = (batch: Batch) => Pass
 interface TextInBatch {
   readonly fields: readonly TextField[]
   readonly options: readonly OptionRow[]
-  /** What sees all of it, and nothing after it: its last position, on its own pages. */
+  /** The position that sees all of it, and nothing after it: its last, on its own pages. */
   readonly end: Omit<Span, 'tokens'>
   readonly global: Float32Array
   readonly questions: readonly Float32Array[]
@@ -131,7 +131,7 @@ interface TextInBatch {
 
 interface OptionRow {
   readonly field: number
-  /** Means over its tokens: of the text's rows, and of what the model says of words. */
+  /** Means over its tokens: of the text's rows, and of the words' vectors. */
   readonly context: Float32Array
   readonly words: Float32Array
 }
@@ -163,14 +163,14 @@ export class JointHead {
       ...{ memory: room(rows, width), readable: room(rows, width), kept: room(rows, 2 * width) },
       ...{ words: room(rows, hidden), pooled: room(rows, hidden), pooledWords: room(rows, hidden) },
       given: [room(most, hidden), room(most, hidden), room(most, hidden)] as const,
-      ...{ rows: room(most, width), told: room(most, width), normed: room(most, width), seen: room(most, width) },
+      ...{ rows: room(most, width), queries: room(most, width), normed: room(most, width), seen: room(most, width) },
       ...{ qkv: room(most, 3 * width), inner: room(most, inner) },
       ...{ features: room(most, 4 * width), scored: room(most, width), scores: room(most, 1) },
     }
     this.#made = [...made, this.#own]
   }
 
-  /** From the text's rows, normed in place, to what is read of them. */
+  /** From the text's rows, normed in place, to the keys and values of each layer. */
   remember(pass: Pass, hidden: Activations): void {
     const { weights, cache } = this.#parts
     const { memory, readable, kept } = this.#room
@@ -185,13 +185,13 @@ export class JointHead {
 
   /** Of each text the scores of its options, one question's after the other's. `hidden`: as `remember` has left them. */
   async scores(hidden: Activations, spans: readonly Span[], batch: readonly TextTokens[]): Promise<Float32Array[]> {
-    const told = await this.#means((of) => this.#device.begin(of), hidden, spans, batch)
+    const texts = await this.#means((of) => this.#device.begin(of), hidden, spans, batch)
     const scores: Float32Array[] = []
-    for (const each of told) scores.push(await this.#decide(each))
+    for (const each of texts) scores.push(await this.#decide(each))
     return scores
   }
 
-  /** Records what scores will be made by; nothing is run. */
+  /** Records the passes of the scores; nothing is run. */
   rehearse(begin: Begin, hidden: Activations, spans: readonly Span[]): void {
     const none = new Float32Array()
     const two = [none, none]
@@ -210,7 +210,7 @@ export class JointHead {
   async #decide({ fields, options, end, global, questions }: TextInBatch): Promise<Float32Array> {
     const { weights } = this.#parts
     const begin: Begin = (batch) => this.#device.begin(batch)
-    const asked = await run(this.#ask(begin, questions, global))
+    const projected = await run(this.#ask(begin, questions, global))
     const routed: { row: Float32Array; normed: Float32Array }[] = []
     for (const some of inLots(options)) {
       const given = [
@@ -223,7 +223,7 @@ export class JointHead {
         routed.push({ row, normed: normed![i]! })
       })
     }
-    const [plain, whole] = asked as [Float32Array[], Float32Array[]]
+    const [plain, whole] = projected as [Float32Array[], Float32Array[]]
     const summaries = fields.map((_, field) => {
       const own = routed.filter((_, i) => options[i]!.field === field).map(({ row }) => row)
       return summaryOf(plain[field]!, own)
@@ -257,7 +257,7 @@ export class JointHead {
     })
   }
 
-  /** What is asked of each text, and means over its stretches. */
+  /** The questions of each text, and means over its stretches. */
   async #means(
     begin: Begin,
     hidden: Activations,
@@ -287,7 +287,7 @@ export class JointHead {
     })
   }
 
-  /** The mean of each span's rows, and of what the model says of its tokens. */
+  /** The mean of each span's rows, and of its words' vectors. */
   #pool(begin: Begin, hidden: Activations, spans: readonly Span[]): Recorded {
     const { weights, embedding } = this.#parts
     const { words, pooled, pooledWords } = this.#room
@@ -301,7 +301,7 @@ export class JointHead {
   /** Questions as they are, and with the end of the text added. */
   #ask(begin: Begin, questions: readonly Float32Array[], global: Float32Array): Recorded {
     const { projections } = this.#parts.weights
-    const { given, rows, told } = this.#room
+    const { given, rows, queries } = this.#room
     const pass = begin(oneSpan(questions.length))
     write(pass, given[0], questions)
     write(
@@ -309,10 +309,10 @@ export class JointHead {
       given[1],
       questions.map(() => global),
     )
-    pass.run(matmul, projections.question, given[0], told)
+    pass.run(matmul, projections.question, given[0], queries)
     pass.run(matmul, projections.question, given[0], rows)
     pass.run(matmul, projections.global, given[1], rows, { add: true })
-    return recorded(pass, [told, rows], questions.length)
+    return recorded(pass, [queries, rows], questions.length)
   }
 
   /** Options, each of which reads all of the text by itself; and normed. */
@@ -335,7 +335,7 @@ export class JointHead {
     return recorded(pass, [rows, normed], count)
   }
 
-  /** What questions begin with. */
+  /** The rows of questions before the first layer. */
   #begin(
     begin: Begin,
     whole: readonly Float32Array[],
@@ -343,11 +343,11 @@ export class JointHead {
     kinds: Int32Array,
   ): Recorded {
     const { weights } = this.#parts
-    const { rows, told, seen } = this.#room
+    const { rows, queries, seen } = this.#room
     const pass = begin({ spans: [{ ...oneSpan(kinds.length).spans[0]!, places: kinds }] })
     write(pass, rows, whole)
-    write(pass, told, summaries)
-    pass.run(addNorm, told, rows, { norm: weights.summaryNorm, add: true })
+    write(pass, queries, summaries)
+    pass.run(addNorm, queries, rows, { norm: weights.summaryNorm, add: true })
     pass.run(embed, weights.kinds, seen, 'places')
     pass.run(addNorm, seen, rows, { add: true })
     return recorded(pass, [], kinds.length)
@@ -379,12 +379,12 @@ export class JointHead {
 
   #lookInto(pass: Pass, index: number): void {
     const { weights, cache } = this.#parts
-    const { rows, normed, told, seen, inner: within } = this.#room
+    const { rows, normed, queries, seen, inner: within } = this.#room
     const { norm, reading, innerNorm, inner, down } = weights.layers[index]!
     const { heads, headSize } = cache.shape
     pass.run(addNorm, rows, normed, { norm })
-    pass.run(matmul, reading.queries.matrix, normed, told, { bias: reading.queries.bias })
-    pass.run(attend, told, cache, index, seen, { heads, scale: headSize ** -0.5 })
+    pass.run(matmul, reading.queries.matrix, normed, queries, { bias: reading.queries.bias })
+    pass.run(attend, queries, cache, index, seen, { heads, scale: headSize ** -0.5 })
     pass.run(matmul, reading.output.matrix, seen, rows, { bias: reading.output.bias, add: true })
     pass.run(addNorm, rows, normed, { norm: innerNorm })
     pass.run(matmul, inner.matrix, normed, within, { bias: inner.bias })
@@ -408,7 +408,7 @@ export class JointHead {
   }
 }
 
-/** A pass, and what is read of it. */
+/** A pass, and the rows that are read back from it. */
 interface Recorded {
   readonly pass: Pass
   readonly reads: readonly Promise<Float32Array>[]
@@ -420,7 +420,7 @@ const recorded = (pass: Pass, out: readonly Activations[], count: number): Recor
   reads: out.map((each) => pass.read(each, count)),
 })
 
-/** What was read, row by row. */
+/** The rows that were read back. */
 async function run({ pass, reads, count }: Recorded): Promise<Float32Array[][]> {
   await pass.submit()
   const all = await Promise.all(reads)

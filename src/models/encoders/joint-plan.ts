@@ -1,4 +1,4 @@
-/** Clef's head, which decides all questions of a text together: what its file says of it, and which tensors make it. */
+/** Clef's head, which decides all questions of a text together: its settings, and which tensors make it. */
 import type { DecisionForm } from '../../contract/index.js'
 import type { Device } from '../../device/index.js'
 import type { JsonObject } from '../../platform/index.js'
@@ -80,13 +80,13 @@ export interface PlannedJoint {
   readonly kinds: PlannedMatrix
   readonly scorer: PlannedMatrix
   readonly score: PlannedMatrix
-  /** What a model says of each word; absent: what it reads of it. */
+  /** The vectors of words; absent: the embedding has them. */
   readonly words?: PlannedMatrix
 }
 
 const HEAD = /^(decision|dec|token_types|output)\./
 
-/** The head, and the outline of what it stands on, which is `hidden` wide and knows so many words. */
+/** The head, and the outline of the model under it, which is `hidden` wide and knows so many words. */
 export function planJoint(
   outline: WeightOutline,
   { routing, joint, heads }: Pick<JointPlan, 'routing' | 'joint' | 'heads'>,
@@ -180,7 +180,7 @@ export const cacheOfJoint = ({ width, heads, layers }: PlannedJoint) => ({
 /** Questions that are decided together, and options that are scored at a time. */
 export const MOST_TOGETHER = 400
 
-/** What it takes beside the model under it: bytes; numbers for each token of a batch, and whatever the batch. */
+/** Its memory beside the model under it: bytes; numbers for each token of a batch, and whatever the batch. */
 export function needOfJoint(device: Device, planned: PlannedJoint, hidden: number) {
   const { width, inner, layers, projections, words, scorer, score, kinds } = planned
   const matrices = [

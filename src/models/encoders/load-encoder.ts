@@ -35,7 +35,7 @@ export interface EncoderLoadPlan {
   readonly prompt: string
   /** Pairs are put to it as a question, and `words` of `EncoderOptions` are its answers. */
   readonly judges: boolean
-  /** What its head tells apart, where it has one. */
+  /** The classes of its head, where it has one. */
   readonly classes?: ClassForm
   /** How it is asked, where it decides. */
   readonly decision?: DecisionForm
@@ -61,7 +61,7 @@ const CONTEXT = 2048
 export const makesVectors = (outline: WeightOutline, name: string): boolean =>
   isBert(outline) || isModernBert(outline) || (outline.rowLength === undefined && purposeOf(outline, name) !== 'chat')
 
-/** What a folder of BERT's alone lacks. */
+/** Files that a folder of BERT's alone lacks. */
 const SENTENCE_FILES = "sentence-transformers' modules.json and 1_Pooling/config.json, beside config.json"
 
 export interface EncoderOptions extends LoadOptions {

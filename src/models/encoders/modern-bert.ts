@@ -25,7 +25,7 @@ export interface PlannedModern {
   readonly norm: PlannedNorm
   readonly layers: readonly PlannedModernLayer[]
   readonly last: PlannedNorm
-  /** What follows the pool. */
+  /** The layers after the pool. */
   readonly dense: readonly PlannedDense[]
   readonly decision?: PlannedDecision
   /** Of what was pooled. */

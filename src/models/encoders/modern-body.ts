@@ -1,4 +1,4 @@
-/** Which stored tensors make a ModernBERT, and what it takes. */
+/** Which stored tensors make a ModernBERT, and its memory. */
 import type { WeightOutline } from '../files/source.js'
 import { assertHeads, type DecisionPlan, IDLE_DECISION, planDecision, readDecision, scorer } from './decision-plan.js'
 import { type EncoderBody, matricesBytes, numbersOf, preparedOf } from './encoder-body.js'
@@ -13,7 +13,7 @@ import { EncoderTensors } from './plan-encoder.js'
 import { readVectors } from './read-vectors.js'
 import type { VectorPlan } from './vector-plan.js'
 
-/** What guesses words, which nobody asks. */
+/** The head that guesses words, which nobody asks. */
 const IDLE = /^(head\.(dense|norm)|decoder)\./
 const PLAIN = { plain: true } as const
 

@@ -1,4 +1,4 @@
-/** A ModernBERT's weights on a device, and what its passes do layer by layer. */
+/** A ModernBERT's weights on a device, and its passes layer by layer. */
 import {
   type Activations,
   addNorm,
@@ -70,7 +70,7 @@ export async function loadModern(
 
 export interface ModernParts {
   readonly plan: ModernPlan
-  /** Absent: another head has what follows. */
+  /** Absent: another head follows. */
   readonly head?: VectorHead
   readonly weights: ModernWeights
   /** Of one layer: no layer needs keys and values of another. */

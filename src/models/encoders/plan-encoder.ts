@@ -11,7 +11,7 @@ export interface PlannedNorm {
   readonly bias?: PlannedVector
 }
 
-/** A product behind the pool, and the norm of what it gives. */
+/** A product behind the pool, and the norm of its result. */
 export interface PlannedDense extends PlannedMatrix {
   readonly norm?: PlannedNorm
 }
@@ -31,7 +31,7 @@ export interface PlannedEncoder {
   readonly types: PlannedMatrix
   readonly norm: PlannedNorm
   readonly layers: readonly PlannedEncoderLayer[]
-  /** What follows the pool. */
+  /** The layers after the pool. */
   readonly dense: readonly PlannedDense[]
 }
 
@@ -73,7 +73,7 @@ export function planEncoder(
   return planned
 }
 
-/** What follows the pool, of a model whose other tensors are found elsewhere. */
+/** The layers after the pool, of a model whose other tensors are found elsewhere. */
 export function planDense(outline: WeightOutline, vectors: VectorPlan): PlannedDense[] {
   return new EncoderTensors(outline, '', false).dense(vectors)
 }
@@ -142,7 +142,7 @@ export class EncoderTensors {
     throw malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}], which is no matrix.`)
   }
 
-  /** `idle`: what files carry along, and nothing asks for. */
+  /** `idle`: tensors that files carry along, and nothing asks for. */
   assertAllUsed(...idle: readonly RegExp[]): void {
     const left = this.#outline.names.filter((name) => !this.#used.has(name) && !idle.some((each) => each.test(name)))
     if (left.length === 0) return

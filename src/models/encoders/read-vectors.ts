@@ -106,7 +106,7 @@ function readDense({ path, config }: SentenceModule, name: string): DensePlan {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
-/** What sentence-transformers puts before every text unless it is told otherwise. */
+/** Sentence-transformers' prompt before every text, unless another is named. */
 export function defaultPrompt({ settings, modules }: SentenceFiles, name: string): string {
   const { prompts, default_prompt_name: key } = settings
   const prompt = typeof key === 'string' && isRecord(prompts) ? prompts[key] : undefined
@@ -129,7 +129,7 @@ export function scoreOf({ chatConfig }: WeightOutline, hidden: number, positions
 /** More than any published head has. */
 const MOST_CLASSES = 65_536
 
-/** What classes are called, as transformers reads it: by their numbers where nothing names them, two where nothing counts them. */
+/** Names of classes, as transformers reads them: numbers where nothing names them, two where nothing counts them. */
 function labelsOf({ num_labels: count, id2label }: JsonObject): string[] {
   const names = isRecord(id2label) ? id2label : {}
   const said = typeof count === 'number' ? count : Object.keys(names).length || 2
@@ -147,7 +147,7 @@ export function classCount(config: JsonObject, name: string): number {
   return length
 }
 
-/** What is told apart by a model that scores or classifies. */
+/** The classes of a model that scores or classifies. */
 export const classFormOf = (config: JsonObject): ClassForm => ({
   labels: labelsOf(config),
   several: config.problem_type === 'multi_label_classification',

@@ -14,7 +14,7 @@ import type { VectorPlan } from './vector-plan.js'
 export class VectorHead {
   readonly #plan: VectorPlan
   readonly #dense: readonly NormedDense[]
-  /** A row for each text: what was pooled, and what each product makes of it. */
+  /** A row for each text: the pooled one, and the result of each product. */
   readonly #room: readonly Activations[]
   readonly #norm: Norm | undefined
 

@@ -1,4 +1,4 @@
-/** What an encoder computes, and what becomes of its rows. */
+/** The plan of an encoder, and of the layers after its rows. */
 import type { Gate } from '../../device/index.js'
 
 /** BERT's kind: every token sees all others, and positions are learned. */
@@ -50,5 +50,5 @@ export interface NormPlan {
   readonly epsilon: number
 }
 
-/** What a model is for, as its files say. */
+/** The task of a model, as its files say. */
 export type Purpose = 'chat' | 'embed' | 'rank' | 'classify' | 'decide'
