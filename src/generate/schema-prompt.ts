@@ -1,5 +1,4 @@
-import { isRecord, type JsonObject } from '../platform/index.js'
-import { pointerStep } from './sources/optional.js'
+import { isRecord, type JsonObject, referredTo } from '../platform/index.js'
 
 /**
  * A schema in the words of a prompt, for models that have never seen JSON Schema spelled out and for contexts too small
@@ -128,34 +127,12 @@ function describeAll(schema: JsonObject, parts: readonly unknown[], writer: Writ
 function describeRef(ref: string, schema: JsonObject, writer: Writer): string {
   const name = ref.slice(ref.lastIndexOf('/') + 1)
   if (writer.open.includes(ref)) return spend(name === '#' || name === '' ? 'the same again' : name, writer)
-  const target = resolve(ref, writer.root)
+  const target = referredTo(writer.root, ref)
   if (target === undefined) return describeTypes(schema, writer)
   writer.open.push(ref)
   const text = describe(target, writer)
   writer.open.pop()
   return text
-}
-
-function resolve(ref: string, root: JsonObject | boolean): unknown {
-  if (ref === '#') return root
-  if (!ref.startsWith('#/')) return undefined
-  let at: unknown = root
-  for (const part of ref.slice(2).split('/')) {
-    const key = unescapePointer(part)
-    if (Array.isArray(at)) at = at[Number(key)]
-    else if (isRecord(at) && Object.hasOwn(at, key)) at = at[key]
-    else return undefined
-  }
-  return at
-}
-
-function unescapePointer(part: string): string {
-  const plain = pointerStep(part)
-  try {
-    return decodeURIComponent(plain)
-  } catch {
-    return plain
-  }
 }
 
 function stringLimits(schema: JsonObject): string[] {

@@ -1,7 +1,7 @@
 import type { QuoteSource } from '../contract/index.js'
+import { getOrMake } from '../platform/index.js'
 import { Fuel } from './fuel.js'
 import { type Grammar, type SchemaJudge, schemaJudges } from './grammar.js'
-import { getOrMake } from './kept.js'
 import { Context, type Formats } from './schema/context.js'
 import { Document } from './schema/document.js'
 import { satisfies } from './schema/evaluate.js'

@@ -43,20 +43,6 @@ export class Kept<K, V> {
   }
 }
 
-/** What a key has, made where it has nothing yet. */
-export function getOrMake<K, V>(
-  known: { get(key: K): V | undefined; set(key: K, value: V): unknown },
-  key: K,
-  make: () => V,
-): V {
-  let value = known.get(key)
-  if (value === undefined) {
-    value = make()
-    known.set(key, value)
-  }
-  return value
-}
-
 /** More bytes than this get an array over all bytes, of 2 KB. */
 const FEW = 10
 

@@ -1,5 +1,6 @@
 /** The decoder's weights on a device. */
 import type { Matrix, Vector } from '../device/index.js'
+import { getOrMake } from '../platform/index.js'
 import { angleTable } from './angles.js'
 import { loadPerLayer, type PerLayerWeights } from './blocks/per-layer-embedding.js'
 import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
@@ -55,9 +56,7 @@ export async function loadWeights(
   /** Layers that turn alike share a table. */
   const tableOf = ({ angles, headSize }: AttentionLayer, length: number): Vector => {
     const key = JSON.stringify([angles, headSize, length])
-    const table = tables.get(key) ?? loader.floats(angleTable(length, angles, headSize))
-    tables.set(key, table)
-    return table
+    return getOrMake(tables, key, () => loader.floats(angleTable(length, angles, headSize)))
   }
   const { border = Number.POSITIVE_INFINITY } = model
   const anglesOf = (layer: LayerPlan): Pick<LayerWeights, 'angles' | 'longAngles'> => {

@@ -57,8 +57,9 @@ export {
   spaced,
   spelled,
 } from './json.js'
+export { decodedFragment, pointerStep, referredTo } from './json-pointer.js'
 export { keptError } from './kept-error.js'
-export { LruMap } from './lru-map.js'
+export { getOrMake, LruMap } from './maps.js'
 export { heldByNative, leaveNative, ofNative, whenNativeIsHere } from './native.js'
 export { PartQueue } from './part-queue.js'
 export { placeOf } from './place-of.js'

@@ -1,12 +1,11 @@
 /** Who waits, by caller, callers taking turns: whoever was served goes to the end. */
+import { getOrMake } from './maps.js'
 export class CallerLines {
   readonly #lines = new Map<string, (() => void)[]>()
 
   /** The returned function takes it out again, where it has not begun. */
   add(caller: string, begin: () => void): () => void {
-    const line = this.#lines.get(caller)
-    if (line) line.push(begin)
-    else this.#lines.set(caller, [begin])
+    getOrMake(this.#lines, caller, () => []).push(begin)
     return () => this.#remove(caller, begin)
   }
 

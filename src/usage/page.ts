@@ -1,4 +1,5 @@
 import { V1Error } from '../contract/index.js'
+import { getOrMake } from '../platform/index.js'
 import type { UsageRow } from './ledger.js'
 import { addRow, type UsageSums } from './table.js'
 
@@ -55,9 +56,7 @@ function bucketsOf(rows: readonly UsageRow[], query: UsageQuery, from: number, e
   for (const row of rows) {
     if (row.start < from || row.start >= end || !passes(row, query)) continue
     const start = row.start - (row.start % query.width)
-    const bucket = buckets.get(start)
-    if (bucket) bucket.push(row)
-    else buckets.set(start, [row])
+    getOrMake(buckets, start, () => []).push(row)
   }
   return buckets
 }

@@ -1,4 +1,5 @@
 /** A pass records a program, then runs it at once: the CPU has nothing to wait for. */
+import { getOrMake } from '../../platform/index.js'
 import type {
   Activations,
   Batch,
@@ -160,11 +161,7 @@ export class CpuPass implements Pass, CpuRecorder {
   perThread(bytes: number, rooms = this.#shared): { at: number; stride: number } {
     if (bytes === 0) return NOWHERE
     const stride = Math.ceil(bytes / 64) * 64 + THREAD_GAP
-    let at = rooms.get(bytes)
-    if (at === undefined) {
-      at = this.#room(stride * this.threads)
-      rooms.set(bytes, at)
-    }
+    const at = getOrMake(rooms, bytes, () => this.#room(stride * this.threads))
     return { at, stride }
   }
 

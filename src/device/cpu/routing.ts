@@ -1,4 +1,5 @@
 /** Where rows go of which each goes to some of many experts, and what is done for and with those. */
+import { getOrMake } from '../../platform/index.js'
 import type { Routing, RoutingShape } from '../contract.js'
 import type { RoutingList } from '../operations/define.js'
 import type { DeviceMemory } from './memory.js'
@@ -38,12 +39,9 @@ export class CpuRouting extends Tensor implements Routing {
 
   /** Room for a row at each place, which is kept. */
   room(bytesPerRow: number): number {
-    let at = this.#rooms.get(bytesPerRow)
-    if (at === undefined) {
-      at = this.device.allocate(this.shape.rows * this.shape.chosen * bytesPerRow)
-      this.#rooms.set(bytesPerRow, at)
-    }
-    return at
+    return getOrMake(this.#rooms, bytesPerRow, () =>
+      this.device.allocate(this.shape.rows * this.shape.chosen * bytesPerRow),
+    )
   }
 
   override destroy(): void {

@@ -1,6 +1,6 @@
 /** Runs programs on one thread or on all, whichever was faster for passes of that size. */
 import { V1Error } from '../../contract/index.js'
-import { beat } from '../../platform/index.js'
+import { beat, getOrMake } from '../../platform/index.js'
 import type { DeviceMemory } from './memory.js'
 import { OPERATION_BYTES, wholeOperations } from './program.js'
 import type { Team } from './team.js'
@@ -124,8 +124,7 @@ export class Runner {
       return
     }
     const key = Math.floor(Math.log2(size))
-    const choice = this.#choices.get(key) ?? new TeamTrial()
-    this.#choices.set(key, choice)
+    const choice = getOrMake(this.#choices, key, () => new TeamTrial())
     const start = performance.now()
     if (choice.next()) this.#together(program, operations, Math.min(TOGETHER, most))
     else this.#alone(program, operations, most)

@@ -1,5 +1,5 @@
 /** Tensors in the device's memory. */
-import { cacheBytes } from '../../platform/index.js'
+import { cacheBytes, getOrMake } from '../../platform/index.js'
 import {
   type Activations,
   type CacheShape,
@@ -78,12 +78,7 @@ export class CpuActivations extends Tensor implements Activations {
   /** Room that operations on this tensor need beside it, kept until it is destroyed. */
   scratch(purpose: 'normed' | 'prepared' | 'halves', bytesPerRow: number): number {
     const rooms = this.#scratch[purpose]
-    let at = rooms.get(bytesPerRow)
-    if (at === undefined) {
-      at = this.device.allocate(this.rows * bytesPerRow)
-      rooms.set(bytesPerRow, at)
-    }
-    return at
+    return getOrMake(rooms, bytesPerRow, () => this.device.allocate(this.rows * bytesPerRow))
   }
 
   override destroy(): void {

@@ -4,6 +4,7 @@
  * end, a colon, a quotation mark or a star, which lists and dialogues repeat rightly.
  */
 
+import { getOrMake } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import type { SettledSampling } from './sampling.js'
 
@@ -56,8 +57,6 @@ export class Dry {
   }
 
   #isBreak(token: number): boolean {
-    const known = this.#breaks.get(token) ?? this.#tokenizer.bytes(token).some((byte) => BREAKERS.includes(byte))
-    this.#breaks.set(token, known)
-    return known
+    return getOrMake(this.#breaks, token, () => this.#tokenizer.bytes(token).some((byte) => BREAKERS.includes(byte)))
   }
 }

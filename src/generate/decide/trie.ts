@@ -1,4 +1,4 @@
-import { exp, log } from '../../platform/index.js'
+import { exp, getOrMake, log } from '../../platform/index.js'
 
 /** The options of a question as tokens: what they share is scored once. */
 
@@ -67,9 +67,8 @@ export class OptionTrie {
     options.forEach((tokens, option) => {
       let node = this.#root
       for (const token of tokens) {
-        const next = node.children.get(token) ?? leaf(node, token)
-        node.children.set(token, next)
-        node = next
+        const above = node
+        node = getOrMake(above.children, token, () => leaf(above, token))
       }
       node.ends.push(option)
     })

@@ -1,6 +1,7 @@
 /** Which tokens a model is asked about by name before it draws: all that may come, or those that matter most. */
 
 import { MOST_AMONG } from '../../contract/index.js'
+import { getOrMake } from '../../platform/index.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 const QUOTE = 0x22
@@ -15,18 +16,15 @@ interface Notable {
 const known = new WeakMap<Tokenizer, Notable>()
 
 function notableOf(tokenizer: Tokenizer): Notable {
-  let notable = known.get(tokenizer)
-  if (!notable) {
+  return getOrMake(known, tokenizer, () => {
     const all = Array.from({ length: tokenizer.size }, (_, token) => token)
     const quotes = all.filter((token) => tokenizer.bytes(token)[0] === QUOTE)
     const nulls = all.filter((token) => {
       const bytes = tokenizer.bytes(token)
       return bytes.length > 0 && NULL.every((byte, i) => i >= bytes.length || bytes[i] === byte)
     })
-    notable = { quotes, nulls }
-    known.set(tokenizer, notable)
-  }
-  return notable
+    return { quotes, nulls }
+  })
 }
 
 export interface Named {

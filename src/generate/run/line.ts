@@ -1,5 +1,5 @@
 import type { TextTokens, VectorModel } from '../../contract/index.js'
-import { beginSteps, breathe } from '../../platform/index.js'
+import { beginSteps, breathe, getOrMake } from '../../platform/index.js'
 import { modelFailed, notNumbers } from './failure.js'
 
 interface Job {
@@ -128,9 +128,7 @@ function linesOf(jobs: readonly Job[]): Job[][] {
   const lines = new Map<string | Job, Job[]>()
   for (const job of jobs) {
     const key = job.caller ?? job
-    const line = lines.get(key)
-    if (line) line.push(job)
-    else lines.set(key, [job])
+    getOrMake(lines, key, () => []).push(job)
   }
   return [...lines.values()]
 }

@@ -1,4 +1,6 @@
-import { isRecord } from '../../platform/index.js'
+import { isRecord, pointerStep, referredTo } from '../../platform/index.js'
+
+export { pointerStep }
 
 /** What is nested deeper is taken to be wanted. */
 const DEEPEST = 64
@@ -25,7 +27,7 @@ function holdingAt(schemas: readonly unknown[], root: unknown): Readonly<Record<
   const add = (schema: unknown, depth: number): void => {
     if (!isRecord(schema) || found.has(schema) || depth > DEEPEST) return
     found.add(schema)
-    if (typeof schema.$ref === 'string') add(named(root, schema.$ref), depth + 1)
+    if (typeof schema.$ref === 'string') add(referredTo(root, schema.$ref), depth + 1)
     for (const key of COMBINING) if (Array.isArray(schema[key])) for (const one of schema[key]) add(one, depth + 1)
     for (const key of CONDITIONAL) add(schema[key], depth + 1)
   }
@@ -41,17 +43,3 @@ function below(schema: Readonly<Record<string, unknown>>, name: string): unknown
   if (isRecord(patternProperties)) found.push(...Object.values(patternProperties))
   return found
 }
-
-function named(root: unknown, ref: string): unknown {
-  if (!ref.startsWith('#')) return undefined
-  let at = root
-  for (const name of ref.slice(1).split('/').slice(1)) {
-    const key = pointerStep(decodeURIComponent(name))
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined
-    at = (at as Record<string, unknown>)[key]
-  }
-  return at
-}
-
-/** A step of a JSON pointer, as it is called. */
-export const pointerStep = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -1,5 +1,6 @@
 /** A partition of the code points: one table column per class instead of one per character. */
 
+import { getOrMake } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
 import type { CharSet } from './charset.js'
 
@@ -105,9 +106,7 @@ export function partition(sets: readonly CharSet[], fuel?: Fuel): { classes: Cla
       if (cursors[s]! < set.length && set[cursors[s]!]! <= start) holding.push(s)
     }
     const key = holding.join()
-    const id = known.get(key) ?? holders.push(holding) - 1
-    known.set(key, id)
-    return id
+    return getOrMake(known, key, () => holders.push(holding) - 1)
   })
   const members = sets.map(() => new Uint8Array(holders.length))
   for (let id = 1; id < holders.length; id++) for (const s of holders[id]!) members[s]![id] = 1

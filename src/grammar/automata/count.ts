@@ -1,14 +1,11 @@
+import { getOrMake } from '../../platform/index.js'
 import type { TextAutomaton } from './types.js'
 
 const counts = new WeakMap<TextAutomaton, Map<number, number>>()
 
 /** How many texts are accepted from a state; `Infinity` also where counting them would be idle. */
 export function countTexts(text: TextAutomaton, state: number): number {
-  let known = counts.get(text)
-  if (known === undefined) {
-    known = new Map([[0, 0]])
-    counts.set(text, known)
-  }
+  const known = getOrMake(counts, text, () => new Map([[0, 0]]))
   // A repetition is one for a state and those above it: reaching a state that is being counted means no end.
   const count = (at: number): number => {
     const before = known.get(at)

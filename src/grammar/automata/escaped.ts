@@ -1,5 +1,6 @@
 /** Languages as they stand inside a JSON string. */
 
+import { getOrMake } from '../../platform/index.js'
 import { Fuel } from '../fuel.js'
 import type { CharSet } from './charset.js'
 import { NEVER, partition, refine } from './classes.js'
@@ -45,9 +46,7 @@ export function escapedTexts(text: TextAutomaton, fuel = new Fuel()): TextAutoma
   const numberOf = (state: number, read: string): number => {
     if (state === DEAD) return DEAD
     const key = `${state} ${read}`
-    const found = known.get(key) ?? places.push({ state, read })
-    known.set(key, found)
-    return found
+    return getOrMake(known, key, () => places.push({ state, read }))
   }
   const start = numberOf(text.start, '')
   const table: number[] = Array.from({ length: width }, () => DEAD)

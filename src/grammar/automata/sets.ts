@@ -1,6 +1,6 @@
 /** Set operations on languages: products of automata, explored from the start. */
 
-import { atOnce, type Slices } from '../../platform/index.js'
+import { atOnce, getOrMake, type Slices } from '../../platform/index.js'
 import { Fuel } from '../fuel.js'
 import { EVERY } from './charset.js'
 import { partition, refine } from './classes.js'
@@ -229,12 +229,7 @@ export function concat(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_F
     if (head === DEAD && tails.size === 0) return DEAD
     const list = [...tails].sort((x, y) => x - y)
     const key = `${head}:${list.join()}`
-    let id = ids.get(key)
-    if (id === undefined) {
-      id = sets.push({ head, tails: list }) - 1
-      ids.set(key, id)
-    }
-    return id
+    return getOrMake(ids, key, () => sets.push({ head, tails: list }) - 1)
   }
   const start = stateOf(a.start, new Set())
   const rows: number[] = new Array(width).fill(0)

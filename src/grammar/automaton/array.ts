@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { ArrayShape, ArrayStep } from '../values/value.js'
 import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 import type { Frames } from './frames.js'
@@ -22,12 +23,7 @@ export class ArrayFrames {
     const i = this.shape.clamp(index)
     const n = this.shape.clampTally(tally)
     const key = i * 2 ** 31 + n
-    let frame = this.#frames.get(key)
-    if (frame === undefined) {
-      frame = new ArrayFrame(this, i, n)
-      this.#frames.set(key, frame)
-    }
-    return frame
+    return getOrMake(this.#frames, key, () => new ArrayFrame(this, i, n))
   }
 }
 

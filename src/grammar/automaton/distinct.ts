@@ -1,4 +1,5 @@
-import { getOrMake, Kept } from '../kept.js'
+import { getOrMake } from '../../platform/index.js'
+import { Kept } from '../kept.js'
 import type { ArrayShape, ArrayStep } from '../values/value.js'
 import { ArrayFrame, ArrayFrames } from './array.js'
 import {

@@ -1,7 +1,6 @@
-import { atOnce, type Slices } from '../../platform/index.js'
+import { atOnce, getOrMake, type Slices } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
-import { getOrMake } from '../kept.js'
 import type { Forks } from './forks.js'
 import { type Bytes, Cell, Cells, ENDS, Frame, type RuleStart } from './frame.js'
 import { HeadsFrame } from './heads.js'

@@ -1,6 +1,6 @@
+import { getOrMake } from '../../platform/index.js'
 import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { getOrMake } from '../kept.js'
 import { type Layout, toBytes, write } from '../values/format.js'
 import { EXACT_LETTERS } from '../values/text-length.js'
 import type { ArrayShape, ObjectGraph, ObjectShape, Value } from '../values/value.js'

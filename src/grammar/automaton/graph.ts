@@ -1,4 +1,4 @@
-import { getOrMake } from '../kept.js'
+import { getOrMake } from '../../platform/index.js'
 import { type GraphNode, type GraphStep, type ObjectGraph, ObjectShape, type Take } from '../values/value.js'
 import { type Bytes, type Cell, type Cells, Frame } from './frame.js'
 import type { Frames, MembersPlace, WeighedFrame } from './frames.js'

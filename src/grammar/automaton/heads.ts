@@ -1,4 +1,4 @@
-import { getOrMake } from '../kept.js'
+import { getOrMake } from '../../platform/index.js'
 import { FixedFrame } from './fixed.js'
 import { type Bytes, type Cell, type Cells, ENDS, Frame } from './frame.js'
 import type { Headed, Rule } from './rule.js'

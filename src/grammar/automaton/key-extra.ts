@@ -1,6 +1,6 @@
+import { getOrMake } from '../../platform/index.js'
 import { countTexts } from '../automata/count.js'
 import { ALL_PASS } from '../automata/kinds.js'
-import { getOrMake } from '../kept.js'
 import { encoded } from '../values/text-length.js'
 import { CharacterFrame } from './characters.js'
 import { anyOf, classOf, noClass, onlyCounts, type StringClass } from './content.js'

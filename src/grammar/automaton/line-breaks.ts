@@ -1,4 +1,4 @@
-import { getOrMake } from '../kept.js'
+import { getOrMake } from '../../platform/index.js'
 import type { Layout } from '../values/format.js'
 import { FixedFrame } from './fixed.js'
 import { type Bytes, type Cell, type Cells, Frame, SPACED } from './frame.js'

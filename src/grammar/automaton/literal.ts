@@ -1,4 +1,4 @@
-import { getOrMake } from '../kept.js'
+import { getOrMake } from '../../platform/index.js'
 import { type Bytes, type Cell, type Cells, ENDS, Frame } from './frame.js'
 import type { LineBreaks } from './line-breaks.js'
 

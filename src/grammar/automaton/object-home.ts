@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { Kept } from '../kept.js'
 import { planObject, unusedKey } from '../values/object-plan.js'
 import type { KeyAutomaton, ObjectShape, Value } from '../values/value.js'
@@ -43,12 +44,7 @@ export class ObjectFrames implements ObjectHome {
     const capped = max === Infinity ? Math.min(count, Math.max(min, 1)) : count
     const key = `${index},${capped},${used.id},${pending},${unresolved}`
     const states = used.keys.length > 0 ? this.#chosen : this.#states
-    let state = states.get(key)
-    if (state === undefined) {
-      state = new ObjectState(this, index, capped, used, pending, unresolved)
-      states.set(key, state)
-    }
-    return state
+    return getOrMake(states, key, () => new ObjectState(this, index, capped, used, pending, unresolved))
   }
 
   /** Whether an object can be completed from such a place; most need no plan to know. */

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { acceptsText } from '../automata/words.js'
 import type { Layout } from '../values/format.js'
 import { endsOf, freshKeys } from '../values/fresh-keys.js'
@@ -49,11 +50,11 @@ export class ObjectNames {
 
   /** The end of the cheapest key from a state of its text on, whichever keys have come. */
   nearest(text: number, behind: (value: Value) => number): string | undefined {
-    let known = this.#nearest.get(text)
-    if (known === undefined) {
-      known = freshKeys(this.keys, { from: text, fresh: () => true, taken: 0, count: 1, behind })[0] ?? null
-      this.#nearest.set(text, known)
-    }
+    const known = getOrMake(
+      this.#nearest,
+      text,
+      () => freshKeys(this.keys, { from: text, fresh: () => true, taken: 0, count: 1, behind })[0] ?? null,
+    )
     return known ?? undefined
   }
 
@@ -70,12 +71,7 @@ export class ObjectNames {
 
   /** Whether a declared or required key could be one of the others, were it not taken. */
   isExtra(bytes: string): boolean {
-    let known = this.#extras.get(bytes)
-    if (known === undefined) {
-      known = acceptsText(this.keys.text, fromKeyBytes(bytes))
-      this.#extras.set(bytes, known)
-    }
-    return known
+    return getOrMake(this.#extras, bytes, () => acceptsText(this.keys.text, fromKeyBytes(bytes)))
   }
 }
 

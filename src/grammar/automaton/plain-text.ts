@@ -1,7 +1,7 @@
+import { getOrMake } from '../../platform/index.js'
 import { leaving as leavingKinds, NONE_PASS } from '../automata/kinds.js'
 import { withLength } from '../automata/lengths.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
-import { getOrMake } from '../kept.js'
 import { PLAIN } from '../values/text-length.js'
 import type { Passing } from './content.js'
 import { type Bytes, type Cell, type Cells, ENDS, FREE_TEXT, type Frame } from './frame.js'

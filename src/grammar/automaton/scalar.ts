@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { encoded } from '../values/text-length.js'
 import { noClass, type StringClass } from './content.js'
 import { type Bytes, type Cell, type Cells, Frame, IN_STRING } from './frame.js'
@@ -48,12 +49,7 @@ export abstract class ScalarFrame extends Frame {
   /** What stands inside one character, one object per place. */
   protected part(key: number, make: () => Frame): Frame {
     this.#parts ??= new Map()
-    let frame = this.#parts.get(key)
-    if (frame === undefined) {
-      frame = make()
-      this.#parts.set(key, frame)
-    }
-    return frame
+    return getOrMake(this.#parts, key, make)
   }
 }
 

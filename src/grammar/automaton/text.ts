@@ -1,6 +1,7 @@
+import { getOrMake } from '../../platform/index.js'
 import { NEVER } from '../automata/classes.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
-import { getOrMake, Kept } from '../kept.js'
+import { Kept } from '../kept.js'
 import { IN_JSON, longestText } from '../values/text-length.js'
 import { CharacterFrame } from './characters.js'
 import { classOf, onlyCounts, type StringClass } from './content.js'

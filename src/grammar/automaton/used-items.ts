@@ -1,4 +1,5 @@
-import { getOrMake, Kept } from '../kept.js'
+import { getOrMake } from '../../platform/index.js'
+import { Kept } from '../kept.js'
 import type { Bytes, Cell, Frame } from './frame.js'
 import type { Machine, State } from './machine.js'
 

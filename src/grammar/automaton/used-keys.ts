@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { Kept } from '../kept.js'
 import { keyBytes } from './key-bytes.js'
 
@@ -26,13 +27,10 @@ export class UsedKeys {
 
   with(key: string): UsedKeys {
     const name = `${this.id},${key}`
-    let grown = this.#known.get(name)
-    if (grown === undefined) {
+    return getOrMake(this.#known, name, () => {
       const bytes = keyBytes(key)
       const taken = this.taken.includes(bytes) ? this.taken : [...this.taken, bytes].sort()
-      grown = new UsedKeys([...this.keys, key], taken, this.#known)
-      this.#known.set(name, grown)
-    }
-    return grown
+      return new UsedKeys([...this.keys, key], taken, this.#known)
+    })
   }
 }

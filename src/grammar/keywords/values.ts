@@ -1,4 +1,4 @@
-import { canonical } from '../../platform/index.js'
+import { canonical, getOrMake } from '../../platform/index.js'
 import { excluding } from '../schema/exclude.js'
 import { readConstant, readConstants, readType } from '../schema/keywords.js'
 import { ANY, NUMBER, type SchemaPart } from '../schema/part.js'
@@ -29,11 +29,7 @@ const type = keyword({
 const spelled = new WeakMap<readonly unknown[], Set<string>>()
 
 function includes(values: readonly unknown[], value: unknown): boolean {
-  let texts = spelled.get(values)
-  if (texts === undefined) {
-    texts = new Set(values.map(canonical))
-    spelled.set(values, texts)
-  }
+  const texts = getOrMake(spelled, values, () => new Set(values.map(canonical)))
   return texts.has(canonical(value))
 }
 

@@ -1,4 +1,4 @@
-import { LruMap } from '../../platform/index.js'
+import { getOrMake, LruMap } from '../../platform/index.js'
 
 /**
  * JSON numbers as automata over their text: exactly those that satisfy the bounds, written as `JSON.stringify` writes
@@ -11,7 +11,6 @@ import { minimise } from '../automata/minimise.js'
 import { NO_TEXT } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
-import { getOrMake } from '../kept.js'
 import { beyond, compareDecimals, type Decimal, decimalOf, negated, rounded, TINY } from './decimal.js'
 import { Magnitudes } from './magnitudes.js'
 import { type Multiples, multiplesOf } from './multiples.js'

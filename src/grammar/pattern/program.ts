@@ -1,4 +1,5 @@
 /** A pattern as states, in such an order that whatever a state asks at its own place stands before it. */
+import { getOrMake } from '../../platform/index.js'
 import type { CharSet } from '../automata/charset.js'
 import { type Classes, partition } from '../automata/classes.js'
 import { TextError } from '../automata/types.js'
@@ -199,8 +200,6 @@ class Compiler {
 function shared(next: Entries, make: (after: Draft) => Draft): Entries {
   const made = new Map<Draft, Draft>()
   return next.map((after) => {
-    const known = made.get(after) ?? make(after)
-    made.set(after, known)
-    return known
+    return getOrMake(made, after, () => make(after))
   })
 }

@@ -3,6 +3,7 @@
  * A literal is `atom * 2`, plus 1 if negated; a clause is a conjunction of literals; a formula a disjunction of clauses.
  */
 
+import { getOrMake } from '../../platform/index.js'
 import type { Fuel } from '../fuel.js'
 
 export class Formulas {
@@ -25,12 +26,7 @@ export class Formulas {
 
   literal(atom: number, negated: boolean): number {
     const literal = atom * 2 + (negated ? 1 : 0)
-    let id = this.singles.get(literal)
-    if (id === undefined) {
-      id = this.intern([this.clause([literal])])
-      this.singles.set(literal, id)
-    }
-    return id
+    return getOrMake(this.singles, literal, () => this.intern([this.clause([literal])]))
   }
 
   clauses(formula: number): readonly number[] {
@@ -101,22 +97,12 @@ export class Formulas {
 
   private clause(literals: readonly number[]): number {
     const key = literals.join()
-    let id = this.clauseIds.get(key)
-    if (id === undefined) {
-      id = this.clauseLists.push(literals) - 1
-      this.clauseIds.set(key, id)
-    }
-    return id
+    return getOrMake(this.clauseIds, key, () => this.clauseLists.push(literals) - 1)
   }
 
   private intern(clauses: readonly number[]): number {
     const key = clauses.join()
-    let id = this.formulaIds.get(key)
-    if (id === undefined) {
-      id = this.formulaLists.push(clauses) - 1
-      this.formulaIds.set(key, id)
-    }
-    return id
+    return getOrMake(this.formulaIds, key, () => this.formulaLists.push(clauses) - 1)
   }
 }
 

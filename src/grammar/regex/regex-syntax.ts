@@ -1,5 +1,6 @@
 /** The parts of a regular expression, captures forgotten. */
 
+import { getOrMake } from '../../platform/index.js'
 import { type CharSet, WORD } from '../automata/charset.js'
 import { TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
@@ -85,7 +86,7 @@ export class Nodes implements NodeBuilder {
 
   /** Whether a part can match without taking a character. */
   canBeEmpty(node: Node): boolean {
-    return remembered(this.empties, node, () => {
+    return getOrMake(this.empties, node, () => {
       switch (node.kind) {
         case 'set':
           return false
@@ -103,7 +104,7 @@ export class Nodes implements NodeBuilder {
 
   /** Whether a part asserts nothing of what stands around it. */
   private isSilent(node: Node): boolean {
-    return remembered(this.silents, node, () => {
+    return getOrMake(this.silents, node, () => {
       switch (node.kind) {
         case 'set':
           return true
@@ -121,7 +122,7 @@ export class Nodes implements NodeBuilder {
 
   /** What a part asserts where it matches without taking a character. */
   private emptyPart(node: Node): Node {
-    return remembered(this.asserted, node, () => {
+    return getOrMake(this.asserted, node, () => {
       switch (node.kind) {
         case 'set':
           return NOTHING
@@ -142,7 +143,7 @@ export class Nodes implements NodeBuilder {
   /** The part, restricted to matches of at least one character. */
   private nonEmpty(node: Node): Node {
     if (!this.canBeEmpty(node)) return node
-    return remembered(this.progresses, node, () => {
+    return getOrMake(this.progresses, node, () => {
       switch (node.kind) {
         case 'cat': {
           const [head, ...rest] = node.parts
@@ -200,14 +201,6 @@ export class Nodes implements NodeBuilder {
     // Some rounds may be empty, and then what they assert must hold where they stand.
     return this.cat([...new Array<Node>(min).fill(body), this.repeat(progress, 0, max - min)])
   }
-}
-
-function remembered<T>(known: Map<Node, T>, node: Node, find: () => T): T {
-  const before = known.get(node)
-  if (before !== undefined) return before
-  const found = find()
-  known.set(node, found)
-  return found
 }
 
 /** Every character class that decides where a text may go. */

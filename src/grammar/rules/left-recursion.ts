@@ -1,7 +1,7 @@
 import type { Slices } from '../../platform/index.js'
+import { getOrMake } from '../../platform/index.js'
 import { choiceOf, followedBy, type Name, NOTHING, type Rule, repeated, ruleNamed } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
-import { getOrMake } from '../kept.js'
 import { NotEmpty } from './not-empty.js'
 
 /**

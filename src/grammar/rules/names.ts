@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { type Name, type Rule, ruleNamed } from '../automaton/rule.js'
 import { GrammarError } from '../grammar-error.js'
 
@@ -34,11 +35,6 @@ export class RuleNames {
   }
 
   #entry(name: string, at: number) {
-    let entry = this.#known.get(name)
-    if (entry === undefined) {
-      entry = { name: ruleNamed(name), at, defined: false }
-      this.#known.set(name, entry)
-    }
-    return entry
+    return getOrMake(this.#known, name, () => ({ name: ruleNamed(name), at, defined: false }))
   }
 }

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { PlainTextFrame } from '../automaton/plain-text.js'
 import {
   choiceOf,
@@ -11,7 +12,6 @@ import {
   ruleNamed,
 } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
-import { getOrMake } from '../kept.js'
 
 /** A way in which a text may begin: what comes first, never empty and no group, and what follows it. */
 export interface Production {

@@ -1,8 +1,8 @@
 import type { Slices } from '../../platform/index.js'
+import { getOrMake } from '../../platform/index.js'
 import { FixedFrame } from '../automaton/fixed.js'
 import type { Bytes } from '../automaton/frame.js'
 import { choiceOf, followedBy, type Headed, heads, leaf, type Name, NOTHING, type Rule } from '../automaton/rule.js'
-import { getOrMake } from '../kept.js'
 
 export function fixed(bytes: Bytes): Rule {
   const frame = FixedFrame.of(bytes)

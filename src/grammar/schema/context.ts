@@ -1,4 +1,4 @@
-import { isRecord, keptError } from '../../platform/index.js'
+import { getOrMake, isRecord, keptError } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { ANNOTATIONS } from '../keywords/annotations.js'
@@ -64,13 +64,10 @@ export class Context {
       return this.atom(site.schema ? this.document.nothing : this.document.everything)
     }
     const id = site.id * 2 + (negated ? 1 : 0)
-    let atom = this.#atoms.get(id)
-    if (atom === undefined) {
+    return getOrMake(this.#atoms, id, () => {
       const target = this.#target(site)
-      atom = target === site ? { id, site, negated } : this.atom(target, negated)
-      this.#atoms.set(id, atom)
-    }
-    return atom
+      return target === site ? { id, site, negated } : this.atom(target, negated)
+    })
   }
 
   not(atom: Atom): Atom {
@@ -83,12 +80,7 @@ export class Context {
 
   /** A schema that the document only implies; the same one for the same name. */
   madeUp(name: string, make: () => Schema): Schema {
-    let schema = this.#madeUp.get(name)
-    if (schema === undefined) {
-      schema = make()
-      this.#madeUp.set(name, schema)
-    }
-    return schema
+    return getOrMake(this.#madeUp, name, make)
   }
 
   /** What a lone reference stands for, so that one place has one identity however it is reached. */

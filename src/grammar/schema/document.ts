@@ -1,5 +1,4 @@
-import { atOnce, isRecord, type Slices } from '../../platform/index.js'
-import { getOrMake } from '../kept.js'
+import { atOnce, decodedFragment, getOrMake, isRecord, pointerStep, type Slices } from '../../platform/index.js'
 import { SchemaError, type SchemaPath } from '../schema-error.js'
 
 export type Schema = boolean | Record<string, unknown>
@@ -201,7 +200,7 @@ export class Document {
   resolve(from: Site, reference: string, keyword: string): Site {
     const hash = reference.indexOf('#')
     const address = hash < 0 ? reference : reference.slice(0, hash)
-    const fragment = decodeFragment(hash < 0 ? '' : reference.slice(hash + 1))
+    const fragment = decodedFragment(hash < 0 ? '' : reference.slice(hash + 1))
     if (address === '' && (fragment === '' || fragment.startsWith('/'))) {
       const found = this.#point(from.resource, fragment, from.scope)
       if (found !== undefined) return found
@@ -227,7 +226,7 @@ export class Document {
    */
   resolveDynamic(from: Site, reference: string, keyword: string): Site {
     const first = this.resolve(from, reference, keyword)
-    const name = decodeFragment(reference.slice(reference.indexOf('#') + 1))
+    const name = decodedFragment(reference.slice(reference.indexOf('#') + 1))
     const own = this.#dynamic.get(first.resource.root)?.get(name)
     const outermost = own?.schema === first.schema ? from.scope.get(name) : undefined
     return outermost === undefined ? first : this.#site(outermost, from.scope)
@@ -240,7 +239,7 @@ export class Document {
     if (pointer !== '') {
       if (!pointer.startsWith('/')) return undefined
       for (const escaped of pointer.slice(1).split('/')) {
-        const step = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
+        const step = pointerStep(escaped)
         if (Array.isArray(target) && /^\d+$/.test(step)) target = target[Number(step)]
         else if (isRecord(target) && Object.hasOwn(target, step)) target = target[step]
         else return undefined
@@ -318,14 +317,6 @@ function absolute(reference: string, base: string): string {
     return new URL(reference, base).href.replace(/#.*$/, '')
   } catch {
     return reference
-  }
-}
-
-function decodeFragment(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment)
-  } catch {
-    return fragment
   }
 }
 

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { Keyworded } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
 import type { Context } from './context.js'
@@ -36,7 +37,7 @@ class Evaluation {
     if (typeof site.schema === 'boolean') return site.schema
     const known = this.#known.get(value)?.get(site)
     if (known !== undefined) return known
-    const open = entry(this.#open, value)
+    const open = getOrMake(this.#open, value, () => new Map())
     const openAt = open.get(site)
     if (openAt !== undefined) {
       this.#restsOn = Math.min(this.#restsOn, openAt)
@@ -50,7 +51,7 @@ class Evaluation {
     // An answer that rests on a question that is still open may be another one for who asks elsewhere.
     if (this.#restsOn >= depth) {
       this.#restsOn = Infinity
-      entry(this.#known, value).set(site, answer)
+      getOrMake(this.#known, value, () => new Map()).set(site, answer)
     }
     return answer
   }
@@ -64,13 +65,4 @@ class Evaluation {
       ({ keyword, claim }) => (keyword.kinds & kind) === 0 || keyword.holds(at, claim, value),
     )
   }
-}
-
-function entry<T>(maps: Map<unknown, Map<Site, T>>, value: unknown): Map<Site, T> {
-  let map = maps.get(value)
-  if (map === undefined) {
-    map = new Map()
-    maps.set(value, map)
-  }
-  return map
 }

@@ -1,6 +1,6 @@
+import { getOrMake } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
-import { getOrMake } from '../kept.js'
 import { MemberGraph } from '../values/object-graph.js'
 import type { GraphNode, ObjectGraph, ObjectShape, Take } from '../values/value.js'
 import type { Expander, Factors } from './expand.js'

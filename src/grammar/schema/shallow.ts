@@ -1,4 +1,4 @@
-import { canonical, isRecord } from '../../platform/index.js'
+import { canonical, getOrMake, isRecord } from '../../platform/index.js'
 import { ANNOTATIONS } from '../keywords/annotations.js'
 import type { Context } from './context.js'
 import { readConstant, readConstants, readType } from './keywords.js'
@@ -121,12 +121,7 @@ export class Shallow {
   }
 
   #of(atom: Atom): Facts {
-    let facts = this.#facts.get(atom.id)
-    if (facts === undefined) {
-      facts = this.#read(atom)
-      this.#facts.set(atom.id, facts)
-    }
-    return facts
+    return getOrMake(this.#facts, atom.id, () => this.#read(atom))
   }
 
   #read(atom: Atom): Facts {

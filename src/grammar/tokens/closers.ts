@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { CharacterFrame } from '../automaton/characters.js'
 import { TextFrame } from '../automaton/text.js'
 import { ENTRY_BYTES } from '../kept.js'
@@ -36,11 +37,7 @@ export class ClosersFound {
 
   add(frame: CharacterFrame, trie: Trie, node: number, end: number): void {
     const place = frame instanceof TextFrame ? undefined : frame
-    let found = this.#found.get(place)
-    if (found === undefined) {
-      found = { trie, nodes: [], ends: [] }
-      this.#found.set(place, found)
-    }
+    const found = getOrMake(this.#found, place, () => ({ trie, nodes: [], ends: [] }))
     found.nodes.push(node)
     found.ends.push(end)
   }

@@ -1,6 +1,7 @@
+import { getOrMake } from '../../platform/index.js'
 import { type Cell, LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
-import { ENTRY_BYTES, getOrMake } from '../kept.js'
+import { ENTRY_BYTES } from '../kept.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 

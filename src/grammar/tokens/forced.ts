@@ -1,6 +1,5 @@
 import type { TokenConstraint } from '../../contract/index.js'
-import { commonLength, joined, LruMap } from '../../platform/index.js'
-import { getOrMake } from '../kept.js'
+import { commonLength, getOrMake, joined, LruMap } from '../../platform/index.js'
 
 /**
  * Turns text that is certain to come into the tokens a tokenizer would have given for the whole answer, so that the

@@ -1,5 +1,5 @@
+import { getOrMake } from '../../platform/index.js'
 import type { Classes } from '../automata/classes.js'
-import { getOrMake } from '../kept.js'
 import type { Trie } from './trie.js'
 import { UTF8 } from './utf8.js'
 

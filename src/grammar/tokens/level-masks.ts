@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { ANY_TEXT } from '../automata/sets.js'
 import type { CharacterFrame } from '../automaton/characters.js'
 import type { Frame } from '../automaton/frame.js'
@@ -148,17 +149,14 @@ export class LevelMasks {
     const least = Math.min(needed, this.#mostClosing + 1)
     const most = Math.min(room, this.#mostClosing)
     const key = least * 1024 + most
-    let closers = this.#closers.get(key)
-    if (closers === undefined) {
+    return getOrMake(this.#closers, key, () => {
       const found = this.#closing.filter(({ characters }) => characters >= least && characters <= most)
       const trie = trieOf(
         found.map(({ token }) => token),
         found.map(({ rest }) => rest),
       )
-      closers = closerList(found.length === 0 ? [] : [{ frame: undefined, trie, nodes: [0], ends: [found.length] }])
-      this.#closers.set(key, closers)
-    }
-    return closers
+      return closerList(found.length === 0 ? [] : [{ frame: undefined, trie, nodes: [0], ends: [found.length] }])
+    })
   }
 }
 

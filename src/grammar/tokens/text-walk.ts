@@ -1,7 +1,8 @@
+import { getOrMake } from '../../platform/index.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Bytes } from '../automaton/frame.js'
 import type { TextFrame } from '../automaton/text.js'
-import { ENTRY_BYTES, getOrMake, Kept } from '../kept.js'
+import { ENTRY_BYTES, Kept } from '../kept.js'
 import { SPELLED } from './costs.js'
 import type { Found } from './found.js'
 import type { Letters } from './letters.js'
@@ -64,11 +65,11 @@ export class TextWalk {
   from(frame: TextFrame): LeadingTo | undefined {
     const leading = this.known(frame) ?? this.#leadingFrom(frame)
     if (leading) {
-      let known = this.#leading.get(frame.home.text)
-      if (known === undefined) {
-        known = new Kept(PLACES, ({ states, to }) => ENTRY_BYTES + to.byteLength + 10 * states.length)
-        this.#leading.set(frame.home.text, known)
-      }
+      const known = getOrMake(
+        this.#leading,
+        frame.home.text,
+        () => new Kept(PLACES, ({ states, to }) => ENTRY_BYTES + to.byteLength + 10 * states.length),
+      )
       known.set(frame.state, leading)
     }
     return leading

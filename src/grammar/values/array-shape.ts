@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { SchemaError } from '../schema-error.js'
 import type { Layout } from './format.js'
 import type { ArrayShape, ArrayStep, ObjectShape, Value } from './value.js'
@@ -153,12 +154,9 @@ export class PlainArrays implements ArrayShape {
     if (!this.counting) return this.#costUncounted(index)
     if (index < this.#plain.length - 1) {
       const key = index * 2 ** 24 + contained
-      let cost = this.#costs.get(key)
-      if (cost === undefined) {
-        cost = Math.min(this.#costOf('plain', index, contained), this.#costOf('counted', index, contained))
-        this.#costs.set(key, cost)
-      }
-      return cost
+      return getOrMake(this.#costs, key, () =>
+        Math.min(this.#costOf('plain', index, contained), this.#costOf('counted', index, contained)),
+      )
     }
     // From here on all positions are alike: count instead of walking.
     const wanted = Math.max(0, this.containsMin - contained)

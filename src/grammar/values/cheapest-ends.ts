@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { Classes } from '../automata/classes.js'
 import { SparseAutomaton } from '../automata/sparse.js'
 import { TableAutomaton } from '../automata/table.js'
@@ -99,12 +100,7 @@ function tableOf(text: TextAutomaton): Table | undefined {
     const same = (state: number) => state
     return { table: text.table, places: text.states, stateOf: same, placeOf: same }
   }
-  let found = explored.get(text)
-  if (found === undefined) {
-    found = explore(text) ?? null
-    explored.set(text, found)
-  }
-  return found ?? undefined
+  return getOrMake(explored, text, () => explore(text) ?? null) ?? undefined
 }
 
 function explore(text: TextAutomaton): Table | undefined {
@@ -112,14 +108,7 @@ function explore(text: TextAutomaton): Table | undefined {
   const places = new Map<number, number>([[DEAD, 0]])
   const states = [DEAD]
   const table: number[] = new Array(width).fill(0)
-  const placeOf = (state: number) => {
-    let place = places.get(state)
-    if (place === undefined) {
-      place = states.push(state) - 1
-      places.set(state, place)
-    }
-    return place
-  }
+  const placeOf = (state: number) => getOrMake(places, state, () => states.push(state) - 1)
   placeOf(text.start)
   for (let place = 1; place < states.length; place++) {
     if (table.length > MOST_CELLS) return undefined

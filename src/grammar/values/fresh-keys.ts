@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { Classes } from '../automata/classes.js'
 import type { Fuel } from '../fuel.js'
 import type { Ends } from './cheapest-ends.js'
@@ -105,14 +106,8 @@ const alphabets = new WeakMap<Classes, Map<number, readonly Letter[]>>()
 function alphabet(classes: Classes, few: number): readonly Letter[] {
   let size = 1
   while (size < few) size *= 2
-  const all = alphabets.get(classes) ?? new Map<number, readonly Letter[]>()
-  alphabets.set(classes, all)
-  let found = all.get(size)
-  if (found === undefined) {
-    found = shortest(classes, size)
-    all.set(size, found)
-  }
-  return found
+  const all = getOrMake(alphabets, classes, () => new Map<number, readonly Letter[]>())
+  return getOrMake(all, size, () => shortest(classes, size))
 }
 
 /** Where characters begin to take another number of bytes. */

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import { refine } from '../automata/classes.js'
 import { minimise } from '../automata/minimise.js'
 import { ANY_TEXT, NO_TEXT } from '../automata/sets.js'
@@ -35,12 +36,7 @@ export class KeyProduct implements KeySource {
     const vectors: number[][] = [[]]
     const stateOf = (vector: number[]): number => {
       const key = vector.join()
-      let id = ids.get(key)
-      if (id === undefined) {
-        id = vectors.push(vector) - 1
-        ids.set(key, id)
-      }
-      return id
+      return getOrMake(ids, key, () => vectors.push(vector) - 1)
     }
     stateOf(parts.map((part) => part.start))
     const labels = new Map<Value, number>()
@@ -61,12 +57,7 @@ export class KeyProduct implements KeySource {
   }
 
   #label(labels: Map<Value, number>, value: Value): number {
-    let label = labels.get(value)
-    if (label === undefined) {
-      label = this.values.push(value) - 1
-      labels.set(value, label)
-    }
-    return label
+    return getOrMake(labels, value, () => this.values.push(value) - 1)
   }
 
   now(): KeyAutomaton {

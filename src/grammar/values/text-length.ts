@@ -1,3 +1,4 @@
+import { getOrMake } from '../../platform/index.js'
 import type { Classes } from '../automata/classes.js'
 import { SparseAutomaton } from '../automata/sparse.js'
 import { Stretches } from '../automata/stretches.js'
@@ -114,12 +115,7 @@ export class CharacterSpelling {
   }
 
   #sizesOf(classes: Classes): Sizes {
-    let sizes = this.#sizes.get(classes)
-    if (sizes === undefined) {
-      sizes = sizesOf(classes, this.#bytesOf)
-      this.#sizes.set(classes, sizes)
-    }
-    return sizes
+    return getOrMake(this.#sizes, classes, () => sizesOf(classes, this.#bytesOf))
   }
 
   /** From no state the shortest way to the end is longer; undefined where that is not known. */
@@ -151,11 +147,7 @@ export class CharacterSpelling {
     const characters = text.distance(state)
     if (characters === Infinity) return Infinity
     if (characters > SPELLED) return characters * MOST_BYTES
-    let known = this.#lengths.get(text)
-    if (known === undefined) {
-      known = new Map()
-      this.#lengths.set(text, known)
-    }
+    const known = getOrMake(this.#lengths, text, () => new Map())
     return known.get(state) ?? this.#measured(text, state, known)
   }
 

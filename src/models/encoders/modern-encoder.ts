@@ -12,6 +12,7 @@ import {
   rope,
   type Vector,
 } from '../../device/index.js'
+import { getOrMake } from '../../platform/index.js'
 import { angleTable } from '../angles.js'
 import type { TensorLoader } from '../tensors.js'
 import type { Laid, RowEncoder } from '../vector-core.js'
@@ -45,11 +46,8 @@ export async function loadModern(
   onLayer?: (done: number, of: number) => void,
 ): Promise<ModernWeights> {
   const tables = new Map<number, Vector>()
-  const anglesOf = (theta: number) => {
-    const table = tables.get(theta) ?? loader.floats(angleTable(length, { size: hidden / heads, theta }))
-    tables.set(theta, table)
-    return table
-  }
+  const anglesOf = (theta: number) =>
+    getOrMake(tables, theta, () => loader.floats(angleTable(length, { size: hidden / heads, theta })))
   const words = await loader.matrix(planned.words)
   const norm = await loadNorm(loader, planned.norm, epsilon)
   const loaded: ModernLayerWeights[] = []

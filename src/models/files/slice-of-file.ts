@@ -1,3 +1,5 @@
+import { getOrMake } from '../../platform/index.js'
+
 type FileHandle = import('node:fs/promises').FileHandle
 
 /** Files that are being read: who reads beside another uses the same handle. */
@@ -11,8 +13,7 @@ export async function sliceOfFile(
   to: number,
   into: Uint8Array = new Uint8Array(to - from),
 ): Promise<Uint8Array> {
-  const open = shared.get(path) ?? { file: fs.open(path), readers: 0 }
-  shared.set(path, open)
+  const open = getOrMake(shared, path, () => ({ file: fs.open(path), readers: 0 }))
   open.readers++
   const file = await open.file.catch((error: unknown) => {
     leave(path, open)

@@ -1,4 +1,5 @@
 /** Text as readers see it, and patterns made of words. */
+import { getOrMake } from '../maps.js'
 import type { LanguageWords } from './words/index.js'
 
 /** Lower case, without accents, one kind of blank, apostrophe and dash; no longer than it must be. */
@@ -56,10 +57,7 @@ export const wholeWords = (pattern: string, flags = 'gu'): RegExp =>
 /** What is made of a language's words, once for each language: to compile a pattern takes longer than to look for it. */
 export function ofWords<T>(make: (words: LanguageWords) => T): (words: LanguageWords) => T {
   const made = new Map<LanguageWords, T>()
-  return (words) => {
-    if (!made.has(words)) made.set(words, make(words))
-    return made.get(words)!
-  }
+  return (words) => getOrMake(made, words, () => make(words))
 }
 
 /** `text` with blanks in place of what was read. */

@@ -1,4 +1,5 @@
 import { V1Error } from '../../contract/index.js'
+import { getOrMake } from '../../platform/index.js'
 
 /** Whoever a key belongs to. */
 export interface Caller {
@@ -129,9 +130,7 @@ class KeyRing {
     this.#keys = keys
     for (const [place, { key }] of keys.entries()) {
       const number = this.#numberOf(key)
-      const others = this.#places.get(number)
-      if (others) others.push(place)
-      else this.#places.set(number, [place])
+      getOrMake(this.#places, number, () => []).push(place)
     }
   }
 

@@ -1,4 +1,5 @@
 import { V1Error } from '../../contract/index.js'
+import { getOrMake } from '../../platform/index.js'
 
 export interface AdmissionLimits {
   /** Calls that may run at once. */
@@ -184,9 +185,7 @@ export class Admission {
   }
 
   #add(waiter: Waiter): void {
-    const line = this.#lines.get(waiter.caller)
-    if (line) line.push(waiter)
-    else this.#lines.set(waiter.caller, [waiter])
+    getOrMake(this.#lines, waiter.caller, () => []).push(waiter)
     this.#waiting++
     this.#waitingBytes += waiter.bytes
   }

@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../platform/index.js'
 import { readJson } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { Route } from '../../answer/service.js'
@@ -47,9 +48,7 @@ export const score: Route = (service, exchange) =>
 function placesOf(pairs: ScoreRequest['pairs']): ReadonlyMap<string, readonly number[]> {
   const places = new Map<string, number[]>()
   for (const [i, { query }] of pairs.entries()) {
-    const found = places.get(query)
-    if (found) found.push(i)
-    else places.set(query, [i])
+    getOrMake(places, query, () => []).push(i)
   }
   return places
 }

@@ -1,4 +1,4 @@
-import { breathe, inTurns, type Slices, spelled } from '../../../../platform/index.js'
+import { breathe, getOrMake, inTurns, type Slices, spelled } from '../../../../platform/index.js'
 import type { StoredItem } from '../wire/resource.js'
 import type {
   ConversationStore,
@@ -175,13 +175,11 @@ class ShelvedResponses implements ResponseStore {
     this.#drop(id)
     const owner = keyOf(kept)
     this.#entries.set(id, { caller, owner, bytes, text, ...summary })
-    const share = this.#shares.get(caller) ?? { ids: new Set(), bytes: 0 }
-    this.#shares.set(caller, share)
+    const share = getOrMake(this.#shares, caller, () => ({ ids: new Set(), bytes: 0 }))
     share.ids.add(id)
     share.bytes += bytes
     this.#bytes += bytes
-    const held = this.#items.get(owner) ?? new Map<string, string>()
-    this.#items.set(owner, held)
+    const held = getOrMake(this.#items, owner, () => new Map<string, string>())
     for (const item of summary.items) held.set(item, id)
   }
 

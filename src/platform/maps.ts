@@ -32,3 +32,17 @@ export class LruMap<K, V> {
     if (this.#map.delete(key)) this.#weight -= this.#weightOf(key, value as V)
   }
 }
+
+/** The value of a key, made where it has none yet. */
+export function getOrMake<K, V>(
+  known: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  key: K,
+  make: () => V,
+): V {
+  let value = known.get(key)
+  if (value === undefined) {
+    value = make()
+    known.set(key, value)
+  }
+  return value
+}

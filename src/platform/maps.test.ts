@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LruMap } from './lru-map.js'
+import { LruMap } from './maps.js'
 
 describe('a map that forgets', () => {
   it('what was not asked for longest, once there are too many', () => {

@@ -1,0 +1,25 @@
+/** Places in JSON documents: the pointers of RFC 6901, and references that have one behind their `#`. */
+
+/** A step of a pointer, as it is called. */
+export const pointerStep = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
+
+/** The part of a reference behind `#`, as it stands where it cannot be decoded. */
+export function decodedFragment(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+/** Where a reference leads within its own document; undefined: to a name, to nothing or elsewhere. */
+export function referredTo(document: unknown, reference: string): unknown {
+  const [name, ...steps] = decodedFragment(reference.slice(1)).split('/')
+  if (!reference.startsWith('#') || name !== '') return undefined
+  return steps.map(pointerStep).reduce(partOf, document)
+}
+
+function partOf(whole: unknown, step: string): unknown {
+  if (typeof whole !== 'object' || whole === null || !Object.hasOwn(whole, step)) return undefined
+  return (whole as Record<string, unknown>)[step]
+}
