@@ -22,5 +22,5 @@ contract(
       await rm(folder, { recursive: true, force: true })
     })
   },
-  BUN !== undefined,
+  { available: BUN !== undefined },
 )

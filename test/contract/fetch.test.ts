@@ -2,7 +2,7 @@ import { contract } from '../contract.js'
 import { reachThrough } from './reach.js'
 import { outside, services } from './services.js'
 
-contract('plain fetch', async () => {
+const start = async () => {
   const here = services()
   return reachThrough(async (url, init) => {
     const request = new Request(url, init)
@@ -10,4 +10,6 @@ contract('plain fetch', async () => {
     const { fetch } = here.all.find((v1) => v1.match(request)) ?? { fetch: async () => outside(here, request) }
     return fetch(request)
   }, 'http://localhost')
-})
+}
+
+contract('plain fetch', start, { whole: true })

@@ -1,5 +1,6 @@
 import { contract } from '../contract.js'
 import { launchDrivenChromium } from '../support/driven-chromium.js'
+import { FULL } from '../support/full.js'
 import { controlledTab } from '../support/service-worker.js'
 import { canUnpack } from '../support/unpack.js'
 import { launchFirefox, launchWebKit } from '../support/webdriver.js'
@@ -15,12 +16,13 @@ const BROWSERS = [
 ] as const
 
 for (const [browser, launch, available] of BROWSERS) {
+  const isChromium = launch === launchDrivenChromium
   for (const [name, install] of [
     ['a service worker', false],
     ["a page's worker behind a service worker", true],
   ] as const) {
     const start = async () =>
       reachInside(await controlledTab(launch, 'test/contract/worker.ts', { missing: 'the application', install }))
-    contract(`${name} in ${browser}`, start, available)
+    contract(`${name} in ${browser}`, start, { available, whole: FULL || (isChromium && !install) })
   }
 }
