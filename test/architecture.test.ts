@@ -274,7 +274,9 @@ function circlesOfFiles(imported: ReadonlyMap<string, readonly string[]>): strin
 /** The circles of files with these texts. */
 function circlesOfTexts(texts: ReadonlyMap<string, string>): string[][] {
   const imported = [...texts].map(([path, text]) => {
-    const own = importsOf(path, text).flatMap(({ name }) => (name.startsWith('.') ? [join(dirname(path), name)] : []))
+    // Whatever an import is of: TypeScript's own scan for names takes a quarter of the time of a tree.
+    const names = ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName)
+    const own = names.flatMap((name) => (name.startsWith('.') ? [join(dirname(path), name)] : []))
     const at = own.map((name) => normalize(name).replaceAll('\\', '/').replace(/\.js$/, ''))
     return [path, at.flatMap((name) => [`${name}.ts`, `${name}.tsx`].filter((file) => texts.has(file)))] as const
   })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
+import { getOrMake } from '../src/platform/index.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -26,10 +27,14 @@ const SAME = [
   ['State', 'src/models/states.ts'],
 ]
 
+/** The trees of texts: each is asked for by several tests. */
+const trees = new Map<string, ts.SourceFile>()
+const treeOf = (path: string, text: string) =>
+  getOrMake(trees, text, () => ts.createSourceFile(path, text, ts.ScriptTarget.Latest))
+
 /** What a source exports and declares itself: interfaces, type aliases, classes, functions and constants. */
 function declaredIn(path: string, text: string): string[] {
-  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest)
-  return source.statements.flatMap((node) => {
+  return treeOf(path, text).statements.flatMap((node) => {
     if (!ts.canHaveModifiers(node)) return []
     if (!ts.getModifiers(node)?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return []
     if (ts.isVariableStatement(node)) {
@@ -55,7 +60,7 @@ function keptIn(path: string, text: string): string[] {
     for (const is of TYPES) if (is(node) && node.name) found.push(node.name.text)
     ts.forEachChild(node, visit)
   }
-  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest))
+  visit(treeOf(path, text))
   const shown = declaredIn(path, text)
   return found.filter((name) => !shown.includes(name))
 }
