@@ -13,7 +13,7 @@ import { Command, Option } from 'commander'
 import { RERANKERS } from '../test/oracles/encoders/cross.js'
 import { ENCODERS } from '../test/oracles/encoders/index.js'
 import { CASES } from '../test/oracles/families/index.js'
-import { qwen35Head } from '../test/oracles/families/qwen3-5-head.js'
+import { qwen35Head, qwen35MoeHead } from '../test/oracles/families/qwen3-5-head.js'
 import { weightsOf } from '../test/oracles/weights.js'
 import { checkDecisions, DECISIONS } from './models/check-decisions.js'
 import { checkDefinition } from './models/check-definition.js'
@@ -42,7 +42,8 @@ interface Options {
 
 const RESULTS = new URL('../bench/RESULTS.md', import.meta.url)
 const SECTION = 'Families compared with float64 and llama.cpp'
-const FAMILIES = [...CASES, qwen35Head, ...ENCODERS, ...RERANKERS, ...MARKED].map(({ name }) => name)
+const HEADS = [qwen35Head, qwen35MoeHead]
+const FAMILIES = [...CASES, ...HEADS, ...ENCODERS, ...RERANKERS, ...MARKED].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {
   const { peers, tokens, gpuTokens, device: devices, form: forms, ours, engine } = options
@@ -71,8 +72,8 @@ async function checkFamily(family: string, path: string, options: Options): Prom
   }
   if (engine) return
   // All rows go through all layers there; what the model says is the same.
-  if (decides && family === qwen35Head.name)
-    await checkDecisions(qwen35Head, weightsOf(qwen35Head), { rows, devices, ...judge })
+  const head = HEADS.find(({ name }) => name === family)
+  if (head && decides) await checkDecisions(head, weightsOf(head), { rows, devices, ...judge })
   const marked = MARKED.find(({ name }) => name === family)
   if (marked && decides) await checkMarked(marked, rows, devices)
   if (decidesOnly) return

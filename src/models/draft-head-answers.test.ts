@@ -1,5 +1,6 @@
 /** A head that guesses changes how many passes an answer takes, and not a bit of what it says. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type HeadCase, qwen35Head, qwen35MoeHead } from '../../test/oracles/families/qwen3-5-head.js'
 import type { ChatCall, StepInput } from '../contract/index.js'
 import type { Device } from '../device/contract.js'
 import { DEVICES } from '../device/operations/devices.test-helper.js'
@@ -25,8 +26,8 @@ const KINDS: Readonly<Record<string, Partial<ChatCall>>> = {
   'a long prompt': { messages: [{ role: 'user', content: 'word '.repeat(60) }] },
 }
 
-async function answers(device: Device, drafts: DraftMode, kinds: readonly string[], wrong = false) {
-  const core = await loadCore(device, goodHead(wrong), {
+async function answers(of: HeadCase, device: Device, drafts: DraftMode, kinds: readonly string[], wrong = false) {
+  const core = await loadCore(device, goodHead(wrong, of), {
     ...{ contextLength: 512, tokens: smallText.tokenizer.size, maxBatch: 4 },
     ...(drafts !== 'never' && { draftHead: true }),
   })
@@ -51,10 +52,14 @@ async function answers(device: Device, drafts: DraftMode, kinds: readonly string
 }
 
 /** Of a GPU in software one way and one kind: compiling shaders takes long there. */
-const ON = DEVICES.filter(({ name }) => name !== 'webgpu, cut for hardware')
 const onCpu = (name: string) => name.startsWith('cpu')
+const ON = [qwen35Head, qwen35MoeHead].flatMap((of) =>
+  DEVICES.filter(({ name }) => onCpu(name) || (name !== 'webgpu, cut for hardware' && of === qwen35Head)).map(
+    (device) => ({ ...device, of }),
+  ),
+)
 
-describe.each(ON)('on $name', ({ name, open }) => {
+describe.each(ON)('of $of.name on $name', ({ name, open, of }) => {
   let device: Device
   beforeAll(async () => {
     device = await open()
@@ -64,8 +69,8 @@ describe.each(ON)('on $name', ({ name, open }) => {
   it.each(onCpu(name) ? Object.keys(KINDS) : ['by chance'])(
     'the answer is the same: %s',
     async (kind) => {
-      const without = await answers(device, 'never', [kind])
-      const guessed = await answers(device, 'always', [kind])
+      const without = await answers(of, device, 'never', [kind])
+      const guessed = await answers(of, device, 'always', [kind])
       expect(guessed.said).toEqual(without.said)
       expect(guessed.guesses!.model.right).toBeGreaterThan(guessed.guesses!.model.wrong)
       // A GPU takes several passes in one call.
@@ -76,16 +81,16 @@ describe.each(ON)('on $name', ({ name, open }) => {
   )
 })
 
-describe.each(ON.filter(({ name }) => onCpu(name)))('where it is wrong, on $name', ({ open }) => {
+describe.each(ON.filter(({ name }) => onCpu(name)))('where that of $of.name is wrong, on $name', ({ open, of }) => {
   it('the same is said, in company', async () => {
     const device = await open()
     const kinds = Object.keys(KINDS)
-    const { said } = await answers(device, 'never', kinds)
+    const { said } = await answers(of, device, 'never', kinds)
     for (const drafts of ['always', 'gaining'] as const) {
-      expect((await answers(device, drafts, kinds, true)).said).toEqual(said)
+      expect((await answers(of, device, drafts, kinds, true)).said).toEqual(said)
     }
     // In company all draws are taken; alone it guesses.
-    const alone = await answers(device, 'always', [kinds[1]!], true)
+    const alone = await answers(of, device, 'always', [kinds[1]!], true)
     expect(alone.said).toEqual(said.slice(1, 2))
     expect(alone.guesses!.model.wrong).toBeGreaterThan(0)
     device.destroy()

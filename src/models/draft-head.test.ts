@@ -1,15 +1,20 @@
-/** The head of Qwen3.5 that guesses says on every device what its definition says in float64. */
+/** The heads of Qwen3.5 that guess, fed by an MLP or by experts, say on every device what their definition says in float64. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { qwen35Moe } from '../../test/oracles/families/experts.js'
-import { HEAD_MISTAKES, headReference, qwen35Head } from '../../test/oracles/families/qwen3-5-head.js'
-import type { Weights } from '../../test/oracles/family.js'
+import {
+  HEAD_MISTAKES,
+  type HeadCase,
+  headReference,
+  qwen35Head,
+  qwen35MoeHead,
+} from '../../test/oracles/families/qwen3-5-head.js'
 import { writeGguf } from '../../test/oracles/files/gguf.js'
 import { argmax, logSoftmax, type Vector } from '../../test/oracles/float64.js'
 import { compare, promptOf } from '../../test/oracles/judge.js'
 import { weightsOf } from '../../test/oracles/weights.js'
+import { FULL } from '../../test/support/full.js'
 import type { Guessing, Sampled, StepInput } from '../contract/index.js'
 import type { Device } from '../device/contract.js'
 import { DEVICES } from '../device/operations/devices.test-helper.js'
@@ -20,7 +25,7 @@ import { loadCore } from './load.js'
 import { planModel } from './plan-model.js'
 
 const GUESSES = 3
-const weights = weightsOf(qwen35Head)
+const HEADS = [qwen35Head, qwen35MoeHead] as const
 const prompt = promptOf(qwen35Head).slice(0, 40)
 /** Of a prompt of so many tokens, the last of which the model has not read, what the head says to it and to its guesses. */
 interface Told {
@@ -28,17 +33,18 @@ interface Told {
   readonly logprobs: readonly Vector[]
 }
 
-const truths = new Map<number, Told>()
+const truths = new Map<string, Told>()
 
 /** Without a mistake: once for all devices. */
-function truthOf(length: number): Told {
-  const truth = truths.get(length) ?? toldBy(weights, length)
-  truths.set(length, truth)
+function truthOf(of: HeadCase, length: number): Told {
+  const key = `${of.name} ${length}`
+  const truth = truths.get(key) ?? toldBy(of, length)
+  truths.set(key, truth)
   return truth
 }
 
-function toldBy(of: Weights, length: number, mistake?: string, given?: readonly number[]): Told {
-  const reference = headReference(of, mistake)
+function toldBy(of: HeadCase, length: number, mistake?: string, given?: readonly number[]): Told {
+  const reference = headReference(of, weightsOf(of), mistake)
   for (const token of prompt.slice(0, length - 1)) reference.step(token)
   const logprobs: Vector[] = []
   const guessed: number[] = []
@@ -69,8 +75,8 @@ async function guesses(core: Core, batch: readonly StepInput[], by: readonly (re
   return told
 }
 
-async function expectGuesses(core: Core): Promise<void> {
-  const { guessed, logprobs } = truthOf(12)
+async function expectGuesses(of: HeadCase, core: Core): Promise<void> {
+  const { guessed, logprobs } = truthOf(of, 12)
   const sequence = core.open()
   await core.step([{ sequence, tokens: prompt.slice(0, 11) }])
   const [told] = await guesses(core, [{ sequence, tokens: [prompt[11]!], sample: GREEDY }], [guessed])
@@ -78,11 +84,11 @@ async function expectGuesses(core: Core): Promise<void> {
   await core.close()
 }
 
-describe('the definition', () => {
+describe.each(HEADS)('the definition of $name', (of) => {
   it('every mistake that people make is seen', () => {
-    const { guessed, logprobs } = truthOf(12)
+    const { guessed, logprobs } = truthOf(of, 12)
     for (const mistake of HEAD_MISTAKES) {
-      const { logprobs: other } = toldBy(weights, 12, mistake, guessed)
+      const { logprobs: other } = toldBy(of, 12, mistake, guessed)
       const off = compare(
         logprobs,
         other.map((told) => (token: number) => told[token]!),
@@ -92,12 +98,20 @@ describe('the definition', () => {
   })
 })
 
-describe.each(DEVICES)('on $name', ({ open }) => {
+/** Experts are compared on every device with the families; here without a GPU in software, on which they take long to compile. */
+const ON = HEADS.flatMap((of) =>
+  DEVICES.filter(({ name }) => FULL || of === qwen35Head || name.startsWith('cpu')).map((device) => ({
+    ...device,
+    ...{ of, name: `${device.name}: ${of.name}` },
+  })),
+)
+
+describe.each(ON)('on $name', ({ open, of }) => {
   let device: Device
   let core: Core
   beforeAll(async () => {
     device = await open()
-    core = await loadCore(device, sourceOf(qwen35Head, 'f32'), { contextLength: 144, maxBatch: 2, draftHead: true })
+    core = await loadCore(device, sourceOf(of, 'f32'), { contextLength: 144, maxBatch: 2, draftHead: true })
   })
   afterAll(async () => {
     await core?.close()
@@ -106,7 +120,7 @@ describe.each(DEVICES)('on $name', ({ open }) => {
 
   it('guesses are those of float64: behind prompts of any cut, side by side, and after a text was cut', async () => {
     const lengths = [39, 7]
-    const truth = lengths.map(truthOf)
+    const truth = lengths.map((length) => truthOf(of, length))
     const sequences = await Promise.all(
       lengths.map(async (length, i) => {
         const sequence = core.open()
@@ -155,7 +169,7 @@ describe.each(DEVICES)('on $name', ({ open }) => {
     await core.step([{ sequence, tokens, drafts, sample: GREEDY, guessed: true }])
     sequence.truncate(32)
     expect(sequence.length).toBe(32)
-    const { guessed, logprobs } = truthOf(33)
+    const { guessed, logprobs } = truthOf(of, 33)
     const next = { sequence, tokens: [prompt[32]!], sample: GREEDY }
     const [told] = await guesses(core, [next], [guessed])
     expect(compare(logprobs, told!.map(seen)).worst).toBeLessThan(2e-3)
@@ -186,13 +200,10 @@ describe('a head that guesses', () => {
     const none = { ...source, names: source.names.filter((name) => !name.startsWith('mtp.')) }
     const several = { ...source, chatConfig: { ...source.chatConfig, mtp_num_hidden_layers: 2 } }
     const own = { ...source, names: [...source.names, 'mtp.embed_tokens.weight'] }
-    const moe = sourceOf(qwen35Moe, 'f32')
-    const ofExperts = { ...moe, names: [...moe.names, 'mtp.fc.weight'] }
     for (const [outline, why] of [
       [none, undefined],
       [several, expect.stringContaining('2 layers')],
       [own, expect.stringContaining('tables of its own')],
-      [ofExperts, expect.stringContaining('this kind of model')],
     ] as const) {
       const { model, tensors } = planModel(outline, device, { draftHead: true })
       expect([model.draftHead, tensors.draftHeadUnused]).toEqual([undefined, why])
@@ -219,27 +230,67 @@ describe('a head that guesses', () => {
       },
       { contextLength: 144, maxBatch: 1, draftHead: true },
     )
-    await expectGuesses(core)
+    await expectGuesses(qwen35Head, core)
   })
 
-  it('is read from a GGUF file as llama.cpp writes it, where its block counts with the layers', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'local-v1-draft-head-'))
-    try {
-      const path = join(folder, 'head.gguf')
-      await writeGguf(path, qwen35Head, weights)
-      const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
-      const { weights: file } = await openRepository({ kind: 'folder', path }, options)
-      expect(planModel(file, device).model).toMatchObject({ layers: { length: qwen35Head.config.num_hidden_layers } })
-      const core = await loadCore(device, file, { contextLength: 144, maxBatch: 1, draftHead: true })
-      await expectGuesses(core)
-    } finally {
-      await rm(folder, { recursive: true })
+  it('has its experts in one tensor, or in one each, whatever the layers of its model have', async () => {
+    const plain = sourceOf(qwen35MoeHead, 'f32')
+    const { num_experts: count } = qwen35MoeHead.config as { num_experts?: number }
+    const at = 'mtp.layers.0.mlp.experts'
+    const own = new RegExp(`^${at}\\.\\d+\\.`)
+    const partsOf = (name: string) => {
+      const parts = name.endsWith('gate_up_proj') ? ['gate', 'up'] : ['down']
+      const expert = (_: unknown, e: number) => parts.map((part) => `${at}.${e}.${part}_proj.weight`)
+      return Array.from({ length: count! }, expert).flat()
     }
+    const joined = [`${at}.gate_up_proj`, `${at}.down_proj`]
+    const core = await loadCore(
+      device,
+      {
+        ...plain,
+        names: [...plain.names.filter((name) => !own.test(name)), ...joined],
+        describe(name) {
+          if (!joined.includes(name)) return plain.describe(name)
+          const [first, ...others] = partsOf(name).map((part) => plain.describe(part).shape as [number, number])
+          const rows = [first!, ...others].reduce((sum, [rows]) => sum + rows, 0)
+          return { name, shape: [count!, rows / count!, first![1]], dtype: 'f32' }
+        },
+        async read(name, ...more) {
+          if (!joined.includes(name)) return plain.read(name, ...more)
+          const parts = await Promise.all(partsOf(name).map(async (part) => (await plain.read(part)).data))
+          return { ...this.describe(name), data: new Uint8Array(Buffer.concat(parts)) }
+        },
+      },
+      { contextLength: 144, maxBatch: 1, draftHead: true },
+    )
+    await expectGuesses(qwen35MoeHead, core)
   })
+
+  it.each(HEADS)(
+    'is read from a GGUF file of $name as llama.cpp writes it, where its block counts with the layers',
+    async (of) => {
+      const folder = await mkdtemp(join(tmpdir(), 'local-v1-draft-head-'))
+      try {
+        const path = join(folder, 'head.gguf')
+        await writeGguf(path, of, weightsOf(of))
+        const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+        const { weights: file } = await openRepository({ kind: 'folder', path }, options)
+        expect(planModel(file, device).model).toMatchObject({ layers: { length: of.config.num_hidden_layers } })
+        const core = await loadCore(device, file, { contextLength: 144, maxBatch: 1, draftHead: true })
+        await expectGuesses(of, core)
+      } finally {
+        await rm(folder, { recursive: true })
+      }
+    },
+  )
 
   it('is refused by name where a part of it is missing or has another shape', () => {
-    for (const name of ['mtp.norm.weight', 'mtp.layers.0.mlp.up_proj.weight']) {
-      const outline = { ...source, names: source.names.filter((other) => other !== name) }
+    for (const [from, name] of [
+      [source, 'mtp.norm.weight'],
+      [source, 'mtp.layers.0.mlp.up_proj.weight'],
+      [sourceOf(qwen35MoeHead, 'f32'), 'mtp.layers.0.mlp.experts.3.up_proj.weight'],
+    ] as const) {
+      const outline = { ...from, names: from.names.filter((other) => other !== name) }
       expect(() => planModel(outline, device, { draftHead: true })).toThrow(name)
     }
   })

@@ -6,6 +6,9 @@ import type { Role } from './model-plan.js'
 import { canShrink, type PlannedMatrix, type PlannedPart, type PlannedVector, type StoredForm } from './planned.js'
 import { refuse } from './refuse.js'
 
+/** What the names of a layer begin with. */
+const LAYER = 'model.layers.#'
+
 interface Unfound {
   readonly name: string
   readonly length: number
@@ -17,6 +20,7 @@ export class Finder {
   readonly #outline: WeightOutline
   readonly #architecture: Architecture
   readonly #quantize: boolean
+  readonly #own: Names
   #roles: Names
   /** What stands in place of `model.`. */
   readonly #prefix: string
@@ -30,6 +34,7 @@ export class Finder {
     const naming = outline.naming ?? 'mlc'
     const roles = architecture.names[naming]
     if (!roles) throw refuse(name, `this architecture in the form "${naming}"`, 'Use its safetensors files.')
+    this.#own = roles
     this.#roles = roles
     this.#names = new Set(outline.names)
     // A model that was saved without its head has none.
@@ -37,9 +42,21 @@ export class Finder {
     // Parts of a model that see or hear embed something too.
     const at = (prefix: string) => [roles.embedding ?? []].flat().map((name) => name.replace(/^model\./, prefix))
     this.#prefix = prefixes.find((prefix) => at(prefix).every((name) => this.#holds(name))) ?? 'model.'
-    for (const others of architecture.others?.[naming] ?? []) {
-      if (Object.values(others).every((names) => this.#inSome(names))) this.#roles = { ...roles, ...others }
+    this.#roles = this.#asStored()
+  }
+
+  /** Its roles as the file has them, of layers whose names begin with `layer`. */
+  #asStored(layer = LAYER): Names {
+    const renamed = (roles: Names): Names =>
+      Object.fromEntries(
+        Object.entries(roles).map(([role, names]) => [role, [names].flat().map((name) => name.replace(LAYER, layer))]),
+      )
+    let roles = renamed(this.#own)
+    for (const others of this.#architecture.others?.[this.#outline.naming ?? 'mlc'] ?? []) {
+      const there = renamed(others)
+      if (Object.values(there).every((names) => this.#inSome(names))) roles = { ...roles, ...there }
     }
+    return roles
   }
 
   has(role: Role, layer?: number): boolean {
@@ -76,14 +93,10 @@ export class Finder {
     }
   }
 
-  /** Finds what `plan` asks for in another layer, of which a name begins with `name` in place of `model.layers.#`. */
+  /** Finds what `plan` asks for in another layer, of which a name begins with `name`; in whatever form it has it. */
   inLayer<T>(name: string, plan: () => T): T {
     const roles = this.#roles
-    const renamed = (each: string) => each.replace('model.layers.#', name)
-    const entries = Object.entries(roles).map(([role, names]) => {
-      return [role, typeof names === 'string' ? renamed(names) : names.map(renamed)] as const
-    })
-    this.#roles = Object.fromEntries(entries)
+    this.#roles = this.#asStored(name)
     try {
       return plan()
     } finally {

@@ -36,9 +36,9 @@ export function planTensors(
   const head = planHead(finder, model)
   const perLayer = planPerLayer(finder, model)
   const guessing = architecture.draftLayer?.[naming]
-  const draftHeadUnused = drafts ? whyUnused(finder, model, guessing) : undefined
-  const usesHead = drafts && guessing !== undefined && draftHeadUnused === undefined
-  const draftHead = usesHead ? planDraftHead(finder, model, guessing, forms) : undefined
+  const asked = drafts ? guessing : undefined
+  const draftHeadUnused = asked && whyUnused(finder, model)
+  const draftHead = asked && !draftHeadUnused ? planDraftHead(finder, model, asked, forms) : undefined
   if (!draftHead && model.draftHead && naming === 'gguf') finder.passOverLayers(model.layers.length)
   finder.assertAllUsed()
   return {
@@ -72,10 +72,9 @@ interface Forms {
 }
 
 /** Of a head that guesses: what more there is to it than is computed here. Undefined: nothing, or there is no head. */
-function whyUnused(finder: Finder, { layers, draftHead }: ModelPlan, name: string | undefined): string | undefined {
+function whyUnused(finder: Finder, { layers, draftHead }: ModelPlan): string | undefined {
   const at = layers.length
   if (!draftHead || !finder.has('draftIn', at)) return undefined
-  if (name === undefined) return 'heads of this kind of model are not read'
   if (draftHead.layers !== 1) return `it has ${draftHead.layers} layers, and only one alone is read`
   return finder.hasSome('draftTables', at) ? 'it has tables of its own, which are not read' : undefined
 }

@@ -6,11 +6,9 @@ import { ATTENTION_BIAS, where } from './read-decoder.js'
 const { expertsIn, expertsOut } = EXPERT_NAMES.huggingface
 const { expertsIn: ggufIn, expertsOut: ggufOut } = EXPERT_NAMES.gguf
 
-/** Qwen3.5 with experts in every layer, beside which all rows go through one that is shared. */
+/** Qwen3.5 with experts in every layer, and in its head that guesses, beside which all rows go through one that is shared. */
 export const qwen35Moe: Architecture = {
   ...qwen35,
-  // Its head has experts of its own.
-  draftLayer: {},
   names: {
     huggingface: { ...QWEN35_NAMES, expertsIn, expertsOut, ...SHARED_NAMES.huggingface },
     gguf: { ...QWEN35_GGUF, expertsIn: ggufIn, expertsOut: ggufOut, ...SHARED_NAMES.gguf },

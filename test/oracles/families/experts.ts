@@ -423,7 +423,15 @@ const QWEN35_MISTAKES: Readonly<Record<string, RouterTraits>> = {
   'takes what is shared as it is': { unweighed: true },
   ...ROUTER_MISTAKES,
 }
-const mlpAt = (i: number) => `${layerName(i)}.mlp`
+
+/** What a layer of it has in place of an MLP, whatever the layer is called. */
+export const QWEN35_EXPERTS = {
+  run: (x: Vector, weights: Weights, at: string, mistaken?: RouterTraits) =>
+    mixture(x, weights, `${at}.mlp`, SHARED, { normed: true, ...mistaken }),
+  tensors: (at: string) => mixtureTensors(`${at}.mlp`, QWEN35_HIDDEN, SHARED),
+  gguf: (weights: Weights, at: string, i: number) => mixtureGguf(i, `${at}.mlp`, QWEN35_HIDDEN, SHARED, weights),
+  metadata: (out: Metadata) => expertsMetadata(out, 'qwen35moe', SHARED),
+}
 
 /** Qwen3.5 with experts in every layer, and one that all rows go through. */
 export const qwen35Moe: Case = {
@@ -440,24 +448,23 @@ export const qwen35Moe: Case = {
   },
   tensors: [
     ...qwen35.tensors.filter(({ name }) => !name.includes('.mlp.')),
-    ...QWEN35_LAYERS.flatMap((i) => mixtureTensors(mlpAt(i), QWEN35_HIDDEN, SHARED)),
+    ...QWEN35_LAYERS.flatMap((i) => QWEN35_EXPERTS.tensors(layerName(i))),
   ],
   prompt: qwen35.prompt,
   mistakes: Object.keys(QWEN35_MISTAKES),
   reference: (weights, mistake, kept) =>
-    qwen35Reference(weights, undefined, kept, (i, x) => {
-      const traits = { normed: true, ...(mistake !== undefined && QWEN35_MISTAKES[mistake]) }
-      return mixture(x, weights, mlpAt(i), SHARED, traits)
-    }),
+    qwen35Reference(weights, undefined, kept, (x, at) =>
+      QWEN35_EXPERTS.run(x, weights, at, mistake === undefined ? {} : QWEN35_MISTAKES[mistake]),
+    ),
   gguf: {
     architecture: 'qwen35moe',
     metadata: (out) => {
       qwen35Metadata(out, 'qwen35moe')
-      expertsMetadata(out, 'qwen35moe', SHARED)
+      QWEN35_EXPERTS.metadata(out)
     },
     tensors: (weights) => [
       ...qwen35.gguf!.tensors(withoutMlp(/\.mlp\./, weights)).filter(({ values }) => values.length > 0),
-      ...QWEN35_LAYERS.flatMap((i) => mixtureGguf(i, mlpAt(i), QWEN35_HIDDEN, SHARED, weights)),
+      ...QWEN35_LAYERS.flatMap((i) => QWEN35_EXPERTS.gguf(weights, layerName(i), i)),
     ],
   },
 }

@@ -3,18 +3,19 @@
  * the model's last norm has left of token t it tells what comes after t + 1.
  */
 import { type Case, matrix, norm, type TensorSpec, type Weights } from '../family.js'
-import { Attention, add, type Kept, product, rmsNorm, silu, type Vector } from '../float64.js'
-import { embedding, gatedMlp } from './llama.js'
+import { Attention, add, product, rmsNorm, silu, type Vector } from '../float64.js'
+import { QWEN35_EXPERTS, qwen35Moe, withoutMlp } from './experts.js'
+import { embedding, gatedMlp, layerName } from './llama.js'
 import { attend35, fullTensors, ggufFull, QWEN35_SHAPE, qwen35, qwen35Metadata, qwen35Reference } from './qwen3-5.js'
 
 const LAYER = 'mtp.layers.0'
 const { hidden, epsilon, layers } = QWEN35_SHAPE
 
-const head: TensorSpec[] = [
+/** What is around the layer. */
+const joining: TensorSpec[] = [
   norm('mtp.pre_fc_norm_embedding.weight', hidden, 0),
   norm('mtp.pre_fc_norm_hidden.weight', hidden, 0),
   matrix('mtp.fc.weight', hidden, 2 * hidden),
-  ...fullTensors(LAYER),
   norm('mtp.norm.weight', hidden, 0),
 ]
 
@@ -26,19 +27,21 @@ export const HEAD_MISTAKES = [
   'takes the row of the token itself',
   'forgets what came before',
   'turns every token alike',
+  'feeds as the last layer of the model',
   'tells logits before its norm',
 ] as const
 
-/** A sequence that the head reads too, in float64. */
-export function headReference(weights: Weights, mistake?: string, kept?: Kept) {
-  const model = qwen35Reference(weights, undefined, kept)
-  let cache = new Attention(kept)
+/** A sequence that the head of a case reads too, in float64. */
+export function headReference(of: HeadCase, weights: Weights, mistake?: string) {
+  const within = (x: Vector, at: string) => of.within(x, weights, at)
+  const model = qwen35Reference(weights, undefined, undefined, within)
+  let cache = new Attention()
   let position = 0
   let before: Vector = new Float64Array(hidden)
   const plus = mistake === 'adds nothing to its norms' ? 0 : 1
 
   function guessed(token: number, row: Vector): Vector {
-    if (mistake === 'forgets what came before') cache = new Attention(kept)
+    if (mistake === 'forgets what came before') cache = new Attention()
     const [ofToken, ofRow] = mistake === 'swaps the norms' ? ['hidden', 'embedding'] : ['embedding', 'hidden']
     const normed = (x: Vector, name: string) => rmsNorm(x, weights(`mtp.pre_fc_norm_${name}.weight`), epsilon, plus)
     const parts = [normed(embedding(weights, token, hidden), ofToken!), normed(row, ofRow!)]
@@ -48,7 +51,7 @@ export function headReference(weights: Weights, mistake?: string, kept?: Kept) {
     const h = rmsNorm(x, weights(`${LAYER}.input_layernorm.weight`), epsilon, 1)
     x = add(x, attend35(weights, LAYER, cache, at, h))
     const m = rmsNorm(x, weights(`${LAYER}.post_attention_layernorm.weight`), epsilon, 1)
-    x = add(x, gatedMlp(m, weights, `${LAYER}.mlp`, silu))
+    x = add(x, within(m, mistake === 'feeds as the last layer of the model' ? layerName(layers - 1) : LAYER))
     position++
     return mistake === 'tells logits before its norm' ? x : rmsNorm(x, weights('mtp.norm.weight'), epsilon, plus)
   }
@@ -72,11 +75,30 @@ export function headReference(weights: Weights, mistake?: string, kept?: Kept) {
   }
 }
 
-export const qwen35Head: Case = {
+/** Its layer is fed as the model's are. */
+export interface HeadCase extends Case {
+  within(x: Vector, weights: Weights, at: string): Vector
+}
+
+const joiningGguf = (weights: Weights) =>
+  [
+    ['eh_proj', 'fc'],
+    ['enorm', 'pre_fc_norm_embedding'],
+    ['hnorm', 'pre_fc_norm_hidden'],
+    ['shared_head_norm', 'norm'],
+  ].map(([to, from]) => {
+    const values = weights(`mtp.${from}.weight`)
+    const one = to === 'eh_proj'
+    const dims = one ? [2 * hidden, hidden] : [hidden]
+    return { name: `blk.${layers}.nextn.${to}.weight`, dims, values: one ? values : values.map((value) => value + 1) }
+  })
+
+export const qwen35Head: HeadCase = {
   ...qwen35,
   name: 'qwen3_5 with a head that guesses',
   config: { ...qwen35.config, mtp_num_hidden_layers: 1, mtp_use_dedicated_embeddings: false },
-  tensors: [...qwen35.tensors, ...head],
+  tensors: [...qwen35.tensors, ...joining, ...fullTensors(LAYER)],
+  within: (x, weights, at) => gatedMlp(x, weights, `${at}.mlp`, silu),
   gguf: {
     architecture: 'qwen35',
     metadata(out) {
@@ -86,21 +108,35 @@ export const qwen35Head: Case = {
     tensors: (weights) => [
       ...qwen35.gguf!.tensors(weights),
       ...ggufFull(weights, LAYER, layers),
-      ...[
-        ['eh_proj', 'fc'],
-        ['enorm', 'pre_fc_norm_embedding'],
-        ['hnorm', 'pre_fc_norm_hidden'],
-        ['shared_head_norm', 'norm'],
-      ].map(([to, from]) => {
-        const values = weights(`mtp.${from}.weight`)
-        const one = to === 'eh_proj'
-        const dims = one ? [2 * hidden, hidden] : [hidden]
-        return {
-          name: `blk.${layers}.nextn.${to}.weight`,
-          dims,
-          values: one ? values : values.map((value) => value + 1),
-        }
-      }),
+      ...joiningGguf(weights),
+    ],
+  },
+}
+
+/** The head has experts of its own, as every layer of the model. */
+export const qwen35MoeHead: HeadCase = {
+  ...qwen35Moe,
+  name: 'qwen3_5_moe with a head that guesses',
+  config: { ...qwen35Moe.config, mtp_num_hidden_layers: 1, mtp_use_dedicated_embeddings: false },
+  tensors: [
+    ...qwen35Moe.tensors,
+    ...joining,
+    ...fullTensors(LAYER).filter(({ name }) => !name.includes('.mlp.')),
+    ...QWEN35_EXPERTS.tensors(LAYER),
+  ],
+  within: QWEN35_EXPERTS.run,
+  gguf: {
+    architecture: 'qwen35moe',
+    metadata(out) {
+      qwen35Metadata(out, 'qwen35moe', layers + 1)
+      QWEN35_EXPERTS.metadata(out)
+      out.u32('qwen35moe.nextn_predict_layers', 1)
+    },
+    tensors: (weights) => [
+      ...qwen35Moe.gguf!.tensors(weights),
+      ...ggufFull(withoutMlp(/\.mlp\./, weights), LAYER, layers).filter(({ values }) => values.length > 0),
+      ...QWEN35_EXPERTS.gguf(weights, LAYER, layers),
+      ...joiningGguf(weights),
     ],
   },
 }

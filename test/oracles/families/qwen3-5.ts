@@ -191,12 +191,12 @@ export function attend35(
   return product(of('o_proj'), mistake === 'forgets the gate' ? seen : both(seen, gate.map(sigmoid)))
 }
 
-/** `within`: what a layer has in place of its MLP. */
+/** `within`: what the layer of a name has in place of its MLP. */
 export function qwen35Reference(
   weights: Weights,
   mistake?: string,
   kept?: Kept,
-  within?: (layer: number, x: Vector) => Vector,
+  within = (x: Vector, at: string) => gatedMlp(x, weights, `${at}.mlp`, silu),
 ) {
   const { hidden, epsilon } = QWEN35_SHAPE
   const caches = Array.from({ length: QWEN35_SHAPE.layers }, () => new Attention(kept))
@@ -214,7 +214,7 @@ export function qwen35Reference(
         const h = rmsNorm(x, weights(`${layerName(i)}.input_layernorm.weight`), epsilon, 1)
         x = add(x, isFull(i) ? attend35(weights, layerName(i), caches[i]!, position, h, mistake) : nets[i]!.step(h))
         const m = rmsNorm(x, weights(`${layerName(i)}.post_attention_layernorm.weight`), epsilon, 1)
-        x = add(x, within?.(i, m) ?? gatedMlp(m, weights, `${layerName(i)}.mlp`, silu))
+        x = add(x, within(m, layerName(i)))
       }
       position++
       return normed ? rmsNorm(x, weights('model.norm.weight'), epsilon, 1) : x
