@@ -83,6 +83,8 @@ function watchPass(pass: Pass, batch: Batch, current: Current, start: number, se
       if (name === 'submit') return submit
       const value = Reflect.get(target, name, target) as unknown
       if (typeof value !== 'function') return value
+      // Each operation is seen.
+      if (name === 'repeated') return (_owner: object, _facts: unknown, record: () => void) => record()
       if (name !== 'run') return value.bind(target)
       return (operation: Watched, ...operands: unknown[]) => {
         const about = told(operation, operands)

@@ -96,17 +96,18 @@ function activationsOf(product: Dispatched): number {
   return workgroups * (threads / lanes) * columns * value
 }
 
-/** Milliseconds of the processor for a step: as it is, and recorded anew as the first one is. */
+/** Milliseconds of the processor for a step: as it is, with each operation repeated by itself, and recorded anew as the first one is. */
 export async function timesOfStep(shape: string, traits: GpuTraits, rounds = 7, steps = 40) {
   const { gpu, device, step, close } = await stillModel(shape, traits)
   gpu.counting = false
-  const { tapes } = device.gpu
-  const find = tapes.find.bind(tapes)
-  const times: { repeated: number[]; anew: number[] } = { repeated: [], anew: [] }
+  const { tapes, passTapes } = device.gpu
+  const [find, findPass] = [tapes.find.bind(tapes), passTapes.find.bind(passTapes)]
+  const times: { whole: number[]; repeated: number[]; anew: number[] } = { whole: [], repeated: [], anew: [] }
   // In turn: what else the machine does then slows down both.
   for (let round = 0; round < rounds; round++) {
-    for (const way of ['repeated', 'anew'] as const) {
+    for (const way of ['whole', 'repeated', 'anew'] as const) {
       tapes.find = way === 'anew' ? () => undefined : find
+      passTapes.find = way === 'whole' ? findPass : () => undefined
       await step()
       const before = process.cpuUsage()
       for (let i = 0; i < steps; i++) await step()
@@ -116,5 +117,5 @@ export async function timesOfStep(shape: string, traits: GpuTraits, rounds = 7, 
   }
   await close()
   const middle = (list: number[]) => list.sort((a, b) => a - b)[list.length >> 1]!
-  return { repeated: middle(times.repeated), anew: middle(times.anew) }
+  return { whole: middle(times.whole), repeated: middle(times.repeated), anew: middle(times.anew) }
 }

@@ -125,6 +125,11 @@ export interface Pass {
     operation: Operation<ArgumentKinds, Operands, Functions>,
     ...operands: Operands
   ): void
+  /**
+   * Does what `record` does, which runs operations that hang on nothing but these facts, what `owner` has, and the rows of
+   * the batch: a device may repeat what they came to when all was as now.
+   */
+  repeated(owner: object, facts: readonly unknown[], record: () => void): void
   /** Fills pages of all layers with zeros, before anything else of this pass. */
   clearPages(cache: KeyValueCache, pages: readonly number[]): void
   /** Copies pages of all layers, before anything else of this pass but what is cleared. */

@@ -119,30 +119,37 @@ export class Decoder {
   forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long = false): Activations {
     const { layers } = this.#weights
     const room = this.#room
-    if (this.readsAlong) return this.#forwardWithHead(pass, spans, wanted, long)
-    this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
-    const all = wanted.length === pass.rows
+    if (wanted.length === pass.rows) {
+      this.embed(pass, spans)
+      pass.repeated(this, [long, this.readsAlong], () => {
+        this.#wholeLayers(pass, long)
+        this.#head(pass, room.hidden, wanted.length)
+      })
+      return room.logits
+    }
+    if (this.readsAlong) {
+      // There every row goes through every layer: the head that guesses reads them all.
+      this.body(pass, spans, long)
+      if (wanted.length > 0) this.logitsOf(pass, wanted)
+      return room.logits
+    }
+    this.embed(pass, spans)
     const end = wanted.length === 0 ? this.#keeping : layers.length - 1
-    for (let i = 0; i <= end; i++) this.layer(pass, i, i === end && !all ? wanted : undefined, long)
+    for (let i = 0; i <= end; i++) this.layer(pass, i, i === end ? wanted : undefined, long)
     if (wanted.length === 0) return room.logits
-    return this.#head(pass, all ? room.hidden : room.last, wanted.length)
+    return this.#head(pass, room.last, wanted.length)
   }
 
   /** Runs the batch through all layers, for `logitsOf`. */
   body(pass: Pass, spans: Batch['spans'], long: boolean): void {
     this.embed(pass, spans)
-    for (const index of this.#weights.layers.keys()) this.layer(pass, index, undefined, long)
-    if (this.readsAlong) this.#draftHead!.read(pass, this.hidden)
+    this.#wholeLayers(pass, long)
   }
 
-  /** There every row goes through every layer: the head that guesses reads them all. */
-  #forwardWithHead(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long: boolean): Activations {
-    this.body(pass, spans, long)
-    if (wanted.length === 0) return this.#room.logits
-    if (wanted.length === pass.rows) return this.#head(pass, this.hidden, wanted.length)
-    this.logitsOf(pass, wanted)
-    return this.#room.logits
+  #wholeLayers(pass: Pass, long: boolean): void {
+    for (const index of this.#weights.layers.keys()) this.layer(pass, index, undefined, long)
+    if (this.readsAlong) this.#draftHead!.read(pass, this.hidden)
   }
 
   /**

@@ -214,6 +214,10 @@ export class CpuPass implements Pass, CpuRecorder {
     this.#copies.push(() => this.#host.memory.f32.set(kept, target.use() / 4))
   }
 
+  repeated(_owner: object, _facts: readonly unknown[], record: () => void): void {
+    record()
+  }
+
   run<Operands extends readonly unknown[]>(
     operation: Operation<ArgumentKinds, Operands, Functions>,
     ...operands: Operands

@@ -4,7 +4,7 @@ import { V1Error } from '../../contract/index.js'
 import { ofNative } from '../../platform/index.js'
 import type { MemoryUse } from '../contract.js'
 import type { GpuTraits, Kernel } from './kernels/kernel.js'
-import { type Bound, type Dispatch, Tapes } from './tapes.js'
+import { type Bound, type Dispatch, type PassTape, Tapes } from './tapes.js'
 
 const STORAGE = 0x80
 const COPY_SRC = 0x4
@@ -30,6 +30,7 @@ export class Gpu {
   readonly #compiled = new Map<string, Compiled>()
   readonly #ids = new Map<GPUBuffer, number>()
   readonly tapes = new Tapes()
+  readonly passTapes = new Tapes<PassTape>()
   #nextId = 0
   #generation = 0
   #bytes = 0

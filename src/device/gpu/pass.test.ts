@@ -590,6 +590,78 @@ it('what is asked for again with the same facts is found out once, even where a 
   expect(await asked('one')).toEqual(['one', 'after', 2])
 })
 
+describe('what layers come to', () => {
+  const kernel = (name: string) => ({ name, source: name, bindings: 'r' })
+  /** What a pass over `spans` dispatches and says of its batch, and whether it had to find that out. */
+  function setUp(submitWork?: number) {
+    const { rows, passed } = fake({}, submitWork)
+    const x = rows('x', 32, 8)
+    const owner = {}
+    return async (spans: Batch['spans'], named?: Int32Array, facts: readonly unknown[] = [], work = 1) => {
+      let found = false
+      const did = await passed(batch(...spans), (pass) => {
+        const own = pass as GpuPass
+        pass.repeated(owner, facts, () => {
+          found = true
+          own.weigh(work)
+          own.gather(named)
+          own.tiles(1, own.spans, false)
+          own.repeat(x, [own.spans], () => own.dispatch(kernel('inner'), [x.buffer], own.spans))
+          own.postpone({ facts: [], record: (late) => late.dispatch(kernel('late'), [x.buffer], own.rows) })
+        })
+        own.dispatch(kernel('after'), [x.buffer], 1)
+      })
+      const submits = did.filter((one) => one === 'submit').length
+      return { found, asked: { runs: runs(did), words: metaOf(did), submits } }
+    }
+  }
+
+  it('is found out once, and is the same again', async () => {
+    const step = setUp()
+    const spans = [span(1, 3), span(1, 9, 1)]
+    const first = await step(spans)
+    expect(first.found).toBe(true)
+    expect(first.asked.runs.map(({ run, groups }) => [run, groups[0]])).toEqual([
+      ['inner', 2],
+      ['late', 2],
+      ['after', 1],
+    ])
+    expect(await step(spans)).toEqual({ found: false, asked: first.asked })
+    // Elsewhere in its texts it says so of its batch.
+    const later = await step([span(1, 4), span(1, 9, 1)])
+    expect([later.found, later.asked.runs]).toEqual([false, first.asked.runs])
+    expect(later.asked.words).not.toEqual(first.asked.words)
+  })
+
+  it('is found out anew where anything is other that decides it', async () => {
+    const step = setUp()
+    const one = [span(1, 3), span(2, 9, 1)]
+    await step(one)
+    const cut = CUTS.pieces.positions
+    for (const [spans, facts] of [
+      [one, ['other']],
+      [[span(1, 3), span(1, 9, 1), span(1, 9, 2)], []],
+      [[span(3, 9, 1)], []],
+      [[span(1, 3), span(2, cut, 1)], []],
+    ] as const) {
+      expect((await step(spans, undefined, facts)).found).toBe(true)
+      expect((await step(spans, undefined, facts)).found).toBe(false)
+    }
+    expect((await step(one)).found).toBe(false)
+  })
+
+  it('is found out each time where rows are many, are named, or go to the GPU in pieces', async () => {
+    const step = setUp(100)
+    for (let i = 0; i < 2; i++) {
+      expect((await step([span(20)])).found).toBe(true)
+      expect((await step([span(2)], Int32Array.of(1))).found).toBe(true)
+      expect((await step([span(2)], undefined, [], 101)).found).toBe(true)
+    }
+    expect((await step([span(2)])).found).toBe(true)
+    expect((await step([span(2)])).found).toBe(false)
+  })
+})
+
 it('what a pass will need is compiled without anything being run', async () => {
   const { on, rows, matrix, did } = fake()
   const compiled: string[] = []

@@ -13,6 +13,7 @@ import type {
   States,
   Vector,
 } from '../contract.js'
+import { splitsOf } from '../operations/attend/kernel.js'
 import {
   type ArgumentKinds,
   type BatchShape,
@@ -34,7 +35,7 @@ import type { StoredMatrix } from './kernels/formats.js'
 import type { Kernel } from './kernels/kernel.js'
 import type { GpuMatrix } from './matrix.js'
 import type { SubmitWork } from './submit-work.js'
-import type { Dispatch } from './tapes.js'
+import { type Dispatch, PassTape } from './tapes.js'
 import type { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 export interface GpuPassHost extends CommandHost {
@@ -55,6 +56,7 @@ export class GpuPass implements Pass, GpuRecorder {
   #begun: number | undefined
   #postponed: Postponed | undefined
   #tape: Dispatch[] | undefined
+  #passTape: PassTape | undefined
   #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
   readonly meta: GPUBuffer
@@ -122,8 +124,9 @@ export class GpuPass implements Pass, GpuRecorder {
     return (states as GpuStates).states[index]!
   }
 
-  gather(rows = this.#batch.firsts): void {
-    this.#batch.gather(rows)
+  gather(rows?: Int32Array): void {
+    if (this.#passTape) this.#passTape[rows ? 'namesRows' : 'gathers'] = true
+    this.#batch.gather(rows ?? this.#batch.firsts)
   }
 
   parts(matrix: Matrix): readonly StoredMatrix[] {
@@ -143,6 +146,8 @@ export class GpuPass implements Pass, GpuRecorder {
   }
 
   tiles(rows: number, splits: number, large: boolean, read?: Int32Array): number {
+    this.#passTape?.tiles.set(large, { rows, splits })
+    if (this.#passTape && read) this.#passTape.namesRows = true
     return this.#batch.tile(rows, splits, large, read)
   }
 
@@ -150,6 +155,11 @@ export class GpuPass implements Pass, GpuRecorder {
     this.#recordPostponed()
     const dispatch = { kernel, buffers, x, y, z }
     this.#tape?.push(dispatch)
+    this.#add(dispatch)
+  }
+
+  #add(dispatch: Dispatch): void {
+    this.#passTape?.dispatches.push(dispatch)
     this.encode(dispatch)
   }
 
@@ -171,7 +181,7 @@ export class GpuPass implements Pass, GpuRecorder {
     const known = gpu.tapes.find(owner, all)
     if (known) {
       this.dropPostponed()
-      for (const dispatch of known.dispatches) this.encode(dispatch)
+      for (const dispatch of known.dispatches) this.#add(dispatch)
       return
     }
     this.#tape = []
@@ -182,6 +192,37 @@ export class GpuPass implements Pass, GpuRecorder {
       gpu.tapes.keep(owner, { facts: all, dispatches: this.#tape })
     } finally {
       this.#tape = undefined
+    }
+  }
+
+  /** Of many rows attention hangs on all their sequences, and what is recorded is little beside what it computes. */
+  repeated(owner: object, facts: readonly unknown[], record: () => void): void {
+    const { gpu, submits } = this.#host
+    if (!this.few(this.rows) || this.#postponed) {
+      record()
+      return
+    }
+    const { rows, spans, single, meta, slots, traits } = this
+    const all = [...facts, rows, spans, single, splitsOf(this), meta, slots, traits, gpu.generation]
+    const known = gpu.passTapes.find(owner, all)
+    if (known && known.work <= submits.most) {
+      this.weigh(known.work)
+      for (const [large, { rows, splits }] of known.tiles) this.tiles(rows, splits, large)
+      if (known.gathers) this.gather()
+      for (const dispatch of known.dispatches) this.encode(dispatch)
+      return
+    }
+    const tape = new PassTape()
+    this.#passTape = tape
+    try {
+      record()
+      this.#recordPostponed()
+      all[all.length - 1] = gpu.generation
+      tape.facts = all
+      // What is handed over in pieces is cut anew each time.
+      if (!tape.namesRows && tape.work <= submits.most) gpu.passTapes.keep(owner, tape)
+    } finally {
+      this.#passTape = undefined
     }
   }
 
@@ -240,6 +281,7 @@ export class GpuPass implements Pass, GpuRecorder {
   }
 
   weigh(multiplications: number): void {
+    if (this.#passTape) this.#passTape.work += multiplications
     if (this.#work > this.#host.submits.most) {
       this.handOver()
       this.#work = 0

@@ -28,14 +28,28 @@ export interface Tape {
   readonly dispatches: Dispatch[]
 }
 
+/** What all layers of a pass were recorded as, with what they came to beside dispatches. */
+export class PassTape implements Tape {
+  facts: readonly unknown[] = []
+  readonly dispatches: Dispatch[] = []
+  /** Multiplications. */
+  work = 0
+  /** See `Recorder.tiles`. */
+  readonly tiles = new Map<boolean, { readonly rows: number; readonly splits: number }>()
+  /** The first row of each span was gathered. */
+  gathers = false
+  /** It hangs on which rows were named. */
+  namesRows = false
+}
+
 /** Of each owner: prompts end in chunks of all sizes, and steps come in a few. */
 const KEPT = 12
 
-export class Tapes {
-  /** By what they are about: a matrix, a layer of a cache. The one used last comes first. */
-  readonly #tapes = new WeakMap<object, Tape[]>()
+export class Tapes<Kept extends Tape = Tape> {
+  /** By what they are about: a matrix, a layer of a cache, a model. The one used last comes first. */
+  readonly #tapes = new WeakMap<object, Kept[]>()
 
-  find(owner: object, facts: readonly unknown[]): Tape | undefined {
+  find(owner: object, facts: readonly unknown[]): Kept | undefined {
     const tapes = this.#tapes.get(owner)
     if (!tapes) return undefined
     const at = tapes.findIndex((tape) => same(tape.facts, facts))
@@ -43,7 +57,7 @@ export class Tapes {
     return at < 0 ? undefined : tapes[0]
   }
 
-  keep(owner: object, tape: Tape): void {
+  keep(owner: object, tape: Kept): void {
     const tapes = this.#tapes.get(owner)
     if (!tapes) {
       this.#tapes.set(owner, [tape])

@@ -21,6 +21,8 @@ export function adaptedPass(pass: Pass, adapters: ReadonlyMap<Matrix, Adapter>, 
       pass.run(matmul, adapter.into, x, room, { rows, norm })
       pass.run(matmul, adapter.out, room, out, { rows, add: true })
     },
+    // What was found out without adapters is something else.
+    repeated: (_owner, _facts, record) => record(),
     clearPages: (cache, pages) => pass.clearPages(cache, pages),
     copyPages: (cache, pairs) => pass.copyPages(cache, pairs),
     write: (out, values) => pass.write(out, values),

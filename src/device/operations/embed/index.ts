@@ -11,11 +11,13 @@ export const embed = defineOperation({
     atLeast('Rows to embed into', out.rows, batch.rows)
   },
   gpu(pass, table, out, by = 'tokens') {
-    const groups = Math.ceil((pass.rows * (table.columns / 8)) / 64)
-    for (const part of pass.parts(table)) {
-      const buffers = [pass.meta, pass.slots, ...matrixBuffers(part), pass.buffer(out)]
-      pass.dispatch(embedKernel(storedShapeOf(part), by), buffers, groups)
-    }
+    pass.repeat(table, [out, by, pass.rows, pass.slots], () => {
+      const groups = Math.ceil((pass.rows * (table.columns / 8)) / 64)
+      for (const part of pass.parts(table)) {
+        const buffers = [pass.meta, pass.slots, ...matrixBuffers(part), pass.buffer(out)]
+        pass.dispatch(embedKernel(storedShapeOf(part), by), buffers, groups)
+      }
+    })
   },
   // `ids`: the matrix's row for each item; `room`: for a group of rows of blocks. Items: tokens.
   fields: {

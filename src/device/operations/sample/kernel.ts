@@ -17,6 +17,9 @@ export function samplerSizes({ rows, tokens, slots }: SamplerShape) {
   return { values: rows * tokens, parts: perChunk, races: perChunk, slots, results: resultWords(rows, true) }
 }
 
+/** Whether any of them draws by chance. */
+export const drawsAny = (rows: readonly SampleRow[]): boolean => rows.some(({ temperature }) => temperature > 0)
+
 export function dispatchSampling(
   pass: Recorder,
   shape: SamplerShape,
@@ -27,7 +30,7 @@ export function dispatchSampling(
   const { traits } = pass
   const chunks = Math.ceil(shape.tokens / CHUNK)
   pass.dispatch(scanKernel(shape, traits), [job, logits, values, parts], chunks, rows.length)
-  if (rows.some(({ temperature }) => temperature > 0)) {
+  if (drawsAny(rows)) {
     pass.dispatch(raceKernel(shape, traits), [job, values, parts, races], chunks, rows.length)
   }
   pass.dispatch(chooseKernel(shape, traits), [job, logits, values, parts, races, slots, results], rows.length)
