@@ -1,6 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../test/support/full.js'
 import { SAMPLES } from './samples.test-helper.js'
 import { compile, type Grammar, type Vocabulary } from './structured.js'
 import {
@@ -55,7 +56,7 @@ describe('generated documents satisfy their schema and are accepted as texts', (
       for (const [name, schema] of Object.entries(SAMPLES)) {
         const grammar = compile(schema)
         const validate = ajv.compile(schema as object)
-        for (let walk = 0; walk < walks; walk++) {
+        for (let walk = 0; walk < runs(walks); walk++) {
           const constraint = grammar.start(vocabulary)
           const text = randomDocument(constraint, vocabulary, constraint.shortest + Math.floor(random() * 60), random)
           expectValid(validate, grammar, text, name)

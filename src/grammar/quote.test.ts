@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
+import { runs } from '../../test/support/full.js'
 import { isStretch } from '../platform/borders.js'
 import { atOnce } from '../platform/turns.js'
 import { Fuel } from './fuel.js'
@@ -50,7 +51,7 @@ function compiled(schema: unknown, texts: readonly string[], all = false) {
 describe('a quoted string', () => {
   it('is every stretch of its texts that the rest of its schema admits, and nothing else', () => {
     const random = randomness(3)
-    for (let round = 0; round < 240; round++) {
+    for (let round = 0; round < runs(240); round++) {
       const texts = someTexts(random)
       const [name, schema, admits] = SCHEMAS[round % SCHEMAS.length]!
       const wanted = new Set<string>()
@@ -253,7 +254,7 @@ describe('masks', () => {
 
   it('let every document be written to its end within whatever budget it has', () => {
     const random = randomness(13)
-    for (let round = 0; round < 1200; round++) {
+    for (let round = 0; round < runs(1200); round++) {
       const texts = someTexts(random)
       const grammar = compiled(schema, texts)
       if (grammar === undefined) continue
