@@ -23,8 +23,9 @@ interface Finding {
 
 /** Looks at what decides whether models run here, and how: each line says what is so, or what to do. */
 export async function doctor(options: DoctorOptions, version: string): Promise<void> {
-  const findings = [runtime(version), memory(), disk(options.cache), ...(await device()), await vectors()]
-  if (options.url !== undefined) findings.push(...(await headers(options.url)))
+  // A page that cannot be reached is no reason to wait for what takes seconds.
+  const page = options.url === undefined ? [] : await headers(options.url)
+  const findings = [runtime(version), memory(), disk(options.cache), ...(await device()), await vectors(), ...page]
   if (options.json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`)
   else for (const finding of findings) show(finding)
   const bad = findings.filter(({ state }) => state === 'bad').length
@@ -133,7 +134,7 @@ async function gpuPackage(): Promise<Pick<Finding, 'state' | 'says'>> {
 }
 
 /** What a page's headers allow it: threads need isolation, and the CPU device needs WebAssembly. */
-async function headers(url: string): Promise<Finding[]> {
+export async function headers(url: string): Promise<Finding[]> {
   const what = 'page'
   const response = await fetch(url).catch((error: Error) => {
     throw new Fault(
