@@ -27,7 +27,7 @@ process.stderr.on('error', () => {})
 const cacheTypeOption = () =>
   new Option(
     '--cache-type <type>',
-    `how to store keys and values: ${CACHE_TYPE_HELP} (default: f16, or what the model's files say)`,
+    `how to store keys and values: ${CACHE_TYPE_HELP} (default: what the model's files say, else auto for a download on the CPU, else f16)`,
   ).choices(CACHE_TYPE_CHOICES)
 
 /** The options that choose what answers, the same for every command that runs a model. */

@@ -9,6 +9,7 @@ import type { PackedCacheType } from '../platform/index.js'
 import { sourceOf } from './architectures/cases.test-helper.js'
 import { costOf, meanCost, type StepCost } from './cache-cost.js'
 import { loadCore } from './load.js'
+import { planModel } from './plan-model.js'
 import { PRESETS, randomModel } from './random-model.test-helper.js'
 
 const KNOWN = 85
@@ -42,6 +43,16 @@ async function between(preset: (typeof PRESETS)[number], type: PackedCacheType |
   return steps
 }
 const sum = (steps: readonly StepCost[]) => steps.reduce((sum, { divergence }) => sum + divergence, 0)
+
+it('is asked of a model that says nothing where 8 bits are known to be faster, and can be had', () => {
+  const packedOf = (on: Device, preset: typeof LLAMA = inBlocks(LLAMA), choosesCache = true) =>
+    planModel(randomModel(preset, 'q4f16', 5).source, on, { choosesCache }).packed !== undefined
+  const onGpu = Object.create(device, { info: { value: { ...device.info, kind: 'webgpu' } } }) as Device
+  expect([packedOf(device), packedOf(device, inBlocks(SLIDING))]).toEqual([true, true])
+  expect([packedOf(onGpu), packedOf(device, LLAMA), packedOf(device, inBlocks(LLAMA), false)]).toEqual([
+    ...[false, false, false],
+  ])
+})
 
 it.each([LLAMA, SLIDING])('tells what steps tell, of $name', async (preset) => {
   const steps = await between(preset, 'q8_0')

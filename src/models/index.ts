@@ -1,6 +1,6 @@
 /** The door of this room. Files of models, architectures and their layers, and how they run on a device. */
 
-export { MOST_COST } from './cache-cost.js'
+export { MOST_TRIAL_COST } from './cache-cost.js'
 export { CATALOG, NANO } from './catalog.js'
 export { Core } from './core.js'
 export { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'

@@ -1,11 +1,18 @@
 /** Everything about a model on a device that is known from the heads of its files. Made once, and handed on. */
 
 import type { Device } from '../device/index.js'
-import { type CacheTypeChoice, cacheTypeCalled, isPackedCacheType, type PackedCacheType } from '../platform/index.js'
+import {
+  type CacheTypeChoice,
+  cacheTypeCalled,
+  isPackedCacheType,
+  keepsHeads,
+  type PackedCacheType,
+} from '../platform/index.js'
 import { readModel } from './architectures/index.js'
 import { assertLayers } from './assert-layers.js'
 import { assertPlain } from './assert-plain.js'
 import type { WeightOutline } from './files/source.js'
+import { planKept } from './kept.js'
 import type { LayerPlan, ModelPlan } from './model-plan.js'
 import { planTensors } from './plan-tensors.js'
 import type { PlannedTensors } from './planned.js'
@@ -17,6 +24,8 @@ import { isWide, type ModelSize, type SizeOptions, sizeOf } from './size.js'
 export interface PlanOptions extends Omit<SizeOptions, 'cacheType'> {
   /** How keys and values are kept; `auto`: what the weights say once they are there, with room for f16. */
   readonly cacheType?: CacheTypeChoice
+  /** Nothing is said of it: `auto` where that can be, and 8 bits are known to be faster. @default as the model's own files say */
+  readonly choosesCache?: boolean
   /** Plain matrices get four bits on their way to the device. @default they stay as they are */
   readonly quantize?: 'q4f16_1'
   /** A head that guesses tokens is loaded too, where the weights have one. @default it is not */
@@ -49,13 +58,15 @@ export function planModel(outline: WeightOutline, device: Device, options: PlanO
   const tensors = planTensors(own, architecture, whole, options.quantize !== undefined, options.name, drafts)
   const { draftHead, ...body } = whole
   const model = tensors.draftHead && draftHead ? { ...body, draftHead } : body
-  const { cacheType = ownCacheType(outline, device), ...others } = options
+  const { cacheType: named = ownCacheType(outline, device), choosesCache, ...others } = options
+  const cannot = rowLength !== undefined ? 'of a model that writes no text' : isWide(outline) && 'beside weights in f32'
+  const mayChoose = choosesCache === true && !cannot && device.info.kind === 'cpu' && keepsAllHeads(model)
+  const cacheType = named ?? (mayChoose ? 'auto' : undefined)
   const more = pointing ? pointingBytes(device, pointing.planned, model) : 0
   const size = (cacheType?: SizeOptions['cacheType']) =>
     sizeOf(device, model, tensors, own, { ...others, ...(cacheType && { cacheType }) }, more)
   const plan = { model, tensors, ...(pointing && { pointing: pointing.planned }) }
   if (cacheType !== 'auto') return { ...plan, size: size(cacheType) }
-  const cannot = rowLength !== undefined ? 'of a model that writes no text' : isWide(outline) && 'beside weights in f32'
   if (cannot)
     throw refuse(options.name ?? 'This model', `${cacheTypeCalled(cacheType)} ${cannot}`, 'Leave cacheType away.')
   // The smaller one first: it says what 8 bits are refused for.
@@ -68,6 +79,10 @@ function ownCacheType({ chatConfig }: WeightOutline, { info }: Device): PackedCa
   const { cpu_cache_type: type } = chatConfig
   return info.kind === 'cpu' && isPackedCacheType(type) ? type : undefined
 }
+
+/** In blocks of 8 bits. */
+const keepsAllHeads = (model: ModelPlan): boolean =>
+  planKept(model, false).caches.every(({ headSize }) => keepsHeads('q8_0', headSize))
 
 const seesAhead = (layer: LayerPlan): boolean =>
   (layer.kind === 'attention' && layer.causal === false) || (layer.kind === 'convolution' && layer.centred === true)

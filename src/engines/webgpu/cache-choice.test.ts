@@ -26,21 +26,23 @@ afterEach(async () => {
 interface Around extends Pick<Surroundings, 'notedCost' | 'noteCost'> {
   readonly preset?: ReturnType<typeof presetOf>
   readonly wide?: boolean
+  /** A file of the user's. */
+  readonly from?: string
   readonly threads?: number
   /** Of packed caches as they are made. */
   onCache?(pages: number): void
 }
 
-const CALM = presetOf('Qwen3', 32)
+const CALM = presetOf('Qwen2', 32)
 
 function engineOf(
   cacheType: ModelOptions['cacheType'],
-  { preset = CALM, wide, threads = 1, onCache, ...around }: Around = {},
+  { preset = CALM, wide, from, threads = 1, onCache, ...around }: Around = {},
 ) {
   const { source } = wide ? tinyRepository() : randomModel(preset, 'q4f16', 5)
   const devices: Device[] = []
   const engine = new WebGpuEngine(
-    { models: [{ id: 'test/one', ...(cacheType && { cacheType }) }], log: () => {} },
+    { models: [{ id: 'test/one', ...(from && { from }), ...(cacheType && { cacheType }) }], log: () => {} },
     {
       async openDevice() {
         const device = await openCpuDevice({ threads })
@@ -90,13 +92,27 @@ test('a model whose distributions stay where they are has 8 bits, as if they had
   expect([...around.noted.values()]).toEqual([expect.any(Number)])
 })
 
-test('one whose distributions move has f16, as without the option', async () => {
-  const [auto, plain] = [engineOf('auto', { notedCost: async () => 0.01 }), engineOf(undefined)]
+test('one whose distributions move has f16, as if that had been asked for', async () => {
+  const [auto, plain] = [engineOf('auto', { notedCost: async () => 0.0025 }), engineOf('f16')]
   const [chosen, told] = [await auto.load(), await plain.load()]
   expect(chosen).toMatchObject({ cache_type: 'f16', cache_type_reason: expect.stringContaining('not less than') })
   expect(chosen.cache_bytes).toBe(told.cache_bytes)
   expect(await answer(auto.engine)).toEqual(await answer(plain.engine))
   expect(auto.engine.models[0]!.fingerprint).toBe(plain.engine.models[0]!.fingerprint)
+})
+
+test('a download that says nothing is asked where it can be, and has f16 elsewhere', async () => {
+  const reason = expect.stringMatching(/^8 bits cost/)
+  expect(await engineOf(undefined).load()).toMatchObject({ cache_type: 'q8_0', cache_type_reason: reason })
+  for (const [around, type] of [
+    [{ preset: presetOf('Llama 3.2', 16) }, 'f16'],
+    [{ wide: true }, 'f32'],
+    // Its answer would be kept nowhere.
+    [{ from: './mine.gguf' }, 'f16'],
+  ] as const) {
+    const told = await engineOf(undefined, around).load()
+    expect([told.cache_type, told.cache_type_reason]).toEqual([type, undefined])
+  }
 })
 
 test('it is the same with every number of threads, and paid for once', async () => {
@@ -136,7 +152,7 @@ test('a trial that fails leaves f16 and nothing else', async () => {
   const onCache = () => {
     throw new Error('no such kernel')
   }
-  const [auto, plain] = [engineOf('auto', { ...around, onCache }), engineOf(undefined)]
+  const [auto, plain] = [engineOf('auto', { ...around, onCache }), engineOf('f16')]
   expect(await auto.load()).toMatchObject({
     cache_type: 'f16',
     cache_type_reason: '8 bits could not be tried: no such kernel',

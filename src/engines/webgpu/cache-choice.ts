@@ -1,6 +1,6 @@
 /** Whether a model keeps keys and values in 8 bits: it is asked itself, over a text, once. */
 import type { Tokenizer } from '../../generate/index.js'
-import { type CacheTrial, type LoadPlan, MOST_COST } from '../../models/index.js'
+import { type CacheTrial, type LoadPlan, MOST_TRIAL_COST } from '../../models/index.js'
 import type { OfferedModel } from './options.js'
 import type { Surroundings } from './surroundings.js'
 
@@ -68,8 +68,8 @@ export function cacheTrial({
 }
 
 function choiceOf(cost: number, tokens: number): CostVerdict {
-  const isPacked = cost < MOST_COST
+  const isPacked = cost < MOST_TRIAL_COST
   const bound = isPacked ? 'less' : 'not less'
-  const why = `8 bits cost ${Number(cost.toPrecision(3))} nats over ${tokens} tokens, ${bound} than ${MOST_COST}`
+  const why = `8 bits cost ${Number(cost.toPrecision(3))} nats over ${tokens} tokens, ${bound} than ${MOST_TRIAL_COST}`
   return { isPacked, why }
 }

@@ -14,6 +14,7 @@ import {
   asBroken,
   Core,
   type EncoderLoadPlan,
+  isRemote,
   type LoadOptions,
   type LoadPlan,
   type LoadReport,
@@ -69,7 +70,7 @@ export interface LoadSettings {
  * bytes of its draft model. `draftHead`: a head that guesses is loaded where the weights have one.
  */
 export function planLoad(
-  { id, contextLength, cacheTokens, cacheType, quantize }: OfferedModel,
+  { id, location, contextLength, cacheTokens, cacheType, quantize }: OfferedModel,
   weights: WeightOutline,
   device: Device,
   maxBatch: number | undefined,
@@ -80,7 +81,8 @@ export function planLoad(
     ...(maxBatch !== undefined && { maxBatch }),
     ...(contextLength !== undefined && { contextLength }),
     ...(cacheTokens !== undefined && { cacheTokens }),
-    ...(cacheType !== undefined && { cacheType }),
+    // What a model has said of its cache stays beside its download; elsewhere it would be asked in each process.
+    ...(cacheType !== undefined ? { cacheType } : { choosesCache: isRemote(location) }),
     ...(quantize !== undefined && { quantize }),
     beside,
   }

@@ -102,10 +102,10 @@ export interface ModelOptions {
    * How keys and values are stored: `f16`, or integers of 8 or 4 bits and a scale in f16 for each 32 values, as in llama.cpp.
    * Models whose head size is not a multiple of 32, or that keep no keys and values (embeddings, rerankers), are refused with
    * these. `auto`: when the model is loaded for the first time, it reads a text of 128 tokens with f16 and with 8 bits, and 8
-   * bits are used if the distributions are less than 0.01 nats apart on average. The result is stored with a downloaded model;
-   * `cache_type` and `cache_type_reason` in `/v1/models` say it. Weights in f32 are refused with it.
+   * bits are used if the distributions are less than 0.0025 nats apart on average. The result is stored with a downloaded
+   * model; `cache_type` and `cache_type_reason` in `/v1/models` say it. Weights in f32 are refused with it.
    * @default on the CPU what the model's own files name (`cpu_cache_type` in mlc-chat-config.json: `q8_0` of local-v1/nano),
-   * else f16; f32 if the weights are in f32
+   * else `auto` for a downloaded model that can be asked; f16 elsewhere, and f32 if the weights are in f32
    */
   readonly cacheType?: CacheTypeChoice
   /**
