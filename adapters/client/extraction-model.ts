@@ -100,7 +100,7 @@ export function localExtractions(endpoint: OpenEndpoint, modelId: string): Local
       return {
         answers: Object.fromEntries(replies),
         usage: { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens },
-        warnings: unheard(rest),
+        warnings: warningsOf(rest),
         response: { id, modelId },
       }
     },
@@ -108,7 +108,7 @@ export function localExtractions(endpoint: OpenEndpoint, modelId: string): Local
 }
 
 /** Stretches end where they end, and nothing is thought about. */
-function unheard({ maxOutputTokens, reasoning }: Pick<Extracting, 'maxOutputTokens' | 'reasoning'>) {
+function warningsOf({ maxOutputTokens, reasoning }: Pick<Extracting, 'maxOutputTokens' | 'reasoning'>) {
   const features = [
     ...(maxOutputTokens === undefined ? [] : ['maxOutputTokens']),
     ...(reasoning === undefined || ['none', 'provider-default'].includes(reasoning) ? [] : ['reasoning']),

@@ -20,7 +20,7 @@ export async function controlled(
   const either = AbortSignal.any([signal, timeout])
   // A page that was loaded past its service worker (shift and reload) is not claimed by itself.
   registration.active!.postMessage(wrap<FromPage>({ type: 'claim' }))
-  await heard(serviceWorker, 'controllerchange', isOurs, either).catch((error: unknown) => {
+  await untilEvent(serviceWorker, 'controllerchange', isOurs, either).catch((error: unknown) => {
     if (!timeout.aborted) throw error
     const message = 'The service worker runs but does not control this page: reload it. (Was it given claim: false?)'
     throw new V1Error(503, message, { code: 'service_worker_uncontrolled' })
@@ -43,7 +43,7 @@ async function ours(
   if (named) await registration.update().catch(() => {})
   const next = registration.installing ?? registration.waiting
   if (!next) throw silent(href)
-  await heard(next, 'statechange', () => next.state !== 'installing', signal)
+  await untilEvent(next, 'statechange', () => next.state !== 'installing', signal)
   if (next.state === 'redundant') throw givenUp()
   if (!(await isOfOurs(next))) throw silent(href)
   if (!script.replace && next.state === 'installed') throw waits(active, next)
@@ -59,7 +59,7 @@ async function first(worker: ServiceWorker | null, href: string, signal: AbortSi
 
 async function activated(worker: ServiceWorker, signal: AbortSignal): Promise<void> {
   const settled = () => worker.state === 'activated' || worker.state === 'redundant'
-  await heard(worker, 'statechange', settled, signal)
+  await untilEvent(worker, 'statechange', settled, signal)
   if (worker.state === 'redundant') throw givenUp()
 }
 
@@ -81,7 +81,7 @@ function waits(active: ServiceWorker, next: ServiceWorker): V1Error {
   return new V1Error(503, message, { code: 'service_worker_waiting' })
 }
 
-function heard(target: EventTarget, type: string, isSo: () => boolean, signal: AbortSignal): Promise<void> {
+function untilEvent(target: EventTarget, type: string, isSo: () => boolean, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const over = new AbortController()

@@ -16,7 +16,7 @@ export interface DeviceFetchParts {
   readonly worker: HostWorker
   /** Undefined until there is a service worker, and where the page has its worker for itself. */
   registration(): ServiceWorkerRegistration | undefined
-  /** Asks the page that has this host whether it is there; it answers by `heard`. */
+  /** Asks the page that has this host whether it is there; it answers by `noteAlive`. */
   seek(host: string): void
 }
 
@@ -50,8 +50,8 @@ export class DeviceFetch {
     return body ? new Response(body.pipeThrough(new TransformStream(), { signal }), { status, headers }) : response
   }
 
-  heard(host: string): void {
-    if (this.#link?.host === host) this.#link.heard()
+  noteAlive(host: string): void {
+    if (this.#link?.host === host) this.#link.noteAlive()
   }
 
   /** Its answers end; the next request looks for the host anew. */

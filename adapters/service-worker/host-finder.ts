@@ -48,8 +48,8 @@ export class HostFinder {
     await opening
   }
 
-  heard(host: string | undefined): void {
-    if (host !== undefined && host === this.#link?.host) this.#link.heard()
+  noteAlive(host: string | undefined): void {
+    if (host !== undefined && host === this.#link?.host) this.#link.noteAlive()
   }
 
   /**

@@ -90,7 +90,7 @@ export class HostLink {
   }
 
   /** Its page is there: the worker may be computing. */
-  heard(): void {
+  noteAlive(): void {
     this.#silence = 0
   }
 

@@ -93,7 +93,7 @@ export class PagePart {
     if (message?.type === 'seek') this.#worker.link()
     else if (message?.type === 'take-over') this.#worker.takeOver()
     else if (message?.type === 'progress') this.#onProgress(message.progress, this.#worker.host !== undefined)
-    else if (message?.type === 'alive') this.#device.heard(message.host)
+    else if (message?.type === 'alive') this.#device.noteAlive(message.host)
     else if (message?.type === 'awaited' && message.host === this.#worker.host) {
       this.#say({ type: 'alive', host: message.host })
     } else if (message?.type === 'ping') {

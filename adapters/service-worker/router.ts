@@ -59,7 +59,7 @@ function start(scope: WorkerScope, claim: boolean) {
     // A page that was loaded past its service worker asks for it.
     if (message?.type === 'claim' && claim) event.waitUntil(scope.clients.claim())
     if (message?.type === 'activate') event.waitUntil(scope.skipWaiting())
-    if (message?.type === 'pong') hosts.heard(message.host)
+    if (message?.type === 'pong') hosts.noteAlive(message.host)
     const [port] = event.ports
     if (!port) return
     if (message?.type === 'who') sayWho(port)

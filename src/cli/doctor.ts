@@ -67,10 +67,10 @@ function disk(cache = defaultFolder()): Finding {
 
 /** What would run, by running it: the embedded model, asked for three tokens. */
 async function device(): Promise<Finding[]> {
-  const said: string[] = []
+  const lines: string[] = []
   const findings: Finding[] = [{ what: 'webgpu', ...(await gpuPackage()) }, ...(await matrices()), ...(await drivers())]
   try {
-    const { engine } = await openEngine({ device: 'auto', log: (text) => said.push(text) })
+    const { engine } = await openEngine({ device: 'auto', log: (text) => lines.push(text) })
     const v1 = createV1({ engine, keys: 'none', log: () => {} })
     try {
       await v1.load(NANO)

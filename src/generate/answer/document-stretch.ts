@@ -109,11 +109,11 @@ export class DocumentStretch extends GuidedStretch {
     for (const evidence of first < 0 ? found : found.slice(0, first)) out.evidence(evidence as Evidence)
     if (first < 0) return
     this.#waits = true
-    const heard = (rest: readonly Evidence[]) => {
+    const settle = (rest: readonly Evidence[]) => {
       this.#waits = false
       for (const evidence of rest) out.evidence(evidence)
       this.answer.resume()
     }
-    Promise.all(found.slice(first)).then(heard, (error) => this.answer.fail(error))
+    Promise.all(found.slice(first)).then(settle, (error) => this.answer.fail(error))
   }
 }

@@ -31,11 +31,11 @@ export function* partsAround(
   questions: readonly string[],
 ): Slices<TextAround> {
   const { tokenizer } = text
-  const said = state.replaceAll(PLACE, '\uFFFD')
-  const guard = text.guard(yield* sentinelFor([said, PLACE, ...questions]))
+  const shown = state.replaceAll(PLACE, '\uFFFD')
+  const guard = text.guard(yield* sentinelFor([shown, PLACE, ...questions]))
   const messages = [
     { role: 'system', content: system },
-    { role: 'user', content: guard.protect(said, false) + PLACE },
+    { role: 'user', content: guard.protect(shown, false) + PLACE },
   ]
   const rendered = (thinking: boolean) =>
     text.template.renderInSlices({ messages, tools: [], options: { enable_thinking: thinking, thinking } })

@@ -16,10 +16,10 @@ export function stateText(state: string | readonly ChatMessage[]): string {
 }
 
 function turnOf(message: ChatMessage): string {
-  const said = textOf(message.content)
-  if (message.role !== 'assistant') return `${message.role}: ${said}`
+  const content = textOf(message.content)
+  if (message.role !== 'assistant') return `${message.role}: ${content}`
   const calls = (message.toolCalls ?? []).map(({ name, arguments: text }) => `assistant calls ${name}: ${text}`)
-  return [...(said === '' && calls.length > 0 ? [] : [`assistant: ${said}`]), ...calls].join('\n')
+  return [...(content === '' && calls.length > 0 ? [] : [`assistant: ${content}`]), ...calls].join('\n')
 }
 
 /** The text before the question; without a state, nothing but the question itself is judged. */

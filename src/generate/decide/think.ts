@@ -4,7 +4,7 @@ import { stateBlock, stateText } from './questions.js'
 
 const TASK = 'You will be asked questions about a state. Think about what matters in it.'
 /** The answer after the thought is thrown away. */
-const SAID = 1
+const ANSWER_TOKENS = 1
 
 /** A thought of at most so many tokens about the state alone: every question is given it, and none of them has a part in it. */
 export async function thinkAbout(
@@ -25,7 +25,7 @@ export async function thinkAbout(
     stop: [],
     // The same state is thought about in the same way.
     sampling: { seed: 0 },
-    maxTokens: most + SAID,
+    maxTokens: most + ANSWER_TOKENS,
     output: { type: 'text' },
     tools: [],
     toolChoice: 'none',

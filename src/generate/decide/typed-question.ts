@@ -86,7 +86,7 @@ export function templateText(source: string, guardOf: (sentinel: string) => Guar
     const questions = typed.map(({ kind: type, id, instructions, options }) => {
       return { id, type, instructions, options: options.map((each) => ({ description: null, ...each })) }
     })
-    const said = { ...questions[0], state, questions, images: [] }
+    const values = { ...questions[0], state, questions, images: [] }
     const texts = typed.flatMap(({ id, instructions, options }) => [
       id,
       instructions,
@@ -94,7 +94,7 @@ export function templateText(source: string, guardOf: (sentinel: string) => Guar
     ])
     const sentinel = yield* sentinelFor([state, ...texts])
     const guard = guardOf(sentinel)
-    const input = { messages: [], tools: [], options: { ...guard.protectAll(said), ...more } }
+    const input = { messages: [], tools: [], options: { ...guard.protectAll(values), ...more } }
     const text = yield* template.renderInSlices(input)
     return { text, reveal: (section: string) => guard.reveal(section) }
   }

@@ -75,8 +75,8 @@ export function readVectors(files: SentenceFiles, name: string, hidden: number, 
 
 /** Its older files do not say how rows are pooled: MLC takes the first. */
 export function readMlcVectors(config: JsonObject, name: string, hidden: number, positions: number): VectorPlan {
-  const said = isRecord(config.embedding_metadata) ? config.embedding_metadata : {}
-  const { pooling_strategy: word = 'cls', normalize = true } = said
+  const metadata = isRecord(config.embedding_metadata) ? config.embedding_metadata : {}
+  const { pooling_strategy: word = 'cls', normalize = true } = metadata
   const pool = MLC_POOLS.get(word)
   if (!pool) throw refuse(name, `embedding_metadata.pooling_strategy = ${JSON.stringify(word)}`)
   if (normalize !== true) throw refuse(name, `embedding_metadata.normalize = ${JSON.stringify(normalize)}`)
@@ -132,8 +132,8 @@ const MOST_CLASSES = 65_536
 /** Names of classes, as transformers reads them: numbers where nothing names them, two where nothing counts them. */
 function labelsOf({ num_labels: count, id2label }: JsonObject): string[] {
   const names = isRecord(id2label) ? id2label : {}
-  const said = typeof count === 'number' ? count : Object.keys(names).length || 2
-  const some = Number.isSafeInteger(said) && said > 0 && said <= MOST_CLASSES ? said : 0
+  const labels = typeof count === 'number' ? count : Object.keys(names).length || 2
+  const some = Number.isSafeInteger(labels) && labels > 0 && labels <= MOST_CLASSES ? labels : 0
   return Array.from({ length: some }, (_, i) => (typeof names[i] === 'string' ? names[i] : `LABEL_${i}`))
 }
 

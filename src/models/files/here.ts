@@ -65,10 +65,10 @@ export async function lackOf(files: RepositoryFiles): Promise<unknown> {
 export async function surveyed(place: ForeignPlace): Promise<{ bytes: number; lack: unknown }> {
   const files = folderFiles(place)
   let bytes = 0
-  const heard = (more: number) => {
+  const onBytes = (more: number) => {
     bytes += more
   }
-  const fetch: RepositoryFiles['fetch'] = (file, _, signal) => files.fetch(file, heard, signal)
+  const fetch: RepositoryFiles['fetch'] = (file, _, signal) => files.fetch(file, onBytes, signal)
   const lack = await lackOf({ ...files, fetch })
   return { bytes, lack }
 }

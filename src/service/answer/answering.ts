@@ -201,7 +201,7 @@ export class ReplyEvents implements PacedSource {
   /** What is sent before anything else. */
   #opening: string
   #first: Part | undefined
-  #hear: Parameters<PacedSource['ask']>[0] = () => {}
+  #deliver: Parameters<PacedSource['ask']>[0] = () => {}
 
   constructor(run: Run, first: Part, reply: StreamReply, opening: string) {
     this.#run = run
@@ -210,19 +210,19 @@ export class ReplyEvents implements PacedSource {
     this.#opening = opening
   }
 
-  ask(hear: Parameters<PacedSource['ask']>[0]): void {
-    this.#hear = hear
+  ask(deliver: Parameters<PacedSource['ask']>[0]): void {
+    this.#deliver = deliver
     const first = this.#first
     this.#first = undefined
-    if (first === undefined) this.#run.ask(this.#heard, this.#failed)
-    else this.#heard(first)
+    if (first === undefined) this.#run.ask(this.#onPart, this.#failed)
+    else this.#onPart(first)
   }
 
   cancel(reason: unknown): void {
     this.#run.leave(reason)
   }
 
-  readonly #heard = (part: Part | undefined): void => {
+  readonly #onPart = (part: Part | undefined): void => {
     let events: string
     try {
       if (part === undefined) {
@@ -254,7 +254,7 @@ export class ReplyEvents implements PacedSource {
   #say(events: string, last: boolean, broken?: Broken): void {
     const opening = this.#opening
     this.#opening = ''
-    this.#hear(opening + events, last, broken)
+    this.#deliver(opening + events, last, broken)
   }
 }
 

@@ -3,7 +3,7 @@ import { type Engine, type LoadProgress, type ModelInfo, modelNotFound, V1Error 
 export type OnProgress = (progress: LoadProgress) => void
 
 /** An object for each who listens: two may have one function. */
-type Listeners = Set<{ readonly hear: OnProgress }>
+type Listeners = Set<{ readonly onProgress: OnProgress }>
 
 interface Load {
   done: Promise<void>
@@ -52,8 +52,8 @@ export class Loader {
   }
 
   /** Hears of every load, whoever asked for it, until the returned function is called. */
-  watch(hear: OnProgress): () => void {
-    return joined(this.#watchers, hear)
+  watch(onProgress: OnProgress): () => void {
+    return joined(this.#watchers, onProgress)
   }
 
   async unload(model: string): Promise<void> {
@@ -91,7 +91,7 @@ export class Loader {
     this.#loads.set(model, load)
     const report: OnProgress = (progress) => {
       load.progress = progress
-      for (const { hear } of [...load.listeners, ...this.#watchers]) this.#tell(hear, progress)
+      for (const { onProgress } of [...load.listeners, ...this.#watchers]) this.#tell(onProgress, progress)
     }
     // Starts at once, and may report at once.
     load.done = (async () => this.#engine.load!(model, report, load.aborter.signal))()
@@ -110,8 +110,8 @@ export class Loader {
   }
 }
 
-function joined(listeners: Listeners, hear: OnProgress): () => void {
-  const listener = { hear }
+function joined(listeners: Listeners, onProgress: OnProgress): () => void {
+  const listener = { onProgress }
   listeners.add(listener)
   return () => void listeners.delete(listener)
 }

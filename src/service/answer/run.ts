@@ -33,8 +33,8 @@ export class Run {
   readonly #arrived = performance.now()
   #left = false
   /** Of the one who waits for the next part. */
-  #heard: ((part: Part | undefined) => void) | undefined
-  #failed: ((error: unknown) => void) | undefined
+  #resolve: ((part: Part | undefined) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
 
   /** `client` is aborted when nobody wants the answer any more. */
   constructor(service: Service, exchange: Exchange, client = exchange.request.signal) {
@@ -101,7 +101,7 @@ export class Run {
   /** Gives every part that is still to come to `take`, until the answer is whole. */
   rest(take: (part: Part) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      const heard = (part: Part | undefined): void => {
+      const step = (part: Part | undefined): void => {
         if (!part) {
           resolve()
           return
@@ -112,32 +112,32 @@ export class Run {
           reject(error)
           return
         }
-        this.ask(heard, reject)
+        this.ask(step, reject)
       }
-      this.ask(heard, reject)
+      this.ask(step, reject)
     })
   }
 
   /** `next` without a promise. One of the two is called, once; neither may throw. */
-  ask(heard: (part: Part | undefined) => void, failed: (error: unknown) => void): void {
-    this.#heard = heard
-    this.#failed = failed
-    if (this.signal.aborted) failed(this.signal.reason)
-    else this.#parts!.ask(this.#onPart, failed)
+  ask(resolve: (part: Part | undefined) => void, reject: (error: unknown) => void): void {
+    this.#resolve = resolve
+    this.#reject = reject
+    if (this.signal.aborted) reject(this.signal.reason)
+    else this.#parts!.ask(this.#onPart, reject)
   }
 
   readonly #onPart = (part: Part | undefined): void => {
-    const heard = this.#heard!
-    const failed = this.#failed!
+    const resolve = this.#resolve!
+    const reject = this.#reject!
     let checked: void | Promise<void>
     try {
       checked = this.#take(part)
     } catch (error) {
-      failed(error)
+      reject(error)
       return
     }
-    if (checked) checked.then(() => heard(part), failed)
-    else heard(part)
+    if (checked) checked.then(() => resolve(part), reject)
+    else resolve(part)
   }
 
   #take(part: Part | undefined): void | Promise<void> {

@@ -115,8 +115,8 @@ const LEAVE_MS = 5000
 export class Leavable<T> {
   readonly #iterator: AsyncIterator<T>
   /** Of the one who waits for an answer. */
-  #heard: ((value: T | undefined) => void) | undefined
-  #failed: ((reason: unknown) => void) | undefined
+  #resolve: ((value: T | undefined) => void) | undefined
+  #reject: ((reason: unknown) => void) | undefined
   #ended = false
 
   constructor(source: AsyncIterable<T>) {
@@ -126,23 +126,23 @@ export class Leavable<T> {
   /**
    * Asks for the next value, undefined at the end; one of the two is called, once, and neither may throw. One at a time.
    */
-  ask(heard: (value: T | undefined) => void, failed: (reason: unknown) => void): void {
-    this.#heard = heard
-    this.#failed = failed
+  ask(resolve: (value: T | undefined) => void, reject: (reason: unknown) => void): void {
+    this.#resolve = resolve
+    this.#reject = reject
     this.#next().then(this.#onNext, this.#broke)
   }
 
   // Made once: an answer has thousands of parts.
   readonly #onNext = ({ done, value }: IteratorResult<T>): void => {
     if (done) this.#ended = true
-    const heard = this.#heard
-    if (this.#settle()) heard!(done ? undefined : value)
+    const resolve = this.#resolve
+    if (this.#settle()) resolve!(done ? undefined : value)
   }
 
   readonly #broke = (error: unknown): void => {
     this.#ended = true
-    const failed = this.#failed
-    if (this.#settle()) failed!(error)
+    const reject = this.#reject
+    if (this.#settle()) reject!(error)
   }
 
   #next(): Promise<IteratorResult<T>> {
@@ -160,17 +160,17 @@ export class Leavable<T> {
 
   /** False where nobody waits any more. */
   #settle(): boolean {
-    const waits = this.#failed !== undefined
-    this.#heard = undefined
-    this.#failed = undefined
+    const waits = this.#reject !== undefined
+    this.#resolve = undefined
+    this.#reject = undefined
     return waits
   }
 
   /** Settles once the source has ended, or has shown that it will not: a stuck source must not hold its slot for ever. */
   async leave(reason?: unknown): Promise<'ended' | 'stuck'> {
     // Whoever still waits would wait for ever.
-    const failed = this.#failed
-    if (this.#settle()) failed!(reason)
+    const reject = this.#reject
+    if (this.#settle()) reject!(reason)
     if (this.#ended) return 'ended'
     this.#ended = true
     // Its own last words are of no interest: whoever leaves has an answer already.

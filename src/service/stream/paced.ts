@@ -4,11 +4,11 @@ export interface Broken {
 
 export interface PacedSource {
   /**
-   * Asks for what comes next; `hear` is called once for each time. The text may be empty; after the `last` nothing is
+   * Asks for what comes next; `deliver` is called once for each time. The text may be empty; after the `last` nothing is
    * asked. Callbacks, because every promise between a model and its reader is paid for each token. A stream that is
    * `broken` ends with that reason.
    */
-  ask(hear: (text: string, last: boolean, broken?: Broken) => void): void
+  ask(deliver: (text: string, last: boolean, broken?: Broken) => void): void
   /** The reader has left, or is taken to have. */
   cancel(reason: unknown): void
 }
@@ -51,7 +51,7 @@ export function paced(source: PacedSource, patience?: Patience): ReadableStream<
 class Pacer {
   readonly #source: PacedSource
   readonly #patience: Patience | undefined
-  readonly #hear = (text: string, last: boolean, broken?: Broken) => this.#heard(text, last, broken)
+  readonly #deliver = (text: string, last: boolean, broken?: Broken) => this.#delivered(text, last, broken)
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #text = ''
   #sentAt = Number.NEGATIVE_INFINITY
@@ -108,7 +108,7 @@ class Pacer {
     this.#patienceTimer = setTimeout(look, ms)
   }
 
-  #heard(text: string, last: boolean, broken?: Broken): void {
+  #delivered(text: string, last: boolean, broken?: Broken): void {
     this.#asking = false
     if (this.#left) return
     if (broken) {
@@ -129,7 +129,7 @@ class Pacer {
       if (this.#text !== '') this.#timer ??= setTimeout(() => this.#send(), PAUSE_MS)
       if (this.#asking) return
       this.#asking = true
-      this.#source.ask(this.#hear)
+      this.#source.ask(this.#deliver)
     }
   }
 

@@ -74,15 +74,15 @@ function likeliest(top: readonly { readonly token: string; readonly logprob: num
 /** What stands before each choice where that was asked for: its prompt as text, and how likely its tokens are. */
 class Echo {
   readonly #request: TextRequest
-  readonly #heard: (PromptPart | undefined)[] = []
+  readonly #parts: (PromptPart | undefined)[] = []
 
   constructor(request: TextRequest) {
     this.#request = request
   }
 
   /** A prompt of tokens is returned as text. */
-  hear(part: PromptPart): void {
-    this.#heard[part.choice ?? 0] = part
+  keep(part: PromptPart): void {
+    this.#parts[part.choice ?? 0] = part
   }
 
   before(choice: number): { readonly text: string; readonly logprobs: OlderLogprobs | null } {
@@ -91,11 +91,11 @@ class Echo {
     const prompts = spec.prompts ?? [spec.prompt!]
     const each = spec.n / prompts.length
     const prompt = prompts[Math.floor(choice / each)]!
-    const heard = this.#heard[choice - (choice % each)]
-    const spelled = heard?.text ?? ''
+    const part = this.#parts[choice - (choice % each)]
+    const spelled = part?.text ?? ''
     const text = typeof prompt === 'string' ? prompt : spelled
     // The model's own mark of a beginning is a token, and none of the text.
-    const logprobs = heard?.logprobs ? new OlderLogprobs().add(heard.logprobs, text.length - spelled.length) : null
+    const logprobs = part?.logprobs ? new OlderLogprobs().add(part.logprobs, text.length - spelled.length) : null
     return { text, logprobs }
   }
 }
@@ -127,7 +127,7 @@ class TextChunks implements StreamReply {
   }
 
   part(part: Part): string {
-    if (part.type === 'prompt') this.#echo.hear(part)
+    if (part.type === 'prompt') this.#echo.keep(part)
     if (part.type === 'prompt' || part.type === 'usage') return ''
     return this.#first(part.choice) + this.#chunkOf(part)
   }
@@ -194,7 +194,7 @@ class TextWhole implements WholeReply {
   }
 
   part(part: Part): void {
-    if (part.type === 'prompt') this.#echo.hear(part)
+    if (part.type === 'prompt') this.#echo.keep(part)
     if (part.type !== 'text-delta') return
     this.#logprobs[part.choice] ??= []
     this.#logprobs[part.choice]!.push(...(part.logprobs ?? []))
