@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { bundle } from '../../../test/support/bundle.js'
-import type { ChatCall, Engine, LoadProgress } from '../../contract/engine.js'
+import type { ChatCall, DecideCall, Decided, Engine, LoadProgress } from '../../contract/engine.js'
 import { call, collect, setUp } from '../../generate/testing/call.test-helper.js'
 import { compile } from '../../grammar/structured.js'
 import { scripted } from '../scripted.js'
@@ -337,4 +337,23 @@ test('what has one result comes from the other side, and so does a refusal', asy
   expect((await engine.tokenize({ ...asked, prompt: 'hé' })).tokens).toEqual([104, 195, 169])
   await expect(engine.detokenize({ ...asked, tokens: [104] })).rejects.toMatchObject({ status: 400, param: 'model' })
   await expect(engine.tokenize({ ...asked, prompt: 'x', signal: AbortSignal.abort('left') })).rejects.toBe('left')
+})
+
+test('what is left is over only once the other side has noticed: else it would begin what nobody waits for', async () => {
+  let freed = false
+  const decide = async ({ signal }: DecideCall): Promise<Decided> => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    freed = true
+    throw signal.reason
+  }
+  const [near, far] = portPair()
+  serveEngine({ ...scripted({ models: { 'a/b': 'x' } }), decide }, far)
+  const engine = new RemoteEngine({ start: () => ({ port: near, gone: new Promise(() => {}), end: () => {} }) })
+  const aborter = new AbortController()
+  const call = { model: 'a/b', id: 'dec-1', state: 'x', questions: [], order: 'given', calibrated: false } as const
+  const left = engine.decide({ ...call, signal: aborter.signal })
+  setTimeout(() => aborter.abort('left'), 20)
+  await expect(left).rejects.toBe('left')
+  expect(freed).toBe(true)
 })

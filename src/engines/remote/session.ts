@@ -134,10 +134,20 @@ export class Session {
     progress?: (progress: LoadProgress) => void,
   ): Promise<void> {
     const workOf = (id: number): Work => (type === 'survey' || type === 'close' ? { type, id } : { type, id, model })
-    return this.#answered(workOf, { ...(progress && { progress }) }, signal)
+    return new Promise((resolve, reject) => {
+      const leave = () => reject(signal!.reason)
+      signal?.addEventListener('abort', leave, { once: true })
+      if (signal?.aborted) leave()
+      this.#answered(workOf, { ...(progress && { progress }) }, signal)
+        .then(resolve, reject)
+        .finally(() => signal?.removeEventListener('abort', leave))
+    })
   }
 
-  /** What it comes to there. */
+  /**
+   * What it comes to there. Left only once the other side has noticed: whoever gave up a thousand would else have it begin
+   * a thousand that nobody waits for.
+   */
   async value(
     name: ValueName,
     call: { readonly model: string; readonly signal: AbortSignal; readonly caller?: string },
@@ -146,11 +156,17 @@ export class Session {
     const hear = (given: unknown) => {
       value = given
     }
-    const wire = await inTurns(wireCall(call), call.signal, call.caller)
-    await this.#answered((id) => ({ type: 'value', id, what: name, call: wire }), { value: hear }, call.signal)
+    const { signal } = call
+    const wire = await inTurns(wireCall(call), signal, call.caller)
+    try {
+      await this.#answered((id) => ({ type: 'value', id, what: name, call: wire }), { value: hear }, signal)
+    } finally {
+      signal.throwIfAborted()
+    }
     return value
   }
 
+  /** Settles when the other side is done, also with what the signal has it leave. */
   async #answered(
     workOf: (id: number) => Work,
     hears: Omit<Job, 'end' | 'work'>,
@@ -165,19 +181,12 @@ export class Session {
         end()
       },
     }))
-    await new Promise<void>((resolve, reject) => {
-      const leave = () => {
-        this.#post({ type: 'abort', id })
-        reject(signal!.reason)
-      }
-      if (signal?.aborted) return leave()
-      signal?.addEventListener('abort', leave, { once: true })
-      void over.then(() => {
-        signal?.removeEventListener('abort', leave)
-        if (failure === undefined) resolve()
-        else reject(failure)
-      })
-    })
+    const leave = () => this.#post({ type: 'abort', id })
+    signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted) leave()
+    await over
+    signal?.removeEventListener('abort', leave)
+    if (failure !== undefined) throw failure
   }
 
   #ask(
