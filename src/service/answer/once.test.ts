@@ -32,6 +32,36 @@ it('has one place from its beginning to its end where its model is there', async
   expect(steps).toEqual(['enters with 3', 'acts', 'leaves'])
 })
 
+it('gives its place back once the engine has ended what was left, and is over for its client at once', async () => {
+  let free = () => {}
+  const begun: string[] = []
+  const engine: Engine = {
+    models: [{ id: MODEL, ownedBy: 'me', capabilities: { embeddings: true } }],
+    async *generate() {},
+    async embed({ inputs: [input] }) {
+      begun.push(input as string)
+      // It does not look at its signal.
+      if (input === 'left')
+        await new Promise<void>((resolve) => {
+          free = resolve
+        })
+      return { vectors: [[1]], promptTokens: 1 }
+    },
+  }
+  const { ask } = serviceOf(engine, { maxInFlight: 1 })
+  const leaver = new AbortController()
+  const left = ask('/embeddings', { ...posting({ model: MODEL, input: 'left' }), signal: leaver.signal })
+  await until(() => begun.length === 1)
+  const next = ask('/embeddings', posting({ model: MODEL, input: 'next' }))
+  leaver.abort()
+  await left.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(begun).toEqual(['left'])
+  free()
+  expect((await next).status).toBe(200)
+  expect(begun).toEqual(['left', 'next'])
+})
+
 describe('a model that is not loaded yet', () => {
   const capabilities = { embeddings: true }
 

@@ -33,7 +33,7 @@ export async function once(
       await loading
       await run.enter(weight)
     }
-    const { body, usage } = await act(run.signal)
+    const { body, usage } = await run.during(act(run.signal))
     run.answer = new Answer(0)
     if (usage !== undefined) {
       run.model = model

@@ -2,7 +2,7 @@ import { type ChatCall, type Engine, type Part, type Usage, V1Error } from '../.
 import { breathe, Entrance } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
-import { Leavable, LinkedAbort } from '../stream/abort.js'
+import { endedSoon, Leavable, LinkedAbort } from '../stream/abort.js'
 import { Answer, type AnswerChoice, type CallSpec } from '../wire/reply.js'
 import type { BodyRoom } from './bodies.js'
 import { type Exchange, requestError, type Service } from './service.js'
@@ -27,6 +27,8 @@ export class Run {
   #room: BodyRoom | undefined
   #held = 0
   #parts: Leavable<Part> | undefined
+  /** What the engine does for it, where that has one result. */
+  #acting: Promise<unknown> | undefined
   #check: (choice: AnswerChoice) => void | Promise<void> = () => {}
   #ended = false
   #begun = false
@@ -91,6 +93,16 @@ export class Run {
     this.answer = new Answer(call.n)
     this.#check = check
     this.#parts = new Leavable(prompts ? generateEach(engine, call, prompts) : engine.generate(call))
+  }
+
+  /** The one result, or at once why it was left; its place is free when the engine has ended it, too. */
+  during<T>(acting: Promise<T>): Promise<T> {
+    this.#acting = acting
+    return new Promise((resolve, reject) => {
+      const leave = () => reject(this.signal.reason)
+      this.signal.addEventListener('abort', leave, { once: true })
+      acting.then(resolve, reject).finally(() => this.signal.removeEventListener('abort', leave))
+    })
   }
 
   /** The next part, taken into the answer; undefined once the answer is whole. */
@@ -199,7 +211,8 @@ export class Run {
   }
 
   async #leave(reason: unknown): Promise<void> {
-    if ((await this.#parts?.leave(reason)) !== 'stuck') return
+    const left = await (this.#parts?.leave(reason) ?? (this.#acting && endedSoon(this.#acting)))
+    if (left !== 'stuck') return
     this.#service.log({
       type: 'fault',
       message: `The engine does not stop ${this.model}, although the client of request ${this.#exchange.requestId} has left. The next request gets its place in the queue.`,

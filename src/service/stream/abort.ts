@@ -174,7 +174,12 @@ export class Leavable<T> {
     if (this.#ended) return 'ended'
     this.#ended = true
     // Its own last words are of no interest: whoever leaves has an answer already.
-    const ended = this.#return().catch(() => {})
-    return (await atMost(LEAVE_MS, ended)) === 'ended' ? 'ended' : 'stuck'
+    return endedSoon(this.#return())
   }
+}
+
+/** Of what was left, whether it ends. */
+export async function endedSoon(work: Promise<unknown>): Promise<'ended' | 'stuck'> {
+  const ended = work.catch(() => {})
+  return (await atMost(LEAVE_MS, ended)) === 'ended' ? 'ended' : 'stuck'
 }
