@@ -57,7 +57,7 @@ export {
   spaced,
   spelled,
 } from './json.js'
-export { decodedFragment, pointerStep, referredTo } from './json-pointer.js'
+export { decodedFragment, jsonPointer, pointerStep, referredTo } from './json-pointer.js'
 export { keptError } from './kept-error.js'
 export { getOrMake, LruMap } from './maps.js'
 export { heldByNative, leaveNative, ofNative, whenNativeIsHere } from './native.js'

@@ -1,5 +1,9 @@
 /** Places in JSON documents: the pointers of RFC 6901, and references that have one behind their `#`. */
 
+/** Names and numbers, one within the other. */
+export const jsonPointer = (path: readonly (string | number)[]): string =>
+  path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
 /** A step of a pointer, as it is called. */
 export const pointerStep = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~')
 

@@ -19,10 +19,9 @@ import {
   textOf,
 } from '../../contract/index.js'
 import { fromSourceInSlices, GrammarError, SchemaError } from '../../grammar/index.js'
-import { inStage, inTurns, isRecord, type readValue } from '../../platform/index.js'
+import { inStage, inTurns, isRecord, jsonPointer, type readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
-import { jsonPointer } from '../sources/leaves.js'
 import { Chosen } from './chosen.js'
 import { decidedByBoth, isPointedAt } from './decided-by-both.js'
 import { type LaidText, laidOut, type PointingMarks } from './layout.js'

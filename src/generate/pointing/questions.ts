@@ -2,8 +2,7 @@
  * What a schema asks of a text: a question for each value that may stand in it. Lists are not asked about, nor what stands
  * where a schema leaves open which of several forms a document has.
  */
-import { isRecord, type JsonObject } from '../../platform/index.js'
-import { pointerStep } from '../sources/optional.js'
+import { isRecord, type JsonObject, referredTo } from '../../platform/index.js'
 
 /** How a stretch of text becomes a value. */
 export type PointedKind = 'text' | 'number' | 'integer' | 'date' | 'option'
@@ -120,7 +119,8 @@ function resolved(schema: unknown, root: JsonObject): Resolved | undefined {
     const { $ref: reference, anyOf } = plain
     if (typeof reference === 'string') {
       if (!isAlone(plain, '$ref')) return undefined
-      plain = referredTo(root, reference)
+      // The whole document within itself has no end.
+      plain = reference === '#' ? undefined : referredTo(root, reference)
     } else if (Array.isArray(anyOf)) {
       const others = anyOf.filter((one) => !(isRecord(one) && one.type === 'null' && isAlone(one, 'type')))
       if (others.length !== 1 || !isAlone(plain, 'anyOf')) return undefined
@@ -146,16 +146,6 @@ function resolved(schema: unknown, root: JsonObject): Resolved | undefined {
 /** Whether a schema asks nothing more of a value than one keyword of it does. */
 const isAlone = (schema: JsonObject, keyword: string) =>
   Object.keys(schema).every((key) => key === keyword || NOTES.has(key))
-
-function referredTo(root: JsonObject, reference: string): unknown {
-  if (!reference.startsWith('#/')) return undefined
-  let found: unknown = root
-  for (const key of reference.slice(2).split('/')) {
-    const name = pointerStep(key)
-    found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined
-  }
-  return found
-}
 
 export function asField(path: readonly string[], note: string, isBare: boolean): string {
   const names = path.map((name) => `${JSON.stringify(name)}:`).join('{')

@@ -1,3 +1,5 @@
+import { jsonPointer } from '../../platform/index.js'
+
 /** A string, number, boolean or null of a document, once it is whole. Places are bytes of the document. */
 export interface DocumentLeaf {
   readonly pointer: string
@@ -168,7 +170,3 @@ export class Leaves {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.#bytes.subarray(start, end))
   }
 }
-
-/** As RFC 6901 writes names and numbers, one within the other. */
-export const jsonPointer = (path: readonly (string | number)[]): string =>
-  path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -1,7 +1,5 @@
 import { isRecord, pointerStep, referredTo } from '../../platform/index.js'
 
-export { pointerStep }
-
 /** What is nested deeper is taken to be wanted. */
 const DEEPEST = 64
 const COMBINING = ['allOf', 'anyOf', 'oneOf'] as const

@@ -14,7 +14,7 @@ import {
   type Usage,
   V1Error,
 } from '../../../contract/index.js'
-import { hasStretch, type JsonObject } from '../../../platform/index.js'
+import { hasStretch, type JsonObject, jsonPointer } from '../../../platform/index.js'
 import { checkChoice, constrained } from '../../answer/answering.js'
 import { findModel } from '../../answer/loader.js'
 import type { Service } from '../../answer/service.js'
@@ -101,7 +101,7 @@ class Writing {
     const answers = fields.map((field, i) => {
       const read = (one: Written | undefined): AnswerStretch[] | undefined => one && stretchesOf(field.name, one, state)
       const { value, evidence } = written[i]!
-      const pNull = evidence.get(pointerOf(field.name))?.pNull
+      const pNull = evidence.get(jsonPointer([field.name]))?.pNull
       const found = value === null ? undefined : read(written[i])
       return answerOf({ field, call: this.#call, found, guess: read(guessed.get(field)), pNull }, readValue)
     })
@@ -211,9 +211,6 @@ const GREEDY = { temperature: 0 }
 const NO_THOUGHT = { enable_thinking: false, thinking: false, reasoning_effort: 'none' }
 const PLACES = { format: 'fields', parameters: () => 'fields' }
 
-const pointerOf = (...path: (string | number)[]): string =>
-  path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-
 /** Fields as properties; of what is told none has to be there, of what is written all. */
 function formatOf(
   fields: readonly (readonly [ExtractField, JsonObject])[],
@@ -277,8 +274,8 @@ function stretchesOf(name: string, { value, readable, evidence }: Written, state
     const span = source ? (source.message === TEXT ? source : undefined) : onlyPlace(state, text)
     return span ? { places: [{ start: span.start, end: span.end }], ...sure } : { text, places: [], ...sure }
   }
-  if (!Array.isArray(value)) return [stretch(value, pointerOf(name))]
-  return value.map((item, i) => stretch(item, pointerOf(name, i)))
+  if (!Array.isArray(value)) return [stretch(value, jsonPointer([name]))]
+  return value.map((item, i) => stretch(item, jsonPointer([name, i])))
 }
 
 /** Where several places say it, none is the source. */
