@@ -4,6 +4,7 @@ import type { DecideCall, DecideQuestion } from '../../src/contract/engine.js'
 import { V1Error } from '../../src/contract/errors.js'
 import type { openCpuDevice } from '../../src/device/cpu/index.js'
 import { chatTextOf, encoderWith, planLoad, tokenizerOf } from '../../src/engines/webgpu/loaded-model.js'
+import { offeredModel } from '../../src/engines/webgpu/location.js'
 import type { ChatText } from '../../src/generate/chat-text.js'
 import { DecodeLoop } from '../../src/generate/decode-loop.js'
 import { RandomModel } from '../../src/generate/testing/random-model.test-helper.js'
@@ -38,7 +39,7 @@ async function read({ files }: DamagedModel, device: Device): Promise<void> {
       : { kind: 'files', files: [...files].map(([name, blob]) => Object.assign(blob, { name })) },
     { report: () => {}, signal: new AbortController().signal },
   )
-  const plan = planLoad({ id: 'org/damaged' } as Parameters<typeof planLoad>[0], weights, device, undefined)
+  const plan = planLoad(offeredModel('org/damaged'), weights, device, undefined)
   if ('task' in plan) {
     const { contextLength, batchTokens, batchTexts } = plan.size
     const vectors = async () => computed()
