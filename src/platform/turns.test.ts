@@ -262,6 +262,27 @@ describe('work in slices', () => {
     expect(await inTurns(work(), undefined)).toBe(1)
   })
 
+  it('is not begun while others wait, nor ever for who has left before its turn', async () => {
+    const begun: string[] = []
+    function* work(name: string) {
+      begun.push(name)
+      yield
+    }
+    const leaver = new AbortController()
+    const first = inTurns(work('first'), never, 'crowd')
+    const left = inTurns(work('left'), leaver.signal, 'crowd')
+    const last = inTurns(work('last'), never, 'crowd')
+    expect(begun).toEqual(['first'])
+    leaver.abort('left')
+    await expect(left).rejects.toBe('left')
+    await Promise.all([first, last])
+    expect(begun).toEqual(['first', 'last'])
+    // Nobody waits any more.
+    const alone = inTurns(work('alone'), never)
+    expect(begun).toEqual(['first', 'last', 'alone'])
+    await alone
+  })
+
   it('lets go of the signal at each turn', async () => {
     const { signal } = new AbortController()
     const [added, removed] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]

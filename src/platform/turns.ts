@@ -218,6 +218,9 @@ async function rest(): Promise<void> {
  * where somebody may leave.
  */
 export async function inTurns<T>(work: Slices<T>, signal: AbortSignal | undefined, caller = ''): Promise<T> {
+  // Who comes while others wait is in line with them: of a crowd that has left before its turn nothing is begun.
+  signal?.throwIfAborted()
+  if (!lines.empty) await ownTurn(caller, signal)
   for (;;) {
     signal?.throwIfAborted()
     const { done, value } = slice(work)

@@ -19,7 +19,7 @@ import {
   textOf,
 } from '../../contract/index.js'
 import { fromSourceInSlices, GrammarError, SchemaError } from '../../grammar/index.js'
-import { inStage, inTurns, isRecord, jsonPointer, type readValue } from '../../platform/index.js'
+import { inStage, inTurns, isRecord, jsonPointer, myTurn, type readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
 import { Chosen } from './chosen.js'
@@ -146,7 +146,7 @@ export class Pointer {
       }
     })
     // Each by itself: an answer does not hang on what else is asked.
-    const laid = this.#laid(this.#tokens(text), asked, 1)
+    const laid = this.#laid(await this.#tokens(text, sender), asked, 1)
     if (!laid) return decided
     const counts = questions.map(({ type }) => isPointedAt(type))
     const counted = laid.filter((_, i) => counts[i])
@@ -162,7 +162,7 @@ export class Pointer {
 
   /** Where a text answers each of some questions. Undefined: it is too long. */
   async pointed({ text, questions, ...sender }: PointCall): Promise<PointedText | undefined> {
-    const tokens = this.#tokens(text)
+    const tokens = await this.#tokens(text, sender)
     const { mostQuestions: together } = this.#of
     const asked = questions.map(({ name, instructions, isNumber }) => {
       return { text: asField([name], instructions, isNumber), options: [] }
@@ -182,9 +182,10 @@ export class Pointer {
     return { answers, usage: { promptTokens, completionTokens: 0, cachedTokens: 0 } }
   }
 
-  /** Those of a text; undefined: it is too long. */
-  #tokens(text: string): readonly number[] | undefined {
+  /** Those of a text, in a turn of its own; undefined: it is too long. */
+  async #tokens(text: string, { signal, caller }: Sender): Promise<readonly number[] | undefined> {
     const { tokenizer } = this.#text
+    await myTurn(signal, caller ?? '')
     return tokenizer.isBeyond(text, this.#of.model.contextLength) ? undefined : tokenizer.encodePlain(text)
   }
 
@@ -210,7 +211,7 @@ export class Pointer {
     source: SchemaSource,
     sender: Sender,
   ): Promise<(Pointed | undefined)[]> {
-    const tokens = this.#tokens(text)
+    const tokens = await this.#tokens(text, sender)
     const { mostQuestions: together } = this.#of
     const laid = this.#laid(tokens, questions, together)
     if (!tokens || !laid) return []
