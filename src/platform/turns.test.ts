@@ -262,7 +262,7 @@ describe('work in slices', () => {
     expect(await inTurns(work(), undefined)).toBe(1)
   })
 
-  it('is not begun while others wait, nor ever for who has left before its turn', async () => {
+  it('is not begun while others of its caller wait, nor ever for who has left before its turn', async () => {
     const begun: string[] = []
     function* work(name: string) {
       begun.push(name)
@@ -273,13 +273,16 @@ describe('work in slices', () => {
     const left = inTurns(work('left'), leaver.signal, 'crowd')
     const last = inTurns(work('last'), never, 'crowd')
     expect(begun).toEqual(['first'])
+    // Who is new has nobody before it.
+    const guest = inTurns(work('guest'), never, 'guest')
+    expect(begun).toEqual(['first', 'guest'])
     leaver.abort('left')
     await expect(left).rejects.toBe('left')
-    await Promise.all([first, last])
-    expect(begun).toEqual(['first', 'last'])
+    await Promise.all([first, last, guest])
+    expect(begun).toEqual(['first', 'guest', 'last'])
     // Nobody waits any more.
-    const alone = inTurns(work('alone'), never)
-    expect(begun).toEqual(['first', 'last', 'alone'])
+    const alone = inTurns(work('alone'), never, 'crowd')
+    expect(begun.at(-1)).toBe('alone')
     await alone
   })
 

@@ -17,6 +17,11 @@ export class CallerLines {
     if (line!.length === 0) this.#lines.delete(caller)
   }
 
+  /** Whether somebody waits for this one. */
+  has(caller: string): boolean {
+    return this.#lines.has(caller)
+  }
+
   get empty(): boolean {
     return this.#lines.size === 0
   }
@@ -218,9 +223,9 @@ async function rest(): Promise<void> {
  * where somebody may leave.
  */
 export async function inTurns<T>(work: Slices<T>, signal: AbortSignal | undefined, caller = ''): Promise<T> {
-  // Who comes while others wait is in line with them: of a crowd that has left before its turn nothing is begun.
+  // Behind others of its caller it is in line with them: of a crowd that has left before its turn nothing is begun.
   signal?.throwIfAborted()
-  if (!lines.empty) await ownTurn(caller, signal)
+  if (lines.has(caller)) await ownTurn(caller, signal)
   for (;;) {
     signal?.throwIfAborted()
     const { done, value } = slice(work)
