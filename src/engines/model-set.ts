@@ -1,5 +1,6 @@
 import { type LoadProgress, V1Error } from '../contract/index.js'
 import type { LoadReport } from '../models/index.js'
+import { abortable } from '../platform/index.js'
 
 /** What a set asks of a loaded model. */
 export interface Loaded {
@@ -194,14 +195,4 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     this.#loaded.delete(id)
     await loaded?.runner.close().catch(() => {})
   }
-}
-
-/** `promise`, or the signal's reason if that comes first. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

@@ -83,4 +83,4 @@ export {
   whenTurnEnds,
   wholeTexts,
 } from './turns.js'
-export { atMost, wait } from './wait.js'
+export { abortable, atMost, wait } from './wait.js'

@@ -26,3 +26,13 @@ export async function atMost(ms: number, work: Promise<unknown>): Promise<'ended
     clearTimeout(timer)
   }
 }
+
+/** `promise`, or the signal's reason if that comes first. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,5 +1,5 @@
 import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../contract/index.js'
-import { breathe, type Doing, inTurns, PartQueue } from '../../platform/index.js'
+import { abortable, breathe, type Doing, inTurns, PartQueue } from '../../platform/index.js'
 import { type Culprit, receivedError } from './failure.js'
 import type { Port } from './port.js'
 import { type EngineCommand, type EngineReply, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
@@ -134,14 +134,8 @@ export class Session {
     progress?: (progress: LoadProgress) => void,
   ): Promise<void> {
     const workOf = (id: number): Work => (type === 'survey' || type === 'close' ? { type, id } : { type, id, model })
-    return new Promise((resolve, reject) => {
-      const leave = () => reject(signal!.reason)
-      signal?.addEventListener('abort', leave, { once: true })
-      if (signal?.aborted) leave()
-      this.#answered(workOf, { ...(progress && { progress }) }, signal)
-        .then(resolve, reject)
-        .finally(() => signal?.removeEventListener('abort', leave))
-    })
+    const done = this.#answered(workOf, { ...(progress && { progress }) }, signal)
+    return signal ? abortable(done, signal) : done
   }
 
   /**

@@ -1,5 +1,5 @@
 import { type ChatCall, type Engine, type Part, type Usage, V1Error } from '../../contract/index.js'
-import { breathe, Entrance } from '../../platform/index.js'
+import { abortable, breathe, Entrance } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
 import { endedSoon, Leavable, LinkedAbort } from '../stream/abort.js'
@@ -98,11 +98,7 @@ export class Run {
   /** The one result, or at once why it was left; its place is free when the engine has ended it, too. */
   during<T>(acting: Promise<T>): Promise<T> {
     this.#acting = acting
-    return new Promise((resolve, reject) => {
-      const leave = () => reject(this.signal.reason)
-      this.signal.addEventListener('abort', leave, { once: true })
-      acting.then(resolve, reject).finally(() => this.signal.removeEventListener('abort', leave))
-    })
+    return abortable(acting, this.signal)
   }
 
   /** The next part, taken into the answer; undefined once the answer is whole. */
