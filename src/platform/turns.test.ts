@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   atOnce,
+  BEGIN_MS,
   beginSteps,
   breathe,
   CallerLines,
@@ -241,8 +242,8 @@ describe('a turn of the event loop', () => {
 
   it('is waited for before a piece of work, and by nobody who has left', async () => {
     const order: string[] = []
-    const mine = myTurn(never, 'me').then(() => order.push('mine'))
     setImmediate(() => order.push('other'))
+    const mine = myTurn(never, 'me').then(() => order.push('mine'))
     await mine
     expect(order).toEqual(['other', 'mine'])
     await expect(myTurn(AbortSignal.abort('gone'), 'me')).rejects.toBe('gone')
@@ -284,6 +285,57 @@ describe('work in slices', () => {
     const alone = inTurns(work('alone'), never, 'crowd')
     expect(begun.at(-1)).toBe('alone')
     await alone
+  })
+
+  it('is in line once its caller has begun much of late, also where nobody of it waits any more', async () => {
+    const pass = clock()
+    const begun: string[] = []
+    function* work(name: string, ms: number) {
+      begun.push(name)
+      pass(ms)
+      yield
+    }
+    const crowd = (name: string, ms: number) => {
+      const leaver = new AbortController()
+      const done = inTurns(work(name, ms), leaver.signal, 'crowd')
+      leaver.abort('left')
+      return expect(done).rejects.toBe('left')
+    }
+    // What is short goes on beginning.
+    await Promise.all([crowd('short', BEGIN_MS - 1), crowd('second', 1)])
+    expect(begun).toEqual(['short', 'second'])
+    // Each of these has left before the next comes.
+    for (let i = 0; i < 100; i++) await crowd('more', BEGIN_MS)
+    expect(begun).toEqual(['short', 'second'])
+    const guest = inTurns(work('guest', 0), never, 'guest')
+    expect(begun.at(-1)).toBe('guest')
+    const last = inTurns(work('last', 0), never, 'crowd')
+    expect(begun.at(-1)).toBe('guest')
+    await Promise.all([guest, last])
+    expect(begun.at(-1)).toBe('last')
+    // Others have had as much time, so that it begins at once again.
+    const again = inTurns(work('again', 0), never, 'crowd')
+    expect(begun.at(-1)).toBe('again')
+    await again
+  })
+
+  it('begins for a crowd that comes and leaves again in each turn as much as others have time for', async () => {
+    const pass = clock()
+    let [begun, turns] = [0, 0]
+    function* work() {
+      begun++
+      pass(SLICE_MS)
+      yield
+    }
+    for (; turns < 10 * TURNS_BETWEEN; turns++) {
+      const leaver = new AbortController()
+      const done = inTurns(work(), leaver.signal, 'crowd')
+      leaver.abort('left')
+      await expect(done).rejects.toBe('left')
+      await breathe()
+    }
+    expect(begun).toBeGreaterThan(1)
+    expect(begun).toBeLessThanOrEqual(turns / TURNS_BETWEEN + 1)
   })
 
   it('lets go of the signal at each turn', async () => {

@@ -141,6 +141,12 @@ let stepping = 0
 /** What slices have taken, in milliseconds, that others have not had yet. */
 let owed = 0
 
+/** What each has begun of late without a turn of its own, in milliseconds. */
+const begun = new Map<string, number>()
+
+/** More than the short pieces of one request take, and less than anybody notices who waits for as much of each caller. */
+export const BEGIN_MS = 5
+
 /** A computer that slept in the middle of a slice is no reason to rest for as long. */
 const MOST_OWED_MS = 1000
 
@@ -173,10 +179,12 @@ export function beginSteps(): () => void {
 /**
  * Waits for a turn of the event loop that nobody else has: of all who wait here, one goes on per turn. Whoever works in
  * slices and asks before each holds everybody else up for one slice, however many do the same. Callers take turns, so
- * that the work of many requests of one is not all done before that of another.
+ * that the work of many requests of one is not all done before that of another. It is also for a piece of work that takes
+ * some milliseconds and cannot pause.
  */
-function ownTurn(caller: string, signal: AbortSignal | undefined): Promise<void> {
+export function myTurn(signal: AbortSignal | undefined, caller: string): Promise<void> {
   return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
     // Whoever has left is not to have a turn first: others would wait for it.
     const leave = () => {
       remove()
@@ -187,16 +195,18 @@ function ownTurn(caller: string, signal: AbortSignal | undefined): Promise<void>
       resolve()
     })
     signal?.addEventListener('abort', leave, { once: true })
-    if (!serving) void serve()
+    void serve()
   })
 }
 
 async function serve(): Promise<void> {
+  if (serving) return
   serving = true
-  while (!lines.empty) {
+  do {
     await rest()
+    begun.clear()
     lines.take()?.()
-  }
+  } while (!lines.empty)
   serving = false
 }
 
@@ -220,36 +230,33 @@ async function rest(): Promise<void> {
 
 /**
  * Does the work with a turn of the event loop at each pause, callers in turns; leaves it there once the signal has aborted,
- * where somebody may leave.
+ * where somebody may leave. It begins at once, so that who is new waits for its turns only, not before each short piece.
+ * Who has others of its caller before it is in line with them, and so is who has begun much of late: a crowd that leaves
+ * again would otherwise have as many beginnings in a row, with nobody of it in line for long.
  */
 export async function inTurns<T>(work: Slices<T>, signal: AbortSignal | undefined, caller = ''): Promise<T> {
-  // Behind others of its caller it is in line with them: of a crowd that has left before its turn nothing is begun.
-  signal?.throwIfAborted()
-  if (lines.has(caller)) await ownTurn(caller, signal)
+  let waits = lines.has(caller) || (begun.get(caller) ?? 0) >= BEGIN_MS
   for (;;) {
+    if (waits) await myTurn(signal, caller)
     signal?.throwIfAborted()
-    const { done, value } = slice(work)
+    const { done, value } = slice(work, waits ? undefined : caller)
     if (done) return value
-    await ownTurn(caller, signal)
+    waits = true
   }
 }
 
-/** Goes on in a turn of its own, callers in turns: before a piece of work that takes some milliseconds and cannot pause. */
-export async function myTurn(signal: AbortSignal, caller: string): Promise<void> {
-  await inTurns(onePause(), signal, caller)
-}
-
-function* onePause(): Slices<void> {
-  yield
-}
-
 /** A refusal may have taken as long as what it refuses. */
-function slice<T>(work: Slices<T>): IteratorResult<void, T> {
-  const began = performance.now()
+function slice<T>(work: Slices<T>, beginner: string | undefined): IteratorResult<void, T> {
+  const from = performance.now()
   try {
     return work.next()
   } finally {
-    owed += performance.now() - began
+    const taken = performance.now() - from
+    owed += taken
+    if (beginner !== undefined) {
+      begun.set(beginner, (begun.get(beginner) ?? 0) + taken)
+      if (owed >= BEGIN_MS) void serve()
+    }
   }
 }
 
