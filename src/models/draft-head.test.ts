@@ -9,6 +9,7 @@ import {
   headReference,
   qwen35Head,
   qwen35MoeHead,
+  underHead,
 } from '../../test/oracles/families/qwen3-5-head.js'
 import { writeGguf } from '../../test/oracles/files/gguf.js'
 import { argmax, logSoftmax, type Vector } from '../../test/oracles/float64.js'
@@ -18,6 +19,7 @@ import { FULL } from '../../test/support/full.js'
 import type { Guessing, Sampled, StepInput } from '../contract/index.js'
 import type { Device } from '../device/contract.js'
 import { DEVICES } from '../device/operations/devices.test-helper.js'
+import { getOrMake } from '../platform/maps.js'
 import { GREEDY, sourceOf } from './architectures/cases.test-helper.js'
 import type { Core } from './core.js'
 import { openRepository } from './files/open.js'
@@ -43,8 +45,17 @@ function truthOf(of: HeadCase, length: number): Told {
   return truth
 }
 
+const rows = new Map<HeadCase, readonly Vector[]>()
+
+/** What a case's model makes of the prompt, read once for all that its head makes of it. */
+function rowsOf(of: HeadCase): readonly Vector[] {
+  const model = underHead(of, weightsOf(of))
+  return getOrMake(rows, of, () => prompt.map((token) => model.row(token, false)))
+}
+
 function toldBy(of: HeadCase, length: number, mistake?: string, given?: readonly number[]): Told {
-  const reference = headReference(of, weightsOf(of), mistake)
+  const known = rowsOf(of).values()
+  const reference = headReference(of, weightsOf(of), mistake, { row: () => known.next().value! })
   for (const token of prompt.slice(0, length - 1)) reference.step(token)
   const logprobs: Vector[] = []
   const guessed: number[] = []

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { llama } from '../../../test/oracles/families/llama.js'
 import { qwen35 } from '../../../test/oracles/families/qwen3-5.js'
+import type { Vector } from '../../../test/oracles/float64.js'
 import { Random } from '../../../test/oracles/random.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
 import type { Tokenizer } from '../../generate/tokenizer/tokenizer.js'
 import type { V1 } from '../../index.js'
+import { getOrMake } from '../../platform/maps.js'
 import { asking, type MadeUp, serveMade, softmax } from './made.test-helper.js'
 
 const near = (told: readonly number[], truth: readonly number[]) => {
@@ -57,12 +59,15 @@ describe.each(['pplx-decider', 'lfm2-d1', 'nimble'] as const)('a decoder of the 
   const ask = asking(() => v1, STATE)
 
   /** Of each option the likeliest of its labels counts. */
-  function shares(prompt: string, labels: readonly (readonly string[])[], temperature: number): number[] {
+  const known = new Map<string, Vector>()
+  /** Of what comes after a prompt, in float64. */
+  function read(prompt: string): Vector {
     const reference = llama.reference(weightsOf(llama))
-    const logits = tokenizer
-      .encode(`<s>${prompt}</s>`)
-      .map((token) => reference.step(token))
-      .at(-1)!
+    const tokens = tokenizer.encode(`<s>${prompt}</s>`)
+    return tokens.map((token) => reference.step(token)).at(-1)!
+  }
+  function shares(prompt: string, labels: readonly (readonly string[])[], temperature: number): number[] {
+    const logits = getOrMake(known, prompt, () => read(prompt))
     const scoreOf = (label: string) => {
       const [token, ...more] = tokenizer.encodeContinuation(label)
       return more.length === 0 ? logits[token!]! : Number.NEGATIVE_INFINITY
@@ -174,8 +179,9 @@ describe.each([
   afterAll(() => v1.close())
   const ask = asking(() => v1, STATE)
 
+  const known = new Map<string, Vector[]>()
   /** The head's rows of all tokens, in float64: its weights stand where the definition reads those of words. */
-  function rows(prompt: string): Float64Array[] {
+  function rows(prompt: string): Vector[] {
     const weights = weightsOf(of)
     let reads = 0
     const instead = (tensor: string) => {
@@ -191,7 +197,7 @@ describe.each([
   function shares(prompt: string, mistake?: 'swapped' | 'unscaled' | 'before'): number[] {
     const end = tokenizer.idOf('<|box_end|>')
     const tokens = tokenizer.encode(prompt)
-    const all = rows(prompt)
+    const all = getOrMake(known, prompt, () => rows(prompt))
     const query = all.at(-1)!
     const [q, k] = mistake === 'swapped' ? [WIDTH, 0] : [0, WIDTH]
     const places = tokens.flatMap((token, i) => (token === end ? [mistake === 'before' ? i - 1 : i] : []))

@@ -61,8 +61,9 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('d1-omni on $name'
 })
 
 it.each(d1Omni.mistakes)('that d1-omni %s would be found out', (mistake) => {
-  const worst = inputs.map((input, i) => furthest(d1Omni.scores(weights, input, mistake), truth[i]!))
-  expect(Math.max(...worst)).toBeGreaterThan(10 * BOUND)
+  // By the first that shows it: of the others nothing more is learned.
+  const isFar = (told: ArrayLike<number>, i: number) => furthest(told, truth[i]!) > 10 * BOUND
+  expect(inputs.some((input, i) => isFar(d1Omni.scores(weights, input, mistake), i))).toBe(true)
 })
 
 it.each([

@@ -6,6 +6,7 @@ import { distance, type EncoderCase, inputsOf } from '../../../test/oracles/enco
 import { ENCODERS } from '../../../test/oracles/encoders/index.js'
 import { modernBert } from '../../../test/oracles/encoders/modern-bert.js'
 import { encoderSource, encoderWeights } from '../../../test/oracles/encoders/source.js'
+import type { Vector } from '../../../test/oracles/float64.js'
 import { FULL } from '../../../test/support/full.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
@@ -119,10 +120,9 @@ describe('encoders on the CPU', () => {
   const once = [...new Map(mistaken.map((one) => [one.mistake, one])).values()]
   it.each(FULL ? mistaken : once)('$name that $mistake would be found out', async ({ of, mistake }) => {
     const weights = encoderWeights(of)
-    const worst = inputsOf(of)
-      .slice(1, 3)
-      .map((input, i) => distance(truthOf(of)[i + 1]!, of.reference(weights, input, mistake)).worst)
-    expect(Math.max(...worst)).toBeGreaterThan(10 * BOUND)
+    // By the first that shows it: of the other nothing more is learned.
+    const isFar = (told: Vector, i: number) => distance(truthOf(of)[i]!, told).worst > 10 * BOUND
+    expect([1, 2].some((i) => isFar(of.reference(weights, inputsOf(of)[i]!, mistake), i))).toBe(true)
   })
 
   it.each(ENCODERS)('$name in f16 is near', async (of) => {

@@ -69,8 +69,9 @@ describe('a decision model on the CPU', () => {
   afterAll(() => device.destroy())
 
   it.each(laya.mistakes)('that %s would be found out', (mistake) => {
-    const worst = inputs.slice(0, 3).map((input, i) => furthest(laya.reference(weights, input, mistake), truth[i]!))
-    expect(Math.max(...worst)).toBeGreaterThan(10 * BOUND)
+    // By the first that shows it: of the others nothing more is learned.
+    const isFar = (told: ArrayLike<number>, i: number) => furthest(told, truth[i]!) > 10 * BOUND
+    expect(inputs.slice(0, 3).some((input, i) => isFar(laya.reference(weights, input, mistake), i))).toBe(true)
   })
 
   it('is the same from a GGUF file', async () => {

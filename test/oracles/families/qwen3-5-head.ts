@@ -31,10 +31,17 @@ export const HEAD_MISTAKES = [
   'tells logits before its norm',
 ] as const
 
+/** What the head stands on, which none of its mistakes changes. */
+export interface UnderHead {
+  row(token: number, normed: boolean): Vector
+}
+
+export const underHead = (of: HeadCase, weights: Weights): UnderHead =>
+  qwen35Reference(weights, undefined, undefined, (x, at) => of.within(x, weights, at))
+
 /** A sequence that the head of a case reads too, in float64. */
-export function headReference(of: HeadCase, weights: Weights, mistake?: string) {
+export function headReference(of: HeadCase, weights: Weights, mistake?: string, model = underHead(of, weights)) {
   const within = (x: Vector, at: string) => of.within(x, weights, at)
-  const model = qwen35Reference(weights, undefined, undefined, within)
   let cache = new Attention()
   let position = 0
   let before: Vector = new Float64Array(hidden)
