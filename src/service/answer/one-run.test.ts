@@ -532,6 +532,49 @@ describe('a run that fails', () => {
   })
 })
 
+describe('the one result of a run', () => {
+  it('is what the engine gives, or its error', async () => {
+    const { run } = runOf()
+    expect(await run.during(Promise.resolve(7))).toBe(7)
+    await expect(runOf().run.during(Promise.reject(new Error('broken')))).rejects.toThrow('broken')
+  })
+
+  it.each(['ends well', 'breaks'])('is left at once; its place is free when the engine %s', async (how) => {
+    const { run, steps, logged } = runOf()
+    await run.enter()
+    let end = () => {}
+    const acting = new Promise<void>((resolve, reject) => {
+      end = how === 'breaks' ? () => reject(new Error('too late')) : resolve
+    })
+    const result = run.during(acting)
+    run.leave('gone')
+    await expect(result).rejects.toBe('gone')
+    await settled()
+    expect(steps).toEqual([expect.stringMatching(/^enter/), 'end 499'])
+    end()
+    await settled()
+    expect([steps.at(-1), logged]).toEqual(['release', []])
+  })
+
+  it('of an engine that does not stop keeps its place for a while, and no longer', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { run, steps, logged } = runOf()
+      await run.enter()
+      run.during(new Promise(() => {})).catch(() => {})
+      await run.fail('enough')
+      await vi.advanceTimersByTimeAsync(5000)
+      expect(steps.at(-1)).toBe('release')
+      // Of what is counted only once it is there no model is known.
+      const message =
+        'The engine does not stop, although the client of request req_1 has left. The next request gets its place in the queue.'
+      expect(logged).toEqual([{ type: 'fault', message }])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
 describe('what is counted of a run', () => {
   it('is kept before its last word goes out, and one that cannot be is said', async () => {
     const error = new Error('full')

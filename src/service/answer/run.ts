@@ -209,9 +209,10 @@ export class Run {
   async #leave(reason: unknown): Promise<void> {
     const left = await (this.#parts?.leave(reason) ?? (this.#acting && endedSoon(this.#acting)))
     if (left !== 'stuck') return
+    const model = this.model === undefined ? '' : ` ${this.model}`
     this.#service.log({
       type: 'fault',
-      message: `The engine does not stop ${this.model}, although the client of request ${this.#exchange.requestId} has left. The next request gets its place in the queue.`,
+      message: `The engine does not stop${model}, although the client of request ${this.#exchange.requestId} has left. The next request gets its place in the queue.`,
     })
   }
 
