@@ -39,7 +39,7 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
       factor *= scale.value
       end = scale.end
     }
-    const times = (value: number | null | undefined) => (typeof value === 'number' ? exactly(value * factor) : null)
+    const times = (value: number | null | undefined) => (typeof value === 'number' ? product(value, factor) : null)
     const { value, guess } = reading
     found.push({
       reading: value === null ? { value, guess: times(guess)! } : sure(times(value)!),
@@ -58,8 +58,9 @@ function oneByOne(digits: string, from: number, mark: DecimalMark | undefined): 
   })
 }
 
-/** What a product of decimals is meant to be: 1.1 million, not 1100000.0000000002. */
-const exactly = (value: number) => Number(value.toPrecision(15))
+/** What a product of decimals is meant to be: 1.1 million, not 1100000.0000000002. Without a scale all digits stay. */
+const product = (value: number, factor: number) =>
+  Math.abs(factor) === 1 ? value * factor || 0 : Number((value * factor).toPrecision(15))
 
 const scaleOf = ofWords(({ scales }) => new RegExp(String.raw`\s?(${anyWord(Object.keys(scales))})(?![\p{L}\d])`, 'uy'))
 
