@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { LruMap } from './maps.js'
+import { getOrMake, LruMap } from './maps.js'
 
 describe('a map that forgets', () => {
   it('what was not asked for longest, once there are too many', () => {
@@ -67,4 +67,19 @@ describe('a map that forgets', () => {
       }),
     )
   })
+})
+
+it('what a key has not yet is made once, whatever it is, and kept', () => {
+  const known = new Map<string, number>([['there', 1]])
+  let made = 0
+  const make = () => made++
+  expect(getOrMake(known, 'there', make)).toBe(1)
+  expect([getOrMake(known, 'new', make), getOrMake(known, 'new', make)]).toEqual([0, 0])
+  expect([[...known], made]).toEqual([
+    [
+      ['there', 1],
+      ['new', 0],
+    ],
+    1,
+  ])
 })
