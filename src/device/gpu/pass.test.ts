@@ -592,20 +592,30 @@ it('what is asked for again with the same facts is found out once, even where a 
 
 describe('what layers come to', () => {
   const kernel = (name: string) => ({ name, source: name, bindings: 'r' })
+  interface Asked {
+    readonly facts?: readonly unknown[]
+    readonly work?: number
+    readonly gathers?: boolean
+    /** Rows that are gathered, and that attention is asked for. */
+    readonly named?: Int32Array
+    readonly read?: Int32Array
+  }
+
   /** What a pass over `spans` dispatches and says of its batch, and whether it had to find that out. */
   function setUp(submitWork?: number) {
-    const { rows, passed } = fake({}, submitWork)
+    const { on, rows, passed } = fake({}, submitWork)
     const x = rows('x', 32, 8)
     const owner = {}
-    return async (spans: Batch['spans'], named?: Int32Array, facts: readonly unknown[] = [], work = 1) => {
+    const step = async (spans: Batch['spans'], asked: Asked = {}) => {
+      const { facts = [], work = 1, gathers = true, named, read } = asked
       let found = false
       const did = await passed(batch(...spans), (pass) => {
         const own = pass as GpuPass
         pass.repeated(owner, facts, () => {
           found = true
           own.weigh(work)
-          own.gather(named)
-          own.tiles(1, own.spans, false)
+          if (gathers) own.gather(named)
+          own.tiles(1, own.spans, false, read)
           own.repeat(x, [own.spans], () => own.dispatch(kernel('inner'), [x.buffer], own.spans))
           own.postpone({ facts: [], record: (late) => late.dispatch(kernel('late'), [x.buffer], own.rows) })
         })
@@ -614,10 +624,11 @@ describe('what layers come to', () => {
       const submits = did.filter((one) => one === 'submit').length
       return { found, asked: { runs: runs(did), words: metaOf(did), submits } }
     }
+    return { step, submits: on.submits }
   }
 
   it('is found out once, and is the same again', async () => {
-    const step = setUp()
+    const { step } = setUp()
     const spans = [span(1, 3), span(1, 9, 1)]
     const first = await step(spans)
     expect(first.found).toBe(true)
@@ -634,7 +645,7 @@ describe('what layers come to', () => {
   })
 
   it('is found out anew where anything is other that decides it', async () => {
-    const step = setUp()
+    const { step } = setUp()
     const one = [span(1, 3), span(2, 9, 1)]
     await step(one)
     const cut = CUTS.pieces.positions
@@ -644,20 +655,39 @@ describe('what layers come to', () => {
       [[span(3, 9, 1)], []],
       [[span(1, 3), span(2, cut, 1)], []],
     ] as const) {
-      expect((await step(spans, undefined, facts)).found).toBe(true)
-      expect((await step(spans, undefined, facts)).found).toBe(false)
+      expect((await step(spans, { facts })).found).toBe(true)
+      expect((await step(spans, { facts })).found).toBe(false)
     }
     expect((await step(one)).found).toBe(false)
   })
 
+  it('gathers the first rows again where they were gathered', async () => {
+    const { step } = setUp()
+    const [some, none] = [await step([span(2)]), await step([span(2)], { facts: ['other'], gathers: false })]
+    expect(none.asked.words).not.toEqual(some.asked.words)
+    expect(await step([span(2)])).toEqual({ ...some, found: false })
+    expect(await step([span(2)], { facts: ['other'], gathers: false })).toEqual({ ...none, found: false })
+  })
+
   it('is found out each time where rows are many, are named, or go to the GPU in pieces', async () => {
-    const step = setUp(100)
+    const { step, submits } = setUp(100)
+    const row = Int32Array.of(1)
     for (let i = 0; i < 2; i++) {
       expect((await step([span(20)])).found).toBe(true)
-      expect((await step([span(2)], Int32Array.of(1))).found).toBe(true)
-      expect((await step([span(2)], undefined, [], 101)).found).toBe(true)
+      for (const asked of [{ named: row }, { read: row }, { work: 101 }])
+        expect((await step([span(2)], asked)).found).toBe(true)
     }
-    expect((await step([span(2)])).found).toBe(true)
+    expect((await step([span(2)], { work: 100 })).found).toBe(true)
+    expect((await step([span(2)], { work: 100 })).found).toBe(false)
+    // The GPU has turned out to be slower.
+    vi.spyOn(submits, 'most', 'get').mockReturnValue(99)
+    expect((await step([span(2)], { work: 100 })).found).toBe(true)
+  })
+
+  it('takes nobody’s place in what is kept where it is found out each time', async () => {
+    const { step } = setUp(100)
+    await step([span(2)])
+    for (let i = 0; i < 50; i++) await step([span(2)], { facts: [i], work: 101 })
     expect((await step([span(2)])).found).toBe(false)
   })
 })

@@ -63,7 +63,7 @@ function multiply(
   const many = !serial && !pass.few(count)
   const isMatrices = ({ format }: StoredMatrix) => multipliesMatrices(format, pass.traits)
   const isHalves = (part: StoredMatrix) =>
-    isMatrices(part) ? matrices?.component === 'f16' : half && isQ4(part.format)
+    isMatrices(part) ? matrices!.component === 'f16' : half && isQ4(part.format)
   const shape = { add, gated, head, bias: bias !== undefined, ...(gated && { gate }) }
   const rest = { ...(bias ? { bias } : {}), out }
   const inHalves = many ? parts.filter(isHalves) : []
