@@ -82,7 +82,8 @@ export class Session {
   /** Which of the things under way the other side is at: as it says, or because there is no other. */
   culprit(doing: Doing | undefined): Culprit | undefined {
     const all = [...this.#jobs].map(([id, { work }]) => ({ id, ...aboutOf(work) }))
-    const named = all.find(({ request }) => request === doing?.of) ?? all.find(({ model }) => model === doing?.of)
+    const named =
+      doing && (all.find(({ request }) => request === doing.of) ?? all.find(({ model }) => model === doing.of))
     // Of what nobody named, a load is what files of strangers come in by.
     const found = named ?? (all.length === 1 ? all[0] : all.find(({ words }) => words.startsWith('load ')))
     return found && { id: found.id, words: found.words }
