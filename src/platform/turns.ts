@@ -179,8 +179,7 @@ export function beginSteps(): () => void {
 /**
  * Waits for a turn of the event loop that nobody else has: of all who wait here, one goes on per turn. Whoever works in
  * slices and asks before each holds everybody else up for one slice, however many do the same. Callers take turns, so
- * that the work of many requests of one is not all done before that of another. It is also for a piece of work that takes
- * some milliseconds and cannot pause.
+ * that the work of many requests of one is not all done before that of another. Also for work that cannot pause.
  */
 export function myTurn(signal: AbortSignal | undefined, caller: string): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -58,13 +58,13 @@ describe('leaving', () => {
   })
 
   it('is written down in turns, however many leave at once', async () => {
-    const { engine, seen } = ticking()
+    const { engine } = ticking()
     let recorded = 0
-    const { v1 } = serviceOf(engine, { maxQueue: 100, onUsage: () => recorded++ })
+    const { v1, ask } = serviceOf(engine, { maxQueue: 100, onUsage: () => recorded++ })
     const aborter = new AbortController()
     const asked = Array.from({ length: 60 }, () => v1.fetch(chatRequest({}, { signal: aborter.signal })))
-    await until(() => seen.calls.length > 0)
-    for (let turn = 0; turn < 20; turn++) await breathe()
+    const load = async () => JSON.parse((await ask('/load')).text).server_load
+    while ((await load()) < asked.length) await breathe()
     aborter.abort()
     const inTurn = [recorded]
     for (let before = recorded; recorded < asked.length; before = recorded) {
