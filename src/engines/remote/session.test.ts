@@ -168,8 +168,9 @@ describe('an errand', () => {
       { type: 'close', id: 4 },
     ])
     const progress = { loaded: 1 }
-    // Nobody listens to the second's.
+    // Nobody listens to what else comes.
     one.says({ type: 'progress', id: 1, progress }, { type: 'progress', id: 2, progress: {} })
+    one.says(part(1, 'x'), { type: 'value', id: 1, value: 1 })
     one.says(done(1), done(2), failed(3, 'broken'))
     await followed()
     expect(heard).toEqual([progress])
@@ -304,17 +305,24 @@ describe('the line', () => {
   it('that is broken fails what runs, each with its error, and whatever is asked from then on', async () => {
     const one = line()
     const { next } = await begun(one)
-    const [answer, errand] = [fateOf(next), fateOf(one.session.question('load', 'a/b'))]
-    one.session.die((job) => new Error(`lost ${job}`))
+    const leaving = new AbortController()
+    const [answer, errand] = [
+      fateOf(next),
+      fateOf(one.session.value('embed', { model: 'a/b', signal: leaving.signal })),
+    ]
     await followed()
-    expect([answer.is, errand.is]).toEqual([{ error: new Error('lost 1') }, { error: new Error('lost 2') }])
+    one.session.die((job) => new Error(`lost ${job}`))
+    // Nobody is there to hear of it.
+    leaving.abort('gone')
+    await followed()
+    expect([answer.is, errand.is]).toEqual([{ error: new Error('lost 1') }, { error: 'gone' }])
     expect([one.session.busy, one.isClosed(), one.busy]).toEqual([false, true, [true, false]])
     // The first reason stays.
     one.session.die(() => new Error('other'))
     await expect(one.session.question('load', 'a/b')).rejects.toThrow('lost 3')
     const more = await begun(one)
     await expect(more.next).rejects.toThrow('lost 4')
-    expect(one.types()).toEqual(['generate', 'load'])
+    expect(one.types()).toEqual(['generate', 'value'])
   })
 
   it('has nothing under way that could not be sent', async () => {
