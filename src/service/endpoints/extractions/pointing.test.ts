@@ -3,6 +3,7 @@ import type { ChatCall, Engine, PointCall, PointedAnswer } from '../../../contra
 import { scripted } from '../../../engines/scripted.js'
 import { fallback } from '../../../engines/upstream.js'
 import { finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { pointedFields } from './pointing.js'
 
 const STATE = 'Invoice INV-2041 of 4 March 2026, total due $1,250.00 within 30 days. Contacts: Ana, Bo.'
 
@@ -150,4 +151,18 @@ describe('an engine that points', () => {
     expect((await post({ who: { type: 'text' } })).answers.who.value).toBe('Ana')
     expect(chats).toEqual([])
   })
+})
+
+it('what was pointed at says by which model, where that is known; nothing is by an engine that does not', async () => {
+  const usage = { promptTokens: 40, completionTokens: 0, cachedTokens: 0 }
+  const { signal } = new AbortController()
+  const fields = [{ name: 'who', type: 'text', nullThreshold: 0.5 }]
+  const by = (more?: object) => {
+    const point = more && (async () => ({ answers: [at('Ana', 1)], usage, ...more }))
+    const call = { id: 'ext-1', model: MODEL, signal, state: STATE, fields, language: 'en' }
+    return pointedFields({ engine: { point } } as never, call as never)
+  }
+  expect(await by({ fingerprint: 'fp' })).toMatchObject({ answers: [{ value: 'Ana' }], usage, fingerprint: 'fp' })
+  expect(await by({})).toStrictEqual({ answers: [expect.objectContaining({ value: 'Ana' })], usage })
+  expect(await by()).toBeUndefined()
 })
