@@ -14,25 +14,22 @@ export const CACHE_BLOCK = 32
 interface PackedCache {
   /** In messages. */
   readonly called: string
-  /** Bits of a code, which is how many times the scale a value is, in two's complement. */
-  readonly bits: 4 | 8
   /** Of the value that decides the scale. */
   readonly most: number
 }
 
 export const PACKED_CACHES: Readonly<Record<PackedCacheType, PackedCache>> = {
-  q8_0: { called: 'an 8-bit cache', bits: 8, most: 127 },
-  q4_0: { called: 'a 4-bit cache', bits: 4, most: 8 },
+  q8_0: { called: 'an 8-bit cache', most: 127 },
+  q4_0: { called: 'a 4-bit cache', most: 8 },
 }
+
+/** Of a value, or of its code: how many times the scale it is, in two's complement. */
+export const CACHE_BITS = { f32: 32, f16: 16, q8_0: 8, q4_0: 4 } as const satisfies Readonly<Record<CacheType, number>>
 
 export const PACKED_CACHE_TYPES = Object.keys(PACKED_CACHES) as readonly PackedCacheType[]
 
 export const isPackedCacheType = (type: unknown): type is PackedCacheType =>
   typeof type === 'string' && Object.hasOwn(PACKED_CACHES, type)
-
-/** Undefined: values are kept as numbers. */
-export const packedCache = (type: CacheType): PackedCache | undefined =>
-  isPackedCacheType(type) ? PACKED_CACHES[type] : undefined
 
 /** As messages name it, with the option. */
 export const cacheTypeCalled = (choice: CacheTypeChoice): string =>
@@ -54,11 +51,9 @@ export const CACHE_TYPE_HELP = `${PACKED_CACHE_TYPES.map((type) => `${type} is $
 
 /** Bytes of so many values of one head. */
 export function cacheBytes(type: CacheType, values: number): number {
-  const packed = packedCache(type)
-  if (packed) return (values / 8) * packed.bits + (values / CACHE_BLOCK) * 2
-  return values * (type === 'f32' ? 4 : 2)
+  return (values / 8) * CACHE_BITS[type] + (isPackedCacheType(type) ? (values / CACHE_BLOCK) * 2 : 0)
 }
 
 /** Whether heads of so many values can be kept so. */
 export const keepsHeads = (type: CacheType, headSize: number): boolean =>
-  !packedCache(type) || headSize % CACHE_BLOCK === 0
+  !isPackedCacheType(type) || headSize % CACHE_BLOCK === 0

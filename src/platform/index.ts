@@ -15,6 +15,7 @@ export {
 export { builtin } from './builtin.js'
 export { base64, byteLength, commonLength, joined } from './bytes.js'
 export {
+  CACHE_BITS,
   CACHE_BLOCK,
   CACHE_TYPE_CHOICES,
   CACHE_TYPE_HELP,
@@ -29,7 +30,6 @@ export {
   PACKED_CACHE_TYPES,
   PACKED_CACHES,
   type PackedCacheType,
-  packedCache,
 } from './cache-types.js'
 export {
   DAWN_UNSAFE,

@@ -48,7 +48,10 @@ const X_HEADER_BYTES = 16
 /** Eight activations: as bytes where the machine multiplies bytes, else as 16-bit integers. */
 const X_STEP_BYTES = { relaxed: 8, simd: 16 }
 /** Bytes of a block of 32 quantised activations. */
-export const activationBlockBytes = (variant: 'simd' | 'relaxed'): number => X_HEADER_BYTES + 4 * X_STEP_BYTES[variant]
+export const ACTIVATION_BLOCK_BYTES = {
+  relaxed: X_HEADER_BYTES + 4 * X_STEP_BYTES.relaxed,
+  simd: X_HEADER_BYTES + 4 * X_STEP_BYTES.simd,
+}
 
 /** In place of a unit. One thread does all of the operation: it is so little that telling others would take longer. */
 export const SMALL = 0

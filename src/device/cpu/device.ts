@@ -77,19 +77,15 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
   }
   const runner = new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost })
   const packer = new Packer(memory, runner, team.threads)
-  const products = new ProductTrial(parts)
-  const empty = (bands: readonly MatrixShape[]) => {
-    const matrix = new CpuMatrix(memory, packer, bands, exact)
-    for (const { kind } of matrix.bands) products.meet(kind)
-    return matrix
-  }
+  const trial = new ProductTrial(parts)
+  const empty = (bands: readonly MatrixShape[]) =>
+    new CpuMatrix(memory, packer, bands, exact, (kind) => trial.meet(kind))
   const host: CpuPassHost = {
     memory,
     runner,
     program: new PassProgram(team.threads),
     threads: team.threads,
     variant: parts.variant,
-    products,
     done: pause,
     ...(parts.profiler && { profiler: parts.profiler }),
   }
@@ -129,7 +125,7 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
     idle: () => living(pause),
     work: team.work,
     get kernelChoices() {
-      return products.choices
+      return trial.choices
     },
     destroy() {
       if (!alive) return

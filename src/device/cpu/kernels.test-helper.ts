@@ -1,5 +1,5 @@
 /** Memory with the kernels in it, and seeded numbers to fill it with. */
-import { type Arguments, activationBlockBytes, type FunctionName, HEADER_WORDS } from './abi.js'
+import { ACTIVATION_BLOCK_BYTES, type Arguments, type FunctionName, HEADER_WORDS } from './abi.js'
 import { PassProgram } from './program.js'
 import { bestVariant, compileKernels, instantiate, type KernelVariant } from './wasm.js'
 
@@ -39,7 +39,7 @@ export async function bench(variant: KernelVariant, mebibytes = 16): Promise<Ben
   return {
     variant,
     call,
-    activationBlock: activationBlockBytes(variant),
+    activationBlock: ACTIVATION_BLOCK_BYTES[variant],
     room,
     put: (values) => set(room(values.byteLength), values),
     putRows: (values, rows) => set(room((values.byteLength / rows) * Math.ceil(rows / 8) * 8), values),

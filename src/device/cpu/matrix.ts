@@ -1,8 +1,9 @@
 /** Matrices in the device's memory. */
 import { BLOCK_TYPES, isBlockType } from '../../platform/index.js'
 import { type Matrix, type MatrixBand, type MatrixShape, Q4_BLOCK, rowBytes } from '../contract.js'
+import type { BandOfMatrix } from '../operations/define.js'
 import {
-  activationBlockBytes,
+  ACTIVATION_BLOCK_BYTES,
   BF16,
   F16,
   F32,
@@ -18,6 +19,15 @@ import type { DeviceMemory } from './memory.js'
 import type { Filling, Packer } from './packer.js'
 import { Tensor } from './tensors.js'
 import type { KernelVariant } from './wasm.js'
+
+/** Rows of activations from which on codes are unpacked for several of them. */
+export const MANY = 4
+
+/** The kinds of a matrix as it is multiplied: with few rows of activations, and with `MANY` or more. */
+export interface MultipliedAs {
+  readonly few: WeightKind
+  readonly many: WeightKind
+}
 
 /** Rows of one form. */
 export interface Band {
@@ -36,11 +46,20 @@ export class CpuMatrix extends Tensor implements Matrix {
   readonly columns: number
   readonly bands: readonly Band[]
 
+  /** With few rows of activations, and with many. */
+  readonly #multiplied: { readonly few: readonly BandOfMatrix[]; readonly many: readonly BandOfMatrix[] }
   readonly #packer: Packer
   readonly #fillings: readonly Filling[]
   #filled = 0
 
-  constructor(device: DeviceMemory, packer: Packer, bands: readonly MatrixShape[], exact: boolean) {
+  /** `meet`: as what bands of a kind are multiplied. */
+  constructor(
+    device: DeviceMemory,
+    packer: Packer,
+    bands: readonly MatrixShape[],
+    exact: boolean,
+    meet: (kind: WeightKind) => MultipliedAs,
+  ) {
     super(
       device,
       bands.reduce((sum, band) => sum + storedBytes(band), 0),
@@ -54,11 +73,20 @@ export class CpuMatrix extends Tensor implements Matrix {
       const { rows } = band
       const groups = Math.ceil(rows / GROUP)
       const bytes = storedBytes(band)
-      const placed = { kind: kindOf(band, exact), at, first, rows, groups, groupBytes: bytes / groups }
+      const kind = kindOf(band, exact)
+      const groupBytes = bytes / groups
+      const placed = { kind, at, first, rows, groups, groupBytes }
       at += bytes
       first += rows
       return placed
     })
+    const as = this.bands.map(({ kind }) => meet(kind))
+    const multiplied = (length: keyof MultipliedAs, rows: number) =>
+      this.bands.map((band, i) => {
+        const kind = as[i]![length]
+        return { ...band, kind, form: activationsOf(kind), roomBytes: unpackingRoom(kind, this.columns, rows) }
+      })
+    this.#multiplied = { few: multiplied('few', 1), many: multiplied('many', MANY) }
     this.#fillings = this.bands.map(({ kind, at, groupBytes }) => ({ kind, at, groupBytes, waiting: [] }))
   }
 
@@ -70,6 +98,12 @@ export class CpuMatrix extends Tensor implements Matrix {
     if (!band || filled > band.first + band.rows) throw new RangeError('A matrix was given more rows than it has.')
     this.#packer.add(this.#fillings[index]!, rows, filled === band.first + band.rows)
     this.#filled = filled
+  }
+
+  /** The bands as they are multiplied with so many rows of activations. */
+  multipliedWith(rows: number): readonly BandOfMatrix[] {
+    this.use()
+    return rows >= MANY ? this.#multiplied.many : this.#multiplied.few
   }
 
   /** The only one: of a matrix that is gated, or a table. */
@@ -97,16 +131,16 @@ export function activationsOf(multiplied: WeightKind): WeightKind {
 /** Bytes of a row of activations in such a form. */
 export function activationBytes(form: WeightKind, columns: number, variant: KernelVariant): number {
   if (form !== Q4 && form !== WIDE) return columns * 4
-  return Math.ceil(columns / Q4_BLOCK) * activationBlockBytes(form === WIDE ? 'simd' : variant)
+  return Math.ceil(columns / Q4_BLOCK) * ACTIVATION_BLOCK_BYTES[form === WIDE ? 'simd' : variant]
 }
 
 /** Room that a thread needs beside a product with so many rows of activations, or a table's rows. */
 export function unpackingRoom(multiplied: WeightKind, columns: number, rows: number): number {
   const kind = multiplied & ~PAIRS
   // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
-  if (kind === Q4) return rows >= 4 ? columns * GROUP * 2 + SUMS_BYTES : 0
-  if (kind < FIRST_BLOCK_KIND) return rows >= 4 ? SUMS_BYTES : 0
-  const room = blockRoom(columns, rows >= 4)
+  if (kind === Q4) return rows >= MANY ? columns * GROUP * 2 + SUMS_BYTES : 0
+  if (kind < FIRST_BLOCK_KIND) return rows >= MANY ? SUMS_BYTES : 0
+  const room = blockRoom(columns, rows >= MANY)
   return kind >= EXACT_BLOCKS ? room + columns * GROUP * 4 : room
 }
 

@@ -1,6 +1,5 @@
 import type { FunctionName } from './abi.js'
 import type { DeviceMemory } from './memory.js'
-import type { ProductTrial } from './product-trial.js'
 import type { PassProgram } from './program.js'
 import type { Runner } from './runner.js'
 import type { KernelVariant } from './wasm.js'
@@ -22,7 +21,6 @@ export interface CpuPassHost {
   readonly program: PassProgram
   readonly threads: number
   readonly variant: KernelVariant
-  readonly products: ProductTrial
   readonly profiler?: OperationProfiler
   /** Called once the pass is over; lets the event loop turn now and then. */
   done(): Promise<void>

@@ -79,13 +79,7 @@ export class CpuPass implements Pass, CpuRecorder {
     this.longest = longest
     this.#batch = placeBatch(batch, rows, (values) => this.put(values))
     this.spanWords = this.#batch.spans
-    this.#products = new Products({
-      variant: host.variant,
-      trial: host.products,
-      add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
-      amend: (name, args) => this.#program.amend(name, args),
-      perThread: (bytes, rooms) => this.perThread(bytes, rooms),
-    })
+    this.#products = new Products(host, this)
   }
 
   at(tensor: Activations | Vector): number {
@@ -135,7 +129,7 @@ export class CpuPass implements Pass, CpuRecorder {
   }
 
   bands(matrix: Matrix, rows: number) {
-    return this.#products.bands(own(matrix, CpuMatrix), rows)
+    return own(matrix, CpuMatrix).multipliedWith(rows)
   }
 
   prepared(x: Activations, columns: number, form: number, rows: number, how: Preparing) {
@@ -186,7 +180,7 @@ export class CpuPass implements Pass, CpuRecorder {
     return at
   }
 
-  #add<N extends FunctionName>(name: N, items: number, args: Arguments<N>, sharing?: Sharing): void {
+  add<N extends FunctionName>(name: N, items: number, args: Arguments<N>, sharing?: Sharing): void {
     if (!this.#open) throw new Error('The pass was submitted.')
     this.#products.forget()
     this.#host.profiler?.recorded(name)
@@ -228,7 +222,7 @@ export class CpuPass implements Pass, CpuRecorder {
     for (const each of 'args' in work ? [work] : work) {
       const { of, args, items, values = Number.POSITIVE_INFINITY, least, unit, fills } = each
       const name = (of ?? operation.name) as FunctionName
-      this.#add(name, items, args as Arguments<typeof name>, { least, unit, by: shareOf(values) })
+      this.add(name, items, args as Arguments<typeof name>, { least, unit, by: shareOf(values) })
       if (fills) this.#products.filled({ out: own(fills, CpuActivations), name, args })
     }
   }
@@ -238,7 +232,7 @@ export class CpuPass implements Pass, CpuRecorder {
     const count = rows * source.columns
     const at = this.#room(count * 4)
     const { stride } = source
-    this.#add('gatherRows', rows, {
+    this.add('gatherRows', rows, {
       x: source.use(),
       xStride: stride,
       rows: 0,

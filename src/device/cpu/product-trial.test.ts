@@ -53,15 +53,13 @@ describe('the trial of products', () => {
   ] as const)('takes what is quick: %s', (_, isQuick, ofSix, ofEight) => {
     const host = machine((way, tokens) => (isQuick(way, tokens) ? SHORT : LONG))
     const trial = new ProductTrial({ ...host, variant: 'relaxed' })
-    expect(trial.kindFor(Q8, 8)).toBe(Q8)
     for (const kind of [Q8, Q6, Q4]) trial.meet(kind)
     for (const [kind, [few, many]] of [
       [Q8, ofEight],
       [Q6, ofSix],
       [Q4, ofSix],
     ] as const) {
-      expect([1, 3].map((rows) => trial.kindFor(kind, rows))).toEqual([kind + ADDED[few], kind + ADDED[few]])
-      expect([4, 64].map((rows) => trial.kindFor(kind, rows))).toEqual([kind + ADDED[many], kind + ADDED[many]])
+      expect(trial.meet(kind)).toEqual({ few: kind + ADDED[few], many: kind + ADDED[many] })
     }
     expect(trial.choices).toEqual({
       'q8_0, a row': SAID[ofEight[0]],
@@ -85,16 +83,17 @@ describe('the trial of products', () => {
     )
     const trial = new ProductTrial({ ...host, variant: 'relaxed' })
     now = 0
-    trial.meet(Q4)
-    expect([1, 4].map((rows) => trial.kindFor(Q4, rows))).toEqual([Q4 + PAIRS, Q4 + PAIRS])
+    expect(trial.meet(Q4)).toEqual({ few: Q4 + PAIRS, many: Q4 + PAIRS })
   })
 
   it('is not made where there is nothing to choose', () => {
     const host = machine(() => 1)
     const plain = new ProductTrial({ ...host, variant: 'simd' })
-    plain.meet(Q8)
+    expect(plain.meet(Q8)).toEqual({ few: Q8, many: Q8 })
     const relaxed = new ProductTrial({ ...host, variant: 'relaxed' })
-    for (const kind of [F32, F16, BF16, Q4_EXACT, Q8 + EXACT_BLOCKS]) relaxed.meet(kind)
+    for (const kind of [F32, F16, BF16, Q4_EXACT, Q8 + EXACT_BLOCKS]) {
+      expect(relaxed.meet(kind)).toEqual({ few: kind, many: kind })
+    }
     expect([plain.choices, relaxed.choices]).toEqual([{}, {}])
     for (const [byteProducts, eight, six] of [
       ['bytes', ['bytes', 'bytes'], 'bytes'],
@@ -102,9 +101,8 @@ describe('the trial of products', () => {
       ['wide', ['wide', 'wide'], 'bytes'],
     ] as const) {
       const told = new ProductTrial({ ...host, variant: 'relaxed', byteProducts })
-      for (const kind of [Q8, Q6]) told.meet(kind)
-      expect([1, 4].map((rows) => told.kindFor(Q8, rows))).toEqual(eight.map((way) => Q8 + ADDED[way]))
-      expect([1, 4].map((rows) => told.kindFor(Q6, rows))).toEqual([Q6 + ADDED[six], Q6 + ADDED[six]])
+      expect(told.meet(Q8)).toEqual({ few: Q8 + ADDED[eight[0]], many: Q8 + ADDED[eight[1]] })
+      expect(told.meet(Q6)).toEqual({ few: Q6 + ADDED[six], many: Q6 + ADDED[six] })
     }
     expect(host.runs()).toBe(0)
   })

@@ -3,12 +3,11 @@
  * instruction of some processors and five of others, or by pairs. Codes of 8 bits are bytes cut in halves, or are multiplied
  * in 16 bits. Which is quicker hangs on what the processor makes of them, and nothing but a trial tells.
  */
+import { getOrMake } from '../../platform/index.js'
 import { Q4, type WeightKind } from './abi.js'
 import { blockKind, blockTypeOf, EXACT_BLOCKS, FIRST_BLOCK_KIND, isOfBytes, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
+import type { MultipliedAs } from './matrix.js'
 import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
-
-/** Rows of activations from which on codes are unpacked for several of them. */
-export const MANY = 4
 
 type Length = keyof typeof TRIAL_ROWS
 
@@ -39,17 +38,17 @@ export class ProductTrial {
     this.#host = host
   }
 
-  /** Tries the kernels for a kind of matrix the first time that there is one: 50 ms for the first, 10 to 20 for each of 8 bits. */
-  meet(kind: WeightKind): void {
+  /**
+   * Tries the kernels for a kind of matrix the first time that there is one: 50 ms for the first, 10 to 20 for each of
+   * 8 bits. The choice is one for as long as the device is open.
+   */
+  meet(kind: WeightKind): MultipliedAs {
     // Plain SIMD has no product of bytes.
-    if (this.#host.variant === 'simd' || !isMultipliedAsBytes(kind) || this.#chosen.has(kind)) return
-    this.#chosen.set(kind, { few: this.#choose(kind, 'few'), many: this.#choose(kind, 'many') })
-  }
-
-  /** The kind as it is multiplied with so many rows of activations. The choice is one for as long as the device is open. */
-  kindFor(kind: WeightKind, rows: number): WeightKind {
-    const chosen = this.#chosen.get(kind)?.[rows >= MANY ? 'many' : 'few']
-    return chosen === undefined ? kind : kind + ADDED[chosen]
+    if (this.#host.variant === 'simd' || !isMultipliedAsBytes(kind)) return { few: kind, many: kind }
+    const { few, many } = getOrMake(this.#chosen, kind, () => {
+      return { few: this.#choose(kind, 'few'), many: this.#choose(kind, 'many') }
+    })
+    return { few: kind + ADDED[few], many: kind + ADDED[many] }
   }
 
   /** What was chosen, in words: `q8_0, several rows` by `products of 16 bits`. */

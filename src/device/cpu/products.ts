@@ -1,23 +1,18 @@
-/** What products of matrices begin with: as which a matrix is multiplied, and activations in the form for it. */
-import type { BandOfMatrix, Prepared, Preparing } from '../operations/define.js'
+/** What products of matrices begin with: activations in the form in which they are multiplied. */
+import type { Prepared, Preparing } from '../operations/define.js'
 import * as abi from './abi.js'
-import { activationBytes, activationsOf, type CpuMatrix, unpackingRoom } from './matrix.js'
-import type { ProductTrial } from './product-trial.js'
+import { activationBytes } from './matrix.js'
+import type { CpuPassHost } from './pass-host.js'
 import { few, type Sharing } from './program.js'
 import type { CpuRouting } from './routing.js'
 import { type CpuActivations, CpuVector, own } from './tensors.js'
-import type { KernelVariant } from './wasm.js'
 
 /** So many values every thread prepares for itself. */
 const PRIVATE = 8192
 
 /** What products need of their pass. */
-interface ProductsHost {
-  readonly variant: KernelVariant
-  readonly trial: ProductTrial
+interface ProductsPass {
   add<N extends abi.FunctionName>(name: N, items: number, args: abi.Arguments<N>, sharing?: Sharing): void
-  /** Arguments of the last function. */
-  amend<N extends abi.FunctionName>(name: N, args: abi.Arguments<N>): void
   /** Shared by those who name the same `rooms`. */
   perThread(bytes: number, rooms: Map<number, number>): { readonly at: number; readonly stride: number }
 }
@@ -30,13 +25,15 @@ interface Filling {
 }
 
 export class Products {
-  readonly #host: ProductsHost
+  readonly #host: CpuPassHost
+  readonly #pass: ProductsPass
   /** What threads prepare for themselves lasts longer than the rest of their room. */
   readonly #private = new Map<number, number>()
   #filling: Filling | undefined
 
-  constructor(host: ProductsHost) {
+  constructor(host: CpuPassHost, pass: ProductsPass) {
     this.#host = host
+    this.#pass = pass
   }
 
   /** See `Work.fills`. */
@@ -47,15 +44,6 @@ export class Products {
   /** Another operation follows. */
   forget(): void {
     this.#filling = undefined
-  }
-
-  bands(w: CpuMatrix, rows: number): readonly BandOfMatrix[] {
-    w.use()
-    return w.bands.map(({ kind: stored, at, first, rows: own, groups, groupBytes }) => {
-      const kind = this.#host.trial.kindFor(stored, rows)
-      const roomBytes = unpackingRoom(kind, w.columns, rows)
-      return { kind, form: activationsOf(kind), at, first, rows: own, groups, groupBytes, roomBytes }
-    })
   }
 
   atPlaces(
@@ -79,7 +67,7 @@ export class Products {
       outStride: bytes,
       bytes,
     }
-    this.#host.add('gatherRows', places, args, few((places * bytes) / 4))
+    this.#pass.add('gatherRows', places, args, few((places * bytes) / 4))
     return { at, stride: bytes, gap: 0 }
   }
 
@@ -97,7 +85,7 @@ export class Products {
       const { name, args } = this.#filling
       const at = x.scratch('prepared', stride)
       const anew = { ...args, prepared: at, preparedStride: stride, preparedKind: form }
-      this.#host.amend(name, anew as unknown as abi.Arguments<typeof name>)
+      this.#host.program.amend(name, anew as unknown as abi.Arguments<typeof name>)
       return { at, stride, gap: 0 }
     }
     const room = this.#room(x, rows, norm ? columns * 4 : 0, plain ? 0 : stride, shared)
@@ -109,8 +97,8 @@ export class Products {
       const weight = own(norm.weight, CpuVector).use()
       const { epsilon } = norm
       const args = { x: from, xStride, columns, kind: form, gap, weight, epsilon, out: room.normed, prepared: at }
-      this.#host.add('norm', rows, args, room.sharing)
-    } else this.#host.add('prepare', rows, { x: from, xStride, columns, kind: form, gap, out: at }, room.sharing)
+      this.#pass.add('norm', rows, args, room.sharing)
+    } else this.#pass.add('prepare', rows, { x: from, xStride, columns, kind: form, gap, out: at }, room.sharing)
     return { at, stride, gap }
   }
 
@@ -124,7 +112,7 @@ export class Products {
       return { normed: room('normed', normed), prepared: room('prepared', prepared), gap: 0, sharing: {} }
     }
     const first = Math.ceil((rows * normed) / 64) * 64
-    const { at, stride: gap } = this.#host.perThread(first + rows * prepared, this.#private)
+    const { at, stride: gap } = this.#pass.perThread(first + rows * prepared, this.#private)
     return { normed: at, prepared: at + first, gap, sharing: { by: 'each' } as const }
   }
 }

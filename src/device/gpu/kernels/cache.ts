@@ -4,7 +4,7 @@
  * room for, the first in the lowest bits; of these there follow the scales per head as [blocks][16 positions], a block's of
  * its key and of its value in a word.
  */
-import { packedCache } from '../../../platform/index.js'
+import { CACHE_BITS, isPackedCacheType } from '../../../platform/index.js'
 import { CACHE_BLOCK, type CacheType, PAGE } from '../../contract.js'
 
 export interface CacheLayout {
@@ -18,13 +18,10 @@ export interface CacheLayout {
 type Kept = Pick<CacheLayout, 'type'>
 
 /** Whether values are codes, in blocks that have a scale. */
-export const isPacked = ({ type }: Kept): boolean => packedCache(type) !== undefined
-
-/** Of a value, or of its code. */
-const bitsOf = ({ type }: Kept): number => packedCache(type)?.bits ?? (type === 'f32' ? 32 : 16)
+export const isPacked = ({ type }: Kept): boolean => isPackedCacheType(type)
 
 /** Values of a head in a word. */
-export const perWord = (kept: Kept): number => 32 / bitsOf(kept)
+export const perWord = ({ type }: Kept): number => 32 / CACHE_BITS[type]
 
 export const wordsPerHead = (layout: CacheLayout): number => layout.headSize / perWord(layout)
 
@@ -60,14 +57,14 @@ fn valueWord(page: u32, head: u32, word: u32, slot: u32) -> u32 {
 
 /** WGSL: the code at `index` of each of four words. */
 export function codeOf(kept: Kept, words: string, index: number): string {
-  const bits = bitsOf(kept)
+  const bits = CACHE_BITS[kept.type]
   return `vec4<f32>(vec4<i32>(${words} << vec4<u32>(${32 - bits * (index + 1)}u)) >> vec4<u32>(${32 - bits}u))`
 }
 
 /** `fn codesOf(word)`: its first four codes; of what is not packed nothing. */
 export function codesFunction(kept: Kept): string {
   if (!isPacked(kept)) return ''
-  const bits = bitsOf(kept)
+  const bits = CACHE_BITS[kept.type]
   const shifts = [1, 2, 3, 4].map((count) => `${32 - bits * count}u`).join(', ')
   return /* wgsl */ `
 fn codesOf(word: u32) -> vec4<f32> {
@@ -82,5 +79,5 @@ export const foursPerWord = (kept: Kept): number => perWord(kept) / 4
 export function fourOf(kept: Kept, word: string, four: number | string): string {
   const fours = foursPerWord(kept)
   if (fours === 1 || (typeof four === 'number' && four % fours === 0)) return `codesOf(${word})`
-  return `codesOf(${word} >> (${4 * bitsOf(kept)}u * (${typeof four === 'number' ? `${four}u` : four} % ${fours}u)))`
+  return `codesOf(${word} >> (${4 * CACHE_BITS[kept.type]}u * (${typeof four === 'number' ? `${four}u` : four} % ${fours}u)))`
 }

@@ -1,4 +1,4 @@
-import { cacheBytes, packedCache } from '../../../platform/index.js'
+import { CACHE_BITS, cacheBytes } from '../../../platform/index.js'
 import type { Activations, KeyValueCache, Vector } from '../../contract/tensors.js'
 import { PAGE } from '../../contract/tensors.js'
 import { atLeast, type BatchShape, bothHave, type CpuRecorder, defineOperation, windowsFit } from '../define.js'
@@ -122,7 +122,7 @@ export const attend = defineOperation({
     // Of each query itself, then its sums, and its scores, in whole pages.
     const each = Math.ceil(headSize / 16) * 16 + (Math.ceil(longest / PAGE) + 1) * PAGE
     // Codes that take less than a byte are unpacked behind the scores, a page of them at a time.
-    const unpacked = (packedCache(type)?.bits ?? 8) < 8 ? headSize * PAGE : 0
+    const unpacked = CACHE_BITS[type] < 8 ? headSize * PAGE : 0
     const { at: room, stride: roomGap } = pass.perThread(ATTEND_ROOM + unpacked + together * each * 4)
     const args = {
       qkv: pass.at(qkv),

@@ -1,5 +1,5 @@
 /** Stores keys and values in blocks of codes and a scale: an invocation takes a block of a head's key, and of its value. */
-import { isPackedCacheType, PACKED_CACHES, type PackedCacheType } from '../../../platform/index.js'
+import { CACHE_BITS, isPackedCacheType, PACKED_CACHES, type PackedCacheType } from '../../../platform/index.js'
 import { CACHE_BLOCK } from '../../contract.js'
 import { blockWords, foursPerWord } from '../../gpu/kernels/cache.js'
 import { float } from '../../gpu/kernels/kernel.js'
@@ -20,7 +20,7 @@ export function storeBlockFunctions(shape: RopeShape, angle: (position: string, 
   const normed = epsilon !== undefined
   const words = blockWords(shape)
   const fours = foursPerWord(shape)
-  const { bits } = PACKED_CACHES[type]
+  const bits = CACHE_BITS[type]
   const wordOf = (values: string, inverse: string) =>
     Array.from(
       { length: fours },
