@@ -5,6 +5,7 @@ import { type Grammar, type SchemaJudge, schemaJudges } from './grammar.js'
 import { Context, type Formats } from './schema/context.js'
 import { Document } from './schema/document.js'
 import { satisfies } from './schema/evaluate.js'
+import type { Atom } from './schema/part.js'
 import { Quotes } from './schema/quotes.js'
 import { SchemaError } from './schema-error.js'
 import { COMPACT } from './values/format.js'
@@ -25,17 +26,20 @@ export function judge(schema: unknown, value: unknown, formats?: Formats, quote?
 /** Reads each part of a schema when the first value comes to it. */
 function judgeOf(schema: unknown, formats?: Formats, quote?: QuoteSource): SchemaJudge {
   const quotes = quote && new Quotes(quote)
-  let read: Context | undefined
+  let read: { readonly context: Context; readonly root: Atom } | undefined
   return {
     get bytes() {
-      return SITE_BYTES * (read?.document.sites ?? 0)
+      return SITE_BYTES * (read?.context.document.sites ?? 0)
     },
     of(value: unknown): boolean | undefined {
       const fuel = new Fuel(STEPS)
       try {
-        read ??= new Context(new Document(schema), fuel, COMPACT, undefined, formats, quotes)
-        read.fuel = fuel
-        if (!satisfies(read, read.atom(read.document.root), value)) return false
+        if (read === undefined) {
+          const context = new Context(new Document(schema), fuel, COMPACT, undefined, formats, quotes)
+          read = { context, root: context.atom(context.document.root) }
+        }
+        read.context.fuel = fuel
+        if (!satisfies(read.context, read.root, value)) return false
         return !quotes?.all || isQuoted(value, quotes, spelledOut(schema), fuel)
       } catch (error) {
         // What broke off half-way is read anew.

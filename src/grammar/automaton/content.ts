@@ -22,6 +22,11 @@ export interface StringClass extends Passing {
   readonly end: 'same' | 'shorter' | 'unknown'
   /** How many characters may come, at least, whichever they are: less than there is room for of the passing kinds, or -1. */
   readonly free: number
+  /**
+   * Where every character leads back to such a place, so that only how many may and must come tells these apart: how many
+   * must still come. Undefined elsewhere.
+   */
+  readonly needed: number | undefined
 }
 
 /** So many characters are worth more than any number of some kinds. */
@@ -30,25 +35,21 @@ const MANY = 24
 export function classOf(text: TextAutomaton, state: number): StringClass {
   const leaving = leavingKinds(text, state)
   if (leaving === SPECIAL && isLevel(text, state)) {
-    return anyOf(text.room(state), text.accepts(state) ? 'same' : 'shorter')
+    return anyOf(text.room(state), text.distance(state))
   }
   const free = text.freedomAll(state)
   if (text.classes.count === 2 ? free > 0 : free >= MANY) return anyOf(free)
   if (leaving === NONE_PASS) return noClass(free)
-  return { leaving, room: text.room(state), end: IN_JSON.endAfter(text, state), free }
+  return { leaving, room: text.room(state), end: IN_JSON.endAfter(text, state), free, needed: undefined }
 }
 
 /** Where any characters may come. */
-export function anyOf(room: number, end: StringClass['end'] = 'unknown'): StringClass {
-  return { leaving: ALL_PASS, room, end, free: room }
+export function anyOf(room: number, needed?: number): StringClass {
+  const end = needed === undefined ? 'unknown' : needed === 0 ? 'same' : 'shorter'
+  return { leaving: ALL_PASS, room, end, free: room, needed }
 }
 
 /** Where no kind passes: one of its own for each place. */
 export function noClass(free = -1): StringClass {
-  return { leaving: NONE_PASS, room: 0, end: 'unknown', free }
-}
-
-/** Whether every character leads back to such a place: only how many may and must come tells these apart. */
-export function onlyCounts({ leaving, end }: StringClass): boolean {
-  return leaving === ALL_PASS && end !== 'unknown'
+  return { leaving: NONE_PASS, room: 0, end: 'unknown', free, needed: undefined }
 }

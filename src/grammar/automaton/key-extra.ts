@@ -3,7 +3,7 @@ import { countTexts } from '../automata/count.js'
 import { ALL_PASS } from '../automata/kinds.js'
 import { encoded } from '../values/text-length.js'
 import { CharacterFrame } from './characters.js'
-import { anyOf, classOf, noClass, onlyCounts, type StringClass } from './content.js'
+import { anyOf, classOf, noClass, type StringClass } from './content.js'
 import { type Bytes, type Cell, type Cells, type Frame, UNCERTAIN } from './frame.js'
 import type { MembersPlace } from './frames.js'
 import { codePointAt } from './key-bytes.js'
@@ -168,7 +168,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     const found = classOf(this.#state.home.keys.text, this.#text)
     // With a limit on length, which place a key ends at may tell which value follows.
     const same = found.end === 'same' && (found.leaving !== ALL_PASS || found.room === Infinity)
-    return same ? found : { ...found, end: 'unknown' }
+    return same ? found : { ...found, end: 'unknown', needed: undefined }
   }
 
   override get longest(): number {
@@ -201,7 +201,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   get besides(): { readonly frame: ExtraKeyFrame; readonly taken: readonly Bytes[] } | undefined {
     if (this.#alone || !this.#state.admitsAnyExtra) return undefined
     const frame = ExtraKeyFrame.#at(this.#state, this.#text, SimilarKeys.NONE)
-    if (frame === undefined || !onlyCounts(frame.class)) return undefined
+    if (frame?.class.needed === undefined) return undefined
     return { frame, taken: this.#similar.texts.map((bytes) => bytes.slice(this.#similar.depth)) }
   }
 

@@ -4,7 +4,7 @@ import { DEAD, type TextAutomaton } from '../automata/types.js'
 import { Kept } from '../kept.js'
 import { IN_JSON, longestText } from '../values/text-length.js'
 import { CharacterFrame } from './characters.js'
-import { classOf, onlyCounts, type StringClass } from './content.js'
+import { classOf, type StringClass } from './content.js'
 import type { Bytes, Cell, Cells } from './frame.js'
 
 /** Places kept of one language; a counter of lengths may have a million. */
@@ -57,6 +57,7 @@ export class TextFrame extends CharacterFrame {
   readonly home: TextFrames
   readonly state: number
   #class: StringClass | undefined
+  #length: number | undefined
   /** Whether every character leads on. */
   #open: boolean | undefined
 
@@ -74,7 +75,8 @@ export class TextFrame extends CharacterFrame {
 
   /** The same place in a text of any length, if for so many characters more only its own room tells it from that. */
   unlimited(characters: number): { readonly frame: TextFrame; readonly room: number } | undefined {
-    const found = onlyCounts(this.class) ? undefined : this.home.text.unlimited(this.state, characters)
+    const counted = this.class.needed !== undefined
+    const found = counted ? undefined : this.home.text.unlimited(this.state, characters)
     return found && { frame: TextFrames.of(found.text).at(found.state), room: found.room }
   }
 
@@ -109,8 +111,10 @@ export class TextFrame extends CharacterFrame {
     return listCharacters(this.home.text, this.state, this.closes, into)
   }
 
+  /** Asked for with every token that may lead here. */
   override get length(): number {
-    return this.home.length(this.state)
+    this.#length ??= this.home.length(this.state)
+    return this.#length
   }
 
   override get longest(): number {

@@ -5,7 +5,6 @@ import type { TokenConstraint } from '../../contract/engine.js'
 import { atOnce } from '../../platform/index.js'
 import { KIND } from '../automata/kinds.js'
 import type { StringPlace } from '../automaton/characters.js'
-import { onlyCounts } from '../automaton/content.js'
 import { IN_STRING } from '../automaton/frame.js'
 import { FrameTable } from '../automaton/frame-table.js'
 import { Machine } from '../automaton/machine.js'
@@ -134,7 +133,7 @@ describe('what a place in a string says of itself', () => {
         for (const place of placesOn(machine, way)) {
           const { leaving, room, end, free } = place.class
           const passing = CHARACTERS.filter((character) => (kindOf(character) & leaving) === 0)
-          expect(onlyCounts(place.class)).toBe(leaving === 0 && end !== 'unknown')
+          expect(place.class.needed !== undefined).toBe(leaving === 0 && end !== 'unknown')
           // Within a character nothing passes.
           if (place !== place.base) expect([passing, free]).toEqual([[], -1])
           const go = (among: readonly string[], many: number, visit: (at: StringPlace) => void) => {

@@ -2,7 +2,7 @@ import { getOrMake } from '../../platform/index.js'
 import { ALL_PASS, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { type CharacterFrame, MOST_LEFT, type StringPlace } from '../automaton/characters.js'
-import { onlyCounts, type Passing, type StringClass } from '../automaton/content.js'
+import type { Passing, StringClass } from '../automaton/content.js'
 import { TextFrame } from '../automaton/text.js'
 import { ENTRY_BYTES, Kept } from '../kept.js'
 import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
@@ -147,8 +147,8 @@ export class StringMasks {
   }
 
   #fillWide(into: Uint32Array, frame: StringPlace, anew: boolean): void {
-    const { leaving, room } = frame.class
-    if (leaving === ALL_PASS && (onlyCounts(frame.class) || room >= this.#vocabulary.tallest)) {
+    const { leaving, room, needed } = frame.class
+    if (leaving === ALL_PASS && (needed !== undefined || room >= this.#vocabulary.tallest)) {
       const words = this.#levels.mask(room)
       // Most masks are little else: copying takes a third of the time of adding.
       if (anew) into.set(words)
@@ -205,7 +205,8 @@ export class StringMasks {
 
   /** The tokens that close the string. */
   closers(frame: StringPlace): CloserList {
-    if (onlyCounts(frame.class)) return this.#levels.closers(neededAt(frame), frame.class.room)
+    const { needed, room } = frame.class
+    if (needed !== undefined) return this.#levels.closers(needed, room)
     let closers = this.#closers.get(frame)
     if (closers === undefined) {
       this.#found.clear()
@@ -222,17 +223,17 @@ export class StringMasks {
   /** With a budget that restricts: nothing to be kept. */
   #narrow(into: Uint32Array, frame: StringPlace, rest: Rest): void {
     this.#found.begin(into)
-    if (onlyCounts(frame.class)) this.#narrowLevel(into, frame.base, rest)
+    if (frame.class.needed !== undefined) this.#narrowLevel(into, frame.base, frame.class.needed, rest)
     else this.#narrowOther(into, frame, rest)
   }
 
   /** Where only their number matters, each number of characters is asked about once. */
-  #narrowLevel(into: Uint32Array, frame: CharacterFrame, rest: Rest): void {
+  #narrowLevel(into: Uint32Array, frame: CharacterFrame, needed: number, rest: Rest): void {
     const places: CharacterFrame[] = [frame]
     const { budget, below, costs } = rest
     const placeAfter = (characters: number): CharacterFrame | undefined => {
       // Past the least length all places close alike.
-      const wanted = Math.min(characters, Math.max(neededAt(frame), 1))
+      const wanted = Math.min(characters, Math.max(needed, 1))
       while (places.length <= wanted) places.push(places[places.length - 1]!.after(LETTER) as CharacterFrame)
       return places[wanted]
     }
@@ -396,14 +397,9 @@ function isFew(frame: StringPlace): frame is TextFrame {
   return frame instanceof TextFrame && frame.home.text.sparse
 }
 
-/** Where only their number matters: how many characters must still come before the closing quote. */
-function neededAt({ base }: StringPlace): number {
-  return base instanceof TextFrame ? base.home.text.distance(base.state) : 0
-}
-
 /** No way to the end is longer, whatever comes before the closing quote. */
 function longestFrom({ base }: StringPlace): number {
-  return (onlyCounts(base.class) ? base.length : base.longest) + MOST_LEFT
+  return (base.class.needed !== undefined ? base.length : base.longest) + MOST_LEFT
 }
 
 /** Kinds that lead from place to place but may go on, if they are more than those that lead back here. */
