@@ -15,7 +15,6 @@ import {
 } from '../contract/index.js'
 import { inStage, inTurns, type JsonObject, mapped, PartQueue, type Slices } from '../platform/index.js'
 import { AnswerDecoder } from './answer/answer.js'
-import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'
 import { PromptScores } from './answer/prompt-scores.js'
 import { settledSampling } from './answer/sampling.js'
@@ -177,7 +176,8 @@ export class DecodeLoop {
     const text = showsPrompt
       ? await inTurns(inStage('prompt', call.id, this.#textOf(prompt)), call.signal, call.caller)
       : ''
-    const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
+    const wake = () => this.#scheduler.poke()
+    const queue = new PartQueue<Part>(UNREAD * call.n, wake, call.n)
     const sampling = settledSampling(call, this.#text.recommended)
     const scores = call.promptLogprobs ? new PromptScores(call, prompt, this.#text.tokenizer, vocabSize) : undefined
     const tell = () =>
@@ -190,14 +190,13 @@ export class DecodeLoop {
         const lane = new ReadLane(tokens, settings, resolve, reject)
         reads.push(...this.#scheduler.add([lane], { first: slots[0]! }))
       })
-    const wake = () => this.#scheduler.poke()
     const settled = narrowed && {
       call: { ...call, grammar: narrowed.grammar },
       shortest: room.shortest + narrowed.longer,
     }
     const parts = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
-    const plan = { ...parts, text: this.#text, vocabSize, ...room, ...settled }
-    const answers = this.#answers(plan, queue)
+    const plan: AnswerPlan = { ...parts, text: this.#text, vocabSize, ...room, ...settled }
+    const answers = Array.from({ length: call.n }, (_, choice) => new AnswerDecoder(plan, choice, queue))
     scores?.whenWhole(() => {
       tell()
       for (const answer of answers) answer.begin()
@@ -323,24 +322,8 @@ export class DecodeLoop {
     }
   }
 
-  #answers(plan: AnswerPlan, queue: PartQueue<Part>): AnswerDecoder[] {
-    const { n } = plan.call
-    let unfinished = n
-    const sink: AnswerSink = {
-      get behind() {
-        return queue.behind
-      },
-      push: (part) => queue.push(part),
-      finished: () => {
-        if (--unfinished === 0) queue.end()
-      },
-      failed: (error) => queue.fail(error),
-    }
-    return Array.from({ length: n }, (_, choice) => new AnswerDecoder(plan, choice, sink))
-  }
-
   #usage(prompt: readonly number[], answers: readonly AnswerDecoder[]): Part {
-    const completionTokens = answers.reduce((sum, answer) => sum + answer.generated, 0)
+    const completionTokens = answers.reduce((sum, answer) => sum + answer.log.generated, 0)
     const cachedTokens = answers[0]?.cachedTokens ?? 0
     const reasoningTokens = answers.reduce((sum, answer) => sum + answer.thoughtTokens, 0)
     const usage = {

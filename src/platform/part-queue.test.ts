@@ -62,6 +62,19 @@ describe('parts on their way to a reader', () => {
     expect(await ended.take()).toBeUndefined()
   })
 
+  it('end once all who write them have', async () => {
+    const queue = new PartQueue<string>(2, () => {}, 2)
+    queue.end()
+    queue.push('a')
+    expect(await queue.take()).toEqual(['a'])
+    const heard = asked(queue)
+    await settled()
+    expect(heard.over).toBe(false)
+    queue.end()
+    await settled()
+    expect(heard).toEqual({ parts: undefined, over: true })
+  })
+
   it('are behind from one more than the limit on, and whoever makes them hears when that is over', async () => {
     const drained = vi.fn()
     const queue = new PartQueue<number>(2, drained)

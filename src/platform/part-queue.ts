@@ -2,14 +2,20 @@
 export class PartQueue<Part> {
   readonly #limit: number
   readonly #onDrained: () => void
+  /** Those that have not ended. */
+  #writers: number
   #parts: Part[] = []
   #ended = false
   #error: unknown
   #failed = false
   #wake: (() => void) | undefined
 
-  /** Above `limit` unread parts the queue is `behind`; `onDrained` is called once it no longer is. */
-  constructor(limit: number, onDrained: () => void) {
+  /**
+   * Above `limit` unread parts the queue is `behind`; `onDrained` is called once it no longer is. So many `writers` must
+   * come to their end.
+   */
+  constructor(limit: number, onDrained: () => void, writers = 1) {
+    this.#writers = writers
     this.#limit = limit
     this.#onDrained = onDrained
   }
@@ -23,7 +29,9 @@ export class PartQueue<Part> {
     this.#notify()
   }
 
+  /** One of the writers has come to its end. */
   end(): void {
+    if (--this.#writers > 0) return
     this.#ended = true
     this.#notify()
   }

@@ -23,12 +23,12 @@ const textOf = (tokens: readonly number[]) => tokens.map((token) => tokenizer.sh
 function answering(part: Partial<ChatCall> = {}, more: Partial<AnswerPlan> = {}, choice = 0) {
   const asked = call(part)
   const parts: Part[] = []
-  const told = { parts, finished: [] as number[], failed: [] as unknown[], wakes: 0 }
+  const told = { parts, ends: 0, failed: [] as unknown[], wakes: 0 }
   const sink = {
     behind: false,
     push: (each: Part) => void parts.push(each),
-    finished: (which: number) => void told.finished.push(which),
-    failed: (error: unknown) => void told.failed.push(error),
+    end: () => void told.ends++,
+    fail: (error: unknown) => void told.failed.push(error),
   }
   const plan: AnswerPlan = {
     ...{ call: asked, sampling: settledSampling(asked, {}), text: smallText, prompt: PROMPT, scores: undefined },
@@ -123,7 +123,7 @@ describe('how a token is drawn', () => {
     const { answer, write, said, end } = answering(either)
     const may = bits(answer.settings().mask)
     expect([may.length > 0, may.includes(C), may.includes(END)]).toEqual([true, false, false])
-    expect(answer.settings().index).toBe(answer.generated)
+    expect(answer.settings().index).toBe(answer.log.generated)
     write('"xby"')
     expect([said(), end(), answer.finished]).toEqual(['"xby"', { type: 'finish', choice: 0, reason: 'stop' }, true])
   })
@@ -162,7 +162,7 @@ describe('what hangs on the tokens before', () => {
   it('are tokens that no model was asked for, until they were seen', () => {
     const { answer } = answering()
     answer.write([A, B])
-    expect([answer.foreseeable, answer.kept, answer.generated]).toEqual([false, PROMPT.length, 2])
+    expect([answer.foreseeable, answer.kept, answer.log.generated]).toEqual([false, PROMPT.length, 2])
     answer.settle()
     expect([answer.foreseeable, answer.kept]).toEqual([true, PROMPT.length + 2])
   })
@@ -213,7 +213,7 @@ describe('how it may go on', () => {
     write('"')
     const outlook = answer.outlook(room)!
     expect([outlook.free, outlook.push(C), outlook.push(A)]).toEqual([false, false, true])
-    const { generated } = answer
+    const { generated } = answer.log
     expect(outlook.drafted!.draws.map(({ settings }) => index(settings))).toEqual([
       [generated, seedOfChoice(1, 0), true],
       [generated + 1, seedOfChoice(1, 0), true],
@@ -240,7 +240,7 @@ describe('an answer ends', () => {
     expect([answer.remaining, answer.finished, said()]).toEqual([0, true, 'abc'])
     expect(end()).toEqual({ type: 'finish', choice: 0, reason: 'length' })
     const none = answering({}, { limit: 0 }, 2)
-    expect([none.end(), none.told.finished]).toEqual([{ type: 'finish', choice: 2, reason: 'length' }, [2]])
+    expect([none.end(), none.told.ends]).toEqual([{ type: 'finish', choice: 2, reason: 'length' }, 1])
   })
 
   it.each<[string, Partial<ChatCall>, number[], object]>([
@@ -257,7 +257,7 @@ describe('an answer ends', () => {
   ])('%s', (_, part, tokens, told) => {
     const { answer, take, end, said, told: heard } = answering(part)
     take(...tokens)
-    expect([answer.finished, said(), heard.finished, heard.failed]).toEqual([true, 'a', [0], []])
+    expect([answer.finished, said(), heard.ends, heard.failed]).toEqual([true, 'a', 1, []])
     expect(end()).toStrictEqual({ type: 'finish', choice: 0, reason: 'stop', ...told })
   })
 
@@ -270,7 +270,7 @@ describe('an answer ends', () => {
   it('not with the model where that is not to be heard', () => {
     const { answer, take, end } = answering({ ignoreEnds: true, stopTokens: [C] })
     take(A, END, B)
-    expect([answer.finished, answer.generated]).toEqual([false, 3])
+    expect([answer.finished, answer.log.generated]).toEqual([false, 3])
     take(C)
     expect(end()).toMatchObject({ reason: 'stop' })
   })
@@ -279,7 +279,7 @@ describe('an answer ends', () => {
     const { answer, told } = answering()
     answer.fail('broken')
     answer.resume()
-    expect([answer.finished, told.failed, told.wakes, told.finished]).toEqual([true, ['broken'], 0, []])
+    expect([answer.finished, told.failed, told.wakes, told.ends]).toEqual([true, ['broken'], 0, 0])
   })
 })
 

@@ -32,6 +32,7 @@ export class AnswerDecoder implements Lane, Writing {
   readonly markers: Markers
   readonly out: AnswerOutput
   readonly stops: ReadonlySet<number>
+  readonly #sink: AnswerSink
   readonly #seed: number
   /** What the device's sampler is told in every step alike. */
   readonly #drawn: Drawn
@@ -46,6 +47,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   constructor(plan: AnswerPlan, choice: number, sink: AnswerSink) {
     this.plan = plan
+    this.#sink = sink
     this.scores = choice === 0 ? plan.scores : undefined
     this.out = new AnswerOutput(choice, sink, plan.text.toolFormat, plan.call.tools)
     this.#seed = seedOfChoice(plan.sampling.seed, choice)
@@ -78,16 +80,12 @@ export class AnswerDecoder implements Lane, Writing {
     return this.log.kept
   }
 
-  get generated(): number {
-    return this.log.generated
-  }
-
   get remaining(): number {
-    return this.plan.limit - this.generated
+    return this.plan.limit - this.log.generated
   }
 
   get paused(): boolean {
-    return this.out.behind || this.#stretch.waits === true
+    return this.#sink.behind || this.#stretch.waits === true
   }
 
   get foreseeable(): boolean {
@@ -97,7 +95,7 @@ export class AnswerDecoder implements Lane, Writing {
   }
 
   get mustGoOn(): boolean {
-    return this.generated < (this.plan.call.minTokens ?? 0)
+    return this.log.generated < (this.plan.call.minTokens ?? 0)
   }
 
   get following(): Segment | undefined {
@@ -105,7 +103,7 @@ export class AnswerDecoder implements Lane, Writing {
   }
 
   settings(): SampleSettings {
-    return this.#settings(this.generated, this.#nextMask())
+    return this.#settings(this.log.generated, this.#nextMask())
   }
 
   get guessable(): boolean {
@@ -129,7 +127,7 @@ export class AnswerDecoder implements Lane, Writing {
     return {
       tokens,
       free: this.#stretch.mask === undefined,
-      settings: () => this.#settings(this.generated + tokens.length, path.mask),
+      settings: () => this.#settings(this.log.generated + tokens.length, path.mask),
       push: (token) => during('mask', this.request, () => path.push(token, 'model')),
       get drafted() {
         return drafted()
@@ -146,7 +144,7 @@ export class AnswerDecoder implements Lane, Writing {
   #drafted(path: Path | undefined): Drafted | undefined {
     if (!path) return undefined
     const draws = path.draws.map(({ at, mask, guess }) => {
-      return { at, settings: this.#settings(this.generated + at, mask), ...(guess && { guess }) }
+      return { at, settings: this.#settings(this.log.generated + at, mask), ...(guess && { guess }) }
     })
     return { tokens: path.tokens, draws }
   }
@@ -186,7 +184,7 @@ export class AnswerDecoder implements Lane, Writing {
 
   fail(error: unknown): void {
     this.finished = true
-    this.out.fail(error)
+    this.#sink.fail(error)
   }
 
   resume(): void {

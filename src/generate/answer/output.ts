@@ -153,14 +153,15 @@ export interface AnswerSink {
   /** The reader has not taken what was pushed before. */
   readonly behind: boolean
   push(part: Part): void
-  finished(choice: number): void
-  failed(error: unknown): void
+  /** A choice has come to its end. */
+  end(): void
+  fail(error: unknown): void
 }
 
 /** Turns the bytes of an answer into parts. */
 export class AnswerOutput {
   readonly #choice: number
-  readonly #sink: AnswerSink
+  readonly #sink: Pick<AnswerSink, 'push' | 'end'>
   readonly #format: ToolFormat
   #text: TextOut
   #call: ToolCallStream | undefined
@@ -173,16 +174,12 @@ export class AnswerOutput {
 
   readonly #tools: readonly ToolSpec[]
 
-  constructor(choice: number, sink: AnswerSink, format: ToolFormat, tools: readonly ToolSpec[]) {
+  constructor(choice: number, sink: Pick<AnswerSink, 'push' | 'end'>, format: ToolFormat, tools: readonly ToolSpec[]) {
     this.#tools = tools
     this.#format = format
     this.#choice = choice
     this.#sink = sink
     this.#text = new TextOut([])
-  }
-
-  get behind(): boolean {
-    return this.#sink.behind
   }
 
   get calls(): number {
@@ -251,11 +248,7 @@ export class AnswerOutput {
   finish(reason: Finish['reason'], flush: boolean, more: Pick<Finish, 'stop' | 'tokens'> = {}): void {
     if (flush) this.endText()
     this.#sink.push({ type: 'finish', choice: this.#choice, reason, ...more })
-    this.#sink.finished(this.#choice)
-  }
-
-  fail(error: unknown): void {
-    this.#sink.failed(error)
+    this.#sink.end()
   }
 
   #emit({ text, logprobs }: TextPiece): void {
