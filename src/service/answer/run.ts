@@ -34,9 +34,6 @@ export class Run {
   #begun = false
   readonly #arrived = performance.now()
   #left = false
-  /** Of the one who waits for the next part. */
-  #resolve: ((part: Part | undefined) => void) | undefined
-  #reject: ((error: unknown) => void) | undefined
 
   /** `client` is aborted when nobody wants the answer any more. */
   constructor(service: Service, exchange: Exchange, client = exchange.request.signal) {
@@ -92,7 +89,7 @@ export class Run {
     const { engine } = this.#service
     this.answer = new Answer(call.n)
     this.#check = check
-    this.#parts = new Leavable(prompts ? generateEach(engine, call, prompts) : engine.generate(call))
+    this.#parts = new Leavable(prompts ? generateEach(engine, call, prompts) : engine.generate(call), this.#take)
   }
 
   /** The one result, or at once why it was left; its place is free when the engine has ended it, too. */
@@ -128,27 +125,11 @@ export class Run {
 
   /** `next` without a promise. One of the two is called, once; neither may throw. */
   ask(resolve: (part: Part | undefined) => void, reject: (error: unknown) => void): void {
-    this.#resolve = resolve
-    this.#reject = reject
     if (this.signal.aborted) reject(this.signal.reason)
-    else this.#parts!.ask(this.#onPart, reject)
+    else this.#parts!.ask(resolve, reject)
   }
 
-  readonly #onPart = (part: Part | undefined): void => {
-    const resolve = this.#resolve!
-    const reject = this.#reject!
-    let checked: void | Promise<void>
-    try {
-      checked = this.#take(part)
-    } catch (error) {
-      reject(error)
-      return
-    }
-    if (checked) checked.then(() => resolve(part), reject)
-    else resolve(part)
-  }
-
-  #take(part: Part | undefined): void | Promise<void> {
+  readonly #take = (part: Part | undefined): void | Promise<void> => {
     const answer = this.answer!
     if (part) {
       if (!this.#begun) this.#begin()

@@ -114,12 +114,15 @@ const LEAVE_MS = 5000
  */
 export class Leavable<T> {
   readonly #iterator: AsyncIterator<T>
+  readonly #take: (value: T | undefined) => void | Promise<void>
   /** Of the one who waits for an answer. */
   #resolve: ((value: T | undefined) => void) | undefined
   #reject: ((reason: unknown) => void) | undefined
   #ended = false
 
-  constructor(source: AsyncIterable<T>) {
+  /** `take` is given each value before whoever asks is, who waits for it, and hears of what it throws instead. */
+  constructor(source: AsyncIterable<T>, take: (value: T | undefined) => void | Promise<void> = () => {}) {
+    this.#take = take
     this.#iterator = source[Symbol.asyncIterator]()
   }
 
@@ -135,8 +138,19 @@ export class Leavable<T> {
   // Made once: an answer has thousands of parts.
   readonly #onNext = ({ done, value }: IteratorResult<T>): void => {
     if (done) this.#ended = true
-    const resolve = this.#resolve
-    if (this.#settle()) resolve!(done ? undefined : value)
+    const resolve = this.#resolve!
+    const reject = this.#reject!
+    if (!this.#settle()) return
+    const given = done ? undefined : value
+    let taken: void | Promise<void>
+    try {
+      taken = this.#take(given)
+    } catch (error) {
+      reject(error)
+      return
+    }
+    if (taken) taken.then(() => resolve(given), reject)
+    else resolve(given)
   }
 
   readonly #broke = (error: unknown): void => {

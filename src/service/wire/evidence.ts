@@ -22,7 +22,7 @@ export function readEvidence(body: JsonObject, output: OutputFormat, format: str
   throw unsupported(EVIDENCE, `Evidence needs a JSON answer: request one with '${format}'.`)
 }
 
-export function wireEvidence({ confidence, runnerUp, pNull, source }: Evidence): WireEvidence {
+function wireEvidence({ confidence, runnerUp, pNull, source }: Evidence): WireEvidence {
   return {
     confidence,
     ...(runnerUp && { runner_up: runnerUp }),
@@ -31,21 +31,10 @@ export function wireEvidence({ confidence, runnerUp, pNull, source }: Evidence):
   }
 }
 
-/** What has been told of one document so far. */
-export class EvidenceSoFar {
-  #reported: Record<string, WireEvidence> | undefined
-
-  get reported(): EvidenceOfDocument | undefined {
-    return this.#reported
-  }
-
-  /** What is new, under its pointer. */
-  take({ evidence }: Part & { type: 'evidence' }): EvidenceOfDocument {
-    const entry = { [evidence.pointer]: wireEvidence(evidence) }
-    this.#reported = { ...this.#reported, ...entry }
-    return entry
-  }
-}
+/** What a part tells, under its pointer. */
+export const evidenceIn = ({ evidence }: Part & { type: 'evidence' }): EvidenceOfDocument => ({
+  [evidence.pointer]: wireEvidence(evidence),
+})
 
 const QUOTE = 'quote'
 

@@ -1,5 +1,5 @@
 import type { Part } from '../../../contract/index.js'
-import { type EvidenceOfDocument, wireEvidence } from '../../wire/evidence.js'
+import { type EvidenceOfDocument, evidenceIn } from '../../wire/evidence.js'
 import {
   type Answer,
   type AnswerChoice,
@@ -113,7 +113,7 @@ function completionChoice(
     logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
     finish_reason: choice.finish ?? 'stop',
     ...(choice.stop !== undefined && { stop_reason: choice.stop }),
-    ...(choice.evidence.reported && { evidence: choice.evidence.reported }),
+    ...(choice.evidence && { evidence: choice.evidence }),
     ...(choice.tokens && { token_ids: choice.tokens }),
   }
 }
@@ -195,9 +195,8 @@ export class ChunkWriter {
     return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null', more)
   }
 
-  #evidence({ choice, evidence }: Part & { type: 'evidence' }): string {
-    const reported = JSON.stringify({ [evidence.pointer]: wireEvidence(evidence) })
-    return this.#chunk(choice, '{}', 'null', 'null', `,"evidence":${reported}`)
+  #evidence(part: Part & { type: 'evidence' }): string {
+    return this.#chunk(part.choice, '{}', 'null', 'null', `,"evidence":${JSON.stringify(evidenceIn(part))}`)
   }
 
   /** Under both names that clients read. */

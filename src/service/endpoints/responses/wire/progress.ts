@@ -1,6 +1,6 @@
 import type { Part, TokenLogprob, Usage, V1Error } from '../../../../contract/index.js'
 import { objectOf } from '../../../../platform/index.js'
-import { EvidenceSoFar } from '../../../wire/evidence.js'
+import { evidenceIn } from '../../../wire/evidence.js'
 import { itemId, sealed, seconds, toolCallId } from '../../../wire/ids.js'
 import { NO_USAGE, wireLogprob } from '../../../wire/reply.js'
 import { CallInput, customNames } from '../../../wire/tools.js'
@@ -64,7 +64,6 @@ export class ResponseProgress {
   readonly #tell: (event: ResponseEvent) => void
   #open: { readonly item: Draft; readonly call?: number } | undefined
   #logprobs: OutputText['logprobs'][number][] = []
-  readonly #evidence = new EvidenceSoFar()
   #thoughts = ''
   #input = new CallInput()
   #usage: Usage = NO_USAGE
@@ -185,9 +184,9 @@ export class ResponseProgress {
   #tellEvidence(part: Part & { type: 'evidence' }): void {
     const item = this.#open?.item
     if (item?.type !== 'message') return
-    const evidence = this.#evidence.take(part)
+    const evidence = evidenceIn(part)
     const [content] = item.content as [OutputText]
-    item.content = [{ ...content, evidence: this.#evidence.reported! }]
+    item.content = [{ ...content, evidence: { ...content.evidence, ...evidence } }]
     this.#say('local-v1:output_text.evidence', { ...this.#place(item), content_index: 0, evidence })
   }
 
