@@ -67,22 +67,23 @@ export const SAMPLING_NAMES = Object.keys(SAMPLING) as readonly SamplingName[]
 const LOCAL = SAMPLING_NAMES.filter((name) => SAMPLING[name].local)
 const COMMON = SAMPLING_NAMES.filter((name) => !SAMPLING[name].local)
 
-/** What it is in a table of values by name. In a loop, as every request is read by it. */
-function valuesOf<T>(of: (name: SamplingName, setting: SamplingSetting) => T): Record<SamplingName, T> {
-  const values = {} as Record<SamplingName, T>
-  for (const name of SAMPLING_NAMES) values[name] = of(name, SAMPLING[name])
+/** What draws as if nothing was asked for. */
+export const USUAL_SAMPLING = Object.fromEntries(
+  SAMPLING_NAMES.map((name) => [name, SAMPLING[name].usual]),
+) as Readonly<Record<SamplingName, number>>
+
+/** Each as `read` finds it; undefined where it is not there. In a loop, as every request is read by it. */
+export function samplingFrom(
+  read: (setting: SamplingSetting) => number | undefined,
+): Record<SamplingName, number | undefined> {
+  const values = {} as Record<SamplingName, number | undefined>
+  for (const name of SAMPLING_NAMES) {
+    const setting = SAMPLING[name]
+    const value = read(setting)
+    values[name] = value === undefined || setting.floor === undefined ? value : Math.max(setting.floor, value)
+  }
   return values
 }
-
-/** What draws as if nothing was asked for. */
-export const USUAL_SAMPLING = valuesOf((_, { usual }) => usual)
-
-/** Each as `read` finds it; undefined where it is not there. */
-export const samplingFrom = (read: (setting: SamplingSetting) => number | undefined) =>
-  valuesOf((_, setting) => {
-    const value = read(setting)
-    return value === undefined || setting.floor === undefined ? value : Math.max(setting.floor, value)
-  })
 
 /** What is asked for, by the names of the wire. */
 export function onTheWire(sampling: Sampling): Record<string, number> {

@@ -9,7 +9,7 @@ import type { SequenceMemory } from './kept.js'
 import { cacheFull, PagePool } from './pages.js'
 import { firstAnswer, moreAnswers } from './rehearse.js'
 import { runAhead } from './run-ahead.js'
-import { logitsBehind, planPasses, submitSpans } from './run-pass.js'
+import { drawsIn, logitsBehind, planPasses, submitSpans } from './run-pass.js'
 import { afterToken, needsToken, Slots } from './sampling.js'
 import { PagedSequence, type SequencePools } from './sequence.js'
 import { StatePool } from './states.js'
@@ -317,8 +317,7 @@ export class Core implements TokenModel {
     if (batch.length > this.maxBatch) {
       throw new RangeError(`A step advances at most ${this.maxBatch} sequences, not ${batch.length}.`)
     }
-    const samples = batch.filter(({ sample }) => sample).length + draftsOf(batch)
-    if (samples > this.maxScored) {
+    if (drawsIn(batch) > this.maxScored) {
       throw new RangeError(`A step samples at most ${this.maxScored} positions.`)
     }
     const longest = this.#parts.rows

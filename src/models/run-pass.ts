@@ -76,7 +76,7 @@ export function planPasses(
     }
   }
   const all = [...batch.keys()]
-  const crowded = batch.reduce((sum, input) => sum + samplesOf(input), 0) > samples
+  const crowded = drawsIn(batch) > samples
   const scored = (input: number) => crowded && batch[input]!.drafts !== undefined
   const isShort = (input: number) => few < rows && batch[input]!.tokens.length <= few
   return [false, true].flatMap((apart) => {
@@ -86,8 +86,15 @@ export function planPasses(
   })
 }
 
-const samplesOf = ({ sample, drafts = [] }: StepInput): number =>
-  (sample ? 1 : 0) + drafts.filter((draft) => draft !== undefined).length
+/** Behind how many tokens something is drawn. */
+export function drawsIn(batch: readonly StepInput[]): number {
+  let count = 0
+  for (const { sample, drafts } of batch) {
+    if (sample) count++
+    for (const draft of drafts ?? []) if (draft) count++
+  }
+  return count
+}
 
 function cutApart(batch: readonly StepInput[], inputs: readonly number[], rows: number): PlannedSpan[][] {
   const isLong = (input: number) => (batch[input]!.sequence as PagedSequence).long
