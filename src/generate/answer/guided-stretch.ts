@@ -9,14 +9,15 @@ import type { Stretch, Writing } from './stretch.js'
 export abstract class GuidedStretch implements Stretch {
   protected readonly answer: Writing
   protected readonly guided: Guided
-  /** Undefined where nothing is guessed from it. */
-  readonly #value: OpenValue | undefined
+  /** Read only once something is to be guessed from it. */
+  #value: OpenValue | undefined
+  /** What it has not read yet. */
+  readonly #unread: Uint8Array[] = []
 
   constructor(answer: Writing, grammar: OutputGrammar) {
     const { vocabulary, tokenizer } = answer.plan.text
     this.answer = answer
     this.guided = new Guided(grammar.start(vocabulary), tokenizer)
-    this.#value = answer.plan.source && new OpenValue()
   }
 
   abstract begin(): void
@@ -55,9 +56,13 @@ export abstract class GuidedStretch implements Stretch {
 
   foresee(room: DraftRoom): Path | undefined {
     const { plan } = this.answer
-    const value = this.#value
-    if (!plan.source || !value) return undefined
-    return foresee({ ...this.#place(), value, source: plan.source(), tokenizer: plan.text.tokenizer }, room)
+    if (!plan.source) return undefined
+    this.#value ??= new OpenValue()
+    for (const bytes of this.#unread.splice(0)) this.#value.push(bytes)
+    return foresee(
+      { ...this.#place(), value: this.#value, source: plan.source(), tokenizer: plan.text.tokenizer },
+      room,
+    )
   }
 
   openPath(room: DraftRoom): OpenPath | undefined {
@@ -92,7 +97,7 @@ export abstract class GuidedStretch implements Stretch {
   }
 
   #show(bytes: Uint8Array, sampled?: Sampled): void {
-    this.#value?.push(bytes)
+    if (this.answer.plan.source) this.#unread.push(bytes)
     this.show(bytes, sampled)
   }
 }

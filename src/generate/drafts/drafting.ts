@@ -168,12 +168,11 @@ export class Drafting {
 
   /** Guesses for these answers; `taken`: what the step feeds and draws in any case, for others too. */
   of(writers: readonly DraftWriter[], taken: DraftRoom): DraftedStep {
-    const lanes = writers.map(({ lane }) => lane)
     const trial = this.#trialOf(writers)
     const { most, bySmall } = trial.choices[this.#always ? trial.choices.length - 1 : trial.arm]!
     let rows = this.#most.rows - taken.rows
     let draws = this.#most.draws - taken.draws
-    const guesses = lanes.map((lane) => {
+    const guesses = writers.map(({ lane }) => {
       const room = { rows, draws: Math.min(draws, most) }
       const drafted = lane.guessable && room.rows > 0 && room.draws > 0 ? guessed(lane, room) : undefined
       if (drafted) {
@@ -184,13 +183,13 @@ export class Drafting {
     })
     let read = 0
     const ask = async () => {
-      const without = lanes.flatMap((lane, i) => (guesses[i] || !lane.draftable ? [] : [i]))
+      const without = writers.flatMap(({ lane }, i) => (guesses[i] || !lane.draftable ? [] : [i]))
       const each = (left: number) => Math.floor(left / without.length)
       const room = { rows: each(rows), draws: Math.min(most, each(draws)) }
       if (!(room.rows > 0 && room.draws > 0)) return guesses
       const requests = new Map<number, DraftRequest>()
       for (const i of without) {
-        const outlook = ahead(lanes[i]!, room)
+        const outlook = ahead(writers[i]!.lane, room)
         if (outlook) requests.set(i, { ...writers[i]!, outlook })
       }
       read = await this.small!.guess([...requests.values()], room.draws)

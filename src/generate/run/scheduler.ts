@@ -427,12 +427,13 @@ export class Scheduler {
 
   /** Whether the pass that reads what is drawn now may begin before it is known. */
   #mayFollow(rows: readonly Row[], inputs: readonly StepInput[]): boolean {
+    if (this.#model.follow === undefined) return false
     const free = rows.every(({ slot: { lane, sequence, drafted } }, i) => {
       const { sample, drafts } = inputs[i]!
       const plain = sample && !drafts && !drafted && !lane.scores && !lane.pieces && lane.reads === undefined
       return plain && lane.remaining > 1 && canBeCut(sequence!)
     })
-    return this.#model.follow !== undefined && free && this.#memory.roomFor(rows, 1) && this.#begun.pays()
+    return free && this.#memory.roomFor(rows, 1) && this.#begun.pays()
   }
 
   /** `most` steps; gives back how many it took. */
