@@ -102,7 +102,9 @@ async function answer(
 ): Promise<RouteResponse> {
   if (url === undefined) throw invalidHost()
   checkOrigin(request, url, door.origins, info)
-  const found = findPlace(door, url.pathname)
+  // Below the base path, or where nothing else took the path, as it stands: some clients leave the base path out, and
+  // others ask a server of open models for what lies beside it (`/tokenize`, `/health`).
+  const found = door.router.find(pathUnder(door.base, url.pathname) ?? url.pathname)
   if (!found) throw unknownPath(request.method, url.pathname, door)
   const { allow } = found
   line.dialect = found.dialect
@@ -131,13 +133,6 @@ async function answer(
 
 /** Who asks for what is open to all. */
 const NOBODY: Caller = { id: 'anonymous' }
-
-/**
- * Below the base path, or where nothing else took the path, as it stands: some clients leave the base path out, and others
- * ask a server of open models for what lies beside it (`/tokenize`, `/health`).
- */
-const findPlace = ({ base, router }: Door, pathname: string): FoundRoute | undefined =>
-  router.find(pathUnder(base, pathname) ?? pathname)
 
 function options(request: Request, allow: string, cors: readonly string[]): RouteResponse {
   const preflight = request.headers.get('access-control-request-method') !== null

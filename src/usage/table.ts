@@ -6,11 +6,9 @@ const MINUTE = 60
 const HOUR = 3600
 const DAY = 86_400
 
-const minuteOf = (time: number): number => time - (time % MINUTE)
-
 export function rowOf(event: UsageEvent): UsageSums {
   return {
-    start: minuteOf(event.time),
+    start: event.time - (event.time % MINUTE),
     caller: event.caller,
     project: event.project,
     model: event.model,
