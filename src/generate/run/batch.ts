@@ -45,7 +45,9 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
     maxBatch,
   )
   const isGuest = guestsAmong(all)
-  const turns = all.some(isGuest) ? turnsOf(all, isGuest, model) : undefined
+  const guests = all.filter(isGuest).length
+  // Among guests alone, as in a crowd alone, nobody waits for a turn.
+  const turns = guests > 0 && guests < all.length ? turnsOf(all, isGuest, model) : undefined
   const ready = turns ? all.filter((slot) => isGuest(slot) || turns.taking.has(slot)) : all
   const isBrief = (slot: Slot) => model.rowPositions !== undefined && turns !== undefined && !isGuest(slot)
   const writing = ready.filter(promptIsIn)

@@ -167,6 +167,7 @@ export class Scheduler {
    * calls of one caller no eight callers. They then take part in turns.
    */
   #admit(): void {
+    if (this.#waiting.length === 0) return
     const share = this.#memory.share
     let wentBefore = 0
     // Looked at once for all that wait, and again where one has begun: there may be a thousand of them in every step.
