@@ -70,14 +70,10 @@ let next: Promise<void> | undefined
  * signals waiting until the whole answer is there.
  */
 export function breathe(): Promise<void> {
-  // Whoever asks before it comes waits for the same turn.
-  next ??= nextTurn()
-  return next
-}
-
-function nextTurn(): Promise<void> {
   turn ??= makeTurn()
-  return turn()
+  // Whoever asks before it comes waits for the same turn.
+  next ??= turn()
+  return next
 }
 
 /** Few enough that sockets, timers and a model's steps do not wait long, and enough for a thousand requests a second. */

@@ -12,8 +12,7 @@ export class DocumentStretch extends GuidedStretch {
   #choosing = false
   /** Tokens that are certain but fed one by one, because their probabilities were asked for. */
   #certain: number[] = []
-
-  #waits = false
+  waits = false
   /** Where what the values rest on is to be told. */
   readonly #evidence: DocumentEvidence | undefined
 
@@ -38,7 +37,7 @@ export class DocumentStretch extends GuidedStretch {
   }
 
   override advance(): boolean {
-    return !this.#waits && !this.#choosing && this.#certain.length === 0 && super.advance()
+    return !this.waits && !this.#choosing && this.#certain.length === 0 && super.advance()
   }
 
   override take(sampled: Sampled): void {
@@ -98,19 +97,15 @@ export class DocumentStretch extends GuidedStretch {
     for (const evidence of this.#evidence?.end() ?? []) out.evidence(evidence)
   }
 
-  get waits(): boolean {
-    return this.#waits
-  }
-
   /** Where the model has to be asked once more, nothing is drawn until it has answered. */
   #tell(found: readonly (Evidence | Promise<Evidence>)[] = []): void {
     const { out } = this.answer
     const first = found.findIndex((evidence) => evidence instanceof Promise)
     for (const evidence of first < 0 ? found : found.slice(0, first)) out.evidence(evidence as Evidence)
     if (first < 0) return
-    this.#waits = true
+    this.waits = true
     const settle = (rest: readonly Evidence[]) => {
-      this.#waits = false
+      this.waits = false
       for (const evidence of rest) out.evidence(evidence)
       this.answer.resume()
     }

@@ -94,14 +94,13 @@ export class Guided {
   mask(into: Uint32Array, budget: number): boolean {
     into.fill(0)
     const constraint = this.#constraint
-    if (!bounded(() => constraint.closing(budget))) return false
-    bounded(() => constraint.mask(into))
-    narrow(
-      into,
-      bounded(() => constraint.forced()),
-      this.#next,
-      this.#tokenizer,
-    )
+    const canEnd = bounded(() => {
+      if (!constraint.closing(budget)) return false
+      constraint.mask(into)
+      narrow(into, constraint.forced(), this.#next, this.#tokenizer)
+      return true
+    })
+    if (!canEnd) return false
     for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
     return false
   }
@@ -135,7 +134,10 @@ export class Guided {
 
   /** Makes a planned run part of the stretch. */
   commit(run: GuidedRun): void {
-    this.#constraint = advanced(this.#constraint, run)!
+    const after = this.#constraint.clone()
+    after.rollback(run.replace)
+    for (const token of run.tokens) after.accept(token)
+    this.#constraint = after
     this.#accepted.length -= run.replace
     this.#accepted.push(...run.tokens)
     this.#next = run.next
@@ -155,10 +157,4 @@ function bounded<T>(ask: () => T): T {
 
 function refused(message: string, cause: Error): V1Error {
   return new V1Error(400, `The answer cannot continue: ${message}`, { code: 'grammar_too_complex', cause })
-}
-
-function advanced(constraint: TokenConstraint, run: ForcedRun): TokenConstraint | undefined {
-  const after = constraint.clone()
-  after.rollback(run.replace)
-  return run.tokens.every((token) => after.accept(token)) ? after : undefined
 }

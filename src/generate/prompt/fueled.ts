@@ -10,7 +10,7 @@ import { atOnce, type Slices } from '../../platform/index.js'
 import { known, PythonInterpreter, type TemplateResult } from './python-interpreter.js'
 import { withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'
-import { type Rounds, runInSlices, SlicedRun, setInSlices } from './sliced.js'
+import { type Rounds, SlicedRun, setInSlices } from './sliced.js'
 import {
   type FunctionOf,
   functionOf,
@@ -95,7 +95,8 @@ export class FueledTemplate {
       if (Array.isArray(value)) yield* setInSlices(interpreter.global, name, value)
       else interpreter.global.set(name, value)
     }
-    const text = yield* runInSlices(interpreter, this.#program, interpreter)
+    const run = new SlicedRun(interpreter, interpreter)
+    const text = yield* run.block(this.#program.body, interpreter.global)
     interpreter.assertWritable(text.length)
     return text
   }

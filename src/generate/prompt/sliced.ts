@@ -1,9 +1,8 @@
-import { Environment, type Interpreter, type Template } from '@huggingface/jinja'
+import { Environment, type Interpreter } from '@huggingface/jinja'
 import type { Slices } from '../../platform/index.js'
 import { written } from './python-interpreter.js'
 import { itemsOf, iterated, type Statement, type TemplateNode, type TemplateValue, templateValue } from './values.js'
 
-type Program = Template['parsed']
 /** What of the interpreter is needed, whoever extends it. */
 type Evaluator = Pick<Interpreter, 'evaluate' | 'global'>
 /** Gives the variables of a loop their values. */
@@ -30,15 +29,6 @@ const MOST_DEPTH = 200
 /** Values made between two looks at the clock. */
 const VALUES = 256
 
-/**
- * Runs a template with pauses: twenty thousand messages take the library's interpreter seconds, and it has no pauses.
- * Loops and branches are gone through here, as the library does, and all else is its own.
- */
-export function* runInSlices(interpreter: Evaluator, program: Program, rounds: Rounds): Slices<string> {
-  const run = new SlicedRun(interpreter, rounds)
-  return yield* run.block(program.body, interpreter.global)
-}
-
 /** `environment.set(name, list)` with pauses. */
 export function* setInSlices(environment: Environment, name: string, list: readonly unknown[]): Slices<void> {
   const values = environment.set(name, []).value as unknown as TemplateValue[]
@@ -48,6 +38,10 @@ export function* setInSlices(environment: Environment, name: string, list: reado
   }
 }
 
+/**
+ * Runs a template with pauses: twenty thousand messages take the library's interpreter seconds, and it has no pauses.
+ * Loops and branches are gone through here, as the library does, and all else is its own.
+ */
 export class SlicedRun {
   readonly #interpreter: Evaluator
   readonly #rounds: Rounds

@@ -132,17 +132,15 @@ export class Run {
   readonly #take = (part: Part | undefined): void | Promise<void> => {
     const answer = this.answer!
     if (part) {
-      if (!this.#begun) this.#begin()
+      // The engine has read what it was given.
+      if (!this.#begun) {
+        this.#begun = true
+        this.#room?.done()
+        this.#service.metrics?.began((performance.now() - this.#arrived) / 1000)
+      }
       answer.take(part)
       if (part.type === 'finish') return this.#check(answer.choices[part.choice]!)
     } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
-  }
-
-  /** The engine has read what it was given. */
-  #begin(): void {
-    this.#begun = true
-    this.#room?.done()
-    this.#service.metrics?.began((performance.now() - this.#arrived) / 1000)
   }
 
   /** To be called before the last word goes out: what was answered is counted. */
