@@ -1,11 +1,11 @@
 /** A table that stays with the host, which gives the device a row of it for each token: too large for what it is asked. */
 
 import { Q4_BLOCK, rowBytes, type Span } from '../device/index.js'
-import { halfToFloat } from '../platform/index.js'
 import { storedRows } from './files/rows.js'
 import type { StoredRows, WeightSource } from './files/source.js'
 import { canShrink, type PlannedMatrix } from './planned.js'
 import { quantize } from './quantize.js'
+import { fourBits } from './stored-values.js'
 import { readMatrix } from './tensors.js'
 
 /** Bytes that are read at a time. */
@@ -105,21 +105,3 @@ function quantized(rows: number, form: StoredRows, bytes: Uint8Array, values: Fl
 }
 
 const fourBitBytes = (columns: number) => columns / 2 + (2 * columns) / Q4_BLOCK
-
-function fourBits(columns: number, codes: Uint8Array, scales: Uint8Array, scaleType: 'f16' | 'f32'): Widen {
-  const view = new DataView(scales.buffer, scales.byteOffset, scales.byteLength)
-  const perRow = columns / Q4_BLOCK
-  const scaleOf = (block: number) =>
-    scaleType === 'f16' ? halfToFloat(view.getUint16(2 * block, true)) : view.getFloat32(4 * block, true)
-  return (row, out) => {
-    let at = (row * columns) / 2
-    for (let block = 0; block < perRow; block++) {
-      const scale = scaleOf(row * perRow + block)
-      for (let i = block * Q4_BLOCK; i < (block + 1) * Q4_BLOCK; i += 2) {
-        const pair = codes[at++]!
-        out[i] = ((pair & 15) - 7) * scale
-        out[i + 1] = ((pair >> 4) - 7) * scale
-      }
-    }
-  }
-}

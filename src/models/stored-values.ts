@@ -1,6 +1,6 @@
 /** What was read of a tensor: as long as it must be, of numbers, and their values. */
 import { V1Error } from '../contract/index.js'
-import type { PlainFormat } from '../device/index.js'
+import { type MatrixBand, type PlainFormat, Q4_BLOCK } from '../device/index.js'
 import { BLOCK_TYPES, type BlockType, blockBytes, halfToFloat, isBlockType } from '../platform/index.js'
 import { blockValues } from './files/formats/gguf/dequantize.js'
 import type { RawTensor } from './files/source.js'
@@ -9,13 +9,56 @@ const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
 
 /** What was read is once more held against what was planned: a source may not keep its word. */
 export function checkedBytes(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
-  const count = shape.reduce((product, side) => product * side, 1)
-  const needed = isBlockType(type) ? blockBytes(type, count) : count * SIZES[type]
+  const needed = storedLength(shape, type)
   // Eight codes to a word: all of them are numbers.
   if (type !== 'u32' && !areNumbers(tensor.data, type)) throw notANumber(tensor)
   const fits = tensor.dtype === type && tensor.shape.join() === shape.join() && tensor.data.byteLength === needed
   if (!fits) throw mismatch(tensor, shape)
   return tensor.data
+}
+
+export function storedLength(shape: readonly number[], type: RawTensor['dtype']): number {
+  const count = shape.reduce((product, side) => product * side, 1)
+  return isBlockType(type) ? blockBytes(type, count) : count * SIZES[type]
+}
+
+/** Of MLC's four bits the values of each row: (code - 7) * scale, the lower of two codes first. */
+export function fourBits(
+  columns: number,
+  codes: Uint8Array,
+  scales: Uint8Array,
+  scaleType: 'f16' | 'f32',
+): (row: number, out: Float32Array) => void {
+  const view = new DataView(scales.buffer, scales.byteOffset, scales.byteLength)
+  const perRow = columns / Q4_BLOCK
+  const scaleOf = (block: number) =>
+    scaleType === 'f16' ? halfToFloat(view.getUint16(2 * block, true)) : view.getFloat32(4 * block, true)
+  return (row, out) => {
+    let at = (row * columns) / 2
+    for (let block = 0; block < perRow; block++) {
+      const scale = scaleOf(row * perRow + block)
+      for (let i = block * Q4_BLOCK; i < (block + 1) * Q4_BLOCK; i += 2) {
+        const pair = codes[at++]!
+        out[i] = ((pair & 15) - 7) * scale
+        out[i + 1] = ((pair >> 4) - 7) * scale
+      }
+    }
+  }
+}
+
+/** The values of all rows; `turned`: of one column after the other. */
+export function fourBitValues(
+  { rows, columns, codes, scales, scaleType }: Extract<MatrixBand, { format: 'q4' }>,
+  turned: boolean,
+): Float32Array {
+  const rowInto = fourBits(columns, codes, scales, scaleType)
+  const values = new Float32Array(rows * columns)
+  const row = new Float32Array(columns)
+  for (let r = 0; r < rows; r++) {
+    rowInto(r, row)
+    for (let c = 0; c < columns; c++) values[turned ? c * rows + r : r * columns + c] = row[c]!
+  }
+  return values
 }
 
 /** The values of an unquantised tensor. */

@@ -14,7 +14,15 @@ import { joined } from '../platform/index.js'
 import type { RawTensor, StoredRows, WeightSource } from './files/source.js'
 import { bandForms, canShrink, type PlannedMatrix, type PlannedVector, type StoredForm, storedName } from './planned.js'
 import { quantize } from './quantize.js'
-import { areNumbers, checkedBytes, mismatch, notANumber, toFloats } from './stored-values.js'
+import {
+  areNumbers,
+  checkedBytes,
+  fourBitValues,
+  mismatch,
+  notANumber,
+  storedLength,
+  toFloats,
+} from './stored-values.js'
 
 /** Brings planned tensors to a device. */
 export class TensorLoader {
@@ -48,12 +56,25 @@ export class TensorLoader {
     const rows = rowsOf(this.source, planned)
     const { rows: all, experts } = planned
     const use = { gated, ...(experts && { together: all / experts.count / (experts.halves ? 2 : 1) }) }
-    if (!rows) return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal), use))
+    if (!rows) {
+      // A device without a room of its own may keep what it is given.
+      const own = this.#device.stage && room
+      return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal, own), use))
+    }
     const shapes = bandForms(planned).map((form): MatrixShape => ({ ...form, scaleType: 'f16' }))
     const growing = this.#device.growingMatrix(shapes, use)
     this.#keep(growing.matrix)
     for await (const band of inChunks(rows, planned, room, this.signal)) growing.add(band)
     return growing.matrix
+  }
+
+  /** A matrix of four bits in single precision: a small one, which is multiplied as it is. `turned`: its columns are rows. */
+  unpacked(planned: PlannedMatrix, turned: boolean): Promise<Matrix> {
+    return this.#inTurn(async (room) => {
+      const stored = await readMatrix(this.source, planned, this.signal, room)
+      if (stored.format !== 'q4') throw new TypeError(`Only four bits are unpacked, not ${stored.format}.`)
+      return this.table(fourBitValues(stored, turned), turned ? planned.rows : planned.columns)
+    })
   }
 
   vector(planned: PlannedVector): Promise<Vector> {
@@ -75,7 +96,7 @@ export class TensorLoader {
   }
 
   vectorValues(planned: PlannedVector): Promise<Float32Array> {
-    return readVector(this.source, planned, this.signal)
+    return this.#inTurn(() => readVector(this.source, planned, this.signal))
   }
 
   /** The values of a matrix that is stored plain, row by row: for those that are joined before they are used. */
@@ -236,20 +257,29 @@ function forDevice({ format, rows, data }: FormedRows, columns: number, shrink: 
   return { format: 'q4', rows, columns, ...quantize(toFloats({ dtype: format, data })), scaleType: 'f16' }
 }
 
-/** The parts of a matrix, one below the other. */
+/** The parts of a matrix, one below the other. `room`: in which they may be, until it is read into again. */
 export async function readMatrix(
   source: WeightSource,
   planned: PlannedMatrix,
   signal?: AbortSignal,
+  room?: Room,
 ): Promise<MatrixData> {
   const { parts, rows, columns, scaleType, order } = planned
   if (parts.every(({ stored }) => stored === 'q4')) {
-    const read = async (suffix: string, type: RawTensor['dtype'], width: number) => {
+    const read = async (suffix: string, type: RawTensor['dtype'], width: number, turn: 0 | 1) => {
       const wanted = parts.map((part) => ({ name: `${part.name}.${suffix}`, shape: [part.rows, width] }))
-      return join(await readParts(source, wanted, type, signal), order)
+      const bytes = storedLength([rows, width], type)
+      const isWhole = wanted.length === 1 && !order
+      if (!room || !isWhole || bytes > CHUNK) return join(await readParts(source, wanted, type, signal), order)
+      return room.read(turn, bytes, async (into) => {
+        const [data] = await readParts(source, wanted, type, signal, into)
+        return data!
+      })
     }
-    const codes = await read('q_weight', 'u32', columns / 8)
-    const scales = await read('q_scale', scaleType, columns / 32)
+    const [codes, scales] = await Promise.all([
+      read('q_weight', 'u32', columns / 8, 0),
+      read('q_scale', scaleType, columns / 32, 1),
+    ])
     return { format: 'q4', rows, columns, codes, scales, scaleType }
   }
   const read: FormedRows[] = []
@@ -329,8 +359,9 @@ async function readParts(
   wanted: readonly { readonly name: string; readonly shape: readonly number[] }[],
   type: RawTensor['dtype'],
   signal?: AbortSignal,
+  into?: Uint8Array,
 ): Promise<Uint8Array[]> {
   const read: Uint8Array[] = []
-  for (const { name, shape } of wanted) read.push(checkedBytes(await source.read(name, signal), shape, type))
+  for (const { name, shape } of wanted) read.push(checkedBytes(await source.read(name, signal, into), shape, type))
   return read
 }

@@ -1,6 +1,6 @@
 /** Rows that all threads pack together, whatever comes with them, are those that one thread packs one by one. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Device, Matrix, MatrixBand } from '../contract.js'
+import type { Device, Matrix, MatrixBand, ReadingRoom } from '../contract.js'
 import { shapeOf } from '../contract.js'
 import { embed } from '../operations/embed/index.js'
 import { BLOCK_FORMATS, Chance, knownMatrix } from '../operations/numbers.test-helper.js'
@@ -27,6 +27,22 @@ function cut(band: MatrixBand, from: number, to: number): MatrixBand {
   return band.format === 'q4'
     ? { ...band, rows, codes: of(band.codes), scales: of(band.scales) }
     : { ...band, rows, data: of(band.data) }
+}
+
+/** The same rows, where a device has files read into. */
+function staged(device: Device, band: MatrixBand): { readonly band: MatrixBand; readonly rooms: ReadingRoom[] } {
+  const rooms: ReadingRoom[] = []
+  const inside = (bytes: Uint8Array) => {
+    const room = device.stage!(bytes.length)!
+    room.room.set(bytes)
+    rooms.push(room)
+    return room.room.subarray(0, bytes.length)
+  }
+  const own =
+    band.format === 'q4'
+      ? { ...band, codes: inside(band.codes), scales: inside(band.scales) }
+      : { ...band, data: inside(band.data) }
+  return { band: own, rooms }
 }
 
 describe.each(variants)('rows in the layout of the kernels (%s)', (variant) => {
@@ -57,6 +73,12 @@ describe.each(variants)('rows in the layout of the kernels (%s)', (variant) => {
       const { matrix, add } = device.growingMatrix([shapeOf(band)])
       for (let from = 0; from < ROWS; from += step) add(cut(band, from, Math.min(ROWS, from + step)))
       expect(await rowsOf(device, matrix), `${step} at a time`).toEqual(expected)
+    }
+    for (const rows of [40, ROWS]) {
+      const { band: own, rooms } = staged(together, cut(band, 0, rows))
+      const matrix = together.matrix(own)
+      for (const room of rooms) room.destroy()
+      expect(await rowsOf(together, matrix), `${rows} in its memory`).toEqual(expected.slice(0, rows * COLUMNS))
     }
   })
 })

@@ -7,6 +7,8 @@ import type { Runner } from './runner.js'
 
 /** Staged at a time. */
 const STAGE_BYTES = 1 << 22
+/** Of bytes that lie outside. */
+const NOWHERE = -1
 
 /** A band that is being filled. */
 export interface Filling {
@@ -31,24 +33,26 @@ export class Packer {
 
   /** The next rows; `last`: none come after them, and the rest of their group is zeros. */
   add(filling: Filling, band: MatrixBand, last: boolean): void {
-    const parts = partsOf(band).map(({ bytes, stride }, i) => ({
+    const given = partsOf(band)
+    const parts = given.map(({ bytes, stride }, i) => ({
       stride,
       stretches: [filling.waiting[i] ?? bytes.subarray(0, 0), bytes],
     }))
     const [before] = filling.waiting
     const rows = band.rows + (before ? before.length / parts[0]!.stride : 0)
     const whole = last ? rows : rows - (rows % GROUP)
-    const place = band.format === 'q4' || before?.length ? undefined : this.#memory.placeOf(band.data)
-    if (place !== undefined && whole % GROUP === 0) this.#packWhereItLies(filling, band, place, whole)
+    const [values, scales = 0] = given.map(({ bytes }) => this.#memory.placeOf(bytes) ?? NOWHERE)
+    const liesThere = values !== NOWHERE && scales !== NOWHERE && !before?.length
+    if (liesThere && whole % GROUP === 0) this.#packWhereItLies(filling, band, whole, values!, scales)
     else if (whole > 0) this.#pack(filling, band, parts, whole)
     filling.waiting = parts.map((part) => copyRows(part, whole, rows, new Uint8Array((rows - whole) * part.stride)))
   }
 
   /** Whole groups of rows that were read into the kernels' memory. */
-  #packWhereItLies(filling: Filling, band: MatrixBand, place: number, rows: number): void {
+  #packWhereItLies(filling: Filling, band: MatrixBand, rows: number, source: number, scales: number): void {
     const program = this.#memory.allocate(OPERATION_BYTES)
     try {
-      this.#run(filling, band, program, rows / GROUP, place, 0)
+      this.#run(filling, band, program, rows / GROUP, source, scales)
     } finally {
       this.#memory.free(program)
     }

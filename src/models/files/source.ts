@@ -48,8 +48,8 @@ export type WeightCheck = (outline: WeightOutline, text: TextFiles) => unknown
 
 export interface WeightSource extends WeightOutline {
   has(name: string): boolean
-  /** Each tensor that is used is asked for once; its bytes need not be kept. */
-  read(name: string, signal?: AbortSignal): Promise<RawTensor>
+  /** Each tensor that is used is asked for once; its bytes need not be kept. `into` has room for them, and may be used. */
+  read(name: string, signal?: AbortSignal, into?: Uint8Array): Promise<RawTensor>
   /** A matrix by its name without suffix, instead of `read`. Absent: there is no other way than to read it whole. */
   rows?(name: string): StoredRows
   /** Identifies the weights: the base of `system_fingerprint`. */

@@ -76,10 +76,10 @@ export const mlc: RepositoryFormat = {
         ...outline(),
         has: (tensor) => tensors().has(tensor),
         digest: digestOf(manifest, JSON.stringify(chatConfig)),
-        async read(tensor, reading) {
+        async read(tensor, reading, into) {
           reading?.throwIfAborted()
           const { shard: within, offset, bytes, ...known } = find(tensor)
-          const data = await files.slice(within, offset, offset + bytes)
+          const data = await files.slice(within, offset, offset + bytes, into)
           const shard = shards.get(within)!
           if (--shard.left === 0) files.release(shard.name)
           return { ...known, data }
