@@ -62,7 +62,7 @@ export class Constraints {
     this.own = { layout, ...this.#own }
     // What cannot be used of them is refused now, not with the first request.
     const named = Object.keys(formats ?? {}).map((format) => [format, { type: 'string', format }])
-    compile({ properties: Object.fromEntries(named) }, { layout, ...this.#own })
+    compile({ properties: Object.fromEntries(named), additionalProperties: false }, { layout, ...this.#own })
   }
 
   /**

@@ -62,7 +62,9 @@ export class Letters {
     this.parents = parents.slice(0, made)
     this.tokens = ended.slice(0, found)
     this.nodes = nodes.slice(0, found)
-    const labels = new Int32Array(0x110000)
+    let greatest = 0
+    for (let node = 1; node < made; node++) greatest = Math.max(greatest, points[node]!)
+    const labels = new Int32Array(greatest + 1)
     for (let node = 1; node < made; node++) labels[points[node]!] = 1
     const codePoints: number[] = []
     for (let codePoint = 0; codePoint < labels.length; codePoint++) {
