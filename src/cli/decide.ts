@@ -2,12 +2,11 @@ import process from 'node:process'
 import { text as readAll } from 'node:stream/consumers'
 import { type Answers, decide as ask, type Questions } from '../../adapters/extract.js'
 import { isRecord } from '../platform/index.js'
-import { createV1 } from '../service/index.js'
 import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
-import { load } from './load.js'
+import { loadAndAsk, ownV1 } from './load.js'
 import { note, paint } from './terminal.js'
 
 export interface DecideCommandOptions extends EngineOptions {
@@ -36,12 +35,11 @@ export async function decideCommand(words: string, options: DecideCommandOptions
   }
   const state = await readAll(process.stdin)
   const { engine, models } = await openEngine(options)
-  const v1 = createV1({ engine, keys: 'none' })
+  const v1 = ownV1(engine)
   const model = models[0]!
   const { order, calibrated } = options
   try {
-    await load(v1, model)
-    const answers = await ask(questions, state, { from: v1, model, order, calibrated })
+    const answers = await loadAndAsk(v1, model, () => ask(questions, state, { from: v1, model, order, calibrated }))
     process.stdout.write(
       options.json ? `${JSON.stringify(answers, null, 2)}\n` : spelled(answers, options.questions !== undefined),
     )

@@ -4,12 +4,12 @@ import { text as readAll } from 'node:stream/consumers'
 import { valueAt } from '../../adapters/client/pointer.js'
 import { extract as ask, type ValueEvidence } from '../../adapters/extract.js'
 import { isRecord, type JsonObject } from '../platform/index.js'
-import { createV1, type V1 } from '../service/index.js'
+import type { V1 } from '../service/index.js'
 import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
-import { load } from './load.js'
+import { load, loadAndAsk, ownV1 } from './load.js'
 import { note } from './terminal.js'
 
 export interface ExtractCommandOptions extends EngineOptions {
@@ -44,15 +44,17 @@ export async function extractCommand(
   const texts: string[] = []
   for (const file of files.length > 0 ? files : ['-']) texts.push(await textOf(file))
   const { engine, models } = await openEngine(options)
-  const v1 = createV1({ engine, keys: 'none' })
+  const v1 = ownV1(engine)
   const model = models[0]!
   const read = (text: string) => (fields ? fieldsRead : documentRead)(v1, { model, text, fields, wanted, options })
   try {
-    await load(v1, model)
     if (texts.length === 1) {
-      const { whole, shown } = await read(texts[0]!)
+      const { whole, shown } = await loadAndAsk(v1, model, () => read(texts[0]!))
       process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : shown())
-    } else await eachRead(files, texts, read)
+    } else {
+      await load(v1, model)
+      await eachRead(files, texts, read)
+    }
   } finally {
     await v1.close()
   }

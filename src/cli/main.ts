@@ -2,6 +2,7 @@
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../contract/index.js'
+import { startWorkerAhead } from '../engines/index.js'
 import { CACHE_TYPE_CHOICES, CACHE_TYPE_HELP, VERBOSE } from '../platform/index.js'
 import { aliases, collect, count, decimal, keys, origins, size } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
@@ -54,6 +55,9 @@ function withEngine(command: Command): Command {
     .option('--draft <id>', 'a smaller model with the same vocabulary that guesses what the first --model will write')
     .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
     .option('--webllm <module>', 'webllm: the module of another version than the installed one')
+    .hook('preAction', () => {
+      if (command.opts<{ engine: string }>().engine === 'webgpu') startWorkerAhead()
+    })
 }
 
 function program(): Command {

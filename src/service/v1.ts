@@ -198,7 +198,7 @@ export function createV1(options: V1Options): V1 {
   const { engine, usage = memoryUsage() } = expectEngine(options)
   const base = basePathOf(options.basePath ?? '/v1')
   const log = options.log ?? logFaults
-  const loader = new Loader(engine, positive('loadWaitMs', options.loadWaitMs ?? 60_000), (error) =>
+  const loader = new Loader(engine, timeLimit('loadWaitMs', options.loadWaitMs ?? 60_000), (error) =>
     log({ type: 'fault', message: 'A listener for model loading threw an error.', error }),
   )
   const bodyLimit = positive('bodyLimit', options.bodyLimit ?? 2 ** 20)

@@ -18,14 +18,14 @@ interface Load {
  */
 export class Loader {
   readonly #engine: Engine
-  readonly #waitMs: number
+  readonly #waitMs: number | undefined
   readonly #threw: (error: unknown) => void
   readonly #ready = new Set<string>()
   readonly #loads = new Map<string, Load>()
   readonly #watchers: Listeners = new Set()
 
   /** `threw` hears of listeners that throw: a page that cannot draw its bar is no reason to load nothing. */
-  constructor(engine: Engine, waitMs: number, threw: (error: unknown) => void) {
+  constructor(engine: Engine, waitMs: number | undefined, threw: (error: unknown) => void) {
     this.#engine = engine
     this.#waitMs = waitMs
     this.#threw = threw

@@ -24,6 +24,35 @@ const SCRIPT = './webgpu-worker.js'
  */
 const YOUNG = 24
 
+/** A worker that nobody has asked for yet. */
+let ahead: WorkerThread | undefined
+
+/**
+ * Starts the worker for the engine that will be made next. It reads its script, which takes as long as all else that comes
+ * before an answer, while this thread still reads what asks for it. Without such an engine the process ends as if there
+ * were none.
+ */
+export function startWorkerAhead(): void {
+  const start = findScript()
+  if (typeof start !== 'function') return
+  try {
+    ahead = start()
+  } catch {
+    // Who needs one tries again, and is told.
+    return
+  }
+  ahead.unref?.()
+  ahead.once?.('error', () => {
+    ahead = undefined
+  })
+}
+
+function takeAhead(): WorkerThread | undefined {
+  const taken = ahead
+  ahead = undefined
+  return taken
+}
+
 /** Starts the worker; undefined where there are no workers of this kind; or why none can be started. */
 export function findScript(): (() => WorkerThread) | { readonly refused: string } | undefined {
   const workers = builtin<NodeWorkers>('node:worker_threads')
@@ -32,6 +61,7 @@ export function findScript(): (() => WorkerThread) | { readonly refused: string 
   if (!script) return { refused: "the worker's file is neither next to this program nor where local-v1 is installed" }
   // Not the application's own arguments: loaders and the like are none of its business.
   return () =>
+    takeAhead() ??
     new workers.Worker(script, { execArgv: [], name: 'local-v1', resourceLimits: { maxYoungGenerationSizeMb: YOUNG } })
 }
 
