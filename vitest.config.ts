@@ -40,6 +40,7 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,
+    setupFiles: ['test/support/equality.ts'],
     // What is waited for comes at once, but not on a machine that is busy.
     expect: { poll: { timeout: 15_000 } },
     // Two cores, and one file more: those that wait, for programs, timers and pages, leave their core to others.
