@@ -18,17 +18,24 @@ const SLOW = {
     ...['test/{contract,support,nano}/**', 'test/{cli*,package,readme,docs-code}.test.ts'],
   ],
   browser: ['test/{browser,playground}/**'],
+  /**
+   * Each has a process of its own: it counts what is made in it, says for it how wide cases are made, or opens a GPU in
+   * software, which programs that are started later would find. Of the others all files of a worker share one, with what
+   * they imported, the vocabularies and weights they made, the GPU and Chromium: to begin anew for each takes as long as
+   * the tests.
+   */
+  alone: [
+    ...['bench/{guard,profile}/**', 'src/engines/webllm/worker/**', 'src/models/encoders/blocks.test.ts'],
+    ...['test/nano/examples.test.ts', 'test/support/**'],
+  ],
 }
-/**
- * Each file of these has a process of its own, as they start programs. Of the others all files of a worker share one, with
- * what they imported, the vocabularies and weights they made, the GPU in software and Chromium: to begin anew for each
- * takes as long as the tests.
- */
-const ALONE = new Set(['runtimes'])
-/** What of folders of `runtimes` starts no program. */
-const SHARING = [...SLOW.clients, 'scripts/{masks,written}.test.ts', 'scripts/models/**/*.test.ts']
-/** And this one with those that have, as it says for its process how wide cases are made. */
-const WIDE = 'src/models/encoders/blocks.test.ts'
+type Slow = keyof typeof SLOW
+const filesOf = (name: Slow) => SLOW[name].map((place) => place.replace(/\*\*$/, '**/*.test.ts'))
+/** What of its folders is another's. */
+const OTHERS: Partial<Record<Slow, readonly string[]>> = {
+  gpu: filesOf('alone'),
+  runtimes: [...filesOf('alone'), ...filesOf('clients'), ...filesOf('structured'), 'scripts/models/**'],
+}
 const NEVER = ['**/node_modules/**', 'dist/**']
 const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
 
@@ -58,16 +65,13 @@ export default defineConfig({
           isolate: false,
         },
       },
-      ...Object.entries(SLOW).map(([name, places]) => ({
+      ...(Object.keys(SLOW) as Slow[]).map((name) => ({
         extends: true as const,
         test: {
           name,
-          include: [
-            ...places.map((place) => place.replace(/\*\*$/, '**/*.test.ts')),
-            ...(name === 'runtimes' ? [WIDE] : []),
-          ],
-          exclude: name === 'runtimes' ? [...NEVER, ...SHARING] : [...NEVER, WIDE],
-          isolate: ALONE.has(name),
+          include: filesOf(name),
+          exclude: [...NEVER, ...(OTHERS[name] ?? [])],
+          isolate: name === 'alone',
           // Kernels and pages take minutes on a machine that is busy: who waits for good is found out all the same.
           testTimeout: 240_000,
           hookTimeout: 240_000,
