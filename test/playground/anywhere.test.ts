@@ -1,6 +1,5 @@
 /** Where a browser allows less: the page still starts, answers, and says in a line what is lost. */
 import type { Server } from 'node:http'
-import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servePlayground } from '../../apps/playground/build/serve.js'
@@ -8,11 +7,11 @@ import { sharedChromium } from '../support/chromium.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn } from './audit.js'
+import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
 /** Milliseconds for a test in which several pages load the model, one thread each. */
 const LONG = 180_000
-const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 
 /** In the page and in its workers: what a browser's own errors look like. */
 const RAW = /SecurityError|QuotaExceeded|DOMException|NotSupported|InvalidState|TypeError|is not a function|undefined/
@@ -61,7 +60,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     await page.goto(url)
     await answers(page)
     expect(await page.locator('#limits').textContent()).toMatch(/in this page only/)
-    await page.screenshot({ path: `${out}30-without-a-service-worker.png` })
+    await picture(page, '30-without-a-service-worker')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
     await page.context().close()
@@ -90,7 +89,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
         const embedded = page.frameLocator('iframe >> nth=1')
         expect(await embedded.locator('.rail').isVisible()).toBe(false)
         expect(await embedded.locator('#text').inputValue()).toMatch(/^Invoice/)
-        await page.screenshot({ path: `${out}31-frames-${serviceWorkers}.png`, fullPage: true })
+        await picture(page, `31-frames-${serviceWorkers}`, true)
         await page.context().close()
       }
     },
@@ -174,7 +173,7 @@ describe.skipIf(!canUnpack)('the playground anywhere (npm has Chromium for Linux
     expect(await told.textContent()).toContain('your own, or the first example')
     expect(await cutIn(other)).toEqual([])
     expect(await barriers(other)).toEqual([])
-    await other.screenshot({ path: `${out}32-damaged-link.png` })
+    await picture(other, '32-damaged-link')
     await told.getByRole('button', { name: 'Close' }).click()
     expect(await told.isVisible()).toBe(false)
 

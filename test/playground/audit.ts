@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
+import { FULL } from '../support/full.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -26,6 +27,20 @@ export async function barriers(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
   return page.evaluate(`(${found})()`)
 }
+
+/** In which a page is looked at: without LOCAL_V1_FULL each theme and each width, not each in each. */
+export const LOOKS: readonly (readonly [theme: 'light' | 'dark', width: number])[] = [
+  ['light', 1280],
+  ['light', 1024],
+  ...(FULL ? ([['light', 360]] as const) : []),
+  ['dark', 360],
+  ...(FULL
+    ? ([
+        ['dark', 1024],
+        ['dark', 1280],
+      ] as const)
+    : []),
+]
 
 /** On a phone: what is pressed is 44 px high at least, and no field's text is so small that iOS zooms into it. */
 export const smallTargets = (page: Page): Promise<string[]> => page.evaluate(lowOrSmall)

@@ -12,6 +12,7 @@ import { filesIn } from '../support/folder.js'
 import { type Listening, listen } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, smallTargets } from './audit.js'
+import { picture } from './picture.js'
 
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 
@@ -86,7 +87,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await said().locator('strong').textContent()).toBe('What is it?')
     expect(await said().locator('li').textContent()).toContain('<img')
     expect(await said().locator('img').count()).toBe(0)
-    await page.screenshot({ path: `${out}22-thought.png` })
+    await picture(page, '22-thought')
     expect(await barriers(page)).toEqual([])
     await page.getByLabel('Think first').uncheck()
   })
@@ -131,7 +132,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await page.locator('body.ready').waitFor()
     expect(await page.locator('.message').count()).toBe(2)
     await page.getByText('Earlier chats: 1').click()
-    await page.screenshot({ path: `${out}23-earlier.png` })
+    await picture(page, '23-earlier')
     expect(await barriers(page)).toEqual([])
     await button('What is it?').click()
     expect(await page.locator('.message').count()).toBe(4)
@@ -161,7 +162,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await page.getByText('Earlier chats: 1').click()
     await page.setViewportSize({ width: 360, height: 740 })
     await page.getByLabel('Think first').check()
-    await page.screenshot({ path: `${out}24-phone-chat.png` })
+    await picture(page, '24-phone-chat')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
     expect(await smallTargets(page)).toEqual([])
@@ -184,7 +185,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     }
     expect(await bottomOf('#send')).toBeLessThanOrEqual(740)
     expect(await bottomOf('.message.assistant')).toBeLessThanOrEqual((await topOf('.composer')) + 1)
-    await page.screenshot({ path: `${out}25-phone-chat-long.png` })
+    await picture(page, '25-phone-chat-long')
     await page.setViewportSize({ width: 1360, height: 900 })
   })
 

@@ -1,17 +1,14 @@
 import type { Server } from 'node:http'
-import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { decisionExamples } from '../../apps/playground/page/decision-examples.js'
 import { sharedChromium } from '../support/chromium.js'
-import { FULL } from '../support/full.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers, cutIn, smallTargets } from './audit.js'
+import { barriers, cutIn, LOOKS, smallTargets } from './audit.js'
+import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
-/** Where the pictures go, for people to look at. */
-const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 /** Machines that run tests are busy. */
 const SLOW = { timeout: 30_000 }
 
@@ -46,8 +43,7 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
     server?.close()
   })
 
-  const picture = (name: string) =>
-    page.screenshot({ path: `${out}decisions-${name}.png`, animations: 'disabled', fullPage: true })
+  const look = (name: string) => picture(page, `decisions-${name}`, true)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const field = (name: string) => page.getByLabel(name, { exact: true })
   const copied = () => page.evaluate(() => navigator.clipboard.readText())
@@ -131,7 +127,7 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
     expect(await shares(2)).toEqual(['–', '–', '–'])
     expect((await shares(1)).every((share) => share.endsWith('%'))).toBe(true)
     expect(await barriers(page)).toEqual([])
-    await picture('fault')
+    await look('fault')
     await option.fill('the export: a file that is made')
     await settled()
     expect(await fault.isVisible()).toBe(false)
@@ -187,7 +183,7 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
       expect(code).toMatch(name === 'AI SDK' ? /experimental_decide/ : /"order": "average"/)
       expect(await barriers(page), name).toEqual([])
     }
-    await picture('code')
+    await look('code')
     await page.keyboard.press('Escape')
     await page.locator('#decision-share').click()
     await expect.poll(copied).toMatch(/#decisions=/)
@@ -227,17 +223,11 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
     async (name) => {
       await button(name).click()
       await settled()
-      for (const [theme, width] of [
-        ['light', 1280],
-        ['light', 1024],
-        ...(FULL ? ([['light', 360]] as const) : []),
-        ['dark', 360],
-        ...(FULL ? ([['dark', 1280]] as const) : []),
-      ] as const) {
+      for (const [theme, width] of LOOKS) {
         await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
         const dark = page.getByRole('button', { name: 'Dark theme' })
         if ((await page.locator('html').getAttribute('data-theme')) !== theme) await dark.click()
-        await picture(`${name.toLowerCase()}-${theme}-${width}`)
+        await look(`${name.toLowerCase()}-${theme}-${width}`)
         expect(await cutIn(page), `${theme} ${width}`).toEqual([])
         expect(await barriers(page), `${theme} ${width}`).toEqual([])
         if (width === 360) expect(await smallTargets(page), `${theme} ${width}`).toEqual([])

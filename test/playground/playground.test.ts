@@ -17,8 +17,8 @@ import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn, sidewaysIn, smallTargets } from './audit.js'
 import { holdStreams, letThrough } from './held-stream.js'
 import { type SlowHub, slowHub } from './hub.js'
+import { picture } from './picture.js'
 
-/** Where the pictures go, for people to look at. */
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 /** Milliseconds for a test that looks at every tab many times. */
 const LONG = 180_000
@@ -68,7 +68,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await hub?.close()
   })
 
-  const picture = (name: string) => page.screenshot({ path: `${out}${name}.png`, animations: 'disabled' })
+  const look = (name: string) => picture(page, name)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const tabs = async () => {
     const names = (await page.getByRole('tab').allTextContents()).map((name) => name.trim())
@@ -94,7 +94,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     // So it is answered before anybody has pressed anything.
     await page.locator('#answer[aria-busy="false"] .tokens .forced').first().waitFor()
     expect(await page.locator('.tokens .sampled').count()).toBeGreaterThan(0)
-    await picture('1-first-sight')
+    await look('1-first-sight')
   })
 
   test('says before a download which models would be slow here', async () => {
@@ -133,13 +133,13 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.locator('#answer .field.done').first().waitFor()
     expect(await page.locator('#answer .field.waiting').count()).toBeGreaterThan(0)
     expect(await button('Stop').isVisible()).toBe(true)
-    await picture('2-streaming')
+    await look('2-streaming')
     await letThrough(page)
     await answered()
     expect(await page.locator('#answer .field:not(.done)').count()).toBe(0)
     await button('Copy JSON').click()
     expect(compile(JSON.parse(await schema().inputValue())).accepts(await copied())).toBe(true)
-    await picture('3-answer')
+    await look('3-answer')
   })
 
   test('shows what the grammar decided and what the model chose', async () => {
@@ -152,7 +152,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const [tokens] = (await page.locator('.numbers').textContent())!.match(/(?<=Tokens)\d+/)!
     const shares = (await page.locator('.shares').textContent())!.match(/\d+(?= (decided|chosen))/g)!
     expect(Number(shares[0]) + Number(shares[1])).toBe(Number(tokens))
-    await picture('4-tokens')
+    await look('4-tokens')
     expect(await barriers(page)).toEqual([])
   })
 
@@ -167,7 +167,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await error.textContent()).toMatch(new RegExp(`^Line ${line}: .*divisibleBy`))
     expect(await error.textContent()).not.toContain('strict')
     expect(await schema().getAttribute('aria-invalid')).toBe('true')
-    await picture('5-error')
+    await look('5-error')
     expect(await barriers(page)).toEqual([])
     await schema().fill(text.slice(0, -1))
     expect(await error.textContent()).toContain('not JSON')
@@ -186,7 +186,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Generate').click()
     expect(await page.locator('#temperature-error').textContent()).toMatch(/'temperature'/)
     expect(await places()).toEqual(before)
-    await picture('5-setting-error')
+    await look('5-setting-error')
     expect(await cutIn(page)).toEqual([])
     await page.getByLabel('Temperature').fill('0')
 
@@ -203,7 +203,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
     const facts = page.locator('.progress-facts')
     await expect.poll(() => facts.textContent()).toMatch(/^\d+ KB of \d+ KB · \d+ KB\/s · \d+ s left$/)
-    await picture('6-loading')
+    await look('6-loading')
     // News must not take the button from under the finger.
     const stop = (await page.getByRole('button', { name: 'Stop: SmolLM2 135M' }).elementHandle())!
     const before = await facts.textContent()
@@ -237,7 +237,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Message').fill('Who are you?')
     await page.getByLabel('Message').press('Enter')
     await page.locator('.metrics-line').waitFor()
-    await picture('7-chat')
+    await look('7-chat')
     await button('New').click()
 
     await chosen(SMALL).check()
@@ -270,7 +270,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.locator('#chat-code').click()
     expect(await page.locator('#code').textContent()).toContain(`baseURL: '${new URL(page.url()).origin}/v1'`)
     await page.getByText('curl', { exact: true }).click()
-    await picture('8-code')
+    await look('8-code')
     expect(await barriers(page)).toEqual([])
     await page.locator('#code-copy').click()
     expect(await copied()).toMatch(/^# .*\n.*\ncurl http/)
@@ -288,11 +288,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
       'demo/playground: SmolLM2 135M',
       'demo/playground: nano',
     ])
-    await picture('9-usage')
+    await look('9-usage')
     expect(await barriers(page)).toEqual([])
     // On a phone all columns are there without scrolling; where they are not, keys scroll them.
     await page.setViewportSize({ width: 360, height: 740 })
-    await picture('27-usage-phone')
+    await look('27-usage-phone')
     expect(await page.locator('#usage').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
     expect(await barriers(page)).toEqual([])
     await page.setViewportSize({ width: 1360, height: 900 })
@@ -315,7 +315,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Invoice').click()
     expect(await text.inputValue()).toMatch(/^Invoice/)
     await button('Ticket').click()
-    await picture('15-aside')
+    await look('15-aside')
     await button('Restore').click()
     expect(await text.inputValue()).toBe('An edit of mine.')
     expect(await page.locator('#put-aside').isVisible()).toBe(false)
@@ -329,7 +329,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Create schema').click()
     expect(await page.locator('.example-form .field-error').textContent()).toContain('not JSON')
     await document.fill('{ "name": "Ada", "born": "1815-12-10", "children": [{ "name": "Byron", "age": 3 }] }')
-    await picture('16-example')
+    await look('16-example')
     expect(await barriers(page)).toEqual([])
     await button('Create schema').click()
     const made = compile(JSON.parse(await schema().inputValue()))
@@ -343,7 +343,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Add a field to group 3').click()
     await page.getByLabel('Name of field 3.3').fill('pet')
     await page.getByLabel('Optional of field 3.3').check()
-    await picture('17-form-nested')
+    await look('17-form-nested')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
     await page.getByText('JSON', { exact: true }).click()
@@ -360,7 +360,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Name of field 2').fill('urgency')
     await page.getByLabel('Kind of field 2').selectOption('choice')
     await page.getByLabel('Choices of field 2').fill('low, high')
-    await picture('17-form')
+    await look('17-form')
     expect(await barriers(page)).toEqual([])
     await page.getByText('JSON', { exact: true }).click()
     const formed = compile(JSON.parse(await schema().inputValue()))
@@ -403,7 +403,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await answer.textContent()).toMatch(/^Send this/)
     await button('Send').click()
     await expect.poll(() => answer.textContent()).toMatch(/event: response\.(completed|incomplete)/)
-    await picture('18-requests')
+    await look('18-requests')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
     const delta = answer.locator('summary', { hasText: 'response.output_text.delta' }).first()
@@ -411,7 +411,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await delta.click()
     expect(await answer.locator('details[open] .code').textContent()).toContain(`"delta": ${gist}`)
     await answer.locator('summary', { hasText: 'response.completed' }).click()
-    await picture('26-events')
+    await look('26-events')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
     expect(await answer.locator('[data-way="raw"]').isVisible()).toBe(false)
@@ -473,7 +473,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Measure').click()
     await page.locator('.bench-chart').first().waitFor({ timeout: 60_000 })
     expect(await page.locator('.bench-chart').count()).toBe(3)
-    await picture('19-device')
+    await look('19-device')
     expect(await barriers(page)).toEqual([])
     await button('Copy link').click()
     await expect.poll(copied).toMatch(/#device=/)
@@ -497,7 +497,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await fits()
     const told = page.locator('.found-facts')
     expect(await told.textContent()).toMatch(/KB to download.*of memory.*a context of.*tokens a second on WebAssembly/)
-    await picture('20-look')
+    await look('20-look')
     expect(await barriers(page)).toEqual([])
     await page.getByRole('button', { name: /^Add, / }).click()
     await chosen('someone/tiny-MLC').waitFor()
@@ -528,7 +528,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await chooser.setInputFiles(path)
     await fits()
     expect(await found.textContent()).toMatch(/local\/small.*on this computer/)
-    await picture('21-file')
+    await look('21-file')
     await button('Save and add').click()
     await chosen('local/small').waitFor()
     expect(await chosen('local/small').isChecked()).toBe(true)
@@ -568,7 +568,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     )
     await page.dispatchEvent('#text', 'dragenter', { dataTransfer: file })
     await dropping.waitFor()
-    await picture('22-dropping')
+    await look('22-dropping')
     await page.dispatchEvent('#text', 'drop', { dataTransfer: file })
     await fits()
     expect(await dropping.count()).toBe(0)
@@ -595,7 +595,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Generate').click()
     await answered()
     expect(await barriers(page)).toEqual([])
-    await picture('10-dark')
+    await look('10-dark')
   })
 
   test(
@@ -620,7 +620,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
         for (const tab of await tabs()) {
           await page.getByRole('tab', { name: tab }).click()
           const name = `${theme} ${width} ${tab}`
-          await picture(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
+          await look(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
           expect(await cutIn(page), name).toEqual([])
           expect(await sidewaysIn(page), name).toEqual([])
           expect(await barriers(page), name).toEqual([])
@@ -674,14 +674,14 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   test('fits a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     expect(await cutIn(page)).toEqual([])
-    await picture('11-phone-dark')
+    await look('11-phone-dark')
     await page.getByRole('button', { name: 'Dark theme' }).click()
     await button('Generate').click()
     await answered()
     expect(
       await page.evaluate(() => document.querySelector('#answer')!.getBoundingClientRect().top / innerHeight),
     ).toBeLessThan(0.5)
-    await picture('12-phone')
+    await look('12-phone')
     const panels = page.locator('.rail summary')
     expect(await panels.allTextContents()).toEqual(['Modelnano', 'Settings'])
     const tops = await panels.evaluateAll((all) => all.map((each) => each.getBoundingClientRect().top))
@@ -689,11 +689,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     for (const panel of await panels.all()) await panel.click()
     expect(await cutIn(page)).toEqual([])
     await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }))
-    await picture('13-phone-models')
+    await look('13-phone-models')
     for (const panel of await panels.all()) await panel.click()
     await page.getByRole('tab', { name: 'Chat' }).click()
     expect(await cutIn(page)).toEqual([])
-    await picture('14-phone-chat')
+    await look('14-phone-chat')
     expect(await barriers(page)).toEqual([])
     await page.getByRole('tab', { name: 'Structured' }).click()
     await page.setViewportSize({ width: 1360, height: 900 })

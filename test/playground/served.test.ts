@@ -13,6 +13,7 @@ import { printed, type Running, start } from '../support/spawn.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn } from './audit.js'
 import { slowHub } from './hub.js'
+import { picture } from './picture.js'
 
 const KEY = 'a-key-for-tests'
 /** A model that is no nano writes long on a busy machine. */
@@ -190,7 +191,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     expect(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length)).toBe(0)
     expect(asked.every((url) => url.startsWith(origin) || url.startsWith('data:'))).toBe(true)
     expect(await page.locator('#what').textContent()).toMatch(/nothing you write goes anywhere else\.$/)
-    await page.screenshot({ path: 'test-output/playground/served.png' })
+    await picture(page, 'served')
     expect(await barriers(page)).toEqual([])
     // What it is and how it is installed is told by this server, too.
     const links = page.locator('#links a')
@@ -209,7 +210,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.setViewportSize({ width: 360, height: 800 })
     await page.reload()
-    await page.screenshot({ path: 'test-output/playground/served-docs.png' })
+    await picture(page, 'served-docs')
     expect([await barriers(page), await cutIn(page)]).toEqual([[], []])
   })
 
@@ -227,7 +228,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     await row.locator('input').check()
     expect(await row.getByRole('button').allTextContents()).toEqual(['Download 269 MB', 'Estimate speed'])
     expect(await page.locator('#send').textContent()).toBe('Download 269 MB and send')
-    await page.screenshot({ path: 'test-output/playground/served-models.png', fullPage: true })
+    await picture(page, 'served-models', true)
     expect(await barriers(page)).toEqual([])
     await row.getByRole('button', { name: /^Download/ }).click()
     await expect
@@ -254,7 +255,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     await page.getByRole('button', { name: 'ollama:small:1b' }).click()
     await page.locator('#add-model-found').getByText(/^Fits/).waitFor({ timeout: 30_000 })
     expect(await page.locator('.found-facts').textContent()).toMatch(/nothing to download.*tokens a second/)
-    await page.screenshot({ path: 'test-output/playground/served-look.png' })
+    await picture(page, 'served-look')
     expect(await barriers(page)).toEqual([])
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.locator('input[value="ollama/small-1b"]:checked').waitFor({ state: 'attached' })
@@ -288,10 +289,10 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     const names = drafted.map(({ name }) => name)
     expect(names.length).toBeGreaterThan(0)
     expect((await page.locator('.grid thead th').allTextContents()).slice(2)).toEqual(names)
-    await page.screenshot({ path: 'test-output/playground/served-draft.png', fullPage: true })
+    await picture(page, 'served-draft', true)
     await page.getByRole('button', { name: 'Fill 2 rows' }).click()
     await page.locator('#table-facts', { hasText: '2 of 2 rows' }).waitFor()
-    await page.screenshot({ path: 'test-output/playground/served-table.png', fullPage: true })
+    await picture(page, 'served-table', true)
     expect([await barriers(page), await cutIn(page)]).toEqual([[], []])
     const csv = page.getByRole('button', { name: 'CSV' })
     const [download] = await Promise.all([page.waitForEvent('download'), csv.click()])
@@ -322,7 +323,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     await give.waitFor()
     expect(await barriers(page)).toEqual([])
     await give.click()
-    await page.screenshot({ path: 'test-output/playground/served-key.png' })
+    await picture(page, 'served-key')
     expect(await barriers(page)).toEqual([])
     // What is asked fills the dialog.
     const [dialog, field] = await Promise.all(['#key-dialog', '#key'].map((id) => page.locator(id).boundingBox()))

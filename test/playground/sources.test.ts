@@ -1,5 +1,4 @@
 import type { Server } from 'node:http'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,12 +7,11 @@ import { leavesOf, stretchesOf } from '../../apps/playground/page/sources.js'
 import { readPartial } from '../../src/grammar/partial-json.js'
 import { sharedChromium } from '../support/chromium.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers, cutIn, smallTargets } from './audit.js'
+import { barriers, cutIn, LOOKS, smallTargets } from './audit.js'
 import { holdStreams, letThrough } from './held-stream.js'
+import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
-/** Where the pictures go, for people to look at. */
-const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 /** Machines that run tests are busy. */
 const SLOW = { timeout: 30_000 }
 
@@ -104,8 +102,7 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
     server?.close()
   })
 
-  const picture = (name: string) =>
-    page.screenshot({ path: `${out}sources-${name}.png`, animations: 'disabled', fullPage: true })
+  const look = (name: string) => picture(page, `sources-${name}`, true)
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const answered = () => page.locator('#answer[aria-busy="false"] > *').first().waitFor()
   const row = (name: string) => page.locator('.source').filter({ has: page.getByText(name, { exact: true }) })
@@ -168,7 +165,7 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
     const count = Number(/: (\d+) of/.exec((await review())!)![1])
     expect(count).toBeGreaterThan(0)
     expect(await page.locator('.source.to-person').count()).toBe(count)
-    await picture('threshold')
+    await look('threshold')
     expect(await barriers(page)).toEqual([])
   })
 
@@ -193,7 +190,7 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
     // No number of the text is within its bounds.
     expect(await text(row('height').locator('.source-notes'))).toMatch(/^not in the text/)
     expect(await row('height').getByRole('link').count()).toBe(0)
-    await picture('emoji')
+    await look('emoji')
     // What was asked stays what it was, whatever is written now.
     await page.getByLabel('Text', { exact: true }).fill('Something else.')
     expect(await text(page.locator('.sources-text'))).toBe(words)
@@ -210,7 +207,7 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
     expect(before).toBeGreaterThan(0)
     await page.locator('.source').first().getByRole('link').focus()
     const at = await focused()
-    await picture('streaming')
+    await look('streaming')
     await letThrough(page)
     await page.locator('#answer[aria-busy="true"]').waitFor({ state: 'detached' })
     await expect.poll(() => marks.count(), SLOW).toBeGreaterThan(before)
@@ -224,17 +221,11 @@ describe.skipIf(!canUnpack)('sources in the playground (npm has Chromium for Lin
   })
 
   test('has nothing cut and no barrier, light, dark and on phones', async () => {
-    for (const [theme, width] of [
-      ['light', 1280],
-      ['light', 1024],
-      ['light', 360],
-      ['dark', 360],
-      ['dark', 1280],
-    ] as const) {
+    for (const [theme, width] of LOOKS) {
       await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
       const dark = page.getByRole('button', { name: 'Dark theme' })
       if ((await page.locator('html').getAttribute('data-theme')) !== theme) await dark.click()
-      await picture(`${theme}-${width}`)
+      await look(`${theme}-${width}`)
       expect(await cutIn(page), `${theme} ${width}`).toEqual([])
       expect(await barriers(page), `${theme} ${width}`).toEqual([])
       if (width === 360) expect(await smallTargets(page), `${theme} ${width}`).toEqual([])

@@ -3,17 +3,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { parseCsv } from '../../apps/playground/page/table/csv.js'
 import { sharedChromium } from '../support/chromium.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers, cutIn, smallTargets } from './audit.js'
+import { barriers, cutIn, LOOKS, smallTargets } from './audit.js'
+import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
-const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 /** Machines that run tests are busy. */
 const SLOW = { timeout: 60_000 }
 const LONG = 180_000
@@ -52,7 +51,7 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
   })
 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const picture = (name: string) => page.screenshot({ path: `${out}${name}.png`, animations: 'disabled' })
+  const look = (name: string) => picture(page, name)
   const state = () => page.locator('#table-facts').textContent()
   const filled = () => page.locator('#table-fill:visible').waitFor()
 
@@ -85,7 +84,7 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     expect(rows.map(([, , stars]) => stars)).toEqual(['4', '2', '5', '3', '1', '5'])
     expect(rows.flat().every((cell) => cell !== '')).toBe(true)
     expect(await page.locator('.cell:is(.sure, .fair, .unsure)').count()).toBe(18)
-    await picture('40-table')
+    await look('40-table')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
   })
@@ -96,7 +95,7 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     expect(await details.locator('mark.lit').textContent()).toBe('4')
     const stars = details.getByLabel('stars')
     expect(await stars.evaluate((field) => document.activeElement === field)).toBe(true)
-    await picture('41-table-details')
+    await look('41-table-details')
     expect(await barriers(page)).toEqual([])
     await stars.fill('many')
     await stars.press('Tab')
@@ -141,7 +140,7 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
     const done = async () => Number(/^\d+/.exec((await state()) ?? '')?.[0])
     await expect.poll(done, SLOW).toBeGreaterThan(10)
     expect(await state()).toMatch(/ of 66 rows.* · about \d+ \w+ left$/)
-    await picture('42-table-filling')
+    await look('42-table-filling')
     await page.reload()
     await page.locator('body.ready').waitFor()
     // The texts come out of the browser's store, which a busy machine lets wait.
@@ -247,19 +246,17 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
       await button('Fill 4 rows').click()
       await filled()
       await page.locator('.grid .cell').nth(1).click()
-      for (const theme of ['light', 'dark']) {
+      for (const [theme, width] of LOOKS) {
         const is = (await page.locator('html').getAttribute('data-theme')) ?? 'light'
         if (is !== theme) await page.getByRole('button', { name: 'Dark theme' }).click()
-        for (const width of [360, 1024, 1280]) {
-          await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
-          const name = `${theme} ${width}`
-          await page.screenshot({ path: `${out}43-table-${name.replace(' ', '-')}.png`, fullPage: true })
-          expect(await cutIn(page), name).toEqual([])
-          expect(await barriers(page), name).toEqual([])
-          const hidden = await page.locator('#table-columns').evaluate((list) => list.scrollHeight - list.clientHeight)
-          if (width < 1280) expect(hidden, `${name}: columns out of sight`).toBe(0)
-          if (width === 360) expect(await smallTargets(page), name).toEqual([])
-        }
+        await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
+        const name = `${theme} ${width}`
+        await picture(page, `43-table-${name.replace(' ', '-')}`, true)
+        expect(await cutIn(page), name).toEqual([])
+        expect(await barriers(page), name).toEqual([])
+        const hidden = await page.locator('#table-columns').evaluate((list) => list.scrollHeight - list.clientHeight)
+        if (width < 1280) expect(hidden, `${name}: columns out of sight`).toBe(0)
+        if (width === 360) expect(await smallTargets(page), name).toEqual([])
       }
     },
     LONG,

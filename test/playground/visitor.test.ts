@@ -3,16 +3,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { sharedChromium } from '../support/chromium.js'
 import { canUnpack } from '../support/unpack.js'
 import { barriers, cutIn } from './audit.js'
+import { picture } from './picture.js'
 import { builtSite } from './site.js'
 
-const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 const LONG = 180_000
 
 describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for Linux on x64)', () => {
@@ -94,7 +93,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     await expect.poll(texts).toEqual(['Ben is not glad.', 'Ana is glad.', 'yes', 'no'])
     expect(await told()).toMatch(/^4 texts, 4 of them from files .*in them: photo\.png, scan\.pdf\.$/)
     expect(await asked()).toBe('none')
-    await page.screenshot({ path: `${out}45-table-folder.png` })
+    await picture(page, '45-table-folder')
     await page.getByRole('button', { name: 'Remove these' }).click()
     await expect.poll(told).toBe('0 texts')
     await rm(folder, { recursive: true })
