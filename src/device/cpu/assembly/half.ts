@@ -25,13 +25,20 @@ export function widenSecond(halves: v128, bits: v128): v128 {
   return v128.and(i32x4.shr_s(halves, 3), bits)
 }
 
-/** bf16 is f32 without its lower half. */
-export function brainLow(halves: v128): v128 {
-  return i32x4.shl(i32x4.extend_low_i16x8_s(halves), 16)
+const UPPER = memory.data<u32>([0xffff0000])
+
+/** bf16 is f32 without its lower half: of each two neighbours the first. */
+export function brainFirst(halves: v128): v128 {
+  return i32x4.shl(halves, 16)
 }
 
-export function brainHigh(halves: v128): v128 {
-  return i32x4.shl(i32x4.extend_high_i16x8_s(halves), 16)
+export function brainSecond(halves: v128, upper: v128): v128 {
+  return v128.and(halves, upper)
+}
+
+/** The bits that a bf16 has once it is f32. */
+export function brainBits(): v128 {
+  return v128.load32_splat(UPPER)
 }
 
 function align(signed: v128): v128 {

@@ -4,18 +4,32 @@
  */
 
 import { GROUP } from './abi'
-import { brainHigh, brainLow, widenHigh, widenLow } from './half'
+import { brainBits, brainFirst, brainSecond, widenedBits, widenFirst, widenSecond } from './half'
 import { putQuad, putRows } from './rows'
 
 /** T names the storage: f32, u16 for f16, i16 for bf16. */
-function low<T>(p: usize): v128 {
-  if (sizeof<T>() === 4) return v128.load(p)
-  return isSigned<T>() ? brainLow(v128.load(p)) : widenLow(v128.load(p))
+function bitsOf<T>(): v128 {
+  return isSigned<T>() ? brainBits() : widenedBits()
 }
 
-function high<T>(p: usize): v128 {
+/** Four of the eight rows at `p`, which `line` was read from: of f32 the first four, of others each second. */
+function first<T>(line: v128, bits: v128): v128 {
+  if (sizeof<T>() === 4) return line
+  return isSigned<T>() ? brainFirst(line) : widenFirst(line, bits)
+}
+
+function second<T>(line: v128, p: usize, bits: v128): v128 {
   if (sizeof<T>() === 4) return v128.load(p, 16)
-  return isSigned<T>() ? brainHigh(v128.load(p)) : widenHigh(v128.load(p))
+  return isSigned<T>() ? brainSecond(line, bits) : widenSecond(line, bits)
+}
+
+/** The sums of rows 0 to 3, of those that `first` and `second` made. */
+function lower<T>(a: v128, b: v128): v128 {
+  return settle<T>(sizeof<T>() === 4 ? a : i32x4.shuffle(a, b, 0, 4, 1, 5))
+}
+
+function upper<T>(a: v128, b: v128): v128 {
+  return settle<T>(sizeof<T>() === 4 ? b : i32x4.shuffle(a, b, 2, 6, 3, 7))
 }
 
 /** Back from where widened f16 times scaled activations live: 2^100 * 2^-112. */
@@ -28,6 +42,7 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
   const step = <usize>GROUP * sizeof<T>()
   let p = w + <usize>(from * k) * step
   const end = x + ((<usize>k) << 2)
+  const bits = bitsOf<T>()
   for (let g = from; g < to; g++) {
     let s0 = f32x4.splat(0)
     let s1 = s0
@@ -36,23 +51,26 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
     for (; xp + 4 < end; xp += 8) {
       const e = v128.load_splat<f32>(xp)
       const f = v128.load_splat<f32>(xp, 4)
-      s0 = f32x4.add(s0, f32x4.mul(low<T>(p), e))
-      s1 = f32x4.add(s1, f32x4.mul(high<T>(p), e))
+      const line = v128.load(p)
+      s0 = f32x4.add(s0, f32x4.mul(first<T>(line, bits), e))
+      s1 = f32x4.add(s1, f32x4.mul(second<T>(line, p, bits), e))
       p += step
-      s0 = f32x4.add(s0, f32x4.mul(low<T>(p), f))
-      s1 = f32x4.add(s1, f32x4.mul(high<T>(p), f))
+      const next = v128.load(p)
+      s0 = f32x4.add(s0, f32x4.mul(first<T>(next, bits), f))
+      s1 = f32x4.add(s1, f32x4.mul(second<T>(next, p, bits), f))
       p += step
     }
     if (xp < end) {
       const e = v128.load_splat<f32>(xp)
-      s0 = f32x4.add(s0, f32x4.mul(low<T>(p), e))
-      s1 = f32x4.add(s1, f32x4.mul(high<T>(p), e))
+      const line = v128.load(p)
+      s0 = f32x4.add(s0, f32x4.mul(first<T>(line, bits), e))
+      s1 = f32x4.add(s1, f32x4.mul(second<T>(line, p, bits), e))
       p += step
     }
     const row = g * GROUP
     const out = y + ((<usize>row) << 2)
-    putRows(out, settle<T>(s0), n - row, add)
-    putRows(out + 16, settle<T>(s1), n - row - 4, add)
+    putRows(out, lower<T>(s0, s1), n - row, add)
+    putRows(out + 16, upper<T>(s0, s1), n - row - 4, add)
   }
 }
 
@@ -74,6 +92,7 @@ export function dense4<T>(
   const stride2 = xStride * 2
   const stride3 = xStride * 3
   const end = x + ((<usize>k) << 2)
+  const bits = bitsOf<T>()
   let p = w + <usize>(from * k) * step
   for (let g = from; g < to; g++) {
     let a0 = f32x4.splat(0)
@@ -85,8 +104,9 @@ export function dense4<T>(
     let d0 = a0
     let d1 = a0
     for (let xp = x; xp < end; xp += 4) {
-      const w0 = low<T>(p)
-      const w1 = high<T>(p)
+      const line = v128.load(p)
+      const w0 = first<T>(line, bits)
+      const w1 = second<T>(line, p, bits)
       let e = v128.load_splat<f32>(xp)
       a0 = f32x4.add(a0, f32x4.mul(w0, e))
       a1 = f32x4.add(a1, f32x4.mul(w1, e))
@@ -103,14 +123,14 @@ export function dense4<T>(
     }
     const row = g * GROUP
     const out = y + ((<usize>row) << 2)
-    v128.store(sums, settle<T>(a0))
-    v128.store(sums, settle<T>(a1), 16)
-    v128.store(sums, settle<T>(b0), 32)
-    v128.store(sums, settle<T>(b1), 48)
-    v128.store(sums, settle<T>(c0), 64)
-    v128.store(sums, settle<T>(c1), 80)
-    v128.store(sums, settle<T>(d0), 96)
-    v128.store(sums, settle<T>(d1), 112)
+    v128.store(sums, lower<T>(a0, a1))
+    v128.store(sums, upper<T>(a0, a1), 16)
+    v128.store(sums, lower<T>(b0, b1), 32)
+    v128.store(sums, upper<T>(b0, b1), 48)
+    v128.store(sums, lower<T>(c0, c1), 64)
+    v128.store(sums, upper<T>(c0, c1), 80)
+    v128.store(sums, lower<T>(d0, d1), 96)
+    v128.store(sums, upper<T>(d0, d1), 112)
     putQuad(sums, out, yStride, n - row, add)
   }
 }
