@@ -67,9 +67,9 @@ describe('extract', () => {
     expect(evidence['/urgent']).toMatchObject({ runnerUp: { value: !value.urgent } })
 
     const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const
-    const told = await extract(schema, TEXT, { from: v1, evidence: true })
-    expectTypeOf(told.value).toEqualTypeOf<{ n: number }>()
-    expectTypeOf<keyof typeof told.evidence>().toEqualTypeOf<'/n'>()
+    const reply = await extract(schema, TEXT, { from: v1, evidence: true })
+    expectTypeOf(reply.value).toEqualTypeOf<{ n: number }>()
+    expectTypeOf<keyof typeof reply.evidence>().toEqualTypeOf<'/n'>()
     const open = await extract({}, TEXT, { from: v1, evidence: true, maxTokens: 50 })
     expectTypeOf<keyof typeof open.evidence>().toEqualTypeOf<string>()
   })

@@ -16,10 +16,10 @@ async function serve(set: (app: FastifyInstance) => void): Promise<string> {
 }
 
 const service = (basePath?: string) => createV1({ engine: scenarioEngine(scenario), keys: 'none', basePath })
-const said = 'ä "quoted" 🌍'
+const text = 'ä "quoted" 🌍'
 
 function ask(url: string, init: RequestInit = {}, more: object = {}): Promise<Response> {
-  const body = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: said }], ...more })
+  const body = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: text }], ...more })
   const headers = { 'content-type': 'application/json' }
   return fetch(`${url}/chat/completions`, { method: 'POST', body, headers, ...init })
 }
@@ -30,7 +30,7 @@ test('answers whole and as a stream, before routes of the same path and bodies a
     app.post('/v1/chat/completions', () => 'a route')
   })
   const whole = (await (await ask(`${url}/v1`)).json()) as { choices: { message: { content: string } }[] }
-  expect(whole.choices[0]!.message.content).toBe(said)
+  expect(whole.choices[0]!.message.content).toBe(text)
   const stream = await (await ask(`${url}/v1`, {}, { stream: true })).text()
   expect(stream.trimEnd().endsWith('data: [DONE]')).toBe(true)
   const refused = await ask(`${url}/v1`, { body: '{"model":' })

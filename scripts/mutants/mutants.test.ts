@@ -98,11 +98,11 @@ describe('a trial of mutants', () => {
         'fails outside': 'Killed',
         'waits for ever': 'Timeout',
       }
-      const told: string[][] = []
-      const found = await fates(folder, 1, Object.keys(expected), (id, fate) => void told.push([id, fate]))
+      const reported: string[][] = []
+      const found = await fates(folder, 1, Object.keys(expected), (id, fate) => void reported.push([id, fate]))
       expect(Object.fromEntries(found)).toEqual(expected)
       // Each once, as it came.
-      expect(told.sort()).toEqual(Object.entries(expected).sort())
+      expect(reported.sort()).toEqual(Object.entries(expected).sort())
     } finally {
       await rm(folder, { recursive: true })
     }

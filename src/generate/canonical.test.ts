@@ -60,8 +60,8 @@ describe.each(['qwen2_5', 'llama3_2', 'gpt2'])('%s', (name) => {
 
   test('what a model and the grammar write together is tokenised as the tokenizer would do it', async () => {
     let wanted = ''
-    const asked = call({ grammar, output: { type: 'json_schema', name: 'x', strict: true, schema: SCHEMA } })
-    const promptLength = chat.prompt(asked).length
+    const request = call({ grammar, output: { type: 'json_schema', name: 'x', strict: true, schema: SCHEMA } })
+    const promptLength = chat.prompt(request).length
     let canonical: readonly number[] = []
     /** The model: goes on with the document as its tokenizer writes it. */
     const next = (tokens: readonly number[]) => {
@@ -85,7 +85,7 @@ describe.each(['qwen2_5', 'llama3_2', 'gpt2'])('%s', (name) => {
       wanted = JSON.stringify(value)
       canonical = chat.tokenizer.encodeContinuation(wanted)
       const before = model.steps.length
-      const answer = await collect(decoder.generate(asked))
+      const answer = await collect(decoder.generate(request))
       expect(answer.texts[0]).toBe(wanted)
       steps += model.steps.length - before
       tokens += canonical.length

@@ -54,9 +54,9 @@ describe('one answer', () => {
   })
 
   test('are shown by their numbers if the request asks for it', async () => {
-    const asked = call({ maxTokens: 12, topLogprobs: 2, returnTokens: true })
+    const request = call({ maxTokens: 12, topLogprobs: 2, returnTokens: true })
     const [plain, told] = await Promise.all(
-      [false, true].map(async (tokensAsIds) => collect(setUp().decoder.generate({ ...asked, tokensAsIds }))),
+      [false, true].map(async (tokensAsIds) => collect(setUp().decoder.generate({ ...request, tokensAsIds }))),
     )
     const entries = (answer: typeof told) => answer!.logprobs[0]!.flatMap(({ top, ...own }) => [own, ...top])
     expect(
@@ -192,8 +192,14 @@ describe('a prompt whose tokens are scored', () => {
     const told = []
     for (let at = 1; at < prompt.length; at++) {
       const sampling = { temperature: 0, logitBias: new Map([[prompt[at]!, 1000]]) }
-      const asked = call({ messages: [], prompt: prompt.slice(0, at), topLogprobs: 2, maxTokens: 1, ignoreEnds: true })
-      told.push((await collect(decoder.generate({ ...asked, sampling }))).logprobs[0]![0])
+      const request = call({
+        messages: [],
+        prompt: prompt.slice(0, at),
+        topLogprobs: 2,
+        maxTokens: 1,
+        ignoreEnds: true,
+      })
+      told.push((await collect(decoder.generate({ ...request, sampling }))).logprobs[0]![0])
     }
     return told
   }
@@ -290,10 +296,10 @@ describe('a gap', () => {
   const text = new ChatText({ ...files, tokenizer: { ...files.tokenizer, added_tokens: added } })
 
   test('is filled by models that were trained for it, with their own tokens', async () => {
-    const asked = call({ messages: [], prompt: 'The quick', suffix: ' the dog', maxTokens: 3, returnTokens: true })
+    const request = call({ messages: [], prompt: 'The quick', suffix: ' the dog', maxTokens: 3, returnTokens: true })
     const { decoder } = setUp({}, text)
     expect(decoder.capabilities.infill).toBe(true)
-    const { parts } = await collect(decoder.generate(asked))
+    const { parts } = await collect(decoder.generate(request))
     expect(parts[0]).toMatchObject({
       tokens: text.tokenizer.encodeMarker('<|fim_prefix|>The quick<|fim_suffix|> the dog<|fim_middle|>'),
     })
@@ -620,9 +626,9 @@ describe('readers and failures', () => {
 test('what continues a prompt without a template matches a grammar, if there is one', async () => {
   const { decoder } = setUp()
   const grammar = compile({ type: 'boolean' })
-  const asked = call({ messages: [], prompt: 'Is it?', grammar, maxTokens: 9 })
+  const request = call({ messages: [], prompt: 'Is it?', grammar, maxTokens: 9 })
   for (let seed = 0; seed < 9; seed++) {
-    const { texts, reasons } = await collect(decoder.generate({ ...asked, sampling: { seed } }))
+    const { texts, reasons } = await collect(decoder.generate({ ...request, sampling: { seed } }))
     expect([texts[0], reasons]).toEqual([expect.stringMatching(/^(true|false)$/), ['stop']])
   }
 })

@@ -25,10 +25,10 @@ class CountedText extends ChatText {
   }
 }
 
-const asked = (caller: string, text: string, more: Partial<ChatCall> = {}) =>
+const requestOf = (caller: string, text: string, more: Partial<ChatCall> = {}) =>
   call({ caller, messages: [{ role: 'user', content: text }], ...more })
 /** Its prompt is taken apart in several pieces, too. */
-const guest = asked(GUEST, 'word '.repeat(900), { maxTokens: 5, ignoreEnds: true })
+const guest = requestOf(GUEST, 'word '.repeat(900), { maxTokens: 5, ignoreEnds: true })
 
 function service(before: () => Promise<void> | void = () => {}) {
   const text = new CountedText(smallTokenizer())
@@ -80,7 +80,7 @@ test.each([
     if (when === 'slice' && text.crowds === 1.5 * CROWD) leave()
   }
   const left = crowd.map(({ signal }, i) =>
-    collect(decoder.generate(asked(`crowd ${i}`, `${i} ${'word '.repeat(900)}`, { signal }))),
+    collect(decoder.generate(requestOf(`crowd ${i}`, `${i} ${'word '.repeat(900)}`, { signal }))),
   )
   const over = Promise.allSettled(left)
   while (!then) {
@@ -101,11 +101,11 @@ test.each([
 test('who leave while somebody else is answered take no part in the passes that follow', async () => {
   const crowd: AbortController[] = []
   const { decoder, model } = service()
-  const stays = collect(decoder.generate(asked(GUEST, 'And I?', { maxTokens: 60, ignoreEnds: true })))
+  const stays = collect(decoder.generate(requestOf(GUEST, 'And I?', { maxTokens: 60, ignoreEnds: true })))
   const left = Array.from({ length: 12 }, (_, i) => {
     const leaving = new AbortController()
     crowd.push(leaving)
-    const one = asked('crowd', `${i} ${'word '.repeat(40)}`, {
+    const one = requestOf('crowd', `${i} ${'word '.repeat(40)}`, {
       signal: leaving.signal,
       maxTokens: 400,
       ignoreEnds: true,

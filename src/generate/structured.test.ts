@@ -16,7 +16,7 @@ const DOCUMENTS = ['open', 'closed', 'on hold', 'é', '']
 const only = (documents: readonly string[]) => compile({ enum: documents.map((text) => JSON.parse(text)) })
 const grammar = only(DOCUMENTS)
 const json = { type: 'json_schema' as const, name: 'book', strict: true, schema: true }
-const asked = (seed: number, part = {}) =>
+const requestOf = (seed: number, part = {}) =>
   call({ output: json, grammar, sampling: { ...call().sampling, seed }, ...part })
 
 describe('a document', () => {
@@ -24,7 +24,7 @@ describe('a document', () => {
     const { decoder, model } = setUp()
     for (let seed = 0; seed < 15; seed++) {
       const before = model.steps.length
-      const answer = await collect(decoder.generate(asked(seed)))
+      const answer = await collect(decoder.generate(requestOf(seed)))
       expect(DOCUMENTS).toContain(answer.texts[0])
       expect(answer.reasons).toEqual(['stop'])
       expect(model.steps.length - before).toBeLessThan(answer.usage.completionTokens)
@@ -40,13 +40,13 @@ describe('a document', () => {
     const shortest = grammar.start(smallText.vocabulary).shortest
     for (let maxTokens = shortest; maxTokens < shortest + 8; maxTokens++) {
       for (let seed = 0; seed < 4; seed++) {
-        const answer = await collect(decoder.generate(asked(seed, { maxTokens })))
+        const answer = await collect(decoder.generate(requestOf(seed, { maxTokens })))
         expect(DOCUMENTS).toContain(answer.texts[0])
         expect(answer.usage.completionTokens).toBeLessThanOrEqual(maxTokens)
         expect(answer.reasons).toEqual(['stop'])
       }
     }
-    await expect(collect(decoder.generate(asked(1, { maxTokens: shortest - 1 })))).rejects.toMatchObject({
+    await expect(collect(decoder.generate(requestOf(1, { maxTokens: shortest - 1 })))).rejects.toMatchObject({
       status: 400,
       param: 'max_tokens',
     })
@@ -64,7 +64,7 @@ describe('a document', () => {
     for (let seed = 0; seed < 20; seed++) {
       fed = []
       const one = only(['{"title":"The Old Man","year":1952}', '{"title":"The Old Man","year":7}'])
-      const answer = await collect(decoder.generate(asked(seed, { grammar: one })))
+      const answer = await collect(decoder.generate(requestOf(seed, { grammar: one })))
       const canonical = smallText.tokenizer.encode(answer.texts[0]!)
       expect(answer.usage.completionTokens).toBe(canonical.length)
       seen.push(canonical)
@@ -74,12 +74,12 @@ describe('a document', () => {
 
   test('a stop string does not cut it', async () => {
     const { decoder } = setUp()
-    expect(DOCUMENTS).toContain((await collect(decoder.generate(asked(3, { stop: ['"year"', '1'] })))).texts[0])
+    expect(DOCUMENTS).toContain((await collect(decoder.generate(requestOf(3, { stop: ['"year"', '1'] })))).texts[0])
   })
 
   test('with log probabilities, every token has one', async () => {
     const { decoder } = setUp()
-    const answer = await collect(decoder.generate(asked(4, { topLogprobs: 2 })))
+    const answer = await collect(decoder.generate(requestOf(4, { topLogprobs: 2 })))
     expect(DOCUMENTS).toContain(answer.texts[0])
     expect(answer.logprobs[0]).toHaveLength(answer.usage.completionTokens)
     const bytes = answer.logprobs[0]!.flatMap((entry) => entry.bytes!)
@@ -89,7 +89,7 @@ describe('a document', () => {
   test('that the grammar knows whole takes no step at all', async () => {
     const { decoder, model } = setUp()
     const whole = only(['{"ok":true}'])
-    const answer = await collect(decoder.generate(asked(1, { grammar: whole })))
+    const answer = await collect(decoder.generate(requestOf(1, { grammar: whole })))
     expect(answer.texts).toEqual(['{"ok":true}'])
     expect(model.steps).toHaveLength(0)
   })
@@ -99,8 +99,8 @@ describe('a document', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.nat({ max: 1000 }), async (n, seed) => {
         const [first, second] = await Promise.all([
-          collect(decoder.generate(asked(seed, { n })), n),
-          collect(decoder.generate(asked(seed + 1, { maxTokens: 40 }))),
+          collect(decoder.generate(requestOf(seed, { n })), n),
+          collect(decoder.generate(requestOf(seed + 1, { maxTokens: 40 }))),
         ])
         for (const text of [...first.texts, ...second.texts]) expect(DOCUMENTS).toContain(text)
       }),
@@ -172,8 +172,8 @@ describe('tool calls', () => {
     const seen = new Set<string>()
     for (let seed = 0; seed < 40; seed++) {
       const { decoder } = setUp()
-      const asked = call({ ...required, toolGrammar: alike, maxTokens: 200, sampling: { ...call().sampling, seed } })
-      const { calls } = await collect(decoder.generate(asked))
+      const request = call({ ...required, toolGrammar: alike, maxTokens: 200, sampling: { ...call().sampling, seed } })
+      const { calls } = await collect(decoder.generate(request))
       seen.add(calls[0]!.map(({ arguments: args }) => args).join(' '))
     }
     // The second begins with all that the first said, and is told from its first character.
@@ -331,8 +331,8 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
       const toolChoice = seed % 3 === 0 ? ('required' as const) : { name: 'get' }
       const maxTokens = shortest + 40 + (seed % 30) * 3
       const sampling = { ...call().sampling, seed }
-      const asked = call({ tools, toolGrammar, toolChoice, maxTokens, sampling, parallelToolCalls: false })
-      const answer = await collect(decoder.generate(asked))
+      const request = call({ tools, toolGrammar, toolChoice, maxTokens, sampling, parallelToolCalls: false })
+      const answer = await collect(decoder.generate(request))
       expect([answer.texts[0], answer.reasons, answer.calls[0]!.length]).toEqual(['', ['tool_calls'], 1])
       expect(answer.usage.completionTokens).toBeLessThanOrEqual(maxTokens)
       const { name: tool, arguments: json } = answer.calls[0]![0]!
@@ -368,7 +368,7 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     let last = ''
     // By what stands there: certain tokens may divide the text in another way than the tokenizer would.
     const next = (all: readonly number[]) => {
-      from ??= text.prompt(asked).length
+      from ??= text.prompt(request).length
       last = all
         .slice(from)
         .map((token) => text.tokenizer.shown(token))
@@ -377,8 +377,8 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
         ? text.tokenizer.encodeMarker(said.slice(last.length))[0]
         : undefined
     }
-    const asked = call({ tools, toolGrammar, toolChoice: 'required', maxTokens: 400 })
-    const { calls, reasons } = await collect(setUp({ next }, text).decoder.generate(asked))
+    const request = call({ tools, toolGrammar, toolChoice: 'required', maxTokens: 400 })
+    const { calls, reasons } = await collect(setUp({ next }, text).decoder.generate(request))
     expect(reasons).toEqual(['tool_calls'])
     const several = MAKES_SEVERAL.has(name) ? told.length : 1
     const made = calls[0]!.slice(0, several)
@@ -396,10 +396,10 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     const isAlone = bare !== undefined || text.channels !== undefined
     const said = isAlone ? open + alike + close : `I look. ${open}${alike}${close}`
     const tokens = [...tokenizer.encodeMarker(said), [...text.ends][0]!]
-    const asked = call({ tools, toolGrammar, toolChoice: 'auto', maxTokens: 200, parallelToolCalls: false })
-    const from = text.prompt(asked).length
+    const request = call({ tools, toolGrammar, toolChoice: 'auto', maxTokens: 200, parallelToolCalls: false })
+    const from = text.prompt(request).length
     const { decoder } = setUp({ next: (all) => tokens[all.length - from] }, text)
-    const answer = await collect(decoder.generate(asked))
+    const answer = await collect(decoder.generate(request))
     expect(answer.reasons).toEqual(['tool_calls'])
     expect(answer.texts[0]!.trim()).toBe(said.startsWith('I look.') ? 'I look.' : '')
     expect(answer.calls[0]!.map((each) => each.name)).toEqual(['get'])
@@ -412,16 +412,16 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
 
   test('are none where talk has the letters of one that only an answer begins with', async () => {
     const { toolFormat, tokenizer } = text
-    const said = `As in [1] ${toolFormat.open}${toolFormat.spell('get', '{}')}${toolFormat.close} I say.`
-    const tokens = [...tokenizer.encodeMarker(said), [...text.ends][0]!]
+    const answerText = `As in [1] ${toolFormat.open}${toolFormat.spell('get', '{}')}${toolFormat.close} I say.`
+    const tokens = [...tokenizer.encodeMarker(answerText), [...text.ends][0]!]
     let from: number | undefined
     const next = (all: readonly number[]) => {
       from ??= all.length
       return tokens[all.length - from]
     }
-    const asked = call({ tools, toolGrammar, toolChoice: 'auto', maxTokens: 200 })
-    const answer = await collect(setUp({ next }, text).decoder.generate(asked))
-    expect([answer.texts[0], answer.reasons, answer.calls[0]]).toEqual([said, ['stop'], []])
+    const request = call({ tools, toolGrammar, toolChoice: 'auto', maxTokens: 200 })
+    const answer = await collect(setUp({ next }, text).decoder.generate(request))
+    expect([answer.texts[0], answer.reasons, answer.calls[0]]).toEqual([answerText, ['stop'], []])
   })
 })
 

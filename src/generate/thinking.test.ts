@@ -83,8 +83,8 @@ describe('a thought before a document', () => {
         fc.constantFrom('low', 'high', undefined),
         async (budget, room, seed, which, effort) => {
           const limits = effort ? { templateOptions: { reasoning_effort: effort } } : { thinkingBudget: budget }
-          const asked = think({ output: json, grammar, maxTokens: least + room, ...limits }, seed)
-          const answer = await collect(deciders[which]!.generate(asked))
+          const request = think({ output: json, grammar, maxTokens: least + room, ...limits }, seed)
+          const answer = await collect(deciders[which]!.generate(request))
           expect(DOCUMENTS).toContain(answer.texts[0])
           expect(answer.reasons).toEqual(['stop'])
           expect(answer.usage.completionTokens).toBeLessThanOrEqual(least + room)
@@ -101,9 +101,9 @@ describe('a thought before a document', () => {
   test.each(names)('is separated from it, wherever the marker is: %s', async (name) => {
     const text = MODELS[name]!
     const { open, close, gap } = text.thoughtMarks!
-    const said = `First the sea.\nThen "n".\n${close}${gap}${DOCUMENTS[3]}`
-    const asked = think({ output: json, grammar, maxTokens: 300 })
-    const answer = await collect(saying(text, said).generate(asked))
+    const answerText = `First the sea.\nThen "n".\n${close}${gap}${DOCUMENTS[3]}`
+    const request = think({ output: json, grammar, maxTokens: 300 })
+    const answer = await collect(saying(text, answerText).generate(request))
     expect([thoughts(answer), answer.texts[0]]).toEqual(['First the sea.\nThen "n".', DOCUMENTS[3]])
     expect(text.endsInThought(text.tokenizer.encodeMarker(open))).toBe(true)
   })
@@ -111,8 +111,8 @@ describe('a thought before a document', () => {
   test.each(names)('is there only if the request asks for it: %s', async (name) => {
     for (const templateOptions of [undefined, { reasoning_effort: 'none' }, { reasoning_effort: 'minimal' }]) {
       const { decoder } = setUp({}, MODELS[name])
-      const asked = think({ output: json, grammar, ...(templateOptions && { templateOptions }) })
-      const answer = await collect(decoder.generate({ ...asked, templateOptions }))
+      const request = think({ output: json, grammar, ...(templateOptions && { templateOptions }) })
+      const answer = await collect(decoder.generate({ ...request, templateOptions }))
       expect([thoughts(answer), spent(answer)]).toEqual(['', 0])
       expect(DOCUMENTS).toContain(answer.texts[0])
     }
@@ -123,8 +123,8 @@ describe('a thought before a document', () => {
     const tools = [{ name: 'f', parameters: { type: 'object' }, strict: false }]
     const call = { type: 'object', properties: { name: { const: 'f' }, arguments: { const: {} } } }
     const toolGrammar = compile({ ...call, required: ['name', 'arguments'], additionalProperties: false })
-    const asked = think({ tools, toolGrammar, toolChoice: { name: 'f' }, parallelToolCalls: false })
-    const answer = await collect(saying(text, 'I call.</think>\n\n').generate(asked))
+    const request = think({ tools, toolGrammar, toolChoice: { name: 'f' }, parallelToolCalls: false })
+    const answer = await collect(saying(text, 'I call.</think>\n\n').generate(request))
     expect([thoughts(answer), answer.texts[0], answer.reasons]).toEqual(['I call.', '', ['tool_calls']])
     expect(answer.calls[0]).toMatchObject([{ name: 'f', arguments: '{}' }])
   })

@@ -70,9 +70,9 @@ describe.each(DEVICES)('decoders on $name', ({ name, open, roundsActivations, ca
     const judged = judgeOf(PRESETS[1]!, 'q4f16', roundsActivations, values, prompt.length)(prompt)
     const truth = judged.map(({ logprobs }) => logprobs)
     const bound = Math.max(...judged.slice(0, -1).map(({ bound }) => bound))
-    const told = await scored(core, prompt)
-    expect(told).toHaveLength(prompt.length - 1)
-    told.forEach(({ logprob, top }, i) => {
+    const reply = await scored(core, prompt)
+    expect(reply).toHaveLength(prompt.length - 1)
+    reply.forEach(({ logprob, top }, i) => {
       expect(Math.abs(logprob! - truth[i]![prompt[i + 1]!]!)).toBeLessThan(bound)
       const best = Math.max(...truth[i]!)
       expect(Math.abs(top[0]!.logprob - best)).toBeLessThan(bound)
@@ -119,8 +119,8 @@ function judgeOf(
 /** As the service tells them; the first has none before it. */
 async function scored(core: Core, prompt: readonly number[]) {
   const loop = new DecodeLoop(core, smallText)
-  const asked = call({ messages: [], prompt, promptLogprobs: true, topLogprobs: 3, maxTokens: 0 })
-  const { parts } = await collect(loop.generate(asked))
+  const request = call({ messages: [], prompt, promptLogprobs: true, topLogprobs: 3, maxTokens: 0 })
+  const { parts } = await collect(loop.generate(request))
   return (parts[0] as Part & { readonly type: 'prompt' }).logprobs!.slice(1)
 }
 

@@ -41,8 +41,8 @@ async function answers(of: HeadCase, device: Device, drafts: DraftMode, kinds: r
   const free = core.freeTokens
   const told = await Promise.all(
     kinds.map((kind) => {
-      const asked = call({ maxTokens: 24, ignoreEnds: kind !== 'under a schema', ...KINDS[kind]! })
-      return collect(loop.generate(asked), asked.n)
+      const request = call({ maxTokens: 24, ignoreEnds: kind !== 'under a schema', ...KINDS[kind]! })
+      return collect(loop.generate(request), request.n)
     }),
   )
   const { guesses, metadata } = loop

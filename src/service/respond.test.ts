@@ -301,9 +301,9 @@ describe('an error', () => {
 
   it('of ours is told as it is, any other as none of the client’s', async () => {
     const refusal = new V1Error(429, 'Later.', { code: 'queue_full', retryAfter: 1.5, headers: { 'x-a': 'b' } })
-    const told = await throwing(refusal).error()
-    expect(told).toMatchObject({ status: 429, message: 'Later.', code: 'queue_full' })
-    expect(['retry-after-ms', 'x-a', 'content-type'].map((name) => told.headers.get(name))).toEqual([
+    const reply = await throwing(refusal).error()
+    expect(reply).toMatchObject({ status: 429, message: 'Later.', code: 'queue_full' })
+    expect(['retry-after-ms', 'x-a', 'content-type'].map((name) => reply.headers.get(name))).toEqual([
       ...['1500', 'b', 'application/json'],
     ])
     const cause = new Error('secret')
@@ -344,9 +344,9 @@ describe('an error', () => {
     [204, {}],
     [400, { 'x-a': 'line\nbreak' }],
   ])('that no answer can carry is answered all the same: %i %j', async (status, headers) => {
-    const told = await throwing(new V1Error(status, 'Odd.', { headers })).error()
-    expect(told).toMatchObject({ status: 500, type: 'server_error' })
-    expect(told.headers.get('content-type')).toBe('application/json')
+    const reply = await throwing(new V1Error(status, 'Odd.', { headers })).error()
+    expect(reply).toMatchObject({ status: 500, type: 'server_error' })
+    expect(reply.headers.get('content-type')).toBe('application/json')
   })
 })
 

@@ -111,8 +111,8 @@ describe.skipIf(!canUnpack)('under a strict Content-Security-Policy (npm has Chr
       const events = eventsOf(text)
       expect(events.pop()).toBe('[DONE]')
       const chunks = events.map((event) => JSON.parse(event))
-      const said = chunks.map(({ choices }) => choices[0].delta.content ?? '').join('')
-      expect(Object.keys(JSON.parse(said))).toEqual(schema.required)
+      const answerText = chunks.map(({ choices }) => choices[0].delta.content ?? '').join('')
+      expect(Object.keys(JSON.parse(answerText))).toEqual(schema.required)
       expect(chunks.at(-1).choices[0].finish_reason).toBe('stop')
       // From the first stream on, each names what answered.
       for (const chunk of chunks) expect(chunk.system_fingerprint).toMatch(/^fp_/)

@@ -25,11 +25,11 @@ describe('the AI SDK without HTTP', () => {
   })
 
   test('generateObject and streamObject, which are strict', async () => {
-    const asked: unknown[] = []
+    const requests: unknown[] = []
     const engine = scripted({
       models: {
         'test/object': (call) => {
-          asked.push(call.output)
+          requests.push(call.output)
           return '{"city":"Oslo"}'
         },
       },
@@ -40,7 +40,7 @@ describe('the AI SDK without HTTP', () => {
     const streamed = streamObject({ model, schema, prompt: 'Where?' })
     for await (const _ of streamed.partialObjectStream);
     expect(await streamed.object).toEqual({ city: 'Oslo' })
-    expect(asked).toMatchObject([{ type: 'json_schema', strict: true }, { type: 'json_schema' }])
+    expect(requests).toMatchObject([{ type: 'json_schema', strict: true }, { type: 'json_schema' }])
   })
 
   test('tools, to the end of the conversation', async () => {
@@ -78,11 +78,11 @@ describe('the AI SDK without HTTP', () => {
   })
 
   test('rerank, of texts and of objects', async () => {
-    const asked: RankCall[] = []
+    const requests: RankCall[] = []
     const engine = {
       ...scripted({ models: { 'test/rank': '' }, capabilities: { rerank: true } }),
       async rank(call: RankCall) {
-        asked.push(call)
+        requests.push(call)
         return { scores: call.documents.map((each) => each.length / 100), promptTokens: 1 }
       },
     }
@@ -93,7 +93,7 @@ describe('the AI SDK without HTTP', () => {
       { originalIndex: 2, score: 0.02, document: 'ef' },
     ])
     await rerank({ model, query: 'Q', documents: [{ a: 1 }] })
-    expect(asked.map(({ documents }) => documents)).toEqual([['a', 'bcd', 'ef'], ['{"a":1}']])
+    expect(requests.map(({ documents }) => documents)).toEqual([['a', 'bcd', 'ef'], ['{"a":1}']])
     const refused = rerank({ model: localV1(v1).rerankingModel('test/hello'), query: 'Q', documents: ['a'] })
     await expect(refused).rejects.toThrow('test/hello')
   })

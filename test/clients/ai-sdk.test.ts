@@ -52,7 +52,7 @@ describe('the AI SDK through openai-compatible', () => {
   })
 
   test('tools, and the answer after them', async () => {
-    const asked: unknown[] = []
+    const requests: unknown[] = []
     const { text, steps } = await generateText({
       model: provider('test/tools-then-text'),
       prompt: 'How is the weather?',
@@ -60,14 +60,14 @@ describe('the AI SDK through openai-compatible', () => {
         weather: tool({
           inputSchema: z.object({ city: z.string() }),
           execute: async (input) => {
-            asked.push(input)
+            requests.push(input)
             return 'sunny'
           },
         }),
       },
       stopWhen: stepCountIs(2),
     })
-    expect(asked).toEqual([{ city: 'Bern' }])
+    expect(requests).toEqual([{ city: 'Bern' }])
     expect(steps).toHaveLength(2)
     expect(text).toBe('Hello, wörld 🌍')
   })

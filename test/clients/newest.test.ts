@@ -57,13 +57,13 @@ describe('openai 7', () => {
     const stream = client().responses.stream({ model: 'test/hello', previous_response_id: first.id, input, tools })
     expect((await stream.finalResponse()).output_text).toBe(SAID)
     const format = zodTextFormat(z.object({ city: z.string(), tags: z.array(z.string()) }), 'city')
-    const told = await client().responses.parse({ model: 'test/json', input: 'A city.', text: { format } })
-    expect(told.output_parsed).toEqual({ city: 'Bern', tags: ['a'] })
+    const reply = await client().responses.parse({ model: 'test/json', input: 'A city.', text: { format } })
+    expect(reply.output_parsed).toEqual({ city: 'Bern', tags: ['a'] })
   })
 })
 
 describe('the AI SDK 7 by its default provider', () => {
-  const asked = (model: string) => ({
+  const requestOf = (model: string) => ({
     model: createOpenAI({ baseURL: service.baseURL, apiKey: KEY })(model),
     prompt: 'How is the weather?',
     tools: { weather: tool({ inputSchema: z.object({ city: z.string() }), execute: async () => 'sunny' }) },
@@ -71,11 +71,11 @@ describe('the AI SDK 7 by its default provider', () => {
   })
 
   test('answers behind a tool, whole and streamed, and goes on with what it was told', async () => {
-    const { text, steps, response } = await generateText(asked('test/tools-then-text'))
+    const { text, steps, response } = await generateText(requestOf('test/tools-then-text'))
     expect([text, steps.length]).toEqual([SAID, 2])
-    const streamed = streamText(asked('test/tools-then-stream'))
+    const streamed = streamText(requestOf('test/tools-then-stream'))
     expect(await streamed.text).toBe(SAID)
-    const { prompt, ...rest } = asked('test/hello')
+    const { prompt, ...rest } = requestOf('test/hello')
     const messages = [
       { role: 'user' as const, content: prompt },
       ...response.messages,

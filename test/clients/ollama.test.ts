@@ -45,38 +45,38 @@ describe('the client of Ollama, as it comes', () => {
   test('chats, whole and as it comes', async () => {
     const { message, done_reason, prompt_eval_count } = await client.chat({ model: 'test/hello', messages })
     expect([message.content, done_reason, prompt_eval_count]).toEqual([SAID, 'stop', 12])
-    const said: string[] = []
+    const texts: string[] = []
     let last: unknown
     for await (const part of await client.chat({ model: 'test/hello:latest', messages, stream: true })) {
-      said.push(part.message.content)
+      texts.push(part.message.content)
       last = part
     }
-    expect(said.join('')).toBe(SAID)
+    expect(texts.join('')).toBe(SAID)
     expect(last).toMatchObject({ done: true, eval_count: 3 })
   })
 
   test('generates, whole and as it comes', async () => {
     expect((await client.generate({ model: 'test/hello', prompt: 'Hello?' })).response).toBe(SAID)
-    const said: string[] = []
+    const texts: string[] = []
     for await (const part of await client.generate({ model: 'test/hello', prompt: 'Hello?', stream: true })) {
-      said.push(part.response ?? '')
+      texts.push(part.response ?? '')
     }
-    expect(said.join('')).toBe(SAID)
+    expect(texts.join('')).toBe(SAID)
   })
 
   test.each([false, true])('calls a tool, and goes on from its result (stream: %s)', async (stream) => {
     const model = stream ? 'test/tools' : 'test/tools-then-text'
-    const asked = { model, messages, tools: [weather] }
+    const request = { model, messages, tools: [weather] }
     let message: Awaited<ReturnType<typeof client.chat>>['message'] | undefined
     if (stream) {
-      for await (const part of await client.chat({ ...asked, stream: true })) {
+      for await (const part of await client.chat({ ...request, stream: true })) {
         if (part.message.tool_calls) message = part.message
       }
-    } else ({ message } = await client.chat(asked))
+    } else ({ message } = await client.chat(request))
     const [call] = message!.tool_calls!
     expect(call!.function).toMatchObject({ name: 'weather', arguments: { city: 'Bern' } })
     const told = { role: 'tool', tool_name: call!.function.name, content: 'sunny' }
-    const next = await client.chat({ ...asked, model: 'test/echo', messages: [...messages, message!, told] })
+    const next = await client.chat({ ...request, model: 'test/echo', messages: [...messages, message!, told] })
     expect(next.message.content).toBe('sunny')
   })
 
@@ -102,9 +102,9 @@ describe('the client of Ollama, as it comes', () => {
   })
 
   test('pulls', async () => {
-    const told: string[] = []
-    for await (const { status } of await client.pull({ model: 'test/hello', stream: true })) told.push(status)
-    expect([told[0], told.at(-1)]).toEqual(['pulling manifest', 'success'])
+    const reported: string[] = []
+    for await (const { status } of await client.pull({ model: 'test/hello', stream: true })) reported.push(status)
+    expect([reported[0], reported.at(-1)]).toEqual(['pulling manifest', 'success'])
     expect(await client.pull({ model: 'test/hello' })).toEqual({ status: 'success' })
   })
 
@@ -166,13 +166,13 @@ describe('the client of Ollama, as it comes', () => {
       expect(model).toBe('test/hello:latest')
       expect(await (await post('/api/show', { model, name: model })).json()).toHaveProperty('capabilities')
       const options = { num_ctx: 2048, temperature: 0.7, stop: ['END'] }
-      const asked = { model, messages: [{ role: 'user', content: 'Hello?' }], options, stream: true }
-      const streamed = await post('/api/chat', asked)
+      const request = { model, messages: [{ role: 'user', content: 'Hello?' }], options, stream: true }
+      const streamed = await post('/api/chat', request)
       expect([streamed.status, streamed.headers.get('content-type')]).toEqual([200, 'application/x-ndjson'])
       const lines = (await streamed.text()).trim().split('\n')
-      const said = lines.map((line) => JSON.parse(line).message.content).join('')
-      expect(said).toBe(SAID)
-      const title = await post('/api/chat', { ...asked, stream: false, keep_alive: '5m' })
+      const text = lines.map((line) => JSON.parse(line).message.content).join('')
+      expect(text).toBe(SAID)
+      const title = await post('/api/chat', { ...request, stream: false, keep_alive: '5m' })
       expect((await title.json()).message.content).toBe(SAID)
       const embedded = await post('/api/embed', { model: 'test/every:latest', input: ['a', 'b'] })
       expect((await embedded.json()).embeddings).toHaveLength(2)

@@ -102,7 +102,7 @@ describe('the official client', () => {
   })
 
   test('runs tools', async () => {
-    const asked: unknown[] = []
+    const requests: unknown[] = []
     const runner = client.chat.completions.runTools({
       model: 'test/tools-then-text',
       messages,
@@ -115,7 +115,7 @@ describe('the official client', () => {
             parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
             parse: JSON.parse,
             function: (args: unknown) => {
-              asked.push(args)
+              requests.push(args)
               return 'sunny'
             },
           },
@@ -123,7 +123,7 @@ describe('the official client', () => {
       ],
     })
     expect(await runner.finalContent()).toBe('Hello, wörld 🌍')
-    expect(asked).toEqual([{ city: 'Bern' }])
+    expect(requests).toEqual([{ city: 'Bern' }])
     const { lastCall } = service.probe('test/tools-then-text')
     expect(lastCall!.messages.at(-1)).toMatchObject({ role: 'tool', content: 'sunny', toolCallId: 'call_one' })
   })

@@ -73,10 +73,10 @@ const tool = (name: string) => ({ type: 'function' as const, name, parameters: {
 const result = (id: string, output: string) => ({ type: 'function_call_output' as const, call_id: id, output })
 const told = () => calls.at(-1)!.messages.map(({ role, content }) => `${role}: ${content}`)
 const saidIn = async (id: string) => {
-  const said: string[] = []
+  const texts: string[] = []
   for await (const item of client.conversations.items.list(id, { order: 'asc' }))
-    if (item.type === 'message') said.push(item.content.map((part) => ('text' in part ? part.text : '')).join(''))
-  return said
+    if (item.type === 'message') texts.push(item.content.map((part) => ('text' in part ? part.text : '')).join(''))
+  return texts
 }
 
 test('calls made at once are answered in another order, with other tools, by a server that was started anew', async () => {
@@ -86,13 +86,13 @@ test('calls made at once are answered in another order, with other tools, by a s
   await v1.close()
   start()
   const input = [result(ids[1]!, 'B'), result(ids[0]!, 'A')]
-  const asked = { model, previous_response_id: id, input, tools: [tool('c')] }
-  expect((await client.responses.create(asked)).output_text).toBe('Done.')
+  const request = { model, previous_response_id: id, input, tools: [tool('c')] }
+  expect((await client.responses.create(request)).output_text).toBe('Done.')
   expect(told()).toEqual(['user: Go.', 'assistant: ', 'tool: B', 'tool: A'])
   expect(calls.at(-1)!.tools.map(({ name }) => name)).toEqual(['c'])
   // One without the other is refused by name, as is what was never asked for.
-  await expect(client.responses.create({ ...asked, input: [input[0]!] })).rejects.toThrow(ids[0])
-  await expect(client.responses.create({ ...asked, input: [...input, result('call_z', 'Z')] })).rejects.toThrow(
+  await expect(client.responses.create({ ...request, input: [input[0]!] })).rejects.toThrow(ids[0])
+  await expect(client.responses.create({ ...request, input: [...input, result('call_z', 'Z')] })).rejects.toThrow(
     'call_z',
   )
 })
@@ -100,8 +100,8 @@ test('calls made at once are answered in another order, with other tools, by a s
 test('who leaves in the middle of a call goes on as if it had not been asked for', async () => {
   const { id } = await client.conversations.create({})
   const { begun, goOn } = hold()
-  const asked = { model, input: 'Go.', tools: [tool('a')], conversation: id }
-  const stream = await client.responses.create({ ...asked, stream: true })
+  const request = { model, input: 'Go.', tools: [tool('a')], conversation: id }
+  const stream = await client.responses.create({ ...request, stream: true })
   let seen = false
   const reading = (async () => {
     for await (const event of stream) seen ||= event.type === 'response.function_call_arguments.delta'

@@ -293,19 +293,19 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
     it('with log probabilities, of every token', async () => {
       const { text } = await answer(pointing, call(ANNA, PERSON))
-      const told = await answer(pointing, call(ANNA, PERSON, { topLogprobs: 0 }))
-      expect(told.text).toBe(text)
-      expect(told.logprobs.map(({ token }) => token).join('')).toBe(text)
-      for (const { logprob } of told.logprobs) expect(logprob).toBeLessThanOrEqual(0)
+      const reply = await answer(pointing, call(ANNA, PERSON, { topLogprobs: 0 }))
+      expect(reply.text).toBe(text)
+      expect(reply.logprobs.map(({ token }) => token).join('')).toBe(text)
+      for (const { logprob } of reply.logprobs) expect(logprob).toBeLessThanOrEqual(0)
     })
   })
 
   it('counts the tokens of prompt and answer, and no others', async () => {
     const [one, other] = [await answer(pointing, call(ANNA, PERSON)), await answer(plain, call(ANNA, PERSON))]
     expect(one.usage.promptTokens).toBe(other.usage.promptTokens)
-    const told = await answer(pointing, call(ANNA, PERSON, { topLogprobs: 0 }))
-    expect(one.usage.completionTokens - told.logprobs.length).toBeLessThanOrEqual(1)
-    expect(one.usage.completionTokens).toBeGreaterThanOrEqual(told.logprobs.length)
+    const reply = await answer(pointing, call(ANNA, PERSON, { topLogprobs: 0 }))
+    expect(one.usage.completionTokens - reply.logprobs.length).toBeLessThanOrEqual(1)
+    expect(one.usage.completionTokens).toBeGreaterThanOrEqual(reply.logprobs.length)
   })
 
   describe('points at fields', () => {
@@ -561,11 +561,11 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
     it('and reads a text for what it has a say in alone: no statement', async () => {
       const before = pointing.reads
-      const asked = decision(ANNA)
-      await pointing.loop.decide(asked)
-      const statements = asked.questions.filter(({ type }) => type === 'predicate')
+      const request = decision(ANNA)
+      await pointing.loop.decide(request)
+      const statements = request.questions.filter(({ type }) => type === 'predicate')
       expect(statements.length).toBeGreaterThan(0)
-      expect(pointing.reads - before).toBe(asked.questions.length - statements.length)
+      expect(pointing.reads - before).toBe(request.questions.length - statements.length)
     })
 
     it('to the same bits beside others', async () => {

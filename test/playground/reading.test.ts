@@ -279,7 +279,7 @@ describe('the request as code', () => {
   })
 
   test.skipIf(!hasPython)('of a chat for Python does too (needs python3)', () => {
-    const asked = { ...body, evidence: true, top_p: 0.5 } as const
+    const request = { ...body, evidence: true, top_p: 0.5 } as const
     const stand_in = [
       'import json, sys, types',
       'class OpenAI:',
@@ -292,10 +292,10 @@ describe('the request as code', () => {
       '        return types.SimpleNamespace(choices=[types.SimpleNamespace(message=message)])',
       'sys.modules["openai"] = types.SimpleNamespace(OpenAI=OpenAI)',
     ]
-    const code = codeOf(chatCode(asked, here), 'Python')
+    const code = codeOf(chatCode(request, here), 'Python')
     const [line] = execFileSync('python3', ['-c', `${stand_in.join('\n')}\n${code}`], { encoding: 'utf8' }).split('\n')
     const [made, { extra_body, ...sent }] = JSON.parse(line!) as [object, { extra_body: object }]
-    expect({ ...sent, ...extra_body }).toEqual(asked)
+    expect({ ...sent, ...extra_body }).toEqual(request)
     expect(made).toMatchObject({ project: "team/it's", api_key: 'none' })
   })
 
@@ -345,7 +345,7 @@ describe('the request as code', () => {
   })
 
   test('of decisions for the AI SDK asks the same of our provider', async () => {
-    const asked: Deciding[] = []
+    const requests: Deciding[] = []
     const { order, ...plain } = decision
     const engine = scripted({
       models: { 'local-v1/nano': '' },
@@ -364,8 +364,8 @@ describe('the request as code', () => {
     const v1 = createV1({ engine: deciding, keys: 'none', log: () => {} })
     // What the SDK hands over to a provider: the state as parts, the questions as they are.
     const experimental_decide = async ({ model, state, questions }: { model: LocalDecisions } & Told) => {
-      asked.push({ state: [{ type: 'text', text: state }], questions })
-      return model.doDecide(asked[0]!)
+      requests.push({ state: [{ type: 'text', text: state }], questions })
+      return model.doDecide(requests[0]!)
     }
     await run(codeOf(decisionCode(decision, here), 'AI SDK'), { experimental_decide, localV1: () => localV1(v1) })
     await v1.fetch(
@@ -385,7 +385,7 @@ describe('the request as code', () => {
       })),
     })
     expect(told(bySdk!)).toEqual(told(byHand!))
-    expect(Object.keys(asked[0]!.questions)).toEqual(['it_s_late', 'what_is_it', 'wie_sp_t'])
+    expect(Object.keys(requests[0]!.questions)).toEqual(['it_s_late', 'what_is_it', 'wie_sp_t'])
     await v1.close()
   })
 })

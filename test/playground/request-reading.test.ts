@@ -71,8 +71,8 @@ describe('what an answer says', () => {
     const { client, raw } = listening()
     const body = { model: 'test/model', input: 'Hi' }
     const read = async (tools: OpenAI.Responses.Tool[]) => {
-      const asked = { ...body, tools }
-      return stream ? client.responses.stream(asked).finalResponse() : client.responses.create(asked)
+      const request = { ...body, tools }
+      return stream ? client.responses.stream(request).finalResponse() : client.responses.create(request)
     }
     const { output_text } = await read([])
     expect(output_text).toContain('five')
@@ -118,13 +118,13 @@ describe('the events of a stream', () => {
 
   test('of chat completions are told by what they are, and the last one as it stands', async () => {
     const { client, raw } = listening()
-    const asked = {
+    const request = {
       model: 'test/model',
       messages: [...messages],
       stream: true,
       stream_options: { include_usage: true },
     }
-    for await (const _ of await client.chat.completions.create(asked as OpenAI.ChatCompletionCreateParamsStreaming)) {
+    for await (const _ of await client.chat.completions.create(request as OpenAI.ChatCompletionCreateParamsStreaming)) {
     }
     const told = events(await raw())
     expect(told.map(({ gist }) => gist)).toContain('{ "delta": { "content": "It " } }')

@@ -59,8 +59,8 @@ describe('the code of a table', () => {
   let rows: readonly Document[]
 
   const codeOf = (name: string, place: Partial<Place> = {}) => {
-    const asked = { wanted, model: MODEL, evidence: true, text: texts[0]! }
-    return tableCode(asked, { project: '', origin, served: true, ...place }).find((each) => each.name === name)!.code
+    const request = { wanted, model: MODEL, evidence: true, text: texts[0]! }
+    return tableCode(request, { project: '', origin, served: true, ...place }).find((each) => each.name === name)!.code
   }
 
   beforeAll(async () => {

@@ -217,14 +217,14 @@ describe("the browser's built-in model", () => {
 
   test('tells how far the browser is with its download', async () => {
     const { api, seen } = standIn(['x'], { availability: 'downloadable' })
-    const told: string[] = []
+    const reported: string[] = []
     const engine = promptApi({ languageModel: api })
     await engine.load?.(
       ID,
-      ({ phase, bytesLoaded }) => told.push(`${phase} ${bytesLoaded}`),
+      ({ phase, bytesLoaded }) => reported.push(`${phase} ${bytesLoaded}`),
       new AbortController().signal,
     )
-    expect(told).toEqual(['download 0.5', 'ready 1'])
+    expect(reported).toEqual(['download 0.5', 'ready 1'])
     expect(engine.models[0]).toMatchObject({ contextLength: 6144, metadata: { loaded: true } })
     expect(seen.open).toBe(0)
   })

@@ -28,15 +28,15 @@ function over(generate: Engine['generate'], more: Partial<Engine> = {}) {
   return { engine, messages }
 }
 
-const asked = (content: string, part: Partial<ChatCall> = {}) =>
+const requestOf = (content: string, part: Partial<ChatCall> = {}) =>
   call({ messages: [{ role: 'user', content }], maxTokens: 24, ...part })
 
 test('what the answers of a step have come to goes out as one message', async () => {
   const { decoder } = setUp()
   const { engine, messages } = over((chat) => decoder.generate(chat))
   const texts = ['a', 'b', 'c', 'd', 'e', 'f']
-  const there = await Promise.all(texts.map((text) => collect(engine.generate(asked(text)))))
-  const here = await Promise.all(texts.map((text) => collect(setUp().decoder.generate(asked(text)))))
+  const there = await Promise.all(texts.map((text) => collect(engine.generate(requestOf(text)))))
+  const here = await Promise.all(texts.map((text) => collect(setUp().decoder.generate(requestOf(text)))))
   expect(there.map((answer) => answer.texts)).toEqual(here.map((answer) => answer.texts))
   const told = messages.filter(([first]) => first?.type === 'part')
   const parts = told.flat().length
@@ -64,7 +64,7 @@ test('a part that cannot be cloned fails its own answer alone', async () => {
   })
   const read = async (content: string) => {
     const seen: string[] = []
-    for await (const part of engine.generate(asked(content))) if (part.type === 'text-delta') seen.push(part.text)
+    for await (const part of engine.generate(requestOf(content))) if (part.type === 'text-delta') seen.push(part.text)
     return seen
   }
   const [broken, whole] = await Promise.allSettled([read('broken'), read('whole')])
@@ -85,7 +85,7 @@ test('of hundreds that end at once, few go on in each turn of the event loop', a
   }
   const perTurn = new Map<number, number>()
   const answered = Array.from({ length: 300 }, async (_, i) => {
-    for await (const part of engine.generate(asked(`${i}`))) expect(part.type).toBe('finish')
+    for await (const part of engine.generate(requestOf(`${i}`))) expect(part.type).toBe('finish')
     perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1)
   })
   setImmediate(next)
@@ -109,7 +109,7 @@ test('a list that was told before waits for no look around while something is un
   )
   await engine.survey()
   const leaving = new AbortController()
-  const answer = collect(engine.generate(asked('a', { signal: leaving.signal }))).catch(() => 'left')
+  const answer = collect(engine.generate(requestOf('a', { signal: leaving.signal }))).catch(() => 'left')
   const turns = async () => {
     for (let turn = 0; turn < 9; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -146,7 +146,7 @@ test('grammars go from thread to thread as text: nothing is taken apart on the w
   const { grammar, toolGrammar } = await engine.constrain({
     ...{ ...asks, toolChoice: 'auto', places, layout: 'compact', id: 'a', model: 'test/small', caller: 'c', signal },
   })
-  await collect(engine.generate(asked('a', { grammar: grammar!, toolGrammar: toolGrammar! })))
+  await collect(engine.generate(requestOf('a', { grammar: grammar!, toolGrammar: toolGrammar! })))
   expect(given).toEqual([grammar!.source, toolGrammar!.source])
   expect(grammar!.source).toMatchObject({ schema })
   const [told] = messages.flat().filter(({ type }) => type === 'value') as { value: Record<string, unknown> }[]
@@ -174,7 +174,7 @@ test('a grammar that is too large to be kept is compiled once for its request', 
     layout: 'compact',
   } as const
   const { grammar, faultOf } = await engine.constrain({ ...asks, ...whose })
-  await collect(engine.generate(asked('a', { id: whose.id, grammar: grammar! })))
+  await collect(engine.generate(requestOf('a', { id: whose.id, grammar: grammar! })))
   expect(await faultOf({ text: '7a', toolCalls: [], cut: false })).toBeUndefined()
   expect(await faultOf({ text: '7', toolCalls: [], cut: false })).toBeTypeOf('string')
   expect([given.length, compiling.mock.calls.length]).toEqual([1, 1])
@@ -193,7 +193,7 @@ test('a list of a hundred thousand goes over in pieces, each once the one before
   const whose = { model: 'test/small', signal: new AbortController().signal }
   expect(await engine.tokenize({ ...whose, prompt: 'x' })).toEqual({ tokens, texts: tokens.map(String) })
   const parts: Part[] = []
-  for await (const part of engine.generate(asked('x'))) parts.push(part)
+  for await (const part of engine.generate(requestOf('x'))) parts.push(part)
   expect(parts).toEqual([
     { type: 'prompt', tokens, text: 'x', logprobs },
     { type: 'finish', choice: 0, reason: 'stop', tokens: tokens.slice(1) },

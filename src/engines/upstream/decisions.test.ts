@@ -77,8 +77,8 @@ describe('upstream decides', () => {
     expect(usage.input_tokens).toBeGreaterThan(0)
     const named = { spam: { type: 'noul', instructions: 'Spam?', criteria: { true: 'it sells' } } }
     const levels = { mood: { type: 'score', instructions: 'How?', criteria: ['bad', { of: 'good' }] } }
-    const told = jsonOf(await systemOne({ state: { a: 1 }, questions: { ...named, ...levels } }))
-    expect(told.answers).toMatchObject({ spam: { noul: 1 / 3 }, mood: { score: 2 / 3 } })
+    const reply = jsonOf(await systemOne({ state: { a: 1 }, questions: { ...named, ...levels } }))
+    expect(reply.answers).toMatchObject({ spam: { noul: 1 / 3 }, mood: { score: 2 / 3 } })
     expect(calls).toMatchObject([
       { model: 'test/decides', state: 'Help!', order: 'given' },
       { state: '{"a": 1}', questions: [{ instructions: 'Spam?\nYes: it sells' }, {}] },

@@ -163,8 +163,8 @@ describe('what is refused', () => {
     [{ dimensions: 8 }, 'dimensions'],
     [{ task: 'embed' }, 'model'],
   ])('%j in a pooling request', async (body, param) => {
-    const told = await ask('test/feelings', 'pooling', { input: 'a', ...body })
-    expect(told).toMatchObject({ status: 400, json: { error: { param } } })
+    const reply = await ask('test/feelings', 'pooling', { input: 'a', ...body })
+    expect(reply).toMatchObject({ status: 400, json: { error: { param } } })
   })
 
   test('models that do something else, and other work of models that classify', async () => {
@@ -174,8 +174,11 @@ describe('what is refused', () => {
       ['local-v1/nano', 'pooling'],
       ['test/feelings', 'embeddings'],
     ] as const) {
-      const told = await ask(model, path, { input: 'a' })
-      expect(told, model).toMatchObject({ status: 400, json: { error: { param: 'model', code: 'unsupported_model' } } })
+      const reply = await ask(model, path, { input: 'a' })
+      expect(reply, model).toMatchObject({
+        status: 400,
+        json: { error: { param: 'model', code: 'unsupported_model' } },
+      })
     }
     const ranked = await ask('test/feelings', 'rerank', { query: 'a', documents: ['a'] })
     expect(ranked).toMatchObject({ status: 400, json: { error: { param: 'model' } } })

@@ -66,11 +66,11 @@ test('one that has more to it than is read is left out, and loading says why', a
   const none = { ...several, names: whole.names.filter((name) => !name.startsWith('mtp.')) }
   const saidOf = async (drafts: WebGpuOptions['drafts'], weights: WeightSource) => {
     const engine = engineOf(drafts, weights)
-    const said: string[] = []
-    await engine.load('test/head', ({ message = '' }) => said.push(message), new AbortController().signal)
+    const texts: string[] = []
+    await engine.load('test/head', ({ message = '' }) => texts.push(message), new AbortController().signal)
     const { draft_head } = engine.models[0]!.metadata!
     await engine.close()
-    return [draft_head, ...said.filter((message) => message.includes('head'))]
+    return [draft_head, ...texts.filter((message) => message.includes('head'))]
   }
   expect(await saidOf('gaining', several)).toEqual([undefined, expect.stringContaining('not used: it has 2 layers')])
   expect(await saidOf('gaining', own)).toEqual([

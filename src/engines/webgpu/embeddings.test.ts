@@ -78,9 +78,9 @@ describe('embeddings', () => {
   })
 
   test('of a GGUF file are those of the definition, with its own vocabulary and pooling', async () => {
-    const told = await client.embeddings.create({ model: file, input: texts, encoding_format: 'float' })
-    near(told.data.map(({ embedding }) => embedding))
-    expect(told.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens })
+    const reply = await client.embeddings.create({ model: file, input: texts, encoding_format: 'float' })
+    near(reply.data.map(({ embedding }) => embedding))
+    expect(reply.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens })
   })
 
   test('of tokens, which are taken as they are', async () => {

@@ -23,14 +23,14 @@ afterAll(async () => {
 })
 
 /** What the other service said last. */
-let said = ''
+let text = ''
 const over = (decisions: DecisionsForm) =>
   createV1({
     engine: upstream({
       ...{ baseURL: 'http://localhost/v1', models: [MODEL], decisions },
       async fetch(url, init) {
         const response = await behind.fetch(new Request(url, init))
-        said = await response.clone().text()
+        text = await response.clone().text()
         return response
       },
     }),
@@ -77,7 +77,7 @@ test('are the same numbers by chat where every option is one token', async () =>
   const chat = over('chat')
   /** Of what was said last: texts that are one token, and begin with different letters. */
   async function likely(): Promise<string[]> {
-    const told: { token: string }[] = JSON.parse(said).choices[0].logprobs.content[0]?.top_logprobs ?? []
+    const told: { token: string }[] = JSON.parse(text).choices[0].logprobs.content[0]?.top_logprobs ?? []
     const words: string[] = []
     for (const { token } of told) {
       if (!/^[\x21-\x7e]+$/.test(token) || words.some((word) => word[0] === token[0])) continue

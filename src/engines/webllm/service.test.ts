@@ -23,7 +23,7 @@ describe('the service over WebLLM, as its stand-in behaves', () => {
   test.each(engineChecks.map((check) => [check.name, check] as const))('%s', (_, check) => check.run(served))
 
   test('strings that are to be quotes are stretches of what was said, each with its place', async () => {
-    const said = 'The old man, Ann Lee, sat by the sea for 1,250.00 days.'
+    const text = 'The old man, Ann Lee, sat by the sea for 1,250.00 days.'
     const schema = {
       type: 'object',
       properties: { who: { type: 'string' }, what: { type: ['string', 'null'], maxLength: 20 } },
@@ -33,7 +33,7 @@ describe('the service over WebLLM, as its stand-in behaves', () => {
     const seen = new Set<string>()
     for (let seed = 0; seed < 12; seed++) {
       const format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } }
-      const asked = { model: 'test/one', messages: [{ role: 'user', content: said }], max_tokens: 60, seed }
+      const asked = { model: 'test/one', messages: [{ role: 'user', content: text }], max_tokens: 60, seed }
       const response = await fetch(
         new Request('http://127.0.0.1/v1/chat/completions', {
           method: 'POST',
@@ -47,9 +47,9 @@ describe('the service over WebLLM, as its stand-in behaves', () => {
       for (const [name, value] of Object.entries<string | null>(JSON.parse(message.content))) {
         if (value === null) continue
         seen.add(value)
-        expect([value, isStretch(said, value)]).toEqual([value, true])
+        expect([value, isStretch(text, value)]).toEqual([value, true])
         const { start, end } = evidence[`/${name}`].source
-        expect(said.slice(start, end)).toBe(value)
+        expect(text.slice(start, end)).toBe(value)
       }
     }
     expect(seen.size).toBeGreaterThan(4)

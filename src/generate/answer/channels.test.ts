@@ -37,8 +37,8 @@ function saying(said: string, asked: ChatCall) {
 }
 
 async function answered(said: string, part: Partial<ChatCall> = {}) {
-  const asked = call({ maxTokens: 200, ...part })
-  const answer = await collect(saying(said, asked).decoder.generate(asked))
+  const request = call({ maxTokens: 200, ...part })
+  const answer = await collect(saying(said, request).decoder.generate(request))
   const thought = answer.parts.map((each) => (each.type === 'reasoning-delta' ? each.text : '')).join('')
   return { thought, text: answer.texts[0], reason: answer.reasons[0], calls: answer.calls[0] ?? [], answer }
 }
@@ -89,8 +89,8 @@ describe('the channels of an answer', () => {
   test('are of a call also where the model ends what might have gone on', async () => {
     const parameters = { type: 'integer' }
     const counts = { tools: [{ name: 'count', parameters, strict: true }], toolGrammar: compile(parameters) }
-    const said = '<|channel|>commentary to=functions.count <|constrain|>json<|message|>1<|return|>'
-    const { calls, reason } = await answered(said, { ...counts, toolChoice: { name: 'count' } })
+    const text = '<|channel|>commentary to=functions.count <|constrain|>json<|message|>1<|return|>'
+    const { calls, reason } = await answered(text, { ...counts, toolChoice: { name: 'count' } })
     expect([calls, reason]).toMatchObject([[{ name: 'count', arguments: '1' }], 'tool_calls'])
   })
 

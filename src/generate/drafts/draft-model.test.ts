@@ -39,7 +39,7 @@ const KINDS: Readonly<Record<string, Partial<ChatCall>>> = {
   'a bias': { sampling: { ...sampling, logitBias: new Map([[40, 3]]) } },
 }
 
-const asked = (kind: string, seed: number, more: Partial<ChatCall> = {}): ChatCall => {
+const requestOf = (kind: string, seed: number, more: Partial<ChatCall> = {}): ChatCall => {
   const part = { ...KINDS[kind]!, ...more }
   return call({ maxTokens: 32, ...part, sampling: { ...sampling, ...part.sampling, seed } })
 }
@@ -85,7 +85,7 @@ describe('an answer is the same, token for token', () => {
       [0, { other: true }],
       [1, { ahead: true }],
     ] as const) {
-      const calls = [asked(kind, 3, { sampling: { ...sampling, ...KINDS[kind]!.sampling, temperature } })]
+      const calls = [requestOf(kind, 3, { sampling: { ...sampling, ...KINDS[kind]!.sampling, temperature } })]
       const { said, passes } = await answers(calls, { drafts: 'never' })
       const same = await answers(calls, { small: {} })
       expect(same.said).toEqual(said)
@@ -98,7 +98,7 @@ describe('an answer is the same, token for token', () => {
   })
 
   it('in company, where memory is short, and in batches of few', async () => {
-    const calls = Object.keys(KINDS).map((kind, seed) => asked(kind, seed))
+    const calls = Object.keys(KINDS).map((kind, seed) => requestOf(kind, seed))
     const { said } = await answers(calls, { drafts: 'never' })
     for (const [large, small, drafts] of [
       [{}, {}, 'gaining'],
@@ -113,7 +113,7 @@ describe('an answer is the same, token for token', () => {
 })
 
 describe('the small model', () => {
-  const long = asked('plain text', 5, { maxTokens: 400, ignoreEnds: true })
+  const long = requestOf('plain text', 5, { maxTokens: 400, ignoreEnds: true })
 
   it('saves passes for as long as it is right: eight tokens in each where it is the large one', async () => {
     const { passes } = await answers([long], { drafts: 'never' })
@@ -125,7 +125,7 @@ describe('the small model', () => {
 
   it('reads a long prompt a chunk at a time, once for all choices', async () => {
     const messages = [{ role: 'user' as const, content: 'word '.repeat(200) }]
-    const calls = [asked('three choices', 1, { messages })]
+    const calls = [requestOf('three choices', 1, { messages })]
     const { small, guesses } = await answers(calls, { small: {} })
     expect(guesses!.right).toBeGreaterThan(0)
     expect(small).toBeGreaterThan(0)
@@ -136,16 +136,16 @@ describe('the small model', () => {
     const draft = model({ before: (batch) => void fed.push(...batch.map(({ tokens }) => tokens.length)) })
     const decoder = new DecodeLoop(model(), smallText, { drafts: 'always', draftModel: new DraftModel(draft) })
     const messages = [{ role: 'user' as const, content: 'word '.repeat(40) }]
-    await collect(decoder.generate(asked('plain text', 1, { messages })))
+    await collect(decoder.generate(requestOf('plain text', 1, { messages })))
     const first = Math.max(...fed.splice(0))
-    await collect(decoder.generate(asked('plain text', 2, { messages })))
+    await collect(decoder.generate(requestOf('plain text', 2, { messages })))
     expect(Math.max(...fed)).toBeLessThan(first / 2)
     await decoder.close()
   })
 
   it('is left where it gains nothing', async () => {
     const slow = () => new Promise<void>((resolve) => setTimeout(resolve, 1))
-    const calls = [asked('plain text', 5, { maxTokens: 700, ignoreEnds: true })]
+    const calls = [requestOf('plain text', 5, { maxTokens: 700, ignoreEnds: true })]
     const { small, passes } = await answers(calls, {
       drafts: 'gaining',
       large: { before: slow },

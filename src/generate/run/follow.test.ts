@@ -33,7 +33,7 @@ const KINDS: Readonly<Record<string, Partial<ChatCall>>> = {
   'plain text': {},
 }
 
-const asked = (kind: string, seed: number): ChatCall =>
+const requestOf = (kind: string, seed: number): ChatCall =>
   call({ maxTokens: 60, ...KINDS[kind]!, sampling: { ...sampling, ...KINDS[kind]!.sampling, seed } })
 
 async function answers(calls: readonly ChatCall[], options: Partial<RandomModelOptions>) {
@@ -48,7 +48,7 @@ async function answers(calls: readonly ChatCall[], options: Partial<RandomModelO
 describe('an answer is the same, token for token', () => {
   test.each(Object.keys(KINDS))('%s', async (kind) => {
     for (let seed = 0; seed < 4; seed++) {
-      const one = [asked(kind, seed)]
+      const one = [requestOf(kind, seed)]
       const { told } = await answers(one, {})
       expect((await answers(one, { follows: true })).told).toEqual(told)
       expect((await answers(one, { follows: true, ahead: true })).told).toEqual(told)
@@ -56,14 +56,14 @@ describe('an answer is the same, token for token', () => {
   })
 
   it('beside others, where memory is short, and for as long as the context reaches', async () => {
-    const calls = Object.keys(KINDS).map((kind, seed) => asked(kind, seed))
+    const calls = Object.keys(KINDS).map((kind, seed) => requestOf(kind, seed))
     const { texts } = await answers(calls, {})
     for (const options of [{}, { pages: 24 }, { maxBatch: 2 }]) {
       const found = await answers(calls, { follows: true, ahead: true, ...options })
       expect(found.texts).toEqual(texts)
     }
     const prompt = smallText.prompt(call()).length
-    const short = [asked('penalties', 1)]
+    const short = [requestOf('penalties', 1)]
     const limits = { contextLength: prompt + 12 }
     expect((await answers(short, { follows: true, ...limits })).told).toEqual((await answers(short, limits)).told)
   })
@@ -71,14 +71,14 @@ describe('an answer is the same, token for token', () => {
 
 describe('a pass', () => {
   it('begins before its mask is made wherever a token is drawn after another', async () => {
-    const { model } = await answers([asked('a long string', 1)], { follows: true })
+    const { model } = await answers([requestOf('a long string', 1)], { follows: true })
     expect(model.begun.used).toBeGreaterThan(5)
     // All but where the string begins and ends.
     expect(model.begun.all - model.begun.used).toBeLessThanOrEqual(3)
   })
 
   it('is begun once for nothing where an answer ends, and what it held is given back', async () => {
-    const { model } = await answers([asked('penalties', 2)], { follows: true })
+    const { model } = await answers([requestOf('penalties', 2)], { follows: true })
     expect(model.begun.all - model.begun.used).toBeLessThanOrEqual(1)
     expect(model.freePages).toBe(512)
   })

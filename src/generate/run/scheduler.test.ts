@@ -1306,30 +1306,30 @@ describe('guesses', () => {
   it.each([{}, { follows: true }, { ahead: true }])(
     'are judged by the tokens, the time and the steps that each choice took: %j',
     async (way) => {
-      const told: { most: number; tokens: number; time: number; steps: number }[] = []
+      const reported: { most: number; tokens: number; time: number; steps: number }[] = []
       const of = Drafting.prototype.of
       vi.spyOn(Drafting.prototype, 'of').mockImplementation(function (this: Drafting, ...given) {
         const step = of.apply(this, given)
         const took: typeof step.took = (tokens, time, steps) => {
-          told.push({ most: step.most, tokens, time, steps })
+          reported.push({ most: step.most, tokens, time, steps })
           step.took(tokens, time, steps)
         }
         return { ...step, took }
       })
       for (const lane of [new Unforeseen('abcdefghi', 150), new Guesses('abcdefghi', 150)]) {
-        told.length = 0
+        reported.length = 0
         // All but the last of its prompt is read in the first step.
         const { run, model } = scheduled({ ...options, maxChunk: 8, ...way }, 8, 'gaining')
         const begun = performance.now()
         await run(lane)
         const elapsed = performance.now() - begun
         expect(lane.said).toBe(150)
-        const sum = (of: 'tokens' | 'steps' | 'time') => told.reduce((sum, each) => sum + each[of], 0)
+        const sum = (of: 'tokens' | 'steps' | 'time') => reported.reduce((sum, each) => sum + each[of], 0)
         expect([sum('tokens'), sum('steps')]).toEqual([lane.held - 8, model.steps.length - 1])
         expect(sum('time')).toBeLessThanOrEqual(elapsed)
         // A choice has its steps, several at once where nothing is guessed.
-        for (const { most, steps } of told) expect(steps).toBeLessThanOrEqual(most > 0 ? 1 : 32)
-        const several = told.some(({ steps }) => steps > 1)
+        for (const { most, steps } of reported) expect(steps).toBeLessThanOrEqual(most > 0 ? 1 : 32)
+        const several = reported.some(({ steps }) => steps > 1)
         expect(several).toBe(Object.keys(way).length > 0)
       }
     },

@@ -89,10 +89,10 @@ describe('what is to be read', () => {
 
 describe('after a step', () => {
   function synced(part: Partial<Lane>, length: number, guessed?: number[]) {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const whole = lane({
-      settle: () => told.push('settled'),
-      holds: (tokens: number) => void told.push(tokens),
+      settle: () => reported.push('settled'),
+      holds: (tokens: number) => void reported.push(tokens),
       ...part,
     })
     const slot = makeSlot(whole)
@@ -101,7 +101,7 @@ describe('after a step', () => {
     slot.drafted = guessed && ({ tokens: guessed, draws: [] } satisfies Drafted)
     sync(slot)
     expect(slot.drafted).toBeUndefined()
-    expect(told).toEqual(['settled', sequence.length])
+    expect(reported).toEqual(['settled', sequence.length])
     return { left: sequence.length, cut: sequence.cut }
   }
   const tokens = [0, 1, 2, 3, 4, 5, 6, 7]

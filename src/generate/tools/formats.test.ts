@@ -28,17 +28,17 @@ describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s'
       fc.property(name, json, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (called, value, cuts) => {
         const reader = format.reader([toolTaking(called, value)])
         const names: string[] = []
-        let told = ''
+        let reported = ''
         const spelled = [...format.spell(called, JSON.stringify(value))]
         for (let at = 0, i = 0; at < spelled.length; i++) {
           const end = at + cuts[i % cuts.length]!
           const delta = reader.push(spelled.slice(at, end).join(''))
           if (delta?.name !== undefined) names.push(delta.name)
-          told += delta?.arguments ?? ''
+          reported += delta?.arguments ?? ''
           at = end
         }
         expect(names).toEqual([called])
-        expect(JSON.parse(told)).toEqual(value)
+        expect(JSON.parse(reported)).toEqual(value)
       }),
     )
   })

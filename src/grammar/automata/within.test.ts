@@ -37,8 +37,8 @@ describe('the texts of one language that another has', () => {
     const other = compileRegex(pattern)
     for (let round = 0; round < 8; round++) {
       const letters = ['ab ', 'a1., ', 'é a', '中a b'][round % 4]!
-      const said = Array.from({ length: 16 }, () => letters[Math.floor(random() * letters.length)]!).join('')
-      const parts = partsOf(said)
+      const answerText = Array.from({ length: 16 }, () => letters[Math.floor(random() * letters.length)]!).join('')
+      const parts = partsOf(answerText)
       const all = textsOf(parts)
       const [has, lacks] = [true, false].map((wanted) => textsOf(atOnce(textsWithin(parts, other, wanted, new Fuel()))))
       expect(has).toEqual(all.filter((text) => acceptsText(other, text)))
@@ -94,8 +94,8 @@ describe('the texts of one language that another has', () => {
     const other = { ...{ start: 1, empty: false, classes, step, next }, accepts: (state: number) => state % 2 === 0 }
     const random = randomness(4)
     for (let round = 0; round < 30; round++) {
-      const said = Array.from({ length: 80 }, () => 'ab '[Math.floor(random() * 3)]!).join('')
-      const parts = partsOf(said)
+      const answerText = Array.from({ length: 80 }, () => 'ab '[Math.floor(random() * 3)]!).join('')
+      const parts = partsOf(answerText)
       const [has, lacks] = [true, false].map((wanted) =>
         textsOf(atOnce(textsWithin(parts, other as unknown as TextAutomaton, wanted, new Fuel(10_000_000)))),
       )

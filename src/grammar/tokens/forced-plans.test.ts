@@ -233,14 +233,14 @@ describe('what is certain however a text goes on', () => {
       { ...spelling, encodeContinuation: (text: string) => encode(text.toLowerCase()) },
     ],
   ])('is found by the whole text where %s', (_, text, tokenizer) => {
-    const asked: string[] = []
+    const requests: string[] = []
     const encodeContinuation = (text: string) => {
-      asked.push(text)
+      requests.push(text)
       return tokenizer.encodeContinuation(text)
     }
     const run = planForced({ ...tokenizer, encodeContinuation }, [], utf8.encode(text), false)!
     expect(run.covered).toBe(utf8.encode(text).length)
-    expect(asked.filter((of) => !of.startsWith(text))).toEqual([])
+    expect(requests.filter((of) => !of.startsWith(text))).toEqual([])
   })
 
   it('is found by the last tokens, once for all texts that end alike', () => {

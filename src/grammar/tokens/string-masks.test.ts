@@ -230,7 +230,7 @@ function walked(vocabulary: Vocabulary, work: () => void): string[] {
     [escaped, 'escaped'],
     [levels.within, 'within'],
   ])
-  const told: string[] = []
+  const reported: string[] = []
   const watch = (of: { prototype: object }, method: string, name?: string) => {
     const methods = of.prototype as Record<string, (...args: unknown[]) => unknown>
     const own = methods[method]!
@@ -240,7 +240,7 @@ function walked(vocabulary: Vocabulary, work: () => void): string[] {
       const nodes = (args[0] as Trie).bytes?.length ?? 0
       const part = name === undefined && 4 * (inStrings.followed - before) < nodes ? ' in part' : ''
       const end = came === false || (came === undefined && name !== 'few') ? ', given up' : ''
-      told.push(`${name ?? names.get(args[0] as Trie)}${part}${end}`)
+      reported.push(`${name ?? names.get(args[0] as Trie)}${part}${end}`)
       return came
     })
   }
@@ -252,7 +252,7 @@ function walked(vocabulary: Vocabulary, work: () => void): string[] {
   watch(DeadEnds, 'from', 'dead ends')
   work()
   vi.restoreAllMocks()
-  return told
+  return reported
 }
 
 type Step = readonly [Uint8Array, number, readonly string[]]

@@ -85,9 +85,9 @@ async function scored(texts: readonly ClefInput[], by = head): Promise<Float32Ar
   pass.write(given, Float32Array.from(rows.flatMap((row) => [...row])))
   by.remember(pass, given)
   await pass.submit()
-  const told = await by.scores(given, spans, texts)
+  const reply = await by.scores(given, spans, texts)
   given.destroy()
-  return told
+  return reply
 }
 
 describe('the head of clef', () => {
@@ -134,9 +134,9 @@ describe('the head of clef', () => {
 
   it('has no score for a text of which nothing is asked, beside others', async () => {
     const [text, other] = inputs as [ClefInput, ClefInput]
-    const told = await scored([text, { tokens: other.tokens } as ClefInput, text])
+    const reply = await scored([text, { tokens: other.tokens } as ClefInput, text])
     const alone = (await scored([text]))[0]!
-    expect(told).toEqual([alone, new Float32Array(), alone])
+    expect(reply).toEqual([alone, new Float32Array(), alone])
   })
 
   it('norms a text once, and once more for each layer of options', async () => {
@@ -188,9 +188,9 @@ describe('the head of clef', () => {
 
 /** Begins passes as `begin` does, and tells of each what it was asked. */
 function followed(begin: Device['begin']): [Device['begin'], string[]] {
-  const told: string[] = []
+  const reported: string[] = []
   const follow = (batch: Batch): Pass => {
-    const at = told.push('') - 1
+    const at = reported.push('') - 1
     const pass = begin(batch)
     expect(pass.rows).toBeGreaterThan(0)
     for (const { pages } of batch.spans) expect(Math.max(...pages)).toBeLessThan(3 * PAGES_OF_TEXT)
@@ -199,11 +199,11 @@ function followed(begin: Device['begin']): [Device['begin'], string[]] {
         const own = pass[name]
         if (typeof own !== 'function') return own
         return (...given: unknown[]) => {
-          told[at] += ` ${name} ${(given[0] as { name?: string } | undefined)?.name ?? ''}`.trimEnd()
+          reported[at] += ` ${name} ${(given[0] as { name?: string } | undefined)?.name ?? ''}`.trimEnd()
           return (own as (...given: unknown[]) => unknown).apply(pass, given)
         }
       },
     })
   }
-  return [follow, told]
+  return [follow, reported]
 }

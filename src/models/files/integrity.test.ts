@@ -110,9 +110,9 @@ describe('a file whose hash its source names', () => {
   })
 
   it('is found in the list of its repository where the answer that names it cannot be seen', async () => {
-    const asked: string[] = []
+    const requests: string[] = []
     const fetch: OpenOptions['fetch'] = async (url, init) => {
-      asked.push(`${init.method ?? 'GET'} ${new URL(url).pathname}`)
+      requests.push(`${init.method ?? 'GET'} ${new URL(url).pathname}`)
       if (init.method === 'HEAD') return Object.defineProperty(new Response(), 'type', { value: 'opaqueredirect' })
       if (url.includes('/api/models/')) {
         return Response.json([{ path: 'model.gguf', lfs: { oid: '1'.repeat(64), size: bytes.length } }])
@@ -120,7 +120,7 @@ describe('a file whose hash its source names', () => {
       return globalThis.fetch(url, init)
     }
     expect(await refusal(open({ fetch }))).toContain(`the repository names ${'1'.repeat(64)}`)
-    expect(asked).toContain('GET /api/models/org/model/tree/main')
+    expect(requests).toContain('GET /api/models/org/model/tree/main')
   })
 })
 

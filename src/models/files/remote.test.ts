@@ -133,9 +133,9 @@ describe('a small file of a repository', () => {
 describe('a large file of a repository', () => {
   it('is brought, told of by its bytes, and read where it is kept', async () => {
     const { files, asked } = repository({ 'm.bin': 'abcdef' })
-    const told: number[] = []
-    await files.fetch({ name: 'm.bin', bytes: 6 }, (bytes) => told.push(bytes), never)
-    expect(told.reduce((sum, bytes) => sum + bytes, 0)).toBe(6)
+    const reported: number[] = []
+    await files.fetch({ name: 'm.bin', bytes: 6 }, (bytes) => reported.push(bytes), never)
+    expect(reported.reduce((sum, bytes) => sum + bytes, 0)).toBe(6)
     expect(await bytesOf(files, 'm.bin', 2, 4)).toBe('cd')
     expect(asked).toEqual([`GET ${BASE}m.bin`])
     const again: number[] = []
@@ -300,14 +300,14 @@ describe('a file whose hash its source names', () => {
 
 it('nothing but the platform’s own way is needed', async () => {
   const { fetch } = globalThis
-  const asked: string[] = []
+  const requests: string[] = []
   globalThis.fetch = async (url) => {
-    asked.push(String(url))
+    requests.push(String(url))
     return new Response('x')
   }
   try {
     expect(await new RemoteFiles(BASE, new Shelf()).text('a.json', never)).toBe('x')
-    expect(asked).toEqual([`${BASE}a.json`])
+    expect(requests).toEqual([`${BASE}a.json`])
   } finally {
     globalThis.fetch = fetch
   }

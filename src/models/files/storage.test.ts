@@ -189,13 +189,13 @@ describe('downloads in a page', () => {
 
   it('that the quota does not hold are run all the same, and not kept, of which the page hears before', async () => {
     asPage(bytes - 1, { storage: { estimate: async () => ({ quota: 2e6 + bytes, usage: 2e6 + 1 }) } })
-    const told: { message: string; begun: boolean }[] = []
+    const reported: { message: string; begun: boolean }[] = []
     const warn = (message: string) => {
-      told.push({ message, begun: servers[0]!.requests.some(({ file }) => file === SHARD) })
+      reported.push({ message, begun: servers[0]!.requests.some(({ file }) => file === SHARD) })
     }
     const { weights } = await open(servers[0]!.url, { warn })
     // By what the browser says of its room, and by what became of it: some browsers do not tell.
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { message: expect.stringMatching(/^There is no room for the model at .*It runs, and is down/), begun: false },
       { message: expect.stringContaining(`There was no room to store ${servers[0]!.url}${SHARD}`), begun: true },
     ])

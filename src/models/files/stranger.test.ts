@@ -32,15 +32,15 @@ describe('a repository that lies', () => {
   ]
 
   it.each(paths)('names no file outside of itself, at an address or in a folder: %s', async (path) => {
-    const asked: string[] = []
+    const requests: string[] = []
     const fetch = async (url: string) => {
-      asked.push(url)
+      requests.push(url)
       const bytes = renamed(path).get(url.replace('https://models.example/org/model/', ''))
       return bytes ? new Response(new Uint8Array(bytes)) : new Response(null, { status: 404 })
     }
     const place = { kind: 'url', url: 'https://models.example/org/model/' } as const
     await expect(openRepository(place, { ...options, fetch })).rejects.toThrow(/which is not inside it/)
-    for (const url of asked) expect(url).toMatch(/^https:\/\/models\.example\/org\/model\/[\w.-]+$/)
+    for (const url of requests) expect(url).toMatch(/^https:\/\/models\.example\/org\/model\/[\w.-]+$/)
 
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-lies-'))
     await writeRepository({ files: renamed(path), source }, folder)

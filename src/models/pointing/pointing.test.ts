@@ -80,12 +80,12 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('what points on $n
     const { model } = core.pointing!
     expect(core.pointing).toMatchObject({ headSize: 24, vocabulary: 640, said: [...pointing.weights('pointing.said')] })
     await model.prepare?.()
-    const told = await model.vectors(texts)
-    const off = apart((text) => partsOf(told[texts.indexOf(text)]!, text, core.pointing!))
+    const reply = await model.vectors(texts)
+    const off = apart((text) => partsOf(reply[texts.indexOf(text)]!, text, core.pointing!))
     const bounds = roundsActivations ? ROUNDED : EXACT
     for (const kind of KINDS) expect(off[kind]).toBeLessThan(bounds[kind])
     for (const [i, text] of texts.entries()) {
-      if (text.marks.length > 0) expect(await model.vectors([text])).toEqual([told[i]])
+      if (text.marks.length > 0) expect(await model.vectors([text])).toEqual([reply[i]])
     }
     await core.close()
     device.destroy()

@@ -109,11 +109,11 @@ function ask(part: Setup = {}) {
       return { said: parts.map((one) => ('text' in one ? one.text : one.type)) }
     },
   }
-  const asked: RunRequest = {
+  const request: RunRequest = {
     ...{ spec: { ...SPEC, ...part.spec }, reply: part.reply ?? whole, id: 'chatcmpl-1', ignored: ['odd'] },
     ...part.asked,
   }
-  const answer = answering(service, exchange, part.ask ?? (async () => asked), part.signal)
+  const answer = answering(service, exchange, part.ask ?? (async () => request), part.signal)
   answer.catch(() => {})
   return { answer, steps, calls, heads, ends, logged, client, parts }
 }
@@ -127,10 +127,10 @@ afterEach(() => void vi.useRealTimers())
 describe('an answer that is sent whole', () => {
   it('has its parts in order, and is counted before it is sent', async () => {
     const { answer, steps, parts, ends } = ask({ asked: { headers: { 'x-own': 'yes' } } })
-    const told = await answer
-    expect(bodyOf(told)).toEqual({ said: ['Hi', 'finish'] })
-    expect([told.status, told.streams]).toEqual([200, undefined])
-    expect(told.headers).toEqual({ 'content-type': 'application/json', 'x-ignored-fields': 'odd', 'x-own': 'yes' })
+    const reply = await answer
+    expect(bodyOf(reply)).toEqual({ said: ['Hi', 'finish'] })
+    expect([reply.status, reply.streams]).toEqual([200, undefined])
+    expect(reply.headers).toEqual({ 'content-type': 'application/json', 'x-ignored-fields': 'odd', 'x-own': 'yes' })
     expect(parts).toEqual(HI)
     expect(steps).toEqual(['enter 1', 'generate', 'whole', 'ok a/b', 'release', 'end 200'])
     expect(ends).toHaveLength(1)
@@ -452,13 +452,13 @@ describe('a run that goes on without its client', () => {
   const early: RouteResponse = { status: 202, body: 'later', headers: {} }
 
   it('is told at once, and what becomes of it when it is over', async () => {
-    const heard: V1Error[] = []
-    const failed = async (error: V1Error) => void heard.push(error)
+    const received: V1Error[] = []
+    const failed = async (error: V1Error) => void received.push(error)
     const good = ask({ asked: { early, failed } })
     expect(await good.answer).toBe(early)
     expect(good.steps).not.toContain('end 200')
     await ended(good)
-    expect([good.steps.at(-1), heard]).toEqual(['end 200', []])
+    expect([good.steps.at(-1), received]).toEqual(['end 200', []])
     const refusal = new V1Error(503, 'Later.')
     const bad = ask({
       asked: { early, failed },
@@ -467,7 +467,7 @@ describe('a run that goes on without its client', () => {
       },
     })
     expect(await bad.answer).toBe(early)
-    await vi.waitFor(() => expect(heard).toEqual([refusal]))
+    await vi.waitFor(() => expect(received).toEqual([refusal]))
     expect(bad.logged).toEqual([])
   })
 

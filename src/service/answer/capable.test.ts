@@ -107,18 +107,18 @@ describe('what a model says it cannot do', () => {
 
 describe('an endpoint with words of its own', () => {
   const fields = { format: 'format', parameters: () => 'parameters', sampling: (name: string) => `options.${name}` }
-  const asked = (part: object): CallSpec =>
+  const requestOf = (part: object): CallSpec =>
     ({ messages: [], output: { type: 'text' }, tools: [], toolChoice: 'auto', sampling: {}, fields, ...part }) as never
 
   it('has an error name the field that its client wrote', () => {
     const seeded = () =>
-      checkCapable({ id: 'a/b', ownedBy: 'me', capabilities: { seed: false } }, asked({ sampling: { seed: 7 } }))
+      checkCapable({ id: 'a/b', ownedBy: 'me', capabilities: { seed: false } }, requestOf({ sampling: { seed: 7 } }))
     expect(seeded).toThrow(expect.objectContaining({ param: 'options.seed' }))
   })
 
   it('may leave the choice to a model that has no tools and was given none', () => {
     const model = { id: 'a/b', ownedBy: 'me', capabilities: { tools: false } }
-    expect(() => checkCapable(model, asked({}))).not.toThrow()
+    expect(() => checkCapable(model, requestOf({}))).not.toThrow()
   })
 })
 

@@ -523,9 +523,9 @@ it('of what was refused nothing is kept but why', () => {
   const refusal = (i: number): string => {
     const source = { regex: `${i}((a|b)*(b|c)*){1,40}(x|y){0,200}` }
     const places = { format: 'regex', tools: [] }
-    const asked = { output: { type: 'grammar', source }, tools: [], toolChoice: 'none', places } as const
+    const request = { output: { type: 'grammar', source }, tools: [], toolChoice: 'none', places } as const
     try {
-      atOnce(constraints.of(asked))
+      atOnce(constraints.of(request))
     } catch (error) {
       return (error as Error).message
     }

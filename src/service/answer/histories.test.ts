@@ -60,11 +60,11 @@ const FORMS: Readonly<Record<string, (turns: readonly Turn[]) => object>> = {
   '/responses': (turns) => ({ input: turns.flatMap(itemsOf) }),
   '/messages': (turns) => {
     // Results stand in the user's next message, whoever speaks next.
-    const told: { role: string; content: object[] }[] = []
+    const reported: { role: string; content: object[] }[] = []
     const add = (role: string, ...content: object[]) => {
-      const last = told.at(-1)
+      const last = reported.at(-1)
       if (last?.role === role) last.content.push(...content)
-      else told.push({ role, content })
+      else reported.push({ role, content })
     }
     for (const turn of turns) {
       if (turn.by === 'user') add('user', { type: 'text', text: turn.text })
@@ -80,7 +80,7 @@ const FORMS: Readonly<Record<string, (turns: readonly Turn[]) => object>> = {
         if (results.length > 0) add('user', ...results)
       }
     }
-    return { messages: told, max_tokens: 16 }
+    return { messages: reported, max_tokens: 16 }
   },
   '/api/chat': (turns) => ({
     stream: false,

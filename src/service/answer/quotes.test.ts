@@ -89,8 +89,8 @@ describe('a document with quotes', () => {
     expect(together.map(contentOf)).toEqual(alone)
     for (let seed = 0; seed < 6; seed++) {
       const events = eventsOf((await chat(body(seed, { stream: true }))).text).filter((data) => data !== '[DONE]')
-      const said = events.map((data) => JSON.parse(data).choices[0]?.delta.content ?? '').join('')
-      expect(said).toBe(alone[seed])
+      const text = events.map((data) => JSON.parse(data).choices[0]?.delta.content ?? '').join('')
+      expect(text).toBe(alone[seed])
     }
   })
 

@@ -26,10 +26,10 @@ async function madeOf(name: 'AbortController' | 'Response' | 'URL', work: () => 
   return made
 }
 
-const said = 'word '.repeat(50)
+const answerText = 'word '.repeat(50)
 
 it('makes one signal, no stream, and takes no address apart that it has just seen', async () => {
-  const { v1 } = serviceOf(said)
+  const { v1 } = serviceOf(answerText)
   const ask = async () => (await v1.fetch(requests.shift()!)).status
   const requests = Array.from({ length: 5 }, () => chatRequest())
   expect(await ask()).toBe(200)
@@ -41,7 +41,7 @@ it('makes one signal, no stream, and takes no address apart that it has just see
 })
 
 it('sets no clock where one runs already, and parses and writes JSON once', async () => {
-  const { v1 } = serviceOf(said)
+  const { v1 } = serviceOf(answerText)
   const requests = Array.from({ length: 3 }, () => chatRequest())
   await v1.fetch(requests.shift()!)
   const clocks = vi.spyOn(globalThis, 'setTimeout')
@@ -55,7 +55,7 @@ it('sets no clock where one runs already, and parses and writes JSON once', asyn
 })
 
 it('waits for two turns of the event loop, whoever else waits for them', async () => {
-  const { v1 } = serviceOf(said)
+  const { v1 } = serviceOf(answerText)
   const requests = Array.from({ length: 2 }, () => chatRequest())
   await v1.fetch(requests.shift()!)
   await breathe()

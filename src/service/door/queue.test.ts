@@ -389,10 +389,10 @@ describe('admission', () => {
         const { admission, releases, holders, enter } = door(inFlight, queue)
         const aborters: AbortController[] = []
         /** In line, as far as they have not left it. */
-        const asked: { caller: string; signal: AbortSignal; over: boolean }[] = []
+        const requests: { caller: string; signal: AbortSignal; over: boolean }[] = []
         /** The last place is kept where all who wait hold some. */
         const lastIsKept = () => {
-          const waiting = asked.filter(({ signal, over }) => !over && !signal.aborted)
+          const waiting = requests.filter(({ signal, over }) => !over && !signal.aborted)
           return inFlight > 1 && waiting.every(({ caller }) => holders.includes(caller))
         }
         for (const each of actions) {
@@ -400,7 +400,7 @@ describe('admission', () => {
             const aborter = new AbortController()
             aborters.push(aborter)
             const one = { caller: each.caller, signal: aborter.signal, over: false }
-            asked.push(one)
+            requests.push(one)
             void enter(each.caller, each.caller, aborter.signal)
               .catch(() => {})
               .finally(() => {

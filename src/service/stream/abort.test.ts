@@ -5,12 +5,12 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** All that one `ask` hears. */
 function asking<T>(source: Leavable<T>) {
-  const heard: unknown[] = []
+  const received: unknown[] = []
   source.ask(
-    (value) => heard.push(value),
-    (reason) => heard.push({ reason }),
+    (value) => received.push(value),
+    (reason) => received.push({ reason }),
   )
-  return heard
+  return received
 }
 
 /** A source that does nothing by itself: its `next` and `return` settle when they are told. */
@@ -66,21 +66,21 @@ describe('what may take equally long', () => {
   it('hears that it was too long, each at its own time, by one clock', () => {
     const { set } = clock()
     const deadlines = new Deadlines(100, late)
-    const heard: unknown[] = []
-    deadlines.begin((reason) => heard.push(['first', reason]))
+    const received: unknown[] = []
+    deadlines.begin((reason) => received.push(['first', reason]))
     vi.advanceTimersByTime(60)
-    deadlines.begin((reason) => heard.push(['second', reason]))
+    deadlines.begin((reason) => received.push(['second', reason]))
     expect(set.mock.calls.map(([, ms]) => ms)).toEqual([100])
     vi.advanceTimersByTime(39)
-    expect(heard).toEqual([])
+    expect(received).toEqual([])
     vi.advanceTimersByTime(1)
-    expect(heard).toEqual([['first', 'longer than 100 ms']])
+    expect(received).toEqual([['first', 'longer than 100 ms']])
     // What is left of the second's, from the millisecond on by which a clock may be early.
     expect(set.mock.calls.map(([, ms]) => ms)).toEqual([100, 60])
     vi.advanceTimersByTime(60)
-    expect(heard.slice(1)).toEqual([['second', 'longer than 100 ms']])
+    expect(received.slice(1)).toEqual([['second', 'longer than 100 ms']])
     vi.advanceTimersByTime(1000)
-    expect(heard).toHaveLength(2)
+    expect(received).toHaveLength(2)
     expect(set).toHaveBeenCalledTimes(2)
   })
 
@@ -91,12 +91,12 @@ describe('what may take equally long', () => {
       [2, 0],
     ] as const) {
       const deadlines = new Deadlines(100, late)
-      const heard: unknown[] = []
+      const received: unknown[] = []
       const now = vi.spyOn(performance, 'now').mockReturnValue(1000)
-      deadlines.begin((reason) => heard.push(reason))
+      deadlines.begin((reason) => received.push(reason))
       now.mockReturnValue(1100 - early)
       vi.advanceTimersByTime(100)
-      expect(heard).toHaveLength(count)
+      expect(received).toHaveLength(count)
       now.mockRestore()
     }
   })
@@ -161,15 +161,15 @@ describe('what may take equally long', () => {
   it('may end while its clock goes off', () => {
     clock()
     const deadlines = new Deadlines(100, late)
-    const heard: string[] = []
+    const received: string[] = []
     let end: (() => void) | undefined
     deadlines.begin(() => {
-      heard.push('first')
+      received.push('first')
       end!()
     })
-    end = deadlines.begin(() => heard.push('second'))
+    end = deadlines.begin(() => received.push('second'))
     vi.advanceTimersByTime(200)
-    expect(heard).toEqual(['first'])
+    expect(received).toEqual(['first'])
   })
 })
 
@@ -253,13 +253,13 @@ describe('a source that can be left', () => {
       yield 2
     }
     const leavable = new Leavable(source())
-    const heard: unknown[] = []
+    const received: unknown[] = []
     for (let i = 0; i < 3; i++) {
       const one = asking(leavable)
       await settled()
-      heard.push(...one)
+      received.push(...one)
     }
-    expect(heard).toEqual([1, 2, undefined])
+    expect(received).toEqual([1, 2, undefined])
     expect(await leavable.leave()).toBe('ended')
   })
 
@@ -284,9 +284,9 @@ describe('a source that can be left', () => {
     const back = vi.fn(async () => ({ done: true as const, value: undefined }))
     const next = async () => ({ done: false as const, value: 1 })
     const leavable = new Leavable<number>({ [Symbol.asyncIterator]: () => ({ next, return: back }) })
-    const heard = asking(leavable)
+    const received = asking(leavable)
     await settled()
-    expect([heard, await leavable.leave('gone')]).toEqual([[1], 'ended'])
+    expect([received, await leavable.leave('gone')]).toEqual([[1], 'ended'])
     expect(back).toHaveBeenCalledOnce()
   })
 
@@ -300,9 +300,9 @@ describe('a source that can be left', () => {
     ]) {
       const back = vi.fn()
       const leavable = new Leavable<number>({ [Symbol.asyncIterator]: () => ({ next, return: back }) })
-      const heard = asking(leavable)
+      const received = asking(leavable)
       await settled()
-      expect(heard).toEqual([{ reason: thrown }])
+      expect(received).toEqual([{ reason: thrown }])
       expect(await leavable.leave()).toBe('ended')
       expect(back).not.toHaveBeenCalled()
     }
@@ -311,21 +311,21 @@ describe('a source that can be left', () => {
   it('gives up whoever waits, once, and hears nothing of what comes later', async () => {
     const { source, next, left, returned } = byHand()
     const leavable = new Leavable(source)
-    const heard = asking(leavable)
+    const received = asking(leavable)
     const leaving = leavable.leave('gone')
-    expect(heard).toEqual([{ reason: 'gone' }])
+    expect(received).toEqual([{ reason: 'gone' }])
     next.resolve({ done: false, value: 1 })
     left.resolve({ done: true, value: undefined })
     expect(await leaving).toBe('ended')
     await settled()
-    expect(heard).toEqual([{ reason: 'gone' }])
+    expect(received).toEqual([{ reason: 'gone' }])
     expect(returned()).toBe(1)
   })
 
   it('hears nothing of an error that comes later either', async () => {
     const { source, next, left } = byHand()
     const leavable = new Leavable(source)
-    const heard = asking(leavable)
+    const received = asking(leavable)
     const unheard = vi.fn()
     process.on('unhandledRejection', unheard)
     onTestFinished(() => void process.off('unhandledRejection', unheard))
@@ -335,7 +335,7 @@ describe('a source that can be left', () => {
     expect(await leaving).toBe('ended')
     await settled()
     await settled()
-    expect(heard).toEqual([{ reason: 'gone' }])
+    expect(received).toEqual([{ reason: 'gone' }])
     expect(unheard).not.toHaveBeenCalled()
   })
 
@@ -360,9 +360,9 @@ describe('a source that can be left', () => {
     }
     const never = () => new Promise<IteratorResult<number>>(() => {})
     const leavable = new Leavable<number>({ [Symbol.asyncIterator]: () => ({ next: never, return: back }) })
-    const heard = asking(leavable)
+    const received = asking(leavable)
     expect(await leavable.leave('gone')).toBe('ended')
-    expect(heard).toEqual([{ reason: 'gone' }])
+    expect(received).toEqual([{ reason: 'gone' }])
   })
 
   it('that never returns is stuck after five seconds', async () => {

@@ -20,14 +20,14 @@ describe('what a call says', () => {
       fc.property(fc.array(escaped), fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (letters, cuts) => {
         const written = `{ "input" : "${letters.map(({ json }) => json).join('')}" }`
         const input = new CallInput()
-        let told = ''
+        let reported = ''
         for (let at = 0, i = 0; at < written.length; i++) {
           const end = at + cuts[i % cuts.length]!
-          told += input.push(written.slice(at, end))
+          reported += input.push(written.slice(at, end))
           at = end
         }
         const whole = letters.map(({ text }) => text).join('')
-        expect([told, input.text]).toEqual([whole, whole])
+        expect([reported, input.text]).toEqual([whole, whole])
         expect(new CallInput().push(argumentsOf(whole))).toBe(whole)
       }),
     )
@@ -50,14 +50,14 @@ describe('a custom tool of a chat', () => {
     arguments: text,
   }))
   const service = () => serviceOf(scripted({ models: { [MODEL]: [...pieces, finish('tool_calls')] } }))
-  const asked = { tools: [tool], tool_choice: { type: 'custom', custom: { name: 'sum' } } }
+  const request = { tools: [tool], tool_choice: { type: 'custom', custom: { name: 'sum' } } }
 
   it('is sent as a text, whole and in pieces alike', async () => {
-    const { choices } = jsonOf(await service().chat(asked))
+    const { choices } = jsonOf(await service().chat(request))
     const whole = { id: 'call_1', type: 'custom', custom: { name: 'sum', input: '12+3\n' } }
     expect(choices[0].message.tool_calls).toEqual([whole])
     // The official description of chunks knows functions alone; the official client reads both.
-    const frames = (await service().chat({ ...asked, stream: true })).text.split('\n\n').slice(0, -2)
+    const frames = (await service().chat({ ...request, stream: true })).text.split('\n\n').slice(0, -2)
     const deltas = frames.flatMap((frame) => JSON.parse(frame.slice(6)).choices[0]?.delta.tool_calls ?? [])
     expect(deltas[0]).toEqual({ index: 0, id: 'call_1', type: 'custom', custom: { name: 'sum', input: '1' } })
     expect(deltas.map(({ custom }: { custom: { input: string } }) => custom.input).join('')).toBe('12+3\n')
@@ -70,7 +70,7 @@ describe('a custom tool of a chat', () => {
       { role: 'assistant', tool_calls: [{ id: 'call_1', type: 'custom', custom: { name: 'sum', input: '12+3\n' } }] },
       { role: 'tool', tool_call_id: 'call_1', content: '15' },
     ]
-    expect((await chat({ ...asked, messages })).status).toBe(200)
+    expect((await chat({ ...request, messages })).status).toBe(200)
   })
 
   it.each([

@@ -47,14 +47,14 @@ const MOMENT = {
 const LENGTH = { type: 'number', description: 'A nonnegative number of the given unit, seconds by default.' }
 const DATES = { type: 'array', items: DATE, description: 'Every matching value in the order it appears in the state.' }
 
-const asked = (field: unknown) => ({
+const requestOf = (field: unknown) => ({
   type: 'object',
   properties: { f0: { anyOf: [field, { type: 'null' }] } },
   required: ['f0'],
   additionalProperties: false,
 })
 const takes = (field: unknown, value: unknown): boolean =>
-  compile(heldToWords('extraction', asked(field))).accepts(JSON.stringify({ f0: value }))
+  compile(heldToWords('extraction', requestOf(field))).accepts(JSON.stringify({ f0: value }))
 
 describe("the forms that the AI SDK's extraction puts into words", () => {
   it.each<[string, object, unknown[], unknown[]]>([
@@ -76,9 +76,9 @@ describe("the forms that the AI SDK's extraction puts into words", () => {
 
   it('are held to where it is an extraction, in these words alone', () => {
     expect(heldToWords('extraction', true)).toBe(true)
-    expect(heldToWords('answer', asked(DATE))).toEqual(asked(DATE))
+    expect(heldToWords('answer', requestOf(DATE))).toEqual(requestOf(DATE))
     const others = [{ ...DATE, description: 'A date.' }, { ...DATE, type: 'integer' }, { type: 'string' }]
-    for (const other of others) expect(heldToWords('extraction', asked(other))).toEqual(asked(other))
+    for (const other of others) expect(heldToWords('extraction', requestOf(other))).toEqual(requestOf(other))
     for (const schema of [{}, { type: 'object' }, { properties: { f0: true, f1: { type: 'string' } } }]) {
       expect(heldToWords('extraction', schema)).toEqual(schema)
     }

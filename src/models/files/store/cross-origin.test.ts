@@ -148,16 +148,16 @@ it('a file whose hash nobody names is not looked for', async () => {
 })
 
 describe('`crossOriginStorage`', () => {
-  const told: string[] = []
+  const reported: string[] = []
   const asked = (crossOriginStorage?: true) =>
-    webgpu({ models: [], ...(crossOriginStorage && { crossOriginStorage }), log: (message) => told.push(message) })
+    webgpu({ models: [], ...(crossOriginStorage && { crossOriginStorage }), log: (message) => reported.push(message) })
 
   it('is off by default, and says so where a browser has none', async () => {
     expect(crossOriginStorage()).toBeUndefined()
     await asked().close?.()
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     await asked(true).close?.()
-    expect(told).toEqual(['There is no Cross-Origin Storage here: models are stored only for this site.'])
+    expect(reported).toEqual(['There is no Cross-Origin Storage here: models are stored only for this site.'])
   })
 
   it('is taken where a browser has it in the form that is proposed', () => {

@@ -248,11 +248,11 @@ describe('completions', () => {
       [[7, 8], 2],
     ])
     const events = eventsOf((await post({ stream: true })).text).slice(0, -1)
-    const said: string[] = []
+    const texts: string[] = []
     for (const [choice] of events.map((event) => JSON.parse(event).choices)) {
-      said[choice.index] = (said[choice.index] ?? '') + choice.text
+      texts[choice.index] = (texts[choice.index] ?? '') + choice.text
     }
-    expect(said).toEqual([' a0', ' a1', ' b0', ' b1', ' 7,80', ' 7,81'])
+    expect(texts).toEqual([' a0', ' a1', ' b0', ' b1', ' 7,80', ' 7,81'])
   })
 
   it('of which one fails are an error, and the others are stopped', async () => {
@@ -299,9 +299,9 @@ describe('completions', () => {
   })
 
   it('show tokens by their numbers only with log probabilities', async () => {
-    const asked: (boolean | undefined)[] = []
+    const requests: (boolean | undefined)[] = []
     const script = (call: ChatCall): Part[] => {
-      asked.push(call.tokensAsIds)
+      requests.push(call.tokensAsIds)
       return [text('Hi'), finish()]
     }
     const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } }))
@@ -320,7 +320,7 @@ describe('completions', () => {
       })
       expect(status).toBe(200)
     }
-    expect(asked).toEqual([true, true, undefined, undefined])
+    expect(requests).toEqual([true, true, undefined, undefined])
   })
 
   it.each<[string, object]>([

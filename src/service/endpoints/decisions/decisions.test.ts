@@ -174,7 +174,7 @@ describe('POST decisions', () => {
     instructions: 'x',
     levels: labels.map((label) => ({ label })),
   })
-  const asked = (...questions: object[]) => ({ input: 'x', questions })
+  const requestOf = (...questions: object[]) => ({ input: 'x', questions })
   const said = (...input: object[]) => ({ input, questions: [question] })
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==' }
   const output = { type: 'function_call_output', call_id: 'c1', output: 'x' }
@@ -183,15 +183,15 @@ describe('POST decisions', () => {
     ['input', { questions: [question] }],
     ['input', { input: 7, questions: [question] }],
     ['input', said()],
-    ['questions[0].type', asked({ instructions: 'x' })],
-    ['questions[1].choices', asked(question, { type: 'choice', instructions: 'x' })],
-    ['questions[0].choices', asked(choice())],
-    ['questions[0].choices', asked(choice(...Array.from({ length: 256 }, (_, i) => `n${i}`)))],
-    ['questions[0].choices[1].value', asked(choice(true, true))],
-    ['questions[0].choices[0].value', asked(choice('\ud800', 'b'))],
-    ['questions[0].levels[1].label', asked(levels('a', ''))],
-    ['questions[0].levels[1].label', asked(levels('a', true))],
-    ['questions[0].instructions[0].type', asked({ ...question, instructions: [image] })],
+    ['questions[0].type', requestOf({ instructions: 'x' })],
+    ['questions[1].choices', requestOf(question, { type: 'choice', instructions: 'x' })],
+    ['questions[0].choices', requestOf(choice())],
+    ['questions[0].choices', requestOf(choice(...Array.from({ length: 256 }, (_, i) => `n${i}`)))],
+    ['questions[0].choices[1].value', requestOf(choice(true, true))],
+    ['questions[0].choices[0].value', requestOf(choice('\ud800', 'b'))],
+    ['questions[0].levels[1].label', requestOf(levels('a', ''))],
+    ['questions[0].levels[1].label', requestOf(levels('a', true))],
+    ['questions[0].instructions[0].type', requestOf({ ...question, instructions: [image] })],
     ['input[0].content[0].type', said({ role: 'user', content: [image] })],
     ['input[0].content[0].type', said({ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] })],
     ['input[0].content[0].type', said({ role: 'developer', content: [image] })],
@@ -199,8 +199,8 @@ describe('POST decisions', () => {
     ['input[0].role', said({ role: 'tool', content: 'x' })],
     ['input[0].call_id', said(output)],
     ['input[1].call_id', said({ type: 'custom_tool_call', call_id: 'c1', name: 'f', input: '' }, output)],
-    ['reasoning.effort', { ...asked(question), reasoning: { effort: 'much' } }],
-    ['model', { ...asked(question), model: 7 }],
+    ['reasoning.effort', { ...requestOf(question), reasoning: { effort: 'much' } }],
+    ['model', { ...requestOf(question), model: 7 }],
   ])('is refused with an error that names the field, before a model runs: %s %j', async (param, body) => {
     const { decisions, heard } = deciding()
     expect(errorOf(await decisions(body))).toMatchObject({ status: 400, type: 'invalid_request_error', param })
@@ -212,25 +212,25 @@ describe('POST decisions', () => {
     const all = Array.from({ length: 400 }, (_, i) =>
       choice(...Array.from({ length: i === 7 ? 255 : 2 }, (_, k) => `n${k}`)),
     )
-    expect(jsonOf(await decisions(asked(...all))).answers).toHaveLength(400)
+    expect(jsonOf(await decisions(requestOf(...all))).answers).toHaveLength(400)
   })
 
   it('is asked of models that decide alone', async () => {
     for (const { decisions } of [deciding({}), deciding({ decisions: false })]) {
-      const error = errorOf(await decisions(asked(question)))
+      const error = errorOf(await decisions(requestOf(question)))
       expect(error).toMatchObject({ status: 400, param: 'model', code: 'unsupported_model' })
     }
   })
 
   it('asks for thoughts only where the model has some', async () => {
-    const thinking = { ...asked(question), reasoning: { effort: 'low' } }
+    const thinking = { ...requestOf(question), reasoning: { effort: 'low' } }
     const told = async (capabilities: object) => {
       const { status, headers } = await deciding(capabilities).decisions(thinking)
       return [status, headers.get('x-ignored-fields')]
     }
     expect(await told({ decisions: true, thinking: false })).toEqual([200, 'reasoning.effort'])
     expect(await told({ decisions: true })).toEqual([200, null])
-    const none = { ...asked(question), reasoning: { effort: 'none' } }
+    const none = { ...requestOf(question), reasoning: { effort: 'none' } }
     expect((await deciding({ decisions: true, thinking: false }).decisions(none)).status).toBe(200)
   })
 })
@@ -331,13 +331,13 @@ describe('POST systemone', () => {
     expect(heard.states).toEqual([told])
   })
 
-  const asked = (questions: unknown) => ({ state: 'x', questions })
+  const requestOf = (questions: unknown) => ({ state: 'x', questions })
 
   it.each<[string, object]>([
     ['state', { questions: { so: { type: 'noul' } } }],
     ['questions', { state: 'x' }],
-    ['questions.so.criteria', asked({ so: { type: 'choice', criteria: { '': null, a: null } } })],
-    ['images[0]', { ...asked({ so: { type: 'noul' } }), images: ['AA=='] }],
+    ['questions.so.criteria', requestOf({ so: { type: 'choice', criteria: { '': null, a: null } } })],
+    ['images[0]', { ...requestOf({ so: { type: 'noul' } }), images: ['AA=='] }],
   ])('is refused by the name of the field: %s %#', async (param, body) => {
     const { systemOne, heard } = deciding()
     expect(errorOf(await systemOne(body))).toMatchObject({ status: 400, type: 'invalid_request_error', param })
@@ -362,10 +362,10 @@ describe('what a fitted temperature changes', () => {
   /** Which requests are told by it: with nothing said, asked for, and not wanted. */
   async function told(capabilities: object, calibrated?: boolean) {
     const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { decisions: true, ...capabilities } })
-    const heard: boolean[] = []
+    const received: boolean[] = []
     const usage = { promptTokens: 1, completionTokens: 0, cachedTokens: 0 }
     const decide: typeof engine.decide = async (call) => {
-      heard.push(call.calibrated)
+      received.push(call.calibrated)
       return { answers: [{ probabilities: [0.5, 0.5] }], usage, ...(call.calibrated && { temperature: 2 }) }
     }
     const { ask } = serviceOf({ ...engine, decide }, calibrated === undefined ? {} : { calibrated })
@@ -373,9 +373,9 @@ describe('what a fitted temperature changes', () => {
       const body = JSON.stringify({ model: MODEL, input: 'x', questions: [question], ...said })
       const answer = await ask('/decisions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
       // Answers say which.
-      expect(jsonOf(answer).calibration).toEqual(heard.at(-1) ? { temperature: 2 } : undefined)
+      expect(jsonOf(answer).calibration).toEqual(received.at(-1) ? { temperature: 2 } : undefined)
     }
-    return heard
+    return received
   }
 
   it('is what the request says, else what the service says of models that have one', async () => {

@@ -239,8 +239,8 @@ describe('a message', () => {
   ])('%s is a tool of the client’s, called %s', async (type, name, good, bad) => {
     const [first] = good
     const { create, calls } = service([call(0, JSON.stringify(first), name), finish('tool_calls')])
-    const asked = { tools: [{ type, name }], tool_choice: { type: 'tool', name } }
-    const { content } = await create(asked)
+    const request = { tools: [{ type, name }], tool_choice: { type: 'tool', name } }
+    const { content } = await create(request)
     expect(content).toMatchObject([{ type: 'tool_use', name, input: first }])
     const takes = (args: object) => calls[0]!.toolGrammar!.accepts(JSON.stringify({ name, arguments: args }))
     expect([good.map(takes), bad.map(takes)]).toEqual([good.map(() => true), bad.map(() => false)])
@@ -249,7 +249,7 @@ describe('a message', () => {
       { role: 'assistant', content },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: content[0].id, content: 'a' }] },
     ]
-    await create({ ...asked, messages })
+    await create({ ...request, messages })
     expect(calls[1]!.messages.slice(1)).toMatchObject([
       { toolCalls: [{ name, arguments: JSON.stringify(first) }] },
       { role: 'tool', content: 'a' },

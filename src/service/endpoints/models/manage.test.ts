@@ -55,11 +55,11 @@ describe('who hears of loads', () => {
     const breaks = () => () => {
       throw thrown
     }
-    const heard: string[] = []
+    const received: string[] = []
     const unwatch = v1.watchLoads(breaks())
-    v1.watchLoads(({ bytesLoaded }) => heard.push(`all ${bytesLoaded}`))
+    v1.watchLoads(({ bytesLoaded }) => received.push(`all ${bytesLoaded}`))
     const one = v1.load(MODEL, breaks())
-    const other = v1.load(MODEL, ({ bytesLoaded }) => heard.push(`other ${bytesLoaded}`))
+    const other = v1.load(MODEL, ({ bytesLoaded }) => received.push(`other ${bytesLoaded}`))
     report(10)
     // It hears at once how far that is.
     const late = v1.load(MODEL, breaks())
@@ -67,7 +67,7 @@ describe('who hears of loads', () => {
     report(20)
     settle()
     await Promise.all([one, other, late])
-    expect(heard).toEqual(['other 10', 'all 10', 'other 20', 'all 20'])
+    expect(received).toEqual(['other 10', 'all 10', 'other 20', 'all 20'])
     expect(faults).toEqual(
       Array(5).fill({ type: 'fault', message: 'A listener for model loading threw an error.', error: thrown }),
     )
@@ -78,20 +78,20 @@ describe('those who listen with one function', () => {
   it('each hear what they asked for, until they leave themselves', async () => {
     const { engine, report, settle } = loading()
     const { v1 } = serviceOf(engine)
-    const heard: number[] = []
-    const hear = ({ bytesLoaded }: LoadProgress) => heard.push(bytesLoaded)
+    const received: number[] = []
+    const hear = ({ bytesLoaded }: LoadProgress) => received.push(bytesLoaded)
     const leaving = new AbortController()
     const left = v1.load(MODEL, hear, leaving.signal)
     const stays = v1.load(MODEL, hear)
     const unwatch = v1.watchLoads(hear)
     v1.watchLoads(hear)
     report(10)
-    expect(heard).toEqual([10, 10, 10, 10])
+    expect(received).toEqual([10, 10, 10, 10])
     leaving.abort(new Error('left'))
     await expect(left).rejects.toThrow('left')
     unwatch()
     report(20)
-    expect(heard.slice(4)).toEqual([20, 20])
+    expect(received.slice(4)).toEqual([20, 20])
     settle()
     await stays
   })
@@ -174,8 +174,8 @@ describe('a reader who leaves before the first word of a load', () => {
     const events: LogEvent[] = []
     const { v1 } = serviceOf(engine, { ...admin, keys: 'none', log: (event) => void events.push(event) })
     const leaving = new AbortController()
-    const asked = new Request(`http://device.test/v1/models/${MODEL}/load`, { ...post, signal: leaving.signal })
-    const answer = v1.fetch(asked)
+    const request = new Request(`http://device.test/v1/models/${MODEL}/load`, { ...post, signal: leaving.signal })
+    const answer = v1.fetch(request)
     await until(() => seen.loads > 0)
     leaving.abort()
     expect((await answer).status).toBe(499)

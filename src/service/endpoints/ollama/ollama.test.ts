@@ -101,7 +101,7 @@ describe('a chat', () => {
   test('continues from the results of calls that have no ids', async () => {
     const { chat, calls } = service()
     const called = (name: string, args: object) => ({ function: { name, arguments: args } })
-    const asked = {
+    const request = {
       messages: [
         { role: 'system', content: 'Be brief.' },
         ...USER,
@@ -113,8 +113,8 @@ describe('a chat', () => {
         { role: 'tool', content: 'of the first' },
       ],
     }
-    await chat(asked)
-    await chat({ messages: [...asked.messages, ...USER] })
+    await chat(request)
+    await chat({ messages: [...request.messages, ...USER] })
     // Some templates tell ids, and what was said before must stay what it was.
     expect(calls[1]!.messages.slice(0, -1)).toEqual(calls[0]!.messages)
     const [system, user, assistant, ...results] = calls[0]!.messages
@@ -190,12 +190,12 @@ describe('a chat', () => {
   })
 
   test('has a line of its own for each step, whatever a client takes for the end of one', async () => {
-    const said = 'one\u2028two\u2029three\u0085four\nfive'
-    const { post } = service([text(said), finish()])
+    const answerText = 'one\u2028two\u2029three\u0085four\nfive'
+    const { post } = service([text(answerText), finish()])
     const answer = await post('/api/chat', { messages: USER })
     expect(answer.text).not.toMatch(/[\u0085\u2028\u2029]/)
     const contents = linesOf(answer).map(({ message }) => message.content)
-    expect(contents.join('')).toBe(said)
+    expect(contents.join('')).toBe(answerText)
   })
 
   test('tells log probabilities', async () => {

@@ -145,26 +145,26 @@ describe('a response', () => {
     }
     const script = [said('{"inp'), said('ut":"a\\'), said('n\\n'), said('"}'), finish('tool_calls')]
     const { create, post, calls } = service(script)
-    const asked = { input: 'Hi', tools: [patch, look], tool_choice: { type: 'custom', name: 'patch' } }
-    const { output, tools, tool_choice } = await create(asked)
+    const request = { input: 'Hi', tools: [patch, look], tool_choice: { type: 'custom', name: 'patch' } }
+    const { output, tools, tool_choice } = await create(request)
     const item = { type: 'custom_tool_call', call_id: 'call_0', name: 'patch', input: 'a\n\n', status: 'completed' }
     expect(output).toMatchObject([item])
     expect([tools[0], tool_choice]).toEqual([patch, { type: 'custom', name: 'patch' }])
     const [{ toolGrammar }] = calls as [ChatCall]
     expect(toolGrammar!.accepts('{"name":"patch","arguments":{"input":"a\\n"}}')).toBe(true)
     expect(toolGrammar!.accepts('{"name":"patch","arguments":{"input":"a"}}')).toBe(false)
-    const stream = (await post({ ...asked, stream: true })).text
+    const stream = (await post({ ...request, stream: true })).text
     const deltas = [...stream.matchAll(/^data: (.*custom_tool_call_input.delta.*)$/gm)].map(([, json]) =>
       JSON.parse(json!),
     )
     expect(deltas.map(({ delta }) => delta).join('')).toBe('a\n\n')
     // What no engine of ours held to its grammar is not sent.
-    expect(errorOf(await service([said('{"input":"b"}'), finish('tool_calls')]).post(asked))).toMatchObject({
+    expect(errorOf(await service([said('{"input":"b"}'), finish('tool_calls')]).post(request))).toMatchObject({
       status: 500,
       code: 'invalid_output',
     })
     const next = await create({
-      ...asked,
+      ...request,
       input: ['Hi', output[0], { type: 'custom_tool_call_output', call_id: 'call_0', output: 'Done.' }].map((item) =>
         typeof item === 'string' ? { role: 'user', content: item } : item,
       ),
@@ -179,7 +179,7 @@ describe('a response', () => {
       { role: 'tool', content: 'Done.', toolCallId: 'call_0' },
     ])
     const bad = { ...patch, format: { ...patch.format, definition: 'start: "a' } }
-    expect(errorOf(await post({ ...asked, tools: [bad] }))).toMatchObject({ status: 400, param: 'tools[0].format' })
+    expect(errorOf(await post({ ...request, tools: [bad] }))).toMatchObject({ status: 400, param: 'tools[0].format' })
   })
 
   test('satisfies a schema, or names the field of one that cannot be enforced', async () => {
@@ -233,8 +233,8 @@ describe('a response', () => {
       const { type, args, item, output, told } = row
       const script = [text('So.'), named(type, args), finish('tool_calls')]
       const { create, post, calls } = service(script)
-      const asked = { input: 'Hi', tools: [{ type }, look], tool_choice: { type } }
-      const made = await create(asked)
+      const request = { input: 'Hi', tools: [{ type }, look], tool_choice: { type } }
+      const made = await create(request)
       const called = { type: `${type}_call`, call_id: 'call_0', ...item, status: 'completed' }
       expect(made.output.at(-1)).toEqual({ id: expect.any(String), ...called })
       const choice = type === 'local_shell' ? { type: 'function', name: type } : { type }
@@ -243,13 +243,13 @@ describe('a response', () => {
       expect([tools[0]!.name, toolChoice]).toEqual([type, { name: type }])
       expect(toolGrammar!.accepts(JSON.stringify({ name: type, arguments: args }))).toBe(true)
       expect(toolGrammar!.accepts(JSON.stringify({ name: type, arguments: {} }))).toBe(false)
-      const stream = (await post({ ...asked, stream: true })).text
+      const stream = (await post({ ...request, stream: true })).text
       const items = [...stream.matchAll(/^data: (.*response.output_item.(?:added|done).*)$/gm)].map(([, json]) =>
         JSON.parse(json!),
       )
       expect(items.slice(-2).map(({ item }) => item)).toMatchObject([{ ...called, status: 'in_progress' }, called])
       const result = { type: `${type}_call_output`, call_id: 'call_0', ...output }
-      await create({ ...asked, input: [{ role: 'user', content: 'Hi' }, ...made.output, result] })
+      await create({ ...request, input: [{ role: 'user', content: 'Hi' }, ...made.output, result] })
       const again = 'again' in row ? row.again : args
       expect(calls.at(-1)!.messages.slice(1)).toEqual([
         {
@@ -263,19 +263,19 @@ describe('a response', () => {
     test('does not send a call that was cut off', async () => {
       const cut = [{ ...call(0, '{"commands":["rm'), name: 'shell' } as Part, finish('length')]
       const { post } = service(cut)
-      const asked = { input: 'Hi', tools: [{ type: 'shell' }] }
-      expect(errorOf(await post(asked))).toMatchObject({ status: 500, code: 'invalid_output' })
-      const { text: stream } = await post({ ...asked, stream: true })
+      const request = { input: 'Hi', tools: [{ type: 'shell' }] }
+      expect(errorOf(await post(request))).toMatchObject({ status: 500, code: 'invalid_output' })
+      const { text: stream } = await post({ ...request, stream: true })
       expect(stream).toContain('response.failed')
       expect(stream).not.toContain('shell_call')
     })
 
     test('goes on from what is kept', async () => {
       const { create, calls } = service([named('shell', rows[0].args), finish('tool_calls')])
-      const asked = { tools: [{ type: 'shell' }], store: true }
-      const { id } = await create({ ...asked, input: 'Hi' })
+      const request = { tools: [{ type: 'shell' }], store: true }
+      const { id } = await create({ ...request, input: 'Hi' })
       const result = { type: 'shell_call_output', call_id: 'call_0', ...rows[0].output }
-      await create({ ...asked, previous_response_id: id, input: [result] })
+      await create({ ...request, previous_response_id: id, input: [result] })
       expect(calls.at(-1)!.messages.at(-1)).toMatchObject({ role: 'tool', content: rows[0].told })
     })
 
@@ -288,22 +288,22 @@ describe('a response', () => {
 
   test('calls tools of a namespace by both of their names', async () => {
     const crm = { type: 'namespace', name: 'crm', description: 'Customers.', tools: [look] }
-    const asked = { input: 'Hi', tools: [look, crm, { ...crm, name: 'mcp__shop__' }] }
+    const request = { input: 'Hi', tools: [look, crm, { ...crm, name: 'mcp__shop__' }] }
     const made = [{ ...call(0, '{}'), name: 'crm__look' } as Part, finish('tool_calls')]
     const { post, create, calls } = service(made)
-    const { output } = await create(asked)
+    const { output } = await create(request)
     expect(calls[0]!.tools.map(({ name }) => name)).toEqual(['look', 'crm__look', 'mcp__shop__look'])
     expect(calls[0]!.tools[1]!.description).toContain('Customers.')
     expect(output[0]).toMatchObject({ type: 'function_call', name: 'look', namespace: 'crm', arguments: '{}' })
-    const { text: stream } = await post({ ...asked, stream: true })
+    const { text: stream } = await post({ ...request, stream: true })
     expect(stream).toContain('"namespace":"crm","name":"look"')
     const result = { type: 'function_call_output', call_id: 'call_0', output: 'Seen.' }
-    await create({ ...asked, input: [{ role: 'user', content: 'Hi' }, output[0]!, result] })
+    await create({ ...request, input: [{ role: 'user', content: 'Hi' }, output[0]!, result] })
     expect(calls.at(-1)!.messages[1]).toMatchObject({ toolCalls: [{ name: 'crm__look' }] })
     const chosen = { type: 'function', name: 'look', namespace: 'crm' }
-    await create({ ...asked, tool_choice: chosen })
+    await create({ ...request, tool_choice: chosen })
     expect(calls.at(-1)!.toolChoice).toEqual({ name: 'crm__look' })
-    expect(errorOf(await post({ ...asked, tool_choice: { ...chosen, namespace: 'no' } }))).toMatchObject({
+    expect(errorOf(await post({ ...request, tool_choice: { ...chosen, namespace: 'no' } }))).toMatchObject({
       param: 'tool_choice.name',
     })
   })
@@ -341,9 +341,9 @@ describe('a response', () => {
     expect(listed[1]).toEqual({ ...added(find, { type: 'web_search' }), id: expect.stringMatching(/^at_/) })
     // What comes later is said again, in other words; a request's own word stands over all.
     const again = { ...find, description: 'Finds it.' }
-    const asked = { previous_response_id: second.id, input: [added(again, patch), { role: 'user', content: 'On' }] }
+    const request = { previous_response_id: second.id, input: [added(again, patch), { role: 'user', content: 'On' }] }
     const choice = { type: 'function', name: 'find' }
-    const { headers } = await post({ ...asked, tools: [look], tool_choice: choice, store: true })
+    const { headers } = await post({ ...request, tools: [look], tool_choice: choice, store: true })
     expect(headers.get('x-skipped-tools')).toBe('web_search')
     expect(named()).toEqual(['look', 'find', 'patch'])
     expect(calls.at(-1)).toMatchObject({ toolChoice: { name: 'find' }, tools: [{}, { description: 'Finds it.' }, {}] })

@@ -283,16 +283,16 @@ describe('names', () => {
     const path = await written({ types: { '*': 'Q4_K' } })
     const bytes = await readFile(path)
     const list = ['model-IQ4_K_M.gguf', 'mmproj-Q4_K_M.gguf', 'model-Q4_K_M.gguf', 'model-Q4_K.gguf', 'README.md']
-    const asked: string[] = []
+    const requests: string[] = []
     const fetch: OpenOptions['fetch'] = async (url) => {
-      asked.push(url)
+      requests.push(url)
       if (url === 'https://huggingface.co/api/models/org/model/tree/main') {
         return Response.json(list.map((name) => ({ type: 'file', path: name })))
       }
       return new Response(bytes, { headers: { 'content-length': String(bytes.length) } })
     }
     await open('hf:org/model:q4_k_m', { fetch })
-    expect(asked.at(-1)).toBe('https://huggingface.co/org/model/resolve/main/model-Q4_K_M.gguf')
+    expect(requests.at(-1)).toBe('https://huggingface.co/org/model/resolve/main/model-Q4_K_M.gguf')
     expect(await refusal(open('hf:org/model:Q6_K', { fetch }))).toMatch(/no GGUF file of Q6_K; there are model-IQ4_K_M/)
   })
 })
