@@ -319,6 +319,49 @@ describe('work in slices', () => {
     await again
   })
 
+  it('that had a turn counts for nothing that was begun', async () => {
+    const pass = clock()
+    function* work() {
+      yield
+      pass(BEGIN_MS)
+    }
+    await inTurns(work(), never, 'me')
+    let begun = false
+    function* next() {
+      begun = true
+      yield
+    }
+    const again = inTurns(next(), never, 'me')
+    expect(begun).toBe(true)
+    await again
+  })
+
+  it('that begins adds up however short it is, until others have had as much time, also where nobody waits', async () => {
+    const pass = clock()
+    let begun = 0
+    function* work(ms: number) {
+      begun++
+      pass(ms)
+    }
+    const others = async () => {
+      for (let i = 0; i < 2 * TURNS_BETWEEN; i++) await breathe()
+    }
+    // Nothing is owed yet.
+    await myTurn(never, 'other')
+    await inTurns(work(BEGIN_MS - 1), never, 'me')
+    await others()
+    await inTurns(work(1), never, 'me')
+    const third = inTurns(work(0), never, 'me')
+    expect(begun).toBe(2)
+    await third
+    await myTurn(never, 'other')
+    await inTurns(work(BEGIN_MS), never, 'me')
+    await others()
+    const last = inTurns(work(0), never, 'me')
+    expect(begun).toBe(5)
+    await last
+  })
+
   it('begins for a crowd that comes and leaves again in each turn as much as others have time for', async () => {
     const pass = clock()
     let [begun, turns] = [0, 0]

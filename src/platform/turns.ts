@@ -234,22 +234,22 @@ export async function inTurns<T>(work: Slices<T>, signal: AbortSignal | undefine
   for (;;) {
     if (waits) await myTurn(signal, caller)
     signal?.throwIfAborted()
-    const { done, value } = slice(work, waits ? undefined : caller)
+    const { done, value } = slice(work, caller, !waits)
     if (done) return value
     waits = true
   }
 }
 
 /** A refusal may have taken as long as what it refuses. */
-function slice<T>(work: Slices<T>, beginner: string | undefined): IteratorResult<void, T> {
+function slice<T>(work: Slices<T>, caller: string, begins: boolean): IteratorResult<void, T> {
   const from = performance.now()
   try {
     return work.next()
   } finally {
     const taken = performance.now() - from
     owed += taken
-    if (beginner !== undefined) {
-      begun.set(beginner, (begun.get(beginner) ?? 0) + taken)
+    if (begins) {
+      begun.set(caller, (begun.get(caller) ?? 0) + taken)
       if (owed >= BEGIN_MS) void serve()
     }
   }
