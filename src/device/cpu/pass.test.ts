@@ -147,6 +147,16 @@ describe('a pass', () => {
     expect(product!.least).toBeGreaterThan(1)
   })
 
+  it('records what repeats each time, by what it then is', async () => {
+    const on = await device()
+    const [weights, out, owner] = [steps(on, 4, 16), on.activations(1, 16), {}]
+    for (const token of [2, 3]) {
+      const spans = [{ ...span(1), tokens: Int32Array.of(token) }]
+      const record = (pass: Pass) => pass.repeated(owner, ['layers'], () => pass.run(embed, weights, out))
+      expect(await outcome(on, spans, out, record)).toEqual(new Array(16).fill(token))
+    }
+  })
+
   it('that is over takes nothing more, and holds nothing', async () => {
     const on = await device()
     const [t, x] = [steps(on, 3, 8), on.activations(3, 8)]
