@@ -339,10 +339,11 @@ describe('work in slices', () => {
   it('that begins adds up however short it is, until others have had as much time, also where nobody waits', async () => {
     const pass = clock()
     let begun = 0
-    function* work(ms: number) {
-      begun++
-      pass(ms)
-    }
+    const work = (ms: number) =>
+      mapped([ms], (each) => {
+        begun++
+        pass(each)
+      })
     const others = async () => {
       for (let i = 0; i < 2 * TURNS_BETWEEN; i++) await breathe()
     }
