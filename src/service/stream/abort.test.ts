@@ -263,6 +263,39 @@ describe('a source that can be left', () => {
     expect(await leavable.leave()).toBe('ended')
   })
 
+  it('has each value taken in before whoever asks has it, who hears of what that throws', async () => {
+    const taken: unknown[] = []
+    const later = withResolvers<void>()
+    const takes: (() => void | Promise<void>)[] = [
+      () => {},
+      () => later.promise,
+      () => Promise.reject('refused later'),
+      () => {
+        throw 'refused'
+      },
+    ]
+    async function* source() {
+      yield* [1, 2, 3, 4]
+    }
+    const leavable = new Leavable(source(), (value) => {
+      taken.push(value)
+      return takes.shift()?.()
+    })
+    const heard: unknown[] = []
+    for (let i = 0; i < 5; i++) {
+      const one = asking(leavable)
+      await settled()
+      if (i === 1) {
+        expect([taken, one]).toEqual([[1, 2], []])
+        later.resolve()
+        await settled()
+      }
+      heard.push(...one)
+    }
+    expect(taken).toEqual([1, 2, 3, 4, undefined])
+    expect(heard).toEqual([1, 2, { reason: 'refused later' }, { reason: 'refused' }, undefined])
+  })
+
   it('is not asked to return once it has ended', async () => {
     const back = vi.fn(async () => ({ done: true as const, value: undefined }))
     const values = [
