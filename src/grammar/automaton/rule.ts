@@ -36,6 +36,8 @@ export interface Heads extends Measured {
   readonly kind: 'heads'
   /** Sorted by their heads, none of which is empty. */
   readonly options: readonly Headed[]
+  /** What may follow the heads, each once. */
+  readonly rests: readonly Rule[]
 }
 
 /** These bytes, then the rest. */
@@ -102,8 +104,9 @@ export function choiceOf(options: readonly Rule[]): Rule {
 }
 
 export function heads(options: readonly Headed[]): Heads {
-  const length = options.reduce((least, { head, rest }) => Math.min(least, head.length + rest.length), Infinity)
-  return { kind: 'heads', options, nullable: false, length }
+  const rests = new Set(options.map(({ rest }) => rest))
+  rests.delete(NOTHING)
+  return { kind: 'heads', options, rests: [...rests], nullable: false, length: shortestHeaded(options) }
 }
 
 export function repeated(body: Rule, min: number, max: number): Rule {
@@ -134,6 +137,10 @@ function shortest(rules: readonly Rule[]): number {
   return rules.reduce((least, { length }) => Math.min(least, length), Infinity)
 }
 
+function shortestHeaded(options: readonly Headed[]): number {
+  return options.reduce((least, { head, rest }) => Math.min(least, head.length + rest.length), Infinity)
+}
+
 /** Finds anew whether a rule may be empty and how short it can be, from what is known of its parts. */
 export function weigh(rule: Rule): void {
   if (rule.kind === 'then') {
@@ -143,7 +150,7 @@ export function weigh(rule: Rule): void {
     rule.nullable = rule.options.some((option) => option.nullable)
     rule.length = shortest(rule.options)
   } else if (rule.kind === 'heads') {
-    rule.length = rule.options.reduce((least, { head, rest }) => Math.min(least, head.length + rest.length), Infinity)
+    rule.length = shortestHeaded(rule.options)
   } else if (rule.kind === 'repeat') {
     rule.nullable = rule.min === 0 || rule.body.nullable
     rule.length = rule.nullable ? 0 : rule.min * rule.body.length
@@ -157,7 +164,7 @@ export function weigh(rule: Rule): void {
 export function partsOf(rule: Rule): readonly Rule[] {
   if (rule.kind === 'then') return [rule.first, rule.rest]
   if (rule.kind === 'choice') return rule.options
-  if (rule.kind === 'heads') return rule.options.map(({ rest }) => rest).filter((rest) => rest !== NOTHING)
+  if (rule.kind === 'heads') return rule.rests
   if (rule.kind === 'repeat') return [rule.body]
   return rule.kind === 'name' ? [rule.rule] : []
 }

@@ -28,6 +28,10 @@ const MOST_DEPTH = 100
 /** Some of them, or a comment. */
 const BLANKS = /[ \t\r\n]+|#[^\r\n]*/y
 const BLANKS_IN_LINE = /[ \t]+|#[^\r\n]*/y
+/** There may be many thousands of options: most begin and end without a comment, and are texts without an escape. */
+const BEFORE_BAR = /[ \t\r\n]*(?=\|)/y
+const BAR = /[ \t\r\n]*\|[ \t\r\n]*(?![ \t\r\n#])/y
+const PLAIN_TEXT = /"([^"\\]{0,500})"/y
 
 class Gbnf {
   readonly #from: GrammarText
@@ -58,20 +62,19 @@ class Gbnf {
   *#choice(): Slices<Rule> {
     if (++this.#depth > MOST_DEPTH) throw this.#from.wrong('the groups are nested too deeply.')
     const options = [yield* this.#sequence()]
-    while (yield* this.#peekBar()) {
-      this.#from.at++
-      yield* this.#space(true)
-      options.push(yield* this.#sequence())
-    }
+    while (this.#from.skip(BAR) || (yield* this.#bar())) options.push(yield* this.#sequence())
     this.#depth--
     return yield* this.#builder.optionsInSlices(options)
   }
 
   /** A bar may also begin the next line. */
-  *#peekBar(): Slices<boolean> {
+  *#bar(): Slices<boolean> {
     const before = this.#from.at
     yield* this.#space(true)
-    if (this.#from.next === '|') return true
+    if (this.#from.take('|')) {
+      yield* this.#space(true)
+      return true
+    }
     this.#from.at = before
     yield* this.#space(this.#depth > 1)
     return false
@@ -84,13 +87,14 @@ class Gbnf {
       const atom = yield* this.#atom()
       if (atom === undefined) return inSequence(parts)
       parts.push(this.#times(atom))
+      if (this.#from.skip(BEFORE_BAR)) return inSequence(parts)
       yield* this.#space(this.#depth > 1)
     }
   }
 
   *#atom(): Slices<Rule | undefined> {
     const c = this.#from.next
-    if (c === '"') return this.#builder.literal(yield* this.#quoted())
+    if (c === '"') return this.#builder.literal(this.#from.match(PLAIN_TEXT)?.[1] ?? (yield* this.#quoted()))
     if (c === '[') return yield* this.#characters()
     if (c === '.') {
       this.#from.at++

@@ -44,10 +44,12 @@ export class GrammarText {
     return match
   }
 
-  /** Goes on behind it. */
-  skip(pattern: RegExp): void {
+  /** Goes on behind it, where it matches here. */
+  skip(pattern: RegExp): boolean {
     pattern.lastIndex = this.at
-    if (pattern.test(this.text)) this.at = pattern.lastIndex
+    const matches = pattern.test(this.text)
+    if (matches) this.at = pattern.lastIndex
+    return matches
   }
 
   unexpected(): GrammarError {

@@ -49,6 +49,7 @@ function* sorted(options: readonly Headed[]): Slices<readonly Headed[]> {
   const left = yield* sorted(options.slice(0, middle))
   yield
   const right = yield* sorted(options.slice(middle))
+  if (!isBehind(left[left.length - 1]!, right[0]!)) return [...left, ...right]
   const merged: Headed[] = []
   for (let [i, j] = [0, 0]; i < left.length || j < right.length; ) {
     if (merged.length % SLICE === 0) yield

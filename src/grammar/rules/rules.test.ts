@@ -180,6 +180,15 @@ const GRAMMARS: Record<
   },
 }
 
+it('options of GBNF have blanks, line breaks and comments around their bars', () => {
+  const grammar = gbnf(
+    'root ::= "a"|"b" # "y" | "z"\n | "c"# |\n|# "x"\n # again\n "d" "e" | ("f"\n|\n# |\n"\\x67" | "") | "h\\"" |"i|#"\t|\r\n"j"',
+  )
+  const words = ['a', 'b', 'c', 'de', 'f', 'g', '', 'h"', 'i|#', 'j']
+  for (const text of [...words, 'x', 'y', 'z', 'd', 'h', 'i'])
+    expect(grammar.accepts(text), text).toBe(words.includes(text))
+})
+
 describe('context-free grammars derive what a chart finds', () => {
   for (const [name, { gbnf: first, lark: second, plain, letters, most = 7 }] of Object.entries(GRAMMARS)) {
     it(name, () => {
