@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { judge } from './judge.js'
 import { refusal } from './refusal.test-helper.js'
 import { isMultiple } from './schema/multiple.js'
-import { type CompileOptions, compile, SchemaError, schemaErrorMessage } from './structured.js'
+import { type CompileOptions, compile, type Grammar, SchemaError, schemaErrorMessage } from './structured.js'
 
 function accepts(schema: unknown, text: unknown, options?: CompileOptions): boolean {
   return compile(schema, options).accepts(typeof text === 'string' ? text : JSON.stringify(text))
@@ -479,6 +479,23 @@ it('objects of many members are not refused where the members are named, or wher
   const closed = { type: 'object', properties: { a: {} }, additionalProperties: false, minProperties: 1e6 }
   expect(accepts({ properties: { x: closed } }, '{}')).toBe(true)
   expect(accepts({ properties: { x: closed } }, '{"x":{"a":1}}')).toBe(false)
+})
+
+it('any value is the same in a grammar, whatever others were compiled that have it', () => {
+  const all = [null, true, -1.5e3, 'é', [{}, [1]], { a: [null], b: { c: '' } }]
+  const holdsAll = (grammar: Grammar) => all.every((value) => grammar.accepts(JSON.stringify(value)))
+  for (let round = 0; round < 2; round++) {
+    expect(holdsAll(compile(true)) && compile({}).shortest === 1).toBe(true)
+    // Asks whether its options overlap, measures what is in them as it goes, and leaves each of them alone.
+    const apart = compile({
+      oneOf: [{ properties: { a: {} }, required: ['a'] }, { items: {}, minItems: 1 }, { not: {} }],
+    })
+    expect(apart.shortest).toBe('{}'.length)
+    const spaced = compile({ items: {} }, { layout: 'spaced' })
+    expect([spaced.accepts('[{"a": 1}, 2]'), spaced.accepts('[{"a":1}]')]).toEqual([true, false])
+    const quoting = compile({ type: 'array', items: {} }, { quote: { texts: ['a é'], all: true } })
+    expect([quoting.accepts('[["a"],1]'), quoting.accepts('[["b"],1]')]).toEqual([true, false])
+  }
 })
 
 describe('fuel', () => {

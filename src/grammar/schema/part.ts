@@ -68,7 +68,11 @@ export interface WantedMember {
   readonly error: SchemaError
 }
 
-const isBoundless = (bound: number) => Math.abs(bound) === Infinity
+/** Whether at most is said that they are integers. */
+export function isUnbounded({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, multiples, denied }: NumberBounds) {
+  const low = minimum === -Infinity && exclusiveMinimum === -Infinity
+  return low && maximum === Infinity && exclusiveMaximum === Infinity && multiples.length + denied.length === 0
+}
 
 function copied<T>(list: T[]): T[] {
   return list.length > 0 ? list.slice() : []
@@ -169,8 +173,7 @@ export class SchemaPart {
 
   /** Whether nothing is said but which kinds there may be, and of objects. */
   get free(): boolean {
-    const { integer, multiples, denied, ...bounds } = this.number
-    const numbers = !integer && multiples.length + denied.length === 0 && Object.values(bounds).every(isBoundless)
+    const numbers = !this.number.integer && isUnbounded(this.number)
     const texts = this.minLength === 0 && this.maxLength === Infinity && this.texts.length === 0
     const counts = this.minItems === 0 && this.maxItems === Infinity && !this.uniqueItems
     const arrays = counts && this.items.length + this.contains.length === 0

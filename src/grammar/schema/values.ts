@@ -1,27 +1,39 @@
-import { atOnce, canonical, type Slices } from '../../platform/index.js'
+import { atOnce, canonical, getOrMake, type Slices } from '../../platform/index.js'
 import { withLengthInSlices } from '../automata/lengths.js'
 import { literalSet } from '../automata/literals.js'
 import { ANY_TEXT, intersect, intersectInSlices, NO_TEXT, union } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
+import { Fuel } from '../fuel.js'
 import { numberAutomaton } from '../numbers/number.js'
 import { SchemaError } from '../schema-error.js'
+import type { Layout } from '../values/format.js'
 import { type ArrayShape, type ObjectShape, Value } from '../values/value.js'
 import { arrayShape } from './array-of-part.js'
-import { type Context, refusal } from './context.js'
-import type { Site } from './document.js'
+import { Context, refusal } from './context.js'
+import { Document, type Site } from './document.js'
 import { satisfies } from './evaluate.js'
 import { Expander } from './expand.js'
 import { graphOf } from './graph-of-factors.js'
 import { impossible } from './impossible.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
 import { objectShapes } from './object-of-part.js'
-import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type SchemaPart, STRING, TRUE } from './part.js'
+import { ARRAY, type Atom, FALSE, isUnbounded, NULL, NUMBER, OBJECT, type SchemaPart, STRING, TRUE } from './part.js'
 import { unlike } from './unlike.js'
 import type { ValueSource } from './value-source.js'
 
 const NO_NAMES = "'x-quote' is for values: names of properties cannot be quotes."
 /** Steps from one pause to the next, of which a thousand take a millisecond or less. */
 const SLICE = 3000
+
+/** Any value at all, which nearly every schema lets stand somewhere: made once for a layout, and nobody pays. */
+const anything = new WeakMap<Layout, Value>()
+
+function anyValue(layout: Layout): Value {
+  return getOrMake(anything, layout, () => {
+    const context = new Context(new Document(true), new Fuel(), layout, undefined)
+    return atOnce(new Values(context, true).root())
+  })
+}
 
 /** All the values of one compilation, one per distinct conjunction of subschemas. */
 export class Values implements ValueSource {
@@ -35,8 +47,12 @@ export class Values implements ValueSource {
   readonly #numbers = new Map<string, TextAutomaton | undefined>()
   readonly #overlaps = new Map<string, boolean>()
 
-  constructor(context: Context) {
+  /** Built and measured. Absent where this is what is built, and where strings are quotes. */
+  readonly #any: Value | undefined
+
+  constructor(context: Context, buildsAny = false) {
     this.context = context
+    this.#any = buildsAny || context.quotes?.all ? undefined : anyValue(context.layout)
     this.expander = new Expander(context, (a, b) => this.overlap(a, b))
   }
 
@@ -48,6 +64,7 @@ export class Values implements ValueSource {
       if (atom.site.schema === false || distinct.has(atom.id ^ 1)) return this.never
       distinct.set(atom.id, atom)
     }
+    if (distinct.size === 0 && this.#any !== undefined) return this.#any
     const key = [...distinct.keys()].sort((a, b) => a - b).join()
     let value = this.#known.get(key)
     if (value === undefined) {
@@ -95,6 +112,7 @@ export class Values implements ValueSource {
     const { fuel } = this.context
     let rested = fuel.spent
     for (const value of seen) {
+      if (value === this.#any) continue
       if (fuel.spent - rested > SLICE) {
         yield
         rested = fuel.spent
@@ -181,6 +199,7 @@ export class Values implements ValueSource {
 
   #number(part: SchemaPart, atom: Atom | undefined): TextAutomaton | undefined {
     this.obstacleOf(part, NUMBER, true)
+    if (isUnbounded(part.number)) return numberAutomaton({ integer: part.number.integer })
     const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multiples, denied } = part.number
     const key = `${integer} ${minimum} ${exclusiveMinimum} ${maximum} ${exclusiveMaximum} ${multiples} not ${denied}`
     if (!this.#numbers.has(key)) this.#numbers.set(key, this.#buildNumber(part, atom))
