@@ -297,15 +297,14 @@ export function* prepare(root: Rule, fuel: Fuel): Slices<Frame> {
  * stack for all of them.
  */
 export function enter(symbol: number, out: Cells, forks: Forks, work: StepWork): void {
-  const waiting: Map<RuleStart, Cell[]>[] = []
+  const waiting: (Map<RuleStart, Cell[]> | undefined)[] = []
   const wait = (entry: RuleStart, below: Cell) => {
-    const { height } = entry
-    while (waiting.length <= height) waiting.push(new Map())
-    getOrMake(waiting[height]!, entry, () => []).push(below)
+    waiting[entry.height] ??= new Map()
+    getOrMake(waiting[entry.height]!, entry, () => []).push(below)
   }
   for (const { entry, below } of out.begun.splice(0)) wait(entry, below)
   for (let height = waiting.length - 1; height > 0; height--) {
-    for (const [entry, belows] of waiting[height]!) {
+    for (const [entry, belows] of waiting[height] ?? []) {
       const ways = entry.of(symbol, work)
       if (ways.length === 0) continue
       work.rule = entry.owner

@@ -8,8 +8,8 @@ export class FixedFrame extends Frame {
   override readonly length: number
   #next: FixedFrame | undefined
 
-  private constructor(bytes: Bytes, at: number, rest: FixedFrame | undefined) {
-    super()
+  private constructor(bytes: Bytes, at: number, rest: FixedFrame | undefined, traits: number) {
+    super(traits)
     this.#bytes = bytes
     this.#at = at
     this.#rest = rest
@@ -17,8 +17,8 @@ export class FixedFrame extends Frame {
   }
 
   /** These bytes, then those of `rest`, which is shared; undefined for none at all. */
-  static of(bytes: Bytes, rest?: FixedFrame): FixedFrame | undefined {
-    return bytes === '' ? rest : new FixedFrame(bytes, 0, rest)
+  static of(bytes: Bytes, rest?: FixedFrame, traits = 0): FixedFrame | undefined {
+    return bytes === '' ? rest : new FixedFrame(bytes, 0, rest, traits)
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
@@ -29,7 +29,7 @@ export class FixedFrame extends Frame {
 
   /** Made where it is come to: of a thousand tools the names of most never are. */
   #further(): FixedFrame {
-    this.#next ??= new FixedFrame(this.#bytes, this.#at + 1, this.#rest)
+    this.#next ??= new FixedFrame(this.#bytes, this.#at + 1, this.#rest, this.traits)
     return this.#next
   }
 

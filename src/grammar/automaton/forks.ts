@@ -1,8 +1,13 @@
-import { Cell, type Frame } from './frame.js'
+import { getOrMake } from '../../platform/index.js'
+import { Cell, Cells, type Frame } from './frame.js'
 import type { StepWork } from './work.js'
 
-/** Stacks are compared so many frames deep; what differs only below that stays apart, which costs time and changes nothing. */
-const MOST_DEPTH = 200
+/**
+ * Stacks are compared so many frames deep; what differs only below that stays apart, which costs time and changes nothing.
+ * Comparing costs time too, at every byte: in the second half of a palindrome of two letters all stacks are alike as far down
+ * as it has been read.
+ */
+const MOST_DEPTH = 50
 /** Stacks that forks stand for, all together, before they are forgotten. */
 const MOST_WAYS = 2_000_000
 
@@ -23,15 +28,9 @@ export class Forks {
 
   /** Makes one cell of those with the same frame on top. `apart` are cells that must stay as they are. */
   merge(cells: readonly Cell[], apart: (cell: Cell) => boolean): Cell[] {
-    const byFrame = new Map<Frame | Cell, Cell[]>()
-    for (const cell of cells) {
-      const key = cell.frame === undefined || apart(cell) ? cell : cell.frame
-      const same = byFrame.get(key)
-      if (same === undefined) byFrame.set(key, [cell])
-      else same.push(cell)
-    }
-    if (byFrame.size === cells.length) return [...cells]
-    return [...byFrame].map(([frame, same]) => (same.length === 1 ? same[0]! : this.#joined(frame as Frame, same, 0)))
+    const groups = grouped(cells, (cell) => (cell.frame === undefined || apart(cell) ? cell : cell.frame))
+    if (groups.length === cells.length) return [...cells]
+    return groups.map((same) => (same.length === 1 ? same[0]! : this.#joined(same[0]!.frame!, same, 0)))
   }
 
   /** A frame above a stack, but where one of the two says all that both say. */
@@ -68,10 +67,9 @@ export class Forks {
 
   #union(cells: readonly Cell[], depth: number): Cell {
     if (cells.length === 1) return cells[0]!
-    const distinct = [...new Set(cells)]
+    const distinct = eachOnce(cells)
     if (distinct.length === 1) return distinct[0]!
     this.#work.spend(distinct.length)
-    distinct.sort(byId)
     let union = this.#unions.get(distinct)
     if (union === undefined) {
       union = this.#merged(distinct, depth)
@@ -82,23 +80,18 @@ export class Forks {
   }
 
   #merged(cells: readonly Cell[], depth: number): Cell {
-    const all = new Set<Cell>()
-    for (const cell of cells) {
-      if (cell.fork === undefined) all.add(cell)
-      else for (const way of cell.fork) all.add(way)
+    const { frame } = cells[0]!
+    if (frame !== undefined && depth < MOST_DEPTH && cells.every((cell) => cell.frame === frame)) {
+      this.#work.spend(cells.length)
+      return this.#joined(frame, cells, depth + 1)
     }
-    this.#work.spend(all.size)
-    const byFrame = new Map<Frame | undefined, Cell | Cell[]>()
-    for (const way of all) {
-      const same = byFrame.get(way.frame)
-      if (same === undefined) byFrame.set(way.frame, way)
-      else if (Array.isArray(same)) same.push(way)
-      else byFrame.set(way.frame, [same, way])
-    }
+    const all = new Cells()
+    for (const cell of cells) all.add(cell)
+    this.#work.spend(all.list.length)
     const ways: Cell[] = []
-    for (const [frame, same] of byFrame) {
-      if (!Array.isArray(same)) ways.push(same)
-      else if (frame === undefined || depth === MOST_DEPTH) ways.push(...same)
+    for (const same of grouped(all.list, ({ frame }) => frame)) {
+      const { frame } = same[0]!
+      if (same.length === 1 || frame === undefined || depth === MOST_DEPTH) ways.push(...same)
       else ways.push(this.#joined(frame, same, depth + 1))
     }
     return this.#fork(ways)
@@ -106,7 +99,7 @@ export class Forks {
 
   #fork(ways: Cell[]): Cell {
     if (ways.length === 1) return ways[0]!
-    ways.sort(byId)
+    byIds(ways)
     let fork = this.#forks.get(ways)
     if (fork === undefined) {
       if (this.#ways > MOST_WAYS) this.clear()
@@ -124,8 +117,35 @@ export class Forks {
   }
 }
 
-function byId(a: Cell, b: Cell): number {
-  return a.id - b.id
+/** In the order of their ids. Most are two. */
+export function byIds(cells: Cell[]): Cell[] {
+  if (cells.length === 2 && cells[0]!.id < cells[1]!.id) return cells
+  return cells.length === 2 ? cells.reverse() : cells.sort((a, b) => a.id - b.id)
+}
+
+function eachOnce(cells: readonly Cell[]): Cell[] {
+  return byIds([...cells]).filter((cell, i, all) => cell !== all[i - 1])
+}
+
+/** More cells than this are put together by a map. */
+const FEW = 16
+
+/** Those with the same key together. */
+function grouped(cells: readonly Cell[], keyOf: (cell: Cell) => unknown): Cell[][] {
+  if (cells.length > FEW) {
+    const byKey = new Map<unknown, Cell[]>()
+    for (const cell of cells) getOrMake(byKey, keyOf(cell), () => []).push(cell)
+    return [...byKey.values()]
+  }
+  const keys: unknown[] = []
+  const groups: Cell[][] = []
+  for (const cell of cells) {
+    const key = keyOf(cell)
+    const at = keys.indexOf(key)
+    if (at < 0) groups[keys.push(key) - 1] = [cell]
+    else groups[at]!.push(cell)
+  }
+  return groups
 }
 
 interface Entry {

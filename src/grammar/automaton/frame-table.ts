@@ -30,7 +30,7 @@ export class FrameTable implements Frames {
   #inside: FrameTable | undefined
   #exact: FrameTable | undefined
 
-  constructor(layout: Layout, breaks = new LineBreaks(layout), shared = new Shared()) {
+  constructor(layout: Layout, breaks = LineBreaks.of(layout), shared = new Shared()) {
     this.layout = layout
     this.breaks = breaks
     this.#shared = shared

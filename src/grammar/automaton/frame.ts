@@ -33,6 +33,8 @@ export const UNKNOWN_ITEM = 64
 export const OPENS_ITEMS = 128
 /** In an item that begins as one that has come, and may not end here as that one does: an `ItemFrame`. */
 export const LIKE_USED = 256
+/** Between a key and its value. */
+export const COLON = 512
 
 /** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
 export abstract class Frame {
@@ -107,8 +109,10 @@ export class Cell {
   readonly accepting: boolean
   /** Of a fork: the stacks that it stands for, none of them a fork. */
   readonly fork: readonly Cell[] | undefined
-  /** Made when first needed: most cells are the top of a stack that is seen once. */
-  #above: Map<Frame, Cell> | undefined
+  /** What was made of it and a frame above. Most have one at most, and a map is larger than a cell. */
+  #frame: Frame | undefined
+  #cell: Cell | undefined
+  #others: Map<Frame, Cell> | undefined
 
   constructor(frame?: Frame, below?: Cell, fork?: readonly Cell[]) {
     this.frame = frame
@@ -126,23 +130,26 @@ export class Cell {
   }
 
   push(frame: Frame): Cell {
-    this.#above ??= new Map()
-    let cell = this.#above.get(frame)
-    if (cell === undefined) {
-      cell = new Cell(frame, this)
-      this.#above.set(frame, cell)
-    }
+    const known = this.above(frame)
+    if (known !== undefined) return known
+    const cell = new Cell(frame, this)
+    this.keep(frame, cell)
     return cell
   }
 
   /** What was made of this stack and a frame above it. */
   above(frame: Frame): Cell | undefined {
-    return this.#above?.get(frame)
+    return frame === this.#frame ? this.#cell : this.#others?.get(frame)
   }
 
   keep(frame: Frame, cell: Cell): void {
-    this.#above ??= new Map()
-    this.#above.set(frame, cell)
+    if (this.#frame === undefined) {
+      this.#frame = frame
+      this.#cell = cell
+    } else {
+      this.#others ??= new Map()
+      this.#others.set(frame, cell)
+    }
   }
 
   /** Whether nothing need come: the bottom. */
@@ -152,7 +159,9 @@ export class Cell {
 
   /** Forgets what was built upon it; what is still in use elsewhere stays valid. */
   clear(): void {
-    this.#above = undefined
+    this.#frame = undefined
+    this.#cell = undefined
+    this.#others = undefined
   }
 }
 
@@ -161,22 +170,13 @@ export class Cell {
  * Each once, and without recursion: many threads may share a tall stack.
  */
 export function open(cells: readonly Cell[], work?: StepWork): readonly Cell[] {
-  const [only] = cells
-  if (cells.length === 1 && only!.fork === undefined && only!.frame?.ends !== true) return only!.frame ? cells : []
-  const found = new Set<Cell>()
-  const seen = new Set<Cell>()
-  const rest = [...cells]
-  for (let cell = rest.pop(); cell !== undefined; cell = rest.pop()) {
-    if (seen.has(cell)) continue
-    seen.add(cell)
-    if (cell.fork !== undefined) rest.push(...cell.fork)
-    else if (cell.frame !== undefined) {
-      found.add(cell)
-      if (cell.frame.ends) rest.push(cell.below!)
-    }
-  }
-  work?.spend(seen.size - cells.length)
-  return [...found]
+  if (cells.every(({ frame }) => frame?.ends === false)) return cells
+  const found = new Cells()
+  for (const cell of cells) found.add(cell)
+  // They grow by what lies below.
+  for (const { frame, below } of found.list) if (frame?.ends === true) found.add(below!)
+  work?.spend(found.list.length - cells.length)
+  return found.list.filter(({ frame }) => frame !== undefined)
 }
 
 function shortest(cells: readonly Cell[]): number {

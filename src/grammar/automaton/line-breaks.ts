@@ -1,7 +1,7 @@
 import { getOrMake } from '../../platform/index.js'
 import type { Layout } from '../values/format.js'
 import { FixedFrame } from './fixed.js'
-import { type Bytes, type Cell, type Cells, Frame, SPACED } from './frame.js'
+import { type Bytes, type Cell, type Cells, COLON, Frame, SPACED } from './frame.js'
 
 /** Up to so many bytes of white space, of these kinds, then what another frame says. */
 export class BlankFrame extends Frame {
@@ -46,6 +46,7 @@ export function bare(frame: Frame | undefined): Frame | undefined {
 }
 
 const NEWLINE = 0x0a
+const outermost = new WeakMap<Layout, LineBreaks>()
 
 /** What stands between the members of objects and arrays at one depth, as texts and as frames. */
 export class LineBreaks {
@@ -64,7 +65,12 @@ export class LineBreaks {
   readonly #layout: Layout
   readonly #spaced = new WeakMap<Frame, BlankFrame>()
 
-  constructor(layout: Layout, depth = 0, colon = FixedFrame.of(layout.colon)!, outer?: LineBreaks) {
+  private constructor(
+    layout: Layout,
+    depth = 0,
+    colon = FixedFrame.of(layout.colon, undefined, COLON)!,
+    outer?: LineBreaks,
+  ) {
     const { indent } = layout
     this.#layout = layout
     this.depth = depth
@@ -85,6 +91,11 @@ export class LineBreaks {
         object: FixedFrame.of(outer === undefined ? '}' : indent, object)!,
       }
     }
+  }
+
+  /** Those of a whole text: the same in all grammars. */
+  static of(layout: Layout): LineBreaks {
+    return getOrMake(outermost, layout, () => new LineBreaks(layout))
   }
 
   /** A frame before which white space may come, where the layout has any. */

@@ -1,11 +1,11 @@
 import { Branches } from '../kept.js'
 import { enter } from './entry.js'
-import { FixedFrame } from './fixed.js'
-import { Forks } from './forks.js'
+import { byIds, Forks } from './forks.js'
 import {
   type Bytes,
   Cell,
   Cells,
+  COLON,
   type Frame,
   IN_STRING,
   OPENS_ITEMS,
@@ -100,9 +100,9 @@ function isOf({ frame }: Cell, trait: number): boolean {
  * Of a set the next text comes at once.
  */
 function isUnresolved(cell: Cell): boolean {
+  if (isOf(cell, COLON)) return holders(cell).some(lacksKey)
   const frame = bare(cell.frame)
-  if (frame instanceof MemberFrame) return lacksKey(cell) && frame.state.home.shape.isSet
-  return frame instanceof FixedFrame && holders(cell).some(lacksKey)
+  return frame instanceof MemberFrame && frame.state.unresolved && frame.state.home.shape.isSet
 }
 
 function holders(cell: Cell): readonly Cell[] {
@@ -228,7 +228,7 @@ export class Machine {
   #state(threads: readonly Cell[]): State {
     const cells = threads.length === 1 ? [threads[0]!] : this.#forks.merge(threads, isUnresolved)
     if (cells.length === 1) return this.alone(cells[0]!)
-    cells.sort((a, b) => a.id - b.id)
+    byIds(cells)
     const key = cells.map((cell) => cell.id).join()
     let state = this.#several.get(key)
     if (state === undefined) {
