@@ -34,8 +34,9 @@ export function cached(device: Device, { heads, keyHeads, headSize, type, length
   return {
     /** `texts`: rows of queries, keys and values. Answers of positions `from` to before `to` of each. */
     async run(texts: readonly (readonly Float32Array[])[], from = 0, to = length, window?: number) {
-      const data = Float32Array.from(texts.flatMap((rows) => rows.flatMap((row) => [...row])))
       const rows = texts.length * length
+      const data = new Float32Array(rows * width)
+      for (const [i, row] of texts.flat().entries()) data.set(row, i * width)
       const table = device.matrix({ format: 'f32', rows, columns: width, data: new Uint8Array(data.buffer) })
       const spans = texts.map((_, i): Span => {
         const tokens = Int32Array.from({ length: to - from }, (_, k) => i * length + from + k)

@@ -1,8 +1,8 @@
 /** The cases of `test/oracles` as models that the core runs. */
 import type { Case, TensorSpec, Weights } from '../../../test/oracles/family.js'
+import { halvesOf } from '../../../test/oracles/files/halves.js'
 import { weightsOf } from '../../../test/oracles/weights.js'
 import { GREEDY as LIKELIEST } from '../../generate/answer/sampling.js'
-import { floatToHalf } from '../../platform/half.js'
 import type { Core } from '../core.js'
 import type { RawTensor, WeightSource } from '../files/source.js'
 
@@ -24,13 +24,6 @@ function storedOf(weights: Weights, { name, shape }: TensorSpec, dtype: Stored):
   const stored = { name, shape, dtype, data: new Uint8Array(data.buffer) }
   byName.set(key, stored)
   return stored
-}
-
-/** In a loop of its own, as an iterator makes an object for each of millions. */
-function halvesOf(values: ArrayLike<number>): Uint16Array<ArrayBuffer> {
-  const halves = new Uint16Array(values.length)
-  for (let i = 0; i < halves.length; i++) halves[i] = floatToHalf(values[i]!)
-  return halves
 }
 
 /** The case as a repository of transformers has it. */

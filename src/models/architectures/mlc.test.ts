@@ -13,6 +13,7 @@ import type { Case } from '../../../test/oracles/family.js'
 import { promptOf } from '../../../test/oracles/judge.js'
 import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
+import { joined } from '../../platform/bytes.js'
 import type { RawTensor, WeightSource } from '../files/source.js'
 import { loadCore } from '../load.js'
 import { GREEDY, sourceOf } from './cases.test-helper.js'
@@ -131,8 +132,8 @@ function mlcOf({ of, names = [], fused, grown, cut, config = (same) => same }: M
     stored.set(name, async () => {
       const read = await Promise.all(parts.map((part) => plain.read(part)))
       const plus = grown?.test(first) ? 1 : 0
-      const values = read.flatMap(({ data }) => [...new Float32Array(data.buffer)].map((value) => value + plus))
-      return { ...known, data: new Uint8Array(Float32Array.from(values).buffer) }
+      const values = new Float32Array(joined(read.map(({ data }) => data)).buffer)
+      return { ...known, data: new Uint8Array(plus === 0 ? values.buffer : values.map((value) => value + plus).buffer) }
     })
   }
   for (const [name, read] of cut ? [...stored].filter(([name]) => name.includes(cut[0])) : []) {

@@ -1,7 +1,7 @@
 import type { SentenceFiles } from '../../../src/models/files/sentence.js'
 import type { RawTensor, WeightSource } from '../../../src/models/files/source.js'
-import { floatToHalf } from '../../../src/platform/half.js'
 import type { TensorSpec, Weights } from '../family.js'
+import { halvesOf } from '../files/halves.js'
 import { weightsOf } from '../weights.js'
 import type { EncoderCase } from './encoder-case.js'
 
@@ -33,7 +33,7 @@ export function encoderSource(
   const describe = (name: string) => ({ name, shape: specs.get(name)!.shape, dtype })
   const read = async (name: string): Promise<RawTensor> => {
     const values = weights(specs.get(name)!.name)
-    const data = dtype === 'f32' ? new Float32Array(values) : Uint16Array.from(values, floatToHalf)
+    const data = dtype === 'f32' ? new Float32Array(values) : halvesOf(values)
     return { ...describe(name), data: new Uint8Array(data.buffer) }
   }
   return {

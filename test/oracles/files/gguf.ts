@@ -1,8 +1,8 @@
 /** A case as a GGUF file, with the words that llama.cpp asks of a vocabulary. */
 import { F16, F32, Metadata, MXFP4, Q4_0, type Tensor, writeGgufFile } from '../../../bench/peers/gguf-file.js'
-import { floatToHalf } from '../../../src/platform/half.js'
 import type { Case, GgufTensor, Weights } from '../family.js'
 import { toMxfp4Blocks, toQ4_0 } from '../rounded.js'
+import { halvesOf } from './halves.js'
 
 /** What a GGUF is made from. */
 export interface Described extends Pick<Case, 'name' | 'config'> {
@@ -41,8 +41,8 @@ function stored({ name, dims, values }: GgufTensor, wanted: GgufType): Tensor {
 }
 
 const TYPES: Readonly<Record<GgufType, { number: number; pack(values: ArrayLike<number>): Buffer }>> = {
-  F32: { number: F32, pack: (values) => Buffer.from(Float32Array.from(values).buffer) },
-  F16: { number: F16, pack: (values) => Buffer.from(Uint16Array.from(values, floatToHalf).buffer) },
+  F32: { number: F32, pack: (values) => Buffer.from(new Float32Array(values).buffer) },
+  F16: { number: F16, pack: (values) => Buffer.from(halvesOf(values).buffer) },
   Q4_0: { number: Q4_0, pack: toQ4_0 },
   MXFP4: { number: MXFP4, pack: toMxfp4Blocks },
 }

@@ -1,15 +1,21 @@
 /** Tensors in a file, as transformers writes them. */
-import { floatToHalf } from '../../../src/platform/half.js'
+import { halvesOf } from './halves.js'
 
 export type SafetensorsType = 'F32' | 'F16' | 'BF16'
 
 const STORED: Readonly<Record<SafetensorsType, (values: ArrayLike<number>) => Uint8Array>> = {
-  F32: (values) => new Uint8Array(Float32Array.from(values).buffer),
-  F16: (values) => new Uint8Array(Uint16Array.from(values, floatToHalf).buffer),
+  F32: (values) => new Uint8Array(new Float32Array(values).buffer),
+  F16: (values) => new Uint8Array(halvesOf(values).buffer),
   // The weights of cases have no more than its eight bits.
-  BF16: (values) => new Uint8Array(Uint16Array.from(new Uint32Array(Float32Array.from(values).buffer), high).buffer),
+  BF16: (values) => new Uint8Array(highOf(new Uint32Array(new Float32Array(values).buffer)).buffer),
 }
-const high = (word: number) => word >>> 16
+
+/** The upper half of each word. */
+function highOf(words: Uint32Array): Uint16Array<ArrayBuffer> {
+  const high = new Uint16Array(words.length)
+  for (let i = 0; i < high.length; i++) high[i] = words[i]! >>> 16
+  return high
+}
 
 /** What a file holds of a tensor. */
 export interface StoredTensor {
