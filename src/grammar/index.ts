@@ -20,3 +20,4 @@ export {
   Vocabulary,
 } from './structured.js'
 export { bytesOf, type ForcedRun, forcedTokens, narrow } from './tokens/forced.js'
+export { learnVocabulary } from './tokens/learned.js'

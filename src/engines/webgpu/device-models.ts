@@ -7,7 +7,7 @@ import { type LoadContext, ModelSet } from '../model-set.js'
 import { alternatives } from './alternatives.js'
 import type { KnownCosts } from './cache-choice.js'
 import { type Draft, openDraft } from './draft.js'
-import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
+import { type LoadedModel, loadModel, planLoad, textSideOf } from './loaded-model.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
 import type { Surroundings } from './surroundings.js'
 
@@ -52,8 +52,10 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
     try {
       let plan: ReturnType<typeof planLoad> | undefined
       let draft: Draft | undefined
+      let words: ReturnType<typeof textSideOf>
       const check = async (weights: WeightOutline, text: TextFiles) => {
         seen = weights
+        words = during('files', model.id, () => textSideOf(model.id, weights, text))
         const { device } = await opened
         const needs = { surroundings, device, maxBatch, report, signal }
         draft = drafts === 'never' ? undefined : await openDraft(model, { weights, text }, needs)
@@ -73,6 +75,7 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
       const costs = { surroundings, known: this.#costs }
       return await loadModel(model, repository, device, {
         plan: plan!,
+        text: words!,
         report,
         signal,
         drafts,

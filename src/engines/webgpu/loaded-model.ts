@@ -10,6 +10,7 @@ import {
   Tokenizer,
   VERDICTS,
 } from '../../generate/index.js'
+import { learnVocabulary } from '../../grammar/index.js'
 import {
   asBroken,
   Core,
@@ -55,6 +56,8 @@ export interface LoadedModel {
 
 export interface LoadSettings {
   readonly plan: LoadPlan | EncoderLoadPlan
+  /** By `textSideOf`. */
+  readonly text: ChatText | Tokenizer
   readonly report: LoadReport
   readonly signal: AbortSignal
   readonly drafts?: WebGpuOptions['drafts']
@@ -103,7 +106,7 @@ export async function loadModel(
   model: OfferedModel,
   repository: OpenedRepository,
   device: Device,
-  { plan: planned, report, signal, drafts, draft, costs, onReleased }: LoadSettings,
+  { plan: planned, text, report, signal, drafts, draft, costs, onReleased }: LoadSettings,
 ): Promise<LoadedModel> {
   const { id } = model
   const before = device.memory.bytes
@@ -137,8 +140,8 @@ export async function loadModel(
   }
   const core =
     'task' in planned
-      ? await encoderOf(id, repository, device, planned, options)
-      : await chatOf(id, repository, device, planned, options, {
+      ? await encoderOf(id, repository, text as Tokenizer, device, planned, options)
+      : await chatOf(repository, text as ChatText, device, planned, options, {
           ...{ drafts, draft },
           trialOptions: { model, ...costs, signal, onChoice },
         })
@@ -171,9 +174,18 @@ export const chatTextOf = (id: string, files: TextFiles): ChatText => understood
 export const tokenizerOf = (id: string, { tokenizer, tokenizerConfig }: TextFiles): Tokenizer =>
   understood(id, () => new Tokenizer(tokenizer, tokenizerConfig))
 
+/** What a model's files say about text. It takes no device: it is made while one opens. */
+export function textSideOf(id: string, weights: WeightOutline, files: TextFiles): ChatText | Tokenizer {
+  if (makesVectors(weights, id)) return tokenizerOf(id, files)
+  const text = chatTextOf(id, files)
+  // Most of a second for a large tokenizer: better now than in the first request for JSON.
+  if (weights.rowLength === undefined) learnVocabulary(text.vocabulary)
+  return text
+}
+
 async function chatOf(
-  id: string,
-  { text: files, weights }: OpenedRepository,
+  { weights }: OpenedRepository,
+  text: ChatText,
   device: Device,
   plan: LoadPlan,
   options: LoadOptions,
@@ -183,7 +195,6 @@ async function chatOf(
     trialOptions,
   }: Pick<LoadSettings, 'drafts' | 'draft'> & { readonly trialOptions: Omit<CacheTrialOptions, 'plan' | 'tokenizer'> },
 ) {
-  const text = chatTextOf(id, files)
   const { tokenizer } = text
   const tokens = tokenizer.size
   const trial = plan.packed && cacheTrial({ ...trialOptions, plan, tokenizer })
@@ -191,8 +202,6 @@ async function chatOf(
   const small = draft && (await smallOf(draft, device, tokens, options.signal, model))
   const pointer = model.pointing && (await pointerOf(model.pointing, text))
   const runner = () => {
-    // Most of a second for a large tokenizer: better now than in the first request for JSON.
-    if (model.rowLength === undefined) void text.vocabulary
     const stepsAhead = device.info.kind === 'webgpu' ? STEPS_AHEAD : 1
     return new DecodeLoop(model, text, {
       stepsAhead,
@@ -231,12 +240,12 @@ export const encoderWith = (id: string, ...parts: ConstructorParameters<typeof E
 
 async function encoderOf(
   id: string,
-  { text, weights }: OpenedRepository,
+  { weights }: OpenedRepository,
+  tokenizer: Tokenizer,
   device: Device,
   plan: EncoderLoadPlan,
   options: LoadOptions,
 ) {
-  const tokenizer = tokenizerOf(id, text)
   const [yes, no] = VERDICTS.map((word) => tokenizer.idOf(word))
   const words = yes !== undefined && no !== undefined ? ([yes, no] as const) : undefined
   if (plan.judges && !words) throw new V1Error(500, 'The model has no tokens for yes and no.', { code: 'model_files' })

@@ -71,3 +71,8 @@ export class Learned {
     return getOrMake(known, vocabulary, () => new Learned(vocabulary))
   }
 }
+
+/** Learns a vocabulary ahead of the first grammar that needs it. */
+export function learnVocabulary(vocabulary: Vocabulary): void {
+  Learned.of(vocabulary)
+}
