@@ -34,7 +34,7 @@ export async function decideCommand(words: string, options: DecideCommandOptions
     throw new Fault('Send the text on standard input: local-v1 decide "Is it spam?" < mail.txt')
   }
   const state = await readAll(process.stdin)
-  const { engine, models } = await openEngine(options)
+  const { engine, models } = await openEngine(options, true)
   const v1 = ownV1(engine)
   const model = models[0]!
   const { order, calibrated } = options

@@ -18,16 +18,16 @@ export interface OpenedEngine {
   readonly models: string[]
 }
 
-/** What the options ask for, ready to be mounted. `models` begins with those that run here. */
-export async function openEngine(options: EngineOptions): Promise<OpenedEngine> {
+/** What the options ask for, ready to be mounted. `models` begins with those that run here. `once`: for one request and its end. */
+export async function openEngine(options: EngineOptions, once = false): Promise<OpenedEngine> {
   const { engine: name = 'webgpu' } = options
-  const own = name === 'webgpu' ? await localEngine(options) : undefined
+  const own = name === 'webgpu' ? await localEngine(options, once) : undefined
   const here = own ?? (name === 'webllm' ? await webllmEngine(options) : llamaCppEngine(options))
   const engine = options.upstream === undefined ? here : fallback(here, await upstreamEngine(options.upstream))
   return { engine, own, models: engine.models.map(({ id }) => id) }
 }
 
-async function localEngine(options: EngineOptions): Promise<WebGpu> {
+async function localEngine(options: EngineOptions, once: boolean): Promise<WebGpu> {
   const { model = [NANO], device, cache, cacheType, draft, revectorize, lib, webllm } = options
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm only work with --engine webllm.')
   try {
@@ -45,6 +45,8 @@ async function localEngine(options: EngineOptions): Promise<WebGpu> {
       }),
       device,
       cache,
+      // The embedded model has answered before a worker has read its code. Files of strangers may compute without end.
+      worker: !once || draft !== undefined || model.some((name) => name !== NANO),
       ...(revectorize && { revectorize }),
       log: options.log ?? ((message) => note(paint('dim', message))),
     })

@@ -43,7 +43,7 @@ export async function extractCommand(
   if (fields && quote) throw new Fault('--quote only works with a schema: fields are always read from the text.')
   const texts: string[] = []
   for (const file of files.length > 0 ? files : ['-']) texts.push(await textOf(file))
-  const { engine, models } = await openEngine(options)
+  const { engine, models } = await openEngine(options, true)
   const v1 = ownV1(engine)
   const model = models[0]!
   const read = (text: string) => (fields ? fieldsRead : documentRead)(v1, { model, text, fields, wanted, options })

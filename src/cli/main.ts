@@ -55,9 +55,6 @@ function withEngine(command: Command): Command {
     .option('--draft <id>', 'a smaller model with the same vocabulary that guesses what the first --model will write')
     .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
     .option('--webllm <module>', 'webllm: the module of another version than the installed one')
-    .hook('preAction', () => {
-      if (command.opts<{ engine: string }>().engine === 'webgpu') startWorkerAhead()
-    })
 }
 
 function program(): Command {
@@ -106,7 +103,10 @@ function program(): Command {
     .option('--ollama', "also serve Ollama's interface, for its clients")
     .option('--no-playground', 'do not show the playground at /')
     .addHelpText('after', EXAMPLES.serve)
-    .action(async (options) => (await import('./serve.js')).serveCommand(options))
+    .action(async (options) => {
+      if (options.engine === 'webgpu') startWorkerAhead()
+      return (await import('./serve.js')).serveCommand(options)
+    })
 
   withEngine(root.command('chat'))
     .description('talk to a model in the terminal')
