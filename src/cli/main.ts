@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import modules from 'node:module'
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../contract/index.js'
@@ -14,6 +15,10 @@ import { note, paint } from './terminal.js'
 
 /** Set by the build. */
 declare const __VERSION__: string
+
+// From Node 22.8 on, what V8 made of the commands is kept in the system's temporary folder.
+const { enableCompileCache } = modules as { enableCompileCache?: () => unknown }
+enableCompileCache?.()
 
 // A reader that has seen enough (`local-v1 models list | head`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
