@@ -139,7 +139,7 @@ export class Core implements TokenModel {
 
   async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
     const needed = this.#check(batch, 0)
-    if (this.#lacks(needed)) await this.#grow(needed)
+    if (this.#pools.pages.lacks(needed)) await this.#grow(needed)
     // Where nothing is drawn nothing is kept.
     const drawn = this.rowLength === undefined ? batch.length + Math.min(draftsOf(batch), this.maxSamples) : 0
     const slots = this.#slots.take(drawn)
@@ -165,7 +165,7 @@ export class Core implements TokenModel {
     for (let from = 0; from < tokens.length; from += this.maxChunk) {
       const input = { sequence, tokens: tokens.slice(from, from + this.maxChunk) }
       const needed = this.#check([input], 0)
-      if (this.#lacks(needed)) await this.#grow(needed)
+      if (this.#pools.pages.lacks(needed)) await this.#grow(needed)
       this.#hold([input])
       yield* logitsBehind(this.#parts, sequence as PagedSequence, Int32Array.from(input.tokens))
     }
@@ -173,7 +173,7 @@ export class Core implements TokenModel {
 
   async *run(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
     const needed = this.#check(batch, steps - 1)
-    if (this.#lacks(needed)) await this.#grow(needed)
+    if (this.#pools.pages.lacks(needed)) await this.#grow(needed)
     if (batch.some(({ sample, drafts }) => !sample || drafts)) {
       throw new TypeError('`run` samples the last token of every sequence of its batch, and no others.')
     }
@@ -193,7 +193,7 @@ export class Core implements TokenModel {
 
   async *#follow(batch: readonly StepInput[]): Following {
     const needed = this.#check(batch, 0)
-    if (this.#lacks(needed)) await this.#grow(needed)
+    if (this.#pools.pages.lacks(needed)) await this.#grow(needed)
     if (batch.some(({ sample, drafts }) => !sample || drafts)) {
       throw new TypeError('`follow` samples the last token of every sequence of its batch, and no others.')
     }
@@ -222,7 +222,7 @@ export class Core implements TokenModel {
       yield* guessAhead(this.#parts, batch, slots, (sequences) => {
         const pages = sequences.reduce((sum, sequence) => sum + sequence.needs(1), 0)
         const short = sequences.some(({ length }) => length >= this.contextLength)
-        return !this.#closed && !short && pages <= this.#pools.pages.free && !this.#lacks(pages)
+        return !this.#closed && !short && pages <= this.#pools.pages.free && !this.#pools.pages.lacks(pages)
       })
     } finally {
       this.#slots.give(slots)
@@ -238,12 +238,7 @@ export class Core implements TokenModel {
       if (this.#closed || sequence.closed || sequence.length >= Math.min(most, this.contextLength)) return false
       pages += sequence.needs(1)
     }
-    return pages <= this.#pools.pages.free && !this.#lacks(pages)
-  }
-
-  #lacks(pages: number): boolean {
-    const pool = this.#pools.pages
-    return pool.wants(pages) > pool.ready
+    return pages <= this.#pools.pages.free && !this.#pools.pages.lacks(pages)
   }
 
   /**

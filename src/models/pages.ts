@@ -30,6 +30,11 @@ export class PagePool {
     return this.#ready + Math.max(0, count - (this.#free.length - others))
   }
 
+  /** Whether there is no memory for so many more yet. */
+  lacks(count: number): boolean {
+    return this.wants(count) > this.#ready
+  }
+
   get ready(): number {
     return this.#ready
   }
