@@ -2,7 +2,7 @@ import { type OutputGrammar, type Sampled, V1Error } from '../../contract/index.
 import { foresee } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
 import { type DraftRoom, GuidedPath, type OpenPath, type Path } from '../drafts/path.js'
-import { Guided, type GuidedRun, type Mask } from './guided.js'
+import { Guided, type Mask } from './guided.js'
 import type { Stretch, Writing } from './stretch.js'
 
 /** What a grammar guides: it ends where the grammar does. */
@@ -82,18 +82,15 @@ export abstract class GuidedStretch implements Stretch {
 
   /** Writes what is certain, if anything is. */
   protected force(): boolean {
-    const run = this.guided.plan(this.answer.remaining, true)
-    if (run !== undefined) this.#write(run)
-    return run !== undefined
-  }
-
-  #write(run: GuidedRun): void {
-    const { log, out } = this.answer
+    const { log, out, remaining } = this.answer
+    const run = this.guided.plan(remaining, true)
+    if (run === undefined) return false
     this.guided.commit(run)
     log.drop(run.replace)
     log.append(run.tokens)
     out.countForced(Math.max(0, run.tokens.length - run.replace))
     this.#show(run.bytes)
+    return true
   }
 
   #show(bytes: Uint8Array, sampled?: Sampled): void {

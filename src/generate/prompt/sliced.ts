@@ -1,4 +1,4 @@
-import { Environment, type Interpreter } from '@huggingface/jinja'
+import { Environment, Interpreter } from '@huggingface/jinja'
 import type { Slices } from '../../platform/index.js'
 import { written } from './python-interpreter.js'
 import { itemsOf, iterated, type Statement, type TemplateNode, type TemplateValue, templateValue } from './values.js'
@@ -45,8 +45,6 @@ export function* setInSlices(environment: Environment, name: string, list: reado
 export class SlicedRun {
   readonly #interpreter: Evaluator
   readonly #rounds: Rounds
-  /** What `break` and `continue` throw: the library keeps their classes to itself. */
-  readonly #controls: { readonly break: unknown; readonly continue: unknown }
   #began = performance.now()
   #spent = 0
   #depth = 0
@@ -54,7 +52,7 @@ export class SlicedRun {
   constructor(interpreter: Evaluator, rounds: Rounds) {
     this.#interpreter = interpreter
     this.#rounds = rounds
-    this.#controls = { break: this.#controlOf('Break'), continue: this.#controlOf('Continue') }
+    controls ??= { break: controlOf('Break'), continue: controlOf('Continue') }
   }
 
   *block(statements: readonly Statement[], environment: Environment): Slices<string> {
@@ -107,8 +105,8 @@ export class SlicedRun {
         result += yield* this.block(node.body as Statement[], scope)
       } catch (error) {
         const kind = (error as object).constructor
-        if (kind === this.#controls.continue) continue
-        if (kind === this.#controls.break) break
+        if (kind === controls!.continue) continue
+        if (kind === controls!.break) break
         throw error
       }
       rounds++
@@ -159,14 +157,16 @@ export class SlicedRun {
     if (i < length - 1) held.set('nextitem', items[i + 1]!)
     setVariable(scope, 'loop', loop)
   }
+}
 
-  #controlOf(type: 'Break' | 'Continue'): unknown {
-    try {
-      this.#interpreter.evaluate({ type } as unknown as Statement, this.#interpreter.global)
-      return undefined
-    } catch (error) {
-      return (error as object).constructor
-    }
+/** What `break` and `continue` throw, found out once: the library keeps their classes to itself. */
+let controls: { readonly break: unknown; readonly continue: unknown } | undefined
+
+function controlOf(type: 'Break' | 'Continue'): unknown {
+  try {
+    return new Interpreter().evaluate({ type } as unknown as Statement, new Environment())
+  } catch (error) {
+    return (error as object).constructor
   }
 }
 
