@@ -79,16 +79,16 @@ describe('an answer', () => {
   it('is counted with its thoughts, and says what was cached', async () => {
     const { tokens, next } = says('<think>\nso\n</think>\n\nYes.')
     const { decoder, model } = setUp({ next })
-    const told = await collect(decoder.generate(call({ returnTokens: true })))
-    expect([told.texts, told.reasons]).toEqual([['Yes.'], ['stop']])
-    expect(told.usage).toEqual({
+    const reply = await collect(decoder.generate(call({ returnTokens: true })))
+    expect([reply.texts, reply.reasons]).toEqual([['Yes.'], ['stop']])
+    expect(reply.usage).toEqual({
       ...{ promptTokens: smallText.prompt(call()).length, completionTokens: tokens.length - 1, cachedTokens: 0 },
       reasoningTokens: tokenizer.encodeMarker('\nso\n').length,
     })
-    expect(told.parts.at(-1)).toMatchObject({ type: 'usage', fingerprint: model.fingerprint })
+    expect(reply.parts.at(-1)).toMatchObject({ type: 'usage', fingerprint: model.fingerprint })
     const again = await collect(decoder.generate(call({ n: 2 })), 2)
-    expect(again.usage.cachedTokens).toBe(told.usage.promptTokens - 1)
-    expect(again.usage.completionTokens).toBe(2 * told.usage.completionTokens)
+    expect(again.usage.cachedTokens).toBe(reply.usage.promptTokens - 1)
+    expect(again.usage.completionTokens).toBe(2 * reply.usage.completionTokens)
     const plain = setUp({ next: says('Yes.').next })
     const { usage, parts } = await collect(plain.decoder.generate(call()))
     expect('reasoningTokens' in usage).toBe(false)
@@ -108,15 +108,15 @@ describe('an answer', () => {
     expect(await told({ messages: [], prompt })).toEqual(['so\n</think>\n\nYes.', false])
     // Nor does it need room to end one.
     const grammar = compile({ const: 12 })
-    const asked = call({ messages: [], prompt, grammar, maxTokens: chat.tokenizer.encodePlain('12', 1).length })
-    expect((await collect(setUp({}, chat).decoder.generate(asked))).texts).toEqual(['12'])
+    const request = call({ messages: [], prompt, grammar, maxTokens: chat.tokenizer.encodePlain('12', 1).length })
+    expect((await collect(setUp({}, chat).decoder.generate(request))).texts).toEqual(['12'])
   })
 
   it('tells its prompt where that is asked for, once, and how likely its tokens are', async () => {
     const prompt = tokenizer.encodeMarker('Hello é')
     const told = async (part: Partial<ChatCall>) => {
-      const asked = call({ messages: [], prompt, n: 2, maxTokens: 2, ...part })
-      const { parts, texts } = await collect(setUp(endless).decoder.generate(asked), 2)
+      const request = call({ messages: [], prompt, n: 2, maxTokens: 2, ...part })
+      const { parts, texts } = await collect(setUp(endless).decoder.generate(request), 2)
       expect(texts).toEqual(part.maxTokens === 0 ? ['', ''] : ['aa', 'aa'])
       return parts.filter(({ type }) => type === 'prompt')
     }
@@ -138,9 +138,9 @@ describe('an answer', () => {
       required: ['c'],
       additionalProperties: false,
     }
-    const asked = call({ messages, output, grammar: compile(schema), maxTokens: 30 })
+    const request = call({ messages, output, grammar: compile(schema), maxTokens: 30 })
     const kinds = async (more: Partial<ChatCall>) =>
-      (await collect(setUp().decoder.generate({ ...asked, ...more }))).parts.map(({ type }) => type)
+      (await collect(setUp().decoder.generate({ ...request, ...more }))).parts.map(({ type }) => type)
     expect(await kinds({ evidence: true })).toContain('evidence')
     expect(await kinds({})).not.toContain('evidence')
   })
@@ -171,8 +171,8 @@ describe('an answer', () => {
     const { decoder } = setUp({ maxBatch: 1, before })
     const pokes = vi.spyOn(Scheduler.prototype, 'poke')
     const others = (['add', 'cancel'] as const).map((name) => vi.spyOn(Scheduler.prototype, name))
-    const asked = call({ sampling, output, grammar: compile(schema), evidence: true })
-    const { parts } = await collect(decoder.generate(asked))
+    const request = call({ sampling, output, grammar: compile(schema), evidence: true })
+    const { parts } = await collect(decoder.generate(request))
     await late
     // It has also set the model going again, which may have stood still, once it knew.
     expect(pokes.mock.calls.length).toBe(1 + others.reduce((sum, { mock }) => sum + mock.calls.length, 0))
@@ -192,43 +192,43 @@ describe('an answer', () => {
   })
 
   it('guesses from what stands in the messages or the prompt, under a grammar alone', async () => {
-    const said = 'violet-orange-indigo-magenta'
+    const text = 'violet-orange-indigo-magenta'
     const grammar = compile({ type: 'string', maxLength: 60 })
     const output = { type: 'json_schema', name: 'x', strict: true, schema: {} } as const
     const copies = async (part: Partial<ChatCall>) => {
       const asked = { maxTokens: 60, sampling: { temperature: 0 }, ...part }
-      const { next } = says(JSON.stringify(said), asked)
+      const { next } = says(JSON.stringify(text), asked)
       const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 8, next })
       const decoder = new DecodeLoop(model, smallText, { drafts: 'always' })
       await collect(decoder.generate(call(asked)))
       return Object.values(decoder.guesses!).reduce((sum, { right, wrong }) => sum + right + wrong, 0)
     }
-    const messages = [{ role: 'user' as const, content: `Say ${said}.` }]
+    const messages = [{ role: 'user' as const, content: `Say ${text}.` }]
     expect(await copies({ grammar, output, messages })).toBeGreaterThan(0)
-    expect(await copies({ grammar, output, messages: [], prompt: `Say ${said}.` })).toBeGreaterThan(0)
+    expect(await copies({ grammar, output, messages: [], prompt: `Say ${text}.` })).toBeGreaterThan(0)
     expect(await copies({ messages })).toBe(0)
   })
 
   it('guesses what its tools are called with, too', async () => {
-    const said = 'violet-orange-indigo-magenta'
+    const answerText = 'violet-orange-indigo-magenta'
     const schema = { type: 'object', properties: { s: { type: 'string' } }, required: ['s'] }
     const properties = { name: { const: 'go' }, arguments: { ...schema, additionalProperties: false } }
     const toolGrammar = compile({
       ...{ type: 'object', required: ['name', 'arguments'], additionalProperties: false },
       properties,
     })
-    const asked = call({
+    const request = call({
       ...{ tools: [{ name: 'go', parameters: schema, strict: true }], toolGrammar, toolChoice: 'required' as const },
-      ...{ maxTokens: 100, messages: [{ role: 'user' as const, content: `Say ${said}.` }] },
+      ...{ maxTokens: 100, messages: [{ role: 'user' as const, content: `Say ${answerText}.` }] },
     })
-    const from = smallText.prompt(asked).length
-    const text = `<tool_call>\n${JSON.stringify({ name: 'go', arguments: { s: said } })}\n</tool_call>`
+    const from = smallText.prompt(request).length
+    const text = `<tool_call>\n${JSON.stringify({ name: 'go', arguments: { s: answerText } })}\n</tool_call>`
     const next = (all: readonly number[]) =>
       tokenizer.encodeMarker(text.slice(tokenizer.decode(all.slice(from)).length))[0] ?? [...smallText.ends][0]
     const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 8, next })
     const decoder = new DecodeLoop(model, smallText, { drafts: 'always' })
-    const { calls } = await collect(decoder.generate(asked))
-    expect(calls[0]).toMatchObject([{ name: 'go', arguments: JSON.stringify({ s: said }) }])
+    const { calls } = await collect(decoder.generate(request))
+    expect(calls[0]).toMatchObject([{ name: 'go', arguments: JSON.stringify({ s: answerText }) }])
     expect(Object.values(decoder.guesses!).reduce((sum, { right }) => sum + right, 0)).toBeGreaterThan(0)
   })
 
@@ -319,9 +319,9 @@ describe('a model that is gone', () => {
 describe('tokens', () => {
   it('are told by their texts, of a prompt or of messages', async () => {
     const { decoder } = setUp()
-    const told = await decoder.tokenize({ model: 'a/b', signal, messages: call().messages, tools: [] } as never)
-    expect(told.tokens).toEqual(smallText.prompt(call()))
-    expect(told.texts).toEqual(told.tokens.map((token) => smallText.tokenizer.shown(token)))
+    const reply = await decoder.tokenize({ model: 'a/b', signal, messages: call().messages, tools: [] } as never)
+    expect(reply.tokens).toEqual(smallText.prompt(call()))
+    expect(reply.texts).toEqual(reply.tokens.map((token) => smallText.tokenizer.shown(token)))
     await expect(
       decoder.tokenize({ model: 'a/b', signal: AbortSignal.abort(new Error('gone')), prompt: 'a' }),
     ).rejects.toThrow('gone')
@@ -373,8 +373,8 @@ it('a decision is thought about where the model thinks, as long as is asked for'
       from ??= all.length
       return thought[all.length - from]
     }
-    const asked = decision({ state: 'A state.', questions, calibrated: false, ...part })
-    const { answers, usage } = await setUp({ next }, chat).decoder.decide(asked)
+    const request = decision({ state: 'A state.', questions, calibrated: false, ...part })
+    const { answers, usage } = await setUp({ next }, chat).decoder.decide(request)
     expect(answers).toHaveLength(1)
     return usage.completionTokens
   }
@@ -391,12 +391,12 @@ it('a model that was made for decisions is asked as it was taught, at the temper
   const template = `{{ state }}{{ '\\n# ' }}{{ instructions }}{% for o in options %} {{ o.label }}={{ o.key }}{% endfor %}`
   const made = (temperatures: Record<string, number>) =>
     new ChatText({ ...smallTokenizer(), made: { type: 'pplx-decider', template, temperatures } })
-  const asked = decision({ state: 'A state.', questions, calibrated: true })
+  const request = decision({ state: 'A state.', questions, calibrated: true })
   const { decoder } = setUp({}, made({ choice: 2 }))
-  const { answers, usage } = await decoder.decide(asked)
+  const { answers, usage } = await decoder.decide(request)
   expect(answers).toHaveLength(1)
   expect(usage.promptTokens).toBe(tokenizer.encodeMarker('A state.\n# Is it? A=yes B=no').length)
-  await expect(setUp({}, made({})).decoder.decide(asked)).rejects.toMatchObject({ code: 'not_calibrated' })
+  await expect(setUp({}, made({})).decoder.decide(request)).rejects.toMatchObject({ code: 'not_calibrated' })
 })
 
 it('shows that it reads a prompt, and whose, while it does', async () => {

@@ -24,7 +24,7 @@ function setUpWith(pointer: object, options: Partial<RandomModelOptions> = endle
 
 describe('an answer', () => {
   const grammar = compile({ enum: ['red', 'blue'] })
-  const asked = call({ grammar, output, maxTokens: 20 })
+  const request = call({ grammar, output, maxTokens: 20 })
 
   it('is written by what was settled, and told by who has settled it', async () => {
     function* told(part: Part): Iterable<Part> {
@@ -32,14 +32,14 @@ describe('an answer', () => {
       else yield part
     }
     const narrowed = vi.fn(async () => ({ grammar: compile({ const: 'blue' }), longer: 0, told }))
-    const { texts, reasons } = await collect(setUpWith({ narrowed }).decoder.generate(asked))
+    const { texts, reasons } = await collect(setUpWith({ narrowed }).decoder.generate(request))
     expect([texts, reasons]).toEqual([['"BLUE"'], ['stop']])
-    expect(narrowed.mock.calls).toEqual([[asked, 20 - grammar.start(smallText.vocabulary).shortest]])
+    expect(narrowed.mock.calls).toEqual([[request, 20 - grammar.start(smallText.vocabulary).shortest]])
   })
 
   it('is the model’s own where nothing was settled', async () => {
-    const own = await collect(setUp(endless).decoder.generate(asked))
-    const same = await collect(setUpWith({ narrowed: async () => undefined }).decoder.generate(asked))
+    const own = await collect(setUp(endless).decoder.generate(request))
+    const same = await collect(setUpWith({ narrowed: async () => undefined }).decoder.generate(request))
     expect(same).toEqual(own)
   })
 

@@ -5,12 +5,12 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** What a `take` came to, once it has. */
 function asked<Part>(queue: PartQueue<Part>) {
-  const heard: { parts?: readonly Part[] | undefined; error?: unknown; over: boolean } = { over: false }
+  const received: { parts?: readonly Part[] | undefined; error?: unknown; over: boolean } = { over: false }
   queue.take().then(
-    (parts) => Object.assign(heard, { parts, over: true }),
-    (error: unknown) => Object.assign(heard, { error, over: true }),
+    (parts) => Object.assign(received, { parts, over: true }),
+    (error: unknown) => Object.assign(received, { error, over: true }),
   )
-  return heard
+  return received
 }
 
 describe('parts on their way to a reader', () => {
@@ -33,12 +33,12 @@ describe('parts on their way to a reader', () => {
       [(queue: PartQueue<string>) => queue.fail(last), { error: last, over: true }],
     ] as const) {
       const queue = new PartQueue<string>(2, () => {})
-      const heard = asked(queue)
+      const received = asked(queue)
       await settled()
-      expect(heard.over).toBe(false)
+      expect(received.over).toBe(false)
       tell(queue)
       await settled()
-      expect(heard).toEqual(expected)
+      expect(received).toEqual(expected)
     }
   })
 
@@ -67,12 +67,12 @@ describe('parts on their way to a reader', () => {
     queue.end()
     queue.push('a')
     expect(await queue.take()).toEqual(['a'])
-    const heard = asked(queue)
+    const received = asked(queue)
     await settled()
-    expect(heard.over).toBe(false)
+    expect(received.over).toBe(false)
     queue.end()
     await settled()
-    expect(heard).toEqual({ parts: undefined, over: true })
+    expect(received).toEqual({ parts: undefined, over: true })
   })
 
   it('are behind from one more than the limit on, and whoever makes them hears when that is over', async () => {

@@ -377,9 +377,9 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Share').click()
     await expect.poll(copied).toMatch(/#share=/)
     const link = await copied()
-    const asked: string[] = []
+    const requests: string[] = []
     const other = await context.newPage()
-    other.on('request', (request) => asked.push(request.url()))
+    other.on('request', (request) => requests.push(request.url()))
     await other.evaluate(() => {})
     await other.goto(link)
     await other.locator('body.ready').waitFor()
@@ -388,7 +388,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await other.locator('#answer[aria-busy="false"] .tokens .forced').first().waitFor()
     expect(new URL(other.url()).hash).toBe('')
     const packed = new URL(link).hash.slice('#share='.length)
-    expect(asked.filter((url) => url.includes(packed.slice(0, 20)) && !url.includes('#'))).toEqual([])
+    expect(requests.filter((url) => url.includes(packed.slice(0, 20)) && !url.includes('#'))).toEqual([])
     const held = (await unpacked(decodeURIComponent(packed))) as object
     expect(Object.keys(held).sort()).toEqual(['draft', 'settings'])
     await other.close()

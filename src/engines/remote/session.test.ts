@@ -88,13 +88,13 @@ describe('an answer', () => {
     const { answer, next } = await begun(one)
     one.says(...parts(1, 40), done(1))
     await next
-    const heard: number[] = []
+    const received: number[] = []
     for await (const { text: said } of answer as AsyncIterable<{ text: string }>) {
       const taken = one.posted.flatMap((each) => (each.type === 'taken' ? [[each.id, each.parts]] : []))
-      if (taken.length > heard.length) heard.push(Number(said))
+      if (taken.length > received.length) received.push(Number(said))
       for (const each of taken) expect(each).toEqual([1, WINDOW / 4])
     }
-    expect(heard).toEqual([WINDOW / 4, WINDOW / 2])
+    expect(received).toEqual([WINDOW / 4, WINDOW / 2])
   })
 
   it('fails as it failed there, behind what was said before', async () => {
@@ -158,8 +158,8 @@ describe('an answer', () => {
 describe('an errand', () => {
   it('is done when it is done there, and its progress is heard', async () => {
     const one = line()
-    const heard: unknown[] = []
-    const load = fateOf(one.session.question('load', 'a/b', never(), (progress) => heard.push(progress)))
+    const received: unknown[] = []
+    const load = fateOf(one.session.question('load', 'a/b', never(), (progress) => received.push(progress)))
     const rest = (['unload', 'survey', 'close'] as const).map((type) => fateOf(one.session.question(type, 'a/b')))
     expect(one.posted).toEqual([
       { type: 'load', id: 1, model: 'a/b' },
@@ -173,7 +173,7 @@ describe('an errand', () => {
     one.says(part(1, 'x'), { type: 'value', id: 1, value: 1 })
     one.says(done(1), done(2), failed(3, 'broken'))
     await followed()
-    expect(heard).toEqual([progress])
+    expect(received).toEqual([progress])
     expect([load.is, rest[0]!.is, rest[2]!.is]).toEqual([undefined, undefined, 'open'])
     expect(rest[1]!.is).toMatchObject({ error: { name: 'E', message: 'broken' } })
     expect(one.busy).toEqual([true])
@@ -202,11 +202,11 @@ describe('an errand', () => {
 })
 
 describe('what has one result', () => {
-  const asked = (part: object = {}) => ({ model: 'a/b', signal: never(), inputs: ['x'], ...part })
+  const requestOf = (part: object = {}) => ({ model: 'a/b', signal: never(), inputs: ['x'], ...part })
 
   it('is what was told before it was done', async () => {
     const one = line()
-    const given = fateOf(one.session.value('embed', asked()))
+    const given = fateOf(one.session.value('embed', requestOf()))
     await followed()
     const rest = { model: 'a/b', inputs: ['x'] }
     const call = { about: { model: 'a/b' }, rest, grammars: {}, spelled: {} }
@@ -217,7 +217,7 @@ describe('what has one result', () => {
     one.says(done(1))
     await followed()
     expect(given.is).toBe(7)
-    const other = fateOf(one.session.value('decide', asked()))
+    const other = fateOf(one.session.value('decide', requestOf()))
     await followed()
     one.says(failed(2, 'broken'))
     await followed()
@@ -226,7 +226,7 @@ describe('what has one result', () => {
 
   it('has its lists in pieces, each told to be here once others have had their turn', async () => {
     const one = line()
-    const given = fateOf(one.session.value('tokenize', asked()))
+    const given = fateOf(one.session.value('tokenize', requestOf()))
     await followed()
     const piece = (list: string, ...items: unknown[]) => ({ type: 'piece', id: 1, list, items })
     one.says(piece('tokens', 1, 2))
@@ -253,7 +253,7 @@ describe('what has one result', () => {
       const leaving = new AbortController()
       const added = vi.spyOn(leaving.signal, 'addEventListener')
       const removed = vi.spyOn(leaving.signal, 'removeEventListener')
-      const left = fateOf(one.session.value('embed', asked({ signal: leaving.signal })))
+      const left = fateOf(one.session.value('embed', requestOf({ signal: leaving.signal })))
       await followed()
       leaving.abort('gone')
       await followed()
@@ -286,14 +286,14 @@ describe('the line', () => {
     one.says(...Array.from({ length: 49 }, (_, i) => done(i + 1)))
     one.says({ type: 'models', models: [], ready: false })
     const counts: number[] = []
-    const told: number[] = []
+    const reported: number[] = []
     for (let i = 0; i < 4; i++) {
       await followed()
       counts.push(over)
-      told.push(one.told.length)
+      reported.push(one.told.length)
       await breathe()
     }
-    expect([counts, told]).toEqual([
+    expect([counts, reported]).toEqual([
       [16, 32, 48, 49],
       [0, 0, 0, 1],
     ])

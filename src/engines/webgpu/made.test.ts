@@ -131,11 +131,11 @@ it('options that are letters are their own labels, and many have numbers or what
   const prompt = `<s>${STATE}\n# Who?\n`
   expect(letters.body.usage.input_tokens).toBe(tokensOf(`${prompt}c. c\nZ. Z\n</s>`))
   const many = Array.from({ length: 30 }, (_, i) => `o${i}`)
-  const told = await ask({ q: { ...WHO, criteria: criteria(many) } })
+  const reply = await ask({ q: { ...WHO, criteria: criteria(many) } })
   // Two digits are no token here: those are passed over for letters.
   const codes = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcd']
   const lines = many.map((key, i) => `${codes[i]}. ${key}\n`).join('')
-  expect(told.body.usage.input_tokens).toBe(tokensOf(`${prompt}${lines}</s>`))
+  expect(reply.body.usage.input_tokens).toBe(tokensOf(`${prompt}${lines}</s>`))
   expect(
     (await ask({ q: { ...WHO, criteria: criteria(Array.from({ length: 200 }, (_, i) => `o${i}`)) } })).status,
   ).toBe(400)

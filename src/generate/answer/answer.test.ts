@@ -21,7 +21,7 @@ const PROMPT = ids('Say: ')
 const textOf = (tokens: readonly number[]) => tokens.map((token) => tokenizer.shown(token)).join('')
 
 function answering(part: Partial<ChatCall> = {}, more: Partial<AnswerPlan> = {}, choice = 0) {
-  const asked = call(part)
+  const request = call(part)
   const parts: Part[] = []
   const told = { parts, ends: 0, failed: [] as unknown[], wakes: 0 }
   const sink = {
@@ -31,7 +31,7 @@ function answering(part: Partial<ChatCall> = {}, more: Partial<AnswerPlan> = {},
     fail: (error: unknown) => void told.failed.push(error),
   }
   const plan: AnswerPlan = {
-    ...{ call: asked, sampling: settledSampling(asked, {}), text: smallText, prompt: PROMPT, scores: undefined },
+    ...{ call: request, sampling: settledSampling(request, {}), text: smallText, prompt: PROMPT, scores: undefined },
     ...{ grounds: undefined, read: () => expect.fail('nothing is to be read'), opened: false, shortest: 0, limit: 50 },
     ...{ vocabSize: tokenizer.size, wake: () => void told.wakes++ },
     ...more,

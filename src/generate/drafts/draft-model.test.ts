@@ -68,12 +68,12 @@ async function answers(
 ) {
   const [target, draft] = [model(large), small && model(small, small.other)]
   const decoder = new DecodeLoop(target, smallText, { drafts, ...(draft && { draftModel: new DraftModel(draft) }) })
-  const told = await Promise.all(calls.map((one) => collect(decoder.generate(one), one.n)))
+  const replies = await Promise.all(calls.map((one) => collect(decoder.generate(one), one.n)))
   const { guesses } = decoder
   await decoder.close()
   expect([target.openSequences, draft?.openSequences ?? 0, draft?.closed ?? true]).toEqual([0, 0, true])
   expect(draft?.freePages ?? 512).toBe(small?.pages ?? 512)
-  const said = told.map(({ texts, reasons, calls, logprobs, usage: { completionTokens } }) => {
+  const said = replies.map(({ texts, reasons, calls, logprobs, usage: { completionTokens } }) => {
     return { texts, reasons, calls: calls.map((each) => each.map(({ id, ...one }) => one)), logprobs, completionTokens }
   })
   return { said, passes: target.steps.length, small: draft?.steps.length ?? 0, guesses: guesses?.model }

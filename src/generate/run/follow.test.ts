@@ -38,11 +38,11 @@ const requestOf = (kind: string, seed: number): ChatCall =>
 
 async function answers(calls: readonly ChatCall[], options: Partial<RandomModelOptions>) {
   const { decoder, model } = setUp(options)
-  const told = await Promise.all(calls.map((one) => collect(decoder.generate(one), one.n)))
+  const replies = await Promise.all(calls.map((one) => collect(decoder.generate(one), one.n)))
   await decoder.close()
   expect(model.openSequences).toBe(0)
-  const parts = told.map((each) => each.parts.filter(({ type }) => type !== 'usage'))
-  return { model, told: parts, texts: told.map((each) => each.texts) }
+  const parts = replies.map((each) => each.parts.filter(({ type }) => type !== 'usage'))
+  return { model, told: parts, texts: replies.map((each) => each.texts) }
 }
 
 describe('an answer is the same, token for token', () => {

@@ -83,9 +83,9 @@ function runOf(
 }
 
 async function whole(run: Run): Promise<string> {
-  let said = ''
-  for (let part = await run.next(); part; part = await run.next()) if (part.type === 'text-delta') said += part.text
-  return said
+  let text = ''
+  for (let part = await run.next(); part; part = await run.next()) if (part.type === 'text-delta') text += part.text
+  return text
 }
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 1))
@@ -270,11 +270,11 @@ describe('parts of a run', () => {
   })
 
   it('of several prompts are those of one answer, and its usage is all of theirs', async () => {
-    const asked: unknown[] = []
+    const requests: unknown[] = []
     const thought = { ...USAGE, reasoningTokens: 2 }
     const engine = {
       generate: async function* (call: ChatCall): AsyncIterable<Part> {
-        asked.push(call.prompt)
+        requests.push(call.prompt)
         yield text(`${call.prompt}`)
         yield finish
         yield call.prompt === 'two' ? { type: 'usage', usage: thought, fingerprint: 'fp' } : usage()
@@ -284,7 +284,7 @@ describe('parts of a run', () => {
     run.begin({ ...CALL, n: 3 }, () => {}, ['one', 'two', 'three'])
     await whole(run)
     const said = run.answer!.choices.map(({ text: said }) => said)
-    expect([asked, said]).toEqual([
+    expect([requests, said]).toEqual([
       ['one', 'two', 'three'],
       ['one', 'two', 'three'],
     ])
@@ -337,13 +337,13 @@ describe('parts of a run', () => {
     const client = new AbortController()
     const listens = vi.spyOn(client.signal, 'addEventListener')
     const removes = vi.spyOn(client.signal, 'removeEventListener')
-    const heard: unknown[] = []
+    const received: unknown[] = []
     const engine = {
       async *generate({ signal, prompt }: ChatCall): AsyncIterable<Part> {
         expect(signal).not.toBe(client.signal)
         if (prompt !== 'p0') await new Promise((resolve) => signal.addEventListener('abort', resolve))
         else client.abort('left')
-        heard.push(signal.reason)
+        received.push(signal.reason)
         yield text('gone')
       },
     }
@@ -351,15 +351,15 @@ describe('parts of a run', () => {
     const prompts = Array.from({ length: 14 }, (_, i) => `p${13 - i}`)
     run.begin({ ...CALL, n: 14, signal: client.signal }, () => {}, prompts)
     await expect(whole(run)).rejects.toThrow()
-    await vi.waitFor(() => expect(heard).toEqual(Array(14).fill('left')))
+    await vi.waitFor(() => expect(received).toEqual(Array(14).fill('left')))
     // Node warns of a signal that more than ten listen to.
     expect(listens).toHaveBeenCalledTimes(1)
     expect(removes.mock.calls).toEqual(listens.mock.calls)
-    heard.length = 0
+    received.length = 0
     const late = runOf([], { engine })
     late.run.begin({ ...CALL, n: 1, signal: client.signal }, () => {}, ['p0'])
     await expect(whole(late.run)).rejects.toThrow()
-    expect(heard).toEqual(['left'])
+    expect(received).toEqual(['left'])
   })
 
   it('of several prompts are counted by their pieces where an engine does not tell their usage', async () => {
@@ -608,10 +608,10 @@ describe('what is counted of a run', () => {
   })
 
   it('is told to whoever listens, who may not break it', async () => {
-    const heard: UsageEvent[] = []
+    const received: UsageEvent[] = []
     const error = new Error('odd')
     const onUsage = (event: UsageEvent) => {
-      heard.push(event)
+      received.push(event)
       throw error
     }
     const { run, events, logged, ends } = runOf(undefined, { onUsage })
@@ -619,7 +619,7 @@ describe('what is counted of a run', () => {
     run.begin(CALL, () => {})
     await whole(run)
     await run.succeed()
-    expect([heard, ends.length]).toEqual([events, 1])
+    expect([received, ends.length]).toEqual([events, 1])
     expect(logged).toEqual([{ type: 'fault', message: 'onUsage threw an error.', error }])
   })
 

@@ -281,7 +281,7 @@ describe('a source that can be left', () => {
       taken.push(value)
       return takes.shift()?.()
     })
-    const heard: unknown[] = []
+    const received: unknown[] = []
     for (let i = 0; i < 5; i++) {
       const one = asking(leavable)
       await settled()
@@ -290,10 +290,10 @@ describe('a source that can be left', () => {
         later.resolve()
         await settled()
       }
-      heard.push(...one)
+      received.push(...one)
     }
     expect(taken).toEqual([1, 2, 3, 4, undefined])
-    expect(heard).toEqual([1, 2, { reason: 'refused later' }, { reason: 'refused' }, undefined])
+    expect(received).toEqual([1, 2, { reason: 'refused later' }, { reason: 'refused' }, undefined])
   })
 
   it('is not asked to return once it has ended', async () => {
