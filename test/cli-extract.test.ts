@@ -87,6 +87,13 @@ describe('local-v1 extract', () => {
     expect(wrong.code).toBe(1)
   })
 
+  it('says once that its model cannot be loaded', async () => {
+    const { code, output } = await extract('schema.json', '--model', folder)
+    expect(output).toMatch(/^error: The model at /m)
+    expect(output.match(/cannot be loaded/g)).toHaveLength(1)
+    expect(code).toBe(1)
+  })
+
   it.each([
     [['nowhere.json'], /schema file nowhere\.json cannot be read/],
     [['text.txt'], /schema file text\.txt is not JSON/],

@@ -27,7 +27,7 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 186_000,
-  './browser': 553_000,
+  './browser': 554_000,
   // What points at values, and the readers of numbers and dates.
   './core': 477_000,
   './webgpu': 477_000,

@@ -6,7 +6,7 @@ import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
-import { loadAndAsk, ownV1 } from './load.js'
+import { OwnV1 } from './load.js'
 import { note, paint } from './terminal.js'
 
 export interface DecideCommandOptions extends EngineOptions {
@@ -35,11 +35,12 @@ export async function decideCommand(words: string, options: DecideCommandOptions
   }
   const state = await readAll(process.stdin)
   const { engine, models } = await openEngine(options, true)
-  const v1 = ownV1(engine)
+  const own = new OwnV1(engine)
+  const { v1 } = own
   const model = models[0]!
   const { order, calibrated } = options
   try {
-    const answers = await loadAndAsk(v1, model, () => ask(questions, state, { from: v1, model, order, calibrated }))
+    const answers = await own.loadAndAsk(model, () => ask(questions, state, { from: v1, model, order, calibrated }))
     process.stdout.write(
       options.json ? `${JSON.stringify(answers, null, 2)}\n` : spelled(answers, options.questions !== undefined),
     )

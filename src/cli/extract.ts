@@ -9,7 +9,7 @@ import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
-import { load, loadAndAsk, ownV1 } from './load.js'
+import { OwnV1 } from './load.js'
 import { note } from './terminal.js'
 
 export interface ExtractCommandOptions extends EngineOptions {
@@ -44,15 +44,16 @@ export async function extractCommand(
   const texts: string[] = []
   for (const file of files.length > 0 ? files : ['-']) texts.push(await textOf(file))
   const { engine, models } = await openEngine(options, true)
-  const v1 = ownV1(engine)
+  const own = new OwnV1(engine)
+  const { v1 } = own
   const model = models[0]!
   const read = (text: string) => (fields ? fieldsRead : documentRead)(v1, { model, text, fields, wanted, options })
   try {
     if (texts.length === 1) {
-      const { whole, shown } = await loadAndAsk(v1, model, () => read(texts[0]!))
+      const { whole, shown } = await own.loadAndAsk(model, () => read(texts[0]!))
       process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : shown())
     } else {
-      await load(v1, model)
+      await own.load(model)
       await eachRead(files, texts, read)
     }
   } finally {

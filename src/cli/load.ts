@@ -1,6 +1,6 @@
 import process from 'node:process'
 import type { Engine } from '../contract/index.js'
-import { createV1, type V1 } from '../service/index.js'
+import { createV1, type Log, logFaults, type V1 } from '../service/index.js'
 import { progressReporter } from './terminal.js'
 
 /** Loads a model, and shows how far it is; Ctrl-C ends it. */
@@ -18,14 +18,28 @@ export async function load(v1: V1, model: string): Promise<void> {
 }
 
 /** For who asks from a terminal, and ends with Ctrl-C what takes too long. */
-export const ownV1 = (engine: Engine): V1 =>
-  createV1({ engine, keys: 'none', loadWaitMs: Number.POSITIVE_INFINITY, timeoutMs: Number.POSITIVE_INFINITY })
+export class OwnV1 {
+  readonly v1: V1
+  #loaded: Promise<void> = Promise.resolve()
 
-/** Loads a model and asks it at once: what is asked is compiled beside the weights. If it cannot be loaded, that is the error. */
-export async function loadAndAsk<T>(v1: V1, model: string, ask: () => Promise<T>): Promise<T> {
-  const loading = load(v1, model)
-  const asked = ask()
-  asked.catch(() => {})
-  await loading
-  return asked
+  constructor(engine: Engine) {
+    const endless = { loadWaitMs: Number.POSITIVE_INFINITY, timeoutMs: Number.POSITIVE_INFINITY }
+    // A request that waited for a model fails as that does, which is told once.
+    const log: Log = (event) => void this.#loaded.then(() => logFaults(event)).catch(() => {})
+    this.v1 = createV1({ engine, keys: 'none', ...endless, log })
+  }
+
+  load(model: string): Promise<void> {
+    this.#loaded = load(this.v1, model)
+    return this.#loaded
+  }
+
+  /** Loads a model and asks it at once: what is asked is compiled meanwhile. If it cannot be loaded, that is the error. */
+  async loadAndAsk<T>(model: string, ask: () => Promise<T>): Promise<T> {
+    const loading = this.load(model)
+    const asked = ask()
+    asked.catch(() => {})
+    await loading
+    return asked
+  }
 }
