@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ChatCall, Part, TokenLogprob } from '../contract/engine.js'
 import { compile } from '../grammar/structured.js'
 import { ChatText } from './chat-text.js'
@@ -13,6 +13,12 @@ async function untilStep(model: { readonly steps: readonly unknown[] }, at: numb
 }
 
 const asks = (text: string) => [{ role: 'user' as const, content: text }]
+
+/** Steps take no time here, so that a rest that any piece of work may call for on a busy machine has hundreds of them. */
+function standingClock(): void {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+}
 
 describe('one answer', () => {
   test('ends at max_tokens with every token counted', async () => {
@@ -340,6 +346,8 @@ describe('stop strings', () => {
 })
 
 describe('side by side', () => {
+  beforeEach(standingClock)
+
   test.each([false, true])('answers are those of single calls (steps ahead: %s)', async (ahead) => {
     const calls = Array.from({ length: 12 }, (_, i) =>
       call({
@@ -542,6 +550,8 @@ describe('readers and failures', () => {
   })
 
   describe('long answers that fill the cache', () => {
+    beforeEach(standingClock)
+
     const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
     const long = Array.from({ length: 7 }, (_, i) =>
       call({
