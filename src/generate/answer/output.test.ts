@@ -57,6 +57,19 @@ describe('text', () => {
     expect(parts.map((part) => 'text' in part && part.text).join('')).toBe('on step ')
   })
 
+  it('ends at the needle that ends first, and of two that end together at the longer', () => {
+    for (const needles of [
+      ['bc', 'abcd'],
+      ['abcd', 'bc'],
+    ]) {
+      const { out } = output()
+      out.beginText(needles)
+      expect(out.content(bytes('xabcd')).found).toBe('bc')
+      out.beginText([...needles, 'abc'])
+      expect(out.content(bytes('xabcd')).found).toBe('abc')
+    }
+  })
+
   it('that is held back for a needle is text once it is over', () => {
     const { out, parts } = output()
     out.beginText(['stop'])
