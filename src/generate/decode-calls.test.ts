@@ -292,8 +292,8 @@ describe('a model that is gone', () => {
     for (let i = 0; i < 5; i++) await nextTurn()
     const coming = collect(decoder.generate(call()))
     decoder.abandon(lost)
-    for (const one of [running, coming, collect(decoder.generate(call())), decoder.decide(decision())])
-      await expect(one).rejects.toBe(lost)
+    const all = [running, coming, collect(decoder.generate(call())), decoder.decide(decision())]
+    await Promise.all(all.map((one) => expect(one).rejects.toBe(lost)))
     expect(decoder.failure).toBe(lost)
   })
 
