@@ -124,6 +124,13 @@ describe('on a disk', () => {
     expect(await fs.readdir(folder)).toEqual([])
   })
 
+  it('knows since when, however often it begins', async () => {
+    await keep(`${HOST}/one`, 'first')
+    await fs.utimes(join(folder, '.apart'), 1000, 1000)
+    await keep(`${HOST}/two`, 'second')
+    expect((await fs.stat(join(folder, '.apart'))).mtimeMs).toBe(1_000_000)
+  })
+
   it('takes what came since for no other address', async () => {
     await keep(`${HOST}/a_b`, 'plain')
     await keep(`${HOST}/c_d/sub/e`, 'inside')
