@@ -18,7 +18,7 @@ export interface OpenedEngine {
   readonly models: string[]
 }
 
-/** What the options ask for, ready to be mounted. `models` begins with those that run here. `once`: for one request and its end. */
+/** What the options ask for, ready to be mounted. `models` begins with those that run here. `once`: for what one command asks. */
 export async function openEngine(options: EngineOptions, once = false): Promise<OpenedEngine> {
   const { engine: name = 'webgpu' } = options
   const own = name === 'webgpu' ? await localEngine(options, once) : undefined

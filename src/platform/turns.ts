@@ -177,7 +177,7 @@ export function beginSteps(): () => void {
  * slices and asks before each holds everybody else up for one slice, however many do the same. Callers take turns, so
  * that the work of many requests of one is not all done before that of another. Also for work that cannot pause.
  */
-export function myTurn(signal: AbortSignal | undefined, caller: string): Promise<void> {
+export function myTurn(signal: AbortSignal | undefined, caller = ''): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
     // Whoever has left is not to have a turn first: others would wait for it.

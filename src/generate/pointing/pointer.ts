@@ -185,7 +185,7 @@ export class Pointer {
   /** Those of a text, in a turn of its own; undefined: it is too long. */
   async #tokens(text: string, { signal, caller }: Sender): Promise<readonly number[] | undefined> {
     const { tokenizer } = this.#text
-    await myTurn(signal, caller ?? '')
+    await myTurn(signal, caller)
     return tokenizer.isBeyond(text, this.#of.model.contextLength) ? undefined : tokenizer.encodePlain(text)
   }
 

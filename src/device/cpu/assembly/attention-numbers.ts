@@ -1,6 +1,6 @@
 /** Scores and sums of values that are kept in f32 or in f16, for the queries that are attended together. */
 import { LINE, restored } from './cache-page'
-import { widenedBits, widenFirst, widenSecond } from './half'
+import { bitsOf, first4, next4 } from './half'
 import { countOf, putApart, putLine } from './together'
 
 /** q times scale, and times what the keys' storage lacks; of N queries one value of each stands beside the others'. */
@@ -11,18 +11,9 @@ export function scaleQuery<T, N>(q: usize, d: i32, scale: f32, out: usize): void
   }
 }
 
-/** Of eight values, which begin at `at` with `line`, the first four and the next. */
-function first4<T>(line: v128, bits: v128): v128 {
-  return sizeof<T>() === 2 ? widenFirst(line, bits) : line
-}
-
-function next4<T>(at: usize, line: v128, bits: v128): v128 {
-  return sizeof<T>() === 2 ? widenSecond(line, bits) : v128.load(at, 16)
-}
-
 /** One query or two: sixteen positions. */
 export function scoreWide<T, N>(q: usize, page: usize, d: i32, out: usize): void {
-  const bits = widenedBits()
+  const bits = bitsOf<T>()
   let s0 = f32x4.splat(0)
   let s1 = s0
   let s2 = s0
@@ -56,7 +47,7 @@ export function scoreWide<T, N>(q: usize, page: usize, d: i32, out: usize): void
 
 /** Three or four queries: eight positions, as registers hold no more sums. */
 export function scoreHalf<T, N>(q: usize, page: usize, d: i32, out: usize): void {
-  const bits = widenedBits()
+  const bits = bitsOf<T>()
   let s0 = f32x4.splat(0)
   let s1 = s0
   let t0 = s0
@@ -107,7 +98,7 @@ export function weighWide<T, N>(
   sums: usize,
   sumsGap: usize,
 ): void {
-  const bits = widenedBits()
+  const bits = bitsOf<T>()
   let o0 = v128.load(sums)
   let o1 = v128.load(sums, 16)
   let o2 = v128.load(sums, 32)
@@ -149,7 +140,7 @@ export function weighWide<T, N>(
  * fewer sums in registers.
  */
 export function weighHalf<T, N>(scores: usize, p: usize, sums: usize, sumsGap: usize): void {
-  const bits = widenedBits()
+  const bits = bitsOf<T>()
   const second = sums + sumsGap
   const third = second + sumsGap
   const fourth = sizeof<N>() === 8 ? third + sumsGap : third

@@ -28,17 +28,33 @@ export function widenSecond(halves: v128, bits: v128): v128 {
 const UPPER = memory.data<u32>([0xffff0000])
 
 /** bf16 is f32 without its lower half: of each two neighbours the first. */
-export function brainFirst(halves: v128): v128 {
+function brainFirst(halves: v128): v128 {
   return i32x4.shl(halves, 16)
 }
 
-export function brainSecond(halves: v128, upper: v128): v128 {
+function brainSecond(halves: v128, upper: v128): v128 {
   return v128.and(halves, upper)
 }
 
 /** The bits that a bf16 has once it is f32. */
-export function brainBits(): v128 {
+function brainBits(): v128 {
   return v128.load32_splat(UPPER)
+}
+
+/** What `first4` and `next4` need of each vector that is stored as T: f32, u16 for f16, i16 for bf16. */
+export function bitsOf<T>(): v128 {
+  return isSigned<T>() ? brainBits() : widenedBits()
+}
+
+/** Of eight values that begin at `at` with `line`: of f32 the first four and the next, of others each second. */
+export function first4<T>(line: v128, bits: v128): v128 {
+  if (sizeof<T>() === 4) return line
+  return isSigned<T>() ? brainFirst(line) : widenFirst(line, bits)
+}
+
+export function next4<T>(at: usize, line: v128, bits: v128): v128 {
+  if (sizeof<T>() === 4) return v128.load(at, 16)
+  return isSigned<T>() ? brainSecond(line, bits) : widenSecond(line, bits)
 }
 
 function align(signed: v128): v128 {

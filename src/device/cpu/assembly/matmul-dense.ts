@@ -4,26 +4,10 @@
  */
 
 import { GROUP } from './abi'
-import { brainBits, brainFirst, brainSecond, widenedBits, widenFirst, widenSecond } from './half'
+import { bitsOf, first4, next4 } from './half'
 import { putQuad, putRows } from './rows'
 
-/** T names the storage: f32, u16 for f16, i16 for bf16. */
-function bitsOf<T>(): v128 {
-  return isSigned<T>() ? brainBits() : widenedBits()
-}
-
-/** Four of the eight rows at `p`, which `line` was read from: of f32 the first four, of others each second. */
-function first<T>(line: v128, bits: v128): v128 {
-  if (sizeof<T>() === 4) return line
-  return isSigned<T>() ? brainFirst(line) : widenFirst(line, bits)
-}
-
-function second<T>(line: v128, p: usize, bits: v128): v128 {
-  if (sizeof<T>() === 4) return v128.load(p, 16)
-  return isSigned<T>() ? brainSecond(line, bits) : widenSecond(line, bits)
-}
-
-/** The sums of rows 0 to 3, of those that `first` and `second` made. */
+/** The sums of rows 0 to 3, of those that `first4` and `next4` made. */
 function lower<T>(a: v128, b: v128): v128 {
   return settle<T>(sizeof<T>() === 4 ? a : i32x4.shuffle(a, b, 0, 4, 1, 5))
 }
@@ -52,19 +36,19 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
       const e = v128.load_splat<f32>(xp)
       const f = v128.load_splat<f32>(xp, 4)
       const line = v128.load(p)
-      s0 = f32x4.add(s0, f32x4.mul(first<T>(line, bits), e))
-      s1 = f32x4.add(s1, f32x4.mul(second<T>(line, p, bits), e))
+      s0 = f32x4.add(s0, f32x4.mul(first4<T>(line, bits), e))
+      s1 = f32x4.add(s1, f32x4.mul(next4<T>(p, line, bits), e))
       p += step
       const next = v128.load(p)
-      s0 = f32x4.add(s0, f32x4.mul(first<T>(next, bits), f))
-      s1 = f32x4.add(s1, f32x4.mul(second<T>(next, p, bits), f))
+      s0 = f32x4.add(s0, f32x4.mul(first4<T>(next, bits), f))
+      s1 = f32x4.add(s1, f32x4.mul(next4<T>(p, next, bits), f))
       p += step
     }
     if (xp < end) {
       const e = v128.load_splat<f32>(xp)
       const line = v128.load(p)
-      s0 = f32x4.add(s0, f32x4.mul(first<T>(line, bits), e))
-      s1 = f32x4.add(s1, f32x4.mul(second<T>(line, p, bits), e))
+      s0 = f32x4.add(s0, f32x4.mul(first4<T>(line, bits), e))
+      s1 = f32x4.add(s1, f32x4.mul(next4<T>(p, line, bits), e))
       p += step
     }
     const row = g * GROUP
@@ -105,8 +89,8 @@ export function dense4<T>(
     let d1 = a0
     for (let xp = x; xp < end; xp += 4) {
       const line = v128.load(p)
-      const w0 = first<T>(line, bits)
-      const w1 = second<T>(line, p, bits)
+      const w0 = first4<T>(line, bits)
+      const w1 = next4<T>(p, line, bits)
       let e = v128.load_splat<f32>(xp)
       a0 = f32x4.add(a0, f32x4.mul(w0, e))
       a1 = f32x4.add(a1, f32x4.mul(w1, e))
