@@ -102,7 +102,7 @@ describe('a pass', () => {
     const on = await device({ profiler })
     const [t, x] = [steps(on, 3, 8, 5), on.activations(3, 8)]
     const sampler = on.sampler({ vocabulary: 8, tokens: 8, rows: 3, slots: 3 })
-    const told = async () => {
+    const profiled = async () => {
       ran.mockClear()
       seen.length = 0
       const pass = on.begin(batch(span(3)))
@@ -115,7 +115,7 @@ describe('a pass', () => {
       const counts = ran.mock.calls.map(([at, count, rows]) => [(at - first!) / OPERATION_BYTES, count, rows])
       return { seen: [...seen], counts }
     }
-    expect(await told()).toEqual({
+    expect(await profiled()).toEqual({
       seen: ['embed', 'gatherRows'],
       counts: [
         [0, 1, 3],
@@ -123,7 +123,7 @@ describe('a pass', () => {
       ],
     })
     profiler.on = true
-    expect(await told()).toEqual({
+    expect(await profiled()).toEqual({
       seen: ['embed', 'gatherRows', 0, 'sample', 1],
       counts: [
         [0, 1, 3],

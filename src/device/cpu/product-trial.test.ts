@@ -29,7 +29,7 @@ function machine(work: (way: Way, tokens: number) => number) {
 
 const [Q8, Q6] = [blockKind('q8_0'), blockKind('q6_k')]
 const ADDED = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS }
-const SAID = {
+const NAMES = {
   bytes: 'products of bytes',
   pairs: 'products of bytes, by pairs',
   wide: 'products of 16 bits',
@@ -62,12 +62,12 @@ describe('the trial of products', () => {
       expect(trial.meet(kind)).toEqual({ few: kind + ADDED[few], many: kind + ADDED[many] })
     }
     expect(trial.choices).toEqual({
-      'q8_0, a row': SAID[ofEight[0]],
-      'q8_0, several rows': SAID[ofEight[1]],
-      'q6_k, a row': SAID[ofSix[0]],
-      'q6_k, several rows': SAID[ofSix[1]],
-      'q4, a row': SAID[ofSix[0]],
-      'q4, several rows': SAID[ofSix[1]],
+      'q8_0, a row': NAMES[ofEight[0]],
+      'q8_0, several rows': NAMES[ofEight[1]],
+      'q6_k, a row': NAMES[ofSix[0]],
+      'q6_k, several rows': NAMES[ofSix[1]],
+      'q4, a row': NAMES[ofSix[0]],
+      'q4, several rows': NAMES[ofSix[1]],
     })
     // All that it took is given back, and it is made once.
     expect(host.memory.bytes).toBe(0)
@@ -100,9 +100,9 @@ describe('the trial of products', () => {
       ['pairs', ['pairs', 'bytes'], 'pairs'],
       ['wide', ['wide', 'wide'], 'bytes'],
     ] as const) {
-      const told = new ProductTrial({ ...host, variant: 'relaxed', byteProducts })
-      expect(told.meet(Q8)).toEqual({ few: Q8 + ADDED[eight[0]], many: Q8 + ADDED[eight[1]] })
-      expect(told.meet(Q6)).toEqual({ few: Q6 + ADDED[six], many: Q6 + ADDED[six] })
+      const trial = new ProductTrial({ ...host, variant: 'relaxed', byteProducts })
+      expect(trial.meet(Q8)).toEqual({ few: Q8 + ADDED[eight[0]], many: Q8 + ADDED[eight[1]] })
+      expect(trial.meet(Q6)).toEqual({ few: Q6 + ADDED[six], many: Q6 + ADDED[six] })
     }
     expect(host.runs()).toBe(0)
   })

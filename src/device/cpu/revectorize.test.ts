@@ -104,8 +104,8 @@ describe('revectorize', () => {
   ])('is refused by name, with what to do, before a flag is touched: %s', async (_, stub, here) => {
     stub()
     const flags = vi.spyOn(process?.getBuiltinModule?.('node:v8') ?? fakeV8(), 'setFlagsFromString')
-    const said = `openCpuDevice: 'revectorize' needs Node 24 or newer on x64 (this is ${here}). Use such a Node, or leave it out.`
-    await expect(openCpuDevice({ threads: 1, revectorize: true })).rejects.toThrow(new TypeError(said))
+    const message = `openCpuDevice: 'revectorize' needs Node 24 or newer on x64 (this is ${here}). Use such a Node, or leave it out.`
+    await expect(openCpuDevice({ threads: 1, revectorize: true })).rejects.toThrow(new TypeError(message))
     expect(await tryRevectorize()).toEqual({ why: `need Node 24 or newer on x64 (this is ${here})` })
     expect(flags).not.toHaveBeenCalled()
     for (const no of [undefined, false]) assertRevectorize('it', no)

@@ -155,9 +155,9 @@ describe('a thread that fails', () => {
       [setUp({ together: breaks }), 'The CPU device has failed: unreachable.', broken],
       [setUp({ threads: 1, alone: breaks }), 'The CPU device has failed: unreachable.', broken],
     ] as const) {
-      const told = { status: 503, code: 'device_lost', retryAfter: 1, message, ...(cause && { cause }) }
-      expect(() => device.run(4, 1)).toThrow(expect.objectContaining(told))
-      expect([device.failed, device.lost]).toEqual([[CONTROL], [expect.objectContaining(told)]])
+      const failure = { status: 503, code: 'device_lost', retryAfter: 1, message, ...(cause && { cause }) }
+      expect(() => device.run(4, 1)).toThrow(expect.objectContaining(failure))
+      expect([device.failed, device.lost]).toEqual([[CONTROL], [expect.objectContaining(failure)]])
       expect(device.ranges).toHaveLength(1)
     }
   })

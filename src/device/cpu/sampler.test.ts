@@ -82,10 +82,10 @@ describe('the sampler', () => {
         }
         const ids = Array.from({ length: 5 }, () => Math.floor(next() * tokens))
         // Of more tokens than there are, as a request may name padding.
-        const said = Uint32Array.from({ length: mask.length + 1 }, () => next() * 2 ** 32)
+        const pastTokens = Uint32Array.from({ length: mask.length + 1 }, () => next() * 2 ** 32)
         check(logits, tokens, {
           ...row,
-          ...(repeated !== undefined && { repeats: { tokens: said, by: repeated } }),
+          ...(repeated !== undefined && { repeats: { tokens: pastTokens, by: repeated } }),
           ...(masked !== undefined && { mask }),
           ...(adjusted && {
             adjust: {

@@ -273,15 +273,15 @@ describe('starting threads', () => {
   })
 
   it('has the caller sleep while it waits, but where that is forbidden', async () => {
-    const told = async () => {
+    const waitSettings = async () => {
       const { memory } = await gathered(2)
       return [memory.i32[(CONTROL + MAY_SLEEP) / 4], memory.i32[(CONTROL + SPINS) / 4]! > 0]
     }
-    expect(await told()).toEqual([1, true])
+    expect(await waitSettings()).toEqual([1, true])
     vi.spyOn(Atomics, 'wait').mockImplementation(() => {
       throw new TypeError('Atomics.wait cannot be called in this context')
     })
-    expect(await told()).toEqual([0, true])
+    expect(await waitSettings()).toEqual([0, true])
   })
 
   it('does not keep a process that has nothing else to do', async () => {

@@ -84,8 +84,8 @@ function fake(traits: Partial<GpuTraits> = {}, submitWork?: number) {
     lost: new Promise(() => {}),
     addEventListener() {},
     destroy() {},
-    createBuffer(asked: GPUBufferDescriptor) {
-      buffers.push(new FakeBuffer(asked))
+    createBuffer(descriptor: GPUBufferDescriptor) {
+      buffers.push(new FakeBuffer(descriptor))
       return buffers.at(-1)
     },
     ...{ createBindGroupLayout: () => ({}), createPipelineLayout: () => ({}) },
@@ -252,7 +252,7 @@ describe('a product', () => {
     const [w, x, x2] = [matrix(64, 32), rows('x', count, 32), rows('x2', count, 32)]
     const [out, out2] = [rows('out', count, 64), rows('out2', count, 64)]
     const [bias, weight] = [vector('bias', 64), vector('weight', 32)]
-    const told = []
+    const recordings = []
     for (const { otherOut, otherX, bias: biased, norm, ...more } of all) {
       const before = groups()
       const did = await passed(batch(span(count)), (pass) =>
@@ -262,10 +262,10 @@ describe('a product', () => {
           ...(norm ? { norm: { weight, epsilon: norm as number } } : {}),
         }),
       )
-      told.push({ runs: runs(did), bound: groups() - before })
+      recordings.push({ runs: runs(did), bound: groups() - before })
     }
     on.destroy()
-    return told
+    return recordings
   }
 
   it.each(variants)(
@@ -280,9 +280,14 @@ describe('a product', () => {
   )
 
   it('adds nothing, gates nothing and gates by silu unless it is said', async () => {
-    const told = await recorded([{}, { add: false, gated: false }, { gated: true }, { gated: true, gate: 'silu' }])
-    expect(told[1]!.runs).toEqual(told[0]!.runs)
-    expect(told[3]!.runs).toEqual(told[2]!.runs)
+    const recordings = await recorded([
+      {},
+      { add: false, gated: false },
+      { gated: true },
+      { gated: true, gate: 'silu' },
+    ])
+    expect(recordings[1]!.runs).toEqual(recordings[0]!.runs)
+    expect(recordings[3]!.runs).toEqual(recordings[2]!.runs)
     const differ = await recorded(variants)
     expect(new Set(differ.map(({ runs }) => JSON.stringify(runs))).size).toBe(variants.length)
   })
@@ -344,7 +349,7 @@ describe('a product', () => {
   it('goes to the GPU with those before it once they are so much work', async () => {
     const { on, rows, matrix, passed } = fake({}, 2 * 2048)
     const took: number[][] = []
-    vi.spyOn(on.submits, 'took').mockImplementation((...told) => void took.push(told))
+    vi.spyOn(on.submits, 'took').mockImplementation((...args) => void took.push(args))
     let now = 0
     vi.spyOn(performance, 'now').mockImplementation(() => 100 * ++now)
     const [w, x, out] = [matrix(64, 32), rows('x', 1, 32), rows('out', 1, 64)]
@@ -368,7 +373,7 @@ describe('a product', () => {
 
 describe('attention', () => {
   const [heads, headSize] = [4, 16]
-  type Asked = Partial<Omit<AttendOptions, 'sinks'>> & { readonly sinks?: boolean }
+  type CaseOptions = Partial<Omit<AttendOptions, 'sinks'>> & { readonly sinks?: boolean }
   interface Case {
     readonly spans?: Batch['spans']
     readonly steady?: boolean
@@ -378,7 +383,7 @@ describe('attention', () => {
     readonly bare?: boolean
     /** Attention is over another layer, cache or row. */
     readonly other?: 'layer' | 'cache' | 'qkv'
-    readonly asked?: Asked
+    readonly options?: CaseOptions
     /** What comes between. */
     readonly between?: boolean
   }
@@ -394,9 +399,9 @@ describe('attention', () => {
     const [angles, query, key] = [vector('angles', 128 * headSize), vector('query', 16), vector('key', 16)]
     const sinks = vector('sinks', heads)
     const [w, x, y] = [matrix(8, 8), rows('x', most, 8), rows('y', most, 8)]
-    const told = []
+    const recordings = []
     for (const one of cases) {
-      const { spans = [span(1), span(1, 3, 1)], steady, sliding, place = {}, bare, other, asked = {}, between } = one
+      const { spans = [span(1), span(1, 3, 1)], steady, sliding, place = {}, bare, other, options = {}, between } = one
       const cache = caches[sliding ? 1 : 0]!
       const { norm, ...how } = place
       const headNorm = norm ? { headNorm: { query, key, epsilon: norm } } : {}
@@ -406,14 +411,14 @@ describe('attention', () => {
         if (!bare) pass.run(rope, qkv, cache, 1, { heads, angles, ...how, ...headNorm })
         if (between) pass.run(matmul, w, x, y)
         const over = other === 'cache' ? another : cache
-        const { sinks: sunk, ...rest } = asked
+        const { sinks: sunk, ...rest } = options
         const all = { heads, scale: 0.25, ...rest, ...(sunk && { sinks }) }
         pass.run(attend, other === 'qkv' ? qkv2 : qkv, over, other === 'layer' ? 0 : 1, out, all)
       })
-      told.push({ names: names(did), runs: runs(did), bound: groups() - before, meta: metaOf(did)[0]! })
+      recordings.push({ names: names(did), runs: runs(did), bound: groups() - before, meta: metaOf(did)[0]! })
     }
     on.destroy()
-    return told
+    return recordings
   }
   const namesOf = async (one: Case, traits?: Partial<GpuTraits>) => (await recorded([one], traits))[0]!.names
 
@@ -434,7 +439,7 @@ describe('attention', () => {
   const variants: Case[] = [
     ...[{}, { sliding: true }, { bare: true }, { between: true }, { other: 'qkv' as const }],
     ...[{ growth: { by: 0.1, every: 8 } }, { norm: 1e-5 }, { norm: 1e-6 }].map((place) => ({ place })),
-    ...[{ window: 9 }, { cap: 5 }, { causal: false }, { sinks: true }, { scale: 0.5 }].map((asked) => ({ asked })),
+    ...[{ window: 9 }, { cap: 5 }, { causal: false }, { sinks: true }, { scale: 0.5 }].map((options) => ({ options })),
     { spans: [span(1), span(1, 70, 1)] },
     { spans: [span(2)] },
   ]
@@ -453,9 +458,9 @@ describe('attention', () => {
 
   it('differs wherever something else is asked', async () => {
     for (const traits of [{}, { serial: true }]) {
-      const told = await recorded(variants, traits)
-      expect(new Set(told.map(({ runs, meta }) => JSON.stringify([runs, meta]))).size).toBe(variants.length)
-      const plain = await recorded([{}, { asked: { causal: true } }], traits)
+      const recordings = await recorded(variants, traits)
+      expect(new Set(recordings.map(({ runs, meta }) => JSON.stringify([runs, meta]))).size).toBe(variants.length)
+      const plain = await recorded([{}, { options: { causal: true } }], traits)
       expect(plain[1]!.runs).toEqual(plain[0]!.runs)
     }
   })
@@ -466,7 +471,7 @@ describe('attention', () => {
       ['batch', 'vector #angles', 'activations #qkv', 'cache 1', 'vector #query', 'vector #key'],
       ['batch', 'activations #qkv', 'cache 0', 'activations #out'],
     ])
-    const [sunk, unsunk] = await recorded([{ bare: true, asked: { sinks: true } }, { bare: true }])
+    const [sunk, unsunk] = await recorded([{ bare: true, options: { sinks: true } }, { bare: true }])
     expect(sunk!.runs[0]!.on.at(-1)).toBe('vector #sinks')
     expect(sunk!.runs[0]!.source).not.toBe(unsunk!.runs[0]!.source)
     const [slid, still] = await recorded([{ sliding: true, other: 'layer' }, { other: 'layer' }])
@@ -479,22 +484,22 @@ describe('attention', () => {
   it('is cut into as many pieces as the longest context has', async () => {
     const { positions } = CUTS.pieces
     const spans = [positions - 1, positions].map((position) => [span(1), span(1, position, 1)])
-    const told = await recorded(spans.map((spans) => ({ spans })))
-    expect(told.map(({ runs }) => runs[0]!.groups[2])).toEqual([1, 2])
+    const recordings = await recorded(spans.map((spans) => ({ spans })))
+    expect(recordings.map(({ runs }) => runs[0]!.groups[2])).toEqual([1, 2])
   })
 
   it('of rows that nobody else reads is of these alone, or of their tiles', async () => {
-    const asked = { rows: Int32Array.of(5, 39) }
+    const options = { rows: Int32Array.of(5, 39) }
     const spans = [span(40)]
     const [[gathered], [all]] = [
-      await recorded([{ spans, asked }], { serial: true }),
+      await recorded([{ spans, options }], { serial: true }),
       await recorded([{ spans }], { serial: true }),
     ] as const
     expect(gathered!.meta.slice(8 + 3 * 40, 8 + 3 * 40 + 2)).toEqual([5, 39])
     expect([gathered!.meta[1], all!.meta[1]]).toEqual([2, 0])
     expect(gathered!.runs[1]!.source).not.toBe(all!.runs[1]!.source)
     expect([gathered!.runs[1]!.groups[0], all!.runs[1]!.groups[0]]).toEqual([1, (40 * heads) / 64 + 0.5])
-    const [elsewhere] = await recorded([{ spans, asked }])
+    const [elsewhere] = await recorded([{ spans, options }])
     // Tiles of these rows come first, and are all that there are.
     expect(elsewhere!.meta[1]).toBe(0)
     const tiles = [elsewhere!, (await recorded([{ spans }]))[0]!].map(({ runs }) => runs[1]!.groups[0]!)
@@ -536,7 +541,7 @@ describe('sampling', () => {
     const { on, rows, did, buffers } = fake()
     const sampler = on.sampler(shape) as GpuSampler
     const logits = rows('logits', 3, 32)
-    for (const [asked, among] of [
+    for (const [sampleRows, among] of [
       [[row, { ...row, slot: 2 }], false],
       [[{ ...row, among: [3] }, row], true],
       [[row, row], false],
@@ -544,15 +549,15 @@ describe('sampling', () => {
       did.length = 0
       const had = buffers.length
       const pass = on.begin({ ...batch(span(2)), sampler })
-      pass.run(sample, sampler, logits, asked)
-      expect(() => pass.run(sample, sampler, logits, asked)).toThrow('A pass samples once.')
+      pass.run(sample, sampler, logits, sampleRows)
+      expect(() => pass.run(sample, sampler, logits, sampleRows)).toThrow('A pass samples once.')
       const submitted = pass.submit()
       const bytes = 4 * resultWords(shape.rows, among)
       expect(did.slice(-2)).toEqual([{ copy: ['results', 0, 'staging', 0, bytes] }, 'submit'])
       expect(did[0]).toMatchObject({ write: 'sampler job' })
       // One that was given back is taken again.
       const staging = buffers.findLast(({ name, size }) => name === 'staging' && size >= bytes && size < bytes + 16)!
-      expect(buffers.slice(had).includes(staging)).toBe(asked[1] !== asked[0])
+      expect(buffers.slice(had).includes(staging)).toBe(sampleRows[1] !== sampleRows[0])
       new Uint32Array(staging.content).set([21], 0)
       new Uint32Array(staging.content).set([22], RESULT_WORDS)
       expect((await submitted).map(({ token }) => token)).toEqual([21, 22])
@@ -573,7 +578,7 @@ it('what is asked for again with the same facts is found out once, even where a 
   const kernel = (name: string) => ({ name, source: name, bindings: 'r' })
   const owner = {}
   let found = 0
-  const asked = async (fact: string) => {
+  const passWith = async (fact: string) => {
     const did = await passed(batch(span(1)), (pass) => {
       const own = pass as GpuPass
       own.repeat(owner, [fact], () => {
@@ -584,15 +589,15 @@ it('what is asked for again with the same facts is found out once, even where a 
     })
     return [...names(did), found]
   }
-  expect(await asked('one')).toEqual(['one', 'after', 1])
-  expect(await asked('one')).toEqual(['one', 'after', 1])
-  expect(await asked('other')).toEqual(['other', 'after', 2])
-  expect(await asked('one')).toEqual(['one', 'after', 2])
+  expect(await passWith('one')).toEqual(['one', 'after', 1])
+  expect(await passWith('one')).toEqual(['one', 'after', 1])
+  expect(await passWith('other')).toEqual(['other', 'after', 2])
+  expect(await passWith('one')).toEqual(['one', 'after', 2])
 })
 
 describe('what layers come to', () => {
   const kernel = (name: string) => ({ name, source: name, bindings: 'r' })
-  interface Asked {
+  interface StepOptions {
     readonly facts?: readonly unknown[]
     readonly work?: number
     readonly gathers?: boolean
@@ -606,8 +611,8 @@ describe('what layers come to', () => {
     const { on, rows, passed } = fake({}, submitWork)
     const x = rows('x', 32, 8)
     const owner = {}
-    const step = async (spans: Batch['spans'], asked: Asked = {}) => {
-      const { facts = [], work = 1, gathers = true, named, read } = asked
+    const step = async (spans: Batch['spans'], options: StepOptions = {}) => {
+      const { facts = [], work = 1, gathers = true, named, read } = options
       let found = false
       const did = await passed(batch(...spans), (pass) => {
         const own = pass as GpuPass
@@ -622,7 +627,7 @@ describe('what layers come to', () => {
         own.dispatch(kernel('after'), [x.buffer], 1)
       })
       const submits = did.filter((one) => one === 'submit').length
-      return { found, asked: { runs: runs(did), words: metaOf(did), submits } }
+      return { found, recording: { runs: runs(did), words: metaOf(did), submits } }
     }
     return { step, submits: on.submits }
   }
@@ -632,16 +637,16 @@ describe('what layers come to', () => {
     const spans = [span(1, 3), span(1, 9, 1)]
     const first = await step(spans)
     expect(first.found).toBe(true)
-    expect(first.asked.runs.map(({ run, groups }) => [run, groups[0]])).toEqual([
+    expect(first.recording.runs.map(({ run, groups }) => [run, groups[0]])).toEqual([
       ['inner', 2],
       ['late', 2],
       ['after', 1],
     ])
-    expect(await step(spans)).toEqual({ found: false, asked: first.asked })
+    expect(await step(spans)).toEqual({ found: false, recording: first.recording })
     // Elsewhere in its texts it says so of its batch.
     const later = await step([span(1, 4), span(1, 9, 1)])
-    expect([later.found, later.asked.runs]).toEqual([false, first.asked.runs])
-    expect(later.asked.words).not.toEqual(first.asked.words)
+    expect([later.found, later.recording.runs]).toEqual([false, first.recording.runs])
+    expect(later.recording.words).not.toEqual(first.recording.words)
   })
 
   it('is found out anew where anything is other that decides it', async () => {
@@ -664,7 +669,7 @@ describe('what layers come to', () => {
   it('gathers the first rows again where they were gathered', async () => {
     const { step } = setUp()
     const [some, none] = [await step([span(2)]), await step([span(2)], { facts: ['other'], gathers: false })]
-    expect(none.asked.words).not.toEqual(some.asked.words)
+    expect(none.recording.words).not.toEqual(some.recording.words)
     expect(await step([span(2)])).toEqual({ ...some, found: false })
     expect(await step([span(2)], { facts: ['other'], gathers: false })).toEqual({ ...none, found: false })
   })
@@ -674,8 +679,8 @@ describe('what layers come to', () => {
     const row = Int32Array.of(1)
     for (let i = 0; i < 2; i++) {
       expect((await step([span(20)])).found).toBe(true)
-      for (const asked of [{ named: row }, { read: row }, { work: 101 }])
-        expect((await step([span(2)], asked)).found).toBe(true)
+      for (const options of [{ named: row }, { read: row }, { work: 101 }])
+        expect((await step([span(2)], options)).found).toBe(true)
     }
     expect((await step([span(2)], { work: 100 })).found).toBe(true)
     expect((await step([span(2)], { work: 100 })).found).toBe(false)

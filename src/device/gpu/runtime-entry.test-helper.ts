@@ -29,7 +29,7 @@ export async function answers(cuts: readonly boolean[], gpu?: GPU): Promise<Answ
   return found
 }
 
-interface Asked {
+interface WorkerMessage {
   readonly source: { postMessage(message: unknown): void }
   waitUntil(done: Promise<unknown>): void
 }
@@ -39,7 +39,7 @@ const scope = globalThis as unknown as {
   window?: unknown
   postMessage?: (message: unknown) => void
   registration?: unknown
-  onmessage?: (event: Asked) => void
+  onmessage?: (event: WorkerMessage) => void
 }
 // Deno compiles shaders in its own way; Chromium as Node does, so that one cut is enough there.
 if (scope.Deno) answers([true, false]).then((found) => console.log(JSON.stringify(found)))

@@ -664,7 +664,7 @@ async function run(device: Device, test: Case) {
   const tables = pages.map((count) => Int32Array.from({ length: count }, () => --next))
   const resources = {
     table: device.matrix({ format: 'f32', rows: ends.reduce((a, b) => a + b), columns: width, data: bytesOf(texts) }),
-    asked: device.matrix({
+    queryTable: device.matrix({
       format: 'f32',
       rows: ends.reduce((a, b) => a + b),
       columns: heads * headSize,
@@ -682,7 +682,7 @@ async function run(device: Device, test: Case) {
     key: device.vector(gains.key),
     sinks: device.vector(Float32Array.from({ length: heads }, (_, head) => sinkOf(head))),
   }
-  const { table, asked, qkv, queries, out, cache, angles, query, key, sinks } = resources
+  const { table, queryTable, qkv, queries, out, cache, angles, query, key, sinks } = resources
   const pass = (ranges: readonly (readonly [number, number])[], queriesOnly = false) => {
     let start = 0
     const batch: Span[] = []
@@ -696,7 +696,7 @@ async function run(device: Device, test: Case) {
       start += ends[i]!
     })
     const begun = device.begin({ spans: batch })
-    begun.run(embed, queriesOnly ? asked : table, queriesOnly ? queries : qkv)
+    begun.run(embed, queriesOnly ? queryTable : table, queriesOnly ? queries : qkv)
     const headNorm = test.headNorm ? { headNorm: { query, key, epsilon: EPSILON } } : {}
     begun.run(rope, queriesOnly ? queries : qkv, cache, 1, { heads, angles, queriesOnly, ...headNorm })
     return begun

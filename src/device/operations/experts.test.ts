@@ -131,9 +131,9 @@ describe.each(KERNEL_DEVICES)('experts on $name', ({ name, open, roundsActivatio
   const names = Object.keys(plans)
   const onCpu = names.flatMap((name, i) => formats.map((format) => ({ name, format, halves: i % 2 === 0 })))
   const onGpu = names.map((name, i) => ({ name, format: formats[i]!, halves: i % 2 === 0 }))
-  const asked = cpu ? onCpu : cases === 'all' ? onGpu : shared({ turn }, onGpu.slice(1, 3))
+  const selected = cpu ? onCpu : cases === 'all' ? onGpu : shared({ turn }, onGpu.slice(1, 3))
 
-  it.each(asked)('$name in $format: what the definition says, however many rows there are', async (of) => {
+  it.each(selected)('$name in $format: what the definition says, however many rows there are', async (of) => {
     for (const rows of cpu ? [1, 2, 9, 37] : [1, 37]) {
       const scores = new Chance(rows).floats(rows * 8, 2)
       const { got, expected } = await outcome(of.format, rows, plans[of.name]!, scores, of.halves)

@@ -222,7 +222,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     const pages = new Int32Array(1)
     const rowOf = (row: number) =>
       row < 0 ? new Float32Array(COLUMNS) : values.subarray(row * COLUMNS, (row + 1) * COLUMNS)
-    const told = async (spans: readonly [tokens: number[], from: number, to: number][], keeps?: boolean) => {
+    const shifted = async (spans: readonly [tokens: number[], from: number, to: number][], keeps?: boolean) => {
       const pass = device.begin({
         spans: spans.map(([tokens, from, to]) => {
           return { tokens: Int32Array.from(tokens), position: 0, pages, state: { from, to } }
@@ -236,14 +236,14 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     }
     const all = (...rows: number[]) => Float32Array.from(rows.flatMap((row) => [...rowOf(row)]))
     expect(
-      await told([
+      await shifted([
         [[3, 4], NO_STATE, 2],
         [[5], NO_STATE, 0],
       ]),
     ).toEqual(all(-1, 3, -1))
     // What a pass does not keep the next one does not find.
     expect(
-      await told(
+      await shifted(
         [
           [[8], 2, 2],
           [[8], 0, 1],
@@ -252,13 +252,13 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
       ),
     ).toEqual(all(4, 5))
     expect(
-      await told([
+      await shifted([
         [[1, 2, 7], 2, 2],
         [[6], 0, 1],
       ]),
     ).toEqual(all(4, 1, 2, 5))
     expect(
-      await told([
+      await shifted([
         [[0], 1, 1],
         [[0], 2, 0],
       ]),

@@ -349,11 +349,11 @@ describe('the definition', () => {
 
   it('divides logits above 0 and multiplies those below, of what was said', () => {
     const row = { slot: 0, temperature: 0, topP: 1, seed: 1, index: 0, topLogprobs: 0 }
-    const most = (logits: number[], said: number, by: number) =>
+    const most = (logits: number[], pastTokens: number, by: number) =>
       sampleRow(
         Float32Array.from(logits),
         logits.length,
-        { ...row, repeats: { tokens: Uint32Array.of(said), by } },
+        { ...row, repeats: { tokens: Uint32Array.of(pastTokens), by } },
         new Float32Array(logits.length),
       ).token
     expect(most([3, 2, 1], 0b001, 1.4)).toBe(0)

@@ -71,7 +71,7 @@ describe('an operation', () => {
   })
 
   it.each(NAMES)('%s refuses operands that do not fit, on each device in the same words', (name) => {
-    const said = Object.values(devices).map((device) => {
+    const messages = Object.values(devices).map((device) => {
       try {
         CASES[name].misfit(new Desk(device))
         return 'nothing'
@@ -80,8 +80,8 @@ describe('an operation', () => {
         return (error as Error).message
       }
     })
-    expect(said).toEqual([said[0], said[0], said[0]])
-    expect(said[0]).toMatch(/where at least \d+ are needed/)
+    expect(messages).toEqual([messages[0], messages[0], messages[0]])
+    expect(messages[0]).toMatch(/where at least \d+ are needed/)
   })
 
   it('of the CPU or kernel of a GPU belongs to one of the table', () => {
