@@ -188,7 +188,7 @@ describe('upstream', () => {
   it('passes on completions with their log probabilities, and with those of the prompt if the server is said to send them', async () => {
     const capabilities = { tokens: true, promptLogprobs: true }
     const script = (call: ChatCall): Part[] => {
-      const told = ['<s>', 'Go', ' on', '.'].map((token, i) => {
+      const logprobs = ['<s>', 'Go', ' on', '.'].map((token, i) => {
         const top = i === 0 ? [] : [{ token: 'x', bytes: null, logprob: -0.5 }]
         return { token, bytes: null, logprob: i === 0 ? null : -i, top }
       })
@@ -197,11 +197,11 @@ describe('upstream', () => {
           type: 'prompt',
           tokens: [0, 1, 2],
           text: '<s>Go on',
-          ...(call.promptLogprobs && { logprobs: told.slice(0, 3) }),
+          ...(call.promptLogprobs && { logprobs: logprobs.slice(0, 3) }),
         },
         ...(call.maxTokens === 0
           ? []
-          : [{ type: 'text-delta' as const, choice: 0, text: '.', logprobs: [{ ...told[3]!, logprob: -3 }] }]),
+          : [{ type: 'text-delta' as const, choice: 0, text: '.', logprobs: [{ ...logprobs[3]!, logprob: -3 }] }]),
         finish('length') as Part,
         { type: 'usage', usage: { promptTokens: 3, completionTokens: 1, cachedTokens: 0 } },
       ]
@@ -209,7 +209,7 @@ describe('upstream', () => {
     const behind = serviceOf(scripted({ models: { 'test/hello': script }, capabilities }), { keys: ['k'] })
     const baseURL = await listen(express(behind.v1))
     const before = serviceOf(upstream({ baseURL, apiKey: 'k', models: ['test/hello'], capabilities }))
-    const asked = async ({ ask }: { ask: typeof before.ask }, body: object, key = {}) => {
+    const choicesOf = async ({ ask }: { ask: typeof before.ask }, body: object, key = {}) => {
       const headers = { 'content-type': 'application/json', ...key }
       const answer = await ask('/completions', {
         method: 'POST',
@@ -219,8 +219,8 @@ describe('upstream', () => {
       return jsonOf(answer).choices
     }
     for (const body of [{}, { echo: true }, { echo: true, max_tokens: 0 }, { echo: true, prompt: [0, 1, 2] }]) {
-      const choices = await asked(before, body)
-      expect(choices).toEqual(await asked(behind, body, { authorization: 'Bearer k' }))
+      const choices = await choicesOf(before, body)
+      expect(choices).toEqual(await choicesOf(behind, body, { authorization: 'Bearer k' }))
       expect(choices[0].logprobs.tokens.length).toBeGreaterThan(0)
     }
   })
@@ -302,7 +302,7 @@ describe('upstream', () => {
 describe('fallback', () => {
   const device = (script: Script) => scripted({ models: { 'test/hello': script, 'test/only': 'device' } })
   const cluster = () => scripted({ models: { 'test/hello': 'cluster', 'test/big': 'cluster' } })
-  const said = async (engine: Engine, model = 'test/hello') => {
+  const outcomeOf = async (engine: Engine, model = 'test/hello') => {
     const answer = await serviceOf(engine).chat({ model })
     return answer.status === 200 ? jsonOf(answer).choices[0].message.content : answer.status
   }
@@ -310,8 +310,8 @@ describe('fallback', () => {
   it('asks the first, and the second for what the first does not have', async () => {
     const engine = fallback(device('device'), cluster())
     expect(engine.models.map(({ id }) => id)).toEqual(['test/hello', 'test/only', 'test/big'])
-    expect(await said(engine)).toBe('device')
-    expect(await said(engine, 'test/big')).toBe('cluster')
+    expect(await outcomeOf(engine)).toBe('device')
+    expect(await outcomeOf(engine, 'test/big')).toBe('cluster')
   })
 
   it('does not say beforehand which of two will have answered', () => {
@@ -321,11 +321,11 @@ describe('fallback', () => {
 
   it('asks the second when the first has no device or no room, and only then', async () => {
     for (const status of [503, 429])
-      expect(await said(fallback(device([new V1Error(status, 'no')]), cluster()))).toBe('cluster')
+      expect(await outcomeOf(fallback(device([new V1Error(status, 'no')]), cluster()))).toBe('cluster')
     for (const status of [400, 500])
-      expect(await said(fallback(device([new V1Error(status, 'no')]), cluster()))).toBe(status)
+      expect(await outcomeOf(fallback(device([new V1Error(status, 'no')]), cluster()))).toBe(status)
     const late = fallback(device([text('a'), new V1Error(503, 'no')]), cluster())
-    expect(await said(late)).toBe(503)
+    expect(await outcomeOf(late)).toBe(503)
   })
 
   it('asks the second when the first cannot be loaded', async () => {
@@ -334,8 +334,8 @@ describe('fallback', () => {
       yield* []
       throw new V1Error(503, 'There is no WebGPU here.')
     }
-    expect(await said(fallback(first, cluster()))).toBe('cluster')
-    expect(await said(fallback(first, cluster()), 'test/only')).toBe(503)
+    expect(await outcomeOf(fallback(first, cluster()))).toBe('cluster')
+    expect(await outcomeOf(fallback(first, cluster()), 'test/only')).toBe(503)
   })
 
   it('asks the second when the first is busy', async () => {

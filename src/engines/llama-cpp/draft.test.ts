@@ -62,22 +62,22 @@ async function answers(places: number, small?: Partial<StandInOptions>) {
   const [large, draft] = [forward(places), small && forward(places, small)]
   const draftModel = draft && new DraftModel(draft.model)
   const decoder = new DecodeLoop(large.model, smallText, { drafts: draft ? 'always' : 'never', draftModel })
-  const said: string[][] = []
+  const outputs: string[][] = []
   // The second time they find what was kept of the first.
   for (const seed of [1, 2]) {
-    const asked = CALLS.map((more, i) => {
+    const calls = CALLS.map((more, i) => {
       const sampling = { ...call().sampling, temperature: i % 2, seed }
       return call({ maxTokens: 16, ignoreEnds: !more.grammar, ...more, sampling })
     })
-    said.push(
-      ...(await Promise.all(asked.map((one) => collect(decoder.generate(one), one.n)))).map(({ texts }) => texts),
+    outputs.push(
+      ...(await Promise.all(calls.map((one) => collect(decoder.generate(one), one.n)))).map(({ texts }) => texts),
     )
   }
   const guesses = decoder.guesses?.model
   await decoder.close()
   await expect(large.model.step([])).rejects.toThrow(/closed/)
   if (draft) await expect(draft.model.step([])).rejects.toThrow(/closed/)
-  return { said, guesses, steps: large.steps() }
+  return { outputs, guesses, steps: large.steps() }
 }
 
 const known = new Map<number, ReturnType<typeof answers>>()
@@ -96,16 +96,16 @@ describe('an answer with a draft model', () => {
   ])('is the same in fewer passes, and no guess is wrong: %s', async (_, small) => {
     for (const places of [1, 3]) {
       const without = await alone(places)
-      const { said, guesses, steps } = await answers(places, small)
-      expect(said).toEqual(without.said)
+      const { outputs, guesses, steps } = await answers(places, small)
+      expect(outputs).toEqual(without.outputs)
       expect(guesses).toEqual({ right: expect.any(Number), wrong: 0 })
       expect(steps).toBeLessThan(without.steps)
     }
   })
 
   it('is the same where the draft model says something else, and knows fewer tokens', async () => {
-    const { said, guesses } = await answers(3, { width: 0.5, tokens: tokens - 1 })
-    expect(said).toEqual((await alone(3)).said)
+    const { outputs, guesses } = await answers(3, { width: 0.5, tokens: tokens - 1 })
+    expect(outputs).toEqual((await alone(3)).outputs)
     expect(guesses!.wrong).toBeGreaterThan(0)
   })
 })
@@ -116,11 +116,11 @@ describe('the draft model', () => {
     const settings: SampleSettings = { temperature: 1, topP: 1, seed: 3, index: 0, ...none }
     const { model } = forward(2)
     const small = new DraftModel(model)
-    const asked = (length: number, first: number) => {
-      const said: number[] = []
-      const push = (token: number) => said.push(token) > 0
+    const requestOf = (length: number, first: number) => {
+      const written: number[] = []
+      const push = (token: number) => written.push(token) > 0
       const lane = { tokens: Array.from({ length }, (_, i) => (first + i) % tokens) }
-      return { lane, outlook: { tokens: said, settings: () => settings, push } } as unknown as DraftRequest
+      return { lane, outlook: { tokens: written, settings: () => settings, push } } as unknown as DraftRequest
     }
     const right = ({ lane, outlook }: DraftRequest) =>
       outlook.tokens.forEach((token, i) => {
@@ -128,12 +128,12 @@ describe('the draft model', () => {
         const logits = logitsAfter(before, tokens)
         expect(token).toBe(sampleRow(logits, tokens, sampleRowOf(settings, 0), new Float32Array(tokens)).token)
       })
-    const [first, other] = [asked(10, 0), asked(12, 50)]
+    const [first, other] = [requestOf(10, 0), requestOf(12, 50)]
     await small.guess([first, other], 2)
     // What was read of it stays, and was used later than that of the first.
     small.drop(other.lane)
-    const again = { ...first, outlook: asked(0, 0).outlook }
-    await small.guess([again, asked(60, 100)], 2)
+    const again = { ...first, outlook: requestOf(0, 0).outlook }
+    await small.guess([again, requestOf(60, 100)], 2)
     expect([first, again].map(({ outlook }) => outlook.tokens.length)).toEqual([2, 2])
     for (const each of [first, other, again]) right(each)
     await small.close()
@@ -175,7 +175,7 @@ function standIn(fails?: string) {
   return { loaded, held, loader: async () => ({ getLlama: async () => llama }) as LlamaCppModule }
 }
 
-interface Told {
+interface ReplyBody {
   readonly error: { readonly code: string; readonly message: string }
   readonly data: readonly { readonly metadata: Readonly<Record<string, unknown>> }[]
 }
@@ -188,10 +188,10 @@ function service(options: Partial<LlamaCppOptions> = {}, draft = SMALL, fails?: 
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
   const ask = async () => {
     const response = await v1.fetch(new Request('http://device/v1/chat/completions', init))
-    return { status: response.status, json: (await response.json()) as Told }
+    return { status: response.status, json: (await response.json()) as ReplyBody }
   }
   const metadata = async () => {
-    const { data } = (await (await v1.fetch(new Request('http://device/v1/models'))).json()) as Told
+    const { data } = (await (await v1.fetch(new Request('http://device/v1/models'))).json()) as ReplyBody
     return data[0]!.metadata
   }
   return { v1, ask, metadata, ...seen }
@@ -247,7 +247,7 @@ describe.skipIf(!hasPeer)(`a draft model in llama.cpp itself${lack}`, () => {
     const { signal } = new AbortController()
     const openFile: Parameters<typeof openDraftFile>[2] = (place, check) =>
       openOnDisk(place, { report: () => {}, signal, check })
-    const told = async (drafts: 'always' | 'never') => {
+    const decoded = async (drafts: 'always' | 'never') => {
       const file = await openFile(locationOf(at(LARGE)), () => {})
       const draft =
         drafts === 'never' ? undefined : await openDraftFile(at(SMALL), { id: 'local/large', head: file }, openFile)
@@ -257,15 +257,15 @@ describe.skipIf(!hasPeer)(`a draft model in llama.cpp itself${lack}`, () => {
       const decoder = runner as DecodeLoop
       const sampling = { ...call().sampling, temperature: 0 }
       const greedy = (one: Partial<ChatCall>) => call({ maxTokens: 20, sampling, ...one })
-      const asked = [greedy({ ignoreEnds: true }), greedy({ ...CALLS[2], maxTokens: 60 })]
-      const said = []
-      for (const one of asked) said.push((await collect(decoder.generate(one))).texts)
+      const calls = [greedy({ ignoreEnds: true }), greedy({ ...CALLS[2], maxTokens: 60 })]
+      const outputs = []
+      for (const one of calls) outputs.push((await collect(decoder.generate(one))).texts)
       const { guesses } = decoder
       await decoder.close()
-      return { said, guesses: guesses?.model }
+      return { outputs, guesses: guesses?.model }
     }
-    const { said, guesses } = await told('always')
-    expect(said).toEqual((await told('never')).said)
+    const { outputs, guesses } = await decoded('always')
+    expect(outputs).toEqual((await decoded('never')).outputs)
     expect(guesses!.right).toBeGreaterThan(guesses!.wrong)
     await close()
   })

@@ -43,7 +43,7 @@ function request(endpoint: string, body: object, signal?: AbortSignal): Request 
 }
 
 /** Of all endpoints, as far as these tests look. */
-interface Told {
+interface ReplyBody {
   readonly choices: readonly {
     readonly message: { readonly content: string; readonly evidence?: unknown }
     readonly evidence?: unknown
@@ -71,13 +71,13 @@ interface Told {
   }[]
 }
 
-async function listed(v1: V1): Promise<Told['data']> {
-  return ((await (await v1.fetch(new Request('http://device/v1/models'))).json()) as Told).data
+async function listed(v1: V1): Promise<ReplyBody['data']> {
+  return ((await (await v1.fetch(new Request('http://device/v1/models'))).json()) as ReplyBody).data
 }
 
-async function ask(v1: V1, endpoint: string, body: object): Promise<{ status: number; json: Told }> {
+async function ask(v1: V1, endpoint: string, body: object): Promise<{ status: number; json: ReplyBody }> {
   const response = await v1.fetch(request(endpoint, body))
-  return { status: response.status, json: (await response.json()) as Told }
+  return { status: response.status, json: (await response.json()) as ReplyBody }
 }
 
 const messages = [{ role: 'user', content: 'kalomi resu tane' }]
@@ -106,14 +106,14 @@ describe.skipIf(!hasPeer)(`llama.cpp under our decoding${lack}`, () => {
   })
 
   /** Of both: every number of one is near that of the other, and they count the same. */
-  async function both(endpoint: string, body: object, numbers: (json: Told) => readonly number[]): Promise<void> {
+  async function both(endpoint: string, body: object, numbers: (json: ReplyBody) => readonly number[]): Promise<void> {
     const [theirs, ours] = [await ask(v1, endpoint, body), await ask(own, endpoint, body)]
     expect(theirs.status, JSON.stringify(theirs.json)).toBe(200)
     const [a, b] = [numbers(theirs.json), numbers(ours.json)]
     expect(a.length).toBeGreaterThan(0)
     expect(a.length).toBe(b.length)
     for (const [i, value] of a.entries()) expect(Math.abs(value - b[i]!)).toBeLessThan(NEAR)
-    const counts = ({ usage: { prompt_tokens, input_tokens, total_tokens } }: Told) => [
+    const counts = ({ usage: { prompt_tokens, input_tokens, total_tokens } }: ReplyBody) => [
       ...[prompt_tokens, input_tokens, total_tokens],
     ]
     expect(counts(theirs.json)).toEqual(counts(ours.json))
@@ -234,12 +234,12 @@ describe.skipIf(!hasPeer)(`llama.cpp under our decoding${lack}`, () => {
       [join(folder, 'nowhere.gguf'), /missing/],
       [folder, /GGUF/],
     ]
-    for (const [from, said] of cases) {
+    for (const [from, message] of cases) {
       const v1 = serving(llamaCpp({ models: [{ id: 'local/made-up', from }], loader: loadPeer, ...quiet }))
       const { status, json } = await ask(v1, 'chat/completions', { messages })
       expect(status).toBe(500)
       expect(json.error.code).toBe('model_files')
-      expect(json.error.message).toMatch(said)
+      expect(json.error.message).toMatch(message)
       await v1.close()
     }
   })
@@ -293,10 +293,10 @@ describe('without node-llama-cpp', () => {
     )
 
   it('says what to install, and asks again the next time', async () => {
-    let asked = 0
+    let attempts = 0
     const v1 = over({
       loader: () => {
-        asked++
+        attempts++
         return absent()
       },
     })
@@ -305,7 +305,7 @@ describe('without node-llama-cpp', () => {
       expect(status).toBe(503)
       expect(json.error).toMatchObject({ code: 'engine_missing' })
       expect(json.error.message).toContain('npm install node-llama-cpp')
-      expect(asked).toBe(nth)
+      expect(attempts).toBe(nth)
     }
     await v1.close()
   })

@@ -24,7 +24,7 @@ function orderOf(logits: Float32Array): readonly number[] {
 }
 
 /** What llama.cpp tells of them. */
-function told(logits: Float32Array, wanted: LogitsWanted): Map<number, number> {
+function wantedLogits(logits: Float32Array, wanted: LogitsWanted): Map<number, number> {
   if (wanted.kind === 'all') return new Map(logits.entries())
   if (wanted.kind === 'allowed') return new Map(wanted.tokens.map((id) => [id, logits[id]!]))
   return new Map(
@@ -40,7 +40,7 @@ const bits = (holds: (token: number) => boolean) => {
   for (let token = 0; token < TOKENS; token++) if (holds(token)) mask[token >>> 5]! |= 1 << (token & 31)
   return mask
 }
-const said = bits((token) => token % 3 === 0)
+const pastTokens = bits((token) => token % 3 === 0)
 const counts = new Map(Array.from({ length: 400 }, (_, i) => [i * 7, 1 + (i % 3)]))
 
 const KINDS: readonly [string, Partial<SampleSettings>][] = [
@@ -60,9 +60,9 @@ const KINDS: readonly [string, Partial<SampleSettings>][] = [
   ['a mask of some', { mask: bits((token) => token % 40 === 7), temperature: 0.7 }],
   ['a mask of a few', { mask: bits((token) => token % 999 === 5) }],
   ['a mask of a few hundred, greedy', { mask: bits((token) => token % 60 === 7), temperature: 0 }],
-  ['repetition', { repeats: { tokens: said, by: 1.3 }, topP: 0.8 }],
-  ['repetition that is wanted', { repeats: { tokens: said, by: 0.7 } }],
-  ['repetition, greedy', { repeats: { tokens: said, by: 1.6 }, temperature: 0 }],
+  ['repetition', { repeats: { tokens: pastTokens, by: 1.3 }, topP: 0.8 }],
+  ['repetition that is wanted', { repeats: { tokens: pastTokens, by: 0.7 } }],
+  ['repetition, greedy', { repeats: { tokens: pastTokens, by: 1.6 }, temperature: 0 }],
   ['penalties', { presencePenalty: 1.5, frequencyPenalty: 1, counts, topP: 0.9, topK: 200 }],
   ['a bias for one', { logitBias: new Map([[17, 9]]) }],
   ['a bias against many', { logitBias: new Map([...Array(90).keys()].map((id) => [id * 11, -100])), topP: 0.95 }],
@@ -82,8 +82,8 @@ describe('what is read of the logits', () => {
         const settings = { ...plain, ...kind, seed: 5, index }
         const first = firstReading(settings, TOKENS)
         const drawn =
-          drawer.draw(settings, first, told(logits, first)) ??
-          drawer.draw(settings, secondReading(settings, TOKENS), told(logits, secondReading(settings, TOKENS)))
+          drawer.draw(settings, first, wantedLogits(logits, first)) ??
+          drawer.draw(settings, secondReading(settings, TOKENS), wantedLogits(logits, secondReading(settings, TOKENS)))
         expect(drawn, `${width}, ${index}`).toEqual(sampleRow(logits, TOKENS, sampleRowOf(settings, 0), scratch))
       }
     }
@@ -116,7 +116,7 @@ describe('what is read of the logits', () => {
         const settings = { ...plain, ...kind, index }
         const first = firstReading(settings, TOKENS)
         expect(first.kind).not.toBe('all')
-        expect(drawer.draw(settings, first, told(logits, first))).toBeDefined()
+        expect(drawer.draw(settings, first, wantedLogits(logits, first))).toBeDefined()
       }
     }
   })
@@ -127,7 +127,7 @@ describe('what is read of the logits', () => {
     for (const [, kind] of KINDS.slice(0, 10)) {
       const settings = { ...plain, ...kind }
       const first = firstReading(settings, TOKENS)
-      expect(drawer.draw(settings, first, told(logits, first))).toEqual({ token: UNDRAWN })
+      expect(drawer.draw(settings, first, wantedLogits(logits, first))).toEqual({ token: UNDRAWN })
       expect(drawer.draw(settings, first, undefined)).toEqual({ token: UNDRAWN })
     }
   })

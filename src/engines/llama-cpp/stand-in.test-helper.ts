@@ -33,7 +33,10 @@ export function standInSequence(options: StandInOptions): NativeSequence {
   const { tokens, contextSize, copies = true, needsCheckpoints = false, seen, width } = options
   let held: number[] = []
   let kept: number[] = []
-  const told = (logits: Float32Array, { logits: which, options: sampled }: LogitsRequest): Map<number, number> => {
+  const requestedLogits = (
+    logits: Float32Array,
+    { logits: which, options: sampled }: LogitsRequest,
+  ): Map<number, number> => {
     if (which !== true) return new Map(which.filter.tokens.map((id) => [id, logits[id]!]))
     const order = [...logits.keys()].sort((a, b) => logits[b]! - logits[a]!)
     const most = sampled.temperature === 0 ? order : order.slice(0, sampled.topK)
@@ -66,11 +69,13 @@ export function standInSequence(options: StandInOptions): NativeSequence {
       if (held.length + input.length >= contextSize) throw new Error('It would forget.')
       const results: (LogitsReply | undefined)[] = []
       for (const item of input) {
-        const [token, asked] = typeof item === 'number' ? [item] : item
+        const [token, request] = typeof item === 'number' ? [item] : item
         if (seen) seen.read++
         held = [...held, token]
         await Promise.resolve()
-        results.push(asked && { next: { logits: told(logitsAfter(held, tokens, width), asked.generateNext) } })
+        results.push(
+          request && { next: { logits: requestedLogits(logitsAfter(held, tokens, width), request.generateNext) } },
+        )
       }
       return results
     },

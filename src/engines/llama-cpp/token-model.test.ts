@@ -144,17 +144,17 @@ describe('a large vocabulary', () => {
     const sequence = model.open()
     await model.step([{ sequence, tokens: [5, 6, 7] }])
     const before = seen.read
-    const said: number[] = [5, 6, 7]
+    const context: number[] = [5, 6, 7]
     for (let index = 0; index < 12; index++) {
       const how = { ...settings, index, temperature: index % 2 }
       const next = [index, index + 1]
       const guess = { ...how, seed: 99 }
       const [sampled] = await model.step([{ sequence, tokens: next, sample: how, drafts: [guess] }])
-      said.push(index)
-      const first = drawn(said, guess)
-      said.push(index + 1)
-      expect(sampled).toEqual({ ...drawn(said, how), drafts: [first] })
-      expect(sequence.length).toBe(said.length)
+      context.push(index)
+      const first = drawn(context, guess)
+      context.push(index + 1)
+      expect(sampled).toEqual({ ...drawn(context, how), drafts: [first] })
+      expect(sequence.length).toBe(context.length)
     }
     expect(seen.read - before).toBeGreaterThan(24)
   })

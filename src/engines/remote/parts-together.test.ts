@@ -41,11 +41,11 @@ test('what the answers of a step have come to goes out as one message', async ()
   const there = await Promise.all(texts.map((text) => collect(engine.generate(requestOf(text)))))
   const here = await Promise.all(texts.map((text) => collect(setUp().decoder.generate(requestOf(text)))))
   expect(there.map((answer) => answer.texts)).toEqual(here.map((answer) => answer.texts))
-  const told = messages.filter(([first]) => first?.type === 'part')
-  const parts = told.flat().length
+  const partMessages = messages.filter(([first]) => first?.type === 'part')
+  const parts = partMessages.flat().length
   expect(parts).toBeGreaterThan(texts.length * 12)
   // Six answers speak in each step: one message, or two where somebody else had the turn in between.
-  expect(told.length).toBeLessThan(parts / 2)
+  expect(partMessages.length).toBeLessThan(parts / 2)
   // An answer has no part after its end.
   const ended = new Set<number>()
   for (const each of messages.flat()) {
@@ -119,12 +119,12 @@ test('a list that was told before waits for no look around while something is un
   await turns()
   for (let i = 0; i < 3; i++) {
     vi.advanceTimersByTime(1500)
-    let told = false
+    let listed = false
     void engine.survey().then(() => {
-      told = true
+      listed = true
     })
     await turns()
-    expect(told).toBe(true)
+    expect(listed).toBe(true)
   }
   // Asked again only once it was done.
   expect(looked).toBe(2)
@@ -152,8 +152,8 @@ test('grammars go from thread to thread as text: nothing is taken apart on the w
   await collect(engine.generate(requestOf('a', { grammar: grammar!, toolGrammar: toolGrammar! })))
   expect(given).toEqual([grammar!.source, toolGrammar!.source])
   expect(grammar!.source).toMatchObject({ schema })
-  const [told] = messages.flat().filter(({ type }) => type === 'value') as { value: Record<string, unknown> }[]
-  expect([typeof told!.value.grammar, typeof told!.value.toolGrammar]).toEqual(['string', 'string'])
+  const [reply] = messages.flat().filter(({ type }) => type === 'value') as { value: Record<string, unknown> }[]
+  expect([typeof reply!.value.grammar, typeof reply!.value.toolGrammar]).toEqual(['string', 'string'])
 })
 
 test('a grammar that is too large to be kept is compiled once for its request', async () => {
@@ -201,20 +201,20 @@ test('a list of a hundred thousand goes over in pieces, each once the one before
     { type: 'prompt', tokens, text: 'x', logprobs },
     { type: 'finish', choice: 0, reason: 'stop', tokens: tokens.slice(1) },
   ])
-  const pieces = messages.flat().filter((told) => told.type === 'piece')
+  const pieces = messages.flat().filter((reply) => reply.type === 'piece')
   expect(pieces.length).toBeGreaterThan(50)
   for (const { items } of pieces) expect(isSmall(items, 2 ** 17)).toBe(true)
-  for (const told of messages) expect(told.some(({ type }) => type === 'piece') && told.length > 1).toBe(false)
+  for (const batch of messages) expect(batch.some(({ type }) => type === 'piece') && batch.length > 1).toBe(false)
 })
 
 test('whoever leaves in the middle of a list hears no more of it', async () => {
   const tokens = Array.from({ length: 1_000_000 }, (_, i) => i)
   const { engine, messages } = over(async function* () {}, { tokenize: async () => ({ tokens, texts: [] }) })
   const aborter = new AbortController()
-  const told = engine.tokenize({ model: 'test/small', signal: aborter.signal, prompt: 'x' })
+  const tokenized = engine.tokenize({ model: 'test/small', signal: aborter.signal, prompt: 'x' })
   await vi.waitFor(() => expect(messages.flat().some(({ type }) => type === 'piece')).toBe(true))
   aborter.abort(new Error('left'))
-  await expect(told).rejects.toThrow('left')
+  await expect(tokenized).rejects.toThrow('left')
   await vi.waitFor(() => expect(messages.flat().some(({ type }) => type === 'failed')).toBe(true))
   expect(messages.flat().filter(({ type }) => type === 'piece').length).toBeLessThan(200)
 })

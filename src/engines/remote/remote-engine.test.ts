@@ -32,8 +32,8 @@ afterAll(() => rm(folder, { recursive: true }))
 /** The engine in a real thread. */
 function remote(file = script, options: Partial<RemoteOptions> = {}) {
   const threads: Worker[] = []
-  const told: string[] = []
-  const log = (message: string) => void told.push(message)
+  const logged: string[] = []
+  const log = (message: string) => void logged.push(message)
   const engine = new RemoteEngine({
     start() {
       const thread = new Worker(file, { stderr: true })
@@ -44,7 +44,7 @@ function remote(file = script, options: Partial<RemoteOptions> = {}) {
     ...options,
   })
   onTestFinished(() => engine.close())
-  return { engine, threads, told }
+  return { engine, threads, logged }
 }
 
 const ask = (engine: RemoteEngine, content = 'Hello', part: Partial<ChatCall> = {}) =>
@@ -173,7 +173,7 @@ describe('a thread that computes without end', () => {
   const STANDS_MS = 1000
 
   test('is ended: who it was for is told where it stood, the others that they may ask again; twice', async () => {
-    const { engine, threads, told } = remote(script, { standsMs: STANDS_MS })
+    const { engine, threads, logged } = remote(script, { standsMs: STANDS_MS })
     for (let round = 0; round < 2; round++) {
       const other = ask(engine, 'Hello', { maxTokens: 400, id: `chatcmpl-other-${round}` })
       const [stood, left] = await Promise.allSettled([ask(engine, 'stand', { id: `chatcmpl-${round}` }), other])
@@ -194,8 +194,8 @@ describe('a thread that computes without end', () => {
       expect((await ask(engine)).texts).toEqual((await here()).texts)
     }
     expect(threads).toHaveLength(3)
-    expect(told).toHaveLength(2)
-    expect(told[1]).toContain('request chatcmpl-1')
+    expect(logged).toHaveLength(2)
+    expect(logged[1]).toContain('request chatcmpl-1')
   })
 
   test('keeps nobody waiting for the list', async () => {
@@ -219,10 +219,10 @@ describe('a thread that computes without end', () => {
 
   test.each(['wait for good', 'stand in native code'])(
     'that nothing interrupts is given up, and another one answers: %s',
-    async (said) => {
+    async (prompt) => {
       const { engine, threads } = remote(script, { standsMs: STANDS_MS })
       await ask(engine)
-      await expect(ask(engine, said)).rejects.toMatchObject({ status: 500, code: 'engine_stood' })
+      await expect(ask(engine, prompt)).rejects.toMatchObject({ status: 500, code: 'engine_stood' })
       expect((await ask(engine)).texts).toEqual((await here()).texts)
       expect(threads).toHaveLength(2)
     },
@@ -324,19 +324,26 @@ test('what has one result comes from the other side, and so does a refusal', asy
   serveEngine({ ...behind, detokenize: undefined }, far!)
   const engine = new RemoteEngine({ start: () => ({ port: near!, gone: new Promise(() => {}), end: () => {} }) })
   onTestFinished(() => [port1, port2].forEach((port) => void port.close()))
-  const asked = { model: 'a/b', signal: new AbortController().signal }
-  expect(await engine.embed({ ...asked, id: 'embd-1', inputs: ['abc', [1, 2]] })).toEqual({
+  const request = { model: 'a/b', signal: new AbortController().signal }
+  expect(await engine.embed({ ...request, id: 'embd-1', inputs: ['abc', [1, 2]] })).toEqual({
     vectors: [Float32Array.of(3, 0.5), Float32Array.of(2, 0.5)],
     promptTokens: 5,
   })
   const question = { type: 'predicate', instructions: 'So?', options: [{ text: 'Yes' }, { text: 'No' }] } as const
-  const call = { ...asked, id: 'dec-1', state: 'x', questions: [question], order: 'given', calibrated: false } as const
+  const call = {
+    ...request,
+    id: 'dec-1',
+    state: 'x',
+    questions: [question],
+    order: 'given',
+    calibrated: false,
+  } as const
   expect((await engine.decide(call)).answers).toEqual([{ probabilities: [0.25, 0.75] }])
   // What the other side does not point at is written.
-  expect(await engine.point({ ...asked, id: 'ext-1', text: 'x', questions: [] })).toBeUndefined()
-  expect((await engine.tokenize({ ...asked, prompt: 'hé' })).tokens).toEqual([104, 195, 169])
-  await expect(engine.detokenize({ ...asked, tokens: [104] })).rejects.toMatchObject({ status: 400, param: 'model' })
-  await expect(engine.tokenize({ ...asked, prompt: 'x', signal: AbortSignal.abort('left') })).rejects.toBe('left')
+  expect(await engine.point({ ...request, id: 'ext-1', text: 'x', questions: [] })).toBeUndefined()
+  expect((await engine.tokenize({ ...request, prompt: 'hé' })).tokens).toEqual([104, 195, 169])
+  await expect(engine.detokenize({ ...request, tokens: [104] })).rejects.toMatchObject({ status: 400, param: 'model' })
+  await expect(engine.tokenize({ ...request, prompt: 'x', signal: AbortSignal.abort('left') })).rejects.toBe('left')
 })
 
 test('what is left is over only once the other side has noticed: else it would begin what nobody waits for', async () => {

@@ -9,7 +9,7 @@ import { Session } from './session.js'
 /** A line of which the other end is in the test's hand. */
 function line() {
   const posted: EngineCommand[] = []
-  const told: unknown[][] = []
+  const modelLists: unknown[][] = []
   const busy: boolean[] = []
   let listener = (_: unknown) => {}
   let closed = false
@@ -23,10 +23,10 @@ function line() {
       closed = true
     },
   }
-  const session = new Session(port, { models: (...all) => told.push(all), busy: (is) => busy.push(is) })
+  const session = new Session(port, { models: (...all) => modelLists.push(all), busy: (is) => busy.push(is) })
   const says = (...replies: readonly object[]) => listener(replies as EngineReply[])
   const types = () => posted.map(({ type }) => type)
-  return { session, port, posted, types, told, busy, says, isClosed: () => closed }
+  return { session, port, posted, types, modelLists, busy, says, isClosed: () => closed }
 }
 
 /** Promises that are settled have been followed, and nothing else has happened. */
@@ -35,8 +35,8 @@ const followed = async () => {
 }
 const never = () => new AbortController().signal
 const chat = (part: object = {}) => ({ id: 'r', model: 'a/b', signal: never(), ...part }) as unknown as ChatCall
-const text = (said: string) => ({ type: 'text-delta', choice: 0, text: said })
-const part = (id: number, said: string) => ({ type: 'part', id, part: text(said) })
+const text = (content: string) => ({ type: 'text-delta', choice: 0, text: content })
+const part = (id: number, content: string) => ({ type: 'part', id, part: text(content) })
 const parts = (id: number, count: number) => Array.from({ length: count }, (_, i) => part(id, `${i}`))
 const done = (id: number) => ({ type: 'done', id })
 const failed = (id: number, message: string, v1?: object) => ({
@@ -89,9 +89,9 @@ describe('an answer', () => {
     one.says(...parts(1, 40), done(1))
     await next
     const received: number[] = []
-    for await (const { text: said } of answer as AsyncIterable<{ text: string }>) {
+    for await (const { text: content } of answer as AsyncIterable<{ text: string }>) {
       const taken = one.posted.flatMap((each) => (each.type === 'taken' ? [[each.id, each.parts]] : []))
-      if (taken.length > received.length) received.push(Number(said))
+      if (taken.length > received.length) received.push(Number(content))
       for (const each of taken) expect(each).toEqual([1, WINDOW / 4])
     }
     expect(received).toEqual([WINDOW / 4, WINDOW / 2])
@@ -272,7 +272,7 @@ describe('the line', () => {
     const one = line()
     const models = [{ id: 'a/b' }] as ModelInfo[]
     one.says({ type: 'models', models, ready: true }, { type: 'news' })
-    expect(one.told).toEqual([[models, true]])
+    expect(one.modelLists).toEqual([[models, true]])
     one.says(part(9, 'x'), { type: 'progress', id: 9, progress: {} }, { type: 'value', id: 9, value: 1 }, done(9))
     one.says({ type: 'piece', id: 9, list: 'tokens', items: [1] }, failed(9, 'x'))
     await breathe()
@@ -290,7 +290,7 @@ describe('the line', () => {
     for (let i = 0; i < 4; i++) {
       await followed()
       counts.push(over)
-      reported.push(one.told.length)
+      reported.push(one.modelLists.length)
       await breathe()
     }
     expect([counts, reported]).toEqual([

@@ -17,21 +17,21 @@ const engine: Engine = {
     return [{ id: 'test/small', ownedBy: 'test', metadata: { loaded } }]
   },
   async *generate(call: ChatCall): AsyncGenerator<Part> {
-    const said = call.messages[0]!.content
-    if (said === 'refuse') {
+    const prompt = call.messages[0]!.content
+    if (prompt === 'refuse') {
       throw new V1Error(429, 'Too much.', { retryAfter: 7, headers: { 'x-a': 'b' }, param: 'n', code: 'c' })
     }
-    if (said === 'stumble') throw new RangeError('stumbled')
-    if (said === 'stand') during('prompt', call.id, forEver)
-    if (said === 'stand without a word') forEver()
-    if (said === 'wait for good') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
-    if (said === 'stand in native code') pbkdf2Sync('a', 'b', NATIVE_ROUNDS, 64, 'sha512')
-    if (typeof said === 'string' && said.startsWith('work for ')) work(Number(said.slice(9)))
+    if (prompt === 'stumble') throw new RangeError('stumbled')
+    if (prompt === 'stand') during('prompt', call.id, forEver)
+    if (prompt === 'stand without a word') forEver()
+    if (prompt === 'wait for good') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    if (prompt === 'stand in native code') pbkdf2Sync('a', 'b', NATIVE_ROUNDS, 64, 'sha512')
+    if (typeof prompt === 'string' && prompt.startsWith('work for ')) work(Number(prompt.slice(9)))
     loaded = true
     for await (const part of decoder.generate(call)) {
       yield part
-      if (said === 'exit') process.exit(3)
-      if (said === 'throw') setTimeout(() => raise())
+      if (prompt === 'exit') process.exit(3)
+      if (prompt === 'throw') setTimeout(() => raise())
     }
   },
   async load(model, onProgress) {

@@ -32,16 +32,16 @@ function behind(lacking: readonly string[] = []) {
     decide: ({ instructions, options }) => (instructions === 'Refuse.' ? undefined : options.map((_, i) => 2 ** i)),
   })
   const v1 = createV1({ engine, keys: 'none', log: () => {} })
-  const asked: string[] = []
+  const paths: string[] = []
   const bodies: Record<string, unknown>[] = []
   const send: Send = async (url, init) => {
     const path = new URL(url).pathname.replace('/v1', '')
-    asked.push(path)
+    paths.push(path)
     bodies.push(JSON.parse(String(init.body)))
     if (lacking.includes(path)) return Response.json({ detail: 'Not Found' }, { status: 404 })
     return v1.fetch(new Request(url, init))
   }
-  return { send, asked, bodies }
+  return { send, paths, bodies }
 }
 
 const predicate = { type: 'predicate', instructions: 'It is spam.' }
@@ -55,7 +55,7 @@ const QUESTIONS = [predicate, choice('a', true), score, { ...predicate, instruct
 
 describe('decisions of another service by /systemone', () => {
   it('are the same as by /decisions, in either form of our own', async () => {
-    const { send, asked, bodies } = behind()
+    const { send, paths, bodies } = behind()
     const [one, other] = [passing(send, 'openai'), passing(send, 'systemone')]
     for (let twice = 0; twice < 2; twice++) {
       const direct = jsonOf(await one.decisions({ input: 'Help!', questions: QUESTIONS }))
@@ -63,10 +63,10 @@ describe('decisions of another service by /systemone', () => {
       expect(passed.answers).toEqual(direct.answers)
       expect(passed.usage.input_tokens).toBeGreaterThan(0)
       const named = { spam: { type: 'noul' }, '0': { type: 'choice', criteria: { b: 'x', a: null } } }
-      const asked = { state: { a: 1 }, questions: named }
-      expect(jsonOf(await other.systemOne(asked)).answers).toEqual(jsonOf(await one.systemOne(asked)).answers)
+      const request = { state: { a: 1 }, questions: named }
+      expect(jsonOf(await other.systemOne(request)).answers).toEqual(jsonOf(await one.systemOne(request)).answers)
     }
-    expect(asked.slice(0, 4)).toEqual(['/decisions', '/systemone', '/systemone', '/decisions'])
+    expect(paths.slice(0, 4)).toEqual(['/decisions', '/systemone', '/systemone', '/decisions'])
     expect(bodies[1]).toEqual({
       model: MODEL,
       state: 'Help!',
@@ -127,22 +127,22 @@ describe('decisions of another service by /systemone', () => {
 describe('what another service has', () => {
   it('is found out once', async () => {
     for (const lacking of [[], ['/decisions']]) {
-      const { send, asked } = behind(lacking)
+      const { send, paths } = behind(lacking)
       const { decisions } = passing(send)
       for (let i = 0; i < 3; i++) expect((await decisions({ input: 'x', questions: [predicate] })).status).toBe(200)
       const used = lacking.length === 0 ? '/decisions' : '/systemone'
-      expect(asked).toEqual([...lacking, used, used, used])
+      expect(paths).toEqual([...lacking, used, used, used])
     }
   })
 
   it('is asked for no other way where it refuses what was asked', async () => {
-    const { send, asked } = behind()
+    const { send, paths } = behind()
     const refusing: Send = async (url, init) => {
       await send(url, init)
       return Response.json({ error: { message: 'Too long.', param: 'input' } }, { status: 400 })
     }
     expect(errorOf(await passing(refusing).decisions({ input: 'x', questions: [predicate] })).message).toBe('Too long.')
-    expect(asked).toEqual(['/decisions'])
+    expect(paths).toEqual(['/decisions'])
   })
 
   it('is told where a form that was named is not there', async () => {
@@ -158,7 +158,7 @@ describe('what another service has', () => {
   })
 
   it('is not asked what has one answer alone', async () => {
-    const { send, asked, bodies } = behind()
+    const { send, paths, bodies } = behind()
     const { systemOne } = passing(send)
     const certain = { type: 'choice', criteria: { only: null } }
     const { answers } = jsonOf(
@@ -167,15 +167,19 @@ describe('what another service has', () => {
     expect(answers).toMatchObject({ a: { choice: 'only', confidence: 1 }, b: { noul: 1 / 3 }, c: { choice: 'only' } })
     expect(bodies[0]!.questions).toHaveLength(1)
     expect((await systemOne({ state: 'x', questions: { a: certain } })).status).toBe(200)
-    expect(asked).toHaveLength(1)
+    expect(paths).toHaveLength(1)
   })
 })
 
 describe('decisions read from chat', () => {
   /** A service whose chat tells these tokens and their probabilities. */
-  const saying = (told: Readonly<Record<string, number>>, message: object = { content: 'x' }) => {
+  const saying = (probabilities: Readonly<Record<string, number>>, message: object = { content: 'x' }) => {
     const bodies: Record<string, unknown>[] = []
-    const top = Object.entries(told).map(([token, likely]) => ({ token, logprob: Math.log(likely), bytes: null }))
+    const top = Object.entries(probabilities).map(([token, likely]) => ({
+      token,
+      logprob: Math.log(likely),
+      bytes: null,
+    }))
     const content = top.length > 0 ? [{ ...top[0], top_logprobs: top }] : undefined
     const usage = { prompt_tokens: 7, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 3 } }
     const { decisions } = passing(async (url, init) => {
@@ -216,8 +220,8 @@ describe('decisions read from chat', () => {
       ]
       return Response.json({ choices: [{ logprobs: { content: [{ ...top[0], top_logprobs: top }] } }] })
     }, 'chat')
-    const asked = { input: 'x', questions: [choice('bugs', 'billing')], order: 'average' }
-    expect(likelyOf(jsonOf(await decisions(asked)).answers[0])).toEqual([
+    const request = { input: 'x', questions: [choice('bugs', 'billing')], order: 'average' }
+    expect(likelyOf(jsonOf(await decisions(request)).answers[0])).toEqual([
       expect.closeTo(0.5, 12),
       expect.closeTo(0.5, 12),
     ])

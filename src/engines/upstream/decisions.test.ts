@@ -165,8 +165,8 @@ describe('upstream decides', () => {
   it('calibrated only where the other service says that it did', async () => {
     const ask = { input: 'x', questions: QUESTIONS.slice(0, 1), calibrated: true }
     const answers = [{ type: 'predicate', probability: 0.25 }]
-    const told = passing(async () => Response.json({ answers, calibration: { temperature: 1.5 } }))
-    expect(jsonOf(await told.decisions(ask))).toMatchObject({ answers, calibration: { temperature: 1.5 } })
+    const calibrated = passing(async () => Response.json({ answers, calibration: { temperature: 1.5 } }))
+    expect(jsonOf(await calibrated.decisions(ask))).toMatchObject({ answers, calibration: { temperature: 1.5 } })
     const silent = passing(async () => Response.json({ answers }))
     expect(errorOf(await silent.decisions(ask))).toMatchObject({ param: 'calibrated' })
   })

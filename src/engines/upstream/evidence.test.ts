@@ -6,7 +6,7 @@ import { scripted } from '../scripted.js'
 import { upstream } from '../upstream.js'
 
 const MODEL = 'cluster/tells'
-const TOLD: readonly Evidence[] = [
+const EVIDENCE: readonly Evidence[] = [
   {
     pointer: '/a',
     confidence: 0.75,
@@ -40,7 +40,7 @@ function chained() {
       'test/tells': function* (call): Generator<Part> {
         calls.push(call)
         yield { type: 'text-delta', choice: 0, text: '{"a":1,"b/":"x"}' }
-        if (call.evidence) for (const evidence of TOLD) yield { type: 'evidence', choice: 0, evidence }
+        if (call.evidence) for (const evidence of EVIDENCE) yield { type: 'evidence', choice: 0, evidence }
         yield { type: 'finish', choice: 0, reason: 'stop' }
       },
     },

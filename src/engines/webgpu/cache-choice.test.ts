@@ -78,25 +78,25 @@ const answer = async (engine: WebGpuEngine) =>
 
 test('a model whose distributions stay where they are has 8 bits, as if they had been asked for', async () => {
   const around = notes()
-  const [auto, asked] = [engineOf('auto', around), engineOf('q8_0')]
-  const [chosen, told] = [await auto.load(), await asked.load()]
+  const [auto, explicit] = [engineOf('auto', around), engineOf('q8_0')]
+  const [chosen, expected] = [await auto.load(), await explicit.load()]
   expect(chosen).toMatchObject({
     cache_type: 'q8_0',
     cache_type_reason: expect.stringMatching(/^8 bits cost .* less than/),
   })
-  expect(told.cache_type).toBe('q8_0')
-  expect(told.cache_type_reason).toBeUndefined()
-  expect(chosen.cache_bytes).toBe(told.cache_bytes)
-  expect(await answer(auto.engine)).toEqual(await answer(asked.engine))
-  expect(auto.engine.models[0]!.fingerprint).toBe(asked.engine.models[0]!.fingerprint)
+  expect(expected.cache_type).toBe('q8_0')
+  expect(expected.cache_type_reason).toBeUndefined()
+  expect(chosen.cache_bytes).toBe(expected.cache_bytes)
+  expect(await answer(auto.engine)).toEqual(await answer(explicit.engine))
+  expect(auto.engine.models[0]!.fingerprint).toBe(explicit.engine.models[0]!.fingerprint)
   expect([...around.noted.values()]).toEqual([expect.any(Number)])
 })
 
 test('one whose distributions move has f16, as if that had been asked for', async () => {
   const [auto, plain] = [engineOf('auto', { notedCost: async () => 0.0025 }), engineOf('f16')]
-  const [chosen, told] = [await auto.load(), await plain.load()]
+  const [chosen, expected] = [await auto.load(), await plain.load()]
   expect(chosen).toMatchObject({ cache_type: 'f16', cache_type_reason: expect.stringContaining('not less than') })
-  expect(chosen.cache_bytes).toBe(told.cache_bytes)
+  expect(chosen.cache_bytes).toBe(expected.cache_bytes)
   expect(await answer(auto.engine)).toEqual(await answer(plain.engine))
   expect(auto.engine.models[0]!.fingerprint).toBe(plain.engine.models[0]!.fingerprint)
 })
@@ -110,8 +110,8 @@ test('a download that says nothing is asked where it can be, and has f16 elsewhe
     // Its answer would be kept nowhere.
     [{ from: './mine.gguf' }, 'f16'],
   ] as const) {
-    const told = await engineOf(undefined, around).load()
-    expect([told.cache_type, told.cache_type_reason]).toEqual([type, undefined])
+    const metadata = await engineOf(undefined, around).load()
+    expect([metadata.cache_type, metadata.cache_type_reason]).toEqual([type, undefined])
   }
 })
 

@@ -57,12 +57,12 @@ const shares = (row: readonly number[]) => {
   const powers = row.map(Math.exp)
   return powers.map((power) => power / powers.reduce((a, b) => a + b))
 }
-const near = (told: readonly number[], truth: readonly number[]) => {
-  expect(told).toHaveLength(truth.length)
-  for (const [i, value] of truth.entries()) expect(Math.abs(told[i]! - value)).toBeLessThan(1e-5)
+const near = (actual: readonly number[], truth: readonly number[]) => {
+  expect(actual).toHaveLength(truth.length)
+  for (const [i, value] of truth.entries()) expect(Math.abs(actual[i]! - value)).toBeLessThan(1e-5)
 }
 
-interface Told {
+interface ReplyBody {
   readonly data: readonly { label: string | null; probs: number[]; num_classes: number; data: number[] | string }[]
 }
 
@@ -78,7 +78,7 @@ describe('POST /classify', () => {
       ...{ id: expect.stringMatching(/^classify-/), object: 'list', created: expect.any(Number), model },
       usage: { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0 },
     })
-    const { data } = json as Told
+    const { data } = json as ReplyBody
     logits(CASES[model]).forEach((row, i) => {
       const truth = act(row)
       near(data[i]!.probs, truth)
@@ -94,7 +94,7 @@ describe('POST /classify', () => {
     const [truth] = logits(bertClasses)
     for (const given of [whole(texts[0]!).tokens, [whole(texts[0]!).tokens]]) {
       const { json } = await ask('test/feelings', 'classify', { input: given, use_activation: true }, '')
-      near((json as Told).data[0]!.probs, shares(truth!))
+      near((json as ReplyBody).data[0]!.probs, shares(truth!))
     }
   })
 
@@ -124,16 +124,17 @@ describe('POST /pooling', () => {
       })
     }
     const { json } = await ask('test/vectors', 'pooling', { input, encoding_format: 'base64', embed_dtype: 'float32' })
-    const bytes = Uint8Array.from(atob((json as Told).data[1]!.data as string), (letter) => letter.charCodeAt(0))
+    const bytes = Uint8Array.from(atob((json as ReplyBody).data[1]!.data as string), (letter) => letter.charCodeAt(0))
     expect([...new Float32Array(bytes.buffer)]).toEqual(expected[1])
     const short = await ask('test/vectors', 'pooling', { input, dimensions: 8 })
-    expect((short.json as Told).data[0]!.data).toHaveLength(8)
+    expect((short.json as ReplyBody).data[0]!.data).toHaveLength(8)
   })
 
   test('returns classes if the model has some', async () => {
     for (const more of [{}, { task: 'classify' }]) {
       const { json } = await ask('test/feelings', 'pooling', { input, ...more })
-      for (const [i, row] of logits(bertClasses).entries()) near((json as Told).data[i]!.data as number[], shares(row))
+      for (const [i, row] of logits(bertClasses).entries())
+        near((json as ReplyBody).data[i]!.data as number[], shares(row))
     }
   })
 })

@@ -136,20 +136,20 @@ type Answers = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 /** As either endpoint is asked, by name. */
 function bodyOf(endpoint: Endpoint, state: string, questions: readonly Question[], more: object): object {
   if (endpoint === '/decisions') {
-    const asked = questions.map(({ name, type, instructions, options }) => {
+    const wireQuestions = questions.map(({ name, type, instructions, options }) => {
       if (type === 'choice') return { name, type, instructions, choices: options.map((value) => ({ value })) }
       if (type === 'score') return { name, type, instructions, levels: options.map((label) => ({ label })) }
       return { name, type, instructions }
     })
-    return { input: state, questions: asked, ...more }
+    return { input: state, questions: wireQuestions, ...more }
   }
-  const asked = questions.map(({ name, type, instructions, options }) => {
+  const wireQuestions = questions.map(({ name, type, instructions, options }) => {
     if (type === 'choice')
       return [name, { type, instructions, criteria: Object.fromEntries(options.map((each) => [each, null])) }]
     if (type === 'score') return [name, { type, instructions, criteria: options }]
     return [name, { type: 'noul', instructions }]
   })
-  return { state, questions: Object.fromEntries(asked), ...more }
+  return { state, questions: Object.fromEntries(wireQuestions), ...more }
 }
 
 class Served {
@@ -262,11 +262,13 @@ describe.each(DECIDERS)('decisions of $name', ({ write, joint, whole, anywhere }
         const answers = await to.decide(endpoint, [{ name, type, instructions, options: order }], STATE, {
           order: 'average',
         })
-        const told = answers[name]!.probabilities as
+        const probabilities = answers[name]!.probabilities as
           | Record<string, number>
           | { readonly value: string; readonly probability: number }[]
         return new Map(
-          Array.isArray(told) ? told.map(({ value, probability }) => [value, probability]) : Object.entries(told),
+          Array.isArray(probabilities)
+            ? probabilities.map(({ value, probability }) => [value, probability])
+            : Object.entries(probabilities),
         )
       }
       const given = await shares(served[0]!, '/decisions', options)

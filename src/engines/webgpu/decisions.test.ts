@@ -20,8 +20,13 @@ const read = (text: string): number[] =>
   )
 
 /** As Laya's makers lay out a question whose parts have room. */
-function probabilities(kind: (typeof KINDS)[number], asked: string, options: readonly string[], temperature: number) {
-  const tokens = [CLS, ...read(`${kind} question: ${asked}`), SEP]
+function probabilities(
+  kind: (typeof KINDS)[number],
+  question: string,
+  options: readonly string[],
+  temperature: number,
+) {
+  const tokens = [CLS, ...read(`${kind} question: ${question}`), SEP]
   const marks = options.map((text) => {
     const at = tokens.length
     tokens.push(MASK, ...read(text))
@@ -34,8 +39,8 @@ function probabilities(kind: (typeof KINDS)[number], asked: string, options: rea
   return { tokens: tokens.length, shares: Array.from(shares, (share) => share / sum) }
 }
 
-function near(told: number, truth: number | undefined): void {
-  expect(Math.abs(told - truth!)).toBeLessThan(1e-4)
+function near(actual: number, truth: number | undefined): void {
+  expect(Math.abs(actual - truth!)).toBeLessThan(1e-4)
 }
 
 describe.each(['safetensors', 'GGUF'])('decisions of a model in %s', (form) => {
@@ -121,20 +126,20 @@ describe.each(['safetensors', 'GGUF'])('decisions of a model in %s', (form) => {
         order: 'average',
         questions: [{ ...question, choices: order }],
       })
-      const told = body.answers[0].probabilities as { value: string; probability: number }[]
-      return new Map(told.map(({ value, probability }) => [value, probability]))
+      const entries = body.answers[0].probabilities as { value: string; probability: number }[]
+      return new Map(entries.map(({ value, probability }) => [value, probability]))
     }
     const [given, turned] = [await shares(choices), await shares([...choices].reverse())]
     for (const [value, share] of given) expect(Math.abs(turned.get(value)! - share)).toBeLessThan(1e-6)
   })
 
   it('take no mark from what callers write', async () => {
-    const asked = (state: string, instructions: string) =>
+    const askChoice = (state: string, instructions: string) =>
       ask('/systemone', {
         state,
         questions: { q: { type: 'choice', instructions, criteria: { a: MARKS.join(' '), b: null } } },
       })
-    const { status, body } = await asked(`${STATE} [SEP] [MASK] [CLS]`, 'Which [MASK] [SEP] one?')
+    const { status, body } = await askChoice(`${STATE} [SEP] [MASK] [CLS]`, 'Which [MASK] [SEP] one?')
     expect(status).toBe(200)
     expect(Object.keys(body.answers.q.probabilities)).toEqual(['a', 'b'])
   })
@@ -163,8 +168,8 @@ describe.each(['safetensors', 'GGUF'])('decisions of a model in %s', (form) => {
       'questions[0]',
       /options 0 and 1 begin/,
     ],
-  ])('%s is refused by name', async (_, asked, param, message) => {
-    const { status, body } = await ask('/decisions', { input: STATE, ...asked })
+  ])('%s is refused by name', async (_, fields, param, message) => {
+    const { status, body } = await ask('/decisions', { input: STATE, ...fields })
     expect(status).toBe(400)
     expect(body.error).toMatchObject({ param, code: 'context_length_exceeded' })
     expect(body.error.message).toMatch(message)

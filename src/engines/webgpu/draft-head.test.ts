@@ -35,24 +35,24 @@ function setUp(drafts: WebGpuOptions['drafts']) {
   return new OpenAI({ apiKey: 'secret', baseURL: 'http://device/v1', maxRetries: 0, fetch })
 }
 
-async function told(client: OpenAI) {
+async function answersOf(client: OpenAI) {
   const messages = [{ role: 'user' as const, content: 'Once upon a time' }]
-  const said: unknown[] = []
+  const answers: unknown[] = []
   for (const more of [{ temperature: 0 }, { temperature: 1, seed: 7 }]) {
     const { choices, usage } = await client.chat.completions.create({
       ...{ model: 'test/head', messages, max_tokens: 40, ...more },
     })
-    said.push([choices[0]!.message.content, choices[0]!.finish_reason, usage!.completion_tokens])
+    answers.push([choices[0]!.message.content, choices[0]!.finish_reason, usage!.completion_tokens])
   }
   const { metadata } = (await client.models.retrieve('test/head')) as unknown as { metadata: Record<string, unknown> }
-  return { said, metadata }
+  return { answers, metadata }
 }
 
 test('it is loaded by itself, said of the model, left where nothing is to be guessed, and changes no answer', async () => {
-  const without = await told(setUp('never'))
+  const without = await answersOf(setUp('never'))
   for (const drafts of [undefined, 'always'] as const) {
-    const { said, metadata } = await told(setUp(drafts))
-    expect(said).toEqual(without.said)
+    const { answers, metadata } = await answersOf(setUp(drafts))
+    expect(answers).toEqual(without.answers)
     expect(metadata.draft_head).toBe(true)
     expect(Number(metadata.weights_bytes)).toBeGreaterThan(Number(without.metadata.weights_bytes))
   }

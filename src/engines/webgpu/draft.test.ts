@@ -19,7 +19,7 @@ const schema = {
   required: ['title', 'year'],
   additionalProperties: false,
 }
-const ASKED: Readonly<Record<string, object>> = {
+const REQUESTS: Readonly<Record<string, object>> = {
   greedily: { temperature: 0 },
   'by chance': { temperature: 1, seed: 7 },
   'under a schema': {
@@ -64,12 +64,12 @@ function setUp(draft: string | undefined, options: Partial<WebGpuOptions> = {}) 
   const fetch: typeof globalThis.fetch = (input, init) => v1.fetch(new Request(input, init))
   const client = new OpenAI({ apiKey: 'secret', baseURL: 'http://device/v1', maxRetries: 0, fetch })
   const ask = async (more: object, content = 'Once upon a time') => {
-    const asked = { model: 'test/large', messages: [{ role: 'user' as const, content }], max_tokens: 40, ...more }
-    const { choices, usage } = (await client.chat.completions.create(asked)) as OpenAI.ChatCompletion
-    const said = choices.map(({ message: { content, tool_calls }, finish_reason }) => {
+    const request = { model: 'test/large', messages: [{ role: 'user' as const, content }], max_tokens: 40, ...more }
+    const { choices, usage } = (await client.chat.completions.create(request)) as OpenAI.ChatCompletion
+    const answers = choices.map(({ message: { content, tool_calls }, finish_reason }) => {
       return { content, called: tool_calls?.map((call) => 'function' in call && call.function), finish_reason }
     })
-    return { said, tokens: usage!.completion_tokens }
+    return { answers, tokens: usage!.completion_tokens }
   }
   const metadata = async () => {
     const { metadata } = (await client.models.retrieve('test/large')) as unknown as { metadata: Record<string, number> }
@@ -83,27 +83,27 @@ describe('with a draft model', () => {
   const same = setUp('test/same', { drafts: 'always' })
   const other = setUp('test/other', { drafts: 'always' })
 
-  test.each(Object.keys(ASKED))('the same is said %s', async (how) => {
-    const expected = await without.ask(ASKED[how]!)
-    expect(await same.ask(ASKED[how]!)).toEqual(expected)
-    expect(await other.ask(ASKED[how]!)).toEqual(expected)
+  test.each(Object.keys(REQUESTS))('the same is said %s', async (how) => {
+    const expected = await without.ask(REQUESTS[how]!)
+    expect(await same.ask(REQUESTS[how]!)).toEqual(expected)
+    expect(await other.ask(REQUESTS[how]!)).toEqual(expected)
   })
 
   test('the same is said in company', async () => {
     const all = ({ ask }: typeof same) =>
-      Promise.all(Object.values(ASKED).map((more, i) => ask(more, `The answer is ${i}`)))
+      Promise.all(Object.values(REQUESTS).map((more, i) => ask(more, `The answer is ${i}`)))
     expect(await all(same)).toEqual(await all(without))
   })
 
   test('its memory is told, counted, and given back with the model', async () => {
-    const told = await same.metadata()
-    expect(told.draft_bytes!).toBeGreaterThan(0)
-    expect(told.memory_bytes!).toBeGreaterThan(told.draft_bytes! + told.weights_bytes!)
-    expect(told.memory_bytes!).toBeGreaterThan((await without.metadata()).memory_bytes!)
+    const metadata = await same.metadata()
+    expect(metadata.draft_bytes!).toBeGreaterThan(0)
+    expect(metadata.memory_bytes!).toBeGreaterThan(metadata.draft_bytes! + metadata.weights_bytes!)
+    expect(metadata.memory_bytes!).toBeGreaterThan((await without.metadata()).memory_bytes!)
     await same.engine.unload('test/large')
     expect(await same.metadata()).not.toHaveProperty('draft_bytes')
     await same.ask({ temperature: 0 })
-    expect((await same.metadata()).draft_bytes).toBe(told.draft_bytes)
+    expect((await same.metadata()).draft_bytes).toBe(metadata.draft_bytes)
   })
 })
 

@@ -151,8 +151,8 @@ describe('what a model can', () => {
   })
 
   test('a chat with an encoder is a 400, and so are the embeddings of a chat model', async () => {
-    const asked = client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] })
-    await expect(asked).rejects.toMatchObject({ status: 400, param: 'model' })
+    const completion = client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hi' }] })
+    await expect(completion).rejects.toMatchObject({ status: 400, param: 'model' })
     const response = client.responses.create({ model, input: 'Hi' })
     await expect(response).rejects.toMatchObject({ status: 400, param: 'model' })
     await expect(client.embeddings.create({ model: chat, input: 'Hi' })).rejects.toMatchObject({

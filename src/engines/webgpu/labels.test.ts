@@ -28,8 +28,8 @@ const TEMPERATURES = {
   openjev: { 'choice.2': 2, 'choice.3_5': 1.5, choice: 4, noul: 0.8, 'score.3_5': 1.25 },
 } as const
 
-const written = (path: string, type: string, template: string | undefined, told: (out: Metadata) => void) =>
-  writeMade(path, { of: llama, type, template, texts: [...Object.values(TEMPLATES), STATE], metadata: told })
+const written = (path: string, type: string, template: string | undefined, metadata: (out: Metadata) => void) =>
+  writeMade(path, { of: llama, type, template, texts: [...Object.values(TEMPLATES), STATE], metadata })
 
 let folder: string
 let tokenizer: Tokenizer
@@ -60,8 +60,8 @@ function shares(prompt: string, labels: readonly string[], temperature: number):
 
 const LETTERS = [...'ABCDEFGHI']
 const lined = (lines: readonly string[]) => lines.map((line, i) => `${LETTERS[i]}. ${line}\n`).join('')
-const promptOf = (asked: string, rest: string) => `<s>${STATE}\n# ${asked}\n${rest}</s>`
-const near = (told: number, truth: number) => expect(Math.abs(told - truth)).toBeLessThan(1e-4)
+const promptOf = (instructions: string, rest: string) => `<s>${STATE}\n# ${instructions}\n${rest}</s>`
+const near = (actual: number, truth: number) => expect(Math.abs(actual - truth)).toBeLessThan(1e-4)
 
 describe.each(['lev', 'openjev'] as const)('a decoder of the type %s', (type: Type) => {
   let v1: V1
@@ -79,17 +79,17 @@ describe.each(['lev', 'openjev'] as const)('a decoder of the type %s', (type: Ty
   it('answers a choice by its letters, at its temperature', async () => {
     const { status, body } = await ask({ team: choice })
     expect(status).toBe(200)
-    const told = Object.values(body.answers.team.probabilities) as number[]
+    const probabilities = Object.values(body.answers.team.probabilities) as number[]
     const given = shares(promptOf('Who?', lined(lines)), LETTERS.slice(0, 3), 1.5)
     const turned = shares(promptOf('Who?', lined([...lines].reverse())), LETTERS.slice(0, 3), 1.5).reverse()
     const truth = type === 'lev' ? given.map((share, i) => (share + turned[i]!) / 2) : given
-    for (const [i, share] of truth.entries()) near(told[i]!, share)
+    for (const [i, share] of truth.entries()) near(probabilities[i]!, share)
     // What is usually wrong shows: no temperature, the other number of orders, letters one further on.
     const plain = shares(promptOf('Who?', lined(lines)), LETTERS.slice(0, 3), 1)
     const further = shares(promptOf('Who?', lined(lines)), LETTERS.slice(1, 4), 1.5)
     const other = type === 'lev' ? given : given.map((share, i) => (share + turned[i]!) / 2)
     for (const wrong of [plain, further, other]) {
-      expect(Math.max(...told.map((share, i) => Math.abs(share - wrong[i]!)))).toBeGreaterThan(1e-2)
+      expect(Math.max(...probabilities.map((share, i) => Math.abs(share - wrong[i]!)))).toBeGreaterThan(1e-2)
     }
   })
 
@@ -100,8 +100,8 @@ describe.each(['lev', 'openjev'] as const)('a decoder of the type %s', (type: Ty
     })
     const levels = lined(['0: calm', '1: so so', '2: angry'])
     const bad = shares(promptOf('How bad?', levels), LETTERS.slice(0, 3), 1.25)
-    const told = Object.values(body.answers.bad.probabilities) as number[]
-    for (const [i, share] of bad.entries()) near(told[i]!, share)
+    const probabilities = Object.values(body.answers.bad.probabilities) as number[]
+    for (const [i, share] of bad.entries()) near(probabilities[i]!, share)
     const ratings = promptOf('Paid twice', '0 to 8 true: yes it is')
     const pair = promptOf('Paid twice', lined(['true: yes it is', 'false']))
     const truth =
@@ -122,8 +122,10 @@ describe.each(['lev', 'openjev'] as const)('a decoder of the type %s', (type: Ty
     const choices = [{ value: 'billing', description: 'money' }, { value: 'sales' }, { value: 'other' }]
     const question = { type: 'choice', instructions: 'Who?', choices }
     const openAi = await ask([question], {}, '/decisions')
-    const told = openAi.body.answers[0].probabilities.map(({ probability }: { probability: number }) => probability)
-    expect(told).toEqual(Object.values(alone.body.answers.team.probabilities))
+    const probabilities = openAi.body.answers[0].probabilities.map(
+      ({ probability }: { probability: number }) => probability,
+    )
+    expect(probabilities).toEqual(Object.values(alone.body.answers.team.probabilities))
     // Its makers have calibrated it.
     expect((await ask([question], { calibrated: true }, '/decisions')).body.answers).toEqual(openAi.body.answers)
     const turned = { ...question, choices: [...choices].reverse() }
@@ -145,10 +147,10 @@ describe.each(['lev', 'openjev'] as const)('a decoder of the type %s', (type: Ty
 
   it('says nothing that is spelled as a control token, and refuses what it cannot tell apart', async () => {
     const criteria = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`o${i}`, null]))
-    const asked = await ask({ q: { ...choice, instructions: 'Who?</s><s>' } })
+    const answered = await ask({ q: { ...choice, instructions: 'Who?</s><s>' } })
     const truth = shares(promptOf('Who?', lined(lines)), LETTERS.slice(0, 3), 1.5)
-    expect(asked.status).toBe(200)
-    expect(Object.values(asked.body.answers.q.probabilities)).not.toEqual(truth)
+    expect(answered.status).toBe(200)
+    expect(Object.values(answered.body.answers.q.probabilities)).not.toEqual(truth)
     const refused = await ask({ q: { ...choice, criteria: criteria(255) } })
     expect(refused.status).toBe(400)
     expect(refused.body.error.message).toMatch(/supports at most \d+ options, not 255/)
@@ -178,9 +180,9 @@ describe('a GGUF file', () => {
     ['of a type that is not run', 'clef', 'x', () => {}, /type "clef" over llama .* cannot be run/],
   ] as [string, string, string | undefined, (out: Metadata) => void, RegExp][])(
     '%s is refused by name',
-    async (_, type, template, told, message) => {
+    async (_, type, template, metadata, message) => {
       const path = join(folder, 'odd.gguf')
-      await written(path, type, template, told)
+      await written(path, type, template, metadata)
       await expect(opened(path)).rejects.toThrow(message)
     },
   )

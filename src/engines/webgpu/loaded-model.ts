@@ -122,8 +122,8 @@ export async function loadModel(
   let choice: CostVerdict | undefined
   const onChoice = (made: CostVerdict) => {
     choice = made
-    const told = `keys and values in ${made.isPacked ? '8 bits' : 'f16'}: ${made.why}`
-    report({ phase: 'upload', ...none, bytesLoaded: bytesTotal, message: told })
+    const message = `keys and values in ${made.isPacked ? '8 bits' : 'f16'}: ${made.why}`
+    report({ phase: 'upload', ...none, bytesLoaded: bytesTotal, message })
   }
   const options: LoadOptions = {
     signal,

@@ -75,8 +75,8 @@ export async function tokenizerOf(path: string): Promise<Tokenizer> {
 export const asking =
   (v1: () => V1, state: string) =>
   async (questions: object, more: object = {}, path = '/systemone') => {
-    const said = path === '/systemone' ? { state } : { input: state }
-    const body = JSON.stringify({ model: 'test/model', ...said, questions, ...more })
+    const stateField = path === '/systemone' ? { state } : { input: state }
+    const body = JSON.stringify({ model: 'test/model', ...stateField, questions, ...more })
     const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
     const response = await v1().fetch(new Request(`http://127.0.0.1/v1${path}`, init))
     return { status: response.status, body: await response.json() }

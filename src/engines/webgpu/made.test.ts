@@ -13,12 +13,12 @@ import type { V1 } from '../../index.js'
 import { getOrMake } from '../../platform/maps.js'
 import { asking, type MadeUp, serveMade, softmax } from './made.test-helper.js'
 
-const near = (told: readonly number[], truth: readonly number[]) => {
-  expect(told).toHaveLength(truth.length)
-  for (const [i, share] of truth.entries()) expect(Math.abs(told[i]! - share)).toBeLessThan(1e-4)
+const near = (actual: readonly number[], truth: readonly number[]) => {
+  expect(actual).toHaveLength(truth.length)
+  for (const [i, share] of truth.entries()) expect(Math.abs(actual[i]! - share)).toBeLessThan(1e-4)
 }
-const far = (told: readonly number[], wrong: readonly number[]) =>
-  expect(Math.max(...told.map((share, i) => Math.abs(share - wrong[i]!)))).toBeGreaterThan(1e-2)
+const far = (actual: readonly number[], wrong: readonly number[]) =>
+  expect(Math.max(...actual.map((share, i) => Math.abs(share - wrong[i]!)))).toBeGreaterThan(1e-2)
 
 let folder: string
 beforeAll(async () => {
@@ -74,9 +74,9 @@ describe.each(['pplx-decider', 'lfm2-d1', 'nimble'] as const)('a decoder of the 
     }
     return softmax(labels.map((of) => Math.max(...of.map(scoreOf)) / temperature))
   }
-  const lined = (asked: string, lines: readonly string[]) => `${STATE}\n# ${asked}\n${lines.join('\n')}\n`
-  const listed = (name: string, asked: string, options: string) =>
-    `{"context": "${STATE}", "schema": ["${name}" ${asked} ${options}]} "${name}"`
+  const lined = (instructions: string, lines: readonly string[]) => `${STATE}\n# ${instructions}\n${lines.join('\n')}\n`
+  const listed = (name: string, instructions: string, options: string) =>
+    `{"context": "${STATE}", "schema": ["${name}" ${instructions} ${options}]} "${name}"`
   const letters = (count: number) =>
     [...'ABCD'].slice(0, count).map((letter) => (type === 'lfm2-d1' ? [letter, ` ${letter}`] : [letter]))
 
@@ -209,8 +209,8 @@ describe.each([
     })
     return softmax(scores)
   }
-  const promptOf = (asked: string, options: readonly string[], state = STATE) =>
-    `<|fim_prefix|>${state}<|fim_middle|>${asked}${options.map((one) => `<|box_start|>${one}<|box_end|>`).join('')}<|fim_suffix|>`
+  const promptOf = (instructions: string, options: readonly string[], state = STATE) =>
+    `<|fim_prefix|>${state}<|fim_middle|>${instructions}${options.map((one) => `<|box_start|>${one}<|box_end|>`).join('')}<|fim_suffix|>`
 
   it('tells what float64 has, and none of the usual mistakes', async () => {
     const { status, body } = await ask({ team: WHO, twice: TWICE, bad: BAD })
@@ -236,8 +236,8 @@ describe.each([
 
   it('is told objects as lines, and nothing that looks like control', async () => {
     const state = { plan: 'pro', order: { id: 4, items: ['a <|box_end|>', 'b'] }, paid: true, by: null }
-    const asked = asking(() => v1, state as never)
-    const { body } = await asked({ team: WHO })
+    const askAbout = asking(() => v1, state as never)
+    const { body } = await askAbout({ team: WHO })
     const lines = 'plan: pro\norder:\n  id: 4\n  items:\n    - a <\u00a6box_end\u00a6>\n    - b\npaid: True\nby: '
     near(sharesOf(body, 'team'), shares(promptOf('Who?', ['billing: money', 'sales', 'other'], lines)))
   })

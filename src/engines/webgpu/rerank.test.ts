@@ -126,7 +126,7 @@ describe('cross-encoders', () => {
 })
 
 describe('POST /score', () => {
-  type Told = { data: { index: number; object: string; score: number }[]; usage: object }
+  type ReplyBody = { data: { index: number; object: string; score: number }[]; usage: object }
 
   test('gives the scores of the definition, in the order asked, under any of its names', async () => {
     for (const [one, other] of [
@@ -135,7 +135,7 @@ describe('POST /score', () => {
       ['queries', 'documents'],
     ] as const) {
       const { json } = await ask({ [one]: word(query), [other]: documents.map(word) }, 'score')
-      const { data, usage } = json as Told
+      const { data, usage } = json as ReplyBody
       expect(usage).toMatchObject({ prompt_tokens: tokens, total_tokens: tokens })
       expect(data.map(({ index, object }) => [index, object])).toEqual(documents.map((_, i) => [i, 'score']))
       for (const { index, score } of data) expect(Math.abs(score - scores[index]!)).toBeLessThan(1e-5)
@@ -145,10 +145,10 @@ describe('POST /score', () => {
   test('takes two lists pair by pair, and two texts', async () => {
     const queries = [word([500, 501]), word(query), word([500, 501])]
     const texts = [word([310]), word(documents[1]!), word([311])]
-    const asked = { text_1: queries, text_2: texts }
-    const { data } = (await ask(asked, 'score')).json as Told
+    const pairs = { text_1: queries, text_2: texts }
+    const { data } = (await ask(pairs, 'score')).json as ReplyBody
     const alone = await Promise.all(queries.map((text, i) => ask({ text_1: text, text_2: texts[i] }, 'score')))
-    const each = alone.map(({ json }) => (json as Told).data[0]!.score)
+    const each = alone.map(({ json }) => (json as ReplyBody).data[0]!.score)
     expect(data.map(({ score }) => score)).toEqual(each)
     expect(Math.abs(each[1]! - scores[1]!)).toBeLessThan(1e-5)
   })

@@ -76,9 +76,9 @@ describe.each([
         const to = places.find((place) => place >= from)!
         const tokens = stem.slice(from, Math.min(to + 1, from + model.maxChunk))
         const asks = from + tokens.length === to + 1
-        const [told] = await step([{ sequence, tokens, ...(asks && { sample: GREEDY }) }])
+        const [sampled] = await step([{ sequence, tokens, ...(asks && { sample: GREEDY }) }])
         from += tokens.length
-        if (told) alone.take(to, told.row!)
+        if (sampled) alone.take(to, sampled.row!)
       }
       // As one a step tells them; a GPU computes few tokens in another way than many.
       if (device.limits.fewRows === undefined) expect(rows.scores()).toEqual(alone.scores())

@@ -52,8 +52,8 @@ describe.each([lfm2, qwen35])('$name over /v1', (of) => {
     await rm(folder, { recursive: true })
   })
 
-  const answer = async (asked: OpenAI, messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) => {
-    const { choices, usage } = await asked.chat.completions.create({
+  const answer = async (openai: OpenAI, messages: OpenAI.ChatCompletionMessageParam[], more: object = {}) => {
+    const { choices, usage } = await openai.chat.completions.create({
       model,
       messages,
       seed: 5,

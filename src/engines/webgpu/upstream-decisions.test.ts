@@ -58,12 +58,12 @@ test('are the same numbers by both endpoints', async () => {
     which: { type: 'choice', instructions: 'Which?', criteria: { sun: null, sunset: 'late' } },
     much: { type: 'score', instructions: 'How much?', criteria: ['low', 'middle', 'high'] },
   }
-  const asked = { state: input, questions: named }
-  const direct = await ask(behind, '/systemone', asked)
+  const request = { state: input, questions: named }
+  const direct = await ask(behind, '/systemone', request)
   expect(direct.status).toBe(200)
   for (const order of ['given', 'average']) {
-    const wanted = await ask(behind, '/systemone', { ...asked, order })
-    const passed = await ask(over('systemone'), '/systemone', { ...asked, order })
+    const wanted = await ask(behind, '/systemone', { ...request, order })
+    const passed = await ask(over('systemone'), '/systemone', { ...request, order })
     expect(passed.body.answers).toEqual(wanted.body.answers)
   }
   const questions = [{ type: 'predicate', instructions: 'It rains.' }, choice('sun', 'sunset', 'the old man')]
@@ -77,9 +77,9 @@ test('are the same numbers by chat where every option is one token', async () =>
   const chat = over('chat')
   /** Of what was said last: texts that are one token, and begin with different letters. */
   async function likely(): Promise<string[]> {
-    const told: { token: string }[] = JSON.parse(text).choices[0].logprobs.content[0]?.top_logprobs ?? []
+    const top: { token: string }[] = JSON.parse(text).choices[0].logprobs.content[0]?.top_logprobs ?? []
     const words: string[] = []
-    for (const { token } of told) {
+    for (const { token } of top) {
       if (!/^[\x21-\x7e]+$/.test(token) || words.some((word) => word[0] === token[0])) continue
       const { count } = (await ask(behind, '/tokenize', { prompt: token, add_special_tokens: false })).body
       if (count === 1) words.push(token)
@@ -92,12 +92,12 @@ test('are the same numbers by chat where every option is one token', async () =>
   for (let i = 0; read < 4; i++) {
     if (i === 100) throw new Error('No options were told.')
     const order = i % 2 === 0 ? 'given' : 'average'
-    const asked = { input: `${input} ${i >> 1}`, questions: [choice(...labels.slice(0, 2))], order }
-    const passed = await ask(chat, '/decisions', asked)
+    const request = { input: `${input} ${i >> 1}`, questions: [choice(...labels.slice(0, 2))], order }
+    const passed = await ask(chat, '/decisions', request)
     const words = await likely()
     if (passed.status === 200) {
       const [one] = passed.body.answers
-      const [other] = (await ask(behind, '/decisions', asked)).body.answers
+      const [other] = (await ask(behind, '/decisions', request)).body.answers
       for (const [k, { probability }] of other.probabilities.entries()) {
         expect(one.probabilities[k].probability).toBeCloseTo(probability, 5)
       }

@@ -288,9 +288,9 @@ function optionsAlone(question: DecideCall['questions'][number]): { probabilitie
     const sum = weights.reduce((total, weight) => total + weight, 0)
     return weights.map((weight) => weight / sum)
   }
-  const told = question.options.map(({ text }) => text)
-  const beginning = told.some((a) => told.some((b) => a !== b && b.startsWith(a)))
-  const scores = told.map((option) => {
+  const texts = question.options.map(({ text }) => text)
+  const beginning = texts.some((a) => texts.some((b) => a !== b && b.startsWith(a)))
+  const scores = texts.map((option) => {
     const before = [...stem]
     let score = 1
     for (const token of tokenizer.encodeContinuation(option)) {

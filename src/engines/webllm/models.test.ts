@@ -32,8 +32,8 @@ function engineOf(options: WebLlmOptions, gpu: GpuFacts | undefined = GPU, list:
 }
 
 test('an 8-bit cache is refused by name, before anything is loaded', () => {
-  const asked = { ...record('small'), cacheType: 'q8_0' }
-  expect(() => engineOf({ models: [asked] })).toThrow(/webllm: 'cacheType'/)
+  const packed = { ...record('small'), cacheType: 'q8_0' }
+  expect(() => engineOf({ models: [packed] })).toThrow(/webllm: 'cacheType'/)
 })
 
 test('the prebuilt list is offered under the ids of its weights, without embedding models', async () => {

@@ -33,12 +33,12 @@ describe('the service over WebLLM, as its stand-in behaves', () => {
     const seen = new Set<string>()
     for (let seed = 0; seed < 12; seed++) {
       const format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } }
-      const asked = { model: 'test/one', messages: [{ role: 'user', content: text }], max_tokens: 60, seed }
+      const request = { model: 'test/one', messages: [{ role: 'user', content: text }], max_tokens: 60, seed }
       const response = await fetch(
         new Request('http://127.0.0.1/v1/chat/completions', {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ ...asked, response_format: format, quote: true, evidence: true }),
+          body: JSON.stringify({ ...request, response_format: format, quote: true, evidence: true }),
         }),
       )
       const { choices, error } = await response.json()
