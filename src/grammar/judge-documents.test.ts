@@ -27,13 +27,13 @@ describe('a document', () => {
     for (const strict of [true, false]) {
       const check = documentCheck(schema, grammar, strict, formats)
       for (const text of ['', '{"a":1', '{"a":1,"b":"CH"}x']) {
-        let said: unknown
+        let message: unknown
         try {
           JSON.parse(text)
         } catch (error) {
-          said = (error as Error).message
+          message = (error as Error).message
         }
-        expect(check.faultOf(text)).toBe(said)
+        expect(check.faultOf(text)).toBe(message)
       }
     }
   })

@@ -41,8 +41,9 @@ describe('strings that must all be quotes', () => {
     default: null,
     title: undefined,
   }
-  const asked = { texts: ['the red fox', 'a blue sky'], all: true }
-  const judged = (value: unknown, quote: typeof asked | undefined = asked) => judge(schema, value, undefined, quote)
+  const quoteOptions = { texts: ['the red fox', 'a blue sky'], all: true }
+  const judged = (value: unknown, quote: typeof quoteOptions | undefined = quoteOptions) =>
+    judge(schema, value, undefined, quote)
 
   it.each<[unknown, boolean]>([
     [{}, true],
@@ -66,10 +67,10 @@ describe('strings that must all be quotes', () => {
   ])('are: %j is %s', (value, right) => expect(judged(value)).toBe(right))
 
   it('need not be where only some must, or none', () => {
-    expect(judged({ a: 'green' }, { ...asked, all: false })).toBe(true)
+    expect(judged({ a: 'green' }, { ...quoteOptions, all: false })).toBe(true)
     expect(judge(schema, { a: 'green' })).toBe(true)
     const own = { ...schema, properties: { a: { type: 'string', 'x-quote': true } } }
-    expect(judge(own, { a: 'green' }, undefined, { texts: asked.texts })).toBe(false)
-    expect(judge(own, { a: 'red', b: 'green' }, undefined, { texts: asked.texts })).toBe(true)
+    expect(judge(own, { a: 'green' }, undefined, { texts: quoteOptions.texts })).toBe(false)
+    expect(judge(own, { a: 'red', b: 'green' }, undefined, { texts: quoteOptions.texts })).toBe(true)
   })
 })

@@ -4,17 +4,17 @@ import { runs } from '../../test/support/full.js'
 import { type DeepPartial, partial } from './partial.js'
 
 /** Whether what has been told is a beginning of the whole; `growing`: of its texts too. */
-function begins(told: unknown, whole: unknown, growing: boolean): boolean {
-  if (typeof told === 'string' && typeof whole === 'string') return growing ? whole.startsWith(told) : whole === told
-  if (Array.isArray(told) && Array.isArray(whole)) {
-    return told.length <= whole.length && told.every((item, i) => begins(item, whole[i], growing))
+function begins(part: unknown, whole: unknown, growing: boolean): boolean {
+  if (typeof part === 'string' && typeof whole === 'string') return growing ? whole.startsWith(part) : whole === part
+  if (Array.isArray(part) && Array.isArray(whole)) {
+    return part.length <= whole.length && part.every((item, i) => begins(item, whole[i], growing))
   }
-  if (typeof told === 'object' && told !== null && typeof whole === 'object' && whole !== null) {
-    return Object.keys(told).every(
-      (key) => Object.hasOwn(whole, key) && begins(Reflect.get(told, key), Reflect.get(whole, key), growing),
+  if (typeof part === 'object' && part !== null && typeof whole === 'object' && whole !== null) {
+    return Object.keys(part).every(
+      (key) => Object.hasOwn(whole, key) && begins(Reflect.get(part, key), Reflect.get(whole, key), growing),
     )
   }
-  return Object.is(told, whole)
+  return Object.is(part, whole)
 }
 
 describe('a document that is still being written', () => {
@@ -30,13 +30,13 @@ describe('a document that is still being written', () => {
           const whole = JSON.parse(text)
           let before: unknown
           for (let i = 0; i <= text.length; i++) {
-            const told = partial(text.slice(0, i), { strings })
-            if (told === undefined) expect(before).toBeUndefined()
+            const part = partial(text.slice(0, i), { strings })
+            if (part === undefined) expect(before).toBeUndefined()
             else {
-              expect(begins(told, whole, strings === 'growing')).toBe(true)
-              if (before !== undefined) expect(begins(before, told, true)).toBe(true)
+              expect(begins(part, whole, strings === 'growing')).toBe(true)
+              if (before !== undefined) expect(begins(before, part, true)).toBe(true)
             }
-            before = told
+            before = part
           }
           expect(partial(`${text} `)).toEqual(whole)
         },
@@ -83,9 +83,9 @@ describe('a document that is still being written', () => {
       name: string
       lines: { count: number; note: string | null }[]
     }
-    const told = partial<Order>('{"lines":[{"count":1')
-    expectTypeOf(told).toEqualTypeOf<DeepPartial<Order> | undefined>()
-    expectTypeOf(told?.lines?.[0]?.note).toEqualTypeOf<string | null | undefined>()
-    expect(told).toEqual({ lines: [{}] })
+    const part = partial<Order>('{"lines":[{"count":1')
+    expectTypeOf(part).toEqualTypeOf<DeepPartial<Order> | undefined>()
+    expectTypeOf(part?.lines?.[0]?.note).toEqualTypeOf<string | null | undefined>()
+    expect(part).toEqual({ lines: [{}] })
   })
 })

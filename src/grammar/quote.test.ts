@@ -4,7 +4,7 @@ import { isStretch } from '../platform/borders.js'
 import { atOnce } from '../platform/turns.js'
 import { Fuel } from './fuel.js'
 import { judge } from './judge.js'
-import { quoted as asked, texts as someTexts } from './quotes.test-helper.js'
+import { quoted, texts as someTexts } from './quotes.test-helper.js'
 import { expectTokens } from './same-tokens.test-helper.js'
 import { compile, compileInSlices, fromSource, GrammarCache, SchemaError } from './structured.js'
 import {
@@ -28,14 +28,14 @@ const object = (properties: Record<string, unknown>) => ({
 
 /** Each meets the stretches in another way. */
 const SCHEMAS: readonly (readonly [string, unknown, (text: string) => boolean])[] = [
-  ['alone', asked, () => true],
-  ['or null', { ...asked, type: ['string', 'null'] }, () => true],
-  ['with a pattern', { ...asked, pattern: 'a' }, (text) => text.includes('a')],
-  ['with the contrary of one', { ...asked, not: { pattern: 'a' } }, (text) => !text.includes('a')],
-  ['with limits', { ...asked, minLength: 3, maxLength: 9 }, (text) => length(text) > 2 && length(text) < 10],
-  ['with an upper limit', { ...asked, maxLength: 4 }, (text) => length(text) < 5],
-  ['with a least length', { ...asked, minLength: 1 }, () => true],
-  ['beside others', { anyOf: [asked, { type: 'integer' }] }, () => true],
+  ['alone', quoted, () => true],
+  ['or null', { ...quoted, type: ['string', 'null'] }, () => true],
+  ['with a pattern', { ...quoted, pattern: 'a' }, (text) => text.includes('a')],
+  ['with the contrary of one', { ...quoted, not: { pattern: 'a' } }, (text) => !text.includes('a')],
+  ['with limits', { ...quoted, minLength: 3, maxLength: 9 }, (text) => length(text) > 2 && length(text) < 10],
+  ['with an upper limit', { ...quoted, maxLength: 4 }, (text) => length(text) < 5],
+  ['with a least length', { ...quoted, minLength: 1 }, () => true],
+  ['beside others', { anyOf: [quoted, { type: 'integer' }] }, () => true],
 ]
 const length = (text: string) => Array.from(text).length
 
@@ -76,16 +76,16 @@ describe('a quoted string', () => {
 
   it('is empty where there is nothing to quote, and nowhere else', () => {
     for (const texts of [[], [''], [' \n', '\u00a0'], [' \n\u0301\n'], ['\ud800', ' \udc00 ']]) {
-      const grammar = compile(asked, { quote: { texts } })
+      const grammar = compile(quoted, { quote: { texts } })
       expect([grammar.accepts('""'), grammar.accepts('" "')]).toEqual([true, false])
-      expect(judge(asked, '', undefined, { texts })).toBe(true)
+      expect(judge(quoted, '', undefined, { texts })).toBe(true)
     }
-    expect(compile(asked, { quote: { texts: ['', 'a'] } }).accepts('""')).toBe(false)
-    expect(judge(asked, '', undefined, { texts: ['', 'a'] })).toBe(false)
+    expect(compile(quoted, { quote: { texts: ['', 'a'] } }).accepts('""')).toBe(false)
+    expect(judge(quoted, '', undefined, { texts: ['', 'a'] })).toBe(false)
   })
 
   it('never goes from one text to the next', () => {
-    const grammar = compile(asked, { quote: { texts: ['one two', 'three'] } })
+    const grammar = compile(quoted, { quote: { texts: ['one two', 'three'] } })
     for (const [text, right] of [
       ['one two', true],
       ['three', true],
@@ -98,7 +98,7 @@ describe('a quoted string', () => {
 
   it('is written as JSON writes it', () => {
     const text = 'say "no\\yes"\n\tand \u0001 𝒳 é'
-    const grammar = compile(asked, { quote: { texts: [text] } })
+    const grammar = compile(quoted, { quote: { texts: [text] } })
     expect(grammar.accepts(JSON.stringify(text))).toBe(true)
     expect(grammar.accepts(JSON.stringify('no\\yes"\n\tand \u0001'))).toBe(true)
     expect(grammar.accepts('"\\u0073ay"')).toBe(false)
@@ -111,11 +111,11 @@ describe('a quoted string', () => {
     )
     const found = ['red', 'green', 'blue'].filter((one) => grammar.accepts(JSON.stringify(one)))
     expect(found).toEqual(['blue'])
-    expect(() => compile({ const: 'red', ...asked }, { quote: { texts: ['blue'] } })).toThrow('no value')
+    expect(() => compile({ const: 'red', ...quoted }, { quote: { texts: ['blue'] } })).toThrow('no value')
   })
 
   it('may be an item of which none comes twice', () => {
-    const list = { type: 'array', items: asked, uniqueItems: true }
+    const list = { type: 'array', items: quoted, uniqueItems: true }
     const grammar = compile(list, { quote: { texts: ['a b'] } })
     const found = ['[]', '["a"]', '["a","b"]', '["a","b","a b"]', '["a","a"]', '["a b","c"]']
     expect(found.filter((text) => grammar.accepts(text))).toEqual(found.slice(0, 4))
@@ -161,14 +161,14 @@ describe('what is asked of quotes of a long text', () => {
   const digit = { pattern: '[0-9]' }
 
   it.each<[string, unknown]>([
-    ['beside it', { ...asked, ...digit }],
-    ['by allOf', { allOf: [asked, digit] }],
-    ['by a reference', { $ref: '#/$defs/quote', ...digit, $defs: { quote: asked } }],
-    ['by if and else', { ...asked, if: { pattern: '^a' }, else: digit }],
-    ['by one of several', { ...asked, anyOf: [digit, { pattern: '^a' }] }],
-    ['by what it is not', { allOf: [asked, { not: digit }] }],
-    ['by limits', { allOf: [{ allOf: [asked, { minLength: 9 }] }, { ...digit, maxLength: 30 }] }],
-    ['of a property elsewhere', { allOf: [object({ a: asked }), { properties: { a: digit } }] }],
+    ['beside it', { ...quoted, ...digit }],
+    ['by allOf', { allOf: [quoted, digit] }],
+    ['by a reference', { $ref: '#/$defs/quote', ...digit, $defs: { quote: quoted } }],
+    ['by if and else', { ...quoted, if: { pattern: '^a' }, else: digit }],
+    ['by one of several', { ...quoted, anyOf: [digit, { pattern: '^a' }] }],
+    ['by what it is not', { allOf: [quoted, { not: digit }] }],
+    ['by limits', { allOf: [{ allOf: [quoted, { minLength: 9 }] }, { ...digit, maxLength: 30 }] }],
+    ['of a property elsewhere', { allOf: [object({ a: quoted }), { properties: { a: digit } }] }],
   ])('lets others work every few steps, %s', (_, schema) => {
     const spent = vi.spyOn(Fuel.prototype, 'spend')
     const steps = () => spent.mock.calls.reduce((sum, [count]) => sum + count, 0)
@@ -198,17 +198,17 @@ describe('what cannot be is refused by name', () => {
   const quote = { texts: ['one two three '.repeat(20_000)] }
 
   it.each([
-    ['where there are no texts', object({ a: asked }), {}, ['properties', 'a']],
+    ['where there are no texts', object({ a: quoted }), {}, ['properties', 'a']],
     [
       'where it says neither yes nor no',
       object({ a: { type: 'string', 'x-quote': 'yes' } }),
       { quote },
       ['properties', 'a'],
     ],
-    ['for names', { type: 'object', propertyNames: asked }, { quote }, ['propertyNames']],
-    ['with a length that is too much', object({ a: { ...asked, minLength: 900 } }), { quote }, ['properties', 'a']],
-    ['denied of long texts', object({ a: { not: asked } }), { quote }, ['properties', 'a', 'not']],
-    ['with texts that are too long', asked, { quote: { texts: ['a'.repeat(2 ** 20), 'b'] } }, []],
+    ['for names', { type: 'object', propertyNames: quoted }, { quote }, ['propertyNames']],
+    ['with a length that is too much', object({ a: { ...quoted, minLength: 900 } }), { quote }, ['properties', 'a']],
+    ['denied of long texts', object({ a: { not: quoted } }), { quote }, ['properties', 'a', 'not']],
+    ['with texts that are too long', quoted, { quote: { texts: ['a'.repeat(2 ** 20), 'b'] } }, []],
   ])('%s', (_, schema, options, path) => {
     const found = refusal(schema, options)
     expect(found?.keyword).toBe('x-quote')
@@ -221,14 +221,14 @@ describe('what cannot be is refused by name', () => {
   })
 
   it('or, leniently, left out and told of', () => {
-    const grammar = compile(object({ a: asked }), { strict: false })
+    const grammar = compile(object({ a: quoted }), { strict: false })
     expect(grammar.notEnforced).toMatchObject([{ keyword: 'x-quote' }])
     expect(grammar.accepts('{"a":"anything"}')).toBe(true)
   })
 })
 
 describe('masks', () => {
-  const schema = object({ a: asked, b: { ...asked, maxLength: 6 }, c: { ...asked, type: ['string', 'null'] } })
+  const schema = object({ a: quoted, b: { ...quoted, maxLength: 6 }, c: { ...quoted, type: ['string', 'null'] } })
 
   it('are what can be accepted, also where the budget is small', () => {
     const random = randomness(11)
@@ -271,7 +271,7 @@ describe('masks', () => {
 
   it('go on behind a document cut anywhere', () => {
     const text = 'Ann Lee lives in Rome.'
-    const grammar = compile(asked, { quote: { texts: [text] } })
+    const grammar = compile(quoted, { quote: { texts: [text] } })
     const mask = new Uint32Array(small.words)
     const constraint = grammar.start(small)
     for (const byte of new TextEncoder().encode('"Lee lives')) expect(constraint.accept(byte)).toBe(true)
@@ -286,7 +286,7 @@ describe('masks', () => {
 })
 
 describe('what is made for one text', () => {
-  const source = { schema: asked, quote: { texts: ['one two'] } }
+  const source = { schema: quoted, quote: { texts: ['one two'] } }
 
   it('is not kept for the next', () => {
     const cache = new GrammarCache({ maxBytes: 2 ** 24 })
@@ -299,7 +299,7 @@ describe('what is made for one text', () => {
   it('is given back with its grammar', async () => {
     const { gc } = globalThis as { gc?: () => void }
     const held = () => {
-      const grammar = compile(asked, { quote: { texts: ['one two three'] } })
+      const grammar = compile(quoted, { quote: { texts: ['one two three'] } })
       randomDocument(grammar.start(small), small, 30, randomness(1))
       return new WeakRef(grammar)
     }

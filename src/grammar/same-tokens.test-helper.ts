@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 
 /** As `toEqual`, which takes longer for the tokens of a real vocabulary than trying each of them does. */
-export function expectTokens(found: readonly number[], wanted: readonly number[], said?: string): void {
+export function expectTokens(found: readonly number[], wanted: readonly number[], message?: string): void {
   const same = found.length === wanted.length && found.every((token, i) => token === wanted[i])
-  if (!same) expect(found, said).toEqual(wanted)
+  if (!same) expect(found, message).toEqual(wanted)
 }

@@ -107,7 +107,7 @@ function pair(...keys: readonly [string, string]) {
   return { type: 'object', properties, additionalProperties: false }
 }
 
-const TOLD: Readonly<Record<string, object>> = {
+const KEYWORDS: Readonly<Record<string, object>> = {
   numbers: { items: { type: 'number' } },
   'whole numbers, few': { items: { type: 'integer', minimum: 8, maximum: 11 }, maxItems: 5 },
   'closed objects': { items: pair('a', 'b'), minItems: 1 },
@@ -154,8 +154,8 @@ describe('items of which what they were is told', () => {
   ]
   const more = [{ b: 1 }, { a: true, b: 1 }, { a: true, b: 'x' }, { b: true }, { list: [1] }, { list: [1], next: null }]
 
-  it.each(Object.entries(TOLD))('are as ajv has them: %s', (_, said) => {
-    const schema = { type: 'array', uniqueItems: true, ...said }
+  it.each(Object.entries(KEYWORDS))('are as ajv has them: %s', (_, keywords) => {
+    const schema = { type: 'array', uniqueItems: true, ...keywords }
     const grammar = compile(schema)
     const validate = ajv.compile(schema)
     const alone = [...items, ...more].filter((item) => validate([item]))
@@ -169,9 +169,9 @@ describe('items of which what they were is told', () => {
     }
   })
 
-  it.each(Object.entries(TOLD))('end within their budget, and none comes twice: %s', (_, said) => {
+  it.each(Object.entries(KEYWORDS))('end within their budget, and none comes twice: %s', (_, keywords) => {
     const random = randomness(3)
-    const list = { type: 'array', uniqueItems: true, ...said }
+    const list = { type: 'array', uniqueItems: true, ...keywords }
     for (const schema of [list, { type: 'object', properties: { a: list, b: list }, required: ['a'] }]) {
       const validate = ajv.compile(schema)
       for (const layout of ['compact', 'spaced', { indent: 2 }] as const) {
@@ -186,9 +186,9 @@ describe('items of which what they were is told', () => {
     }
   })
 
-  it.each(Object.entries(TOLD))('have masks that equal every token tried by itself: %s', (_, said) => {
+  it.each(Object.entries(KEYWORDS))('have masks that equal every token tried by itself: %s', (_, keywords) => {
     const random = randomness(4)
-    const grammar = compile({ type: 'array', uniqueItems: true, ...said })
+    const grammar = compile({ type: 'array', uniqueItems: true, ...keywords })
     const mask = new Uint32Array(small.words)
     for (let walk = 0; walk < 4; walk++) {
       const constraint = grammar.start(small)

@@ -35,11 +35,11 @@ function trueExp(x: number): bigint {
   return sum
 }
 
-/** How many of the last place of `told` it is beside the truth. */
-function beside(told: number, truth: bigint): number {
-  const [, power] = wholeOf(told)
+/** How many of the last place of `value` it is beside the truth. */
+function beside(value: number, truth: bigint): number {
+  const [, power] = wholeOf(value)
   const last = power >= 0 ? ONE << BigInt(power) : ONE >> BigInt(-power)
-  const off = fixed(told) - truth
+  const off = fixed(value) - truth
   return Number(((off < 0n ? -off : off) * 1000n) / last) / 1000
 }
 
@@ -60,10 +60,10 @@ test('the logarithm is that to whose power e is x', () => {
   )
   fc.assert(
     fc.property(xs, (x) => {
-      const told = log(x)
+      const result = log(x)
       // Where the logarithm is large, so is what its last place is worth.
-      const worth = Math.max(1, Math.abs(told)) * 4 * Number.EPSILON
-      const off = Number(((fixed(x) - trueExp(told)) * 2n ** 60n) / fixed(x)) / 2 ** 60
+      const worth = Math.max(1, Math.abs(result)) * 4 * Number.EPSILON
+      const off = Number(((fixed(x) - trueExp(result)) * 2n ** 60n) / fixed(x)) / 2 ** 60
       expect(Math.abs(off)).toBeLessThan(worth)
     }),
     { numRuns: 400, seed: 1 },

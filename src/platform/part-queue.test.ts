@@ -4,7 +4,7 @@ import { PartQueue } from './part-queue.js'
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** What a `take` came to, once it has. */
-function asked<Part>(queue: PartQueue<Part>) {
+function takeFrom<Part>(queue: PartQueue<Part>) {
   const received: { parts?: readonly Part[] | undefined; error?: unknown; over: boolean } = { over: false }
   queue.take().then(
     (parts) => Object.assign(received, { parts, over: true }),
@@ -33,7 +33,7 @@ describe('parts on their way to a reader', () => {
       [(queue: PartQueue<string>) => queue.fail(last), { error: last, over: true }],
     ] as const) {
       const queue = new PartQueue<string>(2, () => {})
-      const received = asked(queue)
+      const received = takeFrom(queue)
       await settled()
       expect(received.over).toBe(false)
       tell(queue)
@@ -67,7 +67,7 @@ describe('parts on their way to a reader', () => {
     queue.end()
     queue.push('a')
     expect(await queue.take()).toEqual(['a'])
-    const received = asked(queue)
+    const received = takeFrom(queue)
     await settled()
     expect(received.over).toBe(false)
     queue.end()

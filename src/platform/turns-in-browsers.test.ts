@@ -20,7 +20,7 @@ it('a turn of the event loop is one for all who ask before it comes, and another
 it('work in slices lets messages, timers and other work have their turns', async () => {
   const order: string[] = []
   const { port1, port2 } = new MessageChannel()
-  const heard = new Promise<void>((resolve) => {
+  const received = new Promise<void>((resolve) => {
     port1.onmessage = () => {
       order.push('message')
       resolve()
@@ -34,7 +34,7 @@ it('work in slices lets messages, timers and other work have their turns', async
   }
   port2.postMessage(null)
   setTimeout(() => order.push('timer'), 1)
-  await Promise.all([heard, inTurns(work('one'), undefined, 'a'), inTurns(work('other'), undefined, 'b')])
+  await Promise.all([received, inTurns(work('one'), undefined, 'a'), inTurns(work('other'), undefined, 'b')])
   port1.close()
   expect(order.slice(0, 2).sort()).toEqual(['message', 'timer'])
   expect(order.slice(2).sort()).toEqual(['one', 'other'])

@@ -326,7 +326,7 @@ describe('a disk that is full', () => {
     warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
   })
   afterEach(() => warning.mockRestore())
-  const said = () => warning.mock.calls.map(([text]) => String(text))
+  const warnings = () => warning.mock.calls.map(([text]) => String(text))
 
   /** A file system whose disk takes `room` bytes more. */
   async function smallDisk(): Promise<{ system: () => Promise<System>; room: number }> {
@@ -353,13 +353,13 @@ describe('a disk that is full', () => {
     for (let i = 0; i < 5; i++) await ledger.record(event())
     expect(await requestsOf(ledger)).toBe(6)
     expect(linesOf(path)).toHaveLength(1)
-    expect(said()).toEqual([
+    expect(warnings()).toEqual([
       `local-v1: ${path} cannot be written, usage is counted in memory until it can: ENOSPC: no space left on device, write`,
     ])
     disk.room = Number.POSITIVE_INFINITY
     await ledger.record(event())
     expect(await requestsOf(ledger)).toBe(7)
-    expect(said().slice(1)).toEqual([`local-v1: ${path} can be written again and has all usage.`])
+    expect(warnings().slice(1)).toEqual([`local-v1: ${path} can be written again and has all usage.`])
     await ledger.close?.()
     expect(await requestsOf(fileUsage(path))).toBe(7)
   })
@@ -391,7 +391,7 @@ describe('a disk that is full', () => {
     disk.room = 0
     for (let i = 0; i < 3; i++) await ledger.record(event({ time: 1_000_000 + i * 60 }))
     await ledger.close?.()
-    expect(said().at(-1)).toBe(
+    expect(warnings().at(-1)).toBe(
       `local-v1: the usage of 3 requests is lost, ${path} cannot be written: ENOSPC: no space left on device, write`,
     )
     expect(notesOf(path)).toEqual([])
@@ -406,7 +406,7 @@ describe('a disk that is full', () => {
     await ledger.record(event())
     expect(await requestsOf(ledger)).toBe(2)
     await ledger.close?.()
-    expect(said()).toEqual([
+    expect(warnings()).toEqual([
       expect.stringMatching(/usage is counted in memory until it can: ENOENT/),
       expect.stringMatching(/the usage of 1 requests is lost, .* cannot be written: ENOENT/),
     ])
@@ -423,7 +423,7 @@ describe('a disk that is full', () => {
     await ledger.open?.()
     disk.odd = true
     await ledger.record(event())
-    expect(said()).toEqual([expect.stringMatching(/until it can: odd$/)])
+    expect(warnings()).toEqual([expect.stringMatching(/until it can: odd$/)])
     disk.odd = false
     await ledger.close?.()
   })
@@ -442,7 +442,7 @@ describe('a disk that is full', () => {
       const many = 100
       for (let i = 0; i < many; i++) await ledger.record(event())
       expect(await requestsOf(ledger)).toBe(many + 1)
-      expect(said()).toHaveLength(1)
+      expect(warnings()).toHaveLength(1)
       // Another process that would begin now is told so at its start.
       await expect(Promise.resolve(fileUsage(join(disk, 'other.jsonl')).open?.())).rejects.toThrow('ENOSPC')
       rmSync(join(disk, 'ballast'))

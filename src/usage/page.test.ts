@@ -35,7 +35,7 @@ const someOf = (...values: string[]) =>
     { nil: undefined },
   )
 const WIDTHS: readonly BucketWidth[] = [60, 3600, 86_400]
-const query: fc.Arbitrary<UsageQuery> = fc
+const anyQuery: fc.Arbitrary<UsageQuery> = fc
   .record({
     width: fc.constantFrom(...WIDTHS),
     from: fc.nat(3000),
@@ -57,25 +57,25 @@ const query: fc.Arbitrary<UsageQuery> = fc
   })
 
 /** From the definition: every bucket of the time that was asked for, and in it every group. */
-function bucketsOf(rows: readonly UsageRow[], asked: UsageQuery): object[] {
-  const { width, groupBy } = asked
+function bucketsOf(rows: readonly UsageRow[], query: UsageQuery): object[] {
+  const { width, groupBy } = query
   const floor = (time: number) => Math.floor(time / width) * width
-  const first = Math.min(asked.now, ...rows.map(({ start }) => start))
+  const first = Math.min(query.now, ...rows.map(({ start }) => start))
   const fields = [
     ['project_id', 'project'],
     ['model', 'model'],
     ['api_key_id', 'caller'],
   ] as const
   const buckets: object[] = []
-  for (let start = Math.max(asked.from, floor(first)); start < asked.to; start += width) {
+  for (let start = Math.max(query.from, floor(first)); start < query.to; start += width) {
     const inside = rows.filter(
       (each) =>
         each.start >= start &&
         each.start < start + width &&
-        !asked.nothing &&
-        (!asked.models || asked.models.has(each.model)) &&
-        (!asked.callers || asked.callers.has(each.caller)) &&
-        (!asked.projects || asked.projects.has(String(each.project))),
+        !query.nothing &&
+        (!query.models || query.models.has(each.model)) &&
+        (!query.callers || query.callers.has(each.caller)) &&
+        (!query.projects || query.projects.has(String(each.project))),
     )
     const nameOf = (each: UsageRow) => fields.map(([field, key]) => (groupBy.has(field) ? each[key] : undefined)).join()
     const names = [...new Set(inside.map(nameOf))]
@@ -100,7 +100,7 @@ function bucketsOf(rows: readonly UsageRow[], asked: UsageQuery): object[] {
         service_tier: groupBy.has('service_tier') ? 'default' : null,
       }
     })
-    buckets.push({ object: 'bucket', start_time: start, end_time: Math.min(start + width, asked.to), results })
+    buckets.push({ object: 'bucket', start_time: start, end_time: Math.min(start + width, query.to), results })
   }
   return buckets
 }
@@ -108,21 +108,21 @@ function bucketsOf(rows: readonly UsageRow[], asked: UsageQuery): object[] {
 describe('pages of usage', () => {
   it('are together every bucket of the time, with what passes, in groups, and each once', () => {
     fc.assert(
-      fc.property(fc.array(row, { maxLength: 30 }), query, (all, asked) => {
+      fc.property(fc.array(row, { maxLength: 30 }), anyQuery, (all, query) => {
         // A ledger gives rows of that time alone.
-        const rows = all.filter(({ start }) => start >= asked.from && start < asked.to)
+        const rows = all.filter(({ start }) => start >= query.from && start < query.to)
         const before = structuredClone(rows)
-        const expected = bucketsOf(rows, asked)
+        const expected = bucketsOf(rows, query)
         const seen: object[] = []
         let page: number | undefined
         for (;;) {
-          const { object, data, has_more, next_page } = pageOf(rows, { ...asked, page })
+          const { object, data, has_more, next_page } = pageOf(rows, { ...query, page })
           expect(object).toBe('page')
-          expect(data.length).toBeLessThanOrEqual(asked.limit)
+          expect(data.length).toBeLessThanOrEqual(query.limit)
           seen.push(...data)
           expect(next_page === null).toBe(!has_more)
           if (next_page === null) break
-          expect(data.length).toBe(asked.limit)
+          expect(data.length).toBe(query.limit)
           page = Number(/^page_(\d+)$/.exec(next_page)![1])
         }
         expect(seen).toEqual(expected)
@@ -133,7 +133,7 @@ describe('pages of usage', () => {
     )
   })
 
-  const asked: UsageQuery = {
+  const daily: UsageQuery = {
     ...{ from: START, to: START + 3 * 86_400, now: START, width: 86_400, limit: 31, page: undefined, nothing: false },
     ...{ groupBy: new Set(['project_id']), projects: undefined, models: undefined, callers: undefined },
   }
@@ -142,7 +142,7 @@ describe('pages of usage', () => {
       ...{ start: START + day * 86_400, caller: 'ann', project: `team/p${i}`, model: 'a/b', requests: 1, errors: 0 },
       ...{ aborts: 0, promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
     }))
-  const sizes = (rows: UsageRow[]) => pageOf(rows, asked).data.map(({ results }) => results.length)
+  const sizes = (rows: UsageRow[]) => pageOf(rows, daily).data.map(({ results }) => results.length)
 
   it('have a result for each group, and what names it, in the official form', () => {
     const one = { start: START + 5, caller: 'ann', project: 'team/x', model: 'a/b', requests: 1, errors: 2, aborts: 3 }
@@ -152,7 +152,7 @@ describe('pages of usage', () => {
       { ...one, project: null, caller: 'bob', promptTokens: 4, cachedTokens: 5, completionTokens: 6 },
       { ...one, model: 'a/c', promptTokens: 7, cachedTokens: 8, completionTokens: 9 },
     ]
-    const by = (...groupBy: string[]) => pageOf(rows, { ...asked, groupBy: new Set(groupBy) }).data[0]!.results
+    const by = (...groupBy: string[]) => pageOf(rows, { ...daily, groupBy: new Set(groupBy) }).data[0]!.results
     const tokens = (...groupBy: string[]) => by(...groupBy).map((each) => each.input_tokens)
     expect(tokens()).toEqual([22])
     expect(tokens('model')).toEqual([15, 7])

@@ -128,9 +128,9 @@ describe('the stretches of texts', () => {
     const random = randomness(10)
     for (let round = 0; round < 40; round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
-      const said = textFrom(letters, 30, random)
+      const text = textFrom(letters, 30, random)
       // Said twice, most of its places are met in pairs.
-      for (const automaton of [...formsOf(said), ...formsOf(said, said)]) {
+      for (const automaton of [...formsOf(text), ...formsOf(text, text)]) {
         const states = statesOf(automaton)
         expect(automaton.states).toBeGreaterThan(Math.max(0, ...states))
         for (const state of [DEAD, ...states]) {
@@ -140,7 +140,7 @@ describe('the stretches of texts', () => {
             const low = letters[Math.floor(random() * letters.length)]!.codePointAt(0)! - Math.floor(random() * 2)
             const high = low + [0, 1, 60, 0x10000][Math.floor(random() * 4)]!
             const may = on.some((codePoint) => codePoint >= low && codePoint <= high)
-            expect([said, low, high, automaton.alive(state, low, high)]).toEqual([said, low, high, may])
+            expect([text, low, high, automaton.alive(state, low, high)]).toEqual([text, low, high, may])
           }
           expect(automaton.next(state, 0x2603)).toBe(DEAD)
         }
@@ -220,8 +220,8 @@ describe('the stretches of texts', () => {
     const random = randomness(9)
     for (let round = 0; round < runs(300); round++) {
       const letters = ALPHABETS[round % ALPHABETS.length]!
-      const said = textFrom(letters, 30, random)
-      for (const automaton of formsOf(said)) {
+      const text = textFrom(letters, 30, random)
+      for (const automaton of formsOf(text)) {
         // Asked at the start, and then from the farthest back: what is known grows with what is walked.
         expect(IN_JSON.length(automaton, DEAD)).toBe(Infinity)
         const states = [...statesOf(automaton)].reverse()
@@ -236,7 +236,7 @@ describe('the stretches of texts', () => {
         }
         const lengths = states.map((state) => IN_JSON.length(automaton, state))
         expect(IN_JSON.longest(automaton)).toBeGreaterThanOrEqual(Math.max(0, ...lengths))
-        const all = Array.from(said).reduce((sum, letter) => sum + encoded(letter.codePointAt(0)!).length, 0)
+        const all = Array.from(text).reduce((sum, letter) => sum + encoded(letter.codePointAt(0)!).length, 0)
         expect(IN_JSON.longest(automaton)).toBeLessThanOrEqual(all)
       }
     }

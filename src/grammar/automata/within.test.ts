@@ -58,8 +58,8 @@ describe('the texts of one language that another has', () => {
   })
 
   it('are found in long texts too, with a pause every few thousand pairs of places, and paid for', () => {
-    const said = Array.from({ length: 24_000 }, (_, i) => `${(i * 7919) % 1000}`).join(' ')
-    const parts = partsOf(said)
+    const whole = Array.from({ length: 24_000 }, (_, i) => `${(i * 7919) % 1000}`).join(' ')
+    const parts = partsOf(whole)
     const other = compileRegex('55')
     const fuel = new Fuel(10_000_000)
     const work = textsWithin(parts, other, true, fuel)
@@ -79,8 +79,8 @@ describe('the texts of one language that another has', () => {
     expect(atOnce(textsWithin(parts, compileRegex(''), true, new Fuel(10_000_000))).states).toBe(parts.states)
     const random = randomness(2)
     for (let i = 0; i < 300; i++) {
-      const start = said.indexOf(' ', Math.floor(random() * said.length)) + 1
-      const text = said.slice(start, start + 1 + Math.floor(random() * 12)).trim()
+      const start = whole.indexOf(' ', Math.floor(random() * whole.length)) + 1
+      const text = whole.slice(start, start + 1 + Math.floor(random() * 12)).trim()
       const [isPart, wanted] = [acceptsText(parts, text), acceptsText(other, text)]
       expect([text, acceptsText(found, text)]).toEqual([text, isPart && wanted])
     }

@@ -30,16 +30,16 @@ describe('a quoted grammar', () => {
     const quoted = fromSource({ quoted: part })
     for (const inside of textsOf('a"\\nu01', 4)) {
       const written = `"${inside}"`
-      let said: unknown
+      let parsed: unknown
       try {
-        said = JSON.parse(written)
+        parsed = JSON.parse(written)
       } catch {}
-      const is = typeof said === 'string' && JSON.stringify(said) === written && plain.accepts(said)
+      const is = typeof parsed === 'string' && JSON.stringify(parsed) === written && plain.accepts(parsed)
       expect(quoted.accepts(written), written).toBe(is)
     }
     for (const other of ['"a"', '"\\u000a"', '"\\/"', '"\\u0001', 'a', '""a', '']) {
-      const said = /^"(?:[^"\\]|\\.)*"$/.test(other) ? (JSON.parse(other) as string) : undefined
-      const is = said !== undefined && JSON.stringify(said) === other && plain.accepts(said)
+      const parsed = /^"(?:[^"\\]|\\.)*"$/.test(other) ? (JSON.parse(other) as string) : undefined
+      const is = parsed !== undefined && JSON.stringify(parsed) === other && plain.accepts(parsed)
       expect(quoted.accepts(other), other).toBe(is)
     }
   })

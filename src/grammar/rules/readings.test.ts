@@ -38,19 +38,19 @@ describe('grammars made by chance', () => {
       const grammar = compiled(source, costOf(''))
       if (grammar === undefined) continue
       for (const [text, least] of missing) {
-        const told = `${source}\n${JSON.stringify(text)}`
-        expect(grammar.accepts(text), told).toBe(least === 0)
+        const message = `${source}\n${JSON.stringify(text)}`
+        expect(grammar.accepts(text), message).toBe(least === 0)
         if (text.length > 4) continue
         const constraint = grammar.start(letters)
         const begun = [...text].every((letter) => constraint.accept('ab'.indexOf(letter) + 1))
-        expect(begun, told).toBe(least < Number.POSITIVE_INFINITY)
+        expect(begun, message).toBe(least < Number.POSITIVE_INFINITY)
         if (!begun) continue
-        expect(constraint.shortest, told).toBe(least)
+        expect(constraint.shortest, message).toBe(least)
         for (const budget of [least, least + 1]) {
-          expect(constraint.closing(budget), told).toBe(true)
+          expect(constraint.closing(budget), message).toBe(true)
           constraint.mask(mask)
           const wanted = [1, 2].filter((token) => costOf(`${text}${' ab'[token]}`) <= budget - 1)
-          expect(allowed(mask, letters.size), `${told}, ${budget} left`).toEqual([
+          expect(allowed(mask, letters.size), `${message}, ${budget} left`).toEqual([
             ...(least === 0 ? [END] : []),
             ...wanted,
           ])
@@ -61,8 +61,8 @@ describe('grammars made by chance', () => {
         for (const letter of text) expect(constraint.accept('ab'.indexOf(letter) + 1)).toBe(true)
         constraint.mask(mask)
         const wanted = words.flatMap((word, i) => (costOf(text + word) < Number.POSITIVE_INFINITY ? [i + 1] : []))
-        const told = `${source}\n${JSON.stringify(text)}`
-        expect(allowed(mask, several.size), told).toEqual([...(costOf(text) === 0 ? [END] : []), ...wanted])
+        const message = `${source}\n${JSON.stringify(text)}`
+        expect(allowed(mask, several.size), message).toEqual([...(costOf(text) === 0 ? [END] : []), ...wanted])
       }
     }
   })

@@ -26,7 +26,7 @@ function fewest(text: string): number[] {
 }
 
 /** What a constraint says at each byte of a text. */
-function told(constraint: ReturnType<ReturnType<typeof compile>['start']>, text: string): number[] {
+function shortestOf(constraint: ReturnType<ReturnType<typeof compile>['start']>, text: string): number[] {
   const bytes = utf8.encode(text)
   const found = [constraint.shortest]
   for (const byte of bytes) {
@@ -54,7 +54,7 @@ describe('the fewest tokens to the end', () => {
     ['what is nested deeper than stacks are counted as they come', nested(130)],
   ])('are those of the text itself, from each of its places: %s', (_, value) => {
     const text = JSON.stringify(value)
-    expect(told(compile({ const: value }).start(vocabulary), text)).toEqual(fewest(text))
+    expect(shortestOf(compile({ const: value }).start(vocabulary), text)).toEqual(fewest(text))
   })
 
   it('count the first token of a vocabulary as any other', () => {
@@ -95,7 +95,7 @@ describe('the fewest tokens to the end', () => {
     const value = 'a'.repeat(SPELLED + 40)
     const text = JSON.stringify(value)
     const wanted = fewest(text).map((tokens, i) => (text.length - i > SPELLED ? text.length - i : tokens))
-    expect(told(compile({ const: value }).start(vocabulary), text)).toEqual(wanted)
+    expect(shortestOf(compile({ const: value }).start(vocabulary), text)).toEqual(wanted)
   })
 
   it.each([0, 1, 2])(
@@ -194,7 +194,7 @@ describe('what counting takes', () => {
     const of = vi.spyOn(TokenCosts.prototype, 'of')
     const constraint = grammar.start(vocabulary)
     try {
-      told(constraint, text)
+      shortestOf(constraint, text)
       return of.mock.calls.map(([state]) => state)
     } finally {
       of.mockRestore()

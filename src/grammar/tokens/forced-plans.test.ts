@@ -17,10 +17,10 @@ const TOKENS = [
 const SILENT = TOKENS.length - 1
 
 /** Of what comes next the longest token each time, as many tokenizers nearly do. */
-const spelling: TokenSpelling & { asked: string[] } = {
-  asked: [],
+const spelling: TokenSpelling & { encoded: string[] } = {
+  encoded: [],
   encodeContinuation(text) {
-    this.asked.push(text)
+    this.encoded.push(text)
     const bytes = utf8.encode(text)
     const ids: number[] = []
     for (let at = 0; at < bytes.length; at += TOKENS[ids.at(-1)!]!.length) {
@@ -83,11 +83,11 @@ describe('a plan for text that is certain', () => {
     // It may become one of several, or stay what it is.
     ['{"name', '":', 0, '', ['":', '":"']],
     ['{"', 'publish', 0, 'publish', ['"']],
-  ])('behind %j of %j takes back %i and says %j', (before, certain, replace, said, next) => {
+  ])('behind %j of %j takes back %i and says %j', (before, certain, replace, written, next) => {
     const run = planForced(spelling, encode(before), utf8.encode(certain), false)!
-    expect([run.replace, textOf(run.tokens)]).toEqual([replace, said])
-    const told = run.next.map((token) => textOf([token]))
-    expect(told).toEqual(expect.arrayContaining(next))
+    expect([run.replace, textOf(run.tokens)]).toEqual([replace, written])
+    const tokens = run.next.map((token) => textOf([token]))
+    expect(tokens).toEqual(expect.arrayContaining(next))
   })
 
   it('goes on from the last token of a text that the tokenizer would have written otherwise', () => {
@@ -122,15 +122,15 @@ describe('what stands before a certain text', () => {
   const [NEW, OTHER] = [0x7e, 0x2a]
   /** A tokenizer that reads an end of `answer` of so many tokens as it says, and all else as one token. */
   function reading(answer: readonly number[], reads: Readonly<Record<number, readonly number[]>>) {
-    const asked: number[] = []
+    const lengths: number[] = []
     const tokenizer: TokenSpelling = {
       encodeContinuation(text) {
-        asked.push(text.length - 1)
+        lengths.push(text.length - 1)
         return reads[text.length - 1] ?? [OTHER]
       },
       bytes: (token) => (token === OTHER ? new Uint8Array(20) : Uint8Array.of(token)),
     }
-    return { run: planForced(tokenizer, answer, Uint8Array.of(NEW), true), asked }
+    return { run: planForced(tokenizer, answer, Uint8Array.of(NEW), true), lengths }
   }
   const answer = [...utf8.encode('abcdefghijklmn')]
   const last = (count: number) => answer.slice(answer.length - count)
@@ -141,14 +141,14 @@ describe('what stands before a certain text', () => {
     [12, [3, 6, 12]],
     [1, [3, 6, 12, 1]],
     [0, [3, 6, 12, 1, 0]],
-  ])('is read again from its last %i tokens on, where fewer do not tell', (count, asked) => {
-    const said = reading(answer, { [count]: [...last(count), NEW] })
-    expect(said).toEqual({ run: { replace: 0, tokens: [NEW], covered: 1, next: [] }, asked })
+  ])('is read again from its last %i tokens on, where fewer do not tell', (count, lengths) => {
+    const result = reading(answer, { [count]: [...last(count), NEW] })
+    expect(result).toEqual({ run: { replace: 0, tokens: [NEW], covered: 1, next: [] }, lengths })
   })
 
   it('may be shorter, or nothing', () => {
     const few = (count: number) => reading(answer.slice(0, count), {})
-    expect([few(0), few(1), few(2), few(6)].map(({ asked }) => asked)).toEqual([
+    expect([few(0), few(1), few(2), few(6)].map(({ lengths }) => lengths)).toEqual([
       [0],
       [1, 1, 0],
       [2, 1, 0],
@@ -245,9 +245,9 @@ describe('what is certain however a text goes on', () => {
 
   it('is found by the last tokens, once for all texts that end alike', () => {
     const asks = (text: string) => {
-      spelling.asked.length = 0
+      spelling.encoded.length = 0
       planForced(spelling, [], utf8.encode(text), false)
-      return spelling.asked.length
+      return spelling.encoded.length
     }
     const [first, same, alike, other] = ['"city":"9ß9"', '"city":"9ß9"', '"name":"9ß9"', '"city":"9ß8"'].map(asks)
     expect([same, alike, first! > 10, other! > 10]).toEqual([1, 1, true, true])
@@ -309,9 +309,9 @@ describe('certain text of a grammar', () => {
   it('is asked for once where nothing that follows may change it', () => {
     const asks = () => {
       const { constraint } = start(object)
-      spelling.asked.length = 0
+      spelling.encoded.length = 0
       expect(forcedTokens(constraint, spelling)!.covered).toBe('{"name":"name"}'.length)
-      return spelling.asked
+      return spelling.encoded
     }
     asks()
     // Its end is known by then.
@@ -351,18 +351,18 @@ describe('certain text of a grammar', () => {
 
   it('is spelled behind a token without text as if nothing stood before it', () => {
     const { constraint } = start(object)
-    spelling.asked.length = 0
+    spelling.encoded.length = 0
     const run = forcedTokens(constraint, spelling, [...encode('name'), SILENT])!
     expect(textOf(run.tokens)).toBe('{"name":"name"}')
-    expect(spelling.asked.some((text) => text.startsWith('name{'))).toBe(false)
+    expect(spelling.encoded.some((text) => text.startsWith('name{'))).toBe(false)
     // And of long answers only what stands last is read.
-    spelling.asked.length = 0
+    spelling.encoded.length = 0
     forcedTokens(
       constraint,
       spelling,
       Array.from({ length: 100 }, () => 0x20),
     )
-    expect(Math.max(...spelling.asked.map((text) => text.length))).toBeLessThan(40)
+    expect(Math.max(...spelling.encoded.map((text) => text.length))).toBeLessThan(40)
   })
 })
 

@@ -69,7 +69,7 @@ const READ = tokens.flatMap((bytes, token) => {
 })
 const those = (which: (read: Read) => boolean) => READ.filter(which).map(({ token }) => token)
 const inside = ({ end }: Read) => typeof end === 'string'
-const told = (mask: Uint32Array) => allowed(mask, vocabulary.size)
+const tokensOf = (mask: Uint32Array) => allowed(mask, vocabulary.size)
 /** Characters that a token has. */
 const LONGEST = 8
 const ROOMS = [0, 1, 2, 3, 4, 7, 8, 9, 100, Infinity]
@@ -85,14 +85,14 @@ describe('in a string of which only the length matters', () => {
   it.each(ROOMS)('those may come that stay in it and have at most so many characters: %d', (room) => {
     const wanted = those((read) => inside(read) && read.characters <= room)
     const mask = levels.mask(room)
-    expect(told(mask)).toEqual(wanted)
+    expect(tokensOf(mask)).toEqual(wanted)
     // What is the same is kept as the same: of any more room than the longest takes there is one mask.
     expect(levels.mask(room)).toBe(mask)
     expect(mask === levels.mask(Infinity)).toBe(room >= LONGEST)
   })
 
   it('those are told apart that end between two characters, and those that end within one', () => {
-    expect(told(levels.between)).toEqual(those(({ end }) => end === 'between'))
+    expect(tokensOf(levels.between)).toEqual(those(({ end }) => end === 'between'))
     const { within } = levels
     expect([...within.tokens].sort((a, b) => a - b)).toEqual(those(({ end }) => end === 'within'))
     for (const token of within.tokens) {
@@ -104,17 +104,17 @@ describe('in a string of which only the length matters', () => {
   it.each(ROOMS)('those are added after whose characters the budget suffices: %d', (room) => {
     for (const admits of [() => true, () => false, (n: number) => n % 2 === 1, (n: number) => n > 3]) {
       const into = new Uint32Array(vocabulary.words)
-      const asked: number[] = []
+      const counts: number[] = []
       levels.addBetween(into, room, (n) => {
-        asked.push(n)
+        counts.push(n)
         return admits(n)
       })
-      expect(told(into)).toEqual(
+      expect(tokensOf(into)).toEqual(
         those(({ end, characters }) => end === 'between' && characters <= room && admits(characters)),
       )
       // Each number once, the longest first; there is none of no characters.
       const most = Math.min(room, LONGEST)
-      expect(asked).toEqual(Array.from({ length: most }, (_, i) => most - i))
+      expect(counts).toEqual(Array.from({ length: most }, (_, i) => most - i))
       // What was there stays.
       const full = new Uint32Array(vocabulary.words).fill(0xffffffff)
       levels.addBetween(full, room, admits)

@@ -62,9 +62,9 @@ describe('what is learned of a mask', () => {
     const masks = masksOf(schema)
     const place = placeAfter(masks, text)
     expect(walks(() => fill(masks, text))).toBeGreaterThan(0)
-    const told = fill(masks, text)
+    const first = fill(masks, text)
     expect(walks(() => fill(masks, text))).toBe(0)
-    expect(fill(masks, text)).toEqual(told)
+    expect(fill(masks, text)).toEqual(first)
     // A budget that suffices in any case asks for nothing else.
     expect(walks(() => fill(masks, text, place.state.length + 100))).toBe(0)
     // One that may not is looked at each time.
@@ -260,11 +260,11 @@ describe('what is learned of strings', () => {
     for (const text of ways) {
       for (const budget of [1, 2, 3, 5, 8, Number.POSITIVE_INFINITY]) {
         const before = strings.bytes
-        const told = fill(masks, text, budget)
+        const first = fill(masks, text, budget)
         expect(strings.bytes).toBeGreaterThanOrEqual(before)
         fill(masks, text, budget)
         const { bytes } = strings
-        expect(fill(masks, text, budget)).toEqual(told)
+        expect(fill(masks, text, budget)).toEqual(first)
         expect(strings.bytes).toBe(bytes)
       }
       const { followed } = inStrings

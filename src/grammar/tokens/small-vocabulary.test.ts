@@ -36,8 +36,8 @@ describe('the tokens of a vocabulary', () => {
   it('have their bytes, and those without text none', () => {
     const tokens = [bytesOf('ab'), null, undefined, new Uint8Array(), bytesOf('\xff'), bytesOf('end'), bytesOf('tool')]
     const vocabulary = new Vocabulary(tokens, { eos: 5, special: [6] })
-    const told = [-2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8].map((token) => String.fromCharCode(...vocabulary.bytes(token)))
-    expect(told).toEqual(['', '', 'ab', '', '', '', '\xff', '', '', '', ''])
+    const texts = [-2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8].map((token) => String.fromCharCode(...vocabulary.bytes(token)))
+    expect(texts).toEqual(['', '', 'ab', '', '', '', '\xff', '', '', '', ''])
     expect([vocabulary.size, vocabulary.words, [...vocabulary.eos]]).toEqual([7, 1, [5]])
     expect([31, 32, 33, 64, 65].map((size) => built(Array(size).fill('a')).words)).toEqual([1, 1, 2, 2, 3])
   })
@@ -144,14 +144,14 @@ describe('a vocabulary that is written down', () => {
         const shifted = new Uint8Array(data.length + shift)
         shifted.set(data, shift)
         const copy = Vocabulary.deserialize(shifted.subarray(shift))
-        const told = (of: Vocabulary) => ({
+        const contentOf = (of: Vocabulary) => ({
           ...{ size: of.size, eos: [...of.eos], named: [...of.named], special: of.longestSpecial, tallest: of.tallest },
           bytes: Array.from({ length: of.size }, (_, token) => [...of.bytes(token)]),
           tries: of.tries.map((trie) =>
             [trie.bytes, trie.first, trie.from, trie.kinds, trie.heights, trie.tokens].map((list) => [...list]),
           ),
         })
-        expect(told(copy)).toEqual(told(vocabulary))
+        expect(contentOf(copy)).toEqual(contentOf(vocabulary))
       }),
       { numRuns: runs(40) },
     )

@@ -81,7 +81,7 @@ const QUOTE = 0x22
 const E_ACUTE = utf8.encode('é')[0]!
 
 /** A place asked about again and again, by what is spent more than the least. */
-class Asked {
+class PlaceMasks {
   readonly vocabulary: Vocabulary
   readonly place: Place
   readonly #costs: TokenCosts
@@ -115,7 +115,7 @@ class Asked {
       if (isAffordable(at, rest)) for (const token of tokens) wanted[token >> 5]! |= 1 << (token & 31)
     }
     return Array.from(filled, (word, i) => `${i}: ${((word ^ wanted[i]!) >>> 0).toString(16)}`).filter(
-      (told) => !told.endsWith(' 0'),
+      (line) => !line.endsWith(' 0'),
     )
   }
 }
@@ -186,12 +186,12 @@ describe('what may come in a string', () => {
       const few = vocabularyOf(fewWords())
       for (const text of texts) {
         for (const vocabulary of [few, many]) {
-          const asked = new Asked(vocabulary, placeAfter(machine, text))
+          const masks = new PlaceMasks(vocabulary, placeAfter(machine, text))
           for (const more of budgets) {
             if (vocabulary === many && !FEW_BUDGETS.has(more)) continue
             const what = [schema, String.fromCharCode(...text), more, vocabulary.size]
-            expect([what, asked.wrong(more, true, 0xffffffff)]).toEqual([what, []])
-            expect([what, asked.wrong(more, false, 0x10204081)]).toEqual([what, []])
+            expect([what, masks.wrong(more, true, 0xffffffff)]).toEqual([what, []])
+            expect([what, masks.wrong(more, false, 0x10204081)]).toEqual([what, []])
           }
         }
       }
@@ -208,10 +208,10 @@ describe('what may come in a string', () => {
     for (const [schema, texts] of PLACES) {
       const machine = machineOf(schema, QUOTED)
       for (const text of texts) {
-        const asked = new Asked(vocabulary, placeAfter(machine, text))
+        const masks = new PlaceMasks(vocabulary, placeAfter(machine, text))
         for (const more of [0, 1, 2, Infinity]) {
           const what = [schema, String.fromCharCode(...text), more]
-          expect([what, asked.wrong(more)]).toEqual([what, []])
+          expect([what, masks.wrong(more)]).toEqual([what, []])
         }
       }
     }
@@ -450,11 +450,11 @@ describe('what is walked for a mask in a string', () => {
   ])('%s', (_, schema, steps) => {
     const machine = machineOf(schema, QUOTED)
     const vocabulary = vocabularyOf(manyWords())
-    const told = steps.map(([text, more]): Step => {
-      const asked = new Asked(vocabulary, placeAfter(machine, text))
-      return [text, more, walked(vocabulary, () => void asked.fill(more))]
+    const found = steps.map(([text, more]): Step => {
+      const masks = new PlaceMasks(vocabulary, placeAfter(machine, text))
+      return [text, more, walked(vocabulary, () => void masks.fill(more))]
     })
-    expect(told).toEqual(steps)
+    expect(found).toEqual(steps)
   })
 
   it.each<[string, object, Uint8Array]>([
@@ -463,10 +463,10 @@ describe('what is walked for a mask in a string', () => {
   ])('no word of letters that may come %s, however long it is', (_, schema, text) => {
     const followed = (words: Words) => {
       const vocabulary = vocabularyOf(words)
-      const asked = new Asked(vocabulary, placeAfter(machineOf(schema), text))
+      const masks = new PlaceMasks(vocabulary, placeAfter(machineOf(schema), text))
       const { inStrings } = Learned.of(vocabulary)
       const before = inStrings.followed
-      asked.fill(Infinity)
+      masks.fill(Infinity)
       return inStrings.followed - before
     }
     const words = manyWords()
@@ -499,9 +499,9 @@ describe('what is walked for a mask in a string', () => {
     // Each leads to a place of its own, or is of a length of its own.
     const tokens = Array.from({ length: 30 }, (_, i) => utf8.encode('a'.repeat(i + 1)))
     const vocabulary = vocabularyOf({ tokens: [...tokens, inside(''), undefined], eos: [31], special: [] })
-    const asked = new Asked(vocabulary, placeAfter(machineOf(schema), inside('')))
+    const masks = new PlaceMasks(vocabulary, placeAfter(machineOf(schema), inside('')))
     const costs = vi.spyOn(TokenCosts.prototype, 'ofCell')
-    asked.fill(more)
+    masks.fill(more)
     expect(costs.mock.calls.length).toBeGreaterThan(0)
     expect(costs.mock.calls.length).toBeLessThan(tokens.length)
   })
@@ -553,11 +553,11 @@ describe('the tokens that close a string', () => {
     const closers = (schema: object, text: string) =>
       strings.closers(placeAfter(machineOf(schema, QUOTED), inside(text)).frame)
     const any = { type: 'string' }
-    const told = walked(vocabulary, () => {
+    const found = walked(vocabulary, () => {
       expect(closers({ ...any, maxLength: 90 }, 'a')).toBe(closers(any, ''))
       closers({ ...any, 'x-quote': true }, 'the')
     })
-    expect(told).toEqual(['few'])
+    expect(found).toEqual(['few'])
   })
 })
 
@@ -577,7 +577,7 @@ describe('what is kept of strings', () => {
     const grown = (letters: number): number => {
       const { strings } = Learned.of(vocabulary)
       const before = strings.bytes
-      new Asked(vocabulary, placeAfter(machine, inside('a'.repeat(letters)))).fill(-1)
+      new PlaceMasks(vocabulary, placeAfter(machine, inside('a'.repeat(letters)))).fill(-1)
       return strings.bytes - before
     }
     // Then all is known but where the tokens lead from the places between these.
@@ -604,7 +604,7 @@ describe('what is kept of strings', () => {
       // Each of a compilation of its own, with a limit of its own: nothing is known of it.
       const limit = 'pattern' in schema ? { minLength: i } : 'properties' in schema ? { maxProperties: 9 + i } : {}
       const quoted = i === 0 ? QUOTED : [`${i}${QUOTED[0]}`]
-      new Asked(vocabulary, placeAfter(machineOf({ ...schema, ...limit }, quoted), text)).fill(more)
+      new PlaceMasks(vocabulary, placeAfter(machineOf({ ...schema, ...limit }, quoted), text)).fill(more)
       expect(strings.bytes).toBeGreaterThanOrEqual(before + ENTRY_BYTES)
       before = strings.bytes
     }

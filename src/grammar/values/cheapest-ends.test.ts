@@ -90,14 +90,14 @@ function leastOf(text: TextAutomaton, bytes: Uint8Array, end: (state: number) =>
   return least
 }
 
-/** The same language, of an automaton that has no table; `asked` counts its steps. */
+/** The same language, of an automaton that has no table; `steps` counts its steps. */
 function withoutTable(text: TextAutomaton) {
-  const seen = { asked: 0 }
+  const seen = { steps: 0 }
   const other = {
     start: text.start,
     classes: text.classes,
     step(state: number, cls: number) {
-      seen.asked++
+      seen.steps++
       return text.step(state, cls)
     },
   } as unknown as TextAutomaton
@@ -127,8 +127,8 @@ describe.each(ENDS)('the cheapest way to an end, where ends %s', (_, endOf) => {
   })
 
   it('is the least in a text of which parts are taken', () => {
-    for (const said of ['of all "things" that a text says', 'é\\"é "a" é', '']) {
-      const text = atOnce(stretchesOf([said])).whole
+    for (const source of ['of all "things" that a text says', 'é\\"é "a" é', '']) {
+      const text = atOnce(stretchesOf([source])).whole
       expect(text).toBeInstanceOf(SparseAutomaton)
       const of = sizesOf(text.classes, encoded)
       const end = endOf(text)
@@ -145,10 +145,10 @@ describe('an automaton without a table', () => {
     const { text, ...of } = sizes('^(?:ab|c)*d$')
     const { other, seen } = withoutTable(text)
     cheapestEnds(other, of, () => 0)
-    const once = seen.asked
+    const once = seen.steps
     expect(once).toBe(leastOf(text, of.bytes, () => 0).size * (text.classes.count - 1))
     cheapestEnds(other, of, () => 1)
-    expect(seen.asked).toBe(once)
+    expect(seen.steps).toBe(once)
     expect(cheapestEnds(other, of, () => 0)!.from(12_345)).toBe(Infinity)
   })
 
@@ -173,21 +173,21 @@ describe('an automaton without a table', () => {
 
   it('of too many states is not known, and not walked again', () => {
     const classes = new Classes([0, 0x61, 0x62], [1, 2, 1], 3)
-    let asked = 0
+    let steps = 0
     const endless = {
       start: 1,
       classes,
       step(state: number) {
-        asked++
+        steps++
         return state + 1
       },
     } as unknown as TextAutomaton
     const of = sizesOf(classes, encoded)
     expect(cheapestEnds(endless, of, () => 0)).toBeUndefined()
-    expect(asked).toBeLessThan(40_000)
-    const once = asked
+    expect(steps).toBeLessThan(40_000)
+    const once = steps
     expect(cheapestEnds(endless, of, () => 0)).toBeUndefined()
-    expect(asked).toBe(once)
+    expect(steps).toBe(once)
   })
 
   it('is paid for by the size of its table', () => {

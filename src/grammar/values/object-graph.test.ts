@@ -17,16 +17,16 @@ const key = fc.constantFrom(...KEYS)
 const small = vocabularyOf(smallWords())
 
 const member = fc.constantFrom<unknown>({ const: 1 }, { type: 'null' }, { type: 'integer' }, { minimum: 2 }, false, {})
-const said = fc.record({
+const subschema = fc.record({
   properties: fc.dictionary(key, member, { maxKeys: 2 }),
   required: fc.uniqueArray(key, { maxLength: 2 }),
 })
 const rule = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ if: said, ['then' as string]: said }) },
-  { weight: 1, arbitrary: fc.record({ if: said, ['then' as string]: said, else: said }) },
-  { weight: 1, arbitrary: fc.record({ not: said }) },
-  { weight: 2, arbitrary: fc.record({ anyOf: fc.array(said, { minLength: 2, maxLength: 3 }) }) },
-  { weight: 2, arbitrary: fc.record({ oneOf: fc.array(said, { minLength: 2, maxLength: 4 }) }) },
+  { weight: 3, arbitrary: fc.record({ if: subschema, ['then' as string]: subschema }) },
+  { weight: 1, arbitrary: fc.record({ if: subschema, ['then' as string]: subschema, else: subschema }) },
+  { weight: 1, arbitrary: fc.record({ not: subschema }) },
+  { weight: 2, arbitrary: fc.record({ anyOf: fc.array(subschema, { minLength: 2, maxLength: 3 }) }) },
+  { weight: 2, arbitrary: fc.record({ oneOf: fc.array(subschema, { minLength: 2, maxLength: 4 }) }) },
   { weight: 1, arbitrary: fc.record({ dependentRequired: fc.dictionary(key, fc.uniqueArray(key), { maxKeys: 2 }) }) },
   { weight: 1, arbitrary: fc.record({ anyOf: fc.constant([{ maxProperties: 2 }, { required: ['f'] }]) }) },
 )

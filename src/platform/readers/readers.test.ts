@@ -216,11 +216,11 @@ it('neither throws nor takes long, whatever it is given', () => {
       text,
       fc.constantFrom('date', 'time', 'datetime', 'number', 'duration'),
       fc.constantFrom<LanguageName | undefined>('en', 'de', 'fr', 'es', undefined),
-      (said, type, language) => {
-        const { value, guess } = readValue({ type } as { type: 'date' }, said, {
+      (input, type, language) => {
+        const { value, guess } = readValue({ type } as { type: 'date' }, input, {
           reference: REFERENCE,
           language,
-          around: said,
+          around: input,
         })
         for (const one of [value, guess]) if (typeof one === 'number') expect(Number.isFinite(one)).toBe(true)
         if (value !== null) expect(guess).toBeUndefined()
@@ -229,7 +229,7 @@ it('neither throws nor takes long, whatever it is given', () => {
     ),
     { numRuns: runs(2000) },
   )
-  for (const said of [
+  for (const input of [
     '1'.repeat(400),
     '1 '.repeat(200),
     'a '.repeat(200),
@@ -238,6 +238,6 @@ it('neither throws nor takes long, whatever it is given', () => {
     '½'.repeat(400),
   ]) {
     for (const type of ['date', 'time', 'datetime', 'number', 'duration'] as const)
-      readValue({ type }, said, { reference: REFERENCE })
+      readValue({ type }, input, { reference: REFERENCE })
   }
 })

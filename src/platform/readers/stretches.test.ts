@@ -16,9 +16,9 @@ describe('what can be read is found in a sentence', () => {
   for (const { kind, language, text, value } of CASES) {
     if (value === null) continue
     it(`${language} ${kind}: ${text}`, () => {
-      const said = found(kind, `(xx) ${text}; zz.`, language)
+      const spans = found(kind, `(xx) ${text}; zz.`, language)
       const context = { reference: REFERENCE, language, around: text }
-      expect(said.map((one) => readValue({ type: kind }, one, context).value)).toContain(value)
+      expect(spans.map((one) => readValue({ type: kind }, one, context).value)).toContain(value)
     })
   }
 })
@@ -76,10 +76,10 @@ it('are stretches in the order of the text, none within another, whatever it is'
     fc.array(bits, { maxLength: 80 }).map((all) => all.join('')),
   )
   fc.assert(
-    fc.property(text, fc.constantFrom(...KINDS), (said, kind) => {
+    fc.property(text, fc.constantFrom(...KINDS), (input, kind) => {
       let last = 0
-      for (const { start, end } of atOnce(stretchesIn(kind, said, { reference: REFERENCE }))) {
-        expect(mayBegin(said, start) && mayEnd(said, end)).toBe(true)
+      for (const { start, end } of atOnce(stretchesIn(kind, input, { reference: REFERENCE }))) {
+        expect(mayBegin(input, start) && mayEnd(input, end)).toBe(true)
         expect(end).toBeGreaterThan(Math.max(start, last))
         last = end
       }
