@@ -13,7 +13,7 @@ import { planModel } from './plan-model.js'
 import { PRESETS, randomModel } from './random-model.test-helper.js'
 
 const KNOWN = 85
-const TOLD: SampleSettings = {
+const SETTINGS: SampleSettings = {
   ...{ temperature: 0, topP: 1, seed: 0, index: 0, presencePenalty: 0, frequencyPenalty: 0, topLogprobs: 2 },
 }
 const chance = new Chance(3)
@@ -62,7 +62,7 @@ it.each([LLAMA, SLIDING])('tells what steps tell, of $name', async (preset) => {
     const sequence = core.open()
     for (const [at, token] of TEXT.slice(0, -1).entries()) {
       const among = [TEXT[at + 1]!]
-      const [sampled] = await core.step([{ sequence, tokens: [token], sample: { ...TOLD, among } }])
+      const [sampled] = await core.step([{ sequence, tokens: [token], sample: { ...SETTINGS, among } }])
       expect(steps[at]!.next![i]).toBeCloseTo(sampled!.among![0]!, 4)
     }
     expect(steps.at(-1)!.next).toBeUndefined()
@@ -92,17 +92,17 @@ it.each([gemma3, qwen35])('is asked of $name once it is loaded, as of two models
   await other.close()
   expect(cost).toBeGreaterThan(0)
   for (const isPacked of [true, false]) {
-    const asked: { identity: string; cost: number }[] = []
+    const choices: { identity: string; cost: number }[] = []
     const trial = {
       text,
       async choose(identity: string, measure: () => Promise<number>) {
-        asked.push({ identity, cost: await measure() })
+        choices.push({ identity, cost: await measure() })
         return isPacked
       },
     }
     const before = device.memory.bytes
     const core = await loadCore(device, source, { ...options, cacheType: 'auto', trial })
-    expect(asked).toEqual([{ identity: expect.stringMatching(/^fp_/), cost }])
+    expect(choices).toEqual([{ identity: expect.stringMatching(/^fp_/), cost }])
     const same = await load(isPacked ? 'q8_0' : undefined)
     expect(core.fingerprint).toBe(same.fingerprint)
     await same.close()

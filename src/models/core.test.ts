@@ -86,9 +86,9 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
     const used: number[] = []
     for (; index < 40; index++) {
       const sample = { ...DRAWN, index }
-      const [said] = await growing.step([{ sequence: own, tokens: fed, sample }])
-      expect(said).toEqual(await sampleAfter(other, fed, sample))
-      fed = [said!.token]
+      const [sampled] = await growing.step([{ sequence: own, tokens: fed, sample }])
+      expect(sampled).toEqual(await sampleAfter(other, fed, sample))
+      fed = [sampled!.token]
       used.push(growing.cacheUse.used)
     }
     expect(used[0]!).toBeLessThan(whole / 4)
@@ -115,8 +115,8 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
 
   it('guesses for another what it would say itself', async () => {
     const small = new DraftModel(core)
-    const [said, more] = [text(31, 20), text(32, 20)]
-    const asked = [said, more].map((tokens) => {
+    const [one, other] = [text(31, 20), text(32, 20)]
+    const requests = [one, other].map((tokens) => {
       const path = new FreePath(() => false, 40, { rows: 8, draws: 4 })
       const settings = () => ({ ...DRAWN, index: path.tokens.length })
       const push = (token: number) => path.push(token, 'model')
@@ -124,8 +124,8 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
       const sequence = { length: 0 } as Sequence
       return { lane, sequence, outlook: { tokens: path.tokens, free: true, settings, push, drafted: undefined } }
     })
-    await small.guess(asked, 4)
-    for (const { lane, outlook } of asked) {
+    await small.guess(requests, 4)
+    for (const { lane, outlook } of requests) {
       const { sequence, drawn } = await fresh(lane.tokens)
       const expected = [drawn.token]
       while (expected.length < 4) {
@@ -201,31 +201,32 @@ describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
 
   it('tells what comes after each token of a chunk as after one by one, and the same beside others', async () => {
     const settings = { ...DRAWN, temperature: 0, topLogprobs: undefined, among: [3, 50, 84] }
-    const scored = async (asked: readonly (readonly number[])[], beside: readonly (readonly number[])[] = []) => {
-      const sequences = [...asked, ...beside].map(() => core.open())
+    const scored = async (texts: readonly (readonly number[])[], beside: readonly (readonly number[])[] = []) => {
+      const sequences = [...texts, ...beside].map(() => core.open())
       const drawn = await core.step([
-        ...asked.map((tokens, i) => {
+        ...texts.map((tokens, i) => {
           return { sequence: sequences[i]!, tokens, drafts: tokens.slice(1).map(() => settings), sample: settings }
         }),
-        ...beside.map((tokens, i) => ({ sequence: sequences[asked.length + i]!, tokens, sample: DRAWN })),
+        ...beside.map((tokens, i) => ({ sequence: sequences[texts.length + i]!, tokens, sample: DRAWN })),
       ])
       for (const sequence of sequences) sequence.close()
-      const told = drawn.slice(0, asked.length).map((last) => [...last!.drafts!, last!].map(({ among }) => among!))
-      return { told, drawn: drawn.slice(asked.length) }
+      const logprobs = drawn.slice(0, texts.length).map((last) => [...last!.drafts!, last!].map(({ among }) => among!))
+      return { logprobs, drawn: drawn.slice(texts.length) }
     }
     const [prompt, other, short] = [text(12, 24), text(13, 12), text(14, 6)]
     const alone = await scored([prompt])
     const sequence = core.open()
     for (const [i, token] of prompt.entries()) {
       const { among } = await sampleAfter(sequence, [token], settings)
-      for (const [k, logprob] of among!.entries()) expect(Math.abs(alone.told[0]![i]![k]! - logprob)).toBeLessThan(0.02)
+      for (const [k, logprob] of among!.entries())
+        expect(Math.abs(alone.logprobs[0]![i]![k]! - logprob)).toBeLessThan(0.02)
     }
     sequence.close()
     const [own, plain] = [text(15, 25), text(16, 3)]
     const company = await scored([other, prompt, short], [own, plain])
-    expect(company.told[1]).toEqual(alone.told[0])
-    expect(company.told[0]).toEqual((await scored([other])).told[0])
-    expect(company.told[2]).toEqual((await scored([short])).told[0])
+    expect(company.logprobs[1]).toEqual(alone.logprobs[0])
+    expect(company.logprobs[0]).toEqual((await scored([other])).logprobs[0])
+    expect(company.logprobs[2]).toEqual((await scored([short])).logprobs[0])
     for (const [i, tokens] of [own, plain].entries()) {
       const { sequence, drawn } = await fresh(tokens)
       expect(company.drawn[i]).toEqual(drawn)

@@ -41,16 +41,16 @@ describe.each(DEVICES)('decoders on $name', ({ name, open, roundsActivations, ca
     const chance = new Chance(3)
     const tokens = Array.from({ length: 45 }, () => chance.below(core.vocabSize))
     const sequence = core.open()
-    const told = [await prefill(core, sequence, tokens)]
-    while (told.length < STEPS) {
-      const { token } = told.at(-1)!
+    const samples = [await prefill(core, sequence, tokens)]
+    while (samples.length < STEPS) {
+      const { token } = samples.at(-1)!
       tokens.push(token)
-      told.push((await core.step([{ sequence, tokens: [token], sample: { ...GREEDY, index: told.length } }]))[0]!)
+      samples.push((await core.step([{ sequence, tokens: [token], sample: { ...GREEDY, index: samples.length } }]))[0]!)
     }
     const judged = judge(tokens)
-    expect(judged).toHaveLength(told.length)
+    expect(judged).toHaveLength(samples.length)
     for (const [i, { logprobs, bound }] of judged.entries()) {
-      const next = told[i]!
+      const next = samples[i]!
       for (const { token, logprob } of next.top!) {
         expect(Math.abs(logprob - logprobs[token]!)).toBeLessThan(bound)
       }

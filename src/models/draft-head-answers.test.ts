@@ -39,7 +39,7 @@ async function answers(of: HeadCase, device: Device, drafts: DraftMode, kinds: r
   }
   const loop = new DecodeLoop(core, smallText, { drafts })
   const free = core.freeTokens
-  const told = await Promise.all(
+  const results = await Promise.all(
     kinds.map((kind) => {
       const request = call({ maxTokens: 24, ignoreEnds: kind !== 'under a schema', ...KINDS[kind]! })
       return collect(loop.generate(request), request.n)
@@ -48,7 +48,12 @@ async function answers(of: HeadCase, device: Device, drafts: DraftMode, kinds: r
   const { guesses, metadata } = loop
   expect(core.freeTokens).toBeLessThanOrEqual(free)
   await loop.close()
-  return { said: told.map(({ texts, logprobs, reasons }) => ({ texts, logprobs, reasons })), passes, guesses, metadata }
+  return {
+    outputs: results.map(({ texts, logprobs, reasons }) => ({ texts, logprobs, reasons })),
+    passes,
+    guesses,
+    metadata,
+  }
 }
 
 /** Of a GPU in software one way and one kind: compiling shaders takes long there. */
@@ -71,7 +76,7 @@ describe.each(ON)('of $of.name on $name', ({ name, open, of }) => {
     async (kind) => {
       const without = await answers(of, device, 'never', [kind])
       const guessed = await answers(of, device, 'always', [kind])
-      expect(guessed.said).toEqual(without.said)
+      expect(guessed.outputs).toEqual(without.outputs)
       expect(guessed.guesses!.model.right).toBeGreaterThan(guessed.guesses!.model.wrong)
       // A GPU takes several passes in one call.
       if (onCpu(name)) expect(guessed.passes).toBeLessThan(without.passes)
@@ -85,13 +90,13 @@ describe.each(ON.filter(({ name }) => onCpu(name)))('where that of $of.name is w
   it('the same is said, in company', async () => {
     const device = await open()
     const kinds = Object.keys(KINDS)
-    const { said } = await answers(of, device, 'never', kinds)
+    const { outputs } = await answers(of, device, 'never', kinds)
     for (const drafts of ['always', 'gaining'] as const) {
-      expect((await answers(of, device, drafts, kinds, true)).said).toEqual(said)
+      expect((await answers(of, device, drafts, kinds, true)).outputs).toEqual(outputs)
     }
     // In company all draws are taken; alone it guesses.
     const alone = await answers(of, device, 'always', [kinds[1]!], true)
-    expect(alone.said).toEqual(said.slice(1, 2))
+    expect(alone.outputs).toEqual(outputs.slice(1, 2))
     expect(alone.guesses!.model.wrong).toBeGreaterThan(0)
     device.destroy()
   }, 240_000)

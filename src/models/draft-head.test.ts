@@ -30,15 +30,15 @@ const GUESSES = 3
 const HEADS = [qwen35Head, qwen35MoeHead] as const
 const prompt = promptOf(qwen35Head).slice(0, 40)
 /** Of a prompt of so many tokens, the last of which the model has not read, what the head says to it and to its guesses. */
-interface Told {
+interface Truth {
   readonly guessed: readonly number[]
   readonly logprobs: readonly Vector[]
 }
 
-const truths = new Map<string, Told>()
+const truths = new Map<string, Truth>()
 
 /** Without a mistake: once for all devices. */
-function truthOf(of: HeadCase, length: number): Told {
+function truthOf(of: HeadCase, length: number): Truth {
   const key = `${of.name} ${length}`
   const truth = truths.get(key) ?? toldBy(of, length)
   truths.set(key, truth)
@@ -53,7 +53,7 @@ function rowsOf(of: HeadCase): readonly Vector[] {
   return getOrMake(rows, of, () => prompt.map((token) => model.row(token, false)))
 }
 
-function toldBy(of: HeadCase, length: number, mistake?: string, given?: readonly number[]): Told {
+function toldBy(of: HeadCase, length: number, mistake?: string, given?: readonly number[]): Truth {
   const known = rowsOf(of).values()
   const reference = headReference(of, weightsOf(of), mistake, { row: () => known.next().value! })
   for (const token of prompt.slice(0, length - 1)) reference.step(token)
@@ -75,23 +75,23 @@ const seen = ({ top }: Sampled) => {
 
 /** Guesses of several sequences side by side, each given the tokens that it is to go on by. */
 async function guesses(core: Core, batch: readonly StepInput[], by: readonly (readonly number[])[]) {
-  const told: Sampled[][] = batch.map(() => [])
+  const drawn: Sampled[][] = batch.map(() => [])
   const guessing: Guessing = core.guess!(batch)
   let next = await guessing.next()
   for (let i = 0; !next.done; i++) {
-    for (const [k, sampled] of next.value.entries()) if (sampled) told[k]!.push(sampled)
+    for (const [k, sampled] of next.value.entries()) if (sampled) drawn[k]!.push(sampled)
     const given = by.map((tokens) => (i < GUESSES - 1 ? { tokens: [tokens[i]!], sample: GREEDY } : undefined))
     next = await guessing.next(given)
   }
-  return told
+  return drawn
 }
 
 async function expectGuesses(of: HeadCase, core: Core): Promise<void> {
   const { guessed, logprobs } = truthOf(of, 12)
   const sequence = core.open()
   await core.step([{ sequence, tokens: prompt.slice(0, 11) }])
-  const [told] = await guesses(core, [{ sequence, tokens: [prompt[11]!], sample: GREEDY }], [guessed])
-  expect(compare(logprobs, told!.map(seen)).worst).toBeLessThan(2e-3)
+  const [drawn] = await guesses(core, [{ sequence, tokens: [prompt[11]!], sample: GREEDY }], [guessed])
+  expect(compare(logprobs, drawn!.map(seen)).worst).toBeLessThan(2e-3)
   await core.close()
 }
 
@@ -102,7 +102,7 @@ describe.each(HEADS)('the definition of $name', (of) => {
       const { logprobs: other } = toldBy(of, 12, mistake, guessed)
       const off = compare(
         logprobs,
-        other.map((told) => (token: number) => told[token]!),
+        other.map((row) => (token: number) => row[token]!),
       )
       expect([mistake, off.worst > 0.05]).toEqual([mistake, true])
     }
@@ -149,13 +149,13 @@ describe.each(ON)('on $name', ({ open, of }) => {
     })
     const free = core.freeTokens
     for (let round = 0; round < 2; round++) {
-      const told = await guesses(
+      const drawn = await guesses(
         core,
         batch,
         truth.map(({ guessed }) => guessed),
       )
       for (const [i, { logprobs }] of truth.entries()) {
-        const { worst, wrongTokens } = compare(logprobs, told[i]!.map(seen))
+        const { worst, wrongTokens } = compare(logprobs, drawn[i]!.map(seen))
         expect(worst).toBeLessThan(2e-3)
         expect(wrongTokens).toBe(0)
       }
@@ -182,8 +182,8 @@ describe.each(ON)('on $name', ({ open, of }) => {
     expect(sequence.length).toBe(32)
     const { guessed, logprobs } = truthOf(of, 33)
     const next = { sequence, tokens: [prompt[32]!], sample: GREEDY }
-    const [told] = await guesses(core, [next], [guessed])
-    expect(compare(logprobs, told!.map(seen)).worst).toBeLessThan(2e-3)
+    const [drawn] = await guesses(core, [next], [guessed])
+    expect(compare(logprobs, drawn!.map(seen)).worst).toBeLessThan(2e-3)
     const plain = core.open()
     await core.step([{ sequence: plain, tokens: prompt.slice(0, 32) }])
     const [own] = await core.step([{ ...next, sequence: plain }])

@@ -35,10 +35,9 @@ export function planTensors(
   const normBias = bias && { ...bias, ...(scale && { scale }) }
   const head = planHead(finder, model)
   const perLayer = planPerLayer(finder, model)
-  const guessing = architecture.draftLayer?.[naming]
-  const asked = drafts ? guessing : undefined
-  const draftHeadUnused = asked && whyUnused(finder, model)
-  const draftHead = asked && !draftHeadUnused ? planDraftHead(finder, model, asked, forms) : undefined
+  const draftLayer = drafts ? architecture.draftLayer?.[naming] : undefined
+  const draftHeadUnused = draftLayer && whyUnused(finder, model)
+  const draftHead = draftLayer && !draftHeadUnused ? planDraftHead(finder, model, draftLayer, forms) : undefined
   if (!draftHead && model.draftHead && naming === 'gguf') finder.passOverLayers(model.layers.length)
   finder.assertAllUsed()
   return {

@@ -28,7 +28,7 @@ function sourceOf(
     ['upper', data.subarray(0, split * COLUMNS * 2)],
     ['lower', data.subarray(split * COLUMNS * 2)],
   ])
-  const asked: number[] = []
+  const reads: number[] = []
   const source: WeightSource = {
     chatConfig: {},
     names: [...stored.keys()].map((name) => `${name}.weight`),
@@ -40,7 +40,7 @@ function sourceOf(
     },
     rows: (name) =>
       storedRows(format, COLUMNS, async (from, to, _, into) => {
-        asked.push(to - from)
+        reads.push(to - from)
         into!.set(stored.get(name)!.subarray(from, to))
         return change(into!.subarray(0, to - from), name, from)
       }),
@@ -55,7 +55,7 @@ function sourceOf(
     scaleType: 'f16',
     quantize: false,
   }
-  return { source, planned, asked }
+  return { source, planned, reads }
 }
 
 async function product(device: Device, matrix: Matrix): Promise<Float32Array> {
@@ -79,24 +79,24 @@ describe('a large matrix on its way to a device', () => {
   afterAll(() => device.destroy())
 
   it('is never in memory whole beside it', async () => {
-    const { source, planned, asked } = sourceOf(known)
+    const { source, planned, reads } = sourceOf(known)
     const whole = device.matrix(known.data)
     const expected = await product(device, whole)
     const matrix = await new TensorLoader(device, source).matrix(planned)
     expect(await product(device, matrix)).toEqual(expected)
-    expect(Math.max(...asked)).toBeLessThanOrEqual(4 * MIB)
-    expect(asked.reduce((sum, bytes) => sum + bytes, 0)).toBe(2 * ROWS * COLUMNS)
+    expect(Math.max(...reads)).toBeLessThanOrEqual(4 * MIB)
+    expect(reads.reduce((sum, bytes) => sum + bytes, 0)).toBe(2 * ROWS * COLUMNS)
   })
 
   it('gets four bits on its way, a few rows at a time', async () => {
-    const { source, planned, asked } = sourceOf(known)
+    const { source, planned, reads } = sourceOf(known)
     const before = device.memory.bytes
     const loader = new TensorLoader(device, source)
     const matrix = await loader.matrix({ ...planned, quantize: true })
     await loader.close()
     expect(device.memory.bytes - before).toBe(matrix.bytes)
     expect(matrix.bytes).toBe(device.matrixBytes({ format: 'q4', rows: ROWS, columns: COLUMNS, scaleType: 'f16' }))
-    expect(asked.length).toBeGreaterThan(2)
+    expect(reads.length).toBeGreaterThan(2)
     const sum = (of: Float32Array) => of.reduce((all, value) => all + value * value, 0)
     const [four, exact] = [await product(device, matrix), await product(device, device.matrix(known.data))]
     const off = four.map((value, i) => value - exact[i]!)

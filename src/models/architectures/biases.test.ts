@@ -9,7 +9,7 @@ import type { Device } from '../../device/contract.js'
 import { openCpuDevice } from '../../device/cpu/index.js'
 import { loadCore } from '../load.js'
 import { planModel } from '../plan-model.js'
-import { sourceOf, told } from './cases.test-helper.js'
+import { predictions, sourceOf } from './cases.test-helper.js'
 
 /** Which products each field of a configuration of transformers gives biases. */
 const FIELDS: Readonly<Record<string, RegExp>> = {
@@ -77,7 +77,7 @@ describe.each(CASES)('$name', (of) => {
     // Within it LongRoPE's angles are those of short texts, as these few tokens are.
     const contextLength = Number(of.config.original_max_position_embeddings ?? of.context ?? 144)
     const core = await loadCore(device, sourceOf(whole, 'f32'), { contextLength, maxBatch: 1 })
-    const verdict = compare(logprobs, await told(core, tokens, 4, 64))
+    const verdict = compare(logprobs, await predictions(core, tokens, 4, 64))
     expect(verdict.worst).toBeLessThan(2e-3)
     expect(verdict.wrongTokens).toBe(0)
     await core.close()

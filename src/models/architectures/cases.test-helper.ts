@@ -42,7 +42,7 @@ export function sourceOf(of: Case, dtype: Stored): WeightSource {
 }
 
 /** Greedy tokens of float64, one after the other, and what the core thinks of each. */
-export async function told(core: Core, tokens: readonly number[], count: number, chunk: number) {
+export async function predictions(core: Core, tokens: readonly number[], count: number, chunk: number) {
   const sequence = core.open(tokens.length)
   const prompt = tokens.slice(0, tokens.length - count)
   const seen: ((token: number) => number)[] = []

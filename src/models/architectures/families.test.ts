@@ -34,7 +34,7 @@ import type { WeightSource } from '../files/source.js'
 import { loadCore } from '../load.js'
 import { planModel } from '../plan-model.js'
 import { storedName } from '../planned.js'
-import { GREEDY, sourceOf, told } from './cases.test-helper.js'
+import { GREEDY, predictions, sourceOf } from './cases.test-helper.js'
 import { readModel } from './index.js'
 
 const COUNT = 12
@@ -60,7 +60,7 @@ describe('architectures on the CPU', () => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
       const core = await loadCore(device, sourceOf(of, dtype), { contextLength: of.context ?? 144 })
       for (const chunk of [64, 24]) {
-        const verdict = compare(logprobs, await told(core, tokens, COUNT, chunk))
+        const verdict = compare(logprobs, await predictions(core, tokens, COUNT, chunk))
         expect(verdict.worst).toBeLessThan(BOUNDS[dtype])
         if (dtype === 'f32') expect(verdict.wrongTokens).toBe(0)
       }
@@ -118,7 +118,7 @@ describe('architectures on the CPU, in 4 bits', () => {
         contextLength: of.context ?? 144,
         quantize: 'q4f16_1',
       })
-      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      const verdict = compare(logprobs, await predictions(core, tokens, COUNT, 64))
       expect(verdict.worst).toBeLessThan(BOUNDS.f32)
       expect(verdict.wrongTokens).toBe(0)
       await core.close()
@@ -149,7 +149,7 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
     await writeGguf(path, of, weightsOf(of))
     const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
     const core = await loadCore(device, await sourceAt(path), { contextLength: Math.min(of.context ?? 144, 512) })
-    const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+    const verdict = compare(logprobs, await predictions(core, tokens, COUNT, 64))
     expect(verdict.worst).toBeLessThan(BOUNDS.f32)
     expect(verdict.wrongTokens).toBe(0)
     await core.close()
@@ -181,13 +181,13 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
     ['by their interval', undefined, [false, true, false, true, false]],
   ])('which layers of Qwen3.5 keep a state is said of each, or by an interval: %s', (_, listed, attend) => {
     const { metadata, architecture } = qwen35.gguf!
-    const said: Record<string, unknown> = {}
+    const fields: Record<string, unknown> = {}
     const note = (key: string, value: unknown) => {
-      said[key.replace(`${architecture}.`, '')] = value
+      fields[key.replace(`${architecture}.`, '')] = value
     }
     metadata(new Proxy({}, { get: () => note }) as Metadata)
     const given = {
-      ...{ ...said, model_type: architecture, vocab_size: 64, full_attention_interval: 2 },
+      ...{ ...fields, model_type: architecture, vocab_size: 64, full_attention_interval: 2 },
       ...(listed && { 'attention.recurrent_layers': listed }),
     }
     const { layers } = readModel(given, 'qwen', 'gguf').model
@@ -236,7 +236,7 @@ describe('architectures on the CPU, from repositories as mlx-lm writes them', ()
       const { weights } = await openRepository({ kind: 'folder', path }, options)
       const { tokens, logprobs } = answerOf(of, throughMlx(of, weightsOf(of)), COUNT)
       const core = await loadCore(device, weights, { contextLength: 144 })
-      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      const verdict = compare(logprobs, await predictions(core, tokens, COUNT, 64))
       expect(verdict.worst).toBeLessThan(BOUNDS.f16)
       // Keys and values are kept in f16, which float64 does not.
       expect(verdict.wrongTokens).toBeLessThan(2)
@@ -281,7 +281,7 @@ describe('architectures on the CPU, from folders as transformers writes gpt-oss'
     }
     const { tokens, logprobs } = answerOf(gptOss, weights, COUNT)
     const core = await loadCore(device, source, { contextLength: 144 })
-    const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+    const verdict = compare(logprobs, await predictions(core, tokens, COUNT, 64))
     expect(verdict.worst).toBeLessThan(type === 'F32' ? BOUNDS.f32 : BOUNDS.f16)
     expect(verdict.wrongTokens).toBe(0)
     await core.close()
@@ -325,7 +325,7 @@ describe('experts on the CPU', () => {
   ])('are read where %s has all of a layer in one tensor', async (_, named) => {
     const { tokens, logprobs } = answerOf(qwen3Moe, weightsOf(qwen3Moe), COUNT)
     const core = await loadCore(device, inOne(named), { contextLength: 144 })
-    expect(compare(logprobs, await told(core, tokens, COUNT, 64)).worst).toBeLessThan(BOUNDS.f32)
+    expect(compare(logprobs, await predictions(core, tokens, COUNT, 64)).worst).toBeLessThan(BOUNDS.f32)
     await core.close()
   })
 
@@ -364,7 +364,7 @@ describe('formats and limits on the CPU', () => {
       const { tokens, logprobs } = answerOf(phi4Mini, weightsOf(phi4Mini), COUNT)
       const core = await loadCore(device, sourceOf(phi4Mini, 'f32'), { ...(contextLength && { contextLength }) })
       expect(core.contextLength).toBeGreaterThan(Number(phi4Mini.config.original_max_position_embeddings))
-      const ours = await told(core, tokens, COUNT, 64)
+      const ours = await predictions(core, tokens, COUNT, 64)
       await core.close()
       expect(compare(logprobs, ours).worst).toBeLessThan(BOUNDS.f32)
       // What the configuration alone would choose is something else.
@@ -449,7 +449,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)
       const core = await loadCore(device, sourceOf(of, 'f32'), { contextLength: 144, maxBatch: 1 })
-      const verdict = compare(logprobs, await told(core, tokens, 4, 64))
+      const verdict = compare(logprobs, await predictions(core, tokens, 4, 64))
       expect(verdict.worst).toBeLessThan(BOUNDS.f32)
       expect(verdict.wrongTokens).toBe(0)
       await core.close()

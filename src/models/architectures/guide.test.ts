@@ -27,11 +27,11 @@ const FORMATS = { safetensors: 'huggingface', MLC: 'mlc', GGUF: 'gguf' } as cons
 it.each(Object.keys(FORMATS) as (keyof typeof FORMATS)[])(
   'the guide names what is read from %s, and no more',
   (format) => {
-    const told = families.filter((row) => row[formats]!.includes(format)).flatMap((row) => quoted(row[named]!))
+    const documented = families.filter((row) => row[formats]!.includes(format)).flatMap((row) => quoted(row[named]!))
     const run = Object.entries(ARCHITECTURES).filter(([, { names, gguf }]) =>
       format === 'GGUF' ? gguf !== undefined : FORMATS[format] in names,
     )
-    expect([...new Set(told)].sort()).toEqual(run.map(([name]) => name).sort())
+    expect([...new Set(documented)].sort()).toEqual(run.map(([name]) => name).sort())
   },
 )
 

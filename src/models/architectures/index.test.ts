@@ -226,10 +226,10 @@ describe('angles that are scaled', () => {
 
 /** The parts of a layer in the order in which `layer` gives them, if that is the last of what this statement says. */
 function layerToldBy(statement: ts.Statement, source: ts.SourceFile): (string | undefined)[] | undefined {
-  const told = ts.isVariableStatement(statement) ? statement.declarationList.declarations[0] : undefined
-  if (told?.type?.getText(source) !== 'Architecture' || !ts.isObjectLiteralExpression(told.initializer!))
+  const declaration = ts.isVariableStatement(statement) ? statement.declarationList.declarations[0] : undefined
+  if (declaration?.type?.getText(source) !== 'Architecture' || !ts.isObjectLiteralExpression(declaration.initializer!))
     return undefined
-  const layer = told.initializer.properties.at(-1)!
+  const layer = declaration.initializer.properties.at(-1)!
   if (layer.name?.getText(source) !== 'layer') return []
   let given: ts.Node | undefined = ts.isPropertyAssignment(layer) ? layer.initializer : layer
   while (given && !ts.isObjectLiteralExpression(given)) {
@@ -243,13 +243,13 @@ function layerToldBy(statement: ts.Statement, source: ts.SourceFile): (string | 
 it('an architecture ends in its layer, and so does its file: a mixer, a feed-forward, an arrangement', () => {
   const folder = new URL('./', import.meta.url)
   const files = readdirSync(folder).filter((name) => !name.includes('.test'))
-  const told = files.flatMap((name) => {
+  const architectures = files.flatMap((name) => {
     const source = ts.createSourceFile(name, readFileSync(new URL(name, folder), 'utf8'), ts.ScriptTarget.Latest)
     const layers = source.statements.map((statement) => layerToldBy(statement, source))
     const found = layers.flatMap((parts) => (parts ? [{ name, parts: parts.slice(0, 3) }] : []))
     // Nothing stands behind the last one.
     return found.length > 0 && !layers.at(-1) ? [...found, { name, parts: [] }] : found
   })
-  expect(told.filter(({ parts }) => parts.join() !== 'mixer,feedForward,arrangement')).toEqual([])
-  expect(told).toHaveLength(new Set(Object.values(ARCHITECTURES)).size)
+  expect(architectures.filter(({ parts }) => parts.join() !== 'mixer,feedForward,arrangement')).toEqual([])
+  expect(architectures).toHaveLength(new Set(Object.values(ARCHITECTURES)).size)
 })

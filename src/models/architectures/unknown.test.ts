@@ -80,7 +80,10 @@ const transformers = (type: string, more: readonly (readonly [string, Uint8Array
   new Map<string, Uint8Array>([...text, ['config.json', json(config(type))], ['model.safetensors', weights], ...more])
 
 /** What loading a repository says, and how many bytes of weights it asked for. */
-async function loading(files: ReadonlyMap<string, Uint8Array>, of = ''): Promise<{ error: unknown; asked: number }> {
+async function loading(
+  files: ReadonlyMap<string, Uint8Array>,
+  of = '',
+): Promise<{ error: unknown; downloaded: number }> {
   const server: Hub = await hub(files)
   const engine = webgpu({
     models: [{ id: 'org/model', from: server.url + of }],
@@ -94,12 +97,12 @@ async function loading(files: ReadonlyMap<string, Uint8Array>, of = ''): Promise
       () => 'it was loaded',
       (reason: unknown) => reason,
     )
-    const asked = server.requests.filter(({ file }) => /\.(safetensors|bin|gguf)$/.test(file))
-    const bytes = asked.map(({ file, range }) => {
+    const requests = server.requests.filter(({ file }) => /\.(safetensors|bin|gguf)$/.test(file))
+    const bytes = requests.map(({ file, range }) => {
       const [, from, to] = /bytes=(\d+)-(\d+)/.exec(range ?? '') ?? [0, 0, files.get(file)!.length - 1]
       return Number(to) - Number(from) + 1
     })
-    return { error, asked: bytes.reduce((sum, one) => sum + one, 0) }
+    return { error, downloaded: bytes.reduce((sum, one) => sum + one, 0) }
   } finally {
     await engine.close?.()
     await server.close()
@@ -117,21 +120,21 @@ describe.each([
   ...OTHERS.map(([type, ggml]) => ({ type, ggml, why: '' })),
 ])('$type is refused by its name before its weights are downloaded', ({ type, ggml, why }) => {
   it('as safetensors', async () => {
-    const { error, asked } = await loading(transformers(type))
+    const { error, downloaded } = await loading(transformers(type))
     expect(error).toEqual(refused(type, why))
-    expect(asked).toBeLessThanOrEqual(MIB)
+    expect(downloaded).toBeLessThanOrEqual(MIB)
   })
 
   it('as MLC has it', async () => {
-    const { error, asked } = await loading(mlc(type))
+    const { error, downloaded } = await loading(mlc(type))
     expect(error).toEqual(refused(type, why))
-    expect(asked).toBe(0)
+    expect(downloaded).toBe(0)
   })
 
   it('as GGUF', async () => {
-    const { error, asked } = await loading(new Map([['model.gguf', await gguf(ggml)]]), 'model.gguf')
+    const { error, downloaded } = await loading(new Map([['model.gguf', await gguf(ggml)]]), 'model.gguf')
     expect(error).toEqual(refused(ggml, why))
-    expect(asked).toBeLessThanOrEqual(MIB)
+    expect(downloaded).toBeLessThanOrEqual(MIB)
   })
 })
 

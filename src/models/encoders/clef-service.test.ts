@@ -13,10 +13,10 @@ import { made, STATE } from './clef.test-helper.js'
 
 const weights = weightsOf(clef)
 
-interface Told {
+interface ClefQuestion {
   readonly id: string
   readonly kind: (typeof CLEF_KINDS)[number]
-  readonly asked: string
+  readonly instructions: string
   /** In the order in which they stand in the text. */
   readonly options: readonly object[]
 }
@@ -44,21 +44,21 @@ describe('clef in the service', () => {
   const TWICE = { type: 'noul', instructions: 'Paid twice', criteria: { true: 'yes it is' } }
   const BAD = { type: 'score', instructions: 'How bad?', criteria: ['calm', 'angry'] }
   const option = (key: string, description?: string) => ({ ...(description && { description }), option_id: key })
-  const who: Told = {
-    ...{ id: 'team', kind: 'choice', asked: 'Who?' },
+  const who: ClefQuestion = {
+    ...{ id: 'team', kind: 'choice', instructions: 'Who?' },
     options: [option('Other'), option('billing', 'money'), option('sales'), option('é')],
   }
-  const twice: Told = {
-    ...{ id: 'twice', kind: 'noul', asked: 'Paid twice' },
+  const twice: ClefQuestion = {
+    ...{ id: 'twice', kind: 'noul', instructions: 'Paid twice' },
     options: [option('true', 'yes it is'), option('false')],
   }
-  const bad = (...levels: string[]): Told => ({
-    ...{ id: 'bad', kind: 'score', asked: 'How bad?' },
+  const bad = (...levels: string[]): ClefQuestion => ({
+    ...{ id: 'bad', kind: 'score', instructions: 'How bad?' },
     options: levels.map((level, i) => option(String(i), level)),
   })
 
   /** Pieces by themselves: no token reaches over their borders. */
-  function textOf(questions: readonly Told[]): ClefInput {
+  function textOf(questions: readonly ClefQuestion[]): ClefInput {
     const tokens: number[] = []
     const put = (text: string) => {
       const from = tokens.length
@@ -66,9 +66,9 @@ describe('clef in the service', () => {
       return { from, to: tokens.length }
     }
     for (const piece of ['<|im_start|>', STATE]) put(piece)
-    const fields = questions.map(({ id, kind, asked, options }, i) => {
+    const fields = questions.map(({ id, kind, instructions, options }, i) => {
       put(`${i + 1} ${id} ${kind} `)
-      const question = put(asked)
+      const question = put(instructions)
       const own = options.map((each, k) => {
         put(`${k + 1}:`)
         const found = put(JSON.stringify(each))
@@ -81,25 +81,25 @@ describe('clef in the service', () => {
     put('<|im_end|>')
     return { tokens, fields }
   }
-  function sharesOf(questions: readonly Told[]): number[][] {
+  function sharesOf(questions: readonly ClefQuestion[]): number[][] {
     const scores = [...clef.scores(weights, textOf(questions))]
     return questions.map(({ options }) => softmax(scores.splice(0, options.length)))
   }
-  const near = (told: readonly number[], of: readonly number[]) => {
-    expect(told).toHaveLength(of.length)
-    for (const [i, share] of of.entries()) expect(Math.abs(told[i]! - share)).toBeLessThan(1e-4)
+  const near = (actual: readonly number[], of: readonly number[]) => {
+    expect(actual).toHaveLength(of.length)
+    for (const [i, share] of of.entries()) expect(Math.abs(actual[i]! - share)).toBeLessThan(1e-4)
   }
 
   it('is asked all questions in one text, the options of a choice by their names', async () => {
     const { status, body } = await ask({ team: WHO, twice: TWICE, bad: BAD })
     expect([status, body.error]).toEqual([200, undefined])
-    const told = [who, twice, bad('calm', 'angry')]
-    const [[other, billing, sales, accented], [yes], levels] = sharesOf(told) as [number[], number[], number[]]
+    const questions = [who, twice, bad('calm', 'angry')]
+    const [[other, billing, sales, accented], [yes], levels] = sharesOf(questions) as [number[], number[], number[]]
     expect(Object.keys(body.answers.team.probabilities)).toEqual(['sales', 'billing', 'é', 'Other'])
     near(Object.values(body.answers.team.probabilities), [sales!, billing!, accented!, other!])
     near([body.answers.twice.noul], [yes!])
     near(Object.values(body.answers.bad.probabilities), levels)
-    expect(body.usage.input_tokens).toBe(textOf(told).tokens.length)
+    expect(body.usage.input_tokens).toBe(textOf(questions).tokens.length)
     const again = await ask({ team: WHO, twice: TWICE, bad: BAD })
     expect(again.body.answers).toEqual(body.answers)
   })
@@ -111,8 +111,8 @@ describe('clef in the service', () => {
     ]
     const { status, body } = await ask(questions, { order: 'average' }, '/decisions')
     expect([status, body.error]).toEqual([200, undefined])
-    const plain: Told = { ...twice, id: '2', options: [option('true'), option('false')] }
-    const level = (...levels: string[]): Told => ({ ...bad(...levels), id: '1', asked: '1' })
+    const plain: ClefQuestion = { ...twice, id: '2', options: [option('true'), option('false')] }
+    const level = (...levels: string[]): ClefQuestion => ({ ...bad(...levels), id: '1', instructions: '1' })
     const [there, back] = [level('calm', 'angry'), level('angry', 'calm')].map((each) => sharesOf([each, plain]))
     const mean = (a: number, b: number) => (a + b) / 2
     near(

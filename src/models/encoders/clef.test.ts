@@ -23,9 +23,9 @@ const texts: readonly TextTokens[] = inputs
 const rows = inputs.map((input) => clef.rows(weights, input))
 const scored = (mistake?: string) => inputs.map((input, i) => headScores(weights, rows[i]!, input, mistake))
 const truth = scored()
-const furthest = (told: ArrayLike<number>, of: ArrayLike<number>) =>
-  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - told[i]!)), 0)
-const worstOf = (told: readonly ArrayLike<number>[]) => Math.max(...told.map((own, i) => furthest(own, truth[i]!)))
+const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
+  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
+const worstOf = (all: readonly ArrayLike<number>[]) => Math.max(...all.map((own, i) => furthest(own, truth[i]!)))
 
 let folder: string
 let path: string
@@ -84,10 +84,10 @@ it('says words as it reads them where the file has them once', async () => {
   const device = await openCpuDevice({ threads: 1 })
   const { source, plan } = await planned(device, tied)
   const model = await loadEncoderPlanned(device, source, plan)
-  const [told] = await model.vectors(texts.slice(1, 2))
+  const [scores] = await model.vectors(texts.slice(1, 2))
   await model.close()
   device.destroy()
-  expect(furthest(told!, scored('says words as it reads them')[1]!)).toBeLessThan(BOUND)
+  expect(furthest(scores!, scored('says words as it reads them')[1]!)).toBeLessThan(BOUND)
 })
 
 it.each([

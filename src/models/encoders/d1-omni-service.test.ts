@@ -33,21 +33,21 @@ describe('d1-omni in the service', () => {
   const BAD = { type: 'score', instructions: 'How bad?', criteria: ['calm', 'so so', 'angry'] }
 
   /** Pieces by themselves: no token reaches over their borders. */
-  function tokensOf(asked: string, options: readonly string[], state = STATE): number[] {
-    const head = ['<|startoftext|><|reserved_7|>', state, `<|reserved_8|>${asked}`]
+  function tokensOf(instructions: string, options: readonly string[], state = STATE): number[] {
+    const head = ['<|startoftext|><|reserved_7|>', state, `<|reserved_8|>${instructions}`]
     const tail = options.flatMap((option) => ['<|reserved_9|><|mask|>', ` ${option}`, '<|reserved_10|>'])
     return [...head, ...tail, '<|reserved_11|>'].flatMap((piece) => tokenizer.encode(piece))
   }
-  function shares(kind: (typeof KINDS)[number], asked: string, options: readonly string[], temperature: number) {
-    const tokens = tokensOf(asked, options)
+  function shares(kind: (typeof KINDS)[number], instructions: string, options: readonly string[], temperature: number) {
+    const tokens = tokensOf(instructions, options)
     const mark = tokenizer.idOf('<|mask|>')
     const marks = tokens.flatMap((token, i) => (token === mark ? [i] : []))
     const scores = d1Omni.scores(weights, { tokens, marks, kind: KINDS.indexOf(kind) })
     return softmax(Array.from(scores, (score) => score / temperature))
   }
-  const near = (told: readonly number[], of: readonly number[]) => {
-    expect(told).toHaveLength(of.length)
-    for (const [i, share] of of.entries()) expect(Math.abs(told[i]! - share)).toBeLessThan(1e-4)
+  const near = (actual: readonly number[], of: readonly number[]) => {
+    expect(actual).toHaveLength(of.length)
+    for (const [i, share] of of.entries()) expect(Math.abs(actual[i]! - share)).toBeLessThan(1e-4)
   }
 
   it('is asked by its template, piece by piece, at the temperatures of its makers', async () => {
@@ -78,8 +78,8 @@ describe('d1-omni in the service', () => {
       400,
       { param: 'questions.q', message: expect.stringContaining('45 tokens of each option') },
     ])
-    const asked = await ask({ q: { ...choice('a', 'b'), instructions: long } })
-    expect([asked.status, asked.body.error]).toMatchObject([
+    const refused = await ask({ q: { ...choice('a', 'b'), instructions: long } })
+    expect([refused.status, refused.body.error]).toMatchObject([
       400,
       { param: 'questions.q', code: 'context_length_exceeded' },
     ])

@@ -20,8 +20,8 @@ const weights = weightsOf(d1Omni)
 const inputs = omniInputs()
 const texts = inputs.map(({ tokens, marks, kind }): TextTokens => ({ tokens, marks, types: tokens.map(() => kind) }))
 const truth = inputs.map((input) => d1Omni.scores(weights, input))
-const furthest = (told: ArrayLike<number>, of: ArrayLike<number>) =>
-  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - told[i]!)), 0)
+const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
+  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 
 let folder: string
 let path: string
@@ -38,23 +38,23 @@ const scoresOf = async (device: Device) => {
   const plan = planEncoderLoad(source, device, { name: 'test/d1-omni' })
   expect(plan).toMatchObject({ task: 'decide', decision: { type: 'lfm2-d1-omni' } })
   const model = await loadEncoderPlanned(device, source, plan)
-  const told = await model.vectors(texts)
+  const together = await model.vectors(texts)
   const alone = await model.vectors(texts.slice(1, 2))
   await model.close()
-  return { told, alone }
+  return { together, alone }
 }
 
 describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('d1-omni on $name', ({ open }) => {
   it('scores options as in float64, several questions side by side and each alone', async () => {
     const device = await open()
     const before = device.memory
-    const { told, alone } = await scoresOf(device)
-    told.forEach((scores, i) => {
+    const { together, alone } = await scoresOf(device)
+    together.forEach((scores, i) => {
       expect(scores).toHaveLength(inputs[i]!.marks.length)
       expect(furthest(scores, truth[i]!)).toBeLessThan(BOUND)
     })
     expect(furthest(alone[0]!, truth[1]!)).toBeLessThan(BOUND)
-    expect(alone[0]).toEqual(told[1])
+    expect(alone[0]).toEqual(together[1])
     if (device.info.kind === 'cpu') expect(device.memory).toEqual(before)
     device.destroy()
   }, 240_000)
@@ -62,7 +62,7 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('d1-omni on $name'
 
 it.each(d1Omni.mistakes)('that d1-omni %s would be found out', (mistake) => {
   // By the first that shows it: of the others nothing more is learned.
-  const isFar = (told: ArrayLike<number>, i: number) => furthest(told, truth[i]!) > 10 * BOUND
+  const isFar = (scores: ArrayLike<number>, i: number) => furthest(scores, truth[i]!) > 10 * BOUND
   expect(inputs.some((input, i) => isFar(d1Omni.scores(weights, input, mistake), i))).toBe(true)
 })
 

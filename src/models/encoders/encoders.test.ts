@@ -121,7 +121,7 @@ describe('encoders on the CPU', () => {
   it.each(FULL ? mistaken : once)('$name that $mistake would be found out', async ({ of, mistake }) => {
     const weights = encoderWeights(of)
     // By the first that shows it: of the other nothing more is learned.
-    const isFar = (told: Vector, i: number) => distance(truthOf(of)[i]!, told).worst > 10 * BOUND
+    const isFar = (vector: Vector, i: number) => distance(truthOf(of)[i]!, vector).worst > 10 * BOUND
     expect([1, 2].some((i) => isFar(of.reference(weights, inputsOf(of)[i]!, mistake), i))).toBe(true)
   })
 

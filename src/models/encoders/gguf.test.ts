@@ -69,9 +69,9 @@ describe('encoders from GGUF files on the CPU', () => {
     const plan = planEncoderLoad(source, device)
     expect(plan).toMatchObject({ task: 'classify', classes: { labels: ['joy', 'anger', 'fear'], several: false } })
     const model = await loadEncoderPlanned(device, source, plan)
-    const [told] = await model.vectors(bertClasses.pairs)
+    const [scores] = await model.vectors(bertClasses.pairs)
     const truth = bertClasses.reference(encoderWeights(bertClasses), bertClasses.pairs[0]!)
-    for (const [k, score] of truth.entries()) expect(Math.abs(told![k]! - score)).toBeLessThan(SCORES)
+    for (const [k, score] of truth.entries()) expect(Math.abs(scores![k]! - score)).toBeLessThan(SCORES)
     await model.close()
   })
 
@@ -143,13 +143,13 @@ describe.each(DEVICES.filter(({ cases, name }) => cases === 'few' || name === 'c
       const core = await loadCore(device, (await openRepository({ kind: 'folder', path }, options)).weights)
       expect(core.rowLength).toBe(length)
       const [one, other] = [core.open(), core.open()]
-      const told = await core.step([
+      const results = await core.step([
         { sequence: one, tokens, sample: GREEDY },
         { sequence: other, tokens: tokens.slice(0, 2), sample: GREEDY },
       ])
       for (const [i, of] of [truth[3]!, truth[1]!].entries()) {
-        expect(told[i]!.row).toHaveLength(length)
-        for (const [k, value] of of.entries()) expect(Math.abs(told[i]!.row![k]! - value)).toBeLessThan(1e-3)
+        expect(results[i]!.row).toHaveLength(length)
+        for (const [k, value] of of.entries()) expect(Math.abs(results[i]!.row![k]! - value)).toBeLessThan(1e-3)
       }
       await core.close()
       device.destroy()

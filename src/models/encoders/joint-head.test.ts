@@ -23,9 +23,9 @@ const madeUp = (tokens: readonly number[]) =>
   tokens.map(() => Float64Array.from({ length: hidden }, () => random.normal()))
 const rowsOf = new Map(inputs.map(({ tokens }) => [tokens, madeUp(tokens)]))
 const truthOf = (input: ClefInput) => headScores(weights, rowsOf.get(input.tokens)!, input)
-const furthest = (told: ArrayLike<number>, of: ArrayLike<number>) => {
-  expect(told.length).toBe(of.length)
-  return Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - told[i]!)), 0)
+const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) => {
+  expect(actual.length).toBe(of.length)
+  return Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 }
 
 /** The head's tensors, as its file has them. */
@@ -116,8 +116,8 @@ describe('the head of clef', () => {
     // And goes on behind the last of them.
     const tokens = [...text.tokens, 301, 302]
     rowsOf.set(tokens, madeUp(tokens))
-    const [told] = await scored([{ tokens, fields }])
-    expect(furthest(told!, truthOf({ tokens, fields }))).toBeLessThan(BOUND)
+    const [scores] = await scored([{ tokens, fields }])
+    expect(furthest(scores!, truthOf({ tokens, fields }))).toBeLessThan(BOUND)
   })
 
   it('scores each of more options than are read at a time', async () => {
@@ -126,10 +126,10 @@ describe('the head of clef', () => {
     // However often the same is offered, it sums up as once.
     const once = { ...text, fields: [{ ...first, options: first.options.slice(0, 1) }, second] }
     const often = new Array(MOST_TOGETHER + 1).fill(first.options[0]!)
-    const [told] = await scored([{ ...text, fields: [{ ...first, options: often }, second] }])
+    const [scores] = await scored([{ ...text, fields: [{ ...first, options: often }, second] }])
     const truth = truthOf(once)
     const expected = [...often.map(() => truth[0]!), ...truth.slice(1)]
-    expect(furthest(told!, expected)).toBeLessThan(BOUND)
+    expect(furthest(scores!, expected)).toBeLessThan(BOUND)
   })
 
   it('has no score for a text of which nothing is asked, beside others', async () => {
@@ -164,8 +164,8 @@ describe('the head of clef', () => {
     device.begin = own
     given.destroy()
     // The first is of what is under the head.
-    const asked = new Set(ran.slice(1).map((pass) => pass.replace(/ submit$/, '')))
-    expect(new Set(rehearsed)).toEqual(asked)
+    const performed = new Set(ran.slice(1).map((pass) => pass.replace(/ submit$/, '')))
+    expect(new Set(rehearsed)).toEqual(performed)
     expect(before.buffers).toBe(device.memory.buffers + 1)
   })
 

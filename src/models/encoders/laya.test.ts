@@ -20,8 +20,8 @@ const weights = encoderWeights(laya)
 const inputs = layaInputs()
 const texts = inputs.map(({ tokens, marks, kind }): TextTokens => ({ tokens, marks, types: tokens.map(() => kind) }))
 const truth = inputs.map((input) => laya.reference(weights, input))
-const furthest = (told: ArrayLike<number>, of: ArrayLike<number>) =>
-  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - told[i]!)), 0)
+const furthest = (actual: ArrayLike<number>, of: ArrayLike<number>) =>
+  Array.from(of).reduce((most: number, value, i) => Math.max(most, Math.abs(value - actual[i]!)), 0)
 
 const opened = async (path: string): Promise<WeightSource> => {
   const options = { report: () => {}, signal: new AbortController().signal } as const
@@ -41,22 +41,22 @@ const scoresOf = async (device: Device, from: WeightSource, batch: readonly Text
   const plan = planEncoderLoad(from, device, { name: 'test/laya' })
   expect(plan).toMatchObject({ task: 'decide', decision: { headTokens: 192 } })
   const model = await loadEncoderPlanned(device, from, plan)
-  const told = await model.vectors(batch)
+  const together = await model.vectors(batch)
   const alone = await model.vectors(batch.slice(1, 2))
   await model.close()
-  return { told, alone }
+  return { together, alone }
 }
 
 describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('a decision model on $name', ({ open }) => {
   it('scores options as in float64, several questions side by side and each alone', async () => {
     const device = await open()
-    const { told, alone } = await scoresOf(device, source, texts)
-    told.forEach((scores, i) => {
+    const { together, alone } = await scoresOf(device, source, texts)
+    together.forEach((scores, i) => {
       expect(scores).toHaveLength(inputs[i]!.marks.length)
       expect(furthest(scores, truth[i]!)).toBeLessThan(BOUND)
     })
     expect(furthest(alone[0]!, truth[1]!)).toBeLessThan(BOUND)
-    expect(alone[0]).toEqual(told[1])
+    expect(alone[0]).toEqual(together[1])
     device.destroy()
   }, 240_000)
 })
@@ -70,15 +70,15 @@ describe('a decision model on the CPU', () => {
 
   it.each(laya.mistakes)('that %s would be found out', (mistake) => {
     // By the first that shows it: of the others nothing more is learned.
-    const isFar = (told: ArrayLike<number>, i: number) => furthest(told, truth[i]!) > 10 * BOUND
+    const isFar = (scores: ArrayLike<number>, i: number) => furthest(scores, truth[i]!) > 10 * BOUND
     expect(inputs.slice(0, 3).some((input, i) => isFar(laya.reference(weights, input, mistake), i))).toBe(true)
   })
 
   it('is the same from a GGUF file', async () => {
     const path = join(folder, 'laya.gguf')
     await writeGguf(path, laya, weights)
-    const { told } = await scoresOf(device, await opened(path), texts)
-    told.forEach((scores, i) => {
+    const { together } = await scoresOf(device, await opened(path), texts)
+    together.forEach((scores, i) => {
       expect(furthest(scores, truth[i]!)).toBeLessThan(BOUND)
     })
   })

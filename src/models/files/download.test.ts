@@ -43,8 +43,8 @@ type Answer = (range: string | undefined) => Response | Error
 
 /** A server that answers so, one answer after the other and the last one again. */
 function job(answers: readonly Answer[], file: Partial<Download['file']> = {}, writer = new Held(), part: object = {}) {
-  const asked: (string | undefined)[] = []
-  const said: string[] = []
+  const ranges: (string | undefined)[] = []
+  const retries: string[] = []
   const leaving = new AbortController()
   let bytes = 0
   const whole: Download = {
@@ -54,16 +54,16 @@ function job(answers: readonly Answer[], file: Partial<Download['file']> = {}, w
     async fetch(url, { headers, signal }) {
       expect([url, signal]).toEqual([URL, leaving.signal])
       const { range } = headers as { range?: string }
-      const answer = answers[Math.min(asked.length, answers.length - 1)]!
-      asked.push(range)
-      const said = answer(range)
-      if (said instanceof Error) throw said
-      return said
+      const answer = answers[Math.min(ranges.length, answers.length - 1)]!
+      ranges.push(range)
+      const response = answer(range)
+      if (response instanceof Error) throw response
+      return response
     },
     onBytes: (more) => {
       bytes += more
     },
-    onRetry: (message) => said.push(message),
+    onRetry: (message) => retries.push(message),
     signal: leaving.signal,
     ...part,
   }
@@ -72,7 +72,7 @@ function job(answers: readonly Answer[], file: Partial<Download['file']> = {}, w
     done.catch(() => {})
     return done
   }
-  return { run, writer, asked, said, leaving, told: () => bytes }
+  return { run, writer, ranges, retries, leaving, reported: () => bytes }
 }
 
 const left: string[] = []
@@ -122,16 +122,16 @@ describe('a download', () => {
   it.each([{}, { sha256: hash('sha256') }, { md5: hash('md5') }, { bytes: undefined }])(
     'brings the whole file, and tells of all bytes: %j',
     async (file) => {
-      const { run, writer, asked, told, said } = job([whole], file)
+      const { run, writer, ranges, reported, retries } = job([whole], file)
       expect(await run()).toBe(true)
-      expect([writer.bytes, asked, told(), said]).toEqual([[...BYTES], [undefined], 6, []])
+      expect([writer.bytes, ranges, reported(), retries]).toEqual([[...BYTES], [undefined], 6, []])
     },
   )
 
   it('is tried once where its server sends on to what is refused', async () => {
-    const { run, asked, said } = job([() => broken(URL, 'its server redirects.')])
+    const { run, ranges, retries } = job([() => broken(URL, 'its server redirects.')])
     await expect(run()).rejects.toMatchObject({ code: 'model_files' })
-    expect([asked.length, said]).toEqual([1, []])
+    expect([ranges.length, retries]).toEqual([1, []])
   })
 
   it('is gone on with where it has stopped: others wait for it', async () => {
@@ -140,10 +140,10 @@ describe('a download', () => {
     })
     const stops = () =>
       new Response(new ReadableStream({ start: (controller) => controller.enqueue(BYTES.slice(0, 3)) }))
-    const { run, writer, asked, said } = job([stops, part(3, 6)])
+    const { run, writer, ranges, retries } = job([stops, part(3, 6)])
     expect(await run()).toBe(true)
-    expect([writer.bytes, asked]).toEqual([[...BYTES], [undefined, 'bytes=3-']])
-    expect(said).toEqual([expect.stringContaining('the connection broke at byte 3')])
+    expect([writer.bytes, ranges]).toEqual([[...BYTES], [undefined, 'bytes=3-']])
+    expect(retries).toEqual([expect.stringContaining('the connection broke at byte 3')])
   })
 
   it.each([404, 410])('of what is not there says so (%i)', async (code) => {
@@ -157,45 +157,45 @@ describe('a download', () => {
     ['of this size', part(3, 6)],
     ['of a size that is not told', part(3, 6, '*')],
   ])('goes on where an earlier one broke off, in a file %s', async (_, rest) => {
-    const { run, writer, asked, told } = job([rest], { md5: hash('md5') }, new Held(1, 2, 3))
+    const { run, writer, ranges, reported } = job([rest], { md5: hash('md5') }, new Held(1, 2, 3))
     expect(await run()).toBe(true)
-    expect([writer.bytes, asked, told()]).toEqual([[...BYTES], ['bytes=3-'], 6])
+    expect([writer.bytes, ranges, reported()]).toEqual([[...BYTES], ['bytes=3-'], 6])
   })
 
   it('asks for nothing that is whole already, and looks whether it is right', async () => {
     const right = job([whole], { sha256: hash('sha256') }, new Held(...BYTES))
-    expect([await right.run(), right.asked, right.told()]).toEqual([true, [], 6])
+    expect([await right.run(), right.ranges, right.reported()]).toEqual([true, [], 6])
     const wrong = job([whole], { sha256: hash('sha256') }, new Held(6, 5, 4, 3, 2, 1))
-    expect([await wrong.run(), wrong.asked, wrong.writer.bytes]).toEqual([true, [undefined], [...BYTES]])
+    expect([await wrong.run(), wrong.ranges, wrong.writer.bytes]).toEqual([true, [undefined], [...BYTES]])
     const long = job([whole], {}, new Held(...BYTES, 7))
-    expect([await long.run(), long.asked, long.told()]).toEqual([true, [undefined], 6])
+    expect([await long.run(), long.ranges, long.reported()]).toEqual([true, [undefined], 6])
   })
 
   it('begins anew where nobody names the size: an old part may be of another file', async () => {
-    const { run, writer, asked } = job([whole], { bytes: undefined }, new Held(7, 8))
-    expect([await run(), asked, writer.bytes]).toEqual([true, [undefined], [...BYTES]])
+    const { run, writer, ranges } = job([whole], { bytes: undefined }, new Held(7, 8))
+    expect([await run(), ranges, writer.bytes]).toEqual([true, [undefined], [...BYTES]])
   })
 
   it('goes on by numbers of several digits', async () => {
     const rest = Uint8Array.of(10, 11)
     const answer = () => new Response(rest, { status: 206, headers: { 'content-range': 'bytes 10-11/12' } })
     const before = Array.from({ length: 10 }, (_, i) => i)
-    const { run, writer, asked, said } = job([answer], { bytes: 12 }, new Held(...before))
+    const { run, writer, ranges, retries } = job([answer], { bytes: 12 }, new Held(...before))
     expect(await run()).toBe(true)
-    expect([writer.bytes, asked, said]).toEqual([[...before, ...rest], ['bytes=10-'], []])
+    expect([writer.bytes, ranges, retries]).toEqual([[...before, ...rest], ['bytes=10-'], []])
   })
 
   it.each([
     ['knows no ranges', whole],
     ['sends the whole, and says that it is a part', sends(0, 6, { headers: { 'content-range': 'bytes 3-5/6' } })],
   ])('begins anew where the server %s', async (_, answer) => {
-    const { run, writer, asked, told } = job([answer], {}, new Held(1, 2, 3))
-    expect([await run(), writer.bytes, asked, told()]).toEqual([true, [...BYTES], ['bytes=3-'], 6])
+    const { run, writer, ranges, reported } = job([answer], {}, new Held(1, 2, 3))
+    expect([await run(), writer.bytes, ranges, reported()]).toEqual([true, [...BYTES], ['bytes=3-'], 6])
   })
 
   it('takes a whole that the server calls a part', async () => {
-    const { run, writer, said } = job([sends(0, 6, { status: 206 })])
-    expect([await run(), writer.bytes, said]).toEqual([true, [...BYTES], []])
+    const { run, writer, retries } = job([sends(0, 6, { status: 206 })])
+    expect([await run(), writer.bytes, retries]).toEqual([true, [...BYTES], []])
   })
 
   it.each([
@@ -206,11 +206,11 @@ describe('a download', () => {
     ['several parts', sends(3, 6, { status: 206, headers: { 'content-range': 'bytes 3-5/6, 0-1/6' } })],
     ['nothing, as there is none', status(416)],
   ])('begins anew where the server sends %s', async (_, odd) => {
-    const { run, writer, asked, said, told } = job([odd, whole], {}, new Held(1, 2, 3))
+    const { run, writer, ranges, retries, reported } = job([odd, whole], {}, new Held(1, 2, 3))
     expect(await run()).toBe(true)
-    expect(said).toEqual(['m.bin: the file has changed on the server. Trying again in 0.0 s.'])
-    expect(asked[0]).toBe('bytes=3-')
-    expect([writer.bytes, told(), left]).toEqual([[...BYTES], 6, ['body']])
+    expect(retries).toEqual(['m.bin: the file has changed on the server. Trying again in 0.0 s.'])
+    expect(ranges[0]).toBe('bytes=3-')
+    expect([writer.bytes, reported(), left]).toEqual([[...BYTES], 6, ['body']])
   })
 })
 
@@ -234,13 +234,13 @@ describe('a download that fails', () => {
     ['the connection broke at byte 0.', () => new Response(bodyOf([new Error('gone')]))],
     ['it ended at byte 0 of 6.', () => new Response(bodyOf([]))],
   ])('is tried five times, each time later, and says why: %s', async (why, answer) => {
-    const { error, said, seconds, asked } = await failed([answer])
+    const { error, retries, seconds, ranges } = await failed([answer])
     expect(error).toMatchObject({ status: 503, code: 'model_unreachable' })
     expect((error as Error).message).toContain(`${URL} cannot be fetched now: m.bin: ${why}`)
     expect((error as Error).cause).toBeInstanceOf(Error)
     const waits = ['0.5', '1.0', '2.0', '4.0']
-    expect(said).toEqual(waits.map((one) => `m.bin: ${why} Trying again in ${one} s.`))
-    expect([asked.length, seconds >= 7.5]).toEqual([5, true])
+    expect(retries).toEqual(waits.map((one) => `m.bin: ${why} Trying again in ${one} s.`))
+    expect([ranges.length, seconds >= 7.5]).toEqual([5, true])
   })
 
   it.each([
@@ -250,9 +250,9 @@ describe('a download that fails', () => {
     ['0', '0.5'],
     ['-1', '0.5'],
     ['soon', '0.5'],
-  ])('is tried again when the server says, if that is soon: %s', async (after, told) => {
-    const { error, said } = await failed([status(503, { 'retry-after': after }), whole])
-    expect([error, said]).toEqual([true, [`m.bin: the server answered 503. Trying again in ${told} s.`]])
+  ])('is tried again when the server says, if that is soon: %s', async (after, wait) => {
+    const { error, retries } = await failed([status(503, { 'retry-after': after }), whole])
+    expect([error, retries]).toEqual([true, [`m.bin: the server answered 503. Trying again in ${wait} s.`]])
   })
 
   it('tells what the network said as its cause', async () => {
@@ -263,9 +263,14 @@ describe('a download that fails', () => {
 
   it('goes on from where the connection broke, and from where it ended', async () => {
     const broke: Answer = () => new Response(bodyOf([BYTES.subarray(0, 2), new Error('gone')]))
-    const { error, said, asked, writer, told } = await failed([broke, part(2, 4), part(4, 6)])
-    expect([error, asked, writer.bytes, told()]).toEqual([true, [undefined, 'bytes=2-', 'bytes=4-'], [...BYTES], 6])
-    expect(said.map((one) => one.replace(/ Trying.*/, ''))).toEqual([
+    const { error, retries, ranges, writer, reported } = await failed([broke, part(2, 4), part(4, 6)])
+    expect([error, ranges, writer.bytes, reported()]).toEqual([
+      true,
+      [undefined, 'bytes=2-', 'bytes=4-'],
+      [...BYTES],
+      6,
+    ])
+    expect(retries.map((one) => one.replace(/ Trying.*/, ''))).toEqual([
       'm.bin: the connection broke at byte 2.',
       'm.bin: it ended at byte 4 of 6.',
     ])
@@ -283,10 +288,10 @@ describe('a download that fails', () => {
     [418, 'the server answered 418 for m.bin.'],
     [400, 'the server answered 400 for m.bin.'],
   ])('is not tried again where that helps nothing: %i', async (code, why) => {
-    const { error, asked } = await failed([status(code)])
+    const { error, ranges } = await failed([status(code)])
     expect(error).toMatchObject({ status: 500, code: 'model_files' })
     expect((error as Error).message).toBe(`The model at ${URL} cannot be loaded: ${why}`)
-    expect([asked.length, left]).toEqual([1, ['body']])
+    expect([ranges.length, left]).toEqual([1, ['body']])
   })
 
   it.each([
@@ -296,7 +301,7 @@ describe('a download that fails', () => {
     const other = BYTES.map((byte) => byte + 1)
     const wrong: Answer = () => new Response(bodyOf([other]))
     const once = await failed([wrong, whole], file)
-    expect([once.error, once.writer.bytes, once.asked, once.told()]).toEqual([
+    expect([once.error, once.writer.bytes, once.ranges, once.reported()]).toEqual([
       true,
       [...BYTES],
       [undefined, undefined],
@@ -304,16 +309,16 @@ describe('a download that fails', () => {
     ])
     const twice = await failed([wrong], file)
     expect(twice.error).toMatchObject({ status: 500, code: 'model_files' })
-    const told = `m.bin has the ${name} hash ${hash(kind, other)}, and the repository names ${hash(kind)}. Nothing was stored.`
-    expect((twice.error as Error).message).toContain(told)
-    expect([twice.asked.length, twice.writer.written, twice.told(), twice.said]).toEqual([2, 0, 0, []])
+    const message = `m.bin has the ${name} hash ${hash(kind, other)}, and the repository names ${hash(kind)}. Nothing was stored.`
+    expect((twice.error as Error).message).toContain(message)
+    expect([twice.ranges.length, twice.writer.written, twice.reported(), twice.retries]).toEqual([2, 0, 0, []])
   })
 
   it('is left where the server sends more than there is to be', async () => {
     const endless: Answer = () => new Response(bodyOf([BYTES, Uint8Array.of(7), Uint8Array.of(8), Uint8Array.of(9)]))
-    const { error, writer, asked } = await failed([endless])
+    const { error, writer, ranges } = await failed([endless])
     expect((error as Error).message).toContain('m.bin has more than the 6 bytes that the repository names.')
-    expect([asked.length, writer.written, left]).toEqual([2, 0, ['body', 'body']])
+    expect([ranges.length, writer.written, left]).toEqual([2, 0, ['body', 'body']])
     const exact = await failed([() => new Response(bodyOf([BYTES.subarray(0, 3), BYTES.subarray(3)]))])
     expect(exact.error).toBe(true)
   })
@@ -340,11 +345,11 @@ describe('a download that fails', () => {
     }
     const file = { bytes: undefined, ...(least && { least }) }
     expect((await failed([of(most)], file, counting)).error).toBe(true)
-    const { error, asked } = await failed([of(most + 1)], file, counting)
+    const { error, ranges } = await failed([of(most + 1)], file, counting)
     expect(error).toMatchObject({ status: 500, code: 'model_files' })
-    const told = `m.bin has more than the ${most} bytes that such a file may have. Nothing was stored.`
-    expect((error as Error).message).toContain(told)
-    expect([asked.length, written]).toEqual([1, 0])
+    const message = `m.bin has more than the ${most} bytes that such a file may have. Nothing was stored.`
+    expect((error as Error).message).toContain(message)
+    expect([ranges.length, written]).toEqual([1, 0])
   })
 
   it('says what keeps it from being kept, as it is', async () => {
@@ -352,18 +357,18 @@ describe('a download that fails', () => {
     const writer = Object.assign(new Held(), {
       append: () => Promise.reject(full),
     })
-    const { error, asked } = await failed([whole], {}, writer)
-    expect([error, asked.length]).toEqual([full, 1])
+    const { error, ranges } = await failed([whole], {}, writer)
+    expect([error, ranges.length]).toEqual([full, 1])
   })
 
   it('ends when it is left: before, between two tries and in the middle of one', async () => {
     const before = job([whole])
     before.leaving.abort('left')
     await expect(before.run()).rejects.toBe('left')
-    expect(before.asked).toEqual([])
+    expect(before.ranges).toEqual([])
     const between = job([status(500)])
     const waiting = between.run()
-    while (between.said.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (between.retries.length === 0) await new Promise((resolve) => setImmediate(resolve))
     between.leaving.abort('left')
     await expect(waiting).rejects.toBe('left')
     const during = job([
@@ -373,7 +378,7 @@ describe('a download that fails', () => {
       },
     ])
     await expect(during.run()).rejects.toBe('left')
-    expect(during.asked).toHaveLength(1)
+    expect(during.ranges).toHaveLength(1)
   })
 
   it('needs nobody who hears of it', async () => {

@@ -43,15 +43,15 @@ function pieces(bytes: Uint8Array, size = 64, broken = false) {
 
 /** Answers one after the other, the last again and again; what was asked of them. */
 function server(...answers: ((from: number, to: number) => Response | Promise<Response>)[]) {
-  const asked: string[] = []
+  const ranges: string[] = []
   const fetch: Fetch = async (_, init) => {
     const range = new Headers(init?.headers).get('range')!
-    asked.push(range)
+    ranges.push(range)
     const [from, last] = range.slice('bytes='.length).split('-').map(Number) as [number, number]
-    const answer = answers[Math.min(asked.length, answers.length) - 1]!
+    const answer = answers[Math.min(ranges.length, answers.length) - 1]!
     return answer(from, last + 1)
   }
-  return { asked, fetch }
+  return { ranges, fetch }
 }
 
 const part = (from: number, to: number, size?: number) =>
@@ -81,10 +81,10 @@ describe('bytes of a file at an address', () => {
             [whole(), SIZE],
           ]
           for (const [response, total] of ways) {
-            const { fetch, asked } = server(() => response)
+            const { fetch, ranges } = server(() => response)
             const got = await soon(fetchHead(URL, from, to, fetch, never))
             expect(got).toEqual({ bytes: expected, total })
-            expect(asked).toEqual([`bytes=${from}-${to - 1}`])
+            expect(ranges).toEqual([`bytes=${from}-${to - 1}`])
           }
         },
       ),
@@ -101,15 +101,15 @@ describe('bytes of a file at an address', () => {
 
   it('are none behind the end', async () => {
     const { seen, body } = pieces(FILE)
-    const { fetch, asked } = server(() => new Response(body, { status: 416 }))
+    const { fetch, ranges } = server(() => new Response(body, { status: 416 }))
     expect(await soon(fetchHead(URL, SIZE, SIZE + 9, fetch, never))).toEqual({
       bytes: new Uint8Array(),
       total: undefined,
     })
-    expect([asked.length, seen.cancelled]).toEqual([1, true])
+    expect([ranges.length, seen.cancelled]).toEqual([1, true])
     const bare = server(() => new Response(null, { status: 416 }))
     expect((await soon(fetchHead(URL, SIZE, SIZE + 9, bare.fetch, never))).bytes).toHaveLength(0)
-    expect(bare.asked).toHaveLength(1)
+    expect(bare.ranges).toHaveLength(1)
   })
 
   it.each<[string, Record<string, string>, number]>([
@@ -138,17 +138,17 @@ describe('a server that does not answer as it should', () => {
     [401, 'refuses it (401): the model may be private'],
     [403, 'refuses it (403): the model may be private'],
   ])('is asked once where asking again is of no use: %i', async (status, why) => {
-    const { fetch, asked, seen } = refused(status)
+    const { fetch, ranges, seen } = refused(status)
     const error = await soon(fetchHead(URL, 0, 9, fetch, never).catch((error: unknown) => error))
     expect(error).toMatchObject({ status: 500, code: 'model_files', message: expect.stringContaining(why) })
-    expect([asked.length, seen.cancelled]).toEqual([1, true])
+    expect([ranges.length, seen.cancelled]).toEqual([1, true])
   })
 
   it('is asked again, three times in all, and then said to be out of reach', async () => {
     const attempts = async (...answers: Parameters<typeof server>) => {
-      const { fetch, asked } = server(...answers)
+      const { fetch, ranges } = server(...answers)
       const error = await soon(fetchHead(URL, 100, 200, fetch, never).catch((error: unknown) => error))
-      expect(asked).toEqual(Array(3).fill('bytes=100-199'))
+      expect(ranges).toEqual(Array(3).fill('bytes=100-199'))
       expect(error).toMatchObject({ status: 503, code: 'model_unreachable' })
       return (error as Error).message
     }
@@ -173,13 +173,13 @@ describe('a server that does not answer as it should', () => {
   })
 
   it('is believed as soon as it does', async () => {
-    const { fetch, asked } = server(
+    const { fetch, ranges } = server(
       () => Promise.reject(new Error('no route')),
       () => new Response(null, { status: 500 }),
       part,
     )
     expect((await soon(fetchHead(URL, 7, 90, fetch, never))).bytes).toEqual(FILE.slice(7, 90))
-    expect(asked).toHaveLength(3)
+    expect(ranges).toHaveLength(3)
   })
 
   it('is left alone for longer each time', async () => {
@@ -200,7 +200,7 @@ describe('a server that does not answer as it should', () => {
     for (const during of [true, false]) {
       const aborter = new AbortController()
       const reason = new Error('gone')
-      const { fetch, asked } = server(() => {
+      const { fetch, ranges } = server(() => {
         if (during) aborter.abort(reason)
         return Promise.reject(new Error('no route'))
       })
@@ -209,7 +209,7 @@ describe('a server that does not answer as it should', () => {
       aborter.abort(reason)
       expect(await left).toBe(reason)
       await vi.runAllTimersAsync()
-      expect(asked).toHaveLength(1)
+      expect(ranges).toHaveLength(1)
     }
   })
 })

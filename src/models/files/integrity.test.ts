@@ -64,9 +64,9 @@ describe('a file whose hash its source names', () => {
   it('is held against it, and can be verified later without a network', async () => {
     named(sha256)
     await open()
-    const asked = server.requests.length
+    const before = server.requests.length
     expect(await verified()).toEqual([{ name: 'model.gguf', by: 'sha256' }])
-    expect(server.requests).toHaveLength(asked)
+    expect(server.requests).toHaveLength(before)
     const changed = Buffer.from(bytes)
     changed[bytes.length - 9]! ^= 1
     await writeFile(stored(), changed)
@@ -156,14 +156,14 @@ describe('a server that is not to be relied on', () => {
       else response.writeHead(range ? 206 : 200, range ? partial : {}).end(bytes.subarray(from, to))
       return true
     }
-    const said: string[] = []
+    const retries: string[] = []
     const stop = new AbortController()
     const report: OpenOptions['report'] = ({ retry }) => {
-      if (retry !== undefined) said.push(retry)
-      if (said.length > 1) stop.abort(new Error('heard'))
+      if (retry !== undefined) retries.push(retry)
+      if (retries.length > 1) stop.abort(new Error('heard'))
     }
     await expect(open({ signal: stop.signal, report })).rejects.toThrow('heard')
-    expect(said[0]).toContain(`it ended at byte ${bytes.length} of ${bytes.length + 1000}`)
+    expect(retries[0]).toContain(`it ended at byte ${bytes.length} of ${bytes.length + 1000}`)
     await expect(readFile(stored())).rejects.toThrow('ENOENT')
   })
 

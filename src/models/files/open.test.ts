@@ -176,12 +176,13 @@ describe('a repository at an address', () => {
       response.writeHead(503, { 'retry-after': '0.001' }).end()
       return true
     }
-    const said: string[] = []
-    const report: OpenOptions['report'] = ({ retry }) => retry !== undefined && said.push(retry)
+    const retries: string[] = []
+    const report: OpenOptions['report'] = ({ retry }) => retry !== undefined && retries.push(retry)
     const error = await refusal(open({ cache: empty, report }))
     expect(error.message).toContain('the server answered 503')
-    expect(said).toHaveLength(4)
-    for (const line of said) expect(line).toMatch(/^mlc-chat-config\.json: the server answered 503\. Trying again in /)
+    expect(retries).toHaveLength(4)
+    for (const line of retries)
+      expect(line).toMatch(/^mlc-chat-config\.json: the server answered 503\. Trying again in /)
     expect(await readdir(cache)).toEqual([])
     // Nor where bytes came that were of no use.
     const bad = shard.map((byte, i) => (i === 77 ? byte ^ 1 : byte))
@@ -197,15 +198,15 @@ describe('a repository at an address', () => {
   it('says which network failed, and how', async () => {
     const { url } = server
     await server.close()
-    const said: string[] = []
+    const retries: string[] = []
     const aborter = new AbortController()
     const report: OpenOptions['report'] = ({ retry }) => {
       if (retry === undefined) return
-      said.push(retry)
+      retries.push(retry)
       aborter.abort(new Error('heard'))
     }
     await expect(open({ report, signal: aborter.signal })).rejects.toThrow('heard')
-    expect(said).toEqual([expect.stringContaining(`the network failed (connect ECONNREFUSED ${new URL(url).host})`)])
+    expect(retries).toEqual([expect.stringContaining(`the network failed (connect ECONNREFUSED ${new URL(url).host})`)])
     server = await hub(withHash())
   })
 

@@ -72,10 +72,10 @@ class Shelf implements FileStore {
 
 /** A server of these texts; of others it has none. An error: nobody answers. */
 function server(texts: Record<string, string | Error>, headers: Record<string, string> = {}) {
-  const asked: string[] = []
-  const fetch: NonNullable<RemoteFilesOptions['fetch']> = async (url, { method = 'GET', headers: said = {} }) => {
-    const { range } = said as { range?: string }
-    asked.push([method, url, ...(range ? [range] : [])].join(' '))
+  const requests: string[] = []
+  const fetch: NonNullable<RemoteFilesOptions['fetch']> = async (url, { method = 'GET', headers: sent = {} }) => {
+    const { range } = sent as { range?: string }
+    requests.push([method, url, ...(range ? [range] : [])].join(' '))
     const text = texts[url.slice(url.lastIndexOf('/') + 1)]
     if (text instanceof Error) throw text
     if (text === undefined) return new Response(null, { status: 404 })
@@ -88,12 +88,12 @@ function server(texts: Record<string, string | Error>, headers: Record<string, s
     const init = { status: 206, headers: { 'content-range': `bytes ${from}-${end - 1}/${bytes.length}` } }
     return new Response(bytes.subarray(Number(from), end), init)
   }
-  return { fetch, asked }
+  return { fetch, requests }
 }
 
 function repository(texts: Record<string, string | Error>, store = new Shelf(), options: RemoteFilesOptions = {}) {
-  const { fetch, asked } = server(texts)
-  return { files: new RemoteFiles(BASE, store, { fetch, ...options }), store, asked }
+  const { fetch, requests } = server(texts)
+  return { files: new RemoteFiles(BASE, store, { fetch, ...options }), store, requests }
 }
 
 const bytesOf = async (files: RemoteFiles, name: string, from: number, to: number) =>
@@ -101,9 +101,9 @@ const bytesOf = async (files: RemoteFiles, name: string, from: number, to: numbe
 
 describe('a small file of a repository', () => {
   it('is asked for once, and kept', async () => {
-    const { files, store, asked } = repository({ 'a.json': 'é' })
+    const { files, store, requests } = repository({ 'a.json': 'é' })
     for (let i = 0; i < 2; i++) expect(await files.text('a.json', never)).toBe('é')
-    expect(asked).toEqual([`GET ${BASE}a.json`])
+    expect(requests).toEqual([`GET ${BASE}a.json`])
     expect([...store.files.keys()]).toEqual([`${BASE}a.json`])
     expect(store.open.size).toBe(0)
     expect([files.place, files.phase, 'file' in files]).toEqual([BASE, 'download', false])
@@ -132,18 +132,18 @@ describe('a small file of a repository', () => {
 
 describe('a large file of a repository', () => {
   it('is brought, told of by its bytes, and read where it is kept', async () => {
-    const { files, asked } = repository({ 'm.bin': 'abcdef' })
+    const { files, requests } = repository({ 'm.bin': 'abcdef' })
     const reported: number[] = []
     await files.fetch({ name: 'm.bin', bytes: 6 }, (bytes) => reported.push(bytes), never)
     expect(reported.reduce((sum, bytes) => sum + bytes, 0)).toBe(6)
     expect(await bytesOf(files, 'm.bin', 2, 4)).toBe('cd')
-    expect(asked).toEqual([`GET ${BASE}m.bin`])
+    expect(requests).toEqual([`GET ${BASE}m.bin`])
     const again: number[] = []
     await files.fetch({ name: 'm.bin', bytes: 6 }, (bytes) => again.push(bytes), never)
-    expect([asked.length, again]).toEqual([1, [6]])
+    expect([requests.length, again]).toEqual([1, [6]])
     // One that is not as long as it is to be is another.
     await expect(files.fetch({ name: 'm.bin', bytes: 7 }, () => {}, AbortSignal.timeout(50))).rejects.toThrow()
-    expect(asked.length).toBeGreaterThan(1)
+    expect(requests.length).toBeGreaterThan(1)
   })
 
   it('that is no longer whole where it is kept is no answer, and one that was let go is none', async () => {
@@ -166,18 +166,18 @@ describe('a large file of a repository', () => {
   })
 
   it('that is shorter than its head says is cut, which is known before it is brought where its size is', async () => {
-    const { files, asked } = repository({ 'm.bin': 'abcdef' })
+    const { files, requests } = repository({ 'm.bin': 'abcdef' })
     await files.fetch({ name: 'm.bin', least: 6 }, () => {}, never)
     await expect(files.fetch({ name: 'm.bin', least: 7 }, () => {}, never)).rejects.toThrow(
       'm.bin is incomplete: it has 6 of at least 7 bytes.',
     )
-    const before = asked.length
+    const before = requests.length
     const fresh = repository({ 'm.bin': 'abcdef' })
     expect(new TextDecoder().decode(await fresh.files.head('m.bin', 1, 3, never))).toBe('bc')
     await expect(fresh.files.fetch({ name: 'm.bin', least: 7 }, () => {}, never)).rejects.toThrow(
       'm.bin is incomplete: the server has 6 of at least 7 bytes.',
     )
-    expect([fresh.asked, before]).toEqual([[`GET ${BASE}m.bin bytes=1-2`], 1])
+    expect([fresh.requests, before]).toEqual([[`GET ${BASE}m.bin bytes=1-2`], 1])
     // That there is nothing behind its end says nothing new.
     expect(await fresh.files.head('m.bin', 6, 8, never)).toHaveLength(0)
     await expect(fresh.files.fetch({ name: 'm.bin', least: 7 }, () => {}, never)).rejects.toThrow('the server has 6')
@@ -194,9 +194,9 @@ describe('a large file of a repository', () => {
   })
 
   it('tells its head from where it is kept, if it is', async () => {
-    const { files, asked } = repository({}, new Shelf().put(`${BASE}m.bin`, 'abcdef'))
+    const { files, requests } = repository({}, new Shelf().put(`${BASE}m.bin`, 'abcdef'))
     expect(new TextDecoder().decode(await files.head('m.bin', 1, 4, never))).toBe('bcd')
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('lies where the store says', () => {
@@ -206,10 +206,10 @@ describe('a large file of a repository', () => {
   })
 
   it('lies in its repository', async () => {
-    const { files, asked } = repository({ passwd: 'x' })
+    const { files, requests } = repository({ passwd: 'x' })
     await expect(files.text('../../etc/passwd', never)).rejects.toThrow('is not inside it')
     await expect(files.fetch({ name: '../passwd' }, () => {}, never)).rejects.toThrow('is not inside it')
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('for which there is no room is refused with what it takes, and other faults are told as they are', async () => {
@@ -252,17 +252,22 @@ describe('a large file of a repository', () => {
 
 describe('a file whose hash its source names', () => {
   const named = (text: string) => ({ 'x-linked-etag': `"${sha256(text)}"`, 'x-linked-size': String(text.length) })
-  function hub(said: string, headers: Record<string, string>, store = new Shelf()) {
-    const { fetch, asked } = server({ 'm.bin': said }, headers)
+  function hub(content: string, headers: Record<string, string>, store = new Shelf()) {
+    const { fetch, requests } = server({ 'm.bin': content }, headers)
     const files = new RemoteFiles(HUB, store, { fetch })
-    return { files, store, asked, ask: (file: object = {}) => files.fetch({ name: 'm.bin', ...file }, () => {}, never) }
+    return {
+      files,
+      store,
+      requests,
+      ask: (file: object = {}) => files.fetch({ name: 'm.bin', ...file }, () => {}, never),
+    }
   }
   const note = `${HUB}m.bin.sha256`
 
   it('is held against it, which is noted', async () => {
-    const { ask, store, asked } = hub('abcdef', named('abcdef'))
+    const { ask, store, requests } = hub('abcdef', named('abcdef'))
     await ask()
-    expect(asked).toEqual([`HEAD ${HUB}m.bin`, `GET ${HUB}m.bin`])
+    expect(requests).toEqual([`HEAD ${HUB}m.bin`, `GET ${HUB}m.bin`])
     expect(new TextDecoder().decode(store.files.get(note))).toBe(sha256('abcdef'))
     expect(store.wanted).toContain(sha256('abcdef'))
     const other = hub('ABCDEF', named('abcdef'))
@@ -277,24 +282,24 @@ describe('a file whose hash its source names', () => {
     await old.ask({ md5: createHash('md5').update('abcdef').digest('hex') })
     const here = hub('abcdef', named('xxxxxx'), new Shelf().put(`${HUB}m.bin`, 'abcdef'))
     await here.ask()
-    for (const { asked, store } of [own, old, here]) {
-      expect(asked.filter((one) => one.startsWith('HEAD'))).toEqual([])
+    for (const { requests, store } of [own, old, here]) {
+      expect(requests.filter((one) => one.startsWith('HEAD'))).toEqual([])
       expect(store.files.has(note)).toBe(false)
     }
   })
 
   it('is asked for beside an old kind of hash by a store that finds files by it', async () => {
     const store = Object.assign(new Shelf(), { asksForHashes: true as const })
-    const { ask, asked } = hub('abcdef', named('abcdef'), store)
+    const { ask, requests } = hub('abcdef', named('abcdef'), store)
     await ask({ md5: createHash('md5').update('abcdef').digest('hex') })
-    expect(asked[0]).toBe(`HEAD ${HUB}m.bin`)
+    expect(requests[0]).toBe(`HEAD ${HUB}m.bin`)
     expect(store.files.has(note)).toBe(true)
   })
 
   it('is cut where it is to be longer than that', async () => {
-    const { ask, asked } = hub('abcdef', named('abcdef'))
+    const { ask, requests } = hub('abcdef', named('abcdef'))
     await expect(ask({ least: 7 })).rejects.toThrow('the server has 6 of at least 7 bytes')
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 })
 

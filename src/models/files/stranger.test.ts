@@ -78,13 +78,13 @@ describe('a repository that lies', () => {
 
 describe('redirects', () => {
   const to = (...places: string[]) => {
-    const asked: string[] = []
+    const urls: string[] = []
     const fetch = carefully(async (url) => {
-      asked.push(url)
-      const location = places[asked.length - 1]
+      urls.push(url)
+      const location = places[urls.length - 1]
       return location === undefined ? new Response('here') : new Response(null, { status: 302, headers: { location } })
     })
-    return { asked, ask: (url: string) => fetch(url, {}) }
+    return { urls, ask: (url: string) => fetch(url, {}) }
   }
 
   it.each([
@@ -102,15 +102,15 @@ describe('redirects', () => {
     'http://cdn.example/x',
     'ftp://cdn.example/x',
   ])('to %s are not followed, and nothing is asked there', async (place) => {
-    const { asked, ask } = to('https://cdn.example/a', place)
+    const { urls, ask } = to('https://cdn.example/a', place)
     await expect(ask('https://models.example/x')).rejects.toMatchObject({ code: 'model_files' })
-    expect(asked).toEqual(['https://models.example/x', 'https://cdn.example/a'])
+    expect(urls).toEqual(['https://models.example/x', 'https://cdn.example/a'])
   })
 
   it('to public hosts over https are, and to the host that the user named', async () => {
-    const { asked, ask } = to('https://cdn.example/a', '/b', 'https://models.example/c')
+    const { urls, ask } = to('https://cdn.example/a', '/b', 'https://models.example/c')
     expect(await (await ask('https://models.example/x')).text()).toBe('here')
-    expect(asked.slice(1)).toEqual(['https://cdn.example/a', 'https://cdn.example/b', 'https://models.example/c'])
+    expect(urls.slice(1)).toEqual(['https://cdn.example/a', 'https://cdn.example/b', 'https://models.example/c'])
     const own = to('http://127.0.0.1:9000/y')
     expect(await (await own.ask('http://127.0.0.1:8000/x')).text()).toBe('here')
   })
@@ -143,7 +143,7 @@ describe('LongRoPE', () => {
     ['all of it, where nobody asks: short texts have the short factors all the same', 2, {}, 512],
     ['what is asked for', 2, { contextLength: 256 }, 256],
     ['all of it, where both factors are the same', 1, {}, 512],
-  ])('has %s', (_, long, asked, length) => {
+  ])('has %s', (_, long, size, length) => {
     const factors = (value: number) => Array(8).fill(value)
     const rope_scaling = { type: 'longrope', short_factor: factors(1), long_factor: factors(long) }
     const config = source.chatConfig.model_config as object
@@ -151,6 +151,6 @@ describe('LongRoPE', () => {
       ...source.chatConfig,
       model_config: { ...config, rope_scaling, original_max_position_embeddings: 64, max_position_embeddings: 512 },
     }
-    expect(planModel({ ...source, chatConfig }, device, asked).size.contextLength).toBe(length)
+    expect(planModel({ ...source, chatConfig }, device, size).size.contextLength).toBe(length)
   })
 })

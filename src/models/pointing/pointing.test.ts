@@ -26,14 +26,15 @@ const truth = texts.map((text) => pointing.numbersOf(text))
 const KINDS = ['heads', 'nothings', 'words'] as const
 type Apart = Readonly<Record<(typeof KINDS)[number], number>>
 
-const furthest = (told: readonly ArrayLike<number>[], of: readonly ArrayLike<number>[]): number =>
+const furthest = (actual: readonly ArrayLike<number>[], of: readonly ArrayLike<number>[]): number =>
   of.reduce(
-    (most, row, i) => Array.from(row).reduce((far, value, at) => Math.max(far, Math.abs(value - told[i]![at]!)), most),
+    (most, row, i) =>
+      Array.from(row).reduce((far, value, at) => Math.max(far, Math.abs(value - actual[i]![at]!)), most),
     0,
   )
 /** Of all texts. */
-const apart = (told: (text: PointingText) => PointingNumbers): Apart => {
-  const all = texts.map(told)
+const apart = (numbersOf: (text: PointingText) => PointingNumbers): Apart => {
+  const all = texts.map(numbersOf)
   const of = (kind: keyof Apart) => Math.max(...all.map((one, i) => furthest(one[kind], truth[i]![kind])))
   return { heads: of('heads'), nothings: of('nothings'), words: of('words') }
 }

@@ -21,13 +21,13 @@ export class SharedFiles {
   forbidden = false
   /** Hashes of which all sites may know. */
   readonly publicHashes = new Set<string>()
-  readonly asked: string[] = []
+  readonly requestedHashes: string[] = []
 
   /** As the pages of an origin see it. */
   of(origin: string): CrossOriginStorage {
     return {
       requestFileHandle: async ({ algorithm, value }, { create = false, origins } = {}) => {
-        this.asked.push(value)
+        this.requestedHashes.push(value)
         if (this.forbidden) throw new DOMException('Permissions Policy', 'NotAllowedError')
         if (algorithm !== 'SHA-256' || !/^[0-9a-f]{64}$/.test(value)) throw new TypeError('No hash.')
         const found = this.entries.get(value)

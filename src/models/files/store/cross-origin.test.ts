@@ -143,20 +143,20 @@ it('a file whose hash nobody names is not looked for', async () => {
   naming(undefined)
   const { own, place, read } = site('https://one.example')
   await read()
-  expect(files.asked).toEqual([])
+  expect(files.requestedHashes).toEqual([])
   expect((await own.read(place.url))?.bytes).toBe(bytes.length)
 })
 
 describe('`crossOriginStorage`', () => {
   const reported: string[] = []
-  const asked = (crossOriginStorage?: true) =>
+  const engineWith = (crossOriginStorage?: true) =>
     webgpu({ models: [], ...(crossOriginStorage && { crossOriginStorage }), log: (message) => reported.push(message) })
 
   it('is off by default, and says so where a browser has none', async () => {
     expect(crossOriginStorage()).toBeUndefined()
-    await asked().close?.()
+    await engineWith().close?.()
     expect(reported).toEqual([])
-    await asked(true).close?.()
+    await engineWith(true).close?.()
     expect(reported).toEqual(['There is no Cross-Origin Storage here: models are stored only for this site.'])
   })
 

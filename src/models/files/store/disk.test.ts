@@ -198,9 +198,9 @@ describe('a file that is being written', () => {
     expect(await held(writer)).toEqual({ bytes: new Uint8Array(), lengths: [] })
     const bytes = Uint8Array.from({ length: 2_500_000 }, (_, i) => i % 251)
     await writer.append(bytes)
-    const told = await held(writer)
-    expect(Buffer.from(told.bytes).equals(bytes)).toBe(true)
-    expect(told.lengths).toEqual([2 ** 20, 2 ** 20, 2_500_000 - 2 ** 21])
+    const content = await held(writer)
+    expect(Buffer.from(content.bytes).equals(bytes)).toBe(true)
+    expect(content.lengths).toEqual([2 ** 20, 2 ** 20, 2_500_000 - 2 ** 21])
     await writer.close()
   })
 
@@ -296,9 +296,9 @@ describe('what is kept', () => {
     const parentPath = 'C:\\kept\\huggingface.co\\me\\small\\resolve\\main'
     vi.spyOn(fs, 'readdir').mockResolvedValue([{ isFile: () => true, name: 'a.bin', parentPath }] as never)
     vi.spyOn(fs, 'stat').mockResolvedValue({ size: 4, mtimeMs: 5 } as never)
-    const told = await store.repositories()
+    const repositories = await store.repositories()
     vi.restoreAllMocks()
-    expect(told).toEqual([{ base: HUB, bytes: 4, usedAt: new Date(5) }])
+    expect(repositories).toEqual([{ base: HUB, bytes: 4, usedAt: new Date(5) }])
   })
 
   it('is not what a note says that says nothing', async () => {
@@ -324,10 +324,10 @@ describe('what is kept', () => {
     ['/a/b', ['/a/b', '/a', '/']],
     ['a/b', ['a/b', 'a', '.']],
   ])('has as much room as the nearest folder above %s that there is', async (path, places) => {
-    const asked = vi.spyOn(fs, 'statfs')
-    for (const _ of places.slice(1)) asked.mockRejectedValueOnce(new Error('ENOENT'))
-    asked.mockResolvedValueOnce({ bavail: 3, bsize: 7 } as never).mockRejectedValue(new Error('ENOSYS'))
-    expect([await diskStore(path)!.room(), asked.mock.calls]).toEqual([21, places.map((place) => [place])])
+    const statfs = vi.spyOn(fs, 'statfs')
+    for (const _ of places.slice(1)) statfs.mockRejectedValueOnce(new Error('ENOENT'))
+    statfs.mockResolvedValueOnce({ bavail: 3, bsize: 7 } as never).mockRejectedValue(new Error('ENOSYS'))
+    expect([await diskStore(path)!.room(), statfs.mock.calls]).toEqual([21, places.map((place) => [place])])
     expect(await diskStore(path)!.room()).toBeUndefined()
     vi.restoreAllMocks()
   })

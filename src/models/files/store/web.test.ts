@@ -57,7 +57,7 @@ test('what has no room is used all the same, and said to be fleeting', async () 
 
 test('what has just come is read where it is, and a large file from the browser', async () => {
   slowCaches()
-  const asked = vi.spyOn(Blob.prototype, 'arrayBuffer')
+  const reads = vi.spyOn(Blob.prototype, 'arrayBuffer')
   const read = async (...sizes: number[]) => {
     const writer = await webStore().write(url)
     for (const [i, size] of sizes.entries()) await writer.append(new Uint8Array(size).fill(i + 1))
@@ -65,8 +65,8 @@ test('what has just come is read where it is, and a large file from the browser'
     return file.slice(sizes[0]! - 1, sizes[0]! + 1)
   }
   expect(await read(2, 2)).toEqual(new Uint8Array([1, 2]))
-  expect(asked).not.toHaveBeenCalled()
+  expect(reads).not.toHaveBeenCalled()
   expect(await read(9 * 2 ** 20, 9 * 2 ** 20)).toEqual(new Uint8Array([1, 2]))
-  expect(asked).toHaveBeenCalledOnce()
-  asked.mockRestore()
+  expect(reads).toHaveBeenCalledOnce()
+  reads.mockRestore()
 })

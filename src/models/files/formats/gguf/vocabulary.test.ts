@@ -95,8 +95,8 @@ const aroundNotes = (text: string, of: (section: string) => number[]) =>
   text.split(/(<note>)/).flatMap((part) => (part === NOTE ? [IDS.get(NOTE)!] : part === '' ? [] : of(part)))
 
 const made = (model: string, more: Readonly<Record<string, unknown>>) => {
-  const said = { model, tokens: TOKENS, token_type: KINDS, unknown_token_id: 0, ...more }
-  const metadata = new Map(Object.entries(said).map(([key, value]) => [`tokenizer.ggml.${key}`, value]))
+  const fields = { model, tokens: TOKENS, token_type: KINDS, unknown_token_id: 0, ...more }
+  const metadata = new Map(Object.entries(fields).map(([key, value]) => [`tokenizer.ggml.${key}`, value]))
   const { tokenizer, tokenizerConfig } = readTokenizer('here', metadata)
   return new Tokenizer(tokenizer, tokenizerConfig)
 }
