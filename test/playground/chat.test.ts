@@ -18,21 +18,21 @@ const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.u
 
 const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
 
-let asked = 0
+let callCount = 0
 let broken = false
 
 /** Thinks where it is told to, and never says the same twice. */
 function speak({ messages, templateOptions }: ChatCall): Script {
-  asked++
+  callCount++
   if (broken) throw new V1Error(500, 'The model is tired.', { code: 'tired' })
   const last = textOf(messages.at(-1)!.content)
   const thought = { type: 'reasoning-delta', choice: 0, text: 'Five and *nothing* else.' } as const
-  const answer = `Number ${asked}, to **${last}**, after ${messages.length - 1}:\n\n- <img src=x onerror=alert(1)>\n`
-  const said = { type: 'text-delta', choice: 0, text: answer } as const
+  const answer = `Number ${callCount}, to **${last}**, after ${messages.length - 1}:\n\n- <img src=x onerror=alert(1)>\n`
+  const delta = { type: 'text-delta', choice: 0, text: answer } as const
   const finish = { type: 'finish', choice: 0, reason: 'stop' } as const
   const usage = { type: 'usage', usage: { promptTokens: 3, completionTokens: 9, cachedTokens: 0 } } as const
   const thinks = templateOptions?.enable_thinking === true
-  return [...(thinks ? [thought, { type: 'wait', ms: 30 } as const] : []), said, finish, usage]
+  return [...(thinks ? [thought, { type: 'wait', ms: 30 } as const] : []), delta, finish, usage]
 }
 
 describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () => {
@@ -70,7 +70,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
   })
 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const said = () => page.locator('.message.assistant .said')
+  const answer = () => page.locator('.message.assistant .said')
   const answers = (count: number) => expect.poll(() => page.locator('.message-foot').count()).toBe(count)
   async function ask(text: string): Promise<void> {
     await page.getByLabel('Message').fill(text)
@@ -84,9 +84,9 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await page.locator('.thought summary').textContent()).toMatch(/^Thought for \d+ s$/)
     expect(await page.locator('.thought-text').textContent()).toBe('Five and *nothing* else.')
     expect(await page.locator('.thought').getAttribute('open')).toBe(null)
-    expect(await said().locator('strong').textContent()).toBe('What is it?')
-    expect(await said().locator('li').textContent()).toContain('<img')
-    expect(await said().locator('img').count()).toBe(0)
+    expect(await answer().locator('strong').textContent()).toBe('What is it?')
+    expect(await answer().locator('li').textContent()).toContain('<img')
+    expect(await answer().locator('img').count()).toBe(0)
     await picture(page, '22-thought')
     expect(await barriers(page)).toEqual([])
     await page.getByLabel('Think first').uncheck()
@@ -96,7 +96,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await button('Copy').click()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^Number 1, to \*\*What is it\?\*\*/)
     await page.locator('.message:last-child .again').click()
-    await expect.poll(() => said().textContent()).toMatch(/^Number 2, to What is it\?, after 0/)
+    await expect.poll(() => answer().textContent()).toMatch(/^Number 2, to What is it\?, after 0/)
     await answers(1)
     expect(await page.locator('.thought').isVisible()).toBe(false)
   })
@@ -108,10 +108,10 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await failure.waitFor()
     expect(await failure.textContent()).toContain('The model is tired.')
     expect(await page.getByText('The model is tired.').count()).toBe(1)
-    expect(await said().textContent()).toContain('Number 2')
+    expect(await answer().textContent()).toContain('Number 2')
     broken = false
     await failure.getByRole('button', { name: 'Try again' }).click()
-    await expect.poll(() => said().textContent()).toMatch(/^Number 4/)
+    await expect.poll(() => answer().textContent()).toMatch(/^Number 4/)
     broken = true
     await ask('And then?')
     await page.getByRole('alert').waitFor()
@@ -119,7 +119,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     broken = false
     await page.getByRole('alert').getByRole('button').click()
     await answers(2)
-    expect(await said().last().textContent()).toContain('to And then?, after 2')
+    expect(await answer().last().textContent()).toContain('to And then?, after 2')
     expect(await page.locator('.message').count()).toBe(4)
   })
 
@@ -149,7 +149,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await page.locator('.message').count()).toBe(2)
     await ask('And before?')
     await answers(2)
-    expect(await said().last().textContent()).toContain('to And before?, after 2')
+    expect(await answer().last().textContent()).toContain('to And before?, after 2')
     await page.getByText('Earlier chats: 1').click()
     await page.locator('#earlier-list').getByRole('button', { name: 'What is it?', exact: true }).click()
     expect(await page.locator('.message.user .said').allTextContents()).toEqual(['What is it?', 'And then?'])

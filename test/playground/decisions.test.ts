@@ -63,7 +63,7 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
         ),
       )
   /** Any request, by the page's own way to `/v1`. */
-  const asked = (body: object) =>
+  const post = (body: object) =>
     page.evaluate(async (body) => {
       const headers = { 'content-type': 'application/json' }
       const response = await fetch('/v1/decisions', { method: 'POST', headers, body: JSON.stringify(body) })
@@ -92,13 +92,13 @@ describe.skipIf(!canUnpack)('decisions in the playground (npm has Chromium for L
     const { text, questions } = decisionExamples[0]!
     const [first] = questions
     const levels = first!.options.map((label) => ({ label }))
-    const { answers } = await asked({
+    const { answers } = await post({
       model: 'local-v1/nano',
       input: text,
       questions: [{ type: 'score', instructions: first!.text, levels }],
     })
-    const told = answers[0]!.probabilities.map(({ probability }) => probability)
-    for (const [i, share] of (await bars(1)).entries()) expect(share).toBeCloseTo(told[i]!, 2)
+    const probabilities = answers[0]!.probabilities.map(({ probability }) => probability)
+    for (const [i, share] of (await bars(1)).entries()) expect(share).toBeCloseTo(probabilities[i]!, 2)
   })
 
   test('move as one types, and letters typed on ask once', async () => {

@@ -86,11 +86,11 @@ describe('links', () => {
       const other = mutated(link, kind, random)
       if (other === link) continue
       tried++
-      const told = await unpacked(other).then(
+      const fault = await unpacked(other).then(
         () => undefined,
         (error: unknown) => error,
       )
-      if (!(told instanceof LinkFault) || !/^This link is damaged/.test(told.message)) read.push(other)
+      if (!(fault instanceof LinkFault) || !/^This link is damaged/.test(fault.message)) read.push(other)
     }
     expect(read).toEqual([])
   })

@@ -4,7 +4,7 @@ import { Models, type Offers } from '../../apps/playground/page/models.js'
 
 const ID = 'an/offer'
 
-/** A server that keeps what was stopped on its list until it has `heard`. */
+/** A server that keeps what was stopped on its list until `takeOff`. */
 function served() {
   const loads: { readonly signal: AbortSignal; readonly done: () => void }[] = []
   const on = { list: false }
@@ -22,11 +22,11 @@ function served() {
       }),
   }
   models.offers = offers
-  return { models, loads, heard: () => (on.list = false) }
+  return { models, loads, takeOff: () => (on.list = false) }
 }
 
 test('a download that is stopped is not over before the server has it off its list, whoever draws meanwhile', async () => {
-  const { models, loads, heard } = served()
+  const { models, loads, takeOff } = served()
   await models.refresh()
   const stopped = models.load(ID)
   await models.unload(ID)
@@ -39,19 +39,19 @@ test('a download that is stopped is not over before the server has it off its li
   // Whoever presses Stop once more changes nothing.
   await models.unload(ID)
   expect(drawn).not.toContain(false)
-  heard()
+  takeOff()
   await expect(stopped).rejects.toThrow()
   expect(loads).toHaveLength(1)
   expect([models.loads.size, models.errors.size, models.list[0]?.offered]).toEqual([0, 0, true])
 })
 
 test('a download that is wanted again while it is being stopped begins anew', async () => {
-  const { models, loads, heard } = served()
+  const { models, loads, takeOff } = served()
   await models.refresh()
   const stopped = models.load(ID)
   await models.unload(ID)
   const again = models.load(ID)
-  heard()
+  takeOff()
   await expect(stopped).rejects.toThrow()
   await expect.poll(() => loads.length).toBe(2)
   loads[1]!.done()

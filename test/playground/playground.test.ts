@@ -192,10 +192,10 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
     await page.getByLabel('Max tokens').fill('3')
     await button('Generate').click()
-    const told = page.locator('#max-tokens-error')
-    expect(await told.textContent()).toMatch(/token/)
+    const tokensError = page.locator('#max-tokens-error')
+    expect(await tokensError.textContent()).toMatch(/token/)
     await page.getByLabel('Max tokens').fill('400')
-    expect(await told.count()).toBe(0)
+    expect(await tokensError.count()).toBe(0)
   })
 
   test('downloads a model, says how far it is, and can stop', async () => {
@@ -246,8 +246,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Seed').fill('2')
     await page.getByLabel('Message').fill('Tell me a story.')
     await page.getByLabel('Message').press('Enter')
-    const said = page.locator('.message.assistant .said')
-    await expect.poll(() => said.textContent()).toMatch(/\S/)
+    const answer = page.locator('.message.assistant .said')
+    await expect.poll(() => answer.textContent()).toMatch(/\S/)
     await button('Stop').click()
     await button('Stop').click()
     await letThrough(page)
@@ -438,8 +438,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Send').click()
     await expect.poll(() => answer.textContent()).toMatch(/chat\.completion/)
     // What is refused as it stands is not offered to be sent again.
-    const asked = JSON.parse(await page.getByLabel('Body').inputValue()) as object
-    await page.getByLabel('Body').fill(JSON.stringify({ ...asked, stop: [''] }))
+    const body = JSON.parse(await page.getByLabel('Body').inputValue()) as object
+    await page.getByLabel('Body').fill(JSON.stringify({ ...body, stop: [''] }))
     await button('Send').click()
     await answer.getByRole('button', { name: 'Change the request' }).click()
     expect(await answer.textContent()).toContain('stop[0]')
@@ -495,8 +495,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await id.fill('someone/tiny-MLC')
     await button('Check').click()
     await fits()
-    const told = page.locator('.found-facts')
-    expect(await told.textContent()).toMatch(/KB to download.*of memory.*a context of.*tokens a second on WebAssembly/)
+    const facts = page.locator('.found-facts')
+    expect(await facts.textContent()).toMatch(/KB to download.*of memory.*a context of.*tokens a second on WebAssembly/)
     await look('20-look')
     expect(await barriers(page)).toEqual([])
     await page.getByRole('button', { name: /^Add, / }).click()
@@ -714,9 +714,9 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     // What would have to be downloaded says so, without the address of its hub.
     await page.getByLabel('Add another model').fill('someone/other-MLC')
     await button('Check').click()
-    const told = page.locator('#add-model-found').getByRole('alert')
-    expect(await told.textContent()).toMatch(/^(This device is offline|The model cannot be downloaded now)/)
-    expect(await told.textContent()).not.toContain('http')
+    const fault = page.locator('#add-model-found').getByRole('alert')
+    expect(await fault.textContent()).toMatch(/^(This device is offline|The model cannot be downloaded now)/)
+    expect(await fault.textContent()).not.toContain('http')
   })
 
   test('had no fault, and broke no rule of its policy', () => {

@@ -286,8 +286,8 @@ describe('the request as code', () => {
       '    def __init__(self, **given):',
       '        self.given = given',
       '        self.chat = types.SimpleNamespace(completions=self)',
-      '    def create(self, **asked):',
-      '        print(json.dumps([self.given, asked]))',
+      '    def create(self, **body):',
+      '        print(json.dumps([self.given, body]))',
       '        message = types.SimpleNamespace(content="")',
       '        return types.SimpleNamespace(choices=[types.SimpleNamespace(message=message)])',
       'sys.modules["openai"] = types.SimpleNamespace(OpenAI=OpenAI)',
@@ -372,7 +372,7 @@ describe('the request as code', () => {
       new Request('http://localhost/v1/decisions', { method: 'POST', body: JSON.stringify(plain), headers: JSON_TYPE }),
     )
     const [bySdk, byHand] = calls
-    const told = ({ state, questions }: DecideCall) => ({
+    const comparable = ({ state, questions }: DecideCall) => ({
       state,
       questions: questions.map(({ type, instructions, options }) => ({
         type,
@@ -384,7 +384,7 @@ describe('the request as code', () => {
         }),
       })),
     })
-    expect(told(bySdk!)).toEqual(told(byHand!))
+    expect(comparable(bySdk!)).toEqual(comparable(byHand!))
     expect(Object.keys(requests[0]!.questions)).toEqual(['it_s_late', 'what_is_it', 'wie_sp_t'])
     await v1.close()
   })

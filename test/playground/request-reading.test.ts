@@ -17,8 +17,8 @@ function speak({ tools }: ChatCall): Script {
     return { type: 'tool-call-delta', choice: 0, index, id, name: 'get_weather', arguments: `{"city":"Oslo ${index}"}` }
   }
   const words = ['It ', 'is "five"', '.\n\n', '😀'].map((text): Step => ({ type: 'text-delta', choice: 0, text }))
-  const said = tools.length > 0 ? [call('a', 0), call('b', 1)] : words
-  return [thought, more, ...said, finish(tools.length > 0 ? 'tool_calls' : 'stop'), usage]
+  const parts = tools.length > 0 ? [call('a', 0), call('b', 1)] : words
+  return [thought, more, ...parts, finish(tools.length > 0 ? 'tool_calls' : 'stop'), usage]
 }
 
 const engine = scripted({
@@ -52,13 +52,13 @@ describe('what an answer says', () => {
     const { client, raw } = listening()
     const body = { model: 'test/model', messages: [...messages] }
     const read = async (tools?: OpenAI.ChatCompletionTool[]) => {
-      const asked = tools ? { ...body, tools } : body
-      if (!stream) return (await client.chat.completions.create(asked)).choices[0]!.message
-      return (await client.chat.completions.stream(asked).finalChatCompletion()).choices[0]!.message
+      const request = tools ? { ...body, tools } : body
+      if (!stream) return (await client.chat.completions.create(request)).choices[0]!.message
+      return (await client.chat.completions.stream(request).finalChatCompletion()).choices[0]!.message
     }
     const { content } = await read()
     expect(content).toContain('five')
-    expect(readingOf(await raw())).toEqual({ said: content, thought: 'Let me see. Ah.', calls: [], facts: [] })
+    expect(readingOf(await raw())).toEqual({ text: content, thought: 'Let me see. Ah.', calls: [], facts: [] })
     const { tool_calls } = await read([{ type: 'function', function: tool }])
     const calls = tool_calls!.map((call) =>
       call.type === 'function' ? `${call.function.name}(${call.function.arguments})` : '',
@@ -76,7 +76,7 @@ describe('what an answer says', () => {
     }
     const { output_text } = await read([])
     expect(output_text).toContain('five')
-    expect(readingOf(await raw())).toEqual({ said: output_text, thought: 'Let me see. Ah.', calls: [], facts: [] })
+    expect(readingOf(await raw())).toEqual({ text: output_text, thought: 'Let me see. Ah.', calls: [], facts: [] })
     const { output } = await read([{ type: 'function', strict: false, ...tool }])
     const calls = output.flatMap((item) => (item.type === 'function_call' ? `${item.name}(${item.arguments})` : []))
     expect(calls).toHaveLength(2)
@@ -99,7 +99,7 @@ describe('what an answer says', () => {
       'data: {',
       '{"data":[{"embedding":"AAAA"}]}',
     ])
-      expect(readingOf(odd)).toEqual({ said: '', thought: '', calls: [], facts: [] })
+      expect(readingOf(odd)).toEqual({ text: '', thought: '', calls: [], facts: [] })
   })
 })
 
@@ -110,10 +110,10 @@ describe('the events of a stream', () => {
     const { client, raw } = listening()
     for await (const _ of await client.responses.create({ model: 'test/model', input: 'Hi', stream: true })) {
     }
-    const told = events(await raw()).map(({ name, gist }) => `${name} ${gist}`)
-    expect(told[0]).toBe('response.created { "status": "in_progress" }')
-    expect(told).toContain('response.output_text.delta "is \\"five\\""')
-    expect(told.at(-2)).toBe('response.completed { "status": "completed" }')
+    const lines = events(await raw()).map(({ name, gist }) => `${name} ${gist}`)
+    expect(lines[0]).toBe('response.created { "status": "in_progress" }')
+    expect(lines).toContain('response.output_text.delta "is \\"five\\""')
+    expect(lines.at(-2)).toBe('response.completed { "status": "completed" }')
   })
 
   test('of chat completions are told by what they are, and the last one as it stands', async () => {
@@ -126,12 +126,12 @@ describe('the events of a stream', () => {
     }
     for await (const _ of await client.chat.completions.create(request as OpenAI.ChatCompletionCreateParamsStreaming)) {
     }
-    const told = events(await raw())
-    expect(told.map(({ gist }) => gist)).toContain('{ "delta": { "content": "It " } }')
-    expect(told.at(-2)!.gist).toMatch(/^\{ "usage": \{ "prompt_tokens": 3, /)
-    expect(told.at(-1)).toEqual({ name: '[DONE]', gist: '', data: undefined })
-    expect(new Set(told.slice(0, -1).map(({ name }) => name))).toEqual(new Set(['chat.completion.chunk']))
-    expect(JSON.stringify(told[0]!.data)).toBe((await raw()).split('\n')[0]!.slice('data: '.length))
+    const received = events(await raw())
+    expect(received.map(({ gist }) => gist)).toContain('{ "delta": { "content": "It " } }')
+    expect(received.at(-2)!.gist).toMatch(/^\{ "usage": \{ "prompt_tokens": 3, /)
+    expect(received.at(-1)).toEqual({ name: '[DONE]', gist: '', data: undefined })
+    expect(new Set(received.slice(0, -1).map(({ name }) => name))).toEqual(new Set(['chat.completion.chunk']))
+    expect(JSON.stringify(received[0]!.data)).toBe((await raw()).split('\n')[0]!.slice('data: '.length))
   })
 
   test('may fail, and rest', () => {

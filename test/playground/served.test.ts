@@ -166,30 +166,30 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
   })
   afterAll(() => browser?.close())
 
-  async function visit(url: string): Promise<{ page: Page; asked: string[] }> {
+  async function visit(url: string): Promise<{ page: Page; urls: string[] }> {
     const page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
     page.setDefaultTimeout(15_000)
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const urls: string[] = []
+    page.on('request', (request) => urls.push(request.url()))
     await page.goto(url)
-    return { page, asked }
+    return { page, urls }
   }
 
   async function extracts(page: Page): Promise<void> {
     await page.getByRole('button', { name: 'Generate', exact: true }).click()
     await page.locator('.tokens .forced').first().waitFor()
     await page.locator('#answer[aria-busy="false"]').waitFor()
-    const said = await page.locator('.tokens').textContent()
-    expect(Object.keys(JSON.parse(said ?? ''))).toContain('ticket')
+    const text = await page.locator('.tokens').textContent()
+    expect(Object.keys(JSON.parse(text ?? ''))).toContain('ticket')
   }
 
   test('asks the server, and no service worker', async () => {
     const { origin } = await serve()
-    const { page, asked } = await visit(`${origin}/`)
+    const { page, urls } = await visit(`${origin}/`)
     await page.locator('body.ready').waitFor()
     await extracts(page)
     expect(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length)).toBe(0)
-    expect(asked.every((url) => url.startsWith(origin) || url.startsWith('data:'))).toBe(true)
+    expect(urls.every((url) => url.startsWith(origin) || url.startsWith('data:'))).toBe(true)
     expect(await page.locator('#what').textContent()).toMatch(/nothing you write goes anywhere else\.$/)
     await picture(page, 'served')
     expect(await barriers(page)).toEqual([])
@@ -304,12 +304,12 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
   test('takes its key from the fragment, which is sent to nobody and does not stay in the address', async () => {
     const { process: process_ } = await serve([], { LOCAL_V1_KEY: KEY }, true)
     const link = await printed(process_, /page\s+(http:\S+#key=[\w-]+)/)
-    const { page, asked } = await visit(link)
+    const { page, urls } = await visit(link)
     await page.locator('body.ready').waitFor()
     expect(new URL(page.url()).hash).toBe('')
     await extracts(page)
     const secret = new URL(link).hash.slice(5)
-    expect(asked.filter((url) => url.replace(/#.*$/, '').includes(secret))).toEqual([])
+    expect(urls.filter((url) => url.replace(/#.*$/, '').includes(secret))).toEqual([])
     expect(process_.output().split(secret)).toHaveLength(2)
     // It stays for this tab.
     await page.reload()

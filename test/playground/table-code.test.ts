@@ -41,9 +41,9 @@ class OpenAI:
     def __init__(self, base_url, api_key):
         self.base_url, self.api_key = base_url, api_key
         self.chat = types.SimpleNamespace(completions=self)
-    def create(self, **asked):
+    def create(self, **body):
         headers = {"content-type": "application/json", "authorization": "Bearer " + self.api_key}
-        request = urllib.request.Request(self.base_url + "/chat/completions", json.dumps(asked).encode(), headers)
+        request = urllib.request.Request(self.base_url + "/chat/completions", json.dumps(body).encode(), headers)
         return named(json.load(urllib.request.urlopen(request)))
 `
 
@@ -159,8 +159,8 @@ describe('the code of a table', () => {
         await tab.goto(pages.origin)
         const cells = () =>
           tab.locator('tbody tr').evaluateAll((all) => all.map((row) => [...row.children].map((td) => td.textContent)))
-        const said = rows.map((row) => fields.map(({ name }) => String(row[name])))
-        await expect.poll(cells, { timeout: 90_000 }).toEqual(said)
+        const expected = rows.map((row) => fields.map(({ name }) => String(row[name])))
+        await expect.poll(cells, { timeout: 90_000 }).toEqual(expected)
         expect(await tab.locator('thead th').allTextContents()).toEqual(fields.map(({ name }) => name))
         expect(faults).toEqual([])
       } finally {

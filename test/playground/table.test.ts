@@ -176,8 +176,8 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
       await first.locator('#table-fill').click()
       await expect.poll(() => done(first), SLOW).toBeGreaterThan(3)
       const second = await open()
-      const told = () => second.locator('#table-facts').textContent()
-      await expect.poll(told, SLOW).toContain('being filled in another tab')
+      const facts = () => second.locator('#table-facts').textContent()
+      await expect.poll(facts, SLOW).toContain('being filled in another tab')
       expect(await second.locator('#table-stop').isVisible()).toBe(false)
       await first.locator('#table-stop').click()
       await first.locator('#table-fill:visible').waitFor()
@@ -221,10 +221,10 @@ describe.skipIf(!canUnpack)('the table of the playground (npm has Chromium for L
           new Promise<string>((resolve) => {
             const opening = indexedDB.open('local-v1 playground tables')
             opening.onsuccess = () => {
-              const asked = opening.result.transaction('head').objectStore('head').get('head')
-              asked.onsuccess = () => {
+              const request = opening.result.transaction('head').objectStore('head').get('head')
+              request.onsuccess = () => {
                 opening.result.close()
-                resolve((asked.result as { pasted: string }).pasted)
+                resolve((request.result as { pasted: string }).pasted)
               }
             }
           }),

@@ -39,7 +39,7 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
       .locator('.grid tbody tr:not(.spacer) td:nth-child(2) .cell')
       .evaluateAll((all) => all.map((each) => each.textContent))
   const columns = () => page.locator('.grid thead th').allTextContents()
-  const told = () => page.locator('#table-count').textContent()
+  const count = () => page.locator('#table-count').textContent()
 
   async function drop(...files: readonly (readonly [string, string])[]): Promise<void> {
     const dataTransfer = await page.evaluateHandle((all) => {
@@ -63,15 +63,15 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
 
   test('is told which files hold no text, and keeps the others', { timeout: LONG }, async () => {
     await drop(['a.txt', 'Cora is glad.'], ['scan.pdf', '%PDF-1.4'], ['odd.txt', 'x\0y'], ['none.csv', ''])
-    await expect.poll(told).toMatch(/Left out because there is no text in them: scan\.pdf, odd\.txt, none\.csv\.$/)
+    await expect.poll(count).toMatch(/Left out because there is no text in them: scan\.pdf, odd\.txt, none\.csv\.$/)
     expect((await texts()).at(-1)).toBe('Cora is glad.')
     expect(await page.locator('#add-model-found').textContent()).toBe('')
     await drop(['photo.png', 'x'])
-    await expect.poll(told).toMatch(/in it: photo\.png\.$/)
+    await expect.poll(count).toMatch(/in it: photo\.png\.$/)
     expect(await texts()).toHaveLength(3)
     expect([await cutIn(page), await barriers(page)]).toEqual([[], []])
     await page.getByRole('button', { name: 'Remove these' }).click()
-    await expect.poll(told).toBe('0 texts')
+    await expect.poll(count).toBe('0 texts')
   })
 
   test('drops a folder of the disk, and each text of it is a row', { timeout: LONG }, async () => {
@@ -87,15 +87,15 @@ describe.skipIf(!canUnpack)('a visitor of the playground (npm has Chromium for L
     const at = { x: x + width / 2, y: y + height / 2, data: { items: [], files: [folder], dragOperationsMask: 1 } }
     await devtools.send('Input.dispatchDragEvent', { type: 'dragEnter', ...at })
     await devtools.send('Input.dispatchDragEvent', { type: 'dragOver', ...at })
-    const asked = () => page.evaluate(() => getComputedStyle(document.body, '::after').content)
-    await expect.poll(asked).toMatch(/^"Drop a CSV file, text files or a folder/)
+    const dropHint = () => page.evaluate(() => getComputedStyle(document.body, '::after').content)
+    await expect.poll(dropHint).toMatch(/^"Drop a CSV file, text files or a folder/)
     await devtools.send('Input.dispatchDragEvent', { type: 'drop', ...at })
     await expect.poll(texts).toEqual(['Ben is not glad.', 'Ana is glad.', 'yes', 'no'])
-    expect(await told()).toMatch(/^4 texts, 4 of them from files .*in them: photo\.png, scan\.pdf\.$/)
-    expect(await asked()).toBe('none')
+    expect(await count()).toMatch(/^4 texts, 4 of them from files .*in them: photo\.png, scan\.pdf\.$/)
+    expect(await dropHint()).toBe('none')
     await picture(page, '45-table-folder')
     await page.getByRole('button', { name: 'Remove these' }).click()
-    await expect.poll(told).toBe('0 texts')
+    await expect.poll(count).toBe('0 texts')
     await rm(folder, { recursive: true })
   })
 

@@ -30,9 +30,9 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
   return (name) => void look(name)
 
   async function look(wanted: Wanted, how: How = {}): Promise<void> {
-    const asked = ++newest
+    const attempt = ++newest
     const mine = (draw: () => void) => {
-      if (asked === newest) draw()
+      if (attempt === newest) draw()
     }
     const name = typeof wanted === 'string' ? wanted.trim() : wanted.map((file) => file.name).join(', ')
     place.replaceChildren(
@@ -81,12 +81,12 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
 
   async function add(found: Found, wanted: Wanted, how: How): Promise<void> {
     const bar = el('progress', { max: 1, 'aria-label': `Adding ${found.id}` })
-    const told = el('p', { class: 'progress-facts' })
-    place.replaceChildren(bar, told)
+    const facts = el('p', { class: 'progress-facts' })
+    place.replaceChildren(bar, facts)
     try {
       const id = await finder!.add(found, wanted, how, (done, of) => {
         if (of > 0) bar.value = done / of
-        told.textContent = of > 0 ? `${bytes(done)} of ${bytes(of)}` : ''
+        facts.textContent = of > 0 ? `${bytes(done)} of ${bytes(of)}` : ''
       })
       await listed(id)
       models.select(id)

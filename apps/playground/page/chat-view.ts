@@ -174,10 +174,10 @@ export class ChatView {
 
   /** A question goes back into the field; the conversation as it was is kept among the earlier ones. */
   #edit(at: number): void {
-    const asked = this.#history[at]
-    if (!asked) return
+    const question = this.#history[at]
+    if (!question) return
     this.#show(() => this.#conversations.branch(at))
-    this.#input.value = asked.content
+    this.#input.value = question.content
     this.#input.focus()
   }
 

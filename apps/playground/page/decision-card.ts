@@ -106,9 +106,9 @@ export class DecisionCard {
   #sharesOf(answer: DecisionAnswer | undefined): (number | undefined)[] | undefined {
     if (!answer || answer.type === 'refusal') return undefined
     if (answer.type === 'predicate') return [answer.probability, 1 - answer.probability]
-    const told = answer.probabilities.map(({ probability }) => probability)
+    const probabilities = answer.probabilities.map(({ probability }) => probability)
     let next = 0
-    return this.#rows.map((_, i) => (this.#nameOf(i) === '' ? undefined : told[next++]))
+    return this.#rows.map((_, i) => (this.#nameOf(i) === '' ? undefined : probabilities[next++]))
   }
 
   #nameOf(row: number): string {

@@ -16,7 +16,7 @@ export function decisionCode(body: DecisionBody, place: Place): CodeSample[] {
 
 function asAiSdk({ model, input, order, questions }: DecisionBody, { origin, served }: Place): string {
   const names = namesOf(questions)
-  const asked = Object.fromEntries(questions.map((question, i) => [names[i], asSdkQuestion(question)]))
+  const questionsByName = Object.fromEntries(questions.map((question, i) => [names[i], asSdkQuestion(question)]))
   const key = served ? ", apiKey: 'your key, if the server needs one'" : ''
   return [
     '// AI SDK 7',
@@ -29,7 +29,7 @@ function asAiSdk({ model, input, order, questions }: DecisionBody, { origin, ser
     'const { answers } = await experimental_decide({',
     `  model: local.decisionModel(${javaScriptText(model)}),`,
     `  state: ${JSON.stringify(input)},`,
-    `  questions: ${JSON.stringify(asked, null, 2).replaceAll('\n', '\n  ')},`,
+    `  questions: ${JSON.stringify(questionsByName, null, 2).replaceAll('\n', '\n  ')},`,
     '})',
     'console.log(answers)',
     '',

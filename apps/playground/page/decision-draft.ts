@@ -54,22 +54,22 @@ export function questionOf({ kind, text, options }: DraftQuestion): BodyQuestion
   const instructions = text.trim()
   if (instructions === '') return kind === 'predicate' ? 'Write a statement.' : 'Write a question.'
   if (kind === 'predicate') return { type: kind, instructions }
-  const told = options.map(optionOf).filter(({ name }) => name !== '')
-  const names = told.map(({ name }) => name)
+  const filled = options.map(optionOf).filter(({ name }) => name !== '')
+  const names = filled.map(({ name }) => name)
   const twice = names.find((name, i) => names.indexOf(name) < i)
   if (twice !== undefined) return `“${twice}” is listed twice.`
-  if (told.length < 2) return 'Add at least two options.'
+  if (filled.length < 2) return 'Add at least two options.'
   const described = (description: string | undefined) => (description === undefined ? {} : { description })
   return kind === 'choice'
     ? {
         type: kind,
         instructions,
-        choices: told.map(({ name, description }) => ({ value: name, ...described(description) })),
+        choices: filled.map(({ name, description }) => ({ value: name, ...described(description) })),
       }
     : {
         type: kind,
         instructions,
-        levels: told.map(({ name, description }) => ({ label: name, ...described(description) })),
+        levels: filled.map(({ name, description }) => ({ label: name, ...described(description) })),
       }
 }
 

@@ -45,7 +45,7 @@ export class DecisionsView {
   #aborter: AbortController | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** What the bars are of, or will be. */
-  #asked = ''
+  #sent = ''
   #announced = ''
 
   /** `shared` comes from a link, and stands before what was kept. */
@@ -149,7 +149,7 @@ export class DecisionsView {
     this.#cards = rest.map((question, i) => this.#card(question, i + 1))
     this.#place()
     byId('add-question', HTMLButtonElement).focus()
-    this.#asked = ''
+    this.#sent = ''
     this.#edited()
   }
 
@@ -180,17 +180,17 @@ export class DecisionsView {
   /** Asks once who types pauses, where the model is here already: nothing is downloaded for a letter. */
   #follow(pause = PAUSE_MS): void {
     clearTimeout(this.#timer)
-    const asked = this.#ask()
-    const said = JSON.stringify(asked?.body)
-    if (said === this.#asked && asked) return
+    const request = this.#ask()
+    const body = JSON.stringify(request?.body)
+    if (body === this.#sent && request) return
     this.#aborter?.abort()
-    this.#asked = ''
-    if (!asked || !this.#panel.checkVisibility() || !this.#models.current?.metadata?.loaded) {
+    this.#sent = ''
+    if (!request || !this.#panel.checkVisibility() || !this.#models.current?.metadata?.loaded) {
       this.#blank()
       return
     }
     this.#list.dataset.stale = ''
-    this.#timer = setTimeout(() => void this.#decide(asked, false), pause)
+    this.#timer = setTimeout(() => void this.#decide(request, false), pause)
   }
 
   /** Bars of another text or model would lie. */
@@ -203,16 +203,16 @@ export class DecisionsView {
   async #decideNow(): Promise<void> {
     clearTimeout(this.#timer)
     this.#aborter?.abort()
-    const asked = this.#ask()
-    if (!asked) return this.#panel.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+    const request = this.#ask()
+    if (!request) return this.#panel.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
     this.#setBusy(true)
-    await this.#decide(asked, true)
+    await this.#decide(request, true)
   }
 
   async #decide({ body, cards }: Asked, pressed: boolean): Promise<void> {
     const aborter = new AbortController()
     this.#aborter = aborter
-    this.#asked = JSON.stringify(body)
+    this.#sent = JSON.stringify(body)
     this.#list.setAttribute('aria-busy', 'true')
     try {
       if (pressed) await this.#models.loadForRequest()
@@ -245,9 +245,9 @@ export class DecisionsView {
 
   /** Who types is told of what has changed, not of each letter's figures. */
   #announce(cards: readonly DecisionCard[], answers: readonly DecisionAnswer[], pressed: boolean): void {
-    const told = answers.map((answer, i) => cards[i]!.gist(answer)).join('; ')
-    const chosen = told.replace(/, [<>]?[\d.]+ %/g, '')
-    if (pressed || chosen !== this.#announced) announce(told)
+    const gists = answers.map((answer, i) => cards[i]!.gist(answer)).join('; ')
+    const chosen = gists.replace(/, [<>]?[\d.]+ %/g, '')
+    if (pressed || chosen !== this.#announced) announce(gists)
     this.#announced = chosen
   }
 
@@ -267,7 +267,7 @@ export class DecisionsView {
     const { selected, loads } = this.#models
     if (loads.has(selected)) void this.#models.unload(selected).catch(() => {})
     this.#aborter = undefined
-    this.#asked = ''
+    this.#sent = ''
     this.#blank()
     this.#setBusy(false)
   }
@@ -296,8 +296,8 @@ export class DecisionsView {
   }
 
   #showCode(): void {
-    const asked = this.#ask()
-    if (asked) showCode((place) => decisionCode(asked.body, place))
+    const request = this.#ask()
+    if (request) showCode((place) => decisionCode(request.body, place))
     else this.#panel.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }
 }

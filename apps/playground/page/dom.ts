@@ -37,13 +37,13 @@ export function byId<T extends HTMLElement>(id: string, type: new () => T): T {
 
 /** Runs `draw` once per frame, however often it is asked for. */
 export function framed(draw: () => void): () => void {
-  let asked = false
+  let scheduled = false
   return () => {
-    if (asked) return
-    asked = true
+    if (scheduled) return
+    scheduled = true
     // A tab in the background draws no frames, and its answers go on.
     const now = () => {
-      asked = false
+      scheduled = false
       draw()
     }
     if (document.hidden) setTimeout(now, 100)

@@ -39,7 +39,7 @@ export class Generation {
         if (usage) this.usage = usage
         const choice = choices[0]
         if (choice?.finish_reason) this.finish = choice.finish_reason
-        for (const [pointer, told] of Object.entries(choice?.evidence ?? {})) this.evidence.set(pointer, told)
+        for (const [pointer, evidence] of Object.entries(choice?.evidence ?? {})) this.evidence.set(pointer, evidence)
         if (choice?.delta.reasoning_content) this.#think(choice.delta.reasoning_content)
         if (choice?.delta.content) this.#take({ text: choice.delta.content, forced: choice.forced_tokens })
         onChange()

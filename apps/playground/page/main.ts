@@ -152,9 +152,9 @@ function sayWhatThisIs({ place, upstream }: Connection): void {
 
 /** What is lost here. */
 function sayLimits({ limits }: Connection, isOffline = true): void {
-  const told = byId('limits', HTMLElement)
-  told.textContent = limits ?? (isOffline ? '' : NO_ROOM)
-  told.hidden = told.textContent === ''
+  const notice = byId('limits', HTMLElement)
+  notice.textContent = limits ?? (isOffline ? '' : NO_ROOM)
+  notice.hidden = notice.textContent === ''
 }
 
 /** On a phone the models and settings stand above the work: closed until they are wanted. */

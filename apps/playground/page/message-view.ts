@@ -16,13 +16,13 @@ export function questionView(text: string, edit: () => void): HTMLElement {
 /** An answer, as it comes and once it is there. */
 export class AnswerView {
   readonly element: HTMLElement
-  readonly #said = el('div', { class: 'said' })
+  readonly #text = el('div', { class: 'said' })
   readonly #thought = el('div', { class: 'thought-text' })
   readonly #thoughtHead = el('summary', {})
   readonly #thinking = el('details', { class: 'thought', hidden: true }, this.#thoughtHead, this.#thought)
 
   constructor(from: string) {
-    this.element = el('article', { class: 'message assistant', 'aria-label': from }, this.#thinking, this.#said)
+    this.element = el('article', { class: 'message assistant', 'aria-label': from }, this.#thinking, this.#text)
   }
 
   /** While it comes: what is thought stands open until the answer begins. */
@@ -36,14 +36,14 @@ export class AnswerView {
     if (text !== '' && this.#thoughtHead.textContent === 'Thinking') this.#thinking.open = false
     this.#thoughtHead.textContent = text === '' ? 'Thinking' : `Thought for ${seconds((thoughtMs ?? 0) / 1000)}`
     this.#thought.textContent = thought
-    if (load && text === '' && thought === '') this.#said.replaceChildren(progressView(load))
-    else this.#said.replaceChildren(markdown(text))
+    if (load && text === '' && thought === '') this.#text.replaceChildren(progressView(load))
+    else this.#text.replaceChildren(markdown(text))
   }
 
   /** Once it is there; `again` asks for another. */
   end(text: string, again: () => void, generation?: Generation): void {
     this.element.classList.remove('writing')
-    this.#said.replaceChildren(markdown(text))
+    this.#text.replaceChildren(markdown(text))
     const copying: HTMLButtonElement = button('Copy', () => void copy(text, copying), { class: 'quiet small' })
     const another = button('Again', again, { class: 'quiet small again' })
     const line = generation && metricsLine(generation)

@@ -48,7 +48,7 @@ export class Models {
   readonly #listeners = new Set<() => void>()
   /** When listeners heard of a load last. */
   #toldAt = 0
-  #heard: ReturnType<typeof setTimeout> | undefined
+  #goneTimer: ReturnType<typeof setTimeout> | undefined
 
   get current(): Model | undefined {
     return this.list.find(({ id }) => id === this.selected)
@@ -94,14 +94,14 @@ export class Models {
   /** What another tab loads, this one shows. */
   hear(id: string, load: Load): void {
     if (this.#running.has(id)) return
-    clearTimeout(this.#heard)
+    clearTimeout(this.#goneTimer)
     const over = () => {
       this.loads.delete(id)
       void this.refresh().catch(() => {})
     }
     if (load.phase === 'ready') over()
     else {
-      this.#heard = setTimeout(over, GONE_MS)
+      this.#goneTimer = setTimeout(over, GONE_MS)
       this.#tell(id, load)
     }
   }

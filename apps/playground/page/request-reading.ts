@@ -1,6 +1,6 @@
 /** What an answer of `/v1` says, for people: its text, thoughts, calls and vectors, whatever form they came in. */
 export interface Reading {
-  readonly said: string
+  readonly text: string
   readonly thought: string
   /** `get_weather({"city":"Oslo"})` */
   readonly calls: readonly string[]
@@ -39,7 +39,7 @@ export function objectIn(text: string): Json | undefined {
 }
 
 class Reader {
-  #said = ''
+  #text = ''
   #thought = ''
   readonly #calls: { name: string; words: string }[] = []
   readonly #facts: string[] = []
@@ -48,7 +48,7 @@ class Reader {
     for (const choice of listOf(event.choices)) this.#chat(recordOf(choice.delta ?? choice.message), choice)
     if (event.object === 'response') for (const item of listOf(event.output)) this.#item(item)
     const { type, delta } = event
-    if (type === 'response.output_text.delta') this.#said += textOf(delta)
+    if (type === 'response.output_text.delta') this.#text += textOf(delta)
     if (type === 'response.reasoning_text.delta' || type === 'response.reasoning_summary_text.delta')
       this.#thought += textOf(delta)
     if (type === 'response.output_item.done') {
@@ -60,11 +60,11 @@ class Reader {
 
   end(): Reading {
     const calls = this.#calls.map(({ name, words }) => `${name}(${words})`)
-    return { said: this.#said, thought: this.#thought, calls, facts: this.#facts }
+    return { text: this.#text, thought: this.#thought, calls, facts: this.#facts }
   }
 
   #chat(message: Json, choice: Json): void {
-    this.#said += textOf(message.content ?? choice.text)
+    this.#text += textOf(message.content ?? choice.text)
     this.#thought += textOf(message.reasoning_content)
     for (const call of listOf(message.tool_calls)) {
       const { name, arguments: words } = recordOf(call.function)
@@ -80,7 +80,7 @@ class Reader {
       listOf(parts)
         .map((part) => textOf(part.text))
         .join('')
-    if (item.type === 'message') this.#said += words(item.content)
+    if (item.type === 'message') this.#text += words(item.content)
     if (item.type === 'reasoning') this.#thought += words(item.content) || words(item.summary)
   }
 

@@ -202,11 +202,11 @@ export class RequestsView {
 }
 
 /** What it says, before how it says it. */
-function readingView(text: string): HTMLElement[] {
-  const { said, thought, calls, facts } = readingOf(text)
+function readingView(answer: string): HTMLElement[] {
+  const { text, thought, calls, facts } = readingOf(answer)
   return [
     ...(thought === '' ? [] : [el('p', { class: 'reading-thought' }, thought)]),
-    ...(said === '' ? [] : [el('p', {}, said)]),
+    ...(text === '' ? [] : [el('p', {}, text)]),
     ...calls.map((call) => el('p', { class: 'mono' }, call)),
     ...facts.map((fact) => el('p', {}, fact)),
   ]

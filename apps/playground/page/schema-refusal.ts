@@ -9,8 +9,8 @@ export async function refusalFor(body: ChatBody): Promise<string | undefined> {
   }
   try {
     // For one token: no document is as short, and what is wrong with the schema is said first.
-    const asked = JSON.stringify({ ...body, max_tokens: 1 })
-    await ask('/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body: asked })
+    const json = JSON.stringify({ ...body, max_tokens: 1 })
+    await ask('/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body: json })
   } catch (error) {
     if (error instanceof ApiError && error.param === 'response_format') return error.message
   }

@@ -44,8 +44,8 @@ function showFieldError(id: string, message: string | undefined): void {
   if (message === undefined) input.removeAttribute('aria-describedby')
   else {
     input.setAttribute('aria-describedby', errorId)
-    const told = el('p', { class: 'field-error', id: errorId, role: 'alert' }, message)
-    input.after(told)
-    told.scrollIntoView({ block: 'nearest' })
+    const error = el('p', { class: 'field-error', id: errorId, role: 'alert' }, message)
+    input.after(error)
+    error.scrollIntoView({ block: 'nearest' })
   }
 }

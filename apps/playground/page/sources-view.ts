@@ -126,16 +126,16 @@ export class SourcesView {
   #drawReview(): void {
     const below = Number(this.#slider.value)
     this.#slider.setAttribute('aria-valuetext', `less sure than ${below} %`)
-    const told = this.#leaves.filter(({ pointer }) => this.#evidence.has(pointer))
-    const doubtful = told.filter(({ pointer }) => this.#evidence.get(pointer)!.confidence * 100 < below)
+    const withEvidence = this.#leaves.filter(({ pointer }) => this.#evidence.has(pointer))
+    const doubtful = withEvidence.filter(({ pointer }) => this.#evidence.get(pointer)!.confidence * 100 < below)
     for (const [i, row] of [...this.#values.children].entries()) {
       row.classList.toggle('to-person', doubtful.includes(this.#leaves[i]!))
     }
     const names = doubtful.map(({ name }) => name).join(', ')
     this.#review.textContent =
-      told.length === 0
+      withEvidence.length === 0
         ? ''
-        : `Less sure than ${below} %: ${doubtful.length} of ${told.length}${names === '' ? '' : ` (${names})`}.`
+        : `Less sure than ${below} %: ${doubtful.length} of ${withEvidence.length}${names === '' ? '' : ` (${names})`}.`
   }
 
   #light(target: EventTarget | null, lit: boolean): void {

@@ -49,7 +49,7 @@ export class StructuredView {
   #isFresh = false
   #generation: Generation | undefined
   /** What it answers: the fields may have changed since. */
-  #asked: ChatBody | undefined
+  #request: ChatBody | undefined
   /** The schema that the answer is being written for; the one in the editor may have changed since. */
   #schema: unknown
   #busy = false
@@ -222,8 +222,8 @@ export class StructuredView {
     if (goThere) showPanelOf(this.#answer)
     try {
       await this.#models.loadForRequest()
-      this.#asked = this.#body(this.#schema)
-      await generation.run(this.#asked, settings().project, this.#drawSoon)
+      this.#request = this.#body(this.#schema)
+      await generation.run(this.#request, settings().project, this.#drawSoon)
       announce(`The answer is complete: ${generation.tokens} tokens.`)
     } catch (error) {
       this.#fail(error, source)
@@ -276,12 +276,12 @@ export class StructuredView {
     const written = generation !== undefined && generation.pieces.length > 0
     if (written && this.#view === 'tokens') return tokensView(generation.pieces, true)
     if (!written || this.#view !== 'sources') return fieldsView(this.#schema, value, this.#busy)
-    if (!this.#asked?.evidence) {
+    if (!this.#request?.evidence) {
       const why = 'This model does not say how sure it is. Models that run on this device do.'
       return el('p', { class: 'muted' }, why)
     }
-    const message = this.#asked.messages.length - 1
-    const { content } = this.#asked.messages[message]!
+    const message = this.#request.messages.length - 1
+    const { content } = this.#request.messages[message]!
     this.#sources.show({ text: content, message, value, evidence: generation.evidence })
     return this.#sources.element
   }

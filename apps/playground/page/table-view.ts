@@ -363,13 +363,13 @@ export class TableView {
   }
 
   #waiting(): Row[] {
-    const asked = askedOf(this.#wanted)
-    return this.#rows.filter((row) => row.asked !== asked || row.fault !== undefined)
+    const request = askedOf(this.#wanted)
+    return this.#rows.filter((row) => row.asked !== request || row.fault !== undefined)
   }
 
   #filled(): Row[] {
-    const asked = askedOf(this.#wanted)
-    return this.#rows.filter((row) => row.asked === asked && row.fault === undefined)
+    const request = askedOf(this.#wanted)
+    return this.#rows.filter((row) => row.asked === request && row.fault === undefined)
   }
 
   #open(id: number, field: string | undefined): void {
@@ -410,7 +410,7 @@ export class TableView {
     // It is drawn once it is shown.
     if (byId('table', HTMLElement).hidden) return
     const wanted = this.#wanted
-    const asked = askedOf(wanted)
+    const request = askedOf(wanted)
     const writing = this.#filling?.writing ?? new Set<number>()
     const pasted = this.#pasted.value
     for (const [i, chip] of [...byId('table-examples', HTMLElement).children].entries())
@@ -435,8 +435,8 @@ export class TableView {
           ]),
       ...(this.#without.length === 0 ? [] : [el('span', { class: 'table-without' }, leftOut(this.#without))]),
     )
-    const rows = this.#sorted.checked && !this.#filling ? doubtfulFirst(this.#rows, wanted, asked) : this.#rows
-    this.#grid.show({ rows, fields: wanted.fields, asked, writing, open: this.#details.row })
+    const rows = this.#sorted.checked && !this.#filling ? doubtfulFirst(this.#rows, wanted, request) : this.#rows
+    this.#grid.show({ rows, fields: wanted.fields, request, writing, open: this.#details.row })
     this.#drawState()
   }
 
@@ -515,13 +515,13 @@ export class TableView {
 
   #showCode(): void {
     const { selected, current } = this.#models
-    const asked = {
+    const request = {
       wanted: this.#wanted,
       model: selected,
       evidence: tellsEvidence(current),
       text: this.#rows[0]?.text ?? '',
     }
-    showCode((place) => tableCode(asked, place))
+    showCode((place) => tableCode(request, place))
   }
 }
 
@@ -541,10 +541,10 @@ const sure = (row: Row, { name }: FormField): number => leastSure(row, [{ name, 
 const isDoubtful = (row: Row, fields: readonly FormField[]): boolean => (leastSure(row, fields) ?? 1) < DOUBTFUL
 
 /** What a person would look at stands first; what is not filled stands last. */
-function doubtfulFirst(rows: readonly Row[], { fields }: Wanted, asked: string): readonly Row[] {
+function doubtfulFirst(rows: readonly Row[], { fields }: Wanted, request: string): readonly Row[] {
   const none = new Set<number>()
   const rank = (row: Row) =>
-    stateOf(row, asked, none) === 'failed' ? -1 : row.asked === asked ? (leastSure(row, fields) ?? 1) : 2
+    stateOf(row, request, none) === 'failed' ? -1 : row.asked === request ? (leastSure(row, fields) ?? 1) : 2
   const ranks = new Map(rows.map((row) => [row, rank(row)]))
   return rows.toSorted((a, b) => ranks.get(a)! - ranks.get(b)! || a.id - b.id)
 }

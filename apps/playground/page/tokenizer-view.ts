@@ -29,7 +29,7 @@ export class TokenizerView {
   #aborter: AbortController | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Whose tokens are there. */
-  #asked = ''
+  #sent = ''
 
   constructor(models: Models) {
     this.#models = models
@@ -44,17 +44,17 @@ export class TokenizerView {
 
   #body(): string {
     const content = this.#text.value
-    const asked = this.#chat.checked ? { messages: [{ role: 'user', content }] } : { prompt: content }
-    return JSON.stringify({ model: this.#models.selected, ...asked, return_token_strs: true })
+    const input = this.#chat.checked ? { messages: [{ role: 'user', content }] } : { prompt: content }
+    return JSON.stringify({ model: this.#models.selected, ...input, return_token_strs: true })
   }
 
   /** Once who types pauses, where the model is here already: nothing is downloaded for a letter. */
   #follow(pause: number): void {
     const body = this.#body()
-    if (body === this.#asked || !this.#panel.checkVisibility()) return
+    if (body === this.#sent || !this.#panel.checkVisibility()) return
     clearTimeout(this.#timer)
     this.#aborter?.abort()
-    this.#asked = ''
+    this.#sent = ''
     this.#state.textContent = ''
     if (this.#models.current?.metadata?.loaded) this.#timer = setTimeout(() => void this.#count(body), pause)
     else this.#answer.replaceChildren()
@@ -66,14 +66,14 @@ export class TokenizerView {
     const aborter = new AbortController()
     const { signal } = aborter
     this.#aborter = aborter
-    this.#asked = body
+    this.#sent = body
     try {
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal }
       const found = (await (await ask('/tokenize', init)).json()) as Tokenized
       if (!signal.aborted) this.#show(found)
     } catch (error) {
       if (signal.aborted) return
-      this.#asked = ''
+      this.#sent = ''
       this.#answer.replaceChildren(failureView(error, () => void this.#count(this.#body())))
     }
   }

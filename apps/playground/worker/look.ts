@@ -27,8 +27,8 @@ async function reply(question: Question, say: (answer: Answer) => void): Promise
   })
   const opened = await fitter
   const found = async (wanted: Wanted, from: string): Promise<Answer> => {
-    const told = await opened.fit({ id: idOf(from), from: wanted as string | File[], ...how })
-    return { found: { ...told, from, device: opened.device } }
+    const fit = await opened.fit({ id: idOf(from), from: wanted as string | File[], ...how })
+    return { found: { ...fit, from, device: opened.device } }
   }
   if (typeof wanted !== 'string') return say(await found(wanted, `kept:${firstOf(wanted)}`))
   const only = await found(wanted, wanted).catch((error: unknown) => {

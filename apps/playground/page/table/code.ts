@@ -14,14 +14,14 @@ export interface Asked {
   readonly text: string
 }
 
-export function tableCode(asked: Asked, place: Place): CodeSample[] {
+export function tableCode(request: Asked, place: Place): CodeSample[] {
   return [
-    { name: 'React', code: asReact(asked, place) },
-    { name: 'Python', code: asPython(asked, place) },
-    { name: 'Terminal', code: asCommand(asked) },
+    { name: 'React', code: asReact(request, place) },
+    { name: 'Python', code: asPython(request, place) },
+    { name: 'Terminal', code: asCommand(request) },
     {
       name: 'curl',
-      code: curl('/chat/completions', bodyFor(asked.text, asked.wanted, asked.model, asked.evidence), place),
+      code: curl('/chat/completions', bodyFor(request.text, request.wanted, request.model, request.evidence), place),
     },
   ]
 }
@@ -29,8 +29,8 @@ export function tableCode(asked: Asked, place: Place): CodeSample[] {
 const instructionsOf = ({ wanted }: Asked) => wanted.sentence.trim()
 const schemaText = ({ wanted }: Asked) => readable(schemaOf(wanted.fields))
 
-function asReact(asked: Asked, { origin, served }: Place): string {
-  const names = asked.wanted.fields.map(({ name }) => javaScriptText(name))
+function asReact(request: Asked, { origin, served }: Place): string {
+  const names = request.wanted.fields.map(({ name }) => javaScriptText(name))
   const from = served
     ? [
         "import { extract } from 'local-v1/extract'",
@@ -46,8 +46,8 @@ function asReact(asked: Asked, { origin, served }: Place): string {
   return [
     "import { useEffect, useState } from 'react'",
     ...from,
-    `const schema = ${schemaText(asked)} as const`,
-    `const options = { from, model: ${javaScriptText(asked.model)}, instructions: ${javaScriptText(instructionsOf(asked))} }`,
+    `const schema = ${schemaText(request)} as const`,
+    `const options = { from, model: ${javaScriptText(request.model)}, instructions: ${javaScriptText(instructionsOf(request))} }`,
     '',
     'export function Table({ texts }: { texts: readonly string[] }) {',
     '  const [rows, setRows] = useState<Record<number, Record<string, unknown>>>({})',
@@ -85,17 +85,17 @@ function asReact(asked: Asked, { origin, served }: Place): string {
   ].join('\n')
 }
 
-function asPython(asked: Asked, place: Place): string {
+function asPython(request: Asked, place: Place): string {
   return [
-    ...pythonClient(asked.model, place, 'import json, pathlib, sys'),
-    `schema = ${pythonValue(schemaOf(asked.wanted.fields), '')}`,
+    ...pythonClient(request.model, place, 'import json, pathlib, sys'),
+    `schema = ${pythonValue(schemaOf(request.wanted.fields), '')}`,
     '',
     'for path in sys.argv[1:]:',
     '    completion = client.chat.completions.create(',
-    `        model=${JSON.stringify(asked.model)},`,
+    `        model=${JSON.stringify(request.model)},`,
     '        temperature=0,',
     '        messages=[',
-    `            {"role": "system", "content": ${JSON.stringify(instructionsOf(asked))}},`,
+    `            {"role": "system", "content": ${JSON.stringify(instructionsOf(request))}},`,
     '            {"role": "user", "content": pathlib.Path(path).read_text("utf-8")},',
     '        ],',
     '        response_format={"type": "json_schema", "json_schema": {"name": "row", "strict": True, "schema": schema}},',
@@ -108,13 +108,13 @@ function asPython(asked: Asked, place: Place): string {
 /** A word of the shell. */
 const quoted = (text: string) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-function asCommand(asked: Asked): string {
+function asCommand(request: Asked): string {
   return [
     "cat > schema.json <<'END'",
-    schemaText(asked),
+    schemaText(request),
     'END',
-    `${COMMAND} extract schema.json *.txt --model ${quoted(asked.model)} \\`,
-    `  --instructions ${quoted(instructionsOf(asked))} > rows.jsonl`,
+    `${COMMAND} extract schema.json *.txt --model ${quoted(request.model)} \\`,
+    `  --instructions ${quoted(instructionsOf(request))} > rows.jsonl`,
     '',
   ].join('\n')
 }

@@ -58,10 +58,10 @@ export class Details {
   }
 
   #places(row: Row, fields: readonly FormField[]): (Node | string)[] {
-    const told = new Map<string, Evidence>(Object.entries(row.evidence ?? {}))
-    return stretchesOf(row.text, MESSAGE, told).map(({ text, pointers }) => {
+    const evidence = new Map<string, Evidence>(Object.entries(row.evidence ?? {}))
+    return stretchesOf(row.text, MESSAGE, evidence).map(({ text, pointers }) => {
       if (pointers.length === 0) return text
-      const least = Math.min(...pointers.map((pointer) => told.get(pointer)!.confidence))
+      const least = Math.min(...pointers.map((pointer) => evidence.get(pointer)!.confidence))
       const names = [...new Set(pointers.map(fieldIn))].filter((name) => fields.some((field) => field.name === name))
       const mark = el('mark', { class: `place ${stepOf(least)}`, title: names.join(', ') }, text)
       mark.dataset.fields = JSON.stringify(names)
@@ -88,8 +88,8 @@ export class Details {
     const draw = () => {
       const isEdited = row.edited !== undefined && Object.hasOwn(row.edited, name)
       const share = surenessOf(row, name)
-      const told = isEdited ? 'by hand' : share === undefined ? '' : `${likelihood(share)} sure`
-      sure.replaceChildren(told, ...(isEdited ? [undo] : []))
+      const words = isEdited ? 'by hand' : share === undefined ? '' : `${likelihood(share)} sure`
+      sure.replaceChildren(words, ...(isEdited ? [undo] : []))
       sure.className = `detail-sure ${isEdited ? 'edited' : share === undefined ? '' : stepOf(share)}`
     }
     input.addEventListener('change', () => {

@@ -23,7 +23,7 @@ export function tableAsJsonLines(rows: readonly Row[], fields: readonly FormFiel
   const lines = rows.map((row) => {
     const document = Object.fromEntries(fields.map(({ name }) => [name, valueIn(row, name) ?? null]))
     const { text, from, evidence = {}, edited = {} } = row
-    const confidence = Object.fromEntries(Object.entries(evidence).map(([at, told]) => [at, told.confidence]))
+    const confidence = Object.fromEntries(Object.entries(evidence).map(([at, each]) => [at, each.confidence]))
     return { document, text, ...(from !== undefined && { from }), confidence, by_hand: Object.keys(edited) }
   })
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')

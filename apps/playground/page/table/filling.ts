@@ -37,7 +37,7 @@ export class Filling {
   readonly writing = new Set<number>()
   readonly #parts: FillingParts
   readonly #wanted: Wanted
-  readonly #asked: string
+  readonly #request: string
   readonly #aborter = new AbortController()
   readonly #began = performance.now()
   #filled = 0
@@ -45,7 +45,7 @@ export class Filling {
   constructor(wanted: Wanted, parts: FillingParts) {
     this.#wanted = wanted
     this.#parts = parts
-    this.#asked = askedOf(wanted)
+    this.#request = askedOf(wanted)
   }
 
   /** It was stopped by an error, not by a person. */
@@ -74,13 +74,13 @@ export class Filling {
   }
 
   async #write(row: Row, answer: ReturnType<typeof chat>, onChange: () => void): Promise<void> {
-    const told: Record<string, Evidence> = {}
+    const evidence: Record<string, Evidence> = {}
     row.json = ''
     for await (const { choices } of answer) {
       const [choice] = choices
       row.json += choice?.delta.content ?? ''
-      Object.assign(told, choice?.evidence)
-      row.evidence = told
+      Object.assign(evidence, choice?.evidence)
+      row.evidence = evidence
       onChange()
     }
   }
@@ -104,7 +104,7 @@ export class Filling {
           if (this.stopped || !isBroken(error) || tried === MOST_TRIES) throw error
         }
       }
-      row.asked = this.#asked
+      row.asked = this.#request
     } catch (error) {
       row.json = ''
       if (this.stopped) return
@@ -113,11 +113,11 @@ export class Filling {
         this.stop()
         throw error
       }
-      row.asked = this.#asked
+      row.asked = this.#request
       row.fault = wordsOf(error)
     } finally {
       this.writing.delete(row.id)
-      if (row.asked === this.#asked) this.#filled++
+      if (row.asked === this.#request) this.#filled++
       onRow(row, true)
     }
   }

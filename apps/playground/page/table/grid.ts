@@ -16,7 +16,7 @@ export interface Shown {
   /** In the order in which they stand. */
   readonly rows: readonly Row[]
   readonly fields: readonly FormField[]
-  readonly asked: string
+  readonly request: string
   readonly writing: ReadonlySet<number>
   /** Whose details are open. */
   readonly open: number | undefined
@@ -31,18 +31,18 @@ export class TableGrid {
   readonly #below = spacer()
   readonly #views = new Map<number, RowView>()
   readonly #onOpen: (id: number, field: string | undefined) => void
-  #shown: Shown = { rows: [], fields: [], asked: '', writing: new Set(), open: undefined }
+  #shown: Shown = { rows: [], fields: [], request: '', writing: new Set(), open: undefined }
   #columns = ''
 
   constructor(onOpen: (id: number, field: string | undefined) => void) {
     this.#onOpen = onOpen
     this.element.append(this.#table)
-    let asked = false
+    let scheduled = false
     this.element.addEventListener('scroll', () => {
-      if (asked) return
-      asked = true
+      if (scheduled) return
+      scheduled = true
       requestAnimationFrame(() => {
-        asked = false
+        scheduled = false
         this.#draw()
       })
     })
@@ -127,8 +127,8 @@ class RowView {
     )
   }
 
-  draw(row: Row, { asked, writing, open }: Shown, place: number): void {
-    const state = stateOf(row, asked, writing)
+  draw(row: Row, { request, writing, open }: Shown, place: number): void {
+    const state = stateOf(row, request, writing)
     // Its place in the texts is all that a row is known by: another text may stand there now.
     const words = row.text.slice(0, 300)
     const drawn = JSON.stringify([place, state, words, row.json, row.edited, row.fault, open === row.id])
@@ -147,7 +147,7 @@ class RowView {
     const words = state === 'failed' ? 'failed' : textOf(value)
     button.textContent = words
     button.className = `cell ${isEdited ? 'edited' : sure === undefined ? '' : stepOf(sure)}`
-    const said = words === '' ? (state === 'done' ? 'empty' : 'not written yet') : words
+    const content = words === '' ? (state === 'done' ? 'empty' : 'not written yet') : words
     const how = isEdited
       ? ', by hand'
       : state === 'stale'
@@ -156,6 +156,6 @@ class RowView {
           ? ''
           : `, ${likelihood(sure)} sure`
     button.title = how.slice(2)
-    button.setAttribute('aria-label', `${name} of row ${row.id + 1}: ${said}${how}`)
+    button.setAttribute('aria-label', `${name} of row ${row.id + 1}: ${content}${how}`)
   }
 }

@@ -30,9 +30,9 @@ export type State = 'waiting' | 'writing' | 'done' | 'failed' | 'stale'
 /** Two requests for the same have the same name. */
 export const askedOf = ({ sentence, fields }: Wanted): string => JSON.stringify([sentence.trim(), schemaOf(fields)])
 
-export function stateOf(row: Row, asked: string, writing: ReadonlySet<number>): State {
+export function stateOf(row: Row, request: string, writing: ReadonlySet<number>): State {
   if (writing.has(row.id)) return 'writing'
-  if (row.asked !== asked) return row.asked && row.fault === undefined ? 'stale' : 'waiting'
+  if (row.asked !== request) return row.asked && row.fault === undefined ? 'stale' : 'waiting'
   return row.fault === undefined ? 'done' : 'failed'
 }
 
@@ -75,8 +75,8 @@ export const textOf = (value: unknown): string => {
 export function surenessOf(row: Row, name: string): number | undefined {
   if (row.edited && Object.hasOwn(row.edited, name)) return 1
   const own = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-  const told = Object.entries(row.evidence ?? {}).filter(([at]) => at === own || at.startsWith(`${own}/`))
-  return told.length === 0 ? undefined : Math.min(...told.map(([, { confidence }]) => confidence))
+  const entries = Object.entries(row.evidence ?? {}).filter(([at]) => at === own || at.startsWith(`${own}/`))
+  return entries.length === 0 ? undefined : Math.min(...entries.map(([, { confidence }]) => confidence))
 }
 
 const least = new WeakMap<Row, { readonly of: readonly unknown[]; readonly sure: number | undefined }>()

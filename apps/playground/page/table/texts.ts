@@ -35,11 +35,11 @@ function textsInRows(rows: readonly (readonly string[])[]): SourceText[] {
   const isHead =
     rest.length > 0 && head.every((cell) => cell.trim() !== '' && cell.length < 60 && !/\d{3}|[.!?]$/.test(cell))
   return (isHead ? rest : rows).map((row) => {
-    const told = row.flatMap((cell, i) =>
+    const filled = row.flatMap((cell, i) =>
       cell.trim() === '' ? [] : [{ name: head[i]?.trim() ?? '', cell: cell.trim() }],
     )
     const isText = !isHead || head.length === 1
-    const parts = told.map(({ name, cell }) => (isText ? cell : `${name}: ${cell}`))
+    const parts = filled.map(({ name, cell }) => (isText ? cell : `${name}: ${cell}`))
     return { text: parts.join(isText ? ', ' : '\n') }
   })
 }
