@@ -80,12 +80,12 @@ for (const shape of SHAPES) {
       for (const [i, each] of open.entries()) best[i] = Math.min(best[i]!, await each.once())
     }
     for (const each of open) each.close()
-    const told = TYPES.map((type, i) => {
+    const figures = TYPES.map((type, i) => {
       const bytes = 2 * length * shape[1] * cacheBytes(type, shape[2])
       return `${best[i]!.toFixed(3)} ms ${(bytes / best[i]! / 1e6).toFixed(1)} GB/s`
     })
     console.log(
-      `${shape.join(', ')}; ${length}; ${told.join('; ')}; ${best
+      `${shape.join(', ')}; ${length}; ${figures.join('; ')}; ${best
         .slice(1)
         .map((each) => (best[0]! / each).toFixed(2))
         .join('; ')}`,

@@ -38,7 +38,7 @@ export async function compareHead(threads: number): Promise<boolean> {
     '| guesses | passes a text | tokens a pass | processor time a text, ms | speed by processor time | right |',
   )
   console.log('|---|--:|--:|--:|--:|--:|')
-  const told: string[] = []
+  const outputs: string[] = []
   let first = 0
   for (const { drafts, wrong } of MODES) {
     const core = await loadCore(device, goodHead(wrong), {
@@ -53,8 +53,12 @@ export async function compareHead(threads: number): Promise<boolean> {
     const loop = new DecodeLoop(core, smallText, { drafts })
     const { sampling } = call()
     const write = async (seed: number) => {
-      const asked = call({ maxTokens: TOKENS, ignoreEnds: true, sampling: { ...sampling, temperature: 0.7, seed } })
-      return (await collect(loop.generate(asked), 1)).texts[0]!
+      const seededCall = call({
+        maxTokens: TOKENS,
+        ignoreEnds: true,
+        sampling: { ...sampling, temperature: 0.7, seed },
+      })
+      return (await collect(loop.generate(seededCall), 1)).texts[0]!
     }
     // These warm up, and find out what gains.
     for (const seed of SEEDS) await write(100 + seed)
@@ -72,12 +76,12 @@ export async function compareHead(threads: number): Promise<boolean> {
     console.log(
       `| ${name} | ${(passes / SEEDS.length).toFixed(1)} | ${((TOKENS * SEEDS.length) / passes).toFixed(2)} | ${each.toFixed(1)} | ${(first / each).toFixed(2)} | ${share} |`,
     )
-    told.push(texts.join('\n'))
+    outputs.push(texts.join('\n'))
     await loop.close()
   }
   await readingAlong(device)
   device.destroy()
-  const same = told.every((text) => text === told[0])
+  const same = outputs.every((text) => text === outputs[0])
   console.log(`\nThe texts are ${same ? 'the same, letter for letter' : 'different'}.`)
   return same
 }

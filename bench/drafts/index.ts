@@ -83,13 +83,13 @@ for (let round = 0; round <= ROUNDS; round++) {
       })
       // The prompt goes into the cache, so that what is compared is writing alone.
       await timed(
-        { generate: (asked) => loop.generate(asked), models: [] },
+        { generate: (chatCall) => loop.generate(chatCall), models: [] },
         { ...call, maxTokens: 1, grammar: undefined },
       )
       subject.passes = 0
       const before = process.cpuUsage()
       const begun = performance.now()
-      const answer = await timed({ generate: (asked) => loop.generate(asked), models: [] }, call)
+      const answer = await timed({ generate: (chatCall) => loop.generate(chatCall), models: [] }, call)
       const { user: own, system: kernel } = process.cpuUsage(before)
       sum.clock += performance.now() - begun
       sum.passes += subject.passes

@@ -51,12 +51,12 @@ const calls = cases.map(({ system, user, schema }) =>
 
 const subject = await openSubject(values.model, 'cpu', 1, 'never')
 const { loop } = subject
-let told = 0
+let evidenceParts = 0
 const engine = {
   models: [],
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     for await (const part of loop.generate(call)) {
-      if (part.type === 'evidence') told++
+      if (part.type === 'evidence') evidenceParts++
       yield part
     }
   },
@@ -87,7 +87,7 @@ for (let round = 0; round <= rounds; round++) {
   // The first warms up.
   if (round === 1) Object.assign(sums, { prompt: 0, without: 0, with: 0, tokens: 0 })
   if (round === 1) Object.assign(passes, { without: 0, with: 0 })
-  if (round === 1) told = 0
+  if (round === 1) evidenceParts = 0
   for (const [i, call] of calls.entries()) {
     sums.prompt += (await spent(unread(call, `${round}.${i}`))).ms
     // Whoever comes first would read it.
@@ -112,7 +112,7 @@ const each = (sum: number) => (sum / answers).toFixed(2)
 const more = (one: number, other: number) => `${(100 * (one / other - 1)).toFixed(1)} %`
 const [without, wanted] = [sums.prompt + sums.without, sums.prompt + sums.with]
 console.log(
-  `${calls.length} documents, ${rounds} times, on ${subject.device}; ${(told / answers).toFixed(1)} values each\n`,
+  `${calls.length} documents, ${rounds} times, on ${subject.device}; ${(evidenceParts / answers).toFixed(1)} values each\n`,
 )
 console.log('| processor time a document, ms | without | with evidence | added |')
 console.log('|---|--:|--:|--:|')

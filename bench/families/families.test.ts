@@ -55,8 +55,8 @@ describe('whole models', () => {
     const rows = Array.from({ length: sizes.layers }, (_, i) => layer((name) => `blk.${i}.${name}`, i)).flat()
     const inLayers = rows.reduce((sum, { dims }) => sum + dims.reduce((a, b) => a * b), 0)
     const [, number, unit] = like.match(/([\d.]+)([BM])$/)!
-    const said = Number(number) * (unit === 'B' ? 1e9 : 1e6)
-    const ratio = (inLayers + vocabulary! * sizes.hidden) / said
+    const parameters = Number(number) * (unit === 'B' ? 1e9 : 1e6)
+    const ratio = (inLayers + vocabulary! * sizes.hidden) / parameters
     expect(ratio).toBeGreaterThan(0.95)
     expect(ratio).toBeLessThan(1.25)
   })

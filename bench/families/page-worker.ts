@@ -9,13 +9,13 @@ type Call =
 
 let side: Side | undefined
 
-async function done(asked: Call): Promise<number | undefined> {
-  if ('open' in asked) {
-    const { open, threads, context } = asked
+async function done(message: Call): Promise<number | undefined> {
+  if ('open' in message) {
+    const { open, threads, context } = message
     side = await ourSide({ kind: 'files', files: [open] }, { threads, context, clock: () => performance.now() })
     return undefined
   }
-  return (await side![asked.call](asked.value)) ?? undefined
+  return (await side![message.call](message.value)) ?? undefined
 }
 
 addEventListener('message', ({ data }: MessageEvent<Call>) => {

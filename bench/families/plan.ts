@@ -68,8 +68,8 @@ export function rowsOf(wanted: readonly string[], options: Options): Row[] {
 
 /** By which `--only` selects. */
 export function labelOf({ family, type, threads, what, length }: Row): string {
-  const asked = what === 'prompt' ? `prompt of ${length}` : `decode behind ${length}`
-  return `${family.like} ${type}, ${threads === 1 ? '1 thread' : `${threads} threads`}, ${asked}`
+  const work = what === 'prompt' ? `prompt of ${length}` : `decode behind ${length}`
+  return `${family.like} ${type}, ${threads === 1 ? '1 thread' : `${threads} threads`}, ${work}`
 }
 
 /** Neighbours of one kind together. */

@@ -18,7 +18,7 @@ console.log(
 )
 for (const each of CASES) {
   const { stepped, followed } = await following(each)
-  const asked = Object.values(each).map((ms) => ms.toFixed(1).padStart(6))
+  const durations = Object.values(each).map((ms) => ms.toFixed(1).padStart(6))
   const [one, ahead, times] = [stepped, followed, stepped / followed].map((value) => value.toFixed(2))
-  console.log(`${asked.join('')}${one!.padStart(41)}${ahead!.padStart(24)}${times!.padStart(24)}x`)
+  console.log(`${durations.join('')}${one!.padStart(41)}${ahead!.padStart(24)}${times!.padStart(24)}x`)
 }

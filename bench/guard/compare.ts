@@ -15,9 +15,9 @@ export function differences(expected: Counts, found: Counts, path: readonly stri
       return differences(typeof was === 'object' ? was : {}, typeof is === 'object' ? is : {}, at)
     }
     if (was === is) return []
-    const told = at.join(' / ')
-    if (was === undefined) return [`${told}: ${is}, which is new`]
-    return [is === undefined ? `${told}: was ${was}, and is no longer counted` : `${told}: was ${was}, is ${is}`]
+    const place = at.join(' / ')
+    if (was === undefined) return [`${place}: ${is}, which is new`]
+    return [is === undefined ? `${place}: was ${was}, and is no longer counted` : `${place}: was ${was}, is ${is}`]
   })
 }
 

@@ -43,7 +43,7 @@ export async function countFiles(): Promise<Counts> {
         if (response.ok) bytes += Number(response.headers.get('content-length') ?? 0)
         return response
       }
-      const asked = async (ask: () => Promise<unknown>): Promise<Counts> => {
+      const counted = async (ask: () => Promise<unknown>): Promise<Counts> => {
         server.requests.length = 0
         bytes = 0
         await ask()
@@ -58,9 +58,11 @@ export async function countFiles(): Promise<Counts> {
       const place = { kind: 'url', url: server.url + file } as const
       const options = { cache, fetch, report: () => {}, signal: new AbortController().signal }
       found[name] = {
-        'what it is': await asked(() => surveyRepository(place, { ...options, cache: join(folder, `${name}-asked`) })),
-        'the first time': await asked(() => openRepository(place, options)),
-        'once it is kept': await asked(() => openRepository(place, options)),
+        'what it is': await counted(() =>
+          surveyRepository(place, { ...options, cache: join(folder, `${name}-asked`) }),
+        ),
+        'the first time': await counted(() => openRepository(place, options)),
+        'once it is kept': await counted(() => openRepository(place, options)),
         'files kept': (await readdir(cache, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile())
           .length,
       }

@@ -74,19 +74,19 @@ async function countModel(source: WeightSource, traits: GpuTraits, whole: boolea
   const { made } = gpu.take().counts
   await core.prepare()
   const { pipelines } = gpu.take().counts
-  const asked = new Asked(core, gpu)
-  const steps: Record<string, Counts> = { [`a step after ${NEAR}`]: await asked.steps(1, NEAR) }
+  const counter = new StepCounter(core, gpu)
+  const steps: Record<string, Counts> = { [`a step after ${NEAR}`]: await counter.steps(1, NEAR) }
   if (whole) {
     const mask = new Uint32Array(Math.ceil(core.vocabSize / 32)).fill(0xffffffff)
-    steps[`a prompt of ${NEAR}`] = await asked.prompt(NEAR)
-    steps[`a prompt of ${FAR}`] = await asked.prompt(FAR)
-    steps[`a step after ${FAR}`] = await asked.steps(1, FAR)
-    steps[`a step of ${BATCH} after ${NEAR}`] = await asked.steps(BATCH, NEAR)
-    steps[`a step of strict JSON after ${NEAR}`] = await asked.steps(1, NEAR, { mask })
-    steps[`a step of 4 forced tokens after ${NEAR}`] = await asked.steps(1, NEAR, { mask }, 4)
-    steps[`a greedy step after ${NEAR}`] = await asked.steps(1, NEAR, { temperature: 0 })
-    steps[`8 steps without waiting, after ${NEAR}`] = await asked.ahead(NEAR, 8)
-    steps[`8 steps of strict JSON, each begun before its mask is made, after ${NEAR}`] = await asked.follow(
+    steps[`a prompt of ${NEAR}`] = await counter.prompt(NEAR)
+    steps[`a prompt of ${FAR}`] = await counter.prompt(FAR)
+    steps[`a step after ${FAR}`] = await counter.steps(1, FAR)
+    steps[`a step of ${BATCH} after ${NEAR}`] = await counter.steps(BATCH, NEAR)
+    steps[`a step of strict JSON after ${NEAR}`] = await counter.steps(1, NEAR, { mask })
+    steps[`a step of 4 forced tokens after ${NEAR}`] = await counter.steps(1, NEAR, { mask }, 4)
+    steps[`a greedy step after ${NEAR}`] = await counter.steps(1, NEAR, { temperature: 0 })
+    steps[`8 steps without waiting, after ${NEAR}`] = await counter.ahead(NEAR, 8)
+    steps[`8 steps of strict JSON, each begun before its mask is made, after ${NEAR}`] = await counter.follow(
       NEAR,
       8,
       mask,
@@ -96,7 +96,7 @@ async function countModel(source: WeightSource, traits: GpuTraits, whole: boolea
   return { 'bytes on the device': made, 'kernels made ready': pipelines, ...steps }
 }
 
-class Asked {
+class StepCounter {
   readonly #core: Core
   readonly #gpu: StillGpu
 

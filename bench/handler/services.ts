@@ -8,13 +8,13 @@ export const KEY = 'sk-bench-0123456789abcdef0123456789abcdef'
 
 /** An engine that costs nothing but its own parts: what is left is the handler. */
 export function instantEngine(parts: number): Engine {
-  const said: Part[] = Array.from({ length: parts }, () => ({ type: 'text-delta', choice: 0, text: ' token' }))
-  said.push({ type: 'finish', choice: 0, reason: 'stop' })
-  said.push({ type: 'usage', usage: { promptTokens: 20, completionTokens: parts, cachedTokens: 0 } })
+  const output: Part[] = Array.from({ length: parts }, () => ({ type: 'text-delta', choice: 0, text: ' token' }))
+  output.push({ type: 'finish', choice: 0, reason: 'stop' })
+  output.push({ type: 'usage', usage: { promptTokens: 20, completionTokens: parts, cachedTokens: 0 } })
   return {
     models: [{ id: MODEL, ownedBy: 'bench' }],
     async *generate() {
-      for (const part of said) yield part
+      for (const part of output) yield part
     },
   }
 }

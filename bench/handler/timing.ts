@@ -17,8 +17,8 @@ export async function best(works: Readonly<Record<string, Work>>, units: number)
   for (let round = 0; round < ROUNDS; round++) {
     for (const [name, work] of Object.entries(works)) {
       const began = clock()
-      const said = await work()
-      const each = (said ?? clock() - began) / units
+      const measured = await work()
+      const each = (measured ?? clock() - began) / units
       least[name] = Math.min(least[name] ?? Number.POSITIVE_INFINITY, each)
     }
   }
@@ -28,10 +28,10 @@ export async function best(works: Readonly<Record<string, Work>>, units: number)
 export const times =
   (count: number, once: Work): Work =>
   async () => {
-    let said: number | undefined
+    let sum: number | undefined
     for (let i = 0; i < count; i++) {
       const us = await once()
-      if (us !== undefined) said = (said ?? 0) + us
+      if (us !== undefined) sum = (sum ?? 0) + us
     }
-    return said
+    return sum
   }

@@ -73,7 +73,7 @@ async function serve(): Promise<number> {
   return overExpress()
 }
 
-const tell = (told: Opened | Spent) => console.log(JSON.stringify(told))
+const tell = (message: Opened | Spent) => console.log(JSON.stringify(message))
 const port = await serve()
 const { metadata } = v1.models?.[0] ?? engine.models[0]
 createInterface({ input: process.stdin })

@@ -47,21 +47,21 @@ async function placeOf(model: string): Promise<{ path: string; remove(): Promise
 /** What is asked of the own route while `work` is done. */
 async function beside<T>(app: App, work: () => Promise<T>): Promise<{ own: Time[]; done: T }> {
   const child = fork(new URL('./own-route.ts', import.meta.url), [app.origin, `${app.pid}`])
-  const told = (): Promise<Time[]> =>
+  const readTimes = (): Promise<Time[]> =>
     new Promise((resolve) => {
       child.once('message', (times) => resolve(times as Time[]))
-      child.send('told')
+      child.send('times')
     })
   // The first ones find a connection to be made.
-  while ((await told()).length < 3) await new Promise((resolve) => setTimeout(resolve, 100))
-  await told()
+  while ((await readTimes()).length < 3) await new Promise((resolve) => setTimeout(resolve, 100))
+  await readTimes()
   const done = await work()
-  const own = await told()
+  const own = await readTimes()
   child.disconnect()
   return { own, done }
 }
 
-async function asked(app: App, chats: number, tokens: number): Promise<Round> {
+async function measureRound(app: App, chats: number, tokens: number): Promise<Round> {
   const before = await app.spent()
   const here = process.cpuUsage()
   const began = performance.now()
@@ -109,7 +109,7 @@ async function measure(runtime: Runtime, model: string, device: AppOptions['devi
       // Not while the own route is asked: whoever answers it more often would have less time for its chats.
       const rounds = new Map([...apps.keys()].map((name) => [name, [] as Round[]]))
       for (let i = 0; i < Number(options.rounds); i++) {
-        for (const [name, app] of apps) rounds.get(name)!.push(await asked(app, chats, Number(options.tokens)))
+        for (const [name, app] of apps) rounds.get(name)!.push(await measureRound(app, chats, Number(options.tokens)))
       }
       const best = [...rounds.values()].map((all) => ({
         speed: Math.max(...all.map(({ tokensPerSecond }) => tokensPerSecond)),
@@ -119,14 +119,15 @@ async function measure(runtime: Runtime, model: string, device: AppOptions['devi
       }))
       for (const [i, [name, app]] of [...apps].entries()) {
         const { own } = await beside(app, async () => {
-          for (let round = 0; round < Number(options.rounds); round++) await asked(app, chats, Number(options.tokens))
+          for (let round = 0; round < Number(options.rounds); round++)
+            await measureRound(app, chats, Number(options.tokens))
         })
         const { speed, first, computed, asking } = best[i]!
-        const said = `${speed.toFixed(1)} tokens/s, first token ${first.toFixed(0)} ms`
+        const figures = `${speed.toFixed(1)} tokens/s, first token ${first.toFixed(0)} ms`
         line(
           `${name}, ${chats} chats`,
           own,
-          `${said}, ${computed.toFixed(2)} ms of a processor a token, ${asking.toFixed(2)} of who asks`,
+          `${figures}, ${computed.toFixed(2)} ms of a processor a token, ${asking.toFixed(2)} of who asks`,
         )
       }
       const [on, off] = best as [(typeof best)[0], (typeof best)[0]]

@@ -33,7 +33,7 @@ export class App {
   readonly #agent = new Agent({ keepAlive: true })
   readonly origin: string
   readonly device: string
-  #asked = 0
+  #chats = 0
 
   private constructor(process: Child, lines: Interface, { port, name }: Opened) {
     this.#process = process
@@ -72,7 +72,7 @@ export class App {
 
   /** A chat as a stream, with a prompt that no other has had. */
   chat(tokens: number): Promise<Answered> {
-    const content = `${this.#asked++}: ${QUESTION}`
+    const content = `${this.#chats++}: ${QUESTION}`
     const body = JSON.stringify({
       model: 'bench/model',
       messages: [{ role: 'user', content }],
@@ -111,9 +111,9 @@ function lineOf<T>(child: Child, lines: Interface): Promise<T> {
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`The application ended with ${code}.`))
     child.once('exit', ended)
-    lines.once('line', (told) => {
+    lines.once('line', (line) => {
       child.off('exit', ended)
-      resolve(JSON.parse(told) as T)
+      resolve(JSON.parse(line) as T)
     })
   })
 }

@@ -69,8 +69,8 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
   }, async () => {
     const env = await environment()
     // A machine that is busy with other tests needs longer than a GPU machine is had for.
-    const asked = ['results', '--quick', '--minutes', '30', ...(TRIED === '' ? [] : ['--only', TRIED])]
-    const [program, ...args] = [...NO_NETWORK, './local-v1-kit/run.sh', ...asked]
+    const options = ['results', '--quick', '--minutes', '30', ...(TRIED === '' ? [] : ['--only', TRIED])]
+    const [program, ...args] = [...NO_NETWORK, './local-v1-kit/run.sh', ...options]
     const { stdout } = await run(program!, args, { cwd: folder, env })
     const results = join(folder, 'results')
     const read = (name: string) => readFile(join(results, name), 'utf8')

@@ -115,10 +115,10 @@ function carryOut(
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
-    let said = ''
-    const lastSaid = () => said.trim().split('\n').slice(-3).join(' | ')
+    let output = ''
+    const lastLines = () => output.trim().split('\n').slice(-3).join(' | ')
     const late = () =>
-      done({ fault: `It took longer than ${Math.round(seconds)} s; the last that it said: ${lastSaid()}`, cut: true })
+      done({ fault: `It took longer than ${Math.round(seconds)} s; the last that it said: ${lastLines()}`, cut: true })
     let dying: NodeJS.Timeout | undefined
     const timer = setTimeout(
       () => {
@@ -129,7 +129,7 @@ function carryOut(
     )
     for (const stream of [child.stdout!, child.stderr!]) {
       stream.on('data', (data) => {
-        said = `${said}${data}`.slice(-2000)
+        output = `${output}${data}`.slice(-2000)
         log.write(data)
       })
     }
@@ -140,7 +140,7 @@ function carryOut(
       if (dying) {
         clearTimeout(dying)
         late()
-      } else if (code !== 0) done({ fault: `It ended with ${signal ?? code}: ${lastSaid()}` })
+      } else if (code !== 0) done({ fault: `It ended with ${signal ?? code}: ${lastLines()}` })
       else done({})
     })
   })

@@ -22,7 +22,7 @@ export class Results {
   readonly #folder: string
   readonly #parts = new Map<string, PartResult>()
   /** By part: each tells of it again when more is known. */
-  readonly #told = new Map<string, BenchReport>()
+  readonly #reportOf = new Map<string, BenchReport>()
   readonly #profiles: Profile[] = []
   readonly #tuned = new Map<Subject, TunedRow[]>()
   readonly #date = new Date().toISOString()
@@ -40,7 +40,7 @@ export class Results {
   take(part: string, message: Message): void {
     if (message.kind === 'tried') this.#part(part).tried.push(message.tried)
     if (message.kind === 'bound') this.#bound = message.bound
-    if (message.kind === 'report') this.#told.set(part, message.report)
+    if (message.kind === 'report') this.#reportOf.set(part, message.report)
     if (message.kind === 'tuned') {
       this.#tuned.set(message.subject, [...(this.#tuned.get(message.subject) ?? []), message.row])
     }
@@ -147,7 +147,7 @@ export class Results {
   }
 
   get #reports(): BenchReport[] {
-    return [...this.#told.values()]
+    return [...this.#reportOf.values()]
   }
 
   get #all(): PartResult[] {

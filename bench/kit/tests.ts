@@ -8,7 +8,7 @@ const LONGEST = 60_000
 /** `until`, on the clock of `performance`: no test is begun after it. */
 export async function runTests(file: number, names: RegExp, until: number): Promise<void> {
   const path = fileURLToPath(new URL(`./test-${file}.mjs`, import.meta.url))
-  const told = new Set<Test>()
+  const reported = new Set<Test>()
   const runner: VitestRunner = {
     config: {
       root: fileURLToPath(new URL('.', import.meta.url)),
@@ -32,21 +32,21 @@ export async function runTests(file: number, names: RegExp, until: number): Prom
     onBeforeRunTask: (test) => {
       if (test.mode !== 'run') return
       if (performance.now() < until) return console.log(`${fullName(test)} ...`)
-      told.add(test)
+      reported.add(test)
       test.mode = 'skip'
       tell({ kind: 'tried', tried: { name: fullName(test), state: 'skip', milliseconds: 0, error: NO_TIME } })
     },
     onAfterRunTask: (test) => {
-      told.add(test)
+      reported.add(test)
       report(test)
     },
   }
   const files = await startTests([path], runner)
   // Those that this GPU cannot run: no hook hears of them.
   for (const test of files.flatMap(testsOf)) {
-    if (told.has(test) || test.mode !== 'skip' || !names.test(fullName(test).replaceAll(' > ', ' '))) continue
+    if (reported.has(test) || test.mode !== 'skip' || !names.test(fullName(test).replaceAll(' > ', ' '))) continue
     report(test)
-    told.add(test)
+    reported.add(test)
   }
   for (const { result, name } of files) {
     // Of the file as a whole: what it could not even collect, or what a hook threw.
@@ -55,7 +55,7 @@ export async function runTests(file: number, names: RegExp, until: number): Prom
       tell({ kind: 'tried', tried: { name, state, milliseconds: 0, error: text } })
     }
   }
-  if (told.size === 0) throw new Error(`No test has a name like ${names}.`)
+  if (reported.size === 0) throw new Error(`No test has a name like ${names}.`)
 }
 
 const testsOf = (task: Task): Test[] => (task.type === 'test' ? [task] : task.tasks.flatMap(testsOf))

@@ -113,7 +113,7 @@ console.log(
   `middle of ${values.rounds} visits of each kind.\n\n| | ${columns.map((name) => `${name} visit`).join(' | ')} |`,
 )
 console.log(`|---|${'---|'.repeat(columns.length)}`)
-for (const [name, said] of STEPS) {
+for (const [name, label] of STEPS) {
   const cells = columns.map((column) => middle((visits.get(column) ?? []).flatMap((seen) => seen[name] ?? [])))
-  console.log(`| ${said} | ${cells.join(' | ')} |`)
+  console.log(`| ${label} | ${cells.join(' | ')} |`)
 }

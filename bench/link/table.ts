@@ -52,8 +52,8 @@ async function during(what: string, act: () => Promise<unknown>): Promise<void> 
   const tasks = tasksIn(traceEvents)
   if (tasks.length === 0) throw new Error('The trace holds no task of the page.')
   failed ||= tasks[0]! > MOST_MS
-  const told = tasks.slice(0, 3).map((ms) => ms.toFixed(1))
-  console.log(`| ${what} | ${tasks.length.toLocaleString('en')} | ${told.join(', ')} |`)
+  const longest = tasks.slice(0, 3).map((ms) => ms.toFixed(1))
+  console.log(`| ${what} | ${tasks.length.toLocaleString('en')} | ${longest.join(', ')} |`)
 }
 
 const pause = (ms: number) => page.waitForTimeout(ms)

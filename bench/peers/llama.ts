@@ -140,9 +140,9 @@ async function decide(
   for (let i = 0; i < questions; i++) {
     await sequence.eraseContextTokenRanges([{ start: stateTokens, end: sequence.nextTokenIndex }])
     const ids = idsOf(prompt + first + i + 1, questionTokens, vocabulary)
-    const asked = ids.map((id, k): number | [number, object] => (k < ids.length - 1 ? id : [id, PROBABILITIES]))
-    const told = (await sequence.controlledEvaluate(asked)).at(-1)!.next.probabilities!
-    sums.push(LABELS.reduce((sum, _, label) => sum + (told.get(ids[label]!) ?? 0), 0))
+    const input = ids.map((id, k): number | [number, object] => (k < ids.length - 1 ? id : [id, PROBABILITIES]))
+    const probabilities = (await sequence.controlledEvaluate(input)).at(-1)!.next.probabilities!
+    sums.push(LABELS.reduce((sum, _, label) => sum + (probabilities.get(ids[label]!) ?? 0), 0))
   }
   const seconds = (now() - start) / 1000
   if (sums.some((sum) => Number.isNaN(sum))) throw new Error('A label was told no probability.')

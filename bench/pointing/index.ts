@@ -67,8 +67,8 @@ for (const [task, { path, bodies }] of Object.entries(TASKS)) {
   const speeds = Object.entries(seconds).map(
     ([name, sum]) => [name, (bodies.length * Number(values.rounds)) / sum] as const,
   )
-  const told = speeds.map(([name, speed]) => `${name} ${speed.toFixed(2)}`).join(', ')
-  console.log(`${task.padEnd(12)} ${told}: ${(speeds[1]![1] / speeds[0]![1]).toFixed(2)} times`)
+  const figures = speeds.map(([name, speed]) => `${name} ${speed.toFixed(2)}`).join(', ')
+  console.log(`${task.padEnd(12)} ${figures}: ${(speeds[1]![1] / speeds[0]![1]).toFixed(2)} times`)
 }
 for (const v1 of Object.values(services)) await v1.close()
 device.destroy()
@@ -130,11 +130,11 @@ function fieldsOf({ user, schema }: Case): object[] {
 }
 
 function decisions(): object[] {
-  const asked = readDecisions(read('decisions.txt'))
-  const texts = [...new Set(asked.map(({ text }) => text))].slice(0, limit)
+  const cases = readDecisions(read('decisions.txt'))
+  const texts = [...new Set(cases.map(({ text }) => text))].slice(0, limit)
   return texts.map((input) => ({
     input,
-    questions: asked
+    questions: cases
       .filter(({ text }) => text === input)
       .map(({ kind, question: instructions, choices }) => {
         if (kind === 'predicate') return { type: 'predicate', instructions }

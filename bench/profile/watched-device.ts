@@ -66,7 +66,7 @@ function tellerOf({ sampler, spans }: Batch, rows: number) {
 }
 
 function watchPass(pass: Pass, batch: Batch, current: Current, start: number, seen: (pass: Seen) => void): Pass {
-  const told = tellerOf(batch, pass.rows)
+  const describe = tellerOf(batch, pass.rows)
   // What the CPU device does not compute before it is submitted.
   let sampling: Partial<Operation> = {}
   const submit = async () => {
@@ -87,7 +87,7 @@ function watchPass(pass: Pass, batch: Batch, current: Current, start: number, se
       if (name === 'repeated') return (_owner: object, _facts: unknown, record: () => void) => record()
       if (name !== 'run') return value.bind(target)
       return (operation: Watched, ...operands: unknown[]) => {
-        const about = told(operation, operands)
+        const about = describe(operation, operands)
         if (about.name === 'sample') sampling = about
         return current.during(about, () => value.call(target, operation, ...operands))
       }

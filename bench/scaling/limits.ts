@@ -31,8 +31,8 @@ async function measure({ shape, context, batch }: Step, threads: number, rounds:
   const model = { id: `made-up/${shape}`, contextLength: Math.round(context * 1.2) + 4 * TOKENS + 64 }
   const candidate = coreCandidate({ name: 'it', model, device: 'cpu', threads, maxBatch: batch })
   const clock = threads === 1 ? 'processor' : 'wall'
-  const asked = { promptLengths: [context], batches: [batch], tokens: TOKENS, rounds, leastSeconds: 0 } as const
-  return run([candidate], settingsOf({ only: ['prompt', 'decode'], clock, ...asked }), { version, machine })
+  const settings = { promptLengths: [context], batches: [batch], tokens: TOKENS, rounds, leastSeconds: 0 } as const
+  return run([candidate], settingsOf({ only: ['prompt', 'decode'], clock, ...settings }), { version, machine })
 }
 
 await new Command('bench:scaling')

@@ -61,11 +61,11 @@ function perByte({ maskUs, acceptUs }: Measured, tokens: readonly number[], voca
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0)
 
 /** As often as the other: of the whole text, of a byte at the median and at p99. */
-function ratios(own: readonly number[], theirs: readonly number[]): { told: string; kept: boolean | undefined } {
-  if (theirs.length === 0 || theirs.length !== own.length) return { told: '-', kept: undefined }
+function ratios(own: readonly number[], theirs: readonly number[]): { text: string; kept: boolean | undefined } {
+  if (theirs.length === 0 || theirs.length !== own.length) return { text: '-', kept: undefined }
   const whole = sum(own) / sum(theirs)
   const at = (q: number) => (quantile(own, q) / quantile(theirs, q)).toFixed(2)
-  return { told: `${whole.toFixed(2)} (${at(0.5)}, ${at(0.99)})`, kept: whole <= TIMES }
+  return { text: `${whole.toFixed(2)} (${at(0.5)}, ${at(0.99)})`, kept: whole <= TIMES }
 }
 
 const shown = (us: number) =>
@@ -90,11 +90,11 @@ export async function grammarTable(vocabulary: Vocabulary, tokenizer: Tokenizer,
     const p99 = quantile(bytes, 0.99)
     const ratio = ratios(bytes, theirs)
     const kept = p99 <= bar && ratio.kept !== false ? 'kept' : 'MISSED'
-    const told = own.followed ? kept : `${kept}, refused after ${bytes.length} bytes`
+    const verdict = own.followed ? kept : `${kept}, refused after ${bytes.length} bytes`
     const bars = ratio.kept === undefined ? shown(bar) : `${shown(bar)}, ${TIMES} times`
     console.log(
       `| ${entry.id} | ${shown(own.compileUs)} | ${shown(quantile(bytes, 0.5))} | ${shown(p99)} | ${shown(Math.max(...own.maskUs))} | ` +
-        `${other && !other.followed ? other.outcome : shown(quantile(theirs, 0.5))} | ${shown(quantile(theirs, 0.99))} | ${ratio.told} | ${bars}: ${told} |`,
+        `${other && !other.followed ? other.outcome : shown(quantile(theirs, 0.5))} | ${shown(quantile(theirs, 0.99))} | ${ratio.text} | ${bars}: ${verdict} |`,
     )
   })
   const many = lines(40_000, (i) => `"word${i}"`).join(' | ')

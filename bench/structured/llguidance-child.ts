@@ -36,10 +36,10 @@ function measure(entry: Entry): Measured {
   const acceptUs: number[] = []
   let followed = true
   for (const token of entry.tokens ?? []) {
-    const asked = now()
+    const start = now()
     const mask = parser.getTokenMask()
     const masked = now()
-    maskUs.push(masked - asked)
+    maskUs.push(masked - start)
     followed = mask[token] !== 0
     if (!followed) break
     const accepting = now()
