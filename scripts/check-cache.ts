@@ -106,7 +106,7 @@ async function stories(): Promise<Subject> {
     tokens: STORY_TOKENS,
     async texts(core) {
       const texts: number[][] = []
-      for (let seed = 1; seed <= 16; seed++) texts.push(await told(core, seed))
+      for (let seed = 1; seed <= 16; seed++) texts.push(await storyOf(core, seed))
       const device = await openDevice()
       const original = await loadCore(device, narrow, { name: STORIES })
       const all = await steps(original, core, texts.slice(0, 8), STORY_TOKENS)
@@ -120,7 +120,7 @@ async function stories(): Promise<Subject> {
   }
 }
 
-async function told(core: Core, seed: number): Promise<number[]> {
+async function storyOf(core: Core, seed: number): Promise<number[]> {
   const sequence = core.open()
   const story = [1]
   while (story.length < core.contextLength) {

@@ -79,32 +79,32 @@ const { values: options } = parseArgs({
 const layoutOf = (text: string): unknown => (text.startsWith('{') ? JSON.parse(text) : text)
 
 class Tally {
-  readonly #rows = new Map<string, { right: number; asked: number }>()
+  readonly #rows = new Map<string, { right: number; total: number }>()
 
   add(key: string, right: boolean): void {
-    const row = this.#rows.get(key) ?? { right: 0, asked: 0 }
-    row.asked++
+    const row = this.#rows.get(key) ?? { right: 0, total: 0 }
+    row.total++
     if (right) row.right++
     this.#rows.set(key, row)
   }
 
   share(key: string): number {
     const row = this.#rows.get(key)
-    return row === undefined ? 0 : row.right / row.asked
+    return row === undefined ? 0 : row.right / row.total
   }
 
   shareOfAll(): number {
     const rows = [...this.#rows.values()]
-    return rows.reduce((sum, row) => sum + row.right, 0) / rows.reduce((sum, row) => sum + row.asked, 0)
+    return rows.reduce((sum, row) => sum + row.right, 0) / rows.reduce((sum, row) => sum + row.total, 0)
   }
 
   print(title: string, counted: string, bars: Record<string, number> = {}): void {
     console.log(`\n${title.padEnd(12)} right ${counted.padStart(7)}  exact`)
-    for (const [key, { right, asked }] of this.#rows) {
+    for (const [key, { right, total }] of this.#rows) {
       const bar = bars[key] === undefined ? '' : `  (target ${(100 * bars[key]).toFixed(0)} %)`
-      const share = `${((100 * right) / asked).toFixed(1)} %`
+      const share = `${((100 * right) / total).toFixed(1)} %`
       console.log(
-        `${key.padEnd(12)} ${String(right).padStart(5)} ${String(asked).padStart(7)} ${share.padStart(7)}${bar}`,
+        `${key.padEnd(12)} ${String(right).padStart(5)} ${String(total).padStart(7)} ${share.padStart(7)}${bar}`,
       )
     }
   }
@@ -318,8 +318,8 @@ function calibrationError(answers: readonly { share: number; right: boolean }[])
 
 /** Plain talk has no grammar that ends it: the model has to. */
 async function talkEnds(v1: V1): Promise<boolean> {
-  const asked = readLines(`${root}/models/nano/eval/chat.txt`)
-  const calls = TEMPERATURES.flatMap((temperature) => asked.map((content) => ({ temperature, content })))
+  const prompts = readLines(`${root}/models/nano/eval/chat.txt`)
+  const calls = TEMPERATURES.flatMap((temperature) => prompts.map((content) => ({ temperature, content })))
   const lengths = await each(calls, async ({ temperature, content }) => {
     const messages = [{ role: 'user', content }]
     const answer = await post<Completion>(v1, 'chat/completions', {

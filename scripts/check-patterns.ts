@@ -153,9 +153,9 @@ const input = JSON.stringify(done.map(({ pattern, texts }) => [pattern, texts]))
 const options = { input, encoding: 'utf8', maxBuffer: 2 ** 28 } as const
 const theirs: boolean[][] = JSON.parse(execFileSync('python3', ['-W', 'ignore', '-c', JUDGE], options))
 let texts = 0
-for (const [i, { pattern, texts: asked, ours }] of done.entries()) {
-  texts += asked.length
-  const other = asked.find((_, j) => ours[j] !== theirs[i]![j])
+for (const [i, { pattern, texts: samples, ours }] of done.entries()) {
+  texts += samples.length
+  const other = samples.find((_, j) => ours[j] !== theirs[i]![j])
   if (other !== undefined) faults.push(`${pattern} is something else to Python, as of ${JSON.stringify(other)}`)
 }
 for (const fault of faults) console.log(`NO       ${fault}`)

@@ -23,14 +23,14 @@ const ours: Peer = {
 async function row({ name, read, source }: Peer, folder: string): Promise<string> {
   const cells = KINDS.map((kind) => {
     const cases = CASES.filter((one) => one.kind === kind)
-    const answers = cases.map((one) => [one, safely(read, one)] as const).filter(([, said]) => said !== undefined)
+    const answers = cases.map((one) => [one, safely(read, one)] as const).filter(([, answer]) => answer !== undefined)
     if (answers.length === 0) return '-'
-    const told = answers.filter(([{ value }]) => value !== null)
-    const right = told.filter(([{ value }, said]) => value === said)
+    const clear = answers.filter(([{ value }]) => value !== null)
+    const right = clear.filter(([{ value }, answer]) => value === answer)
     const open = answers.filter(([{ value }]) => value === null)
-    const guessed = open.filter(([, said]) => said !== null)
-    if (values.show) for (const [one, said] of answers) if (one.value !== said) console.log(name, one, said)
-    return `${right.length}/${told.length}, guesses ${guessed.length}/${open.length}`
+    const guessed = open.filter(([, answer]) => answer !== null)
+    if (values.show) for (const [one, answer] of answers) if (one.value !== answer) console.log(name, one, answer)
+    return `${right.length}/${clear.length}, guesses ${guessed.length}/${open.length}`
   })
   return `| ${name} | ${cells.join(' | ')} | ${await size(source, folder)} KB |`
 }

@@ -121,9 +121,9 @@ function readingFault(format: ToolFormat): string | undefined {
   const reader = format.reader(callOf('auto', false).tools)
   const deltas = [...format.spell(NAME, JSON.stringify(ARGUMENTS))].flatMap((letter) => reader.push(letter) ?? [])
   const name = deltas.find((delta) => delta.name !== undefined)?.name
-  const told = deltas.map((delta) => delta.arguments).join('')
-  const isRight = name === NAME && isDeepStrictEqual(JSON.parse(told), ARGUMENTS)
-  return isRight ? undefined : `they are read as ${name} ${told}`
+  const json = deltas.map((delta) => delta.arguments).join('')
+  const isRight = name === NAME && isDeepStrictEqual(JSON.parse(json), ARGUMENTS)
+  return isRight ? undefined : `they are read as ${name} ${json}`
 }
 
 /** What is written may be written where a call must come, this call must come, or its parameters are strict, and no other. */
@@ -169,7 +169,7 @@ const PLACES = { format: 'response_format', tools: ['tools[0].function.parameter
 const HELD = 'calls as its template spells them, read letter by letter, kept to by required, named and strict'
 const NOT_KNOWN = 'calls told of in the prompt, or in the commonest form'
 
-function verdict(name: string, source: string, format: ToolFormat): { said: string; isFault: boolean } {
+function verdict(name: string, source: string, format: ToolFormat): { outcome: string; isFault: boolean } {
   try {
     const template = new JinjaTemplate(source, { bos_token: '<s>', eos_token: '</s>' })
     const isKnown = format.native && format.name !== 'unknown'
@@ -185,18 +185,18 @@ function verdict(name: string, source: string, format: ToolFormat): { said: stri
     if (fault !== undefined) {
       const reason = INTENDED[name]
       return reason === undefined
-        ? { said: `NO: ${fault}`, isFault: true }
-        : { said: `not here: ${reason}`, isFault: false }
+        ? { outcome: `NO: ${fault}`, isFault: true }
+        : { outcome: `not here: ${reason}`, isFault: false }
     }
     const ours =
       !isKnown || atOnce(keepsCalls(template, format))
         ? ''
         : ` (in our words: it writes ${template.writesCalls ? 'them otherwise' : 'none'})`
-    return { said: (isKnown ? HELD : NOT_KNOWN) + ours, isFault: false }
+    return { outcome: (isKnown ? HELD : NOT_KNOWN) + ours, isFault: false }
   } catch (error) {
     const reason = INTENDED[name]
-    if (reason !== undefined) return { said: `not here: ${reason}`, isFault: false }
-    return { said: `NO: ${(error as Error).message}`, isFault: true }
+    if (reason !== undefined) return { outcome: `not here: ${reason}`, isFault: false }
+    return { outcome: `NO: ${(error as Error).message}`, isFault: true }
   }
 }
 
@@ -214,9 +214,9 @@ if (sources.length === 0) {
 }
 for (const { name, template } of sources.sort((a, b) => a.name.localeCompare(b.name))) {
   const format = toolFormatOf(template, (token) => tokens.includes(token))
-  const { said, isFault } = verdict(name, template, format)
+  const { outcome, isFault } = verdict(name, template, format)
   if (isFault) faults++
-  console.log(`${name}: ${format.name}, ${said}`)
+  console.log(`${name}: ${format.name}, ${outcome}`)
 }
 
 const all = compared(sources.map(({ template }) => template))
@@ -229,8 +229,8 @@ for (const [i, list] of all.entries()) {
     else {
       faults++
       const { conversation, python, ours } = each
-      const told = JSON.stringify({ python: python.text ?? python.error, ours: ours.text ?? ours.error })
-      console.log(`${name}: NO: ${conversation} is not what Python makes of it: ${told}`)
+      const both = JSON.stringify({ python: python.text ?? python.error, ours: ours.text ?? ours.error })
+      console.log(`${name}: NO: ${conversation} is not what Python makes of it: ${both}`)
     }
   }
 }

@@ -21,7 +21,7 @@ import { PRE_TOKENIZER_BY_NAME, PRE_TOKENIZERS } from '../src/models/files/forma
 import type { JsonObject } from '../src/platform/json.js'
 import { checkChats } from './tokenizers/chats.js'
 import { corpus } from './tokenizers/corpus.js'
-import { asked, encoderTokenizers, type Unigram } from './tokenizers/hugging-face.js'
+import { askLibrary, encoderTokenizers, type Unigram } from './tokenizers/hugging-face.js'
 import {
   byteLevel,
   byteLevelOf,
@@ -89,7 +89,7 @@ function checkEncoders(python: string, all: readonly string[], wanted: readonly 
   for (const [kind, json] of encoderTokenizers(python, sample)) {
     if (wanted.length > 0 && !wanted.includes(kind)) continue
     const tokenizer = new Tokenizer(json as JsonObject)
-    const truth = asked<number[][]>(python, { tokenizer: json, texts })
+    const truth = askLibrary<number[][]>(python, { tokenizer: json, texts })
     const odd = texts.filter((text, i) => tokenizer.encodePlain(text).join() !== truth[i]!.join())
     report(kind, texts.length, odd)
   }
@@ -112,7 +112,7 @@ function newerMarks(python: string): ReadonlySet<string> {
   }
   const tokenizer = wordPieces()
   const texts = ['ab', ...marks.map((mark) => `a${mark}b`)]
-  const [plain, ...kept] = asked<number[][]>(python, { tokenizer, texts }).map((ids) => ids.join())
+  const [plain, ...kept] = askLibrary<number[][]>(python, { tokenizer, texts }).map((ids) => ids.join())
   return new Set(marks.filter((_, i) => kept[i] !== plain))
 }
 

@@ -48,9 +48,9 @@ async function installed(): Promise<string> {
 /** How often V8 decides, in the kernels of this machine, that operations become one of 256 bits, and of how many. */
 async function joined(): Promise<readonly number[]> {
   const compile = `import('./src/device/cpu/wasm.ts').then((wasm) => wasm.compileKernels(wasm.bestVariant(), true))`
-  const told = join(folder, 'told')
+  const trace = join(folder, 'trace')
   // V8 writes past Node: to a file, as what a pipe does not take at once is lost.
-  const file = openSync(told, 'w')
+  const file = openSync(trace, 'w')
   const traced = { ...env, LOCAL_V1_WIDE_TRACE: '1' }
   spawnSync(node, ['--import', 'tsx', '--eval', compile], {
     cwd: root,
@@ -58,7 +58,7 @@ async function joined(): Promise<readonly number[]> {
     stdio: ['ignore', file, 'inherit'],
   })
   closeSync(file)
-  const text = await readFile(told, 'utf8')
+  const text = await readFile(trace, 'utf8')
   return [...text.matchAll(/Decide to vectorize, (\d+) revectorizable nodes/g)].map(([, count]) => Number(count))
 }
 

@@ -18,9 +18,9 @@ export function readDecisions(source: string): Decision[] {
     .flatMap((part) => {
       const lines = part.trim().split('\n')
       const [domain = '', ...rest] = lines
-      const asked = rest.filter((line) => /^[?^!] /.test(line))
-      const text = rest.filter((line) => !asked.includes(line)).join('\n')
-      return asked.map((line) => ({ domain, text, ...readQuestion(line) }))
+      const questions = rest.filter((line) => /^[?^!] /.test(line))
+      const text = rest.filter((line) => !questions.includes(line)).join('\n')
+      return questions.map((line) => ({ domain, text, ...readQuestion(line) }))
     })
 }
 
@@ -28,10 +28,10 @@ function readQuestion(line: string): Pick<Decision, 'kind' | 'question' | 'choic
   const at = line.lastIndexOf(' = ')
   const kind = KINDS[line[0] as keyof typeof KINDS]
   const question = line.slice(2, at)
-  const said = line.slice(at + 3)
+  const answer = line.slice(at + 3)
   if (kind === 'predicate')
-    return { kind, question: `is it true: ${question}`, choices: ['true', 'false'], right: said }
-  const written = said.split(' | ')
+    return { kind, question: `is it true: ${question}`, choices: ['true', 'false'], right: answer }
+  const written = answer.split(' | ')
   const right = written.find((choice) => choice.startsWith('*'))?.slice(1)
   if (right === undefined) throw new Error(`no right answer: ${line}`)
   return { kind, question, choices: written.map((choice) => choice.replace(/^\*/, '')), right }

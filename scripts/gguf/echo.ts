@@ -34,12 +34,13 @@ export async function checkEcho(path: string, tokens: readonly number[], peers: 
   try {
     let [compared, worst] = [0, 0]
     for (const max_tokens of ROOMS) {
-      const asked = { model: 'made/up', prompt: tokens, echo: true, logprobs: TOP, max_tokens, temperature: 0 }
-      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(asked) }
+      const body = { model: 'made/up', prompt: tokens, echo: true, logprobs: TOP, max_tokens, temperature: 0 }
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
       const answer = await v1.fetch(new Request('http://localhost/v1/completions', init))
       if (answer.status !== 200) throw new Error(await answer.text())
-      const { token_logprobs: told, top_logprobs: top } = ((await answer.json()) as Completion).choices[0]!.logprobs
-      if (told[0] !== null || told.length < tokens.length) throw new Error(`It tells of ${told.length} tokens.`)
+      const { token_logprobs: logprobs, top_logprobs: top } = ((await answer.json()) as Completion).choices[0]!.logprobs
+      if (logprobs[0] !== null || logprobs.length < tokens.length)
+        throw new Error(`It tells of ${logprobs.length} tokens.`)
       for (let i = 1; i < tokens.length; i++) {
         const shares = theirs[i - 1]!
         const own = Math.log(shares.get(tokens[i]!)!)
@@ -48,7 +49,7 @@ export async function checkEcho(path: string, tokens: readonly number[], peers: 
         // By name: of pieces of a letter, which share one, the likeliest is told.
         const far = Object.values(top[i]!).map((nats) => Math.min(...named.map((each) => Math.abs(each - nats))))
         const first = Math.max(...Object.values(top[i]!)) - named[1]!
-        worst = Math.max(worst, Math.abs(told[i]! - own), Math.abs(first), ...far)
+        worst = Math.max(worst, Math.abs(logprobs[i]! - own), Math.abs(first), ...far)
         compared++
       }
     }

@@ -131,9 +131,9 @@ async function quantised(
 async function checkType(of: Case, type: string, folder: string, peers: string): Promise<Cell> {
   const path = join(folder, `${type}.gguf`)
   const { tokens, ours } = await answered(of, path)
-  const asked = { of, tokens: tokens.slice(0, -1), count: TOKENS }
-  const exact = await probabilitiesOf(peers, join(folder, `${type}.f32.gguf`), asked)
-  const rounded = await probabilitiesOf(peers, path, asked)
+  const request = { of, tokens: tokens.slice(0, -1), count: TOKENS }
+  const exact = await probabilitiesOf(peers, join(folder, `${type}.f32.gguf`), request)
+  const rounded = await probabilitiesOf(peers, path, request)
   const chosen = tokens.slice(-TOKENS)
   let [wrong, worst, same, squares] = [0, 0, 0, 0]
   chosen.forEach((token, i) => {

@@ -45,12 +45,12 @@ async function read({ files }: DamagedModel, device: Device): Promise<void> {
     const vectors = async () => computed()
     const model = { contextLength, batchTokens, batchTexts, size: 1, fingerprint: '', vectors, close: async () => {} }
     const encoder = encoderWith('org/damaged', model, tokenizerOf('org/damaged', text), plan)
-    if (plan.decision) await asked(encoder)
+    if (plan.decision) await askAll(encoder)
     return
   }
   const chat: ChatText = chatTextOf('org/damaged', text)
   if (text.made) {
-    await asked(new DecodeLoop(new RandomModel({ vocabSize: chat.tokenizer.size, before: computed }), chat))
+    await askAll(new DecodeLoop(new RandomModel({ vocabSize: chat.tokenizer.size, before: computed }), chat))
     return
   }
   void chat.vocabulary
@@ -81,7 +81,7 @@ const QUESTIONS: readonly DecideQuestion[] = [
 ]
 
 /** All kinds of questions, up to where they would be computed. */
-async function asked(decider: { decide(call: DecideCall): Promise<unknown> }): Promise<void> {
+async function askAll(decider: { decide(call: DecideCall): Promise<unknown> }): Promise<void> {
   const call: DecideCall = {
     ...{ id: 'dec-damaged', model: 'org/damaged', signal: new AbortController().signal },
     ...{ state: 'I paid twice.', questions: QUESTIONS, order: 'given', calibrated: false },

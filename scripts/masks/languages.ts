@@ -51,8 +51,8 @@ function strings(most: number, letters: readonly string[]): string[] {
 interface Described {
   readonly schema: object
   readonly texts: ReadonlySet<string>
-  /** Items are told apart by their texts: white space may not be left to the model. */
-  readonly told?: boolean
+  /** Items are compared by their texts: white space may not be left to the model. */
+  readonly compared?: boolean
 }
 
 const SCALARS = [null, true, false, 0, 1, -1, 12, 1.5, '', 'a', 'ab', 'b"', 'é', 'name']
@@ -61,7 +61,7 @@ function ofSchema(random: Random): Language | undefined {
   const described = schema(random, 2)
   if (described === undefined || described.texts.size === 0) return undefined
   const whitespace = 1 + below(random, 2)
-  const loose = random() < 0.3 && described.told !== true ? loosened(described.texts, whitespace) : undefined
+  const loose = random() < 0.3 && described.compared !== true ? loosened(described.texts, whitespace) : undefined
   const source = { schema: described.schema, ...(loose !== undefined && { layout: { whitespace } }) }
   return { name: JSON.stringify(source), source, texts: loose ?? described.texts, whole: Infinity }
 }
@@ -116,7 +116,7 @@ function described(random: Random, kind: string, depth: number): Described | und
       const options = Array.from({ length: 2 }, () => schema(random, depth - 1))
       if (options.some((option) => option === undefined)) return undefined
       const texts = new Set(options.flatMap((option) => [...option!.texts]))
-      return { schema: { anyOf: options.map((option) => option!.schema) }, texts, told: isTold(options) }
+      return { schema: { anyOf: options.map((option) => option!.schema) }, texts, compared: isCompared(options) }
     }
     case 'tuple': {
       const items = Array.from({ length: 1 + below(random, 2) }, () => schema(random, depth - 1))
@@ -129,14 +129,18 @@ function described(random: Random, kind: string, depth: number): Described | und
         for (const row of rows) texts.add(`[${row.join(',')}]`)
       }
       const prefixItems = items.map((item) => item!.schema)
-      return { schema: { type: 'array', prefixItems, items: false, minItems: least }, texts, told: isTold(items) }
+      return {
+        schema: { type: 'array', prefixItems, items: false, minItems: least },
+        texts,
+        compared: isCompared(items),
+      }
     }
     case 'array': {
       const item = schema(random, depth - 1)
       if (item === undefined || item.texts.size > 60) return undefined
       const kind = uniqueAs(item)
       const unique = kind !== undefined && random() < 0.5
-      const least = below(random, unique && kind === 'told' ? 2 : 3)
+      const least = below(random, unique && kind === 'compared' ? 2 : 3)
       const most = Math.max(least, 1 + below(random, unique && item.texts.size <= 12 ? 3 : 2))
       const texts = new Set<string>(least === 0 ? ['[]'] : [])
       for (let n = Math.max(1, least); n <= most; n++) {
@@ -148,21 +152,23 @@ function described(random: Random, kind: string, depth: number): Described | und
       }
       const limits = { minItems: least, maxItems: most }
       const made = { type: 'array', items: item.schema, ...limits, ...(unique && { uniqueItems: true }) }
-      return { schema: made, texts, told: isTold([item]) || (unique && kind === 'told') }
+      return { schema: made, texts, compared: isCompared([item]) || (unique && kind === 'compared') }
     }
     default:
       return object(random, depth)
   }
 }
 
-const isTold = (parts: readonly (Described | undefined)[]) => parts.some((part) => part?.told === true)
+const isCompared = (parts: readonly (Described | undefined)[]) => parts.some((part) => part?.compared === true)
 
-/** How such items can be unique: numbered, as texts or told (of which not more than one is demanded); undefined where they cannot be. */
-function uniqueAs({ schema, told }: Described): 'listed' | 'text' | 'told' | undefined {
+/** How such items can be unique: numbered, as texts or compared (of which not more than one is demanded); undefined where they cannot be. */
+function uniqueAs({ schema, compared }: Described): 'listed' | 'text' | 'compared' | undefined {
   const { type, patternProperties } = schema as { type?: string; patternProperties?: object }
   if ('enum' in schema) return 'listed'
   if (type === 'string') return 'text'
-  return type === 'integer' || (type === 'object' && patternProperties === undefined && !told) ? 'told' : undefined
+  return type === 'integer' || (type === 'object' && patternProperties === undefined && !compared)
+    ? 'compared'
+    : undefined
 }
 
 function text(random: Random): Described | undefined {
@@ -236,16 +242,16 @@ function object(random: Random, depth: number): Described | undefined {
       maxProperties: names.length + others.length,
     },
     texts: new Set(texts),
-    told: isTold(Object.values(properties)),
+    compared: isCompared(Object.values(properties)),
   }
 }
 
 const OTHERS = ['x', 'ax', 'xx', '"', '""', 'ü']
 
 function patternsOf(keys: readonly string[], valueBehind: (key: string) => unknown): object {
-  const said = new Map<unknown, string[]>()
-  for (const key of keys) said.set(valueBehind(key), [...(said.get(valueBehind(key)) ?? []), key])
-  return Object.fromEntries([...said].map(([value, some]) => [`^(?:${some.join('|')})$`, { const: value }]))
+  const keysByValue = new Map<unknown, string[]>()
+  for (const key of keys) keysByValue.set(valueBehind(key), [...(keysByValue.get(valueBehind(key)) ?? []), key])
+  return Object.fromEntries([...keysByValue].map(([value, some]) => [`^(?:${some.join('|')})$`, { const: value }]))
 }
 
 /** Every row of so many of them, each once. */

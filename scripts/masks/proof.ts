@@ -134,8 +134,8 @@ interface Asked {
   readonly prefix: string
 }
 
-function judge(proof: Proof, { name }: Language, after: Begun | undefined, asked: Asked): void {
-  const { allowed, budget, token, prefix } = asked
+function judge(proof: Proof, { name }: Language, after: Begun | undefined, step: Asked): void {
+  const { allowed, budget, token, prefix } = step
   const where = () => `${name}: token ${token} after ${quoted(prefix)} with ${budget} left`
   if (after === undefined) {
     if (allowed) fault(proof, `${where()} leads nowhere and is allowed`)

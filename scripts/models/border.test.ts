@@ -59,7 +59,7 @@ class Told extends ReadLane {
 }
 
 /** What is told of each text by itself, with the others beside it. */
-async function told(texts: readonly (readonly [text: readonly number[], prompt: number])[]): Promise<Sampled[][]> {
+async function sampledOf(texts: readonly (readonly [text: readonly number[], prompt: number])[]): Promise<Sampled[][]> {
   const scheduler = new Scheduler(core, 1)
   const lanes: Told[] = []
   await Promise.all(
@@ -101,14 +101,14 @@ describe('a text that grows past the border', () => {
     ['beside short and long ones', [stays, grows, begins]],
     ['in a cache that holds its beginning, of a short text and of a long one', [reaches, begins, grows, stays]],
   ])('is what it is to transformers, and so are the others: %s', async (_, texts) => {
-    const seen = await told(texts)
+    const seen = await sampledOf(texts)
     for (const [i, [text, prompt]] of texts.entries()) expect(apart(text, prompt, seen[i]!), `${i}`).toBeLessThan(2e-3)
   })
 
   it('which the same factors for all would not be', async () => {
     const long = phi3.reference(weights, 'keeps the short factors')
     const logits = one.slice(0, BORDER + 8).map((token) => long.step(token))
-    const [seen] = await told([grows])
+    const [seen] = await sampledOf([grows])
     const last = seen!.at(-1)!.top!
     const far = last.map(({ token, logprob }) =>
       Math.abs(logprob - last[0]!.logprob - (logits.at(-1)![token]! - logits.at(-1)![last[0]!.token]!)),

@@ -69,7 +69,7 @@ async function truthOf(of: Case, weights: Weights, peers: string | undefined): P
       return { question, stem, option, ends, count: option.length + (ends.length > 0 ? 1 : 0) }
     }),
   )
-  const asked = texts.map(({ stem, option, count }) => ({
+  const prompts = texts.map(({ stem, option, count }) => ({
     tokens: [...stem, ...option].slice(0, stem.length + count - 1),
     count,
   }))
@@ -84,8 +84,8 @@ async function truthOf(of: Case, weights: Weights, peers: string | undefined): P
       const all = logSum(own)
       return own.map((score) => Math.exp(score - all))
     })
-  const float64 = asked.map(({ tokens, count }) => toldOf(of.reference(weights), tokens).slice(-count))
-  const theirs = peers !== undefined && of.gguf ? await llamaCppOfEach(peers, of, weights, asked) : undefined
+  const float64 = prompts.map(({ tokens, count }) => toldOf(of.reference(weights), tokens).slice(-count))
+  const theirs = peers !== undefined && of.gguf ? await llamaCppOfEach(peers, of, weights, prompts) : undefined
   return {
     questions,
     float64: byQuestion(scoresOf(float64.map((all) => all.map((logprobs) => (token) => logprobs[token]!)))),
@@ -102,10 +102,10 @@ function questionsOf(of: Case, weights: Weights): Question[] {
   const state = promptOf(of)
   const words = (count: number) =>
     Array.from({ length: count }, () => FIRST_WORD + random.below(of.config.vocab_size - FIRST_WORD))
-  const likely = (told: Vector, count: number) =>
-    [...told.keys()]
+  const likely = (scores: Vector, count: number) =>
+    [...scores.keys()]
       .slice(FIRST_WORD)
-      .sort((a, b) => told[b]! - told[a]!)
+      .sort((a, b) => scores[b]! - scores[a]!)
       .slice(0, count)
   const begun = (length: number) => {
     const stem = [...state, ...words(length)]
@@ -142,10 +142,10 @@ async function decided(
     const source = await written(of, FORM, weights, folder)
     const core = await loadPlanned(device, source, planned(device, of, FORM, source, of.prompt + 64))
     const scheduler = new Scheduler(core, 1)
-    const asked = questions.map(({ stem, options, ends }) => ({ stem, trie: new OptionTrie(options, ends) }))
+    const queries = questions.map(({ stem, options, ends }) => ({ stem, trie: new OptionTrie(options, ends) }))
     await readQuestions(
       promptOf(of),
-      asked,
+      queries,
       { model: core, scheduler },
       {
         signal: new AbortController().signal,
@@ -154,22 +154,22 @@ async function decided(
     scheduler.stop(new Error('over'))
     await scheduler.stopped()
     await core.close()
-    return asked.map(({ trie }) => sharesOf(trie).probabilities)
+    return queries.map(({ trie }) => sharesOf(trie).probabilities)
   } finally {
     if (device.info.kind === 'cpu') device.destroy()
     await rm(folder, { recursive: true })
   }
 }
 
-function verdictOf(of: Case, told: readonly (readonly number[])[], { float64, theirs }: Truth) {
-  const off = told.flatMap((shares, i) => shares.map((share, k) => Math.abs(share - float64[i]![k]!)))
-  const offPeer = theirs && told.flatMap((shares, i) => shares.map((share, k) => Math.abs(share - theirs[i]![k]!)))
+function verdictOf(of: Case, ours: readonly (readonly number[])[], { float64, theirs }: Truth) {
+  const off = ours.flatMap((shares, i) => shares.map((share, k) => Math.abs(share - float64[i]![k]!)))
+  const offPeer = theirs && ours.flatMap((shares, i) => shares.map((share, k) => Math.abs(share - theirs[i]![k]!)))
   const worst = Math.max(...off)
   const worstOfPeer = offPeer && Math.max(...offPeer)
   const likeliest = (shares: readonly number[]) => shares.indexOf(Math.max(...shares))
   return {
     tokens: off.length,
-    otherTokens: told.filter((shares, i) => likeliest(shares) !== likeliest(float64[i]!)).length,
+    otherTokens: ours.filter((shares, i) => likeliest(shares) !== likeliest(float64[i]!)).length,
     rms: Math.sqrt(off.reduce((sum, one) => sum + one ** 2, 0) / off.length),
     worst,
     bound: BOUND,

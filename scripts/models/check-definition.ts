@@ -41,8 +41,8 @@ export async function checkDefinition(of: Case, weights: Weights, { rows, tokens
   for (const mistake of of.mistakes) {
     await rows.once({ family, kind: 'mistake', what: mistake, device: '' }, 'decoders', async () => {
       const answer = answerOf(of, weights, Math.min(tokens, EARLY))
-      const told = retold(of, weights, answer, mistake).map((logprobs) => (token: number) => logprobs[token]!)
-      const verdict = compare(answer.logprobs, told)
+      const mistaken = retold(of, weights, answer, mistake).map((logprobs) => (token: number) => logprobs[token]!)
+      const verdict = compare(answer.logprobs, mistaken)
       return found(verdict, VISIBLE, verdict.worst > VISIBLE)
     })
   }

@@ -91,7 +91,7 @@ export async function checkMarked(of: Marked, rows: Rows, devices: readonly Wher
 async function verdictOn(device: Device, { name, texts, files, scores }: Marked) {
   const truth = scores().map((own, i) => sharesOf(own, texts[i]!))
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-marked-'))
-  const told: number[][][] = []
+  const forms: number[][][] = []
   try {
     for (const write of files) {
       const path = join(folder, write === writeLaya ? 'laya' : 'model.gguf')
@@ -102,19 +102,19 @@ async function verdictOn(device: Device, { name, texts, files, scores }: Marked)
       // What a GPU rehearses must be what it then runs.
       await model.prepare()
       const own = await model.vectors(texts)
-      told.push(own.map((scores, i) => sharesOf(scores, texts[i]!)))
+      forms.push(own.map((scores, i) => sharesOf(scores, texts[i]!)))
       await model.close()
     }
   } finally {
     if (device.info.kind === 'cpu') device.destroy()
     await rm(folder, { recursive: true })
   }
-  const off = told.flatMap((form) => form.flatMap((own, i) => own.map((share, k) => Math.abs(share - truth[i]![k]!))))
+  const off = forms.flatMap((form) => form.flatMap((own, i) => own.map((share, k) => Math.abs(share - truth[i]![k]!))))
   const likeliest = (own: readonly number[]) => own.indexOf(Math.max(...own))
   const worst = Math.max(...off)
   return {
     tokens: truth.flat().length,
-    otherTokens: told.flatMap((form) => form.filter((own, i) => likeliest(own) !== likeliest(truth[i]!))).length,
+    otherTokens: forms.flatMap((form) => form.filter((own, i) => likeliest(own) !== likeliest(truth[i]!))).length,
     rms: Math.sqrt(off.reduce((sum, one) => sum + one ** 2, 0) / off.length),
     worst,
     bound: BOUND,

@@ -140,8 +140,8 @@ async function check({ of, inputs, far, mistaken, seen, bound, llama }: Judged, 
 export async function checkEncoder(of: EncoderCase, options: Options): Promise<void> {
   const weights = encoderWeights(of)
   const inputs = inputsOf(of)
-  const far = (told: Vectors, held: Weights) => {
-    const all = inputs.map((input, i) => distance(of.reference(held, input), told[i]!))
+  const far = (vectors: Vectors, held: Weights) => {
+    const all = inputs.map((input, i) => distance(of.reference(held, input), vectors[i]!))
     return { cosine: Math.min(...all.map(({ cosine }) => cosine)), worst: Math.max(...all.map(({ worst }) => worst)) }
   }
   await check(
@@ -166,23 +166,23 @@ export async function checkEncoder(of: EncoderCase, options: Options): Promise<v
 export async function checkReranker(of: CrossCase, options: Options): Promise<void> {
   const weights = encoderWeights(of)
   const share = (score: number) => 1 / (1 + Math.exp(-score))
-  const asked = (held: Weights, mistake?: string) =>
+  const sharesOf = (held: Weights, mistake?: string) =>
     of.pairs.map((pair) => share(of.reference(held, pair, mistake)[0]!))
-  const apart = (told: readonly number[], against: readonly number[]) => ({
-    worst: Math.max(...told.map((score, i) => Math.abs(score - against[i]!))),
+  const apart = (scores: readonly number[], against: readonly number[]) => ({
+    worst: Math.max(...scores.map((score, i) => Math.abs(score - against[i]!))),
   })
   await check(
     {
       ...{ of, inputs: of.pairs, seen: 10 * SCORES, bound: SCORES / 100 },
-      far: (told, held) =>
+      far: (vectors, held) =>
         apart(
-          told.map((scores) => share(scores[0]!)),
-          asked(held),
+          vectors.map((scores) => share(scores[0]!)),
+          sharesOf(held),
         ),
-      mistaken: (mistake) => apart(asked(weights, mistake), asked(weights)),
+      mistaken: (mistake) => apart(sharesOf(weights, mistake), sharesOf(weights)),
       async llama(peers) {
         const tokens = of.pairs.map(({ tokens }) => tokens)
-        const found = apart(await llamaScores(peers, of, weights, tokens), asked(weights, of.peerMistake))
+        const found = apart(await llamaScores(peers, of, weights, tokens), sharesOf(weights, of.peerMistake))
         return { ...found, bound: SCORES, good: found.worst < SCORES }
       },
     },

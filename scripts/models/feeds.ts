@@ -29,7 +29,7 @@ export interface After {
 }
 
 /** What each is told, alone or in company; those that have read a part go on from there. */
-async function told(core: Core, runs: readonly Run[], ends = true): Promise<Told[][]> {
+async function feed(core: Core, runs: readonly Run[], ends = true): Promise<Told[][]> {
   const seen = runs.map((): Told[] => [])
   for (;;) {
     const batch = runs.flatMap((run, i) => {
@@ -111,7 +111,7 @@ async function resumed(core: Core, text: Text): Promise<[copy: Sequence, cut: Se
 
 /** One after the other. */
 export async function eachWay(core: Core, text: Text, chunks: readonly number[]): Promise<Record<string, Told[]>> {
-  const alone = async (sequence: Sequence, chunk: number) => (await told(core, [{ sequence, text, chunk }]))[0]!
+  const alone = async (sequence: Sequence, chunk: number) => (await feed(core, [{ sequence, text, chunk }]))[0]!
   const ways: Record<string, Told[]> = {}
   for (const chunk of chunks) ways[`by ${chunk}`] = await alone(core.open(text.tokens.length), chunk)
   ways['in company'] = await inCompany(core, text)
@@ -121,7 +121,7 @@ export async function eachWay(core: Core, text: Text, chunks: readonly number[])
     chunk: core.maxChunk,
     after: { first: 1, last: 1, several: 13 },
   }
-  ways['several at once'] = (await told(core, [drafted]))[0]!
+  ways['several at once'] = (await feed(core, [drafted]))[0]!
   const [copy, cut] = await resumed(core, text)
   ways['from a copy'] = await alone(copy, 24)
   ways['from a cut'] = await alone(cut, 24)
@@ -140,7 +140,7 @@ export async function waysAtOnce(core: Core, text: Text, after: After): Promise<
   const first = core.open(tokens.length)
   const count = Math.min(FEW, text.count)
   const begin = { tokens: tokens.slice(0, tokens.length - text.count + count), count }
-  const [whole] = await told(core, [{ sequence: first, text, chunk: core.maxChunk, after }], false)
+  const [whole] = await feed(core, [{ sequence: first, text, chunk: core.maxChunk, after }], false)
   const part = partOf(text)
   first.truncate(part)
   if (first.length < part) await core.step([{ sequence: first, tokens: tokens.slice(first.length, part) }])
@@ -149,7 +149,7 @@ export async function waysAtOnce(core: Core, text: Text, after: After): Promise<
   first.truncate(part)
   const chunk = 24
   const other = { tokens: tokens.slice(0, 12).reverse(), count: Math.min(count, 8) }
-  const [fromCopy, byChunks, , fromCut] = await told(core, [
+  const [fromCopy, byChunks, , fromCut] = await feed(core, [
     { sequence: copy, text: begin, chunk },
     { sequence: core.open(tokens.length), text: begin, chunk },
     { sequence: core.open(), text: other, chunk: 7 },

@@ -19,7 +19,7 @@ const section = results.slice(results.indexOf('## Families compared with float64
 const [definitions, cpu, asUsed, ...cuts] = ['float64', EXACT, AS_USED, ...GPUS.map(({ name }) => name)].map((head) =>
   tableOf(section, head),
 )
-const told = tableOf(text('docs/guides/engines.md'), 'Family | Name in files')!
+const families = tableOf(text('docs/guides/engines.md'), 'Family | Name in files')!
 
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Llama 2 and 3, TinyLlama, SmolLM2': ['llama'],
@@ -73,12 +73,12 @@ function heldTo(name: string): string {
 
 describe('the table of families in the guide to engines', () => {
   it('has every family that is checked, and no other', () => {
-    expect([...told.keys()]).toEqual(Object.keys(FAMILIES))
+    expect([...families.keys()]).toEqual(Object.keys(FAMILIES))
     expect(Object.values(FAMILIES).flat().sort()).toEqual(CASES.map(({ name }) => name).sort())
   })
 
   it.each(Object.entries(FAMILIES))('says of %s what was found', (family, names) => {
-    for (const name of names) expect(told.get(family)!.get('Tested against'), name).toBe(heldTo(name))
+    for (const name of names) expect(families.get(family)!.get('Tested against'), name).toBe(heldTo(name))
   })
 
   it('stands on mistakes that were all found out', () => {

@@ -39,8 +39,8 @@ export async function llamaCpp(
   type: GgufType = 'F32',
   cache: LlamaCache = 'F32',
 ): Promise<((token: number) => number)[]> {
-  const asked = { of, tokens, count, cache }
-  const all = await written(of, weights, type, (modelPath) => probabilitiesOf(peers, modelPath, asked))
+  const request = { of, tokens, count, cache }
+  const all = await written(of, weights, type, (modelPath) => probabilitiesOf(peers, modelPath, request))
   return all.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0))
 }
 
@@ -55,8 +55,8 @@ interface AskedOf {
 }
 
 /** Of a file that is there, which is a form of the case: probabilities. */
-export const probabilitiesOf = (peers: string, modelPath: string, asked: AskedOf): Promise<Map<number, number>[]> =>
-  withModelAt(peers, modelPath, (model) => probabilitiesIn(model, asked))
+export const probabilitiesOf = (peers: string, modelPath: string, request: AskedOf): Promise<Map<number, number>[]> =>
+  withModelAt(peers, modelPath, (model) => probabilitiesIn(model, request))
 
 async function probabilitiesIn(model: Model, { of, tokens, count, cache = 'F32' }: AskedOf) {
   const context = await model.createContext({
@@ -87,12 +87,12 @@ export function llamaCppOfEach(
   texts: readonly { readonly tokens: readonly number[]; readonly count: number }[],
 ): Promise<((token: number) => number)[][]> {
   return withModel(peers, of, weights, async (model) => {
-    const told: ((token: number) => number)[][] = []
+    const logprobs: ((token: number) => number)[][] = []
     for (const { tokens, count } of texts) {
       const all = await probabilitiesIn(model, { of, tokens, count })
-      told.push(all.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0)))
+      logprobs.push(all.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0)))
     }
-    return told
+    return logprobs
   })
 }
 

@@ -212,7 +212,7 @@ async function toldByLlamaCpp(
   cache: LlamaCache,
 ): Promise<Vector[]> {
   const all = await llamaCpp(peers, of, weights, tokens.slice(0, -1), logprobs.length, 'F32', cache)
-  return all.map((told) => Float64Array.from({ length: of.config.vocab_size }, (_, token) => told(token)))
+  return all.map((logprobOf) => Float64Array.from({ length: of.config.vocab_size }, (_, token) => logprobOf(token)))
 }
 
 type Ways = Awaited<ReturnType<typeof answersOf>>
@@ -222,11 +222,12 @@ function checkOn(ways: Ways, truth: Truth) {
   const bound = BOUNDS[truth.cacheType]
   // In 4 bits a number between two codes moves leads by as much as rounding does at all.
   const allowed = truth.cacheType === 'q4_0' ? moved : undefined
-  const verdicts = Object.entries(ways).map(([way, told]) => {
-    return { way, ...compare(answer.logprobs.slice(0, told.length), told, allowed) }
+  const verdicts = Object.entries(ways).map(([way, predicted]) => {
+    return { way, ...compare(answer.logprobs.slice(0, predicted.length), predicted, allowed) }
   })
   const besideTheirs =
-    theirs && Object.values(ways).map((told) => compare(theirs.slice(0, told.length), told, moved).wrongTokens)
+    theirs &&
+    Object.values(ways).map((predicted) => compare(theirs.slice(0, predicted.length), predicted, moved).wrongTokens)
   const otherTokens = Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens))
   const otherThanPeer = besideTheirs && Math.max(...besideTheirs)
   const worst = Math.max(...verdicts.map(({ worst }) => worst))
@@ -266,8 +267,9 @@ function inBlocks(
   const { otherThanPeer: _, ...rest } = verdict
   const of64 = (all: readonly Vector[]) => all.map((each) => (token: number) => each[token]!)
   const mistaken = compare(answer.logprobs, of64(retold(of, weights, answer, undefined, ofNext))).worst
-  const costs = (told: Parameters<typeof compare>[1]) => compare(plain.slice(0, told.length), told).rms
-  const asGood = (told: Ways[string]) => !theirs || costs(told) < AS_FAR * costs(of64(theirs.slice(0, told.length)))
+  const costs = (predicted: Parameters<typeof compare>[1]) => compare(plain.slice(0, predicted.length), predicted).rms
+  const asGood = (predicted: Ways[string]) =>
+    !theirs || costs(predicted) < AS_FAR * costs(of64(theirs.slice(0, predicted.length)))
   const good = rest.worst < rest.bound && rest.otherTokens === 0 && mistaken > rest.bound
   return { ...rest, good: good && Object.values(ways).every(asGood) }
 }
@@ -287,7 +289,7 @@ async function checkAsUsed(
   const ours = await answersOf(await openCpuDevice({ threads: 1 }), of, form, source, answer)
   const theirs = await llamaCpp(peers, of, weights, tokens.slice(0, -1), logprobs.length, 'Q4_0')
   const bound = AS_FAR * compare(logprobs, theirs).rms
-  const verdicts = Object.entries(ours).map(([way, told]) => ({ way, ...compare(logprobs, told) }))
+  const verdicts = Object.entries(ours).map(([way, predicted]) => ({ way, ...compare(logprobs, predicted) }))
   const rms = Math.max(...verdicts.map(({ rms }) => rms))
   return {
     tokens: logprobs.length,

@@ -65,10 +65,10 @@ interface Completion {
 /** The log probabilities of the likeliest tokens. */
 type Likely = ReadonlyMap<number, number>
 
-/** What was said after a prompt, and what was told before each token of it. */
+/** What was said after a prompt, and what was predicted before each token of it. */
 interface Said {
   readonly tokens: readonly number[]
-  readonly told: readonly Likely[]
+  readonly predicted: readonly Likely[]
 }
 
 export async function checkOverLlamaCpp(of: Case, weights: Weights, { rows, tokens, peers }: Options): Promise<void> {
@@ -83,25 +83,25 @@ export async function checkOverLlamaCpp(of: Case, weights: Weights, { rows, toke
  */
 async function verdictOf(of: Case, weights: Weights, count: number, peers: string) {
   const answer = answerOf(of, weights, count, inHalves)
-  const { said, documents, theirs } = await withFile(of, weights, async (path) => {
+  const { ways, documents, theirs } = await withFile(of, weights, async (path) => {
     const load = async () => (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as LlamaCppLibrary
     const ours = await withEngine(of, path, load, async (v1) => ({
-      said: await saidOf(v1, of, answer),
+      ways: await waysOf(v1, of, answer),
       documents: await documentsOf(v1, answer.tokens.slice(0, of.prompt)),
     }))
     return {
       ...ours,
-      theirs: held(of, weights, answer, { tokens: [], told: await byItself(of, path, load, answer) }, 0),
+      theirs: held(of, weights, answer, { tokens: [], predicted: await byItself(of, path, load, answer) }, 0),
     }
   })
   const bound = AS_FAR * theirs.rms
   // A lead is the difference of two.
   const lead = 2 * theirs.worst
-  const verdicts = Object.entries(said).map(([way, one]) => ({ way, ...held(of, weights, answer, one, lead) }))
+  const verdicts = Object.entries(ways).map(([way, one]) => ({ way, ...held(of, weights, answer, one, lead) }))
   const otherTokens = Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens))
   const rms = Math.max(...verdicts.map(({ rms }) => rms))
   const otherExperts = Math.max(...verdicts.map(({ otherExperts }) => otherExperts))
-  const mistaken = leastMistake(of, weights, answer, said.whole!)
+  const mistaken = leastMistake(of, weights, answer, ways.whole!)
   return {
     tokens: count,
     otherTokens,
@@ -116,12 +116,12 @@ async function verdictOf(of: Case, weights: Weights, count: number, peers: strin
   }
 }
 
-function compared(truth: readonly Vector[], told: readonly Likely[], lead = 0) {
-  const asTold = told.map((likely) => {
+function compared(truth: readonly Vector[], predicted: readonly Likely[], lead = 0) {
+  const asFunctions = predicted.map((likely) => {
     const least = Math.min(...likely.values())
     return (token: number) => likely.get(token) ?? least
   })
-  return compare(truth, asTold, () => lead)
+  return compare(truth, asFunctions, () => lead)
 }
 
 /** What float64 says of a text, where it chose the next expert in place of the last at some choices, and its ties. */
@@ -143,12 +143,12 @@ function withExperts(of: Case, weights: Weights, answer: Answer, others: Readonl
  * Float64 of the very experts that were chosen: of two that tie either may be, which says another thing at that step, and at
  * those after it, which find it in the cache.
  */
-function alike(of: Case, weights: Weights, answer: Answer, told: readonly Likely[]) {
+function alike(of: Case, weights: Weights, answer: Answer, predicted: readonly Likely[]) {
   const agreed = (truth: readonly Vector[]) => {
-    const step = truth.findIndex((logprobs, i) => compared([logprobs], [told[i]!]).worst > OTHER_EXPERT)
+    const step = truth.findIndex((logprobs, i) => compared([logprobs], [predicted[i]!]).worst > OTHER_EXPERT)
     return step < 0 ? truth.length : step
   }
-  if (agreed(answer.logprobs) === told.length) return { truth: answer.logprobs, otherExperts: 0 }
+  if (agreed(answer.logprobs) === predicted.length) return { truth: answer.logprobs, otherExperts: 0 }
   const found = (others: ReadonlySet<number>) => {
     const { truth, ties } = withExperts(of, weights, answer, others)
     const agrees = agreed(truth)
@@ -157,7 +157,7 @@ function alike(of: Case, weights: Weights, answer: Answer, told: readonly Likely
     return { truth, others, agrees, causes: causes.slice(0, MOST_CAUSES) }
   }
   let best = found(new Set())
-  for (let before = -1; before < best.agrees && best.agrees < told.length; ) {
+  for (let before = -1; before < best.agrees && best.agrees < predicted.length; ) {
     before = best.agrees
     for (const { choice } of best.causes) {
       const next = found(new Set([...best.others, choice]))
@@ -170,34 +170,34 @@ function alike(of: Case, weights: Weights, answer: Answer, told: readonly Likely
 }
 
 /** Beside float64 of the very tokens that were said: of two as likely either may be, and what follows is of that text. */
-function held(of: Case, weights: Weights, answer: Answer, { tokens, told }: Said, lead: number) {
+function held(of: Case, weights: Weights, answer: Answer, { tokens, predicted }: Said, lead: number) {
   const text = [...answer.tokens.slice(0, of.prompt), ...tokens]
-  const said = { ...answer, tokens: text }
+  const actual = { ...answer, tokens: text }
   const same = text.every((token, i) => token === answer.tokens[i])
-  const known = same ? answer : { ...said, logprobs: retold(of, weights, said, undefined, inHalves) }
-  const { truth, otherExperts } = alike(of, weights, known, told)
-  const verdict = compared(truth, told, lead)
-  const unlikely = tokens.filter((token, i) => told[i]!.get(token) !== Math.max(...told[i]!.values())).length
+  const known = same ? answer : { ...actual, logprobs: retold(of, weights, actual, undefined, inHalves) }
+  const { truth, otherExperts } = alike(of, weights, known, predicted)
+  const verdict = compared(truth, predicted, lead)
+  const unlikely = tokens.filter((token, i) => predicted[i]!.get(token) !== Math.max(...predicted[i]!.values())).length
   return { ...verdict, wrongTokens: Math.max(verdict.wrongTokens, unlikely), otherExperts }
 }
 
 /** How far off it is from who goes on from a text that lacks its last token but one, and who tells of the position before. */
-function leastMistake(of: Case, weights: Weights, { tokens, logprobs }: Answer, { told }: Said): number {
+function leastMistake(of: Case, weights: Weights, { tokens, logprobs }: Answer, { predicted }: Said): number {
   const count = logprobs.length
   const shorter = tokens.filter((_, i) => i !== of.prompt - 2)
   const lacking = retold(of, weights, { tokens: shorter, logprobs }, undefined, inHalves)
   const reference = of.reference(weights, undefined, inHalves)
   const before = tokens.slice(0, -2).map((token) => logSoftmax(reference.step(token)))
-  return Math.min(...[lacking, before.slice(-count)].map((mistaken) => compared(mistaken, told).rms))
+  return Math.min(...[lacking, before.slice(-count)].map((mistaken) => compared(mistaken, predicted).rms))
 }
 
 /** However sequences come by what they hold: from nothing, as a prompt, beside others, as copies, from what was kept. */
-async function saidOf(v1: V1, of: Case, { tokens, logprobs }: Answer): Promise<Readonly<Record<string, Said>>> {
+async function waysOf(v1: V1, of: Case, { tokens, logprobs }: Answer): Promise<Readonly<Record<string, Said>>> {
   const count = logprobs.length
   const prompt = tokens.slice(0, of.prompt)
-  const said = ({ token_ids, logprobs }: Choice): Said => {
+  const readChoice = ({ token_ids, logprobs }: Choice): Said => {
     if (token_ids.length !== count) throw new Error(`It says ${token_ids.length} tokens in place of ${count}.`)
-    return { tokens: token_ids, told: likelyOf(logprobs!.top_logprobs) }
+    return { tokens: token_ids, predicted: likelyOf(logprobs!.top_logprobs) }
   }
   const greedy = { logprobs: TOP, max_tokens: count, temperature: 0, ignore_eos: true, return_token_ids: true }
   const alone = await complete(v1, { prompt, ...greedy })
@@ -208,16 +208,18 @@ async function saidOf(v1: V1, of: Case, { tokens, logprobs }: Answer): Promise<R
   const again = await complete(v1, { prompt, ...greedy })
   if (again.usage.prompt_tokens_details.cached_tokens === 0) throw new Error('Nothing was kept to go on from.')
   return {
-    alone: said(alone.choices[0]!),
-    whole: { tokens: [], told: likelyOf(whole.choices[0]!.logprobs!.top_logprobs.slice(-count)) },
-    'in company': said(company.choices[1]!),
-    'from a copy': said(copies.choices[1]!),
-    again: said(again.choices[0]!),
+    alone: readChoice(alone.choices[0]!),
+    whole: { tokens: [], predicted: likelyOf(whole.choices[0]!.logprobs!.top_logprobs.slice(-count)) },
+    'in company': readChoice(company.choices[1]!),
+    'from a copy': readChoice(copies.choices[1]!),
+    again: readChoice(again.choices[0]!),
   }
 }
 
-const likelyOf = (told: readonly (Readonly<Record<string, number>> | null)[]): Likely[] =>
-  told.map((each) => new Map(Object.entries(each!).map(([name, logprob]) => [Number(/\d+$/.exec(name)![0]), logprob])))
+const likelyOf = (topLogprobs: readonly (Readonly<Record<string, number>> | null)[]): Likely[] =>
+  topLogprobs.map(
+    (each) => new Map(Object.entries(each!).map(([name, logprob]) => [Number(/\d+$/.exec(name)![0]), logprob])),
+  )
 
 /** Whether documents, greedy and by chance, satisfy their schema, which what the model says by itself does not. */
 async function documentsOf(v1: V1, prompt: readonly number[]): Promise<boolean> {
@@ -230,17 +232,17 @@ async function documentsOf(v1: V1, prompt: readonly number[]): Promise<boolean> 
     }
   }
   const response_format = { type: 'json_schema', json_schema: { name: 'it', strict: true, schema: SCHEMA } }
-  const asked = { prompt, response_format, max_tokens: 256 }
+  const request = { prompt, response_format, max_tokens: 256 }
   const [greedy, chance, free] = [
-    await complete(v1, { ...asked, temperature: 0 }),
-    await complete(v1, { ...asked, n: 4, seed: 7 }),
+    await complete(v1, { ...request, temperature: 0 }),
+    await complete(v1, { ...request, n: 4, seed: 7 }),
     await complete(v1, { prompt, max_tokens: 64, temperature: 0 }),
   ]
   return [...greedy.choices, ...chance.choices].every(satisfies) && !free.choices.some(satisfies)
 }
 
-async function complete(v1: V1, asked: object): Promise<Completion> {
-  const body = JSON.stringify({ model: MODEL, return_tokens_as_token_ids: true, ...asked })
+async function complete(v1: V1, request: object): Promise<Completion> {
+  const body = JSON.stringify({ model: MODEL, return_tokens_as_token_ids: true, ...request })
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body }
   const answer = await v1.fetch(new Request('http://localhost/v1/completions', init))
   if (answer.status !== 200) throw new Error(await answer.text())
@@ -275,15 +277,15 @@ async function byItself(of: Case, modelPath: string, load: Load, { tokens }: Ans
     const cells = contextOf(of)
     const opened = { contextSize: cells, batchSize: Math.min(512, cells), sequences: 1, threads: 1, createSignal }
     const sequence = (await model.createContext(opened)).getSequence()
-    const told: Likely[] = []
+    const predicted: Likely[] = []
     await sequence.controlledEvaluate(tokens.slice(0, of.prompt - 1))
     for (const token of tokens.slice(of.prompt - 1, -1)) {
-      const asked = { generateNext: { logits: true, options: { temperature: 0 } } } as const
-      const [after] = await sequence.controlledEvaluate([[token, asked]])
+      const tokenOptions = { generateNext: { logits: true, options: { temperature: 0 } } } as const
+      const [after] = await sequence.controlledEvaluate([[token, tokenOptions]])
       const logits = Float64Array.from({ length: of.config.vocab_size }, (_, id) => after!.next.logits!.get(id)!)
-      told.push(new Map(logSoftmax(logits).entries()))
+      predicted.push(new Map(logSoftmax(logits).entries()))
     }
-    return told
+    return predicted
   } finally {
     await llama.dispose()
   }

@@ -44,19 +44,19 @@ describe('rows of the check of architectures', () => {
 
   it('are computed again where more tokens are asked for than they speak of', async () => {
     const path = join(folder, 'rows.jsonl')
-    const asked: number[] = []
+    const computed: number[] = []
     for (const tokens of [4, 2, 4, 12, 4]) {
       await new Rows(path).once(
         IS,
         'decoders on cpu',
         async () => {
-          asked.push(tokens)
+          computed.push(tokens)
           return { ...FOUND, tokens }
         },
         tokens,
       )
     }
-    expect(asked).toEqual([4, 12])
+    expect(computed).toEqual([4, 12])
   })
 
   it('become tables in the place of those that a section has, in one order', () => {
@@ -154,10 +154,10 @@ describe('float64 that keeps keys and values in f16', () => {
   it('allows another token as far as rounding has moved the lead of the one over the other, and no further', () => {
     const truth = [Float64Array.of(-1, -1.01, -3)]
     const rounded = [Float64Array.of(-1.01, -1, -3)]
-    const told = [(token: number) => rounded[0]![token]!]
-    expect(compare(truth, told).wrongTokens).toBe(1)
-    expect(compare(truth, told, apart(truth, rounded)).wrongTokens).toBe(0)
+    const predicted = [(token: number) => rounded[0]![token]!]
+    expect(compare(truth, predicted).wrongTokens).toBe(1)
+    expect(compare(truth, predicted, apart(truth, rounded)).wrongTokens).toBe(0)
     const less = [Float64Array.of(-1, -1.002, -3)]
-    expect(compare(truth, told, apart(truth, less)).wrongTokens).toBe(1)
+    expect(compare(truth, predicted, apart(truth, less)).wrongTokens).toBe(1)
   })
 })

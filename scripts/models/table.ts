@@ -37,7 +37,7 @@ function definitions(rows: readonly Row[]): string {
 }
 
 /** Nats; where activations are rounded, or llama.cpp computes, how many times as far off as llama.cpp. */
-function told({ device, worst, rms, bound, otherExperts }: Row): string {
+function distanceOf({ device, worst, rms, bound, otherExperts }: Row): string {
   if (device !== AS_USED && device !== OVER_LLAMA_CPP) return figure(worst)
   const times = `${((AS_FAR * rms) / bound).toFixed(2)} x`
   return otherExperts ? `${times} (${otherExperts} at ties)` : times
@@ -51,7 +51,7 @@ function ours(rows: readonly Row[], device: string): string {
     const own = here.filter((row) => row.family === family)
     const cells = forms.map((form) => {
       const row = own.find(({ what }) => what === form)
-      return row ? marked(row, told(row)) : NONE
+      return row ? marked(row, distanceOf(row)) : NONE
     })
     return [family, distinct(own.map(({ tokens }) => tokens)).join(', '), ...cells]
   })
@@ -84,13 +84,13 @@ export function report(found: readonly Row[], families: readonly string[]): stri
     const [a, b] = [place(one), place(two)]
     return a[0] - b[0] || a[1] - b[1] || a[2] - b[2]
   })
-  const asked = rows.filter(({ device }) => device === '')
+  const defined = rows.filter(({ device }) => device === '')
   const decided = rows.filter(({ kind }) => kind === 'decisions')
-  const told = rows.filter(({ kind }) => kind !== 'decisions')
-  const devices = DEVICES.slice(1).filter((device) => told.some((row) => row.device === device))
+  const others = rows.filter(({ kind }) => kind !== 'decisions')
+  const devices = DEVICES.slice(1).filter((device) => others.some((row) => row.device === device))
   const parts = [
-    ...(asked.length > 0 ? [definitions(asked)] : []),
-    ...devices.map((device) => ours(told, device)),
+    ...(defined.length > 0 ? [definitions(defined)] : []),
+    ...devices.map((device) => ours(others, device)),
     ...(decided.length > 0 ? [decisions(decided)] : []),
   ]
   return parts.join('\n\n')

@@ -18,7 +18,7 @@ const timeOf = (date: Date) =>
 const momentOf = (date: Date) =>
   `${dayOf(date)}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 
-const told = (kind: CaseKind, date: Date) =>
+const formatted = (kind: CaseKind, date: Date) =>
   kind === 'date' ? dayOf(date) : kind === 'time' ? timeOf(date) : momentOf(date)
 
 /** Those that are installed in a folder; the others are named. */
@@ -67,7 +67,7 @@ function chrono(require: NodeJS.Require): Peer {
         const zone = `${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`
         return momentOf(there) + (offset === 0 ? 'Z' : zone)
       }
-      return told(kind, date)
+      return formatted(kind, date)
     },
   }
 }

@@ -59,9 +59,9 @@ export function compared(templates: readonly string[]): Compared[][] {
 
 /** What Python makes of each input by each template. */
 export function inPython(templates: readonly string[], inputs: readonly object[]): Rendered[][] {
-  const asked = JSON.stringify({ templates, inputs })
+  const input = JSON.stringify({ templates, inputs })
   const script = fileURLToPath(new URL('./render.py', import.meta.url))
-  const run = spawnSync('python3', [script], { input: asked, encoding: 'utf8', maxBuffer: 2 ** 30 })
+  const run = spawnSync('python3', [script], { input, encoding: 'utf8', maxBuffer: 2 ** 30 })
   if (run.status !== 0) throw new Error(`Python (with python3-jinja2) renders nothing: ${run.stderr}`)
   return JSON.parse(run.stdout) as Rendered[][]
 }

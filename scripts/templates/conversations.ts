@@ -19,14 +19,14 @@ const TOOLS: TemplateTool[] = [
   }),
 ]
 
-const system = said('system', 'You are terse; α & β are "kept".')
-const ask = said('user', "What's the weather in Köln?")
-const more = said('user', 'And <tomorrow>?\n')
-const answer = said('assistant', 'Sunny: 21 °C.')
+const system = turn('system', 'You are terse; α & β are "kept".')
+const ask = turn('user', "What's the weather in Köln?")
+const more = turn('user', 'And <tomorrow>?\n')
+const answer = turn('assistant', 'Sunny: 21 °C.')
 const city = called('call_000000001', 'get_weather', { city: 'Köln', days: 2, unit: null })
 const mail = called('call_000000002', 'send', { to: ['Ann "A"', "O'Neil"], note: { text: 'x\ny' }, urgent: false })
-const sunny = told('call_000000001', 'get_weather', '{"sky": "sunny", "high": 21.0}')
-const sent = told('call_000000002', 'send', 'sent to all')
+const sunny = result('call_000000001', 'get_weather', '{"sky": "sunny", "high": 21.0}')
+const sent = result('call_000000002', 'send', 'sent to all')
 
 export const CONVERSATIONS: Readonly<Record<string, TemplateInput>> = {
   'a question': of([ask]),
@@ -37,7 +37,7 @@ export const CONVERSATIONS: Readonly<Record<string, TemplateInput>> = {
   'two calls at once': of([system, ask, calling([city, mail], 'Let me see.'), sunny, sent], TOOLS),
   'calls one after the other': of([ask, calling([city]), sunny, calling([mail]), sent, answer, more], TOOLS),
   'a result, and a word': of([ask, calling([city]), sunny, more], TOOLS),
-  'two messages in a row': of([ask, more, answer, said('user', 'Thanks.')]),
+  'two messages in a row': of([ask, more, answer, turn('user', 'Thanks.')]),
   thoughts: of([ask, thinking('I know it.', answer), more, thinking('A call.', calling([city])), sunny], TOOLS),
   'a thought not wanted': of([system, ask, thinking('Hm.', answer), more], [], {
     enable_thinking: false,
@@ -49,11 +49,11 @@ function of(messages: TemplateMessage[], tools: TemplateTool[] = [], options: Js
   return { messages, tools, options }
 }
 
-function said(role: string, content: string): TemplateMessage {
+function turn(role: string, content: string): TemplateMessage {
   return { role, content }
 }
 
-function told(id: string, name: string, content: string): TemplateMessage {
+function result(id: string, name: string, content: string): TemplateMessage {
   return { role: 'tool', content, tool_call_id: id, name }
 }
 

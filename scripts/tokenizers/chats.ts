@@ -9,7 +9,7 @@ import type { ChatMessage } from '../../src/contract/engine.js'
 import { ChatText } from '../../src/generate/chat-text.js'
 import { isRecord, type JsonObject } from '../../src/platform/json.js'
 import { inPython } from '../templates/against-python.js'
-import { asked } from './hugging-face.js'
+import { askLibrary } from './hugging-face.js'
 
 /** Texts of users. None begins or ends with a blank: templates cut those. */
 export const SAID = [
@@ -111,11 +111,13 @@ export function checkChats(folder: string, python: string): ChatsFound[] {
     const [rendered] = inPython([tokenizerConfig.chat_template], inputs)
     const cases = CHATS.flatMap((chat, i) => {
       const { text } = rendered![i]!
-      return text === undefined ? [] : SAID.map((said) => ({ chat, said, pieces: piecesOf(text, said, controls) }))
+      return text === undefined
+        ? []
+        : SAID.map((content) => ({ chat, content, pieces: piecesOf(text, content, controls) }))
     })
     const theirs = { ...tokenizer, added_tokens: added }
     const idsOf = (texts: readonly string[], plain: boolean) =>
-      asked<number[][]>(python, { tokenizer: theirs, texts, plain })
+      askLibrary<number[][]>(python, { tokenizer: theirs, texts, plain })
     const all = cases.flatMap(({ pieces }) => pieces)
     const ids = {
       controlled: idsOf(
@@ -133,14 +135,14 @@ export function checkChats(folder: string, python: string): ChatsFound[] {
     )
     const text = new ChatText({ tokenizer, tokenizerConfig })
     let guarded = 0
-    const odd = cases.flatMap(({ chat, said, pieces }, i) => {
+    const odd = cases.flatMap(({ chat, content, pieces }, i) => {
       const truth = pieces.flatMap(({ plain }, k) => ids[plain ? 'plain' : 'controlled'][3 * i + k]!)
-      const looks = controls.some((each) => said.includes(each))
+      const looks = controls.some((each) => content.includes(each))
       if (looks) guarded++
       // The judge agrees with itself.
-      else if (truth.join() !== whole[i]!.join()) return [`${said} (of the judge)`]
-      const ours = text.prompt(callOf(withText(chat, said)))
-      return ours.join() === truth.join() ? [] : [said]
+      else if (truth.join() !== whole[i]!.join()) return [`${content} (of the judge)`]
+      const ours = text.prompt(callOf(withText(chat, content)))
+      return ours.join() === truth.join() ? [] : [content]
     })
     return { name, chats: cases.length, odd, guarded }
   })

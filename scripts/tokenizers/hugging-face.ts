@@ -9,7 +9,7 @@ import { wordPieces } from '../../src/generate/testing/word-pieces.test-helper.j
 const SCRIPT = fileURLToPath(new URL('reference.py', import.meta.url))
 
 /** Asks the library, which is installed in `folder`. */
-export function asked<T>(folder: string, question: object): T {
+export function askLibrary<T>(folder: string, question: object): T {
   const { status, stdout, stderr } = spawnSync('python3', [SCRIPT], {
     input: JSON.stringify(question),
     encoding: 'utf8',
@@ -63,6 +63,6 @@ export function encoderTokenizers(folder: string, sample: readonly string[]): Ma
   const forms = { BERT: {}, 'BERT, cased': { lowercase: false }, 'BERT, accents kept': { strip_accents: false } }
   return new Map([
     ...Object.entries(forms).map(([name, form]) => [name, wordPieces(form)] as const),
-    ...unigramTokenizers(asked<Unigram>(folder, { train: sample, size: 4000 })),
+    ...unigramTokenizers(askLibrary<Unigram>(folder, { train: sample, size: 4000 })),
   ])
 }

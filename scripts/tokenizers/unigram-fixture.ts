@@ -4,7 +4,7 @@
  */
 import process from 'node:process'
 import { corpus } from './corpus.js'
-import { asked, type Unigram, unigramTokenizers } from './hugging-face.js'
+import { askLibrary, type Unigram, unigramTokenizers } from './hugging-face.js'
 
 /** Composition, width, ligatures, what becomes a blank, what becomes nothing; of two that begin alike the longer loses. */
 const RULES = [
@@ -37,10 +37,10 @@ const texts = [
   'a\u0000b',
   ...corpus(60),
 ]
-const learned = asked<Unigram>(folder, { train: corpus(300), size: 1400, rules: RULES })
+const learned = askLibrary<Unigram>(folder, { train: corpus(300), size: 1400, rules: RULES })
 const kinds = [...unigramTokenizers(learned)].map(([kind, tokenizer]) => ({
   kind,
   tokenizer,
-  ids: asked<number[][]>(folder, { tokenizer, texts }),
+  ids: askLibrary<number[][]>(folder, { tokenizer, texts }),
 }))
 console.log(JSON.stringify({ texts, kinds }))

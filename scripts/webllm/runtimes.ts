@@ -97,10 +97,10 @@ async function inProcess(
     ...env,
     LD_LIBRARY_PATH: paths,
   })
-  let told = 0
+  let shown = 0
   const tell = () => {
     const lines = running.output().split('\n')
-    for (; told < lines.length - 1; told++) if (/^(ok|FAIL| {5}|all|not)/.test(lines[told]!)) say(lines[told]!)
+    for (; shown < lines.length - 1; shown++) if (/^(ok|FAIL| {5}|all|not)/.test(lines[shown]!)) say(lines[shown]!)
   }
   const timer = setInterval(tell, 500)
   const { code } = await running.exit

@@ -83,8 +83,10 @@ function unsteady(of: Case, weights: Weights, answer: Answer, share: number, kep
       const noisy = values.map((value) => value * (1 + share * (2 * random.next() - 1)))
       return kept ? kept(noisy) : noisy
     }
-    const told = retold(of, weights, answer, undefined, near).map((logprobs) => (token: number) => logprobs[token]!)
-    return compare(answer.logprobs, told).worst
+    const predicted = retold(of, weights, answer, undefined, near).map(
+      (logprobs) => (token: number) => logprobs[token]!,
+    )
+    return compare(answer.logprobs, predicted).worst
   })
   return Math.max(...moves)
 }
@@ -114,7 +116,7 @@ export function apart(one: readonly Vector[], two: readonly Vector[]): Allowance
 
 export function compare(
   truth: readonly Vector[],
-  told: readonly ((token: number) => number)[],
+  predicted: readonly ((token: number) => number)[],
   allowed: Allowance = () => 0,
 ): Verdict {
   let wrongTokens = 0
@@ -123,7 +125,7 @@ export function compare(
   let count = 0
   truth.forEach((logprobs, i) => {
     const top = [...logprobs.keys()].sort((a, b) => logprobs[b]! - logprobs[a]!).slice(0, 20)
-    const theirs = top.map((token) => told[i]!(token))
+    const theirs = top.map((token) => predicted[i]!(token))
     const best = theirs.indexOf(Math.max(...theirs))
     const [better, other] = [top[0]!, top[best]!]
     if (logprobs[better]! - logprobs[other]! > NEAR_TIE + allowed(i, better, other)) wrongTokens++

@@ -110,10 +110,10 @@ export function headScores(
     sees: (query: number, place: number) => boolean = () => true,
   ) => {
     const all = [...queries, ...read].map((x) => through(`${name}.in_proj`, x))
-    const asked = all.slice(0, queries.length).map((x) => part(x, 0))
+    const queryRows = all.slice(0, queries.length).map((x) => part(x, 0))
     const kept = all.slice(queries.length)
     const size = is('takes one head for all') ? WIDTH : WIDTH / HEADS
-    const seen = attended([asked, kept.map((x) => part(x, 1)), kept.map((x) => part(x, 2))], size, sees)
+    const seen = attended([queryRows, kept.map((x) => part(x, 1)), kept.map((x) => part(x, 2))], size, sees)
     return seen.map((x) => through(`${name}.out_proj`, x))
   }
   const within = (x: Vector, before: string, first: string, second: string) =>
@@ -126,10 +126,10 @@ export function headScores(
     is('reads a question by its last token') ? text[field.to - 1]! : mean(text, field),
   )
   const table = weights(is('says words as it reads them') ? 'model.embed_tokens.weight' : 'lm_head.weight')
-  const said = tokens.map((token) => table.slice(token * hidden, (token + 1) * hidden))
+  const tokenRows = tokens.map((token) => table.slice(token * hidden, (token + 1) * hidden))
   const spans = fields.flatMap(({ options }, owner) => options.map((span) => ({ ...span, owner })))
   const read = is('reads one token behind an option') ? spans.map((span) => ({ ...span, to: span.to + 1 })) : spans
-  const lexical = read.map((span) => mean(said, span))
+  const lexical = read.map((span) => mean(tokenRows, span))
   let options = spans.map(({ owner }, i) => {
     const context = add(project('option_context', mean(text, read[i]!)), project('option_lexical', lexical[i]!))
     return is('forgets what is asked of an option')
@@ -149,13 +149,13 @@ export function headScores(
 
   const kinds = weights('type_embedding.weight')
   let decided = fields.map(({ kind }, field) => {
-    const asked = project('question', questions[field]!)
+    const question = project('question', questions[field]!)
     const own = options.filter((_, i) => is('sums up what others may be answered') || spans[i]!.owner === field)
     const scale = is('forgets the scale of a summary') ? 1 : WIDTH ** -0.5
-    const shares = softmax(own.map((option) => dot(option, asked) * scale))
+    const shares = softmax(own.map((option) => dot(option, question) * scale))
     const even = is('sums up options evenly') ? own.map(() => 1 / own.length) : [...shares]
     const summary = own.map((option, i) => times(option, even[i]!)).reduce(add)
-    const base = add(asked, normed('option_summary_norm', summary))
+    const base = add(question, normed('option_summary_norm', summary))
     const whole = is('forgets the end of the text') ? base : add(base, project('global', end))
     const number = is('numbers kinds as others do') ? (kind + 2) % CLEF_KINDS.length : kind
     return is('forgets the kind of question') ? whole : add(whole, part(kinds, number))

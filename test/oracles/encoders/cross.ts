@@ -103,8 +103,8 @@ const bertCross: EncoderCase = {
   lengths: [1, 5, 19, 40],
   reference(weights, input, mistake) {
     const { types: _, ...single } = input
-    const asked = mistake === 'takes both texts for the first' ? single : input
-    const rows = bertRows(SHAPE, weights, asked, { prefix: 'bert.' })
+    const given = mistake === 'takes both texts for the first' ? single : input
+    const rows = bertRows(SHAPE, weights, given, { prefix: 'bert.' })
     const pooled = mistake === 'takes the mean' ? mean(rows) : rows[0]!
     const inner = through(weights, 'bert.pooler.dense', pooled)
     return through(weights, 'classifier', mistake === 'forgets tanh' ? inner : inner.map(Math.tanh))

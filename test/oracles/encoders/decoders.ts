@@ -226,9 +226,9 @@ export const qwen3Embedding: EncoderCase = {
   around: { begin: [], end: [END] },
   lengths: [1, 5, 19, 40, 120],
   reference(weights, input, mistake) {
-    const asked = mistake === 'forgets the end token' ? { tokens: input.tokens.slice(0, -1) } : input
+    const given = mistake === 'forgets the end token' ? { tokens: input.tokens.slice(0, -1) } : input
     const both: Form = { ...QWEN_FORM, last: (_, count) => count - 1 }
-    const rows = rowsOf(QWEN, weights, asked, mistake === 'sees what follows' ? both : QWEN_FORM)
+    const rows = rowsOf(QWEN, weights, given, mistake === 'sees what follows' ? both : QWEN_FORM)
     return unit(mistake === 'takes the mean' ? mean(rows) : rows.at(-1)!)
   },
   mistakes: ['forgets the end token', 'takes the mean', 'sees what follows'],

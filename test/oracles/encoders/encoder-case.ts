@@ -51,8 +51,8 @@ export function unit(vector: Vector): Vector {
 }
 
 /** How far two vectors are apart: by the angle between them, and by their numbers. */
-export function distance(truth: ArrayLike<number>, told: ArrayLike<number>): { cosine: number; worst: number } {
-  const [a, b] = [unit(Float64Array.from(truth)), unit(Float64Array.from(told))]
+export function distance(truth: ArrayLike<number>, computed: ArrayLike<number>): { cosine: number; worst: number } {
+  const [a, b] = [unit(Float64Array.from(truth)), unit(Float64Array.from(computed))]
   return {
     cosine: a.reduce((sum, value, i) => sum + value * b[i]!, 0),
     worst: a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0),
