@@ -146,7 +146,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-async function attempt(fixture: Fixture, browser: Browser): Promise<{ worked: boolean; said: string }> {
+async function attempt(fixture: Fixture, browser: Browser): Promise<{ worked: boolean; result: string }> {
   const here = join(folder, 'fixtures', fixture.name.replace(/\W+/g, '-'))
   await rm(here, { recursive: true, force: true })
   try {
@@ -157,10 +157,10 @@ async function attempt(fixture: Fixture, browser: Browser): Promise<{ worked: bo
     }
     await symlink(join(folder, 'node_modules'), join(here, 'node_modules'))
     for (const command of fixture.commands) await say(command, here)
-    return { worked: true, said: await outcomeOf(here, fixture, browser) }
+    return { worked: true, result: await outcomeOf(here, fixture, browser) }
   } catch (error) {
     const { stdout = '', stderr = '', message } = error as { stdout?: string; stderr?: string; message: string }
-    return { worked: false, said: [message, stdout, stderr].join('\n').trim() }
+    return { worked: false, result: [message, stdout, stderr].join('\n').trim() }
   }
 }
 
@@ -171,12 +171,12 @@ let faults = 0
 for (const fixture of fixtures) {
   if (positionals.length > 0 && !positionals.some((word) => fixture.name.toLowerCase().includes(word))) continue
   const { version } = JSON.parse(await readFile(join(folder, 'node_modules', fixture.package, 'package.json'), 'utf8'))
-  const { worked, said } = await attempt(fixture, browser)
+  const { worked, result } = await attempt(fixture, browser)
   if (!worked) faults++
-  console.log(`${worked ? 'yes' : 'NO '}  ${fixture.name} (${version}): ${said}`)
+  console.log(`${worked ? 'yes' : 'NO '}  ${fixture.name} (${version}): ${result}`)
   rows.set(
     fixture.name,
-    `| ${fixture.name} | ${version} | ${worked ? 'yes' : 'no'} | ${worked ? said : said.split('\n')[0]} |`,
+    `| ${fixture.name} | ${version} | ${worked ? 'yes' : 'no'} | ${worked ? result : result.split('\n')[0]} |`,
   )
 }
 await browser.close()

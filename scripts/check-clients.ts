@@ -41,7 +41,7 @@ const folder = values.in ?? (await mkdtemp(join(tmpdir(), 'local-v1-clients-')))
 interface Row {
   readonly name: string
   readonly worked: boolean
-  readonly said: string
+  readonly result: string
 }
 
 /** The packages as they are published; npm takes a tarball of the same name for what it has, unless it is taken out. */
@@ -103,7 +103,7 @@ async function rowsOf({ file }: Client, nano: string, scripted: string): Promise
     (error) => error as { stdout: string; stderr: string },
   )
   const rows = stdout.split('\n').flatMap((line) => (line.startsWith('{"name":') ? [JSON.parse(line) as Row] : []))
-  if (rows.length === 0) rows.push({ name: 'import', worked: false, said: stderr.trim().slice(-300) })
+  if (rows.length === 0) rows.push({ name: 'import', worked: false, result: stderr.trim().slice(-300) })
   return rows
 }
 
@@ -119,7 +119,7 @@ const QUIET = {
 const inCell = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 160).replaceAll('|', '\\|')
 
 function sectionOf({ title, sets }: Client, version: string | undefined, rows: readonly Row[]): string {
-  const lines = rows.map(({ name, worked, said }) => `| ${name} | ${worked ? 'yes' : '**no**'} | ${inCell(said)} |`)
+  const lines = rows.map(({ name, worked, result }) => `| ${name} | ${worked ? 'yes' : '**no**'} | ${inCell(result)} |`)
   const head = `## ${title}\n\n${version === undefined ? '' : `Version ${version}. `}${sets}`
   return [head, '', '| Call | Works | Result |', '|---|---|---|', ...lines].join('\n')
 }
@@ -128,7 +128,7 @@ await installAll()
 const file = join(root, 'docs/clients.md')
 
 if (values.matrix !== undefined) {
-  const { runs, told } = await runMatrix({
+  const { runs, summary } = await runMatrix({
     ...{ folder, key: KEY, templates: values.matrix, again: values.again, only: positionals },
     env: { ...QUIET, ...(values.python !== undefined && { LOCAL_V1_PYTHON: resolve(values.python) }) },
     node: join(folder, 'node_modules/node/bin/node'),
@@ -137,12 +137,12 @@ if (values.matrix !== undefined) {
     turns: Number(values.turns),
   })
   const text = await readFile(file, 'utf8')
-  const when = `Run on ${new Date().toISOString().slice(0, 10)}: ${told}`
+  const when = `Run on ${new Date().toISOString().slice(0, 10)}: ${summary}`
   await writeFile(
     file,
     text.replace(BETWEEN, (_, from, to) => `${from}\n\n${when}\n\n${to}`),
   )
-  console.log(told)
+  console.log(summary)
   if (!values.in) await rm(folder, { recursive: true, force: true })
   process.exit(runs.every(({ faults }) => faults.length === 0) ? 0 : 1)
 }
@@ -157,11 +157,11 @@ try {
     const packages = client.large ?? [client.package ?? []].flat()
     const version = (await Promise.all(packages.map(versionOf))).join(', ') || undefined
     const rows = await rowsOf(client, ...urls)
-    for (const { name, worked, said } of rows) {
+    for (const { name, worked, result } of rows) {
       const expected = client.cannot?.includes(name) ?? false
       if (!worked && !expected) faults++
       console.log(
-        `${worked ? 'yes' : 'NO '}  ${[client.title, version].filter(Boolean).join(' ')}, ${name}: ${said.slice(0, 500)}`,
+        `${worked ? 'yes' : 'NO '}  ${[client.title, version].filter(Boolean).join(' ')}, ${name}: ${result.slice(0, 500)}`,
       )
     }
     sections.set(client.title, sectionOf(client, version, rows))
@@ -170,8 +170,8 @@ try {
   await Promise.all([nano.stop('SIGTERM'), scripted.stop('SIGTERM')])
 }
 
-const [before = '', told = ''] = (await readFile(file, 'utf8')).split(MARK)
-const kept = new Map(told.split(/^(?=## )/m).map((section) => [section.match(/^## (.*)/)?.[1] ?? '', section.trim()]))
+const [before = '', after = ''] = (await readFile(file, 'utf8')).split(MARK)
+const kept = new Map(after.split(/^(?=## )/m).map((section) => [section.match(/^## (.*)/)?.[1] ?? '', section.trim()]))
 const when = `Run on ${new Date().toISOString().slice(0, 10)}: clients under Node ${await versionOf('node')}, local-v1 ${await versionOf('local-v1')} under Node ${process.versions.node}.`
 const all = CLIENTS.flatMap(({ title }) => sections.get(title) ?? kept.get(title) ?? [])
 await writeFile(file, `${before}${MARK}\n\n${[when, ...all].join('\n\n')}\n`)

@@ -39,8 +39,8 @@ for (let done = 0; done < count && faults.length < MOST_SHOWN; done += AT_ONCE) 
   for (let at = 0; at < cases.length; at += TOGETHER) faults.push(...(await target.try(cases.slice(at, at + TOGETHER))))
 }
 await target.close()
-const { documents, values: told, sources } = target.counts
-console.log(`${count} schemas and texts: ${documents} whole documents, ${told} values, ${sources} with a source`)
+const { documents, values: valueCount, sources } = target.counts
+console.log(`${count} schemas and texts: ${documents} whole documents, ${valueCount} values, ${sources} with a source`)
 if (values.quote) {
   const { faults: more, slowest, texts } = hostileQuoteFaults(2 ** 20 - 16)
   console.log(`quotes of ${texts} hostile texts of a megabyte; the slowest: ${slowest}`)

@@ -94,7 +94,7 @@ async function grammarsIn(path: string): Promise<Grammar[]> {
 }
 
 async function inChat(model: string, { syntax, definition }: Grammar, seed: number): Promise<string> {
-  const asked = {
+  const request = {
     ...{ model, seed, temperature: 1, max_completion_tokens: MOST_TOKENS },
     messages: [{ role: 'user' as const, content: ASKED }],
     tools: [
@@ -108,20 +108,20 @@ async function inChat(model: string, { syntax, definition }: Grammar, seed: numb
     ],
     tool_choice: { type: 'custom' as const, custom: { name: NAME } },
   }
-  const { choices } = await client.chat.completions.create(asked)
+  const { choices } = await client.chat.completions.create(request)
   const call = choices[0]!.message.tool_calls?.[0]
   if (call?.type !== 'custom') throw new Error(`no call, but ${JSON.stringify(choices[0])}`)
-  let told = ''
-  for await (const chunk of await client.chat.completions.create({ ...asked, stream: true })) {
+  let streamed = ''
+  for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
     // The official types know the deltas of functions alone.
     const deltas = (chunk.choices[0]?.delta.tool_calls ?? []) as { custom?: { input?: string } }[]
-    for (const { custom } of deltas) told += custom?.input ?? ''
+    for (const { custom } of deltas) streamed += custom?.input ?? ''
   }
-  return same(call.custom.input, told)
+  return same(call.custom.input, streamed)
 }
 
 async function inResponse(model: string, { syntax, definition }: Grammar, seed: number): Promise<string> {
-  const asked = {
+  const request = {
     ...{ model, input: ASKED, temperature: 1, max_output_tokens: MOST_TOKENS, store: false },
     // Sent as it is: OpenAI's own responses know no seed.
     ...{ seed },
@@ -133,16 +133,16 @@ async function inResponse(model: string, { syntax, definition }: Grammar, seed: 
     ],
     tool_choice: { type: 'custom' as const, name: NAME },
   }
-  const { output } = await client.responses.create(asked)
+  const { output } = await client.responses.create(request)
   const call = output.find(({ type }) => type === 'custom_tool_call')
   if (call?.type !== 'custom_tool_call') throw new Error(`no call, but ${JSON.stringify(output)}`)
-  let told = ''
+  let streamed = ''
   let done: string | undefined
-  for await (const event of await client.responses.create({ ...asked, stream: true })) {
-    if (event.type === 'response.custom_tool_call_input.delta') told += event.delta
+  for await (const event of await client.responses.create({ ...request, stream: true })) {
+    if (event.type === 'response.custom_tool_call_input.delta') streamed += event.delta
     if (event.type === 'response.custom_tool_call_input.done') done = event.input
   }
-  return same(call.input, same(told, done))
+  return same(call.input, same(streamed, done))
 }
 
 function same(one: string, other: string | undefined): string {
@@ -154,16 +154,16 @@ function same(one: string, other: string | undefined): string {
 function judged({ syntax, definition }: Grammar, texts: readonly string[]): string[] | string {
   const script = `
 import json, re, sys
-asked = json.load(sys.stdin)
-sys.path.insert(0, asked["python"])
-if asked["syntax"] == "lark":
+given = json.load(sys.stdin)
+sys.path.insert(0, given["python"])
+if given["syntax"] == "lark":
     try:
         from lark import Lark
         from lark.exceptions import GrammarError, LarkError
     except ImportError:
         sys.exit("Python has no lark (--python FOLDER)")
     # To Python's lark no terminal is empty, to llguidance and to us it may be.
-    definition = asked["definition"].replace("/(.*)/", "/(.+)/?")
+    definition = given["definition"].replace("/(.*)/", "/(.+)/?")
     try:
         parser = Lark(definition, parser="earley", lexer="dynamic_complete")
     except GrammarError as error:
@@ -176,10 +176,10 @@ if asked["syntax"] == "lark":
         except LarkError:
             return False
 else:
-    holds = re.compile(asked["definition"]).fullmatch
-json.dump([text for text in asked["texts"] if not holds(text)], sys.stdout)
+    holds = re.compile(given["definition"]).fullmatch
+json.dump([text for text in given["texts"] if not holds(text)], sys.stdout)
 `
-  const asked = JSON.stringify({ syntax, definition, texts, python: values.python ?? '' })
-  const run = spawnSync('python3', ['-c', script], { input: asked, encoding: 'utf8', maxBuffer: 2 ** 28 })
+  const input = JSON.stringify({ syntax, definition, texts, python: values.python ?? '' })
+  const run = spawnSync('python3', ['-c', script], { input, encoding: 'utf8', maxBuffer: 2 ** 28 })
   return run.status === 0 ? (JSON.parse(run.stdout) as string[]) : run.stderr.trim().split('\n').at(-1)!
 }

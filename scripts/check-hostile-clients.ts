@@ -63,10 +63,10 @@ class Probe {
   }
 
   /** What it has seen since it was last asked. */
-  told(): Promise<Told> {
+  report(): Promise<Told> {
     return new Promise((resolve) => {
-      this.#process.once('message', (told) => resolve(told as Told))
-      this.#process.send('told')
+      this.#process.once('message', (report) => resolve(report as Told))
+      this.#process.send('report')
     })
   }
 
@@ -89,8 +89,10 @@ function more(now: Memory, before: Memory): string {
     const grown = Object.entries(of).map(
       ([name, value]) => [name, value - (had?.[name as keyof typeof of] ?? 0)] as const,
     )
-    const told = grown.filter(([, value]) => Math.abs(value) >= 1).map(([name, value]) => `${name} ${value.toFixed(0)}`)
-    return told.length > 0 ? [`${thread}: ${told.join(', ')}`] : []
+    const changes = grown
+      .filter(([, value]) => Math.abs(value) >= 1)
+      .map(([name, value]) => `${name} ${value.toFixed(0)}`)
+    return changes.length > 0 ? [`${thread}: ${changes.join(', ')}`] : []
   })
   const resident = `${(now.resident - before.resident).toFixed(0)} MiB more`
   return parts.length > 0 ? `${resident} (${parts.join('; ')})` : resident
@@ -123,11 +125,11 @@ async function attacked(server: Server, { run }: Attack): Promise<Outcome[]> {
 
 /** What it has seen, once somebody who came during the attack was answered. */
 async function answered(probe: Probe): Promise<Told> {
-  for (let told = await probe.told(); ; ) {
-    if (told.guests.length > 0) return told
+  for (let report = await probe.report(); ; ) {
+    if (report.guests.length > 0) return report
     await pause(200)
-    const more = await probe.told()
-    told = { listed: [...told.listed, ...more.listed], guests: more.guests }
+    const more = await probe.report()
+    report = { listed: [...report.listed, ...more.listed], guests: more.guests }
   }
 }
 
@@ -135,7 +137,7 @@ async function answered(probe: Probe): Promise<Told> {
 async function warmed(probe: Probe): Promise<void> {
   for (let guests = 0; guests < 5; ) {
     await pause(200)
-    guests += (await probe.told()).guests.length
+    guests += (await probe.report()).guests.length
   }
 }
 
@@ -170,7 +172,7 @@ async function meet(attack: Attack, folder: string): Promise<void> {
   try {
     await warmed(probe)
     const idle = await server.memory()
-    await probe.told()
+    await probe.report()
     await server.longestTurn()
     const hostiles = await attacked(server, attack)
     const turn = await server.longestTurn()
@@ -178,7 +180,7 @@ async function meet(attack: Attack, folder: string): Promise<void> {
     probe.stop()
     const now = await settled(server, idle)
     const grown = now.resident - idle.resident
-    const asked = guests.map(({ time }) => time)
+    const times = guests.map(({ time }) => time)
     const lost = guests.filter(({ status }) => status !== 200).length
     const good = guests.filter((guest) => guest.good).length
     // Half a request is open.
@@ -193,14 +195,14 @@ async function meet(attack: Attack, folder: string): Promise<void> {
     const statuses = [...new Set(hostiles.map(({ status }) => status))].sort((a, b) => a - b).join(', ')
     console.log(`${attack.name}${statuses && ` (answered with ${statuses})`}`)
     console.log(
-      `  GET /models p99 ${both((of) => p99(listed, of))} ms; strict at most ${both((of) => worst(asked, of))} ms`,
+      `  GET /models p99 ${both((of) => p99(listed, of))} ms; strict at most ${both((of) => worst(times, of))} ms`,
     )
     console.log(
       `  longest turn ${turn.toFixed(0)} ms of a processor; ${more(now, idle)}; ended in ${ms.toFixed(0)} ms; newcomers: ${good} of ${guests.length} answered`,
     )
     if (liars) console.log(`  at most ${most.toFixed(0)} MiB on the disk, ${server.stored.toFixed(0)} MiB afterwards`)
     expect(p99(listed, 'own') < MOST_MODELS_MS, 'GET /models is late')
-    expect(worst(asked, 'own') < MOST_STRICT_MS, 'strict JSON is late')
+    expect(worst(times, 'own') < MOST_STRICT_MS, 'strict JSON is late')
     expect(turn < MOST_TURN_MS, 'a turn of the event loop is long')
     expect(grown < MOST_MEBIBYTES, 'memory is not given back')
     expect(outside.length === 0, `it wrote outside of its store: ${outside.join(', ')}`)

@@ -68,10 +68,10 @@ for (const name of [...Object.keys(HOSTILE), ...Object.keys(COSTLY), ...Object.k
     bad = isBad(name, runs)
     if (runs.at(-1)!.crashed) break
   }
-  const { name: told, outcome } = runs.find(({ crashed }) => crashed) ?? runs[0]!
+  const { name: label, outcome } = runs.find(({ crashed }) => crashed) ?? runs[0]!
   if (bad) missed++
   console.log(
-    `${bad ? 'MISSED' : 'ok    '} ${told}: ${least(runs, 'ms').toFixed(0)} ms, ${least(runs, 'mebibytes').toFixed(0)} MiB: ${outcome.slice(0, 140)}`,
+    `${bad ? 'MISSED' : 'ok    '} ${label}: ${least(runs, 'ms').toFixed(0)} ms, ${least(runs, 'mebibytes').toFixed(0)} MiB: ${outcome.slice(0, 140)}`,
   )
 }
 process.exitCode = missed > 0 ? 1 : 0

@@ -33,7 +33,7 @@ interface Followed {
 }
 
 /** The page's own lines, but for the port. */
-const said = (code: string): string =>
+const withPort = (code: string): string =>
   code.replaceAll(/(127\.0\.0\.1|localhost):8080/g, `$1:${PORT}`).replaceAll(/(--port|-p) 8080/g, `$1 ${PORT}`)
 
 /** Programs that a page takes for granted, of npm's packages: nothing else that is installed here may help. */
@@ -76,10 +76,10 @@ async function take(
 ): Promise<Running | string | undefined> {
   if (language !== 'sh') {
     await mkdir(dirname(join(folder, what)), { recursive: true })
-    await writeFile(join(folder, what), said(code))
+    await writeFile(join(folder, what), withPort(code))
     return undefined
   }
-  const command = said(code)
+  const command = withPort(code)
   if (what === 'serve') {
     const server = start('sh', ['-c', `cd '${folder}' && exec ${command.trim()}`], env as Record<string, string>, {
       group: true,

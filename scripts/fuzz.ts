@@ -9,15 +9,17 @@ import { unlessItHangs, watchForSpins } from './hangs.js'
 /** Keeps to the grammar as far as it can guess, and refuses where it cannot: a wrong document would be a 500. */
 function obedient(call: ChatCall): Script {
   const { grammar, n, maxTokens } = call
-  if (call.promptLogprobs || call.returnTokens) return told(call)
+  if (call.promptLogprobs || call.returnTokens) return tokenScript(call)
   if (!grammar) return 'Hi there.'
   if (maxTokens === 0) return [new V1Error(400, 'There is no room for a document.', { param: 'max_tokens' })]
-  const said = ['{}', '[]', 'null', 'true', '0', '1', '""', '"Hi"', '{"id":0}'].find((guess) => grammar.accepts(guess))
-  return said === undefined ? [new V1Error(400, 'No such document is known.')] : spoken(said, n)
+  const document = ['{}', '[]', 'null', 'true', '0', '1', '""', '"Hi"', '{"id":0}'].find((guess) =>
+    grammar.accepts(guess),
+  )
+  return document === undefined ? [new V1Error(400, 'No such document is known.')] : spoken(document, n)
 }
 
 /** One that tells its tokens. */
-function told({ n, prompt = '', promptLogprobs, maxTokens, grammar }: ChatCall): Script {
+function tokenScript({ n, prompt = '', promptLogprobs, maxTokens, grammar }: ChatCall): Script {
   if (grammar) return [new V1Error(400, 'No such document is known.')]
   const tokens = typeof prompt === 'string' ? [...new TextEncoder().encode(prompt)] : prompt
   const logprobs = tokens.map((token, i) => {

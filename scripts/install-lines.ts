@@ -28,18 +28,18 @@ const INSTALL = /^(npm install|bun add)( .*)$/gm
 const OURS = /(?<= )(?:\S*\/)?local-v1(-nano)?(?:\.tgz)?(?= |$)/g
 const NOTE = /^<!-- packages -->\n.*\n\n/m
 
-/** The text of the page at `path` with the words of `said`, whose links are those of a page in a folder. */
-export function withPackages(path: string, text: string, said: Packages): string {
+/** The text of the page at `path` with the words of `packages`, whose links are those of a page in a folder. */
+export function withPackages(path: string, text: string, packages: Packages): string {
   const installed = text
     .replace(INSTALL, (_, command: string, names: string) => {
-      return command + names.replace(OURS, (_, nano?: string) => said[nano ? 'local-v1-nano' : 'local-v1'])
+      return command + names.replace(OURS, (_, nano?: string) => packages[nano ? 'local-v1-nano' : 'local-v1'])
     })
-    .replace(/npx (?:--no )?local-v1(?![\w-])/g, said.npx)
+    .replace(/npx (?:--no )?local-v1(?![\w-])/g, packages.npx)
     .replace(NOTE, '')
   const first = codeBlocks(installed).find(({ code }) => installs(code))
-  if (!first || said.note === '') return installed
+  if (!first || packages.note === '') return installed
   const lines = installed.split('\n')
-  lines.splice(first.line - 1, 0, '<!-- packages -->', noteFor(path, said), '')
+  lines.splice(first.line - 1, 0, '<!-- packages -->', noteFor(path, packages), '')
   return lines.join('\n')
 }
 

@@ -19,7 +19,7 @@ export function publicTypes(entries: readonly (readonly [name: string, path: str
   })
   const checker = program.getTypeChecker()
   const own = (declaration: ts.Declaration) => /\/dist\/[^/]+\.d\.ts$/.test(declaration.getSourceFile().fileName)
-  const told = new Map<ts.Symbol, string>()
+  const listed = new Map<ts.Symbol, string>()
   const resolved = (symbol: ts.Symbol) =>
     symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 
@@ -28,12 +28,12 @@ export function publicTypes(entries: readonly (readonly [name: string, path: str
     const module = checker.getSymbolAtLocation(program.getSourceFile(path)!)!
     const exported = checker.getExportsOfModule(module).map((symbol) => [resolved(symbol), symbol.name] as const)
     const again = exported
-      .filter(([symbol]) => told.has(symbol))
-      .map(([symbol, as]) => `export ${as} // ${told.get(symbol)}`)
-    const fresh = exported.filter(([symbol]) => !told.has(symbol))
+      .filter(([symbol]) => listed.has(symbol))
+      .map(([symbol, as]) => `export ${as} // ${listed.get(symbol)}`)
+    const fresh = exported.filter(([symbol]) => !listed.has(symbol))
     const lines = [...again]
     const todo: (readonly [ts.Symbol, prefix: string])[] = fresh.map(([symbol]) => [symbol, 'export '] as const)
-    for (const [symbol] of fresh) told.set(symbol, name)
+    for (const [symbol] of fresh) listed.set(symbol, name)
     for (let next = todo.pop(); next; next = todo.pop()) {
       const [symbol, prefix] = next
       for (const declaration of (symbol.declarations ?? []).filter(own)) {
@@ -48,8 +48,8 @@ export function publicTypes(entries: readonly (readonly [name: string, path: str
         const visit = (node: ts.Node): void => {
           const used = ts.isIdentifier(node) ? checker.getSymbolAtLocation(node) : undefined
           const part = used && resolved(used)
-          if (part && isTopLevel(part) && !told.has(part)) {
-            told.set(part, name)
+          if (part && isTopLevel(part) && !listed.has(part)) {
+            listed.set(part, name)
             todo.push([part, ''])
           }
           ts.forEachChild(node, visit)

@@ -28,7 +28,7 @@ export interface Member {
 }
 
 /** Of each entry point its exports: functions first. */
-export function told(entries: readonly (readonly [name: string, path: string])[]): Map<string, readonly Told[]> {
+export function exportsOf(entries: readonly (readonly [name: string, path: string])[]): Map<string, readonly Told[]> {
   const program = ts.createProgram({
     rootNames: entries.map(([, path]) => path),
     options: {
@@ -128,7 +128,7 @@ export async function referencePages(): Promise<Map<string, string>> {
   )
   // The file for plain pages has what others have.
   const own = entries.filter(([name]) => name !== './browser')
-  const pages = [...told(own)].map(([name, all], i) => {
+  const pages = [...exportsOf(own)].map(([name, all], i) => {
     const file = name === '.' ? 'local-v1' : name.slice(2).replaceAll('/', '-')
     return [`${file}.md`, pageOf(name, all, i)] as const
   })

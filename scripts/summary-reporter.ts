@@ -34,8 +34,8 @@ export default class SummaryReporter implements Reporter {
     }
     // After every other reporter has written its own summary.
     process.on('exit', () => {
-      const said = missing.map((line) => `${line}\n`).join('')
-      process.stdout.write(`${said}${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`)
+      const lines = missing.map((line) => `${line}\n`).join('')
+      process.stdout.write(`${lines}${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`)
     })
   }
 }

@@ -13,10 +13,12 @@ for (const [name, call] of Object.entries(await calls(values))) {
     timer = setTimeout(() => reject(new Error(`It took longer than ${limit} ms.`)), limit)
   })
   try {
-    const said = await Promise.race([call(), late])
-    console.log(JSON.stringify({ name, worked: true, said: typeof said === 'string' ? said : JSON.stringify(said) }))
+    const result = await Promise.race([call(), late])
+    console.log(
+      JSON.stringify({ name, worked: true, result: typeof result === 'string' ? result : JSON.stringify(result) }),
+    )
   } catch (error) {
-    console.log(JSON.stringify({ name, worked: false, said: error?.message ?? String(error) }))
+    console.log(JSON.stringify({ name, worked: false, result: error?.message ?? String(error) }))
   }
   clearTimeout(timer)
 }

@@ -90,7 +90,7 @@ export function hostileQuoteFaults(length: number): { faults: string[]; slowest:
     const stretch = text.trim()
     const ends = [stretch.slice(0, 1000), stretch.slice(-1000), stretch.slice(1, 1000), `${stretch}.`]
     const isAsked = (one: unknown) => typeof one === 'string' && !/\p{Surrogate}/u.test(one) && one.length < LONGEST
-    const asked = new Set([...VALUES, stretch, ...ends].filter(isAsked) as string[])
+    const values = new Set([...VALUES, stretch, ...ends].filter(isAsked) as string[])
     const isQuote = (value: string) => (value === '' ? !hasStretch(text) : isStretch(text, value))
     for (const [how, schema, admits] of [
       ['', quoted, () => true],
@@ -99,7 +99,7 @@ export function hostileQuoteFaults(length: number): { faults: string[]; slowest:
     ] as const) {
       const before = process.cpuUsage()
       const grammar = compiled(schema, text)
-      const wrong = [...asked].filter((value) => {
+      const wrong = [...values].filter((value) => {
         const right = admits(value) && isQuote(value)
         return right !== (grammar?.accepts(JSON.stringify(value)) ?? false)
       })

@@ -8,7 +8,7 @@ const MONTHS: readonly RegExp[] = [
 
 /** Undefined: it does. */
 export function whyNot(value: Leaf, text: string, start: number, end: number): string | undefined {
-  const said = text.slice(start, end)
+  const passage = text.slice(start, end)
   const isPlace = [start, end].every(Number.isInteger) && start >= 0 && start < end && end <= text.length
   if (!isPlace) return `${start} to ${end} is no place in a text of ${text.length}`
   if (typeof value === 'boolean' || value === null) return 'true, false and null have no source'
@@ -26,10 +26,10 @@ export function whyNot(value: Leaf, text: string, start: number, end: number): s
       return `it begins or ends within a word: ${JSON.stringify(before + behind)}`
   }
   if (typeof value === 'number')
-    return readings(said).includes(value) ? undefined : `it reads ${readings(said).join(' or ')}`
-  if (folded(said) === folded(value)) return undefined
+    return readings(passage).includes(value) ? undefined : `it reads ${readings(passage).join(' or ')}`
+  if (folded(passage) === folded(value)) return undefined
   const day = /^(\d{4})-(\d{2})-(\d{2})$/.exec(value)
-  if (day && saysDay(said, Number(day[1]), Number(day[2]), Number(day[3]))) return undefined
+  if (day && saysDay(passage, Number(day[1]), Number(day[2]), Number(day[3]))) return undefined
   return 'it says something else'
 }
 
@@ -43,14 +43,14 @@ const isInPair = (text: string, at: number): boolean =>
 const folded = (text: string): string => text.trim().replace(/\s+/g, ' ').toUpperCase().toLowerCase()
 
 /** With either mark before the decimals. */
-function readings(said: string): number[] {
-  if (!/^[-\u2212]?\d[\d.,'\u2019 \u00a0\u2009\u202f]*$/.test(said)) return []
-  const plain = said.replace('\u2212', '-').replace(/['\u2019 \u00a0\u2009\u202f]/g, '')
+function readings(passage: string): number[] {
+  if (!/^[-\u2212]?\d[\d.,'\u2019 \u00a0\u2009\u202f]*$/.test(passage)) return []
+  const plain = passage.replace('\u2212', '-').replace(/['\u2019 \u00a0\u2009\u202f]/g, '')
   return [plain.replaceAll(',', ''), plain.replaceAll('.', '').replaceAll(',', '.')].map(Number)
 }
 
-function saysDay(said: string, year: number, month: number, day: number): boolean {
-  const plain = said.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+function saysDay(passage: string, year: number, month: number, day: number): boolean {
+  const plain = passage.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
   const names = plain.match(/[a-z]+/g) ?? []
   const numbers = (plain.match(/\d+/g) ?? []).map(Number)
   const isYear = (number: number) => number === year || number === year % 100

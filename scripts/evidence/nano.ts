@@ -56,13 +56,13 @@ export async function printNano(limit: number): Promise<void> {
     if (error) throw new Error(error.message)
     const [{ message, evidence = {} }] = choices!
     const document = JSON.parse(message.content) as Record<string, unknown>
-    for (const [pointer, told] of Object.entries(evidence)) {
-      const [judged] = judgedValues(document, answer, { [pointer]: told })
+    for (const [pointer, one] of Object.entries(evidence)) {
+      const [judged] = judgedValues(document, answer, { [pointer]: one })
       const field = valueAt(document, `/${pointer.split('/')[1]}`)
       values.push({
         ...judged!,
         kind: Array.isArray(field) ? 'list' : typeof field,
-        grounded: told.source !== undefined,
+        grounded: one.source !== undefined,
       })
     }
   }

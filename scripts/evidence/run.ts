@@ -94,13 +94,13 @@ function together(text: string): Answered {
   for (const [, data] of text.matchAll(/^data: (\{.*\})$/gm)) {
     const { choices = [], error } = JSON.parse(data!)
     if (error) return { error }
-    for (const { delta, finish_reason: finish, evidence: told } of choices) {
+    for (const { delta, finish_reason: finish, evidence: added } of choices) {
       content += delta.content ?? ''
       reason = finish ?? reason
-      for (const pointer of Object.keys(told ?? {})) {
+      for (const pointer of Object.keys(added ?? {})) {
         if (evidence && Object.hasOwn(evidence, pointer)) return { error: `${pointer} is told twice` }
       }
-      if (told) evidence = { ...evidence, ...told }
+      if (added) evidence = { ...evidence, ...added }
     }
   }
   return { content, reason, ...(evidence && { evidence }) }
@@ -118,14 +118,14 @@ function faultsOf(one: EvidenceCase, answered: Answered, counts: EvidenceTarget[
     faults.push(`told of ${Object.keys(evidence)}, there are ${pointers}`)
   }
   for (const [pointer, value] of found) {
-    const told = Object.hasOwn(evidence, pointer) ? evidence[pointer] : undefined
-    if (!told) continue
+    const entry = Object.hasOwn(evidence, pointer) ? evidence[pointer] : undefined
+    if (!entry) continue
     counts.values++
-    const { confidence, p_null: none = 0, runner_up: other, source } = told
+    const { confidence, p_null: none = 0, runner_up: other, source } = entry
     const shares = [confidence, none, other?.probability ?? 0]
     if (!shares.every((share) => share >= 0 && share <= 1)) faults.push(`${pointer}: ${shares} are no probabilities`)
     const isQuote = one.quote === true && typeof value === 'string' && !spelledOut(one.schema, pointer)
-    if (isQuote) faults.push(...unquoted(one, value, told).map((fault) => `${pointer}: ${fault}`))
+    if (isQuote) faults.push(...unquoted(one, value, entry).map((fault) => `${pointer}: ${fault}`))
     if (!source) {
       if (one.written.has(value)) faults.push(`${pointer}: ${JSON.stringify(value)} is written, and no source is told`)
       continue

@@ -30,7 +30,7 @@ export interface Attack {
 const CHAT = '/chat/completions'
 const RESPONSES = '/responses'
 const CONVERSATIONS = '/conversations'
-const said = (content: string) => [{ id: 'msg_0', role: 'user', content }]
+const userItems = (content: string) => [{ id: 'msg_0', role: 'user', content }]
 const post = (server: Server, path: string, body: object) => ask(server, { path, body })
 const idOf = ({ text }: Outcome): string => (JSON.parse(text) as { id: string }).id
 
@@ -181,10 +181,10 @@ export const ATTACKS: readonly Attack[] = [
     run: (server) =>
       all(16, (i) => {
         const { chat, responses } = customTools(64)
-        const asked = { model: NANO, tool_choice: 'required' }
+        const shared = { model: NANO, tool_choice: 'required' }
         return i % 2
-          ? post(server, RESPONSES, { ...asked, input: fresh(), tools: responses, max_output_tokens: 40 })
-          : post(server, CHAT, { ...asked, messages: user(fresh()), tools: chat, max_tokens: 40 })
+          ? post(server, RESPONSES, { ...shared, input: fresh(), tools: responses, max_output_tokens: 40 })
+          : post(server, CHAT, { ...shared, messages: user(fresh()), tools: chat, max_tokens: 40 })
       }),
   },
   {
@@ -282,13 +282,13 @@ export const ATTACKS: readonly Attack[] = [
       RESPONSES,
     ],
     async run(server) {
-      const made = await all(8, () => post(server, CONVERSATIONS, { items: said(megabyte()) }))
+      const made = await all(8, () => post(server, CONVERSATIONS, { items: userItems(megabyte()) }))
       const ids = made.filter(({ status }) => status === 200).map(idOf)
       // Of each the fourth has no room.
       const added = await all(4 * ids.length, (i) =>
-        post(server, `${CONVERSATIONS}/${ids[i % ids.length]}/items`, { items: said(megabyte()) }),
+        post(server, `${CONVERSATIONS}/${ids[i % ids.length]}/items`, { items: userItems(megabyte()) }),
       )
-      const asked = await all(6 * ids.length, (i) => {
+      const answered = await all(6 * ids.length, (i) => {
         const path = `${CONVERSATIONS}/${ids[i % ids.length]}`
         const body = { model: NANO, input: 'And?', truncation: 'auto', max_output_tokens: 16 }
         if (i % 3 === 0) return post(server, RESPONSES, { ...body, conversation: ids[i % ids.length] })
@@ -298,7 +298,7 @@ export const ATTACKS: readonly Attack[] = [
           : post(server, path, { metadata: {} })
       })
       const gone = await all(ids.length, (i) => ask(server, { path: `${CONVERSATIONS}/${ids[i]}`, method: 'DELETE' }))
-      return [...made, ...added, ...asked, ...gone]
+      return [...made, ...added, ...answered, ...gone]
     },
   },
   {
@@ -423,7 +423,7 @@ export const ATTACKS: readonly Attack[] = [
       return all(16, (i) => {
         const body = { model: NANO, stream: i % 8 < 4, options: { num_predict: 4 }, ...bodies[i % 4] }
         return post(server, 'prompt' in body ? '/api/generate' : '/api/chat', body)
-      }).then(async (told) => [...told, ...(await all(100, () => post(server, '/api/show', { model: NANO })))])
+      }).then(async (outcomes) => [...outcomes, ...(await all(100, () => post(server, '/api/show', { model: NANO })))])
     },
   },
   {

@@ -43,27 +43,27 @@ export function open(server: Server, { path, body, method, key = server.flooder,
   return sent.once('close', () => under.delete(sent))
 }
 
-export function ask(server: Server, asked: Asked): Promise<Outcome> {
+export function ask(server: Server, call: Asked): Promise<Outcome> {
   const watch = new Watch(server.pid).start()
   return new Promise((resolve) => {
     const settle = (status: number, text = '') => {
       clearTimeout(late)
       resolve({ status, text, time: watch.ms })
     }
-    const sent = open(server, asked)
+    const sent = open(server, call)
     const late = setTimeout(() => {
       settle(0)
       sent.destroy()
     }, ANSWER_MS)
     sent.once('error', () => settle(0))
     sent.once('response', (response: IncomingMessage) => {
-      let said = ''
+      let text = ''
       response.setEncoding('utf8').on('data', (piece) => {
-        said += piece
+        text += piece
       })
-      response.once('end', () => settle(response.statusCode!, said)).once('error', () => settle(0))
+      response.once('end', () => settle(response.statusCode!, text)).once('error', () => settle(0))
     })
-    sent.end(asked.body && JSON.stringify(asked.body))
+    sent.end(call.body && JSON.stringify(call.body))
   })
 }
 
@@ -73,10 +73,10 @@ export const all = (count: number, one: (i: number) => Promise<Outcome>): Promis
 /** So many that are sent and left again within these milliseconds. */
 export async function left(server: Server, count: number, ms: number, of: (i: number) => Asked): Promise<Outcome[]> {
   const gone = Array.from({ length: count }, (_, i) => {
-    const asked = of(i)
-    const sent = open(server, asked).on('error', () => {})
+    const call = of(i)
+    const sent = open(server, call).on('error', () => {})
     sent.on('response', (response) => response.resume().on('error', () => {}))
-    sent.end(JSON.stringify(asked.body))
+    sent.end(JSON.stringify(call.body))
     return sent
   })
   await pause(ms)

@@ -51,11 +51,11 @@ function guest(): void {
     setTimeout(guest, BETWEEN_MS)
   }
   request(`${origin}/v1/chat/completions`, { method: 'POST', headers }, (response) => {
-    let said = ''
+    let text = ''
     response.setEncoding('utf8').on('data', (piece) => {
-      said += piece
+      text += piece
     })
-    response.once('end', () => settle(response.statusCode!, said))
+    response.once('end', () => settle(response.statusCode!, text))
   })
     .once('error', () => settle(0))
     .end(body)

@@ -80,12 +80,12 @@ export class Server {
         env: { ...process.env, ...places },
       },
     )
-    let said = ''
+    let output = ''
     await new Promise<void>((resolve, reject) => {
-      child.once('exit', (code) => reject(new Error(`The server ended with ${code}: ${said}`)))
+      child.once('exit', (code) => reject(new Error(`The server ended with ${code}: ${output}`)))
       child.stderr!.on('data', (text) => {
-        said += text
-        if (said.includes('is ready')) resolve()
+        output += text
+        if (output.includes('is ready')) resolve()
       })
     })
     child.stderr!.resume()
@@ -102,7 +102,7 @@ export class Server {
 
   /** What it has in memory once its garbage is collected. */
   async memory(): Promise<Memory> {
-    const { resident, threads } = await this.#told<Memory>('memory')
+    const { resident, threads } = await this.#ask<Memory>('memory')
     const mebibytes = (value: number) => value / 2 ** 20
     const each = ({ thread, ...of }: ThreadMemory) =>
       ({
@@ -114,15 +114,15 @@ export class Server {
 
   /** Milliseconds of a processor that the longest turn of its event loop has taken since this was last asked. */
   longestTurn(): Promise<number> {
-    return this.#told('turn')
+    return this.#ask('turn')
   }
 
-  #told<T>(what: string): Promise<T> {
+  #ask<T>(what: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const gone = () => reject(new Error('The server has ended.'))
-      this.#process.once('exit', gone).once('message', (told) => {
+      this.#process.once('exit', gone).once('message', (reply) => {
         this.#process.off('exit', gone)
-        resolve(told as T)
+        resolve(reply as T)
       })
       this.#process.send(what)
     })

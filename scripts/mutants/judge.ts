@@ -51,7 +51,7 @@ export function judged(file: string, report: Report, equals: readonly Equal[]): 
   const found = report.files[file]
   if (!found) throw new Error(`StrykerJS has nothing of ${file}.`)
   const lines = found.source.split('\n')
-  const heard = new Set<Equal>()
+  const matched = new Set<Equal>()
   const survivors: Survivor[] = []
   let killed = 0
   for (const mutant of found.mutants) {
@@ -60,14 +60,14 @@ export function judged(file: string, report: Report, equals: readonly Equal[]): 
     if (!ALIVE.has(status)) continue
     const { line, was, becomes } = changeOf(mutant, lines)
     const equal = equals.filter((each) => each.was === was && each.becomes === becomes)
-    for (const each of equal) heard.add(each)
+    for (const each of equal) matched.add(each)
     if (equal.length === 0) {
       survivors.push({ line, was, becomes, reached: status === 'Survived' })
     }
   }
   const of = killed + survivors.length
   const percent = of === 0 ? 100 : Math.floor((100 * killed) / of)
-  return { file, percent, killed, of, survivors, unheard: equals.filter((each) => !heard.has(each)) }
+  return { file, percent, killed, of, survivors, unheard: equals.filter((each) => !matched.has(each)) }
 }
 
 /** Where it is in the lines of the file, and what it makes of what. */

@@ -57,16 +57,16 @@ class Trials {
     const worker = this.#worker
     const watch = new AbortController()
     const { signal } = watch
-    const answered = once(worker, 'message', { signal }).then(([said]) => said as Trialled)
+    const answered = once(worker, 'message', { signal }).then(([result]) => result as Trialled)
     const ended = once(worker, 'exit', { signal }).then(() => ({ failed: 'The process ended.' }))
     const late = this.#late(most, signal)
     worker.postMessage(trial)
     const lost = (error: unknown) => ({ passed: new Map(), reached: new Map(), failed: `${OUTSIDE}: ${error}` })
-    const said = await Promise.race([answered, ended.then(({ failed }) => lost(failed)), late]).catch(lost)
+    const result = await Promise.race([answered, ended.then(({ failed }) => lost(failed)), late]).catch(lost)
     watch.abort()
     await Promise.allSettled([answered, ended, late])
-    if (said === undefined || said.failed?.startsWith(OUTSIDE)) await this.close()
-    return said
+    if (result === undefined || result.failed?.startsWith(OUTSIDE)) await this.close()
+    return result
   }
 
   #start(): Worker {
@@ -111,7 +111,7 @@ interface Known {
   /** What it takes to load it. */
   readonly seconds: number
   readonly idle: number
-  readonly said: Trialled
+  readonly result: Trialled
 }
 
 /**
@@ -132,26 +132,26 @@ export async function fates(
     const known: Known[] = []
     for (const script of all) {
       const start = spent()
-      const said = await trials.run({ scripts: [script] }, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
-      if (said === undefined || said.failed !== undefined || said.passed.size === 0)
-        throw new Error(`The tests fail without any change: ${said?.failed ?? 'they do not end'}`)
-      const seconds = Math.max(0, spent() - start - sum(said.passed.values()) / 1000)
-      known.push({ script, seconds, idle: trials.idle, said })
+      const result = await trials.run({ scripts: [script] }, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
+      if (result === undefined || result.failed !== undefined || result.passed.size === 0)
+        throw new Error(`The tests fail without any change: ${result?.failed ?? 'they do not end'}`)
+      const seconds = Math.max(0, spent() - start - sum(result.passed.values()) / 1000)
+      known.push({ script, seconds, idle: trials.idle, result })
     }
     await trials.close()
     /** Found out in the thread that runs: certain once its tests pass without a change behind them. */
     const batch: string[] = []
     /** The tests that have done so, by their scripts. */
-    const told = { scripts: new Set<string>(), names: new Set<string>() }
+    const killers = { scripts: new Set<string>(), names: new Set<string>() }
     const tellAll = () => {
       for (const id of batch.splice(0)) tell(id, found.get(id)!)
-      told.scripts.clear()
-      told.names.clear()
+      killers.scripts.clear()
+      killers.names.clear()
     }
     const settle = async () => {
       // What was left behind may have failed tests of those that came after: then each has a thread of its own.
       if (!trials.isNew) {
-        const trial = { scripts: [...told.scripts], names: [...told.names] }
+        const trial = { scripts: [...killers.scripts], names: [...killers.names] }
         const clean = await trials.run(trial, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
         await trials.close()
         if (clean?.failed !== undefined || clean === undefined)
@@ -160,14 +160,14 @@ export async function fates(
       tellAll()
     }
     const fate = async (id: string, alone: boolean): Promise<Fate> => {
-      const runs = known.filter(({ said }) => said.reached.has(id))
+      const runs = known.filter(({ result }) => result.reached.has(id))
       // What the quick ones find out need not be tried by the others.
       for (const [i, most] of QUICK.entries()) {
-        for (const { script, seconds, idle, said } of runs) {
-          const by = said.reached.get(id)!
+        for (const { script, seconds, idle, result } of runs) {
+          const by = result.reached.get(id)!
           const early = by.has(null)
-          const chosen = testsThatReach(said, id).filter((name) => {
-            const takes = said.passed.get(name) ?? 0
+          const chosen = testsThatReach(result, id).filter((name) => {
+            const takes = result.passed.get(name) ?? 0
             return takes <= most && (i === 0 || takes > QUICK[i - 1]!)
           })
           if (chosen.length === 0) continue
@@ -175,7 +175,7 @@ export async function fates(
           const usual = by.has(null) ? by.values() : chosen.map((name) => by.get(name)!)
           const hits = Math.max(LEAST_HITS, 100 * sum(usual))
           const trial: Trial = { scripts: [script], mutant: id, early, hits, names: chosen }
-          const takes = seconds + sum(chosen.map((name) => said.passed.get(name) ?? 0)) / 1000
+          const takes = seconds + sum(chosen.map((name) => result.passed.get(name) ?? 0)) / 1000
           const watch = { seconds: LEAST_SECONDS + 3 * takes, idle: LEAST_IDLE + 3 * idle }
           const wasNew = trials.isNew
           let came = await trials.run(trial, watch)
@@ -184,8 +184,8 @@ export async function fates(
           else if (came?.failed?.startsWith(OUTSIDE) && !wasNew) came = await trials.run(trial, watch)
           if (came === undefined) return 'Timeout'
           if (came.failed === undefined) continue
-          told.scripts.add(script)
-          for (const name of chosen) told.names.add(name)
+          killers.scripts.add(script)
+          for (const name of chosen) killers.names.add(name)
           return 'Killed'
         }
       }
@@ -193,7 +193,9 @@ export async function fates(
     }
     const takes = new Map(
       ids.map((id) => {
-        const tests = known.flatMap(({ said }) => testsThatReach(said, id).map((name) => said.passed.get(name) ?? 0))
+        const tests = known.flatMap(({ result }) =>
+          testsThatReach(result, id).map((name) => result.passed.get(name) ?? 0),
+        )
         return [id, sum(tests)]
       }),
     )

@@ -64,8 +64,8 @@ const counts = (prompt: string, completion: string) => (json: { usage?: Counts; 
 }
 /** Anthropic counts apart what was in the cache. */
 const anthropic = (json: { usage?: Counts }) => {
-  const said = counts('input_tokens', 'output_tokens')(json)
-  return said && { ...said, prompt: said.prompt + (json.usage?.cache_read_input_tokens ?? 0) }
+  const usage = counts('input_tokens', 'output_tokens')(json)
+  return usage && { ...usage, prompt: usage.prompt + (json.usage?.cache_read_input_tokens ?? 0) }
 }
 const openAi = counts('prompt_tokens', 'completion_tokens')
 const newer = counts('input_tokens', 'output_tokens')
@@ -92,7 +92,7 @@ function ofConversation(random: (below: number) => number, rest = '', method = '
   const { id, key } = conversations[random(conversations.length)] ?? { id: 'conv_0', key: KEYS[0]! }
   return { path: `/conversations/${id}${rest}`, key, method }
 }
-const said = (random: (below: number) => number) => [{ id: 'msg_0', role: 'user', content: words(random) }]
+const userItems = (random: (below: number) => number) => [{ id: 'msg_0', role: 'user', content: words(random) }]
 
 const QUESTIONS = {
   so: { type: 'noul', instructions: 'Is it so?' },
@@ -111,11 +111,11 @@ const extracts = (endpoint: string): Kind => ({
     body: { model: TALKS, state: words(random, 8), fields: { who: { type: 'text' }, when: { type: 'date' } } },
   }),
 })
-const told = (endpoint: string, method = 'GET'): Kind => ({ endpoint, ask: () => ({ path: endpoint, method }) })
+const bare = (endpoint: string, method = 'GET'): Kind => ({ endpoint, ask: () => ({ path: endpoint, method }) })
 
 /** Ollama's: its models go by their names, with a tag. */
 const OLLAMAS: readonly Kind[] = [
-  ...['', '/api/version', '/api/tags', '/api/ps'].map((path) => told(path)),
+  ...['', '/api/version', '/api/tags', '/api/ps'].map((path) => bare(path)),
   {
     endpoint: '/api/show',
     ask: (random) => ({ path: '/api/show', body: { model: `${model(random)}:latest` } }),
@@ -252,7 +252,7 @@ const KINDS: readonly Kind[] = [
   },
   {
     endpoint: '/conversations',
-    ask: (random) => ({ path: '/conversations', body: random(2) ? {} : { items: said(random) } }),
+    ask: (random) => ({ path: '/conversations', body: random(2) ? {} : { items: userItems(random) } }),
   },
   {
     endpoint: '/conversations/{id}',
@@ -263,7 +263,7 @@ const KINDS: readonly Kind[] = [
     ask: (random) =>
       random(2)
         ? ofConversation(random, '/items')
-        : { ...ofConversation(random, '/items', 'POST'), body: { items: said(random) } },
+        : { ...ofConversation(random, '/items', 'POST'), body: { items: userItems(random) } },
   },
   {
     endpoint: '/conversations/{id}/items/{item}',
@@ -373,8 +373,9 @@ export async function mixed(count: number, seed: number, collectGarbage: () => v
   }
   const folder = await mkdtemp(join(tmpdir(), 'soak-'))
   const events = new Map<string, UsageEvent[]>()
-  const heard = (event: UsageEvent) => void events.set(event.requestId, [...(events.get(event.requestId) ?? []), event])
-  const v1 = await serviceIn(folder, heard)
+  const record = (event: UsageEvent) =>
+    void events.set(event.requestId, [...(events.get(event.requestId) ?? []), event])
+  const v1 = await serviceIn(folder, record)
   const soak = new Soak(v1, seed, problems)
   try {
     for (const each of [TALKS, THINKS, EMBEDS, RANKS]) await v1.load(each)
@@ -383,7 +384,7 @@ export async function mixed(count: number, seed: number, collectGarbage: () => v
       await soak.run(Math.min(Math.ceil(count * WARM), count - done))
       const now = await soak.memory(collectGarbage)
       if (before === 0) before = now
-      console.log(`${soak.asked} requests, ${now.toFixed(1)} MiB of objects and buffers`)
+      console.log(`${soak.requests} requests, ${now.toFixed(1)} MiB of objects and buffers`)
       if (now - before > MOST_MEBIBYTES) problems.push(`memory grew by ${(now - before).toFixed(0)} MiB`)
     }
     await soak.compare(events)
@@ -419,12 +420,12 @@ async function serviceIn(folder: string, onUsage: (event: UsageEvent) => void): 
 }
 
 class Soak {
-  asked = 0
+  requests = 0
   readonly outcomes: Record<string, number> = {}
   readonly #v1: V1
   readonly #problems: string[]
   /** By request: what its answer said. */
-  readonly #told = new Map<string, Tokens>()
+  readonly #usage = new Map<string, Tokens>()
   #state: number
 
   constructor(v1: V1, seed: number, problems: string[]) {
@@ -441,7 +442,7 @@ class Soak {
   async run(count: number): Promise<void> {
     let left = count
     const worker = async () => {
-      while (left-- > 0) await this.#one(KINDS[this.asked++ % KINDS.length]!)
+      while (left-- > 0) await this.#one(KINDS[this.requests++ % KINDS.length]!)
     }
     await Promise.all(Array.from({ length: ABREAST }, worker))
   }
@@ -451,7 +452,7 @@ class Soak {
     const { path, body, method = body ? 'POST' : 'GET', key = own } = kind.ask(this.#random)
     const leaving = new AbortController()
     const timer = this.#random(6) === 0 ? setTimeout(() => leaving.abort(), this.#random(60)) : undefined
-    const outcome = await this.#asked(kind, path, key, {
+    const outcome = await this.#send(kind, path, key, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
@@ -468,7 +469,7 @@ class Soak {
     if (!fine.includes(outcome)) this.#problems.push(`${method} ${path}: ${outcome}`)
   }
 
-  async #asked({ tokens }: Kind, path: string, key: string, init: RequestInit): Promise<string> {
+  async #send({ tokens }: Kind, path: string, key: string, init: RequestInit): Promise<string> {
     const response = await this.#v1.fetch(new Request(`http://device/v1${path}`, init))
     const text = await response.text()
     if (init.signal?.aborted) return 'left'
@@ -480,8 +481,8 @@ class Soak {
         ? [text]
         : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!)
     for (const json of documents.map((each) => JSON.parse(each))) {
-      const said = tokens?.(json)
-      if (said) this.#told.set(response.headers.get('x-request-id')!, said)
+      const usage = tokens?.(json)
+      if (usage) this.#usage.set(response.headers.get('x-request-id')!, usage)
       const id: unknown = json.response?.id ?? json.id
       if (typeof id === 'string' && id.startsWith('resp_') && kept.at(-1)?.id !== id) kept.push({ id, key })
       if (json.object === 'conversation' && conversations.at(-1)?.id !== id) conversations.push({ id: json.id, key })
@@ -501,11 +502,11 @@ class Soak {
 
   /** What answers said with what was counted, and both with what the usage endpoint says. */
   async compare(events: ReadonlyMap<string, readonly UsageEvent[]>): Promise<void> {
-    for (const [id, said] of this.#told) {
+    for (const [id, usage] of this.#usage) {
       const [event, ...more] = events.get(id) ?? []
-      const same = event?.promptTokens === said.prompt && event.completionTokens === said.completion
+      const same = event?.promptTokens === usage.prompt && event.completionTokens === usage.completion
       if (!same || more.length > 0)
-        this.#problems.push(`${id} said ${JSON.stringify(said)}: ${JSON.stringify(events.get(id))}`)
+        this.#problems.push(`${id} said ${JSON.stringify(usage)}: ${JSON.stringify(events.get(id))}`)
     }
     let [read, written, requests] = [0, 0, 0]
     for (const key of KEYS) {
@@ -524,7 +525,7 @@ class Soak {
     const all = [...events.values()].flat()
     const sums = [sum(all, 'promptTokens'), sum(all, 'completionTokens'), all.length]
     console.log(
-      `usage: ${read} tokens read and ${written} written in ${requests} requests; ${this.#told.size} answers said theirs`,
+      `usage: ${read} tokens read and ${written} written in ${requests} requests; ${this.#usage.size} answers said theirs`,
     )
     if (`${sums}` !== `${[read, written, requests]}`)
       this.#problems.push(`the ledger has ${sums}, usage says ${[read, written, requests]}`)

@@ -48,14 +48,14 @@ let made = 0
 /** Runs commands by whichever tool runs them, so many times, then says what came of the last. */
 function coder(call: ChatCall): Part[] | string {
   prompt(call)
-  const asked = call.messages.findLastIndex(
+  const lastQuestion = call.messages.findLastIndex(
     ({ role, content }) => role === 'user' && /\?|please|Think/.test(textOf(content)),
   )
-  const since = call.messages.slice(asked + 1)
+  const since = call.messages.slice(lastQuestion + 1)
   const results = since.filter(({ role }) => role === 'tool')
   const tool = call.tools.find(({ name }) => /^(shell|exec_command|local_shell|bash)/i.test(name))
   if (!tool || call.toolChoice === 'none') return 'Hello there, you.'
-  const words = textOf(call.messages[asked]?.content ?? '')
+  const words = textOf(call.messages[lastQuestion]?.content ?? '')
   if (results.length >= CALLS)
     return `I was told: ${/sunny-\d+/.exec(textOf(results.at(-1)!.content))?.[0] ?? 'nothing'}`
   const thoughts: Part[] = words.includes('Think') ? [{ type: 'reasoning-delta', choice: 0, text: 'Let me look.' }] : []

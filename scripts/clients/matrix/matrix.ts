@@ -75,7 +75,7 @@ interface Run {
 /** The runs there are, and whether none had a fault. */
 export async function runMatrix(
   options: MatrixOptions,
-): Promise<{ readonly runs: readonly Run[]; readonly told: string }> {
+): Promise<{ readonly runs: readonly Run[]; readonly summary: string }> {
   const { folder, key, templates, models, only, turns } = options
   const clients = [
     ...CLIENTS,
@@ -114,9 +114,9 @@ export async function runMatrix(
         const seconds = (end - Date.now()) / 1000
         if (seconds < 5) break
         const done = runs.flatMap((run) => (run.client === title ? [`${run.form}|${run.model}|${run.kind}`] : []))
-        const asked = ['--models', JSON.stringify(models), '--turns', `${turns}`, '--done', JSON.stringify(done)]
+        const flags = ['--models', JSON.stringify(models), '--turns', `${turns}`, '--done', JSON.stringify(done)]
         const url = await urlOf(server)
-        const args = ['run.mjs', '--file', `./${file}`, '--url', url, '--key', key, '--seconds', `${seconds}`, ...asked]
+        const args = ['run.mjs', '--file', `./${file}`, '--url', url, '--key', key, '--seconds', `${seconds}`, ...flags]
         for await (const line of linesOf(options, args)) {
           const run: Run = { client: title, ...JSON.parse(line) }
           runs.push(run)
@@ -130,7 +130,7 @@ export async function runMatrix(
   } finally {
     await Promise.all([...servers.values()].map(({ running }) => running.stop('SIGTERM')))
   }
-  return { runs, told: tableOf(runs) }
+  return { runs, summary: tableOf(runs) }
 }
 
 /** So many models go through one process of a client: some take seconds to begin. */
@@ -140,13 +140,13 @@ const batches = (ids: readonly string[]): string[][] =>
 
 async function* linesOf({ folder, node, env }: MatrixOptions, args: readonly string[]): AsyncGenerator<string> {
   const child = spawn(node, args, { cwd: join(folder, 'clients/matrix'), env: { ...process.env, ...env } })
-  let said = ''
+  let errors = ''
   child.stderr.on('data', (text) => {
-    said += text
+    errors += text
   })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   for await (const line of createInterface({ input: child.stdout })) if (line.startsWith('{"form":')) yield line
-  if ((await ended) !== 0) console.log(`NO   ${args.join(' ').slice(0, 80)}: ${said.trim().slice(-500)}`)
+  if ((await ended) !== 0) console.log(`NO   ${args.join(' ').slice(0, 80)}: ${errors.trim().slice(-500)}`)
 }
 
 /** A row for each form of each client, with runs that had no fault of all that were run, and their requests. */
@@ -158,7 +158,7 @@ function tableOf(runs: readonly Run[]): string {
     rows.set(name, [...(rows.get(name) ?? []), run])
   }
   const good = (some: readonly Run[]) => `${some.filter(({ faults }) => faults.length === 0).length} of ${some.length}`
-  const requests = (some: readonly Run[]) => some.reduce((sum, { asked }) => sum + asked, 0)
+  const requests = (some: readonly Run[]) => some.reduce((sum, run) => sum + run.asked, 0)
   const lines = [...rows].map(([name, some]) => {
     const kinds = new Set(some.map(({ kind }) => kind)).size
     const over = new Set(some.map(({ model }) => model)).size
