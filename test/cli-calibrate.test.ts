@@ -58,9 +58,9 @@ async function overconfident(): Promise<{ lines: string; wanted: number }> {
     const headers = { 'content-type': 'application/json' }
     const response = await v1.fetch(new Request('http://localhost/v1/decisions', { method: 'POST', body, headers }))
     const { answers } = (await response.json()) as { answers: Told[] }
-    const questions = answers.map((told, k) => {
-      const options = told.probabilities ?? [{ value: true }, { value: false }]
-      const shares = told.probabilities?.map((one) => one.probability) ?? [told.probability, 1 - told.probability]
+    const questions = answers.map((answer, k) => {
+      const options = answer.probabilities ?? [{ value: true }, { value: false }]
+      const shares = answer.probabilities?.map((one) => one.probability) ?? [answer.probability, 1 - answer.probability]
       const mild = shares.map((share) => share ** 0.4)
       const all = mild.reduce((sum, weight) => sum + weight, 0)
       const drawn = (((i * 3 + k + 0.5) * 0.6180339887) % 1) * all

@@ -36,14 +36,14 @@ async function questionsFile(value: unknown): Promise<string> {
 }
 
 /** The lines that tell how likely each option is. */
-const told = (output: string) =>
+const sharesIn = (output: string) =>
   [...output.matchAll(/^ {2}(.+?) +(\d+\.\d) %$/gm)].map(([, option, percent]) => [option!, Number(percent)] as const)
 
 describe('local-v1 decide', () => {
   it('answers a question in words, with how likely yes and no are', async () => {
     const { code, output } = await decide('Is it', 'spam?')
     expect(code, output).toBe(0)
-    const [yes, no] = told(output)
+    const [yes, no] = sharesIn(output)
     expect([yes![0], no![0]]).toEqual(['yes', 'no'])
     expect(yes![1] + no![1]).toBeCloseTo(100, 0)
     expect(output).toMatch(yes![1] >= no![1] ? /^yes$/m : /^no$/m)
@@ -60,7 +60,7 @@ describe('local-v1 decide', () => {
       'average',
     )
     expect(code, output).toBe(0)
-    const [first, second] = told(output)
+    const [first, second] = sharesIn(output)
     expect([first![0], second![0]].sort()).toEqual(['billing', 'tech'])
     expect(first![1]).toBeGreaterThanOrEqual(second![1])
     expect(output).toMatch(new RegExp(`^${first![0]}$`, 'm'))

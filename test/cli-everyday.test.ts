@@ -46,14 +46,14 @@ describe('local-v1 doctor', () => {
       state: string
       says: string
     }[]
-    const said = Object.fromEntries(findings.map(({ what, says }) => [what, says]))
-    expect(said.program).toContain(`Node ${process.versions.node}`)
-    expect(said.device).toMatch(/^(cpu|webgpu) \(.+\)/)
-    expect(said.answer).toBe('local-v1/nano answers')
+    const report = Object.fromEntries(findings.map(({ what, says }) => [what, says]))
+    expect(report.program).toContain(`Node ${process.versions.node}`)
+    expect(report.device).toMatch(/^(cpu|webgpu) \(.+\)/)
+    expect(report.answer).toBe('local-v1/nano answers')
     const vectors = revectorizeRefusal()
       ? `of 128 bits, as those of 256 (--revectorize) need ${revectorizeRefusal()}`
       : expect.stringMatching(/^of 256 bits .*: add --revectorize\. .* experiment|^of 128 bits, .* no quicker here$/)
-    expect(said.vectors).toEqual(vectors)
+    expect(report.vectors).toEqual(vectors)
     expect(code).toBe(findings.some(({ state }) => state === 'bad') ? 1 : 0)
   })
 

@@ -41,10 +41,10 @@ describe('local-v1 --engine llama-cpp', () => {
     [['--model', './x.gguf', '--draft', 'what?'], /is no model/],
     [['--model', './x.gguf', '--lib', 'x.wasm'], /only work with --engine webllm/],
     [['--model', 'what?'], /is no model/],
-  ])('is asked the wrong way: %j', async (args, said) => {
+  ])('is asked the wrong way: %j', async (args, message) => {
     const one = cli('chat', [...args, 'Hello'])
     expect((await one.exit).code).toBe(2)
-    expect(one.output()).toMatch(said)
+    expect(one.output()).toMatch(message)
   })
 
   it.skipIf(hasPeer && process.env.LOCAL_V1_PEERS === undefined)('says what to install', async () => {

@@ -140,10 +140,10 @@ describe('local-v1 serve ends at a signal', () => {
     servers.push(silent)
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const address = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/model`
-    const asked = new Promise((resolve) => silent.once('request', resolve))
+    const requested = new Promise((resolve) => silent.once('request', resolve))
     const server = start(process.execPath, [PROGRAM, 'serve', '--model', address, '--device', 'cpu', '--port', '0'])
     running.push(server)
-    await asked
+    await requested
     await server.stop('SIGTERM')
     expect(server.output()).not.toContain('error')
     expect((await server.exit).code).toBe(0)

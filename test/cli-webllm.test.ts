@@ -43,10 +43,10 @@ describe('local-v1 --engine webllm', () => {
     [['--model', 'a/b', '--device', 'cpu'], /runs on a GPU/],
     [['--model', 'a/b', '--model', 'c/d', '--lib', 'x.wasm'], /needs exactly one --model/],
     [['--model', 'a/b', '--lib', '/nowhere.wasm'], /\/nowhere.wasm does not exist/],
-  ])('is asked the wrong way: %j', async (args, said) => {
+  ])('is asked the wrong way: %j', async (args, message) => {
     const process_ = await cli('chat', ...args, 'Hello')
     expect((await process_.exit).code).toBe(2)
-    expect(process_.output()).toMatch(said)
+    expect(process_.output()).toMatch(message)
   })
 
   it.skipIf(!canUnpack)('answers once, as the schema says, and ends', async () => {

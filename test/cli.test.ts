@@ -137,7 +137,7 @@ describe('local-v1 models of other programs', () => {
     await mkdir(join(store, 'blobs'))
     await writeFile(join(manifests, '1b'), JSON.stringify({ layers: [layer] }))
     await writeFile(join(store, 'blobs', `sha256-${hash}`), bytes)
-    const asked = async (...args: string[]) => {
+    const runModels = async (...args: string[]) => {
       const process_ = start(process.execPath, [PROGRAM, 'models', ...args, '--cache', join(folder, 'none')], {
         ...{ NO_COLOR: '1', HOME: folder, OLLAMA_MODELS: store, HF_HUB_CACHE: join(folder, 'none') },
       })
@@ -145,14 +145,14 @@ describe('local-v1 models of other programs', () => {
       const { code } = await process_.exit
       return { code, output: process_.output() }
     }
-    expect((await asked('list')).output).toMatch(/^ollama:made-up:1b +[\d.]+ MB +in Ollama$/m)
-    expect(await asked('verify')).toMatchObject({
+    expect((await runModels('list')).output).toMatch(/^ollama:made-up:1b +[\d.]+ MB +in Ollama$/m)
+    expect(await runModels('verify')).toMatchObject({
       code: 0,
       output: expect.stringMatching(/ok {2}ollama:made-up:1b .* has the right SHA-256/),
     })
     await truncate(join(store, 'blobs', `sha256-${hash}`), 70_000)
-    expect((await asked('list')).output).toMatch(/ollama:made-up:1b .* is incomplete: it has 70000 bytes/)
-    expect(await asked('verify', 'ollama:made-up:1b')).toMatchObject({
+    expect((await runModels('list')).output).toMatch(/ollama:made-up:1b .* is incomplete: it has 70000 bytes/)
+    expect(await runModels('verify', 'ollama:made-up:1b')).toMatchObject({
       code: 1,
       output: expect.stringMatching(/BAD .* is incomplete/),
     })
@@ -282,8 +282,8 @@ describe('local-v1 serve', () => {
       expect((await second).previous_response_id).toBe(first.id)
       expect((await client.responses.retrieve(first.id)).id).toBe(first.id)
     } else await expect(second).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' })
-    const asked = await fetch(`${url}/models`)
-    expect(asked.headers.get('keep-alive')).toBe('timeout=75')
+    const response = await fetch(`${url}/models`)
+    expect(response.headers.get('keep-alive')).toBe('timeout=75')
     await server.stop('SIGTERM')
     if (given[0] === '--responses') expect((await readdir(where)).length).toBe(2)
   })
@@ -333,8 +333,8 @@ describe('local-v1 serve', () => {
     const { port } = new URL(url)
     const status = (host: string) =>
       new Promise<number | undefined>((resolve, reject) => {
-        const asked = get({ port, path: '/v1/models', headers: { host } }, ({ statusCode }) => resolve(statusCode))
-        asked.on('error', reject)
+        const request = get({ port, path: '/v1/models', headers: { host } }, ({ statusCode }) => resolve(statusCode))
+        request.on('error', reject)
       })
     expect(await Promise.all(['api.example', `localhost:${port}`, 'evil.example'].map(status))).toEqual([200, 200, 403])
     // Said once: a page that is turned away cannot read why.

@@ -122,9 +122,9 @@ describe('the documentation', () => {
     const bare: string[] = []
     for (const [name, page] of pages) {
       for (const part of page.split(/^## /m).slice(1)) {
-        const [head, said = ''] = part.split('\n\n')
+        const [head, body = ''] = part.split('\n\n')
         // A function or an option without a word is no help; what a type is, its text may say.
-        if (/^```ts\nfunction/.test(said)) bare.push(`${name}: ${head}`)
+        if (/^```ts\nfunction/.test(body)) bare.push(`${name}: ${head}`)
         for (const [, option, words] of /Options/.test(head!)
           ? part.matchAll(/^\| `(\w+\??)` \| .* \| (.*) \|$/gm)
           : [])

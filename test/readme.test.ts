@@ -81,9 +81,9 @@ describe('README', () => {
     })
     afterAll(() => server.stop())
 
-    const asked = of('sh server').map((command, i) => [command.line, command, of('json answer')[i]] as const)
+    const cases = of('sh server').map((command, i) => [command.line, command, of('json answer')[i]] as const)
 
-    it.each(asked)('line %i is answered with what is printed below it', async (_, { code }, answer) => {
+    it.each(cases)('line %i is answered with what is printed below it', async (_, { code }, answer) => {
       const { stdout } = await run('bash', ['-c', code.replaceAll('http://127.0.0.1:8080', url)])
       expect(JSON.parse(stdout)).toEqual(JSON.parse(answer!.code))
     })

@@ -20,13 +20,13 @@ function idle(path: string, text: string): string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const constants = new Map<string, ts.Expression>()
   const found: string[] = []
-  const asked = (node: ts.Node | undefined): number | undefined => {
+  const timeoutOf = (node: ts.Node | undefined): number | undefined => {
     if (!node) return undefined
     if (ts.isNumericLiteral(node)) return Number(node.text)
-    if (ts.isIdentifier(node)) return asked(constants.get(node.text))
-    if (ts.isPropertyAssignment(node)) return asked(node.initializer)
+    if (ts.isIdentifier(node)) return timeoutOf(constants.get(node.text))
+    if (ts.isPropertyAssignment(node)) return timeoutOf(node.initializer)
     if (!ts.isObjectLiteralExpression(node)) return undefined
-    return asked(node.properties.find((property) => property.name?.getText() === 'timeout'))
+    return timeoutOf(node.properties.find((property) => property.name?.getText() === 'timeout'))
   }
   const visit = (node: ts.Node): void => {
     if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer) {
@@ -36,7 +36,7 @@ function idle(path: string, text: string): string[] {
       const given = GIVEN.find(([name]) => name.test(node.expression.getText()))?.[1] ?? Number.NEGATIVE_INFINITY
       // The first says what it is, or what it does.
       for (const argument of node.arguments.slice(1)) {
-        const milliseconds = asked(argument)
+        const milliseconds = timeoutOf(argument)
         if (milliseconds === undefined || milliseconds > given) continue
         const { line } = source.getLineAndCharacterOfPosition(argument.getStart())
         found.push(`${path}:${line + 1} asks for ${milliseconds} ms and would have ${given}.`)

@@ -24,7 +24,7 @@ export const endpoints: Scenario = {
     const file = join(tmpdir(), `local-v1-contract-${browser.name}-${process.pid}.json`)
     const named = `${NAMES[browser.name]}.*endpoints`
     const args = ['run', 'test/contract/service-worker.test.ts', '-t', named, '--reporter=json', '--outputFile', file]
-    const running = start(process.execPath, [VITEST, ...args], browser.asked)
+    const running = start(process.execPath, [VITEST, ...args], browser.env)
     const { code } = await running.exit
     const report = JSON.parse(await readFile(file, 'utf8').catch(() => '{}')) as Partial<Report>
     await rm(file, { force: true })

@@ -16,16 +16,22 @@ document.querySelector('iframe').src = ${elsewhere ? "location.origin.replace('1
 
 /** What a server on this machine has, and beside it a page with a frame, which its own policy would forbid. */
 export const framedServer = (port: number): Promise<Listening> =>
-  listen((asked, answer) => {
-    if (asked.url?.startsWith(FRAME)) return void answer.setHeader('content-type', 'text/html').end(frame())
+  listen((incoming, answer) => {
+    if (incoming.url?.startsWith(FRAME)) return void answer.setHeader('content-type', 'text/html').end(frame())
     const host = `127.0.0.1:${port}`
-    const headers = { ...asked.headers, host, ...(asked.headers.origin && { origin: `http://${host}` }) }
-    const passed = request({ port, host: '127.0.0.1', path: asked.url, method: asked.method, headers }, (told) => {
-      const policy = String(told.headers['content-security-policy'] ?? '').replace("frame-ancestors 'none'", '')
-      answer.writeHead(told.statusCode!, { ...told.headers, ...(policy && { 'content-security-policy': policy }) })
-      told.pipe(answer)
-    })
-    asked.pipe(passed)
+    const headers = { ...incoming.headers, host, ...(incoming.headers.origin && { origin: `http://${host}` }) }
+    const passed = request(
+      { port, host: '127.0.0.1', path: incoming.url, method: incoming.method, headers },
+      (response) => {
+        const policy = String(response.headers['content-security-policy'] ?? '').replace("frame-ancestors 'none'", '')
+        answer.writeHead(response.statusCode!, {
+          ...response.headers,
+          ...(policy && { 'content-security-policy': policy }),
+        })
+        response.pipe(answer)
+      },
+    )
+    incoming.pipe(passed)
     answer.on('close', () => passed.destroy())
     passed.on('error', () => answer.destroy())
   })

@@ -102,7 +102,7 @@ const install = (tab: DrivenTab, options: InstallOptions) =>
   )
 
 interface Chat {
-  until(fits: (said: Said) => boolean): Promise<Said>
+  until(fits: (answer: Said) => boolean): Promise<Said>
   done(): Promise<Said>
   leave(): Promise<void>
 }
@@ -113,15 +113,15 @@ async function chat(tab: DrivenTab, body: object, by: By): Promise<Chat> {
     body,
     by as string,
   )
-  const said = () => tab.evaluate((at) => (window as unknown as InPage).tab.said[at]!, at)
-  const until = async (fits: (said: Said) => boolean): Promise<Said> => {
+  const answer = () => tab.evaluate((at) => (window as unknown as InPage).tab.answers[at]!, at)
+  const until = async (fits: (answer: Said) => boolean): Promise<Said> => {
     for (const end = Date.now() + 90_000; Date.now() < end; ) {
-      const now = await said()
+      const now = await answer()
       if (fits(now)) return now
       if (now.done) throw new Error(`It ended with ${JSON.stringify(now)}.`)
       await pause(50)
     }
-    throw new Error(`It took too long: ${JSON.stringify(await said())}.`)
+    throw new Error(`It took too long: ${JSON.stringify(await answer())}.`)
   }
   return {
     until,

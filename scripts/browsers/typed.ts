@@ -52,8 +52,12 @@ export const typed: Scenario = {
   async run(here) {
     const expected = await inNode()
     const same = async (tab: Awaited<ReturnType<typeof open>>, by: 'device' | 'service worker') => {
-      const said = await tab.evaluate((by, models) => (window as unknown as InPage).tab.typed(by, models), by, models)
-      assert.deepEqual(JSON.parse(said), expected)
+      const answers = await tab.evaluate(
+        (by, models) => (window as unknown as InPage).tab.typed(by, models),
+        by,
+        models,
+      )
+      assert.deepEqual(JSON.parse(answers), expected)
     }
     const tab = await open(here, WORKER)
     await same(tab, 'service worker')

@@ -51,10 +51,10 @@ describe.skipIf(!canUnpack)('under a strict Content-Security-Policy (npm has Chr
     return page
   }
 
-  const chat = (page: Page, said: string, body: object) =>
+  const chat = (page: Page, content: string, body: object) =>
     page.evaluate((body) => (window as unknown as { strict: StrictPage }).strict.chat(body), {
       model: 'test/echo',
-      messages: [{ role: 'user', content: said }],
+      messages: [{ role: 'user', content }],
       ...body,
     })
   const contentOf = ({ text }: { text: string }): string => JSON.parse(text).choices[0].message.content
@@ -87,15 +87,15 @@ describe.skipIf(!canUnpack)('under a strict Content-Security-Policy (npm has Chr
       ['{"tag":"c","note":null}', tagged],
       ['Here: {"tag":"a","note":null}', tagged],
     ]
-    for (const [said, schema] of right) {
-      const answer = await chat(page, said, strictly(schema))
-      expect([said, answer.status]).toEqual([said, 200])
-      expect(contentOf(answer)).toBe(said)
+    for (const [content, schema] of right) {
+      const answer = await chat(page, content, strictly(schema))
+      expect([content, answer.status]).toEqual([content, 200])
+      expect(contentOf(answer)).toBe(content)
     }
-    for (const [said, schema] of wrong) {
-      const { status, text } = await chat(page, said, strictly(schema))
-      expect([said, status, JSON.parse(text).error.code]).toEqual([said, 500, 'invalid_output'])
-      const stream = eventsOf((await chat(page, said, { ...strictly(schema), stream: true })).text)
+    for (const [content, schema] of wrong) {
+      const { status, text } = await chat(page, content, strictly(schema))
+      expect([content, status, JSON.parse(text).error.code]).toEqual([content, 500, 'invalid_output'])
+      const stream = eventsOf((await chat(page, content, { ...strictly(schema), stream: true })).text)
       expect(JSON.parse(stream.at(-1)!).error.code).toBe('invalid_output')
       expect(stream.join()).not.toContain('"finish_reason":"stop"')
     }

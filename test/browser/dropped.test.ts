@@ -132,11 +132,11 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
     const page = await opened()
     await narrow(page, 100_000)
     const from = `${server.origin}/small.gguf`
-    const { answer, told } = await page.evaluate((from) => window.page.askShared({ id: 'local/small', from }), from)
+    const { answer, messages } = await page.evaluate((from) => window.page.askShared({ id: 'local/small', from }), from)
     expect(answer).toBe(wanted)
     // This browser has no Cross-Origin Storage, which was asked for.
-    expect(told[0]).toBe('There is no Cross-Origin Storage here: models are stored only for this site.')
-    expect(told).toContain(`There was no room to store ${from}: it is downloaded again next time.`)
+    expect(messages[0]).toBe('There is no Cross-Origin Storage here: models are stored only for this site.')
+    expect(messages).toContain(`There was no room to store ${from}: it is downloaded again next time.`)
     const kept = await page.evaluate(async (url) => (await caches.match(url)) !== undefined, from)
     expect(kept).toBe(false)
   })

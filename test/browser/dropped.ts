@@ -16,7 +16,7 @@ export interface Dropped {
   ask(model: string | ModelOptions): Promise<string>
   askFile(): Promise<string>
   /** What a model that is shared with other sites answers, and what the page was told before. */
-  askShared(model: ModelOptions): Promise<{ answer: string; told: string[] }>
+  askShared(model: ModelOptions): Promise<{ answer: string; messages: string[] }>
   /** What `/v1/models` says of a kept model, and after it was deleted over HTTP what is kept. */
   remove(model: string): Promise<{ before: unknown; after: string[] }>
   keptFiles: typeof keptFiles
@@ -44,8 +44,8 @@ async function ask(model: string | ModelOptions, options: Partial<WebGpuOptions>
         body: JSON.stringify(body),
       }),
     )
-    const told = await response.json()
-    return response.ok ? told.choices[0].message.content : told.error.message
+    const completion = await response.json()
+    return response.ok ? completion.choices[0].message.content : completion.error.message
   } finally {
     await v1.close()
   }
@@ -66,9 +66,9 @@ const page: Dropped = {
   ask,
   askFile: () => ask({ id: 'local/dropped', from: file! }),
   async askShared(model) {
-    const told: string[] = []
-    const answer = await ask(model, { crossOriginStorage: true, log: (message) => told.push(message) })
-    return { answer, told }
+    const messages: string[] = []
+    const answer = await ask(model, { crossOriginStorage: true, log: (message) => messages.push(message) })
+    return { answer, messages }
   },
   remove,
   keptFiles,

@@ -75,11 +75,11 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     await tab.page.evaluate(async () => {
       const seen: Seen = { numbers: [], id: '', over: false }
       Object.assign(window, { seen })
-      const asked = { model: 'test/endless', input: 'Hello?', background: true, stream: true }
+      const body = { model: 'test/endless', input: 'Hello?', background: true, stream: true }
       const response = await fetch('/v1/responses', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(asked),
+        body: JSON.stringify(body),
       })
       const read = async () => {
         let text = ''

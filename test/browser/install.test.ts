@@ -207,8 +207,8 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
       page.evaluate(async (body) => {
         const { tab } = window as unknown as { tab: Tab }
         const at = tab.chat(body, 'device')
-        while (!tab.said[at]!.done) await new Promise((resolve) => setTimeout(resolve, 20))
-        return tab.said[at]!
+        while (!tab.answers[at]!.done) await new Promise((resolve) => setTimeout(resolve, 20))
+        return tab.answers[at]!
       }, body)
     // Each tab has a model of its own, and hears of its own.
     for (const page of tabs) {

@@ -96,12 +96,12 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
           ),
         options,
       )
-    const said = async () => {
+    const answer = async () => {
       const at = await page.evaluate(() => (window as unknown as { tab: Tab }).tab.chat({}, 'device'))
-      await page.waitForFunction((at) => (window as unknown as { tab: Tab }).tab.said[at]!.done, at)
-      return page.evaluate((at) => (window as unknown as { tab: Tab }).tab.said[at], at)
+      await page.waitForFunction((at) => (window as unknown as { tab: Tab }).tab.answers[at]!.done, at)
+      return page.evaluate((at) => (window as unknown as { tab: Tab }).tab.answers[at], at)
     }
-    return { page, install, said }
+    return { page, install, answer }
   }
   const registered = (page: OpenTab['page']) =>
     page.evaluate(async () => {
@@ -181,19 +181,19 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
   })
 
   test('another service worker is replaced at once by who asks for it', async () => {
-    const { page, install, said } = await foreignPage()
+    const { page, install, answer } = await foreignPage()
     expect(await install({ script: '/v1.js', replace: true })).toBe('installed')
     expect(await registered(page)).toEqual([['v1.js', undefined]])
-    expect(await said()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    expect(await answer()).toMatchObject({ text: 'Hello, wörld 🌍' })
     expect(await page.evaluate(async () => (await (await fetch('/v1/models')).json()).object)).toBe('list')
   })
 
   test('one that answers nothing any more is replaced too: nothing is asked of it', async () => {
-    const { page, install, said } = await foreignPage('/silent.js')
+    const { page, install, answer } = await foreignPage('/silent.js')
     let workers = 0
     page.on('worker', () => workers++)
     expect(await install({ script: '/v1.js', replace: true })).toBe('installed')
-    expect(await said()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    expect(await answer()).toMatchObject({ text: 'Hello, wörld 🌍' })
     expect(workers).toBe(1)
   })
 
@@ -206,7 +206,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
   })
 
   test('one of ours that waits for tabs of an earlier one, which was not ours, is an error', async () => {
-    const { install, said, page } = await foreignPage('/changing.js')
+    const { install, answer, page } = await foreignPage('/changing.js')
     files['/changing.js'] = files['/v1.js']!
     expect(await install({ script: '/changing.js' })).toEqual({
       code: 'service_worker_waiting',
@@ -214,7 +214,7 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     })
     expect(await registered(page)).toEqual([['changing.js', 'changing.js']])
     expect(await install({ script: '/changing.js', replace: true })).toBe('installed')
-    expect(await said()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    expect(await answer()).toMatchObject({ text: 'Hello, wörld 🌍' })
   })
 
   test('a newer build under another name takes nothing away: what is there answers until its tabs are closed', async () => {

@@ -23,7 +23,7 @@ export interface Tab {
   /** Installs and gives up at once: what the promise is rejected with. */
   giveUp(options: InstallOptions): Promise<string>
   /**
-   * Begins a chat with the official client and returns its number; what is said so far is in `said`. It asks by
+   * Begins a chat with the official client and returns its number; what is said so far is in `answers`. It asks by
    * `device.fetch`, or by a plain fetch, which the service worker answers.
    */
   chat(body: object, by?: 'device' | 'service worker'): number
@@ -31,7 +31,7 @@ export interface Tab {
   typed(by: 'device' | 'service worker', models: TypedModels): Promise<string>
   /** Leaves the chat of that number. */
   leave(at: number): void
-  readonly said: Said[]
+  readonly answers: Said[]
 }
 
 /** The page's policy may require trusted types. */
@@ -53,7 +53,7 @@ const clients = {
 
 const tab: Tab = {
   progress: [],
-  said: [],
+  answers: [],
   async install(options) {
     const { script, worker = script } = options
     installed = await install({
@@ -75,12 +75,12 @@ const tab: Tab = {
     return outcome
   },
   chat(body, by = 'service worker') {
-    const said: Said = { text: '', done: false }
-    const at = tab.said.push(said) - 1
+    const answer: Said = { text: '', done: false }
+    const at = tab.answers.push(answer) - 1
     leaving[at] = new AbortController()
     const messages = [{ role: 'user' as const, content: 'Hello?' }]
-    const asked = { model: 'test/hello', messages, ...body } as OpenAI.ChatCompletionCreateParams
-    void talk(clients[by](), asked, said, leaving[at].signal)
+    const request = { model: 'test/hello', messages, ...body } as OpenAI.ChatCompletionCreateParams
+    void talk(clients[by](), request, answer, leaving[at].signal)
     return at
   },
   async typed(by, models) {
@@ -93,18 +93,18 @@ const tab: Tab = {
 async function talk(
   client: OpenAI,
   body: OpenAI.ChatCompletionCreateParams,
-  said: Said,
+  written: Said,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     const answer = await client.chat.completions.create(body, { signal })
-    if ('choices' in answer) said.text = answer.choices[0]!.message.content ?? ''
-    else for await (const chunk of answer) said.text += chunk.choices[0]?.delta.content ?? ''
+    if ('choices' in answer) written.text = answer.choices[0]!.message.content ?? ''
+    else for await (const chunk of answer) written.text += chunk.choices[0]?.delta.content ?? ''
   } catch (error) {
     const { message, code, status } = error as APIError
-    said.failed = { message, code, status }
+    written.failed = { message, code, status }
   }
-  said.done = true
+  written.done = true
 }
 
 Object.assign(window, { tab })

@@ -57,9 +57,9 @@ describe.each(['@openai/agents', 'agents-0.13'])('%s', (name) => {
   function expectBoth(model: string) {
     const { started, lastCall } = service.probe(model)
     expect(started).toBe(4)
-    const said = lastCall!.messages.map(({ role, content }) => `${role}: ${content}`)
-    const turn = (asked: string) => [`user: ${asked}`, 'assistant: ', 'tool: sunny in Bern']
-    expect(said).toEqual(['system: Ask.', ...turn('Weather?'), `assistant: ${SAID}`, ...turn('And now?')])
+    const messages = lastCall!.messages.map(({ role, content }) => `${role}: ${content}`)
+    const turn = (question: string) => [`user: ${question}`, 'assistant: ', 'tool: sunny in Bern']
+    expect(messages).toEqual(['system: Ask.', ...turn('Weather?'), `assistant: ${SAID}`, ...turn('And now?')])
   }
 
   test.each(FORMS)('two turns by %s', async (form) => {

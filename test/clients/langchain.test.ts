@@ -59,20 +59,21 @@ describe.each(['langchain-openai-1.6', '@langchain/openai'])('%s', (name) => {
 
   test.each(['chat', 'responses'])('two turns with a tool in each, by %s', async (form) => {
     const bound = model(`test/${form}`, form === 'responses').bindTools([weather])
-    const said: Parameters<typeof bound.invoke>[0] & unknown[] = [{ role: 'system', content: 'Ask.' }]
+    const messages: Parameters<typeof bound.invoke>[0] & unknown[] = [{ role: 'system', content: 'Ask.' }]
     const ask = async (): Promise<AIMessage> => {
-      const message = (await bound.invoke(said)) as AIMessage
-      said.push(message)
+      const message = (await bound.invoke(messages)) as AIMessage
+      messages.push(message)
       return message
     }
     for (const content of ['Weather?', 'And now?']) {
-      said.push({ role: 'user', content })
-      for (const { id } of (await ask()).tool_calls!) said.push({ role: 'tool', content: 'sunny', tool_call_id: id })
+      messages.push({ role: 'user', content })
+      for (const { id } of (await ask()).tool_calls!)
+        messages.push({ role: 'tool', content: 'sunny', tool_call_id: id })
       expect((await ask()).text).toBe(SAID)
     }
-    const told = service.probe(`test/${form}`).lastCall!.messages.map(({ role, content }) => `${role}: ${content}`)
-    const turn = (asked: string) => [`user: ${asked}`, 'assistant: ', 'tool: sunny']
-    expect(told).toEqual(['system: Ask.', ...turn('Weather?'), `assistant: ${SAID}`, ...turn('And now?')])
+    const received = service.probe(`test/${form}`).lastCall!.messages.map(({ role, content }) => `${role}: ${content}`)
+    const turn = (question: string) => [`user: ${question}`, 'assistant: ', 'tool: sunny']
+    expect(received).toEqual(['system: Ask.', ...turn('Weather?'), `assistant: ${SAID}`, ...turn('And now?')])
   })
 
   test('a refusal carries its status', async () => {

@@ -75,8 +75,8 @@ describe('the client of Ollama, as it comes', () => {
     } else ({ message } = await client.chat(request))
     const [call] = message!.tool_calls!
     expect(call!.function).toMatchObject({ name: 'weather', arguments: { city: 'Bern' } })
-    const told = { role: 'tool', tool_name: call!.function.name, content: 'sunny' }
-    const next = await client.chat({ ...request, model: 'test/echo', messages: [...messages, message!, told] })
+    const result = { role: 'tool', tool_name: call!.function.name, content: 'sunny' }
+    const next = await client.chat({ ...request, model: 'test/echo', messages: [...messages, message!, result] })
     expect(next.message.content).toBe('sunny')
   })
 
@@ -122,7 +122,8 @@ describe('the client of Ollama, as it comes', () => {
   })
 
   test('reads errors', async () => {
-    const wrong = (asked: Promise<unknown>) => asked.catch((error: { status_code: number; message: string }) => error)
+    const wrong = (attempt: Promise<unknown>) =>
+      attempt.catch((error: { status_code: number; message: string }) => error)
     expect(await wrong(client.chat({ model: 'no/such', messages }))).toMatchObject({
       ...{ name: 'ResponseError', status_code: 404, message: expect.stringContaining("'no/such' does not exist") },
     })
@@ -184,12 +185,12 @@ describe('the client of Ollama, as it comes', () => {
     const curl = (path: string, body: object) =>
       new Promise<{ status: number; text: string }>((resolve, reject) => {
         const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-        const asked = request(`${host}${path}`, { method: 'POST', headers }, async (answer) => {
+        const sent = request(`${host}${path}`, { method: 'POST', headers }, async (answer) => {
           let text = ''
           for await (const piece of answer.setEncoding('utf8')) text += piece
           resolve({ status: answer.statusCode!, text })
         })
-        asked.once('error', reject).end(JSON.stringify(body))
+        sent.once('error', reject).end(JSON.stringify(body))
       })
     const sky = [{ role: 'user', content: 'why is the sky blue?' }]
     const ages = {

@@ -140,13 +140,16 @@ describe('the official client', () => {
 
   test('an abort signal stops the engine before the first word', async () => {
     const controller = new AbortController()
-    const asked = client.chat.completions.create({ model: 'test/thinking', messages }, { signal: controller.signal })
+    const completion = client.chat.completions.create(
+      { model: 'test/thinking', messages },
+      { signal: controller.signal },
+    )
     await until(
       async () => service.probe('test/thinking'),
       ({ active }) => active === 1,
     )
     controller.abort()
-    await expect(asked).rejects.toBeInstanceOf(APIUserAbortError)
+    await expect(completion).rejects.toBeInstanceOf(APIUserAbortError)
     await until(
       async () => service.probe('test/thinking'),
       ({ active }) => active === 0,
@@ -170,8 +173,8 @@ describe('the official client', () => {
   })
 
   test('a fault of the server is told with an id to ask about it', async () => {
-    const asked = client.chat.completions.create({ model: 'test/crash', messages }, { maxRetries: 0 })
-    const error = await asked.catch((thrown: unknown) => thrown)
+    const completion = client.chat.completions.create({ model: 'test/crash', messages }, { maxRetries: 0 })
+    const error = await completion.catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(InternalServerError)
     expect((error as InternalServerError).requestID).toMatch(/\S/)
   })

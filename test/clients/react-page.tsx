@@ -24,7 +24,7 @@ const passing = async () => {
 }
 
 const TEXT = 'A kettle, 4 stars: good, red, 4 cups.'
-const told = (pointer: string, confidence: number, start?: number, end?: number): Part => ({
+const evidencePart = (pointer: string, confidence: number, start?: number, end?: number): Part => ({
   type: 'evidence',
   choice: 0,
   evidence: {
@@ -34,20 +34,20 @@ const told = (pointer: string, confidence: number, start?: number, end?: number)
   },
 })
 
-const said = scripted({
+const scriptedEngine = scripted({
   capabilities: { evidence: true },
   models: {
     'test/review': async function* (call) {
       if (!call.evidence) throw new Error('Evidence was not asked for.')
       yield { type: 'text-delta', choice: 0, text: '{"title":"A kettle"' }
-      yield told('/title', 0.95, 0, 8)
+      yield evidencePart('/title', 0.95, 0, 8)
       // Only what follows a number says that it has ended.
       yield { type: 'text-delta', choice: 0, text: ',"stars":4,' }
-      yield told('/stars', 0.5, 10, 11)
+      yield evidencePart('/stars', 0.5, 10, 11)
       await passing()
       yield { type: 'text-delta', choice: 0, text: '"tags":["good","red"]}' }
-      yield told('/tags/0', 0.7, 19, 23)
-      yield told('/tags/1', 0.25)
+      yield evidencePart('/tags/0', 0.7, 19, 23)
+      yield evidencePart('/tags/1', 0.25)
       yield { type: 'finish', choice: 0, reason: 'stop' }
     },
     'test/chat': async function* (call) {
@@ -67,11 +67,11 @@ const said = scripted({
 })
 let loaded = false
 const engine: Engine = {
-  ...said,
+  ...scriptedEngine,
   get models() {
-    return said.models.map((model) => ({ ...model, metadata: { loaded } }))
+    return scriptedEngine.models.map((model) => ({ ...model, metadata: { loaded } }))
   },
-  generate: (call) => said.generate(call),
+  generate: (call) => scriptedEngine.generate(call),
   async load(model, onProgress) {
     if (model !== 'test/chat') return
     onProgress({ model, phase: 'download', bytesLoaded: 5, bytesTotal: 10, filesLoaded: 0, filesTotal: 1 })

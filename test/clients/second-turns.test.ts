@@ -71,7 +71,7 @@ function hold(): { begun: Promise<void>; goOn: () => void } {
 
 const tool = (name: string) => ({ type: 'function' as const, name, parameters: { type: 'object' }, strict: false })
 const result = (id: string, output: string) => ({ type: 'function_call_output' as const, call_id: id, output })
-const told = () => calls.at(-1)!.messages.map(({ role, content }) => `${role}: ${content}`)
+const received = () => calls.at(-1)!.messages.map(({ role, content }) => `${role}: ${content}`)
 const saidIn = async (id: string) => {
   const texts: string[] = []
   for await (const item of client.conversations.items.list(id, { order: 'asc' }))
@@ -88,7 +88,7 @@ test('calls made at once are answered in another order, with other tools, by a s
   const input = [result(ids[1]!, 'B'), result(ids[0]!, 'A')]
   const request = { model, previous_response_id: id, input, tools: [tool('c')] }
   expect((await client.responses.create(request)).output_text).toBe('Done.')
-  expect(told()).toEqual(['user: Go.', 'assistant: ', 'tool: B', 'tool: A'])
+  expect(received()).toEqual(['user: Go.', 'assistant: ', 'tool: B', 'tool: A'])
   expect(calls.at(-1)!.tools.map(({ name }) => name)).toEqual(['c'])
   // One without the other is refused by name, as is what was never asked for.
   await expect(client.responses.create({ ...request, input: [input[0]!] })).rejects.toThrow(ids[0])
@@ -114,7 +114,7 @@ test('who leaves in the middle of a call goes on as if it had not been asked for
   await reading
   calls = []
   await client.responses.create({ model, input: 'Stop that.', conversation: id })
-  expect(told()).toEqual(['user: Stop that.'])
+  expect(received()).toEqual(['user: Stop that.'])
   expect(await saidIn(id)).toEqual(['Stop that.', 'Done.'])
 })
 
@@ -138,7 +138,7 @@ test('what is said while an answer is written is kept, and told in the next', as
   await answer
   await client.responses.create({ model, input: 'And?', conversation: id })
   expect((await saidIn(id)).sort()).toEqual(['And?', 'Done.', 'Done.', 'Go.', 'Meanwhile.'])
-  expect(told()).toContain('user: Meanwhile.')
+  expect(received()).toContain('user: Meanwhile.')
 })
 
 test('a compacted conversation is gone on from by the id of what followed it', async () => {
@@ -147,5 +147,5 @@ test('a compacted conversation is gone on from by the id of what followed it', a
   const input = [...output, { role: 'user' as const, content: 'And?' }] as OpenAI.Responses.ResponseInput
   const second = await client.responses.create({ model, input })
   await client.responses.create({ model, previous_response_id: second.id, input: 'More?' })
-  expect(told()).toEqual(['system: Done.', 'user: And?', 'assistant: Done.', 'user: More?'])
+  expect(received()).toEqual(['system: Done.', 'user: And?', 'assistant: Done.', 'user: More?'])
 })

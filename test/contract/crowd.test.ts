@@ -101,7 +101,7 @@ describe.each(bridges)('a crowd of clients that come and go as they like: %s', (
           await Promise.all(answers.map((answer) => answer.text()))
           return answers.map(({ status }) => status)
         }
-        const statuses = await until(all, (told) => told.every((status) => status === 200))
+        const statuses = await until(all, (found) => found.every((status) => status === 200))
         expect(statuses).toEqual(Array(7).fill(200))
         expect(new Set(counted.map(({ requestId }) => requestId)).size).toBe(counted.length)
         expect(counted.length).toBeGreaterThanOrEqual(sum('started'))

@@ -55,10 +55,10 @@ export function endpointsContract(reach: () => Reach): void {
 
   const extracts = async (path: string) => {
     const fields = { due: { type: 'date' } }
-    const asked = { model: 'test/fields', state: 'Please pay by next Tuesday.', reference_date: '2026-11-24', fields }
+    const request = { model: 'test/fields', state: 'Please pay by next Tuesday.', reference_date: '2026-11-24', fields }
     const answer = { type: 'date', value: '2026-12-01', guess: '2026-12-01', span: [14, 26] }
-    expect(await post(path, asked)).toMatchObject({ object: 'extraction', answers: { due: answer } })
-    await refused(path, { ...asked, reference_date: 'tomorrow' }, 'reference_date')
+    expect(await post(path, request)).toMatchObject({ object: 'extraction', answers: { due: answer } })
+    await refused(path, { ...request, reference_date: 'tomorrow' }, 'reference_date')
   }
 
   const ollamaRefused = async (path: string, body: object, status: number, method = 'POST') => {
@@ -87,9 +87,9 @@ export function endpointsContract(reach: () => Reach): void {
       const { id } = await created()
       const next = await post('/responses', { input: 'And?', previous_response_id: id })
       expect(next).toMatchObject({ previous_response_id: id, usage: { input_tokens: 12, output_tokens: 3 } })
-      const told = await events('/responses', { input: 'Hello?' })
-      expect(told.pop()).toBe('[DONE]')
-      const all = told.map((event) => JSON.parse(event))
+      const frames = await events('/responses', { input: 'Hello?' })
+      expect(frames.pop()).toBe('[DONE]')
+      const all = frames.map((event) => JSON.parse(event))
       for (const event of all) expect(judge?.event(event) ?? []).toEqual([])
       expect(all.map(({ sequence_number: at }) => at)).toEqual(all.map((_, i) => i))
       expect([all[0].type, all.at(-1).type]).toEqual(['response.created', 'response.completed'])
@@ -174,16 +174,16 @@ export function endpointsContract(reach: () => Reach): void {
     'POST /completions': async () => {
       const answer = await post('/completions', { prompt: 'So: ', echo: true, n: 1 })
       expect(answer).toMatchObject({ object: 'text_completion', choices: [{ text: `So: ${SAID}` }] })
-      const told = await events('/completions', { prompt: 'So: ' })
-      expect(told.pop()).toBe('[DONE]')
-      expect(told.map((event) => JSON.parse(event).choices[0].text).join('')).toBe(SAID)
+      const frames = await events('/completions', { prompt: 'So: ' })
+      expect(frames.pop()).toBe('[DONE]')
+      expect(frames.map((event) => JSON.parse(event).choices[0].text).join('')).toBe(SAID)
       await refused('/completions', { prompt: [] }, 'prompt')
     },
     'POST /infill': async () => {
       const gap = { input_prefix: 'So: ', input_suffix: '' }
       expect(await post('/infill', gap)).toMatchObject({ content: SAID, stop: true, tokens_predicted: 3 })
-      const told = (await events('/infill', gap)).map((event) => JSON.parse(event))
-      expect(told.map(({ content }) => content).join('')).toBe(SAID)
+      const frames = (await events('/infill', gap)).map((event) => JSON.parse(event))
+      expect(frames.map(({ content }) => content).join('')).toBe(SAID)
       await refused('/infill', { ...gap, input_suffix: 5 }, 'input_suffix')
     },
     'POST /embeddings': async () => {
@@ -348,10 +348,13 @@ export function endpointsContract(reach: () => Reach): void {
       expect([answer.status, json(answer)]).toEqual([200, { version: expect.any(String) }])
     },
     'POST /messages': async () => {
-      const asked = { messages: USER, max_tokens: 99 }
-      expect(await post('/messages', asked)).toMatchObject({ type: 'message', content: [{ type: 'text', text: SAID }] })
-      const told = (await events('/messages', asked)).map((event) => JSON.parse(event).type)
-      expect([told[0], told.at(-1)]).toEqual(['message_start', 'message_stop'])
+      const request = { messages: USER, max_tokens: 99 }
+      expect(await post('/messages', request)).toMatchObject({
+        type: 'message',
+        content: [{ type: 'text', text: SAID }],
+      })
+      const types = (await events('/messages', request)).map((event) => JSON.parse(event).type)
+      expect([types[0], types.at(-1)]).toEqual(['message_start', 'message_stop'])
       const wrong = await ask('POST', '/messages', { model: MODEL, messages: 5, max_tokens: 9 })
       expect([wrong.status, json(wrong)]).toMatchObject([
         400,
@@ -380,8 +383,8 @@ export function endpointsContract(reach: () => Reach): void {
       await ollamaRefused('/api/show', { model: 'no/such' }, 404)
     },
     'POST /api/chat': async () => {
-      const asked = { messages: USER, stream: false }
-      expect(await post('/api/chat', asked)).toMatchObject({ message: { content: SAID }, done: true })
+      const request = { messages: USER, stream: false }
+      expect(await post('/api/chat', request)).toMatchObject({ message: { content: SAID }, done: true })
       const lines = await ollamaLines('/api/chat', { messages: USER })
       expect(lines.map(({ message }) => message.content).join('')).toBe(SAID)
       await ollamaRefused('/api/chat', { messages: 5 }, 400)
@@ -402,8 +405,8 @@ export function endpointsContract(reach: () => Reach): void {
     },
     'POST /api/pull': async () => {
       expect(await post('/api/pull', { stream: false })).toEqual({ status: 'success' })
-      const told = await ollamaLines('/api/pull', {})
-      expect(told.at(-1)).toEqual({ status: 'success' })
+      const lines = await ollamaLines('/api/pull', {})
+      expect(lines.at(-1)).toEqual({ status: 'success' })
     },
     'DELETE /api/delete': async () => {
       expect(json(await good('DELETE', '/api/delete', { model: MODEL }))).toEqual({ status: 'success' })

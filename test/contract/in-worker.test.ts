@@ -51,8 +51,8 @@ async function run(
   const over = /^over: (.*)$/m.exec(running.output())?.[1]
   expect(running.output()).not.toContain('failed:')
   expect([code, over !== undefined], running.output()).toEqual([0, true])
-  const told = JSON.parse(over!) as { worker: boolean | null; reason: string | null; used: number | null }
-  return { ...told, output: running.output() }
+  const report = JSON.parse(over!) as { worker: boolean | null; reason: string | null; used: number | null }
+  return { ...report, output: running.output() }
 }
 
 const cases = Object.keys(RUNTIMES).flatMap((runtime) =>
@@ -69,13 +69,13 @@ const SAYS = `import workers from 'node:worker_threads'
       if (options?.name === 'local-v1') console.log('young: ' + this.resourceLimits.maxYoungGenerationSizeMb)
     }
   }`
-const told = new Map<string, ReturnType<typeof run>>()
+const runs = new Map<string, ReturnType<typeof run>>()
 /** Once for all tests that ask what came of it. */
 function checked(runtime: string, worker: 'on' | 'off'): ReturnType<typeof run> {
   const key = `${runtime} ${worker}`
   const more = runtime === 'node' ? ['--import', `data:text/javascript,${encodeURIComponent(SAYS)}`] : []
-  const found = told.get(key) ?? run(runtime, whole, worker, { more, ...(!isWhole(runtime, worker) && quick) })
-  told.set(key, found)
+  const found = runs.get(key) ?? run(runtime, whole, worker, { more, ...(!isWhole(runtime, worker) && quick) })
+  runs.set(key, found)
   return found
 }
 
@@ -110,7 +110,7 @@ test.each<[string, readonly string[], string]>([
   ['a bundler left its script behind', [], 'neither next to this program'],
   ['Node forbids it', [PERMISSION, '--allow-fs-read=*', '--allow-fs-write=*'], 'no worker can be started'],
 ])('where %s, it computes in the calling thread and says why', async (_, arguments_, why) => {
-  const told = await run('node', arguments_.length > 0 ? whole : alone, 'on', { more: arguments_, ...quick })
-  expect(told.worker).toBe(false)
-  expect(told.reason).toContain(why)
+  const report = await run('node', arguments_.length > 0 ? whole : alone, 'on', { more: arguments_, ...quick })
+  expect(report.worker).toBe(false)
+  expect(report.reason).toContain(why)
 })

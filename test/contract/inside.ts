@@ -2,9 +2,9 @@ import type { ControlledTab } from '../support/service-worker.js'
 import type { DrivenPage } from '../support/webdriver.js'
 import type { Init, Reach } from './reach.js'
 
-/** What the page keeps of what it was asked. */
+/** What the page keeps of its calls. */
 interface PageState {
-  asked: Promise<Asked>[]
+  calls: Promise<Asked>[]
   /** Answers that are not read to their end. */
   answers: { reader: ReadableStreamDefaultReader<Uint8Array>; decoder: TextDecoder; aborter: AbortController }[]
 }
@@ -28,15 +28,15 @@ export function reachInside({ browser, origin, tab, close }: ControlledTab): Rea
     buffers: browser.name === 'firefox' ? Number.POSITIVE_INFINITY : 128 * 2 ** 20,
     close,
     async fetch(path, init) {
-      const { text, ...head } = await told(tab, wholeAnswer, path, plain(init))
+      const { text, ...head } = await resultIn(tab, wholeAnswer, path, plain(init))
       return { ...head, text, headers: new Headers(head.headers) }
     },
     async open(path, init) {
-      const { at, status, headers } = await told(tab, openAnswer, path, plain(init))
+      const { at, status, headers } = await resultIn(tab, openAnswer, path, plain(init))
       return {
         status,
         headers: new Headers(headers),
-        read: async () => (await told(tab, readMore, at)) ?? undefined,
+        read: async () => (await resultIn(tab, readMore, at)) ?? undefined,
         leave: () => void tab.evaluate((at) => (window as unknown as PageState).answers[at]!.aborter.abort(), at),
       }
     },
@@ -71,14 +71,14 @@ async function readMore(at: number): Promise<string | undefined> {
 }
 
 /** What `run` gives in the page. A driver of a browser waits for one thing at a time: what takes long is asked about. */
-async function told<Args extends readonly unknown[], Result>(
+async function resultIn<Args extends readonly unknown[], Result>(
   page: DrivenPage,
   run: (...args: Args) => Promise<Result>,
   ...args: Args
 ): Promise<Result> {
   const begun = await page.evaluate<Args, Asked>(
     `(...args) => {
-      const all = (window.asked ??= [])
+      const all = (window.calls ??= [])
       const outcome = (${String(run)})(...args).then((value) => ({ value }), (error) => ({ error: String(error) }))
       const at = all.push(outcome) - 1
       return Promise.race([outcome, new Promise((resolve) => setTimeout(resolve, 50, { at }))])
@@ -88,11 +88,11 @@ async function told<Args extends readonly unknown[], Result>(
   for (let now = begun; ; ) {
     if (typeof now.error === 'string') throw new Error(now.error)
     if (typeof now.at !== 'number') return now.value as Result
-    now = await page.evaluate(asked, now.at)
+    now = await page.evaluate(callAt, now.at)
   }
 }
 
-function asked(at: number): Promise<Asked> {
+function callAt(at: number): Promise<Asked> {
   const later = new Promise<Asked>((resolve) => setTimeout(resolve, 50, { at }))
-  return Promise.race([(window as unknown as PageState).asked[at]!, later])
+  return Promise.race([(window as unknown as PageState).calls[at]!, later])
 }

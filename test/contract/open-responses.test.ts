@@ -15,7 +15,7 @@ const MODEL = 'test/compliant'
 const KEY = 'sk-compliance'
 
 const user = (content: unknown) => ({ type: 'message', role: 'user', content })
-const said = (content: string, phase?: string) => ({
+const assistant = (content: string, phase?: string) => ({
   type: 'message',
   role: 'assistant',
   content,
@@ -43,12 +43,12 @@ const completed: Holds = ({ status, output }) => {
 }
 const calls: Holds = ({ output }) => expect(output.map(({ type }) => type)).toContain('function_call')
 const tellsItsCall: Holds = (_, events) => {
-  const told = (type: string) => events.filter((event) => event.type === type)
+  const ofType = (type: string) => events.filter((event) => event.type === type)
   for (const type of ['response.output_item.added', 'response.output_item.done']) {
-    expect(told(type).map(({ item }) => item?.type)).toContain('function_call')
+    expect(ofType(type).map(({ item }) => item?.type)).toContain('function_call')
   }
-  expect(told('response.function_call_arguments.delta').length).toBeGreaterThan(0)
-  expect(told('response.function_call_arguments.done')).toHaveLength(1)
+  expect(ofType('response.function_call_arguments.delta').length).toBeGreaterThan(0)
+  expect(ofType('response.function_call_arguments.done')).toHaveLength(1)
 }
 
 interface Compliance {
@@ -62,7 +62,7 @@ const TESTS: readonly Compliance[] = [
   { id: 'basic-response', body: { input: [user('Say hello in exactly 3 words.')] }, holds: [completed] },
   {
     id: 'assistant-phase',
-    body: { input: [said('Let me see.', 'commentary'), said('It is four.', 'final_answer'), user('Again?')] },
+    body: { input: [assistant('Let me see.', 'commentary'), assistant('It is four.', 'final_answer'), user('Again?')] },
     holds: [completed],
   },
   { id: 'streaming-response', body: { input: [user('Count from 1 to 5.')] }, stream: true, holds: [completed] },
@@ -75,7 +75,7 @@ const TESTS: readonly Compliance[] = [
   { id: 'tool-calling-streaming', body: asksForWeather, stream: true, holds: [completed, calls, tellsItsCall] },
   {
     id: 'multi-turn',
-    body: { input: [user('My name is Alice.'), said('Hello Alice!'), user('What is my name?')] },
+    body: { input: [user('My name is Alice.'), assistant('Hello Alice!'), user('What is my name?')] },
     holds: [completed],
   },
 ]
@@ -138,7 +138,7 @@ describe.skipIf(!judgesAreHere)('Open Responses, where its schemas lie beside th
   })
 
   test('compact-response', async () => {
-    const input = [user('We agreed to launch on Tuesday and notify support first.'), said('Understood.')]
+    const input = [user('We agreed to launch on Tuesday and notify support first.'), assistant('Understood.')]
     const answer = await post({ model: MODEL, prompt_cache_key: 'openresponses-compact-test', input }, '/compact')
     const compaction = (await answer.json()) as Resource
     expect(answer.status).toBe(200)
@@ -178,15 +178,15 @@ describe.skipIf(!judgesAreHere)('Open Responses, where its schemas lie beside th
       authorization: `Bearer ${KEY}`,
     }
     const { status, text } = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
-      const asked = request(url, { headers }, (response) => {
+      const sent = request(url, { headers }, (response) => {
         let text = ''
         response.on('data', (data) => {
           text += data
         })
         response.on('end', () => resolve({ status: response.statusCode, text }))
       })
-      asked.on('error', reject)
-      asked.end()
+      sent.on('error', reject)
+      sent.end()
     })
     expect(status).toBe(405)
     const { error } = JSON.parse(text) as { error: { code: string; message: string } }

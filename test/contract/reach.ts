@@ -70,10 +70,10 @@ export function reachThrough(
     },
     async abandon(path, init, when) {
       const aborter = new AbortController()
-      const asked = call(origin + path, { ...requestInit(init), signal: aborter.signal })
-      await Promise.race([when(), asked])
+      const answer = call(origin + path, { ...requestInit(init), signal: aborter.signal })
+      await Promise.race([when(), answer])
       aborter.abort()
-      await asked.catch(() => {})
+      await answer.catch(() => {})
     },
   }
 }

@@ -7,12 +7,12 @@ import { launchFirefox, launchWebKit } from '../support/webdriver.js'
 import { reachInside } from './inside.js'
 
 /** Browsers that are no dependencies of this repository: those of them that this machine has, and is asked to use. */
-const asked = (process.env.CONTRACT_BROWSERS ?? '').split(',')
+const chosen = (process.env.CONTRACT_BROWSERS ?? '').split(',')
 
 const BROWSERS = [
   ['Chromium (npm has it for Linux on x64)', launchDrivenChromium, canUnpack],
-  ['Firefox (where CONTRACT_BROWSERS names it)', () => launchFirefox(), asked.includes('firefox')],
-  ['WebKitGTK (where CONTRACT_BROWSERS names it)', launchWebKit, asked.includes('webkit')],
+  ['Firefox (where CONTRACT_BROWSERS names it)', () => launchFirefox(), chosen.includes('firefox')],
+  ['WebKitGTK (where CONTRACT_BROWSERS names it)', launchWebKit, chosen.includes('webkit')],
 ] as const
 
 for (const [browser, launch, available] of BROWSERS) {

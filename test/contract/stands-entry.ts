@@ -14,8 +14,8 @@ import { createV1 } from '../../src/index.js'
 
 const [from, device, stands, says, rounds] = process.argv.slice(2) as [string, DevicePreference, ...string[]]
 const MODEL = 'local-v1/nano'
-const said: string[] = []
-const options = { models: [{ id: MODEL, from }], device, log: (message: string) => void said.push(message) }
+const logged: string[] = []
+const options = { models: [{ id: MODEL, from }], device, log: (message: string) => void logged.push(message) }
 const script = new URL('worker.mjs', import.meta.url)
 const start = () => new Worker(script) as unknown as WorkerThread
 const v1 = createV1({ engine: webgpuInWorker(options, start, Number(stands)), keys: 'none', log: () => {} })
@@ -61,7 +61,7 @@ async function beside<T>(work: Promise<T>): Promise<{ done: T; statuses: [path: 
   return { done, statuses }
 }
 
-const tell = (told: object) => console.log(JSON.stringify(told))
+const tell = (report: object) => console.log(JSON.stringify(report))
 const first = await chat('Hello', 4)
 for (let round = 0; round < Number(rounds); round++) {
   const other = chat('Tell me about the sea.', 3000)
@@ -71,6 +71,6 @@ for (let round = 0; round < Number(rounds); round++) {
   tell({ first, stood, left, again, statuses })
 }
 const models = (await (await fetch(at('/v1/models'))).json()) as { data: { metadata: object }[] }
-tell({ metadata: models.data[0]!.metadata, said })
+tell({ metadata: models.data[0]!.metadata, logged })
 server.close()
 await v1.close()

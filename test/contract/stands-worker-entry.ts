@@ -13,9 +13,9 @@ serveWebGpu((options) => {
   const engine = webgpuHere(options)
   const generate = engine.generate.bind(engine)
   engine.generate = (call: ChatCall) => {
-    const said = call.messages.at(-1)?.content
-    if (said === 'stand') during('prompt', call.id, forEver)
-    if (said === 'call') during('prompt', call.id, () => openSync(process.env.PIPE!, 'r'))
+    const content = call.messages.at(-1)?.content
+    if (content === 'stand') during('prompt', call.id, forEver)
+    if (content === 'call') during('prompt', call.id, () => openSync(process.env.PIPE!, 'r'))
     return generate(call)
   }
   return engine

@@ -67,8 +67,8 @@ test.concurrent.each([
       .split('\n')
       .filter((line) => line.startsWith('{'))
     expect(lines, running.output()).toHaveLength(rounds + 1)
-    const told = lines.map((line) => JSON.parse(line))
-    for (const { first, stood, left, again, statuses } of told.slice(0, -1) as Round[]) {
+    const reports = lines.map((line) => JSON.parse(line))
+    for (const { first, stood, left, again, statuses } of reports.slice(0, -1) as Round[]) {
       expect(first.status).toBe(200)
       expect(stood).toMatchObject({ status: 500, error: { code: 'engine_stood' } })
       expect(stood.error!.message).toMatch(/while reading its prompt .*request chatcmpl-/)
@@ -81,8 +81,8 @@ test.concurrent.each([
       }
     }
     // Each time in a worker, on the device that was asked for.
-    const { metadata, said } = told.at(-1)
+    const { metadata, logged } = reports.at(-1)
     expect(metadata).toMatchObject({ device, worker: true })
-    expect(said.filter((line: string) => line.includes('ended its worker'))).toHaveLength(rounds)
+    expect(logged.filter((line: string) => line.includes('ended its worker'))).toHaveLength(rounds)
   },
 )

@@ -32,14 +32,14 @@ export function streamContract(reach: () => Reach, whole: boolean): void {
   test.each([
     ['test/error-late', 'The device was lost.'],
     ['test/crash-late', ''],
-  ])('an error in mid-stream is a frame that the client throws: %s', async (model, said) => {
+  ])('an error in mid-stream is a frame that the client throws: %s', async (model, message) => {
     const answer = await stream(model)
     expect(answer.status).toBe(200)
     const payloads = events(answer.text)
     const errors = payloads.filter((payload) => payload.startsWith('{"error"'))
     expect(errors).toHaveLength(1)
     const { error } = valid('ErrorResponse', JSON.parse(errors[0]!)) as { error: { message: string } }
-    expect(error.message).toContain(said)
+    expect(error.message).toContain(message)
     expect(answer.text).toContain('so far')
     expect(answer.text).not.toContain('swordfish')
   })

@@ -51,10 +51,10 @@ test.for(cases.filter(([runtime, worker]) => FULL || runtime !== 'deno' || worke
   async ([runtime, worker], { skip }) => {
     skip(RUNTIMES.get(runtime) === undefined, 'BUN names no program')
     const itself = runtime === 'node' && worker === 'off' && !FULL
-    const told = await (itself ? expected() : run(runtime, worker))
+    const result = await (itself ? expected() : run(runtime, worker))
     const side = worker === 'on' ? true : null
-    expect(told.over).toEqual([side, side])
-    expect(told.answers).toEqual((await expected()).answers)
+    expect(result.over).toEqual([side, side])
+    expect(result.answers).toEqual((await expected()).answers)
   },
 )
 

@@ -49,7 +49,7 @@ const schema = {
   additionalProperties: false,
 }
 
-const asked = ({ model, encoder }: TypedModels): Readonly<Record<string, Asked>> => ({
+const requestsOf = ({ model, encoder }: TypedModels): Readonly<Record<string, Asked>> => ({
   'decisions: a text': ['/decisions', { model, input: MAIL, questions }],
   'decisions: a conversation, in every order': [
     '/decisions',
@@ -78,8 +78,8 @@ const asked = ({ model, encoder }: TypedModels): Readonly<Record<string, Asked>>
 
 /** What is asked, alone and all at once, and what must be the same in any company; throws where it is not. */
 export async function typedAnswers(ask: Ask, models: TypedModels): Promise<Record<string, unknown>> {
-  const all = asked(models)
-  const said = async (name: string): Promise<string> => {
+  const all = requestsOf(models)
+  const answerTo = async (name: string): Promise<string> => {
     const [path, body] = all[name]!
     const headers = { 'content-type': 'application/json' }
     const response = await ask(`/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -90,8 +90,8 @@ export async function typedAnswers(ask: Ask, models: TypedModels): Promise<Recor
     return JSON.stringify(answers ?? choices ?? data)
   }
   const alone: Record<string, string> = {}
-  for (const name of Object.keys(all)) alone[name] = await said(name)
-  const together = await Promise.all(Object.keys(all).map(async (name) => [name, await said(name)] as const))
+  for (const name of Object.keys(all)) alone[name] = await answerTo(name)
+  const together = await Promise.all(Object.keys(all).map(async (name) => [name, await answerTo(name)] as const))
   for (const [name, text] of together) {
     if (text !== alone[name]) throw new Error(`${name}: alone ${alone[name]}, in company ${text}`)
   }

@@ -107,9 +107,9 @@ describe('decisions.txt', () => {
 
   it('gives nothing to who answers always alike', () => {
     for (const kind of ['choice', 'score', 'predicate'] as const) {
-      const asked = decisions.filter((decision) => decision.kind === kind)
-      const places = [0, 1, 2, 3].map((at) => asked.filter(({ choices, right }) => choices[at] === right).length)
-      expect(Math.max(...places) / asked.length).toBeLessThanOrEqual(0.5)
+      const ofKind = decisions.filter((decision) => decision.kind === kind)
+      const places = [0, 1, 2, 3].map((at) => ofKind.filter(({ choices, right }) => choices[at] === right).length)
+      expect(Math.max(...places) / ofKind.length).toBeLessThanOrEqual(0.5)
     }
   })
 })

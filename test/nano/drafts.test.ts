@@ -31,11 +31,11 @@ const call = ({ user, schema }: Case, sampling: ChatCall['sampling'], n = 1): Ch
   })
 
 /** The answers, choice by choice, with all that is told of their tokens. */
-async function answersOf({ loop }: DraftSubject, asked: ChatCall) {
+async function answersOf({ loop }: DraftSubject, chatCall: ChatCall) {
   const texts: string[] = []
   let usage: unknown
   const parts: Part[] = []
-  for await (const part of loop.generate(asked)) {
+  for await (const part of loop.generate(chatCall)) {
     parts.push(part)
     if (part.type === 'text-delta') texts[part.choice] = (texts[part.choice] ?? '') + part.text
     if (part.type === 'usage') usage = { ...part.usage, cachedTokens: 0 }

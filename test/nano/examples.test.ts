@@ -80,8 +80,8 @@ describe.each(DEVICES)("the playground's examples on %s", (device) => {
   afterAll(() => v1.close())
 
   // Software takes seconds for each, and for the first the longer.
-  const asked = device === 'cpu' || FULL ? examples : examples.slice(0, 1)
-  it.each(asked.map((example) => [example.name, example] as const))('%s', async (name, example) => {
+  const chosen = device === 'cpu' || FULL ? examples : examples.slice(0, 1)
+  it.each(chosen.map((example) => [example.name, example] as const))('%s', async (name, example) => {
     const body = {
       model: 'local-v1/nano',
       temperature: 0,

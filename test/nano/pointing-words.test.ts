@@ -46,8 +46,8 @@ describe.skipIf(!isInstalled)('what is asked of natural texts (`npm ci` in model
 
   it('is all that the recipe asks but times, lists and what is in them', () => {
     for (const schema of schemas) {
-      const asked = new Set(pointedQuestions(schema).map(key))
-      const left = queriesOf(schema).filter((query) => !asked.has(key(query)))
+      const pointed = new Set(pointedQuestions(schema).map(key))
+      const left = queriesOf(schema).filter((query) => !pointed.has(key(query)))
       for (const { path, type } of left) expect(type === 'time' || path.includes('[]'), path.join('.')).toBe(true)
     }
   })

@@ -83,13 +83,13 @@ function call(user: string, schema: Schema, { quote, ...more }: Asked = {}): Cha
   })
 }
 
-async function answer({ loop }: Pick<Subject, 'loop'>, asked: ChatCall) {
-  const texts = Array.from({ length: asked.n }, () => '')
+async function answer({ loop }: Pick<Subject, 'loop'>, chatCall: ChatCall) {
+  const texts = Array.from({ length: chatCall.n }, () => '')
   const parts: Part[] = []
   const logprobs: TokenLogprob[] = []
   const evidence: Evidence[] = []
   let usage: Usage | undefined
-  for await (const part of loop.generate(asked)) {
+  for await (const part of loop.generate(chatCall)) {
     parts.push(part)
     if (part.type === 'text-delta') {
       texts[part.choice] += part.text
@@ -229,8 +229,8 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
   })
 
   describe('says nothing that a schema does not allow', () => {
-    const judged = async (user: string, schema: Schema, asked: Asked) => {
-      const { text } = await answer(pointing, call(user, schema, asked))
+    const judged = async (user: string, schema: Schema, options: Asked) => {
+      const { text } = await answer(pointing, call(user, schema, options))
       expect(ajv.compile(schema)(JSON.parse(text)), text).toBe(true)
       return text
     }
@@ -252,9 +252,12 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
         who: { type: ['string', 'null'], 'x-quote': true },
       })
       for (const sampling of each) {
-        const said = JSON.parse(await judged(NOTE, schema, { sampling, quote: true })) as Record<string, string | null>
-        expect(NOTE).toContain(said.rent)
-        if (said.who !== null) expect(NOTE).toContain(said.who)
+        const document = JSON.parse(await judged(NOTE, schema, { sampling, quote: true })) as Record<
+          string,
+          string | null
+        >
+        expect(NOTE).toContain(document.rent)
+        if (document.who !== null) expect(NOTE).toContain(document.who)
       }
     })
 
@@ -282,11 +285,11 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     })
 
     it('to callers who come at once', async () => {
-      const asked = cases.slice(11, 14).map(({ user, schema }) => call(user, schema))
+      const calls = cases.slice(11, 14).map(({ user, schema }) => call(user, schema))
       const alone: string[] = []
-      for (const one of asked) alone.push((await answer(pointing, one)).text)
+      for (const one of calls) alone.push((await answer(pointing, one)).text)
       const together = await Promise.all(
-        asked.map((one, i) => answer(pointing, { ...one, caller: `caller ${i}` }).then(({ text }) => text)),
+        calls.map((one, i) => answer(pointing, { ...one, caller: `caller ${i}` }).then(({ text }) => text)),
       )
       expect(together).toEqual(alone)
     })
@@ -310,7 +313,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
   describe('points at fields', () => {
     const names = ['name', 'age', 'city']
-    const asked = (text: string, signal = new AbortController().signal) => ({
+    const pointCall = (text: string, signal = new AbortController().signal) => ({
       ...{ id: 'ext-test', model: 'nano', signal, text },
       questions: names.map((name) => ({ name, instructions: '', isNumber: name === 'age' })),
     })
@@ -318,7 +321,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     it('all of them in one reading, in the code units of the text', async () => {
       for (const state of [ANNA, `\u{1f642} é ${ANNA}`]) {
         const before = pointing.reads
-        const { answers, usage } = (await pointing.loop.point(asked(state)))!
+        const { answers, usage } = (await pointing.loop.point(pointCall(state)))!
         expect(pointing.reads - before).toBe(1)
         expect(answers.map((one) => one && state.slice(one.start, one.end))).toEqual(['Anna Keller', '34', 'Lisbon'])
         for (const one of answers) {
@@ -333,7 +336,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     it('of as many as are asked, with the text counted once', async () => {
       const tokens = async (count: number) => {
         const questions = new Array(count).fill({ name: 'city', instructions: '', isNumber: false })
-        const { answers, usage } = (await pointing.loop.point({ ...asked(ANNA), questions }))!
+        const { answers, usage } = (await pointing.loop.point({ ...pointCall(ANNA), questions }))!
         expect(answers).toHaveLength(count)
         return usage.promptTokens
       }
@@ -344,10 +347,10 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
     it('not of a text that is too long, for nobody, and not without what points', async () => {
       const before = pointing.reads
-      expect(await pointing.loop.point(asked(`${ANNA} `.repeat(40)))).toBeUndefined()
-      await expect(pointing.loop.point(asked(ANNA, AbortSignal.abort('left')))).rejects.toBe('left')
+      expect(await pointing.loop.point(pointCall(`${ANNA} `.repeat(40)))).toBeUndefined()
+      await expect(pointing.loop.point(pointCall(ANNA, AbortSignal.abort('left')))).rejects.toBe('left')
       expect(pointing.reads).toBe(before)
-      expect(await plain.loop.point(asked(ANNA))).toBeUndefined()
+      expect(await plain.loop.point(pointCall(ANNA))).toBeUndefined()
     })
   })
 
@@ -389,7 +392,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
 
   describe('keeps out of what is not asked of one text', () => {
     const tool = { name: 'save', parameters: PERSON } as unknown as ChatCall['tools'][number]
-    const others: readonly (readonly [name: string, asked: () => ChatCall])[] = [
+    const others: readonly (readonly [name: string, makeCall: () => ChatCall])[] = [
       ['a text that is too long', () => call(`${ANNA} `.repeat(40), PERSON)],
       [
         'several messages',
@@ -429,9 +432,9 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
       ['a schema that asks nothing', () => call(ANNA, record({ tags: { type: 'array', items: text, maxItems: 2 } }))],
       ['a schema that holds nobody', () => call(ANNA, PERSON, { grammar: undefined as never, maxTokens: 30 })],
     ]
-    it.each(others)('%s', async (_, asked) => {
+    it.each(others)('%s', async (_, makeCall) => {
       const before = pointing.reads
-      const [one, other] = [await answer(pointing, asked()), await answer(plain, asked())]
+      const [one, other] = [await answer(pointing, makeCall()), await answer(plain, makeCall())]
       expect(pointing.reads).toBe(before)
       expect(one.texts).toEqual(other.texts)
       expect({ ...one.usage, cachedTokens: 0 }).toEqual({ ...other.usage, cachedTokens: 0 })
@@ -443,8 +446,8 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     const grammar = fromSource({ schema })
     const { shortest } = grammar.start(pointing.vocabulary)
     for (const maxTokens of [shortest, shortest + 3]) {
-      const { text: said } = await answer(pointing, call(ANNA, schema, { maxTokens }))
-      expect(grammar.accepts(said)).toBe(true)
+      const { text: written } = await answer(pointing, call(ANNA, schema, { maxTokens }))
+      expect(grammar.accepts(written)).toBe(true)
     }
   })
 
@@ -459,8 +462,8 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
     const two = (await answer(plain, { ...ask(1), maxTokens: 100 })).usage.promptTokens - usage.promptTokens
     // As many as leave room for the shortest document and for little more.
     const count = Math.floor((2048 - usage.promptTokens - fewest - 1) / two)
-    const { text: said } = await answer(pointing, ask(count))
-    expect(grammar.accepts(said)).toBe(true)
+    const { text: written } = await answer(pointing, ask(count))
+    expect(grammar.accepts(written)).toBe(true)
   })
 
   it('what is refused is not read', async () => {
@@ -470,11 +473,11 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
   })
 
   it('what was settled is told as chosen, as if it had been written', async () => {
-    const { parts, text: said } = await answer(pointing, call(ANNA, PERSON))
+    const { parts, text: written } = await answer(pointing, call(ANNA, PERSON))
     const forced = parts.flatMap((part) => (part.type === 'text-delta' && part.forced !== undefined ? [part.text] : []))
     expect(forced.join('')).not.toMatch(/Anna|34|Lisbon/)
     expect(forced.join('')).toMatch(/"age":/)
-    expect(JSON.parse(said)).toEqual({ name: 'Anna Keller', age: 34, city: 'Lisbon' })
+    expect(JSON.parse(written)).toEqual({ name: 'Anna Keller', age: 34, city: 'Lisbon' })
   })
 
   it('is told of by the service, whole and as it is written', async () => {
@@ -538,8 +541,8 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
   })
 
   describe('decides with what writes', () => {
-    const shares = async ({ loop }: Subject, asked: DecideCall) => {
-      const { answers } = await loop.decide(asked)
+    const shares = async ({ loop }: Subject, decideCall: DecideCall) => {
+      const { answers } = await loop.decide(decideCall)
       return answers.map((one) => ('probabilities' in one ? one.probabilities : []))
     }
 

@@ -7,7 +7,7 @@ export async function launchDrivenChromium({ quota }: { readonly quota?: number 
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
   return {
     name: 'chromium',
-    asked: { CONTRACT_BROWSERS: 'chromium' },
+    env: { CONTRACT_BROWSERS: 'chromium' },
     version: browser.version(),
     async open(url) {
       const page = await context.newPage()

@@ -22,20 +22,20 @@ declare module 'ollama' {
   }
   export class Ollama {
     constructor(options: { readonly host: string; readonly headers?: Readonly<Record<string, string>> })
-    chat(asked: Streamed): Promise<OllamaStream<OllamaPart>>
-    chat(asked: object): Promise<OllamaPart>
-    generate(asked: Streamed): Promise<OllamaStream<OllamaPart>>
-    generate(asked: object): Promise<OllamaPart>
-    pull(asked: Streamed): Promise<OllamaStream<{ readonly status: string }>>
-    pull(asked: object): Promise<{ readonly status: string }>
-    embed(asked: object): Promise<{ readonly embeddings: readonly (readonly number[])[] }>
-    embeddings(asked: object): Promise<{ readonly embedding: readonly number[] }>
-    systemone(asked: object): Promise<{ readonly answers: Readonly<Record<string, object>> }>
+    chat(request: Streamed): Promise<OllamaStream<OllamaPart>>
+    chat(request: object): Promise<OllamaPart>
+    generate(request: Streamed): Promise<OllamaStream<OllamaPart>>
+    generate(request: object): Promise<OllamaPart>
+    pull(request: Streamed): Promise<OllamaStream<{ readonly status: string }>>
+    pull(request: object): Promise<{ readonly status: string }>
+    embed(request: object): Promise<{ readonly embeddings: readonly (readonly number[])[] }>
+    embeddings(request: object): Promise<{ readonly embedding: readonly number[] }>
+    systemone(request: object): Promise<{ readonly answers: Readonly<Record<string, object>> }>
     list(): Promise<{ readonly models: readonly OllamaModel[] }>
     ps(): Promise<{ readonly models: readonly OllamaModel[] }>
-    show(asked: object): Promise<{ readonly capabilities: readonly string[]; readonly details: { family: string } }>
+    show(request: object): Promise<{ readonly capabilities: readonly string[]; readonly details: { family: string } }>
     version(): Promise<{ readonly version: string }>
-    copy(asked: object): Promise<unknown>
-    delete(asked: object): Promise<unknown>
+    copy(request: object): Promise<unknown>
+    delete(request: object): Promise<unknown>
   }
 }

@@ -23,7 +23,7 @@ export interface OpenTab {
 }
 
 export interface Chat {
-  until(fits: (said: Said) => boolean): Promise<Said>
+  until(fits: (answer: Said) => boolean): Promise<Said>
   leave(): Promise<void>
   done(): Promise<Said>
 }
@@ -60,10 +60,10 @@ function openTab(page: Page, installed: OpenTab['installed']): OpenTab {
         body,
         by,
       ] as const)
-      const said = () => page.evaluate((at) => (window as unknown as InPage).tab.said[at]!, at)
-      const until = async (fits: (said: Said) => boolean): Promise<Said> => {
+      const answer = () => page.evaluate((at) => (window as unknown as InPage).tab.answers[at]!, at)
+      const until = async (fits: (answer: Said) => boolean): Promise<Said> => {
         for (;;) {
-          const now = await said()
+          const now = await answer()
           if (fits(now)) return now
           if (now.done) throw new Error(`it ended with ${JSON.stringify(now)}`)
           await new Promise((resolve) => setTimeout(resolve, 10))

@@ -10,7 +10,7 @@ export interface Driven {
   readonly name: string
   readonly version: string
   /** What makes another process of tests use this very browser. */
-  readonly asked: Readonly<Record<string, string>>
+  readonly env: Readonly<Record<string, string>>
   /** A tab of its own at that address. */
   open(url: string): Promise<DrivenTab>
   close(): Promise<void>
@@ -61,7 +61,7 @@ Promise.resolve().then(() => (${run})(...args))
 
 async function driven(
   name: string,
-  asked: Driven['asked'],
+  env: Driven['env'],
   send: Send,
   capabilities: object,
   end: () => Promise<void>,
@@ -78,7 +78,7 @@ async function driven(
   }
   return {
     name,
-    asked: { CONTRACT_BROWSERS: name, ...asked },
+    env: { CONTRACT_BROWSERS: name, ...env },
     version: session.capabilities.browserVersion,
     async open(url) {
       const opened = await inTurn(async () => {
@@ -98,12 +98,12 @@ async function driven(
       const evaluating = (enter: () => Promise<unknown>) =>
         async function evaluate<Result>(run: unknown, ...args: readonly unknown[]): Promise<Result> {
           const script = scriptFor(String(run))
-          const said = (await here(async () => {
+          const reply = (await here(async () => {
             await enter()
             return send('WebDriver:ExecuteAsyncScript', { script, args: [args] })
           })) as { value?: Result; error?: string }
-          if (said.error !== undefined) throw new Error(said.error)
-          return said.value as Result
+          if (reply.error !== undefined) throw new Error(reply.error)
+          return reply.value as Result
         }
       const goto = async (url: string) => void (await here(() => send('WebDriver:Navigate', { url })))
       await goto(url)
