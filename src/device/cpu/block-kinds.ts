@@ -44,6 +44,8 @@ export const WIDE_BLOCKS = 32
 export const EXACT_BLOCKS = 64
 /** Added to a kind whose codes are multiplied as bytes: products are added up by pairs in 16 bits before they are widened. */
 export const PAIRS = 128
+/** Added to a kind whose codes are multiplied in 8 bits: as they are, by a machine that does so (`multipliesWholeBytes`). */
+export const WHOLE = 256
 
 const NAMES = Object.keys(KINDS) as BlockType[]
 
@@ -70,7 +72,7 @@ export function blockRoom(columns: number, several: boolean): number {
 /** Constants and functions of the module `./abi` of `assembly/`. */
 export function blocksModule(): string {
   const constants = {
-    ...{ FIRST_BLOCK_KIND, WIDE_BLOCKS, EXACT_BLOCKS, PAIRS },
+    ...{ FIRST_BLOCK_KIND, WIDE_BLOCKS, EXACT_BLOCKS, PAIRS, WHOLE },
     ...Object.fromEntries(NAMES.map((name) => [name.toUpperCase(), blockKind(name)])),
     ...Object.fromEntries(SCALES.map((name, i) => [`SCALES_${name.toUpperCase()}`, i])),
   }

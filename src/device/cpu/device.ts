@@ -26,7 +26,7 @@ import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, type Team } from './team.js'
 import { CpuActivations, CpuCache, CpuReadingRoom, CpuStates, CpuVector } from './tensors.js'
-import type { Kernels, KernelVariant } from './wasm.js'
+import { type Kernels, type KernelVariant, multipliesWholeBytes } from './wasm.js'
 
 /** A pass ends in a turn of the event loop so often: it computes before it returns, and everything else would wait. */
 const TURN_MS = 8
@@ -77,7 +77,7 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
   }
   const runner = new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost })
   const packer = new Packer(memory, runner, team.threads)
-  const trial = new ProductTrial(parts)
+  const trial = new ProductTrial({ ...parts, wholeBytes: multipliesWholeBytes() })
   const empty = (bands: readonly MatrixShape[]) =>
     new CpuMatrix(memory, packer, bands, exact, (kind) => trial.meet(kind))
   const host: CpuPassHost = {

@@ -14,7 +14,16 @@ import {
   type WeightKind,
   WIDE,
 } from './abi.js'
-import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND, PAIRS, SUMS_BYTES, WIDE_BLOCKS } from './block-kinds.js'
+import {
+  blockKind,
+  blockRoom,
+  EXACT_BLOCKS,
+  FIRST_BLOCK_KIND,
+  PAIRS,
+  SUMS_BYTES,
+  WHOLE,
+  WIDE_BLOCKS,
+} from './block-kinds.js'
 import type { DeviceMemory } from './memory.js'
 import type { Filling, Packer } from './packer.js'
 import { Tensor } from './tensors.js'
@@ -122,7 +131,7 @@ function kindOf({ format }: MatrixShape, exact: boolean): WeightKind {
 
 /** In which form activations are multiplied with a matrix. */
 export function activationsOf(multiplied: WeightKind): WeightKind {
-  const kind = multiplied & ~PAIRS
+  const kind = multiplied & ~(PAIRS | WHOLE)
   if (kind >= EXACT_BLOCKS) return F32
   if (kind >= WIDE_BLOCKS) return WIDE
   return kind >= FIRST_BLOCK_KIND ? Q4 : kind
@@ -136,7 +145,7 @@ export function activationBytes(form: WeightKind, columns: number, variant: Kern
 
 /** Room that a thread needs beside a product with so many rows of activations, or a table's rows. */
 export function unpackingRoom(multiplied: WeightKind, columns: number, rows: number): number {
-  const kind = multiplied & ~PAIRS
+  const kind = multiplied & ~(PAIRS | WHOLE)
   // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
   if (kind === Q4) return rows >= MANY ? columns * GROUP * 2 + SUMS_BYTES : 0
   if (kind < FIRST_BLOCK_KIND) return rows >= MANY ? SUMS_BYTES : 0

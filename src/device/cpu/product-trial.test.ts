@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { BF16, CONTROL, F16, F32, HEADER_WORDS, Q4, Q4_EXACT } from './abi.js'
-import { blockKind, EXACT_BLOCKS, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
+import { blockKind, EXACT_BLOCKS, PAIRS, WHOLE, WIDE_BLOCKS } from './block-kinds.js'
 import { DeviceMemory } from './memory.js'
 import { ProductTrial } from './product-trial.js'
 
-type Way = 'bytes' | 'pairs' | 'wide'
+type Way = 'bytes' | 'pairs' | 'wide' | 'whole'
 
 /** What the clock of the made-up machine says, in milliseconds. */
 let now = 0
@@ -21,18 +21,20 @@ function machine(work: (way: Way, tokens: number) => number) {
       // As `matmul` has them: its kind comes first, its rows of activations ninth.
       const args = program / 4 + HEADER_WORDS
       const kind = memory.i32[args]!
-      now += work(kind & PAIRS ? 'pairs' : kind & WIDE_BLOCKS ? 'wide' : 'bytes', memory.i32[args + 8]!)
+      const way = kind & WHOLE ? 'whole' : kind & PAIRS ? 'pairs' : kind & WIDE_BLOCKS ? 'wide' : 'bytes'
+      now += work(way, memory.i32[args + 8]!)
     },
   }
-  return { memory, kernels, runs: () => runs }
+  return { memory, kernels, wholeBytes: false, runs: () => runs }
 }
 
 const [Q8, Q6] = [blockKind('q8_0'), blockKind('q6_k')]
-const ADDED = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS }
+const ADDED = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS, whole: WHOLE }
 const NAMES = {
   bytes: 'products of bytes',
   pairs: 'products of bytes, by pairs',
   wide: 'products of 16 bits',
+  whole: 'products of whole bytes',
 }
 /** Milliseconds. */
 const [LONG, SHORT] = [0.06, 0.003]
@@ -99,11 +101,27 @@ describe('the trial of products', () => {
       ['bytes', ['bytes', 'bytes'], 'bytes'],
       ['pairs', ['pairs', 'bytes'], 'pairs'],
       ['wide', ['wide', 'wide'], 'bytes'],
+      // Not by this machine.
+      ['whole', ['bytes', 'bytes'], 'bytes'],
     ] as const) {
       const trial = new ProductTrial({ ...host, variant: 'relaxed', byteProducts })
       expect(trial.meet(Q8)).toEqual({ few: Q8 + ADDED[eight[0]], many: Q8 + ADDED[eight[1]] })
       expect(trial.meet(Q6)).toEqual({ few: Q6 + ADDED[six], many: Q6 + ADDED[six] })
     }
     expect(host.runs()).toBe(0)
+  })
+
+  it('is not made of codes of 8 bits where the machine multiplies them whole', () => {
+    const host = { ...machine(() => 1), variant: 'relaxed', wholeBytes: true } as const
+    for (const given of [undefined, 'whole'] as const) {
+      const trial = new ProductTrial({ ...host, ...(given && { byteProducts: given }) })
+      expect(trial.meet(Q8)).toEqual({ few: Q8 + WHOLE, many: Q8 + WHOLE })
+      expect(trial.choices).toEqual({ 'q8_0, a row': NAMES.whole, 'q8_0, several rows': NAMES.whole })
+    }
+    expect(host.runs()).toBe(0)
+    // Asked for in another way, they are multiplied so; and codes of fewer bits are bytes as ever.
+    const halves = new ProductTrial({ ...host, byteProducts: 'bytes' })
+    expect(halves.meet(Q8)).toEqual({ few: Q8, many: Q8 })
+    expect(new ProductTrial({ ...host, byteProducts: 'whole' }).meet(Q6)).toEqual({ few: Q6, many: Q6 })
   })
 })

@@ -1,24 +1,35 @@
 /**
  * Of kernels that come to the same, the one that this machine is quicker with. Bytes are multiplied by fours, which is one
- * instruction of some processors and five of others, or by pairs. Codes of 8 bits are bytes cut in halves, or are multiplied
- * in 16 bits. Which is quicker hangs on what the processor makes of them, and nothing but a trial tells.
+ * instruction of some processors and five of others, or by pairs. Codes of 8 bits are multiplied whole where that
+ * comes to the right value; else they are bytes cut in halves, or are multiplied in 16 bits. Which is quicker hangs on what the processor makes of them, and nothing but a trial tells.
  */
 import { getOrMake } from '../../platform/index.js'
 import { Q4, type WeightKind } from './abi.js'
-import { blockKind, blockTypeOf, EXACT_BLOCKS, FIRST_BLOCK_KIND, isOfBytes, PAIRS, WIDE_BLOCKS } from './block-kinds.js'
+import {
+  blockKind,
+  blockTypeOf,
+  EXACT_BLOCKS,
+  FIRST_BLOCK_KIND,
+  isOfBytes,
+  PAIRS,
+  WHOLE,
+  WIDE_BLOCKS,
+} from './block-kinds.js'
 import type { MultipliedAs } from './matrix.js'
 import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
 
 type Length = keyof typeof TRIAL_ROWS
 
-/** How bytes are multiplied where the machine does: by fours, by pairs, or, if codes have 8 bits, in 16 bits. */
-export type ByteProducts = 'bytes' | 'pairs' | 'wide'
+/** How bytes are multiplied where the machine does: by fours, by pairs, or, if codes have 8 bits, in 16 bits or whole. */
+export const BYTE_PRODUCTS = ['bytes', 'pairs', 'wide', 'whole'] as const
+export type ByteProducts = (typeof BYTE_PRODUCTS)[number]
 
-const ADDED: Readonly<Record<ByteProducts, number>> = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS }
+const ADDED: Readonly<Record<ByteProducts, number>> = { bytes: 0, pairs: PAIRS, wide: WIDE_BLOCKS, whole: WHOLE }
 const PRODUCT_NAMES: Readonly<Record<ByteProducts, string>> = {
   bytes: 'products of bytes',
   pairs: 'products of bytes, by pairs',
   wide: 'products of 16 bits',
+  whole: 'products of whole bytes',
 }
 
 /** Whether a kind of matrix is multiplied as bytes. */
@@ -27,6 +38,8 @@ const isMultipliedAsBytes = (kind: WeightKind) => kind === Q4 || (kind >= FIRST_
 interface ProductTrialHost extends TrialHost {
   /** Instead of a trial. */
   readonly byteProducts?: ByteProducts
+  /** See `multipliesWholeBytes`. */
+  readonly wholeBytes: boolean
 }
 
 export class ProductTrial {
@@ -62,13 +75,16 @@ export class ProductTrial {
   }
 
   #choose(kind: WeightKind, length: Length): ByteProducts {
-    const { byteProducts } = this.#host
+    const { byteProducts, wholeBytes } = this.#host
+    const whole = isOfBytes(kind) && wholeBytes
     // Of several rows of 8 bits pairs take as many instructions as products in 16 bits, and need halves.
     const halves = isOfBytes(kind) && length === 'many'
     if (byteProducts !== undefined) {
-      const has = byteProducts === 'wide' ? isOfBytes(kind) : !halves
+      const has = byteProducts === 'whole' ? whole : byteProducts === 'wide' ? isOfBytes(kind) : !halves
       return has ? byteProducts : 'bytes'
     }
+    // Half of the products, and nothing to unpack.
+    if (whole) return 'whole'
     const asBytes = halves ? 'bytes' : this.#bytesOf(length)
     return isOfBytes(kind) ? this.#quickest(kind, length, asBytes, 'wide', SETTLED) : asBytes
   }

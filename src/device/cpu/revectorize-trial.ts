@@ -11,6 +11,7 @@ import { CONTROL } from './abi.js'
 import { blockKind, PAIRS } from './block-kinds.js'
 import { assembleDevice, type DeviceParts, deviceMemory } from './device.js'
 import type { DeviceMemory } from './memory.js'
+import { BYTE_PRODUCTS } from './product-trial.js'
 import { compileRevectorized } from './revectorize.js'
 import { gatherTeam } from './team.js'
 import { FIRST_SETTLED, SETTLED, TRIAL_ROWS, type TrialHost, timesOf, WORTH } from './turns.js'
@@ -160,7 +161,7 @@ export async function revectorized(
 ): Promise<RevectorizeTrial> {
   const other = compileRevectorized(variant, shared)
   const [usual, anew] = [await spaceOf(module, shared), await spaceOf(other, shared)]
-  const ways = variant === 'simd' ? (['bytes'] as const) : (['bytes', 'pairs', 'wide'] as const)
+  const ways = variant === 'simd' ? (['bytes'] as const) : BYTE_PRODUCTS
   for (const byteProducts of ways) {
     const how = { variant, exact, byteProducts }
     if (!areSameBits(await resultsIn(usual, how), await resultsIn(anew, how))) {

@@ -7,6 +7,7 @@ import { assembleDevice, deviceMemory } from './device.js'
 import { openCpuDevice, tryRevectorize } from './index.js'
 import { variants } from './kernels.test-helper.js'
 import { blocks, layer } from './layer.test-helper.js'
+import { BYTE_PRODUCTS } from './product-trial.js'
 import { assertRevectorize, compileRevectorized, revectorizeRefusal } from './revectorize.js'
 import type { RevectorizeOutcome } from './revectorize-entry.test-helper.js'
 import { gatherTeam } from './team.js'
@@ -156,7 +157,7 @@ describe('revectorize', () => {
 
 const refusal = revectorizeRefusal()
 describe.skipIf(refusal)(`kernels in 256 bits${refusal ? ` (need ${refusal})` : ''}`, () => {
-  const WAYS = { simd: [undefined], relaxed: ['bytes', 'pairs', 'wide'] } as const
+  const WAYS = { simd: [undefined], relaxed: BYTE_PRODUCTS } as const
   const BUILDS = variants.flatMap((variant) =>
     WAYS[variant].flatMap((byteProducts) => [1, 3].map((threads) => ({ variant, byteProducts, threads }))),
   )

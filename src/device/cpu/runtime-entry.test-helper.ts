@@ -1,6 +1,7 @@
 /** Runs in Deno and in a browser's page: what the device computes there, by build and number of threads. */
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
 import { blocks, layer } from './layer.test-helper.js'
+import { BYTE_PRODUCTS } from './product-trial.js'
 import { bestVariant } from './wasm.js'
 
 export interface Outcome {
@@ -20,7 +21,7 @@ export async function outcomes(): Promise<Outcome[]> {
   for (const variant of variants) {
     for (const threads of [1, 3]) results.push(await outcome({ variant, threads }))
     if (variant === 'simd') continue
-    for (const byteProducts of ['bytes', 'pairs', 'wide'] as const) {
+    for (const byteProducts of BYTE_PRODUCTS) {
       results.push(await outcome({ variant, threads: 1, byteProducts }))
     }
   }

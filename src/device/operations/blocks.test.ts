@@ -7,6 +7,7 @@ import { BLOCK_TYPES, type BlockType, blockBytes } from '../../platform/block-ty
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { variants } from '../cpu/kernels.test-helper.js'
+import { BYTE_PRODUCTS } from '../cpu/product-trial.js'
 import { DEVICES, type DeviceCase, KERNEL_DEVICES } from './devices.test-helper.js'
 import { embed } from './embed/index.js'
 import { matmul } from './matmul/index.js'
@@ -14,7 +15,7 @@ import { BLOCK_FORMATS, Chance, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
 
 const CPUS: DeviceCase[] = variants.flatMap((variant) =>
-  (variant === 'relaxed' ? (['bytes', 'pairs', 'wide'] as const) : [undefined]).map((byteProducts) => ({
+  (variant === 'relaxed' ? BYTE_PRODUCTS : [undefined]).map((byteProducts) => ({
     name: ['cpu', variant, ...(byteProducts ? [byteProducts] : [])].join(', '),
     open: () => openCpuDevice({ variant, ...(byteProducts && { byteProducts }) }),
     roundsActivations: true,

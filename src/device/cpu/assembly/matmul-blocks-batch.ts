@@ -94,6 +94,15 @@ function widen(bits: i32, codes: usize, planes: usize, runs: i32): void {
   }
 }
 
+/** Codes of 8 bits with the sign that they lack. */
+export function signBytes(codes: usize, planes: usize, runs: i32): void {
+  const sign = i8x16.splat(BYTES_SIGN)
+  for (const end = codes + <usize>runs * 8 * WORDS_BYTES; codes < end; codes += 16) {
+    v128.store(planes, v128.xor(v128.load(codes), sign))
+    planes += 16
+  }
+}
+
 export function widenBytes(codes: usize, planes: usize, runs: i32): void {
   const upper = i16x8.splat(<i16>0xff00)
   const sign = i8x16.splat(BYTES_SIGN)

@@ -159,7 +159,10 @@ export function oneToken<T, S, L, P>(
   putRows(y + 16, high, rows - 4, add)
 }
 
-/** Of 8 bits: signed, with activations in 16 bits (T: i16), or cut in halves, with bytes (i8); P as above. */
+/**
+ * Of 8 bits: signed, with activations in 16 bits (T: i16), or cut in halves, with bytes (i8); P as above, or whole (i64), with
+ * the `sign` that a machine's products of bytes take.
+ */
 export function oneTokenOfBytes<T, P>(
   codes: usize,
   scales: usize,
@@ -167,12 +170,13 @@ export function oneTokenOfBytes<T, P>(
   y: usize,
   runs: i32,
   zero: v128,
+  sign: v128,
   rows: i32,
   add: bool,
 ): void {
   const m = v128.load_splat<i32>(x, 8)
   const upper = i16x8.splat(<i16>0xff00)
-  const sign = i8x16.splat(BYTES_SIGN)
+  const flip = i8x16.splat(BYTES_SIGN)
   const ones = i16x8.shr_u(m, 11)
   const sixteens = i16x8.shl(ones, 4)
   let low = f32x4.splat(0)
@@ -193,7 +197,14 @@ export function oneTokenOfBytes<T, P>(
       let w2 = v128.load(codes, 32)
       let w3 = v128.load(codes, 48)
       codes += 2 * WORDS_BYTES
-      if (sizeof<T>() === 1 && sizeof<P>() > 1) {
+      if (sizeof<P>() === 8) {
+        let e = v128.load_splat<i32>(x)
+        a0 = dotOf<T>(v128.xor(w0, sign), e, a0)
+        a1 = dotOf<T>(v128.xor(w1, sign), e, a1)
+        e = v128.load_splat<i32>(x, 4)
+        a0 = dotOf<T>(v128.xor(w2, sign), e, a0)
+        a1 = dotOf<T>(v128.xor(w3, sign), e, a1)
+      } else if (sizeof<T>() === 1 && sizeof<P>() > 1) {
         let e = v128.load_splat<i32>(x)
         p0 = i16x8.add(p0, pairsOf(v128.and(w0, m), e))
         p1 = i16x8.add(p1, pairsOf(v128.and(w1, m), e))
@@ -217,10 +228,10 @@ export function oneTokenOfBytes<T, P>(
         h1 = dotOf<T>(v128.and(i16x8.shr_u(w3, 4), m), e, h1)
       } else {
         if (BYTES_SIGN !== 0) {
-          w0 = v128.xor(w0, sign)
-          w1 = v128.xor(w1, sign)
-          w2 = v128.xor(w2, sign)
-          w3 = v128.xor(w3, sign)
+          w0 = v128.xor(w0, flip)
+          w1 = v128.xor(w1, flip)
+          w2 = v128.xor(w2, flip)
+          w3 = v128.xor(w3, flip)
         }
         let e = v128.load_splat<i32>(x)
         a0 = dotOf<T>(i16x8.shr_s(i16x8.shl(w0, 8), 8), e, a0)
@@ -236,10 +247,10 @@ export function oneTokenOfBytes<T, P>(
         a1 = dotOf<T>(i16x8.shr_s(w3, 8), e, a1)
       }
     }
-    if (sizeof<T>() === 1 && sizeof<P>() > 1) {
+    if (sizeof<T>() === 1 && sizeof<P>() === 2) {
       a0 = addPairs(h0, sixteens, addPairs(p0, ones, a0))
       a1 = addPairs(h1, sixteens, addPairs(p1, ones, a1))
-    } else if (sizeof<T>() === 1) {
+    } else if (sizeof<T>() === 1 && sizeof<P>() === 1) {
       a0 = i32x4.add(a0, i32x4.shl(h0, 4))
       a1 = i32x4.add(a1, i32x4.shl(h1, 4))
     }

@@ -3,18 +3,19 @@
  * share (16 or 32 columns that have a scale) are exact integers, and shares are added in order: a result depends neither
  * on how many tokens are multiplied together nor on how rows are shared among threads.
  */
-import { BLOCK, GROUP, PAIRS, runOf, sharesOf, WIDE_BLOCKS } from './abi'
-import { blockGroupBytes } from './blocks'
+import { BLOCK, GROUP, PAIRS, runOf, sharesOf, WHOLE, WIDE_BLOCKS } from './abi'
+import { BYTES_SIGN, blockGroupBytes } from './blocks'
 import { gather, gatheredBytes, isGathered, leastsOfSix, sizesOf } from './gather'
 import { X_FACTOR } from './layout'
-import { quadOfPairs, quadOfPlanes, quadOfWide, unpackRuns, widenBytes } from './matmul-blocks-batch'
+import { quadOfPairs, quadOfPlanes, quadOfWide, signBytes, unpackRuns, widenBytes } from './matmul-blocks-batch'
 import { oneToken, oneTokenOfBytes } from './matmul-blocks-one'
 import { dense1 } from './matmul-dense'
+import { dot } from './q4-dot'
 import { putQuad } from './rows'
 import { leastsOfFour, leastsOfOne } from './scales'
 import { blockGroup, hasLeast, roomAfter, runsAt, runZero, shareBytes, unfold } from './unfold'
 
-/** Groups `from` to `to`; `kind` may have `WIDE_BLOCKS` or `PAIRS`. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
+/** Groups `from` to `to`; `kind` may have `WIDE_BLOCKS`, `PAIRS` or `WHOLE`. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
 export function multiplyBlocks(
   kind: i32,
   w: usize,
@@ -32,11 +33,15 @@ export function multiplyBlocks(
 ): void {
   const wide = (kind & WIDE_BLOCKS) !== 0
   const pairs = (kind & PAIRS) !== 0
+  const whole = ASC_FEATURE_RELAXED_SIMD && (kind & WHOLE) !== 0
+  // Codes have no sign. A product that takes them for signed needs theirs, and then nothing stands for zero.
+  const signed = whole && takesForSigned(x)
+  const sign = i8x16.splat(signed ? BYTES_SIGN : 0)
   kind &= WIDE_BLOCKS - 1
   const bits = runOf(kind)
   const shares = sharesOf(kind)
   const least = hasLeast(kind)
-  const zeros = wide ? 0 : -runZero(kind) * X_FACTOR
+  const zeros = wide || signed ? 0 : -runZero(kind) * X_FACTOR
   const zero = i16x8.splat(<i16>zeros)
   const runs = k / BLOCK
   const quads = tokens & ~3
@@ -59,7 +64,8 @@ export function multiplyBlocks(
     let yt = y + ((<usize>(g * GROUP)) << 2)
     if (quads > 0) {
       if (wide) widenBytes(codes, planes, runs)
-      else unpackRuns(bits, codes, planes, runs)
+      else if (signed) signBytes(codes, planes, runs)
+      else if (!whole) unpackRuns(bits, codes, planes, runs)
     }
     let t = 0
     for (; t < quads; t += 4) {
@@ -69,6 +75,9 @@ export function multiplyBlocks(
         if (least) leastsOfFour(room, xt, xStride, runs, shares, starts)
         if (!ASC_FEATURE_RELAXED_SIMD) {
           quadOfPlanes<i16, i8>(planes, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
+        } else if (whole) {
+          const as = signed ? planes : codes
+          quadOfPlanes<i8, i8>(as, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
         } else if (bits === 8) {
           quadOfPlanes<i8, i16>(planes, room, xt, xStride, runs, shares, zeros, starts, stride, sums)
         } else if (!pairs) {
@@ -95,13 +104,22 @@ export function multiplyBlocks(
         low = v128.load(planes)
         high = v128.load(planes, 16)
       }
-      if (ASC_FEATURE_RELAXED_SIMD && pairs) {
+      if (ASC_FEATURE_RELAXED_SIMD && whole) oneTokenOfBytes<i8, i64>(codes, room, xt, yt, runs, zero, sign, rows, add)
+      else if (ASC_FEATURE_RELAXED_SIMD && pairs) {
         one<i16>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
       } else one<i8>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
       xt += xStride
       yt += yStride
     }
   }
+}
+
+/** Whether the second factors of this machine's products of bytes have a sign. `x`: activations, as no constant is to be known. */
+function takesForSigned(x: usize): bool {
+  const m = v128.load_splat<i32>(x, 8)
+  const ones = i8x16.shr_u(m, 3)
+  const sum = dot(v128.or(m, i8x16.shl(m, 4)), ones, i32x4.splat(0))
+  return i32x4.extract_lane(sum, 0) < 0
 }
 
 /** Products are added up by fours (P: i8) or by pairs (i16). */
@@ -123,8 +141,8 @@ function one<P>(
   add: bool,
 ): void {
   if (bits === 8) {
-    if (ASC_FEATURE_RELAXED_SIMD && !wide) oneTokenOfBytes<i8, P>(codes, scales, x, y, runs, zero, rows, add)
-    else oneTokenOfBytes<i16, P>(codes, scales, x, y, runs, zero, rows, add)
+    if (ASC_FEATURE_RELAXED_SIMD && !wide) oneTokenOfBytes<i8, P>(codes, scales, x, y, runs, zero, zero, rows, add)
+    else oneTokenOfBytes<i16, P>(codes, scales, x, y, runs, zero, zero, rows, add)
   } else if (bits === 6) oneToken<i32, i16, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)
   else if (bits === 5) {
     if (gathered) oneToken<i16, i8, i64, P>(codes, scales, x, y, runs, zero, low, high, rows, add)

@@ -12,6 +12,7 @@ import {
   Q4,
   Q4_BLOCK_BYTES,
   Q4_EXACT,
+  WHOLE,
   WIDE_BLOCKS,
 } from './abi'
 import { blockGroupBytes } from './blocks'
@@ -25,7 +26,7 @@ import { matmulQ4Exact } from './matmul-q4-exact'
 const TILE_BYTES: i32 = 16384
 
 export function groupBytes(kind: i32, k: i32): i32 {
-  kind &= ~PAIRS
+  kind &= ~(PAIRS | WHOLE)
   if (kind >= FIRST_BLOCK_KIND) return blockGroupBytes(kind & (WIDE_BLOCKS - 1), k)
   if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
@@ -47,7 +48,8 @@ export function multiply(
 ): void {
   let kind = Product.kind(args)
   const pairs = (kind & PAIRS) !== 0
-  kind &= ~PAIRS
+  const way = kind & (PAIRS | WHOLE)
+  kind &= ~(PAIRS | WHOLE)
   const w = Product.matrix(args)
   const xStride = Product.xStride(args)
   if (ASC_FEATURE_RELAXED_SIMD && pairs && kind === Q4) {
@@ -56,7 +58,7 @@ export function multiply(
   else if (kind >= EXACT_BLOCKS) {
     multiplyBlocksExact(kind - EXACT_BLOCKS, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
   } else if (kind >= FIRST_BLOCK_KIND) {
-    multiplyBlocks(kind | (pairs ? PAIRS : 0), w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
+    multiplyBlocks(kind | way, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
   } else {
     const tile = max(1, TILE_BYTES / groupBytes(kind, k))
     for (let g = from; g < to; g += tile) {
