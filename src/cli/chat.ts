@@ -1,13 +1,12 @@
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
-import { createV1 } from '../service/index.js'
 import { obey, type Talk } from './chat-commands.js'
 import { chatParts, type Took, type Turn } from './chat-parts.js'
 import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { readJsonFile } from './json-file.js'
-import { load } from './load.js'
+import { OwnV1 } from './load.js'
 import { note, paint } from './terminal.js'
 
 export interface ChatCommandOptions extends EngineOptions {
@@ -21,7 +20,8 @@ export interface ChatCommandOptions extends EngineOptions {
 export async function chatCommand(words: string, options: ChatCommandOptions): Promise<void> {
   const schema = options.schema === undefined ? undefined : await readSchema(options.schema)
   const { engine, models } = await openEngine(options)
-  const v1 = createV1({ engine, keys: 'none' })
+  const own = new OwnV1(engine)
+  const { v1 } = own
   const model = models[0]!
   const system: Turn[] = options.system === undefined ? [] : [{ role: 'system', content: options.system }]
   const { temperature, maxTokens } = options
@@ -31,12 +31,16 @@ export async function chatCommand(words: string, options: ChatCommandOptions): P
     return print(chatParts(v1, { model, messages, temperature, maxTokens, schema, signal }))
   }
   try {
-    await load(v1, model)
     const once = words || (process.stdin.isTTY ? '' : await readAll(process.stdin))
     if (once) {
       talk.history.push({ role: 'user', content: once })
-      await say()
-    } else await converse(talk, say)
+      const said = say()
+      await own.loadFor(model, said)
+      await said
+    } else {
+      await own.load(model)
+      await converse(talk, say)
+    }
   } finally {
     await v1.close()
   }

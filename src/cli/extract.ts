@@ -49,13 +49,12 @@ export async function extractCommand(
   const model = models[0]!
   const read = (text: string) => (fields ? fieldsRead : documentRead)(v1, { model, text, fields, wanted, options })
   try {
+    const first = read(texts[0]!)
+    await own.loadFor(model, first)
     if (texts.length === 1) {
-      const { whole, shown } = await own.loadAndAsk(model, () => read(texts[0]!))
+      const { whole, shown } = await first
       process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : shown())
-    } else {
-      await own.load(model)
-      await eachRead(files, texts, read)
-    }
+    } else await eachRead(files, texts, (text) => (text === texts[0] ? first : read(text)))
   } finally {
     await v1.close()
   }

@@ -34,12 +34,11 @@ export class OwnV1 {
     return this.#loaded
   }
 
-  /** Loads a model and asks it at once: what is asked is compiled meanwhile. If it cannot be loaded, that is the error. */
-  async loadAndAsk<T>(model: string, ask: () => Promise<T>): Promise<T> {
-    const loading = this.load(model)
-    const asked = ask()
-    asked.catch(() => {})
-    await loading
-    return asked
+  /**
+   * Loads a model for what it was asked, which is compiled meanwhile. Settles once it is there, or at once where what was
+   * asked is refused before, since nobody waits for a download to be told so. If it cannot be loaded, that is the error.
+   */
+  loadFor(model: string, asked: Promise<unknown>): Promise<void> {
+    return Promise.race([this.load(model), new Promise<void>((refused) => asked.catch(() => refused()))])
   }
 }
