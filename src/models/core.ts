@@ -141,7 +141,7 @@ export class Core implements TokenModel {
     const needed = this.#check(batch, 0)
     if (this.#pools.pages.lacks(needed)) await this.#grow(needed)
     // Where nothing is drawn nothing is kept.
-    const drawn = this.rowLength === undefined ? batch.length + Math.min(draftsOf(batch), this.maxSamples) : 0
+    const drawn = this.rowLength === undefined ? batch.length + Math.min(drawsIn(batch, true), this.maxSamples) : 0
     const slots = this.#slots.take(drawn)
     try {
       const passes = this.#plan(batch)
@@ -349,6 +349,3 @@ export class Core implements TokenModel {
     if (this.#closed) throw new Error('This model is closed.')
   }
 }
-
-const draftsOf = (batch: readonly StepInput[]): number =>
-  batch.reduce((sum, { drafts }) => sum + (drafts?.filter((draft) => draft).length ?? 0), 0)

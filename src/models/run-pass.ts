@@ -70,36 +70,34 @@ export function planPasses(
         return bodies.includes(i) ? { sequence: input.sequence, tokens: input.tokens.slice(0, -1) } : input
       })
       const last = batch.map((input, i): StepInput => {
-        return bodies.includes(i) ? { ...input, tokens: input.tokens.slice(-1) } : input
+        return { ...input, tokens: bodies.includes(i) ? input.tokens.slice(-1) : [] }
       })
-      return [...planPasses(body, { rows, few, samples }), ...cutApart(last, bodies, few)]
+      return [...planPasses(body, { rows, few, samples }), ...planPasses(last, { rows: few })]
     }
   }
-  const all = [...batch.keys()]
   const crowded = drawsIn(batch) > samples
-  const scored = (input: number) => crowded && batch[input]!.drafts !== undefined
-  const isShort = (input: number) => few < rows && batch[input]!.tokens.length <= few
-  return [false, true].flatMap((apart) => {
-    const these = all.filter((input) => scored(input) === apart)
-    const [short, long] = [these.filter(isShort), these.filter((input) => !isShort(input))]
-    return [...cutApart(batch, short, few), ...cutApart(batch, long, rows)]
-  })
+  // Those that are cut into passes together, by where their passes come in the step.
+  const groups: number[][] = []
+  for (const [i, { tokens, drafts, sequence }] of batch.entries()) {
+    const apart = crowded && drafts !== undefined
+    const many = few >= rows || tokens.length > few
+    const at = (apart ? 4 : 0) + (many ? 2 : 0) + ((sequence as PagedSequence).long ? 1 : 0)
+    groups[at] ??= []
+    groups[at].push(i)
+  }
+  const passes: PlannedSpan[][] = []
+  for (const [at, inputs = []] of groups.entries()) passes.push(...cut(batch, inputs, at & 2 ? rows : few))
+  return passes
 }
 
-/** Behind how many tokens something is drawn. */
-export function drawsIn(batch: readonly StepInput[]): number {
+/** Behind how many tokens something is drawn; `before`: of those before the last of each alone. */
+export function drawsIn(batch: readonly StepInput[], before = false): number {
   let count = 0
   for (const { sample, drafts } of batch) {
-    if (sample) count++
+    if (sample && !before) count++
     for (const draft of drafts ?? []) if (draft) count++
   }
   return count
-}
-
-function cutApart(batch: readonly StepInput[], inputs: readonly number[], rows: number): PlannedSpan[][] {
-  const isLong = (input: number) => (batch[input]!.sequence as PagedSequence).long
-  const near = inputs.filter((input) => !isLong(input))
-  return [...cut(batch, near, rows), ...cut(batch, inputs.filter(isLong), rows)]
 }
 
 /** A sequence's tokens are only cut where no pass could hold them, and then at the same places whatever lies beside. */
@@ -170,7 +168,7 @@ const endsOf = (tokens: Int32Array, drafts: NonNullable<PlannedSpan['drafts']>):
   drafts.flatMap((draft, i) => (draft ? [tokens.length - drafts.length + i] : []))
 
 /** Appends the tokens to their sequences at once; the promise is of what was sampled. */
-export function submitSpans(
+export async function submitSpans(
   parts: PassParts,
   planned: readonly PlannedSpan[],
   slots: readonly number[],
@@ -208,17 +206,18 @@ export function submitSpans(
   for (const cache of kept.caches) (cache.shape.sliding ? changed.windows : changed.full).record(pass, cache)
   const { long } = planned[0]!.sequence
   const drawing = wanted.length > decoder.wanted ? drawApart : drawWithin
-  const sampling = planned.filter(({ sample }) => sample)
-  return drawing(parts, pass, { spans, wanted, samples, long }).then((rows) => {
-    let next = 0
-    return sampling.map(({ sequence, input, drafts }) => {
-      const before = drafts && rows.slice(next, next + drafts.filter((draft) => draft).length)
-      next += before?.length ?? 0
-      const last = rows[next++]!
-      if (last.token === UNDRAWN || before?.some(({ token }) => token === UNDRAWN)) sequence.spoil()
-      return { input, sampled: before ? { ...last, drafts: before } : last }
-    })
-  })
+  const rows = await drawing(parts, pass, { spans, wanted, samples, long })
+  const results: PassResult[] = []
+  let next = 0
+  for (const { sequence, input, sample, drafts } of planned) {
+    if (!sample) continue
+    const before = drafts && rows.slice(next, next + drafts.filter((draft) => draft).length)
+    next += before?.length ?? 0
+    const last = rows[next++]!
+    if (last.token === UNDRAWN || before?.some(({ token }) => token === UNDRAWN)) sequence.spoil()
+    results.push({ input, sampled: before ? { ...last, drafts: before } : last })
+  }
+  return results
 }
 
 interface Drawing {

@@ -23,10 +23,10 @@ export class PagedSequence implements Sequence {
   readonly #list: PageList
   readonly windows: WindowList | undefined
   readonly history: StateHistory | undefined
-  #length = 0
+  length = 0
+  closed = false
   /** Tokens that a head that guesses has read, from the first on. */
   #along = 0
-  #closed = false
 
   constructor(pools: SequencePools, long = false) {
     const { pages, windows, states } = pools
@@ -37,16 +37,8 @@ export class PagedSequence implements Sequence {
     this.history = states && new StateHistory(states, (length) => this.#cut(length))
   }
 
-  get length(): number {
-    return this.#length
-  }
-
   get readAlong(): boolean {
-    return this.#along === this.#length
-  }
-
-  get closed(): boolean {
-    return this.#closed
+    return this.#along === this.length
   }
 
   /** Pages in order, at least up to the last token. A view: it changes with the sequence. */
@@ -66,7 +58,7 @@ export class PagedSequence implements Sequence {
 
   /** Free pages that `append(tokens)` takes, but for those of windows. */
   needs(tokens: number): number {
-    return this.#list.needs(this.#length, tokens)
+    return this.#list.needs(this.length, tokens)
   }
 
   /**
@@ -77,11 +69,11 @@ export class PagedSequence implements Sequence {
     tokens: number,
     { back, along }: { readonly back?: readonly number[] | undefined; readonly along?: boolean } = {},
   ): { pages: Appended; windows: Appended | undefined; state: SpanState | undefined } {
-    const pages = this.#list.append(this.#length, tokens)
-    const windows = this.windows?.append(this.#length, tokens)
+    const pages = this.#list.append(this.length, tokens)
+    const windows = this.windows?.append(this.length, tokens)
     const state = this.history?.advance(tokens, back)
     if (along && this.readAlong) this.#along += tokens
-    this.#length += tokens
+    this.length += tokens
     return { pages, windows, state }
   }
 
@@ -97,7 +89,7 @@ export class PagedSequence implements Sequence {
     other.#list.shareWith(this.#list)
     if (this.windows) other.windows?.shareWith(this.windows)
     if (this.history) other.history?.copyFrom(this.history)
-    other.#length = this.#length
+    other.length = this.length
     other.#along = this.#along
     return other
   }
@@ -107,20 +99,20 @@ export class PagedSequence implements Sequence {
     this.#assertOpen()
     const other = new PagedSequence({ ...this.#pools, states: undefined }, this.long)
     other.#list.shareWith(this.#list)
-    other.#length = this.#length
+    other.length = this.length
     return { sequence: other, from: this.history?.last?.slot ?? NO_STATE }
   }
 
   truncate(length: number): void {
     this.#assertOpen()
-    if (!Number.isInteger(length) || length < 0 || length > this.#length) {
-      throw new RangeError(`A sequence of ${this.#length} tokens cannot be cut to ${length}.`)
+    if (!Number.isInteger(length) || length < 0 || length > this.length) {
+      throw new RangeError(`A sequence of ${this.length} tokens cannot be cut to ${length}.`)
     }
-    if (length < this.#length) this.#cut(this.reach(length))
+    if (length < this.length) this.#cut(this.reach(length))
   }
 
   reach(length: number): number {
-    const most = Math.min(length, this.#length)
+    const most = Math.min(length, this.length)
     const kept = this.history ? this.history.reach(most) : most
     const seen = this.windows ? this.windows.reach(kept) : kept
     // Where a window is left there may be no state.
@@ -128,14 +120,14 @@ export class PagedSequence implements Sequence {
   }
 
   close(): void {
-    if (this.#closed) return
+    if (this.closed) return
     this.#cut(0)
     this.windows?.close()
-    this.#closed = true
+    this.closed = true
   }
 
   #cut(length: number): void {
-    this.#length = length
+    this.length = length
     this.#along = Math.min(length, this.#along)
     this.#list.cut(length)
     this.windows?.cut(length)
@@ -143,6 +135,6 @@ export class PagedSequence implements Sequence {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new Error('This sequence is closed.')
+    if (this.closed) throw new Error('This sequence is closed.')
   }
 }
