@@ -1,5 +1,6 @@
 /** What the operations need to know of each row of a pass, where the kernels can read it. */
 import { type Batch, NO_STATE, PAGE } from '../contract.js'
+import type { CpuRecorder } from '../operations/define.js'
 import { CpuSampler } from './sampler.js'
 import { own } from './tensors.js'
 
@@ -27,7 +28,8 @@ const [TOKENS, POSITIONS, PAGES, LISTS, WINDOW_PAGES, WINDOW_LISTS, PLACES] = [0
 /** Words of what is said of each span. */
 const SPAN_WORDS = 4
 
-export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values: Int32Array) => number): PlacedBatch {
+/** `pass`: where the kernels can read it. */
+export function placeBatch({ spans, sampler }: Batch, rows: number, pass: Pick<CpuRecorder, 'put'>): PlacedBatch {
   const slots = sampler && own(sampler, CpuSampler).slots
   let slides = false
   let placed = false
@@ -43,8 +45,8 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
   let longest = 0
   for (const span of spans) {
     const { position, state, places } = span
-    const list = put(span.pages)
-    const windowList = span.windowPages ? put(span.windowPages) : 0
+    const list = pass.put(span.pages)
+    const windowList = span.windowPages ? pass.put(span.windowPages) : 0
     longest = Math.max(longest, position + span.tokens.length)
     words[next++] = row
     words[next++] = span.tokens.length
@@ -66,17 +68,17 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
       words[WINDOW_LISTS * rows + row] = windowList
     }
   }
-  const at = put(words)
-  const column = (index: number) => at + 4 * index * rows
+  const at = pass.put(words)
+  const columnBytes = 4 * rows
   return {
-    tokens: column(TOKENS),
-    positions: column(POSITIONS),
-    ...(placed && { places: column(PLACES) }),
-    pages: column(PAGES),
-    lists: column(LISTS),
-    windowPages: slides ? column(WINDOW_PAGES) : 0,
-    windowLists: slides ? column(WINDOW_LISTS) : 0,
-    spans: column(columns),
+    tokens: at + TOKENS * columnBytes,
+    positions: at + POSITIONS * columnBytes,
+    ...(placed && { places: at + PLACES * columnBytes }),
+    pages: at + PAGES * columnBytes,
+    lists: at + LISTS * columnBytes,
+    windowPages: slides ? at + WINDOW_PAGES * columnBytes : 0,
+    windowLists: slides ? at + WINDOW_LISTS * columnBytes : 0,
+    spans: at + columns * columnBytes,
     longest,
     several: rows > spans.length,
   }

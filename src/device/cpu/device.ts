@@ -78,8 +78,14 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
   const runner = new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost })
   const packer = new Packer(memory, runner, team.threads)
   const trial = new ProductTrial({ ...parts, wholeBytes: multipliesWholeBytes() })
+  /** The memory, as long as the device lives. */
+  const living = (): DeviceMemory => {
+    if (loss) throw loss
+    if (!alive) throw new V1Error(503, 'The device was destroyed.', { code: 'device_destroyed' })
+    return memory
+  }
   const empty = (bands: readonly MatrixShape[]) =>
-    new CpuMatrix(memory, packer, bands, exact, (kind) => trial.meet(kind))
+    new CpuMatrix(living(), packer, bands, exact, (kind) => trial.meet(kind))
   const host: CpuPassHost = {
     memory,
     runner,
@@ -89,11 +95,6 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
     done: pause,
     ...(parts.profiler && { profiler: parts.profiler }),
   }
-  const living = <T>(make: () => T): T => {
-    if (loss) throw loss
-    if (!alive) throw new V1Error(503, 'The device was destroyed.', { code: 'device_destroyed' })
-    return make()
-  }
   return {
     info,
     limits,
@@ -101,28 +102,36 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
       return alive ? { bytes: memory.bytes, buffers: memory.buffers } : { bytes: 0, buffers: 0 }
     },
     lost,
-    matrix: (data) => living(() => filled(data, empty)),
-    growingMatrix: (bands) =>
-      living(() => {
-        const matrix = empty(bands)
-        return { matrix, add: (rows) => living(() => matrix.add(rows)) }
-      }),
-    stage: (bytes) => living(() => (memory.stays ? new CpuReadingRoom(memory, bytes) : undefined)),
-    reserve: (bytes) => living(() => memory.reserve(bytes)),
+    matrix: (data) => filled(data, empty),
+    growingMatrix(bands) {
+      const matrix = empty(bands)
+      return {
+        matrix,
+        add(rows) {
+          living()
+          matrix.add(rows)
+        },
+      }
+    },
+    stage: (bytes) => (living().stays ? new CpuReadingRoom(memory, bytes) : undefined),
+    reserve: (bytes) => living().reserve(bytes),
     matrixBytes: storedBytes,
-    vector: (values) => living(() => new CpuVector(memory, values)),
-    activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),
-    routing: (shape) => living(() => new CpuRouting(memory, shape)),
-    cache: (shape) => living(() => new CpuCache(memory, shape)),
-    states: (shape) => living(() => new CpuStates(memory, shape)),
-    sampler: (shape: SamplerShape): Sampler => living(() => new CpuSampler(memory, kernels, shape)),
-    begin: (batch: Batch): Pass =>
-      living(() => {
-        open?.close()
-        open = new CpuPass(host, batch)
-        return open
-      }),
-    idle: () => living(pause),
+    vector: (values) => new CpuVector(living(), values),
+    activations: (rows, columns): Activations => new CpuActivations(living(), rows, columns),
+    routing: (shape) => new CpuRouting(living(), shape),
+    cache: (shape) => new CpuCache(living(), shape),
+    states: (shape) => new CpuStates(living(), shape),
+    sampler: (shape: SamplerShape): Sampler => new CpuSampler(living(), kernels, shape),
+    begin(batch: Batch): Pass {
+      living()
+      open?.close()
+      open = new CpuPass(host, batch)
+      return open
+    },
+    idle() {
+      living()
+      return pause()
+    },
     work: team.work,
     get kernelChoices() {
       return trial.choices

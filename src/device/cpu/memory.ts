@@ -168,8 +168,8 @@ export class DeviceMemory {
   /** Joins the gap with its neighbours, and with the unused end. */
   #release(at: number, bytes: number): void {
     const gaps = this.#gaps
-    let i = gaps.findIndex((gap) => gap.at > at)
-    if (i < 0) i = gaps.length
+    let i = 0
+    while (i < gaps.length && gaps[i]!.at < at) i++
     const before = gaps[i - 1]
     const after = gaps[i]
     const joinsBefore = before !== undefined && before.at + before.bytes === at

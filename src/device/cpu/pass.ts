@@ -77,7 +77,7 @@ export class CpuPass implements Pass, CpuRecorder {
     this.rows = rows
     this.spans = spans
     this.longest = longest
-    this.#batch = placeBatch(batch, rows, (values) => this.put(values))
+    this.#batch = placeBatch(batch, rows, this)
     this.spanWords = this.#batch.spans
     this.#products = new Products(host, this)
   }
@@ -167,7 +167,7 @@ export class CpuPass implements Pass, CpuRecorder {
     if (this.#sampling) throw new Error('A pass samples once.')
     const source = own(logits, CpuActivations)
     const target = own(sampler, CpuSampler)
-    this.#products.forget()
+    this.#products.filling = undefined
     this.#sampling = {
       before: this.#program.count,
       run: () => rows.map((row, i) => target.sample(source.use() + i * source.stride, row)),
@@ -182,7 +182,7 @@ export class CpuPass implements Pass, CpuRecorder {
 
   add<N extends FunctionName>(name: N, items: number, args: Arguments<N>, sharing?: Sharing): void {
     if (!this.#open) throw new Error('The pass was submitted.')
-    this.#products.forget()
+    this.#products.filling = undefined
     this.#host.profiler?.recorded(name)
     this.#program.add(name, items, args, sharing)
   }
@@ -223,7 +223,7 @@ export class CpuPass implements Pass, CpuRecorder {
       const { of, args, items, values = Number.POSITIVE_INFINITY, least, unit, fills } = each
       const name = (of ?? operation.name) as FunctionName
       this.add(name, items, args as Arguments<typeof name>, { least, unit, by: shareOf(values) })
-      if (fills) this.#products.filled({ out: own(fills, CpuActivations), name, args })
+      if (fills) this.#products.filling = { out: own(fills, CpuActivations), name, args }
     }
   }
 

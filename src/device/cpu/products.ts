@@ -29,21 +29,12 @@ export class Products {
   readonly #pass: ProductsPass
   /** What threads prepare for themselves lasts longer than the rest of their room. */
   readonly #private = new Map<number, number>()
-  #filling: Filling | undefined
+  /** What the operation before has filled: see `Work.fills`. */
+  filling: Filling | undefined
 
   constructor(host: CpuPassHost, pass: ProductsPass) {
     this.#host = host
     this.#pass = pass
-  }
-
-  /** See `Work.fills`. */
-  filled(filling: Filling): void {
-    this.#filling = filling
-  }
-
-  /** Another operation follows. */
-  forget(): void {
-    this.#filling = undefined
   }
 
   atPlaces(
@@ -81,8 +72,8 @@ export class Products {
     const plain = form === abi.F32 || form === abi.BF16 || form === abi.Q4_EXACT
     if (!norm && plain) return { at: x.use(), stride: x.stride, gap: 0 }
     const stride = activationBytes(form, columns, this.#host.variant)
-    if (!norm && this.#filling?.out === x && x.columns === columns) {
-      const { name, args } = this.#filling
+    if (!norm && this.filling?.out === x && x.columns === columns) {
+      const { name, args } = this.filling
       const at = x.scratch('prepared', stride)
       const anew = { ...args, prepared: at, preparedStride: stride, preparedKind: form }
       this.#host.program.amend(name, anew as unknown as abi.Arguments<typeof name>)
