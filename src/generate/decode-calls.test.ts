@@ -58,8 +58,8 @@ describe('a model', () => {
   })
 
   it('that draws no tokens answers no chat', async () => {
-    const { decoder, model } = setUp()
-    Object.assign(model, { rowLength: 4 })
+    const model = new RandomModel({ vocabSize: tokenizer.size })
+    const decoder = new DecodeLoop(Object.assign(model, { rowLength: 4 }), smallText)
     expect(decoder.capabilities.chat).toBeFalsy()
     await expect(collect(decoder.generate(call({ model: 'a/b' })))).rejects.toMatchObject({
       ...{ status: 400, param: 'model', code: 'unsupported_model' },

@@ -108,6 +108,9 @@ export class DecodeLoop {
   readonly #pointer: Pointer | undefined
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
+  readonly capabilities: Capabilities
+  /** How often guesses of each kind were right; undefined where none are made. */
+  readonly guesses: Drafting['counts'] | undefined
 
   constructor(model: TokenModel, text: ChatText, options: DecodeLoopOptions = {}) {
     const { stepsAhead = 1, drafts = 'gaining', draftModel, pointer } = options
@@ -118,12 +121,10 @@ export class DecodeLoop {
     this.#scheduler = new Scheduler(model, stepsAhead, drafts, this.#small)
     this.#made = text.made && new MadeDecider(text, text.made)
     this.#pointer = pointer
-  }
-
-  get capabilities(): Capabilities {
-    if (this.#model.rowLength !== undefined) return DECIDES
-    const { thoughtMarks, infill } = this.#text
-    return { ...DECODES, thinking: thoughtMarks !== undefined, infill: infill !== undefined }
+    this.guesses = this.#scheduler.guesses
+    const { thoughtMarks, infill } = text
+    const decodes = { ...DECODES, thinking: thoughtMarks !== undefined, infill: infill !== undefined }
+    this.capabilities = model.rowLength === undefined ? decodes : DECIDES
   }
 
   /** The part of a model's listing that is about its text. */
@@ -138,11 +139,6 @@ export class DecodeLoop {
   /** The error that made the model unusable, if one did: it must then be rebuilt. */
   get failure(): unknown {
     return this.#scheduler.failure ?? this.#pointer?.failure
-  }
-
-  /** How often guesses of each kind were right; undefined where none are made. */
-  get guesses(): Drafting['counts'] | undefined {
-    return this.#scheduler.guesses
   }
 
   /** No call is running. */
@@ -196,7 +192,8 @@ export class DecodeLoop {
     }
     const parts = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
     const plan: AnswerPlan = { ...parts, text: this.#text, vocabSize, ...room, ...settled }
-    const answers = Array.from({ length: call.n }, (_, choice) => new AnswerDecoder(plan, choice, queue))
+    const answers: AnswerDecoder[] = []
+    while (answers.length < call.n) answers.push(new AnswerDecoder(plan, answers.length, queue))
     scores?.whenWhole(() => {
       tell()
       for (const answer of answers) answer.begin()
@@ -323,9 +320,13 @@ export class DecodeLoop {
   }
 
   #usage(prompt: readonly number[], answers: readonly AnswerDecoder[]): Part {
-    const completionTokens = answers.reduce((sum, answer) => sum + answer.log.generated, 0)
+    let [completionTokens, reasoningTokens] = [0, 0]
+    for (const { log, thought } of answers) {
+      completionTokens += log.generated
+      // Without the marks of the thought.
+      reasoningTokens += thought?.tokens ?? 0
+    }
     const cachedTokens = answers[0]?.cachedTokens ?? 0
-    const reasoningTokens = answers.reduce((sum, answer) => sum + answer.thoughtTokens, 0)
     const usage = {
       promptTokens: prompt.length,
       completionTokens,

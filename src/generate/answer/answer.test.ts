@@ -288,12 +288,12 @@ describe('what stands in the model’s place', () => {
     const part = { ...either, templateOptions: { enable_thinking: true }, thinkingBudget: 2 }
     const { answer, take, written, told } = answering(part)
     const { open } = smallText.thoughtMarks!
-    expect([written(), answer.following?.kind, answer.thoughtTokens]).toEqual([open, 'document', 0])
+    expect([written(), answer.following?.kind, answer.thought?.tokens]).toEqual([open, 'document', 0])
     take(A, B)
-    expect([answer.thoughtTokens, answer.following]).toEqual([2, undefined])
+    expect([answer.thought?.tokens, answer.following]).toEqual([2, undefined])
     expect(written().startsWith(`${open}ab${textOf(smallText.endOfThought)}`)).toBe(true)
     expect(told.parts.flatMap((each) => (each.type === 'reasoning-delta' ? [each.text] : [])).join('')).toBe('ab')
-    expect(answering().answer.thoughtTokens).toBe(0)
+    expect(answering().answer.thought).toBeUndefined()
   })
 
   it('is none of an open thought that the answer ends in, and which is shown to its end', () => {

@@ -71,11 +71,6 @@ export class AnswerDecoder implements Lane, Writing {
     if (!this.plan.scores?.open) this.#advance()
   }
 
-  /** Tokens of its thoughts, their marks not counted. */
-  get thoughtTokens(): number {
-    return this.thought?.tokens ?? 0
-  }
-
   get kept(): number {
     return this.log.kept
   }

@@ -69,12 +69,10 @@ export interface TextPiece {
   readonly rest: string
 }
 
-/** A byte order mark is text like any other. */
-const textDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true })
-
 /** Bytes of tokens to text that can be shown: whole characters, nothing of a stop string, each with its tokens. */
 export class TextOut {
-  readonly #utf8 = textDecoder()
+  /** A byte order mark is text like any other. */
+  readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
   #needles: Needles
   readonly #bare: readonly string[]
   /** White space at the beginning is not shown. */
@@ -166,7 +164,8 @@ export class AnswerOutput {
   #text: TextOut
   #call: ToolCallStream | undefined
   #callText: TextDecoder | undefined
-  #calls = 0
+  /** How many were begun that say something new. */
+  calls = 0
   /** The calls that were made, as they were written. */
   readonly #made: string[] = []
   /** Forced tokens whose text has not been shown yet; undefined where nothing of what is shown next was forced. */
@@ -180,10 +179,6 @@ export class AnswerOutput {
     this.#choice = choice
     this.#sink = sink
     this.#text = new TextOut([])
-  }
-
-  get calls(): number {
-    return this.#calls
   }
 
   /** From here on free text: ends at a stop string or where a tool call begins. */
@@ -208,14 +203,14 @@ export class AnswerOutput {
 
   beginCall(): void {
     this.#call = new ToolCallStream(this.#format.reader(this.#tools), this.#made)
-    this.#callText = textDecoder()
-    this.#calls++
+    this.#callText = new TextDecoder('utf-8', { ignoreBOM: true })
+    this.calls++
   }
 
   /** The call is whole. False where it says what an earlier one has said: then nobody has heard of it. */
   endCall(): boolean {
     const { repeats, written } = this.#call!
-    if (repeats) this.#calls--
+    if (repeats) this.calls--
     else this.#made.push(written)
     return !repeats
   }
@@ -231,7 +226,7 @@ export class AnswerOutput {
   callBytes(bytes: Uint8Array): void {
     const delta = this.#call!.push(this.#callText!.decode(bytes, { stream: true }))
     if (delta === undefined) return
-    const index = this.#calls - 1
+    const index = this.calls - 1
     const head = delta.name === undefined ? {} : { id: callId(), name: delta.name }
     this.#sink.push({ type: 'tool-call-delta', choice: this.#choice, index, ...head, arguments: delta.arguments })
   }

@@ -79,8 +79,10 @@ export class Arms {
 
   /** Whether what it has come to so far is far from the best. */
   hopeless(arm: number, tokens: number, time: number): boolean {
-    const best = Math.max(...this.#arms.map((known, i) => (i === arm ? 0 : rateOf(known))))
-    return tokens * HOPELESS < best * time
+    for (const [i, known] of this.#arms.entries()) {
+      if (i !== arm && tokens * HOPELESS < rateOf(known) * time) return true
+    }
+    return false
   }
 
   get best(): number {
@@ -172,15 +174,16 @@ export class Drafting {
     const { most, bySmall } = trial.choices[this.#always ? trial.choices.length - 1 : trial.arm]!
     let rows = this.#most.rows - taken.rows
     let draws = this.#most.draws - taken.draws
-    const guesses = writers.map(({ lane }) => {
+    const guesses: (Drafted | undefined)[] = []
+    for (const { lane } of writers) {
       const room = { rows, draws: Math.min(draws, most) }
       const drafted = lane.guessable && room.rows > 0 && room.draws > 0 ? guessed(lane, room) : undefined
       if (drafted) {
         rows -= drafted.tokens.length
         draws -= drafted.draws.length - 1
       }
-      return drafted
-    })
+      guesses.push(drafted)
+    }
     let read = 0
     const ask = async () => {
       const without = writers.flatMap(({ lane }, i) => (guesses[i] || !lane.draftable ? [] : [i]))

@@ -50,19 +50,21 @@ export function compose(running: readonly Slot[], model: TokenModel): Row[] {
   const turns = guests > 0 && guests < all.length ? turnsOf(all, isGuest, model) : undefined
   const ready = turns ? all.filter((slot) => isGuest(slot) || turns.taking.has(slot)) : all
   const isBrief = (slot: Slot) => model.rowPositions !== undefined && turns !== undefined && !isGuest(slot)
-  const writing = ready.filter(promptIsIn)
-  const rows: Row[] = writing.flatMap((slot) => {
+  const [writing, reading]: [Slot[], Slot[]] = [[], []]
+  for (const slot of ready) (promptIsIn(slot) ? writing : reading).push(slot)
+  const rows: Row[] = []
+  for (const slot of writing) {
     const brief = isBrief(slot)
     const count = Math.min(pending(slot), brief ? 1 : maxChunk)
-    return count > 0 ? [{ slot, count, ...(brief && { brief }) }] : []
-  })
+    if (count > 0) rows.push({ slot, count, ...(brief && { brief }) })
+  }
   // Each has one position to itself, whatever others do.
   let spare = Math.max(0, maxScored - ready.length)
   // Others share a pass with whoever draws, and what is read in no pieces is always read in the same way.
   const fewSpare = () => Math.max(0, spare - (maxScored - maxSamples))
-  const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
+  const [oldest, ...younger] = reading
   if (oldest === undefined) return rows
-  const hurries = [oldest, ...younger].some(isGuest) && !writing.some(isGuest)
+  const hurries = reading.some(isGuest) && !writing.some(isGuest)
   let left = writing.length === 0 || hurries ? maxChunk : chunkBesideOthers(maxChunk)
   const price = (slot: Slot) => priceOf(slot, model)
   let crowdsLeft = turns ? Math.max(turns.left, leastOf(oldest) * price(oldest)) : left
@@ -180,8 +182,12 @@ function ranked(slots: readonly Slot[], kindOf: (slot: Slot) => unknown): { slot
 
 /** Up to `most` where nothing that is still unknown decides how the next tokens are drawn, else 1. */
 export function stepsAhead(rows: readonly Row[], most: number): number {
-  const free = rows.every(({ slot, count }) => slot.lane.foreseeable && pending(slot) === count)
-  return free ? Math.min(most, ...rows.map(({ slot }) => slot.lane.remaining)) : 1
+  let steps = most
+  for (const { slot, count } of rows) {
+    if (!slot.lane.foreseeable || pending(slot) !== count) return 1
+    steps = Math.min(steps, slot.lane.remaining)
+  }
+  return steps
 }
 
 /** A row that goes on with guesses, as the model takes it. */

@@ -23,7 +23,7 @@ interface Entry {
 /** Sequences of finished answers, kept while there is room: the next turn of a conversation begins with one of them. */
 export class PrefixCache {
   /** Least recently used first. */
-  #entries: Entry[] = []
+  readonly #entries: Entry[] = []
   readonly #limit: number
 
   constructor(limit: number) {
@@ -49,13 +49,12 @@ export class PrefixCache {
   take(tokens: readonly number[], limit: number, share: boolean): Sequence | undefined {
     let best = -1
     let length = 0
-    this.#entries.forEach((entry, i) => {
+    for (const [i, entry] of this.#entries.entries()) {
       const common = shared(entry.sequence, entry.tokens, tokens, limit)
-      if (common > length) {
-        best = i
-        length = common
-      }
-    })
+      if (common <= length) continue
+      best = i
+      length = common
+    }
     if (best < 0) return undefined
     const entry = this.#entries[best]!
     const { sequence } = entry
@@ -72,9 +71,10 @@ export class PrefixCache {
 
   /** Keeps a sequence. What it makes superfluous, and what no longer finds a place, is closed. */
   put(tokens: readonly number[], sequence: Sequence): void {
-    const covered = (entry: Entry) => commonLength(entry.tokens, tokens) === entry.tokens.length
-    for (const entry of this.#entries.filter(covered)) entry.sequence.close()
-    this.#entries = this.#entries.filter((entry) => !covered(entry))
+    for (const entry of this.#entries.splice(0)) {
+      if (commonLength(entry.tokens, tokens) === entry.tokens.length) entry.sequence.close()
+      else this.#entries.push(entry)
+    }
     this.#entries.push({ tokens, sequence })
     while (this.#entries.length > this.#limit) this.evict()
   }

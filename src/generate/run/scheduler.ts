@@ -2,7 +2,7 @@ import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN, 
 import { beginSteps, breathe, during } from '../../platform/index.js'
 import type { Lane } from '../answer/lane.js'
 import { type DraftedStep, Drafting } from '../drafts/drafting.js'
-import type { Guesser } from '../drafts/guesser.js'
+import type { DraftWriter, Guesser } from '../drafts/guesser.js'
 import type { DraftMode } from '../drafts/mode.js'
 import type { Drafted } from '../drafts/path.js'
 import { Ahead } from './ahead.js'
@@ -30,6 +30,10 @@ export class Scheduler {
   readonly #ahead: number
   /** Undefined: the model draws one token of an answer a step. */
   readonly #drafting: Drafting | undefined
+  /** How often guesses were right; undefined where none are made. */
+  readonly guesses: Drafting['counts'] | undefined
+  /** What made the model unusable; every later call fails with it. */
+  failure: unknown
   readonly #begun = new Ahead()
   #waiting: Slot[] = []
   /** Each has a sequence. */
@@ -37,7 +41,6 @@ export class Scheduler {
   #work: Promise<void> | undefined
   #stepping = false
   #steps = 0
-  #failure: unknown
   #wake: (() => void) | undefined
 
   /**
@@ -49,16 +52,7 @@ export class Scheduler {
     this.#ahead = model.run === undefined ? 1 : ahead
     this.#memory = new Memory(model)
     this.#drafting = drafts !== 'never' && (model.maxSamples ?? 0) > 1 ? new Drafting(model, drafts, small) : undefined
-  }
-
-  /** What made the model unusable; every later call fails with it. */
-  get failure(): unknown {
-    return this.#failure
-  }
-
-  /** How often guesses were right; undefined where none are made. */
-  get guesses(): Drafting['counts'] | undefined {
-    return this.#drafting?.counts
+    this.guesses = this.#drafting?.counts
   }
 
   get idle(): boolean {
@@ -67,7 +61,7 @@ export class Scheduler {
 
   /** Queues the choices of one call, whose that is; `first`: more of those that it has already. */
   add(lanes: readonly Lane[], { caller, first }: { readonly caller?: string | undefined; readonly first?: Slot } = {}) {
-    if (this.#failure !== undefined) throw this.#failure
+    if (this.failure !== undefined) throw this.failure
     const slots: Slot[] = []
     for (const lane of lanes) slots.push(makeSlot(lane, first ?? slots[0], caller))
     this.#waiting.push(...slots)
@@ -92,7 +86,7 @@ export class Scheduler {
 
   /** Fails whatever runs and forgets the cache. The model itself is the caller's. */
   stop(error: unknown): void {
-    this.#failure ??= error
+    this.failure ??= error
     for (const slot of [...this.#running, ...this.#waiting]) if (!slot.lane.finished) slot.lane.fail(error)
     if (!this.#stepping) this.#dropAll()
     this.poke()
@@ -108,7 +102,7 @@ export class Scheduler {
     await Promise.resolve()
     let endSteps = beginSteps()
     try {
-      while (this.#failure === undefined) {
+      while (this.failure === undefined) {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
         for (const slot of this.#running) if (slot.lane.kept < slot.sequence!.length) sync(slot)
@@ -129,7 +123,7 @@ export class Scheduler {
     } finally {
       endSteps()
       this.#work = undefined
-      if (this.#failure !== undefined) this.#dropAll()
+      if (this.failure !== undefined) this.#dropAll()
     }
   }
 
@@ -141,10 +135,12 @@ export class Scheduler {
 
   /** Lets go of all slots that are over. */
   #sweep(): void {
-    const over = (slot: Slot) => slot.cancelled || slot.lane.finished
-    for (const slot of [...this.#running, ...this.#waiting]) if (over(slot)) this.#letGo(slot)
-    this.#running = this.#running.filter((slot) => !over(slot))
-    this.#waiting = this.#waiting.filter((slot) => !over(slot))
+    for (const slots of [this.#running, this.#waiting]) {
+      for (const slot of slots.splice(0)) {
+        if (slot.cancelled || slot.lane.finished) this.#letGo(slot)
+        else slots.push(slot)
+      }
+    }
   }
 
   #letGo(slot: Slot): void {
@@ -299,7 +295,7 @@ export class Scheduler {
     const begun = performance.now()
     const writing = rows.every(({ slot }) => promptIsIn(slot))
     const drafted = writing && this.#drafting ? await this.#foresee(rows, this.#drafting) : undefined
-    if (this.#failure !== undefined) return
+    if (this.failure !== undefined) return
     const before = drafted ? heldBy(rows) : 0
     for (const row of rows) {
       // Somebody may have left while another model guessed.
@@ -313,10 +309,13 @@ export class Scheduler {
     if (inputs.length === 0) return
     this.#stepping = true
     this.#steps++
-    for (const { slot } of taking) slot.stepped = this.#steps
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
     const most = drafted ? Math.min(this.#ahead, drafted.most > 0 ? 1 : drafted.steps) : this.#ahead
-    const ahead = alone ? Math.min(stepsAhead(taking, most), ...taking.map(({ slot }) => roomLeft(slot))) : 1
+    let ahead = alone ? stepsAhead(taking, most) : 1
+    for (const { slot } of taking) {
+      slot.stepped = this.#steps
+      ahead = Math.min(ahead, roomLeft(slot))
+    }
     const steps = this.#memory.stepsFor(taking, ahead)
     const room = this.#model.freeTokens
     let taken = 1
@@ -344,10 +343,10 @@ export class Scheduler {
     if (steps > 1) return this.#runAhead(inputs, rows, steps)
     if (mayFollow && this.#mayFollow(rows, inputs)) return this.#follow(inputs, rows, most)
     const results = await this.#model.step(inputs)
-    rows.forEach(({ slot }, i) => {
+    for (const [i, { slot }] of rows.entries()) {
       const sampled = results[i]
       if (sampled !== undefined) this.#take(slot, sampled)
-    })
+    }
     return 1
   }
 
@@ -370,17 +369,19 @@ export class Scheduler {
 
   /** Guesses of those that write, where there is room for them. */
   async #foresee(rows: readonly Row[], drafting: Drafting): Promise<DraftedStep | undefined> {
-    // What cannot be cut anywhere would have to read again what it had right.
-    const may = rows.filter(({ slot, count, brief }) => {
-      if (brief) return false
-      const { lane, sequence } = slot
-      const end = sequence!.length + count
+    const taken = { rows: 0, draws: rows.length }
+    const writers: (DraftWriter & { readonly slot: Slot })[] = []
+    for (const { slot, count, brief } of rows) {
+      taken.rows += count
+      if (brief) continue
+      const { lane } = slot
+      const sequence = slot.sequence!
+      const end = sequence.length + count
       const writes = drafting.may(lane) && !lane.scores?.open && end === lane.tokens.length
-      return writes && canBeCut(sequence!) && roomLeft(slot) > MOST_GUESSED
-    })
-    if (may.length === 0) return undefined
-    const taken = { rows: rows.reduce((sum, { count }) => sum + count, 0), draws: rows.length }
-    const writers = may.map(({ slot: { lane, sequence } }) => ({ lane, sequence: sequence! }))
+      // What cannot be cut anywhere would have to read again what it had right.
+      if (writes && canBeCut(sequence) && roomLeft(slot) > MOST_GUESSED) writers.push({ slot, lane, sequence })
+    }
+    if (writers.length === 0) return undefined
     const step = drafting.of(writers, taken)
     let { guesses } = step
     if (step.ask) {
@@ -389,11 +390,10 @@ export class Scheduler {
       guesses = await step.ask()
       this.#stepping = false
     }
-    const more = Math.max(0, ...guesses.map((drafted) => drafted?.tokens.length ?? 0))
+    let more = 0
+    for (const drafted of guesses) more = Math.max(more, drafted?.tokens.length ?? 0)
     if (!this.#memory.roomFor(rows, more)) return undefined
-    may.forEach(({ slot }, i) => {
-      slot.drafted = guesses[i]
-    })
+    for (const [i, { slot }] of writers.entries()) slot.drafted = guesses[i]
     return step
   }
 
