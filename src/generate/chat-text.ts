@@ -63,13 +63,13 @@ const ENDING = 16
 /** Tokens beyond its room to which a prompt is counted. */
 export const COUNTED = 8192
 
-/** Sections of a prompt as tokens. `placeOf`: how many sections stand before one in what its tokenizer takes for a text. */
+/** Sections of a prompt as tokens. `place`: how many stand before each in what its tokenizer takes for a text. */
 export function* encodedSections(
   tokenizer: Tokenizer,
   sections: readonly (number | string)[],
   capacity: number,
   reveal: (section: string) => string = (section) => section,
-  placeOf: (index: number) => number = (index) => index,
+  place?: number,
 ): Slices<number[]> {
   // Who wrote a little too much is told how much it was.
   const most = capacity + COUNTED
@@ -80,7 +80,7 @@ export function* encodedSections(
   for (const [index, section] of sections.entries()) {
     if (typeof section === 'number') ids.push(section)
     else {
-      const more = yield* tokenizer.encodeInSlices(reveal(section), placeOf(index), most - ids.length)
+      const more = yield* tokenizer.encodeInSlices(reveal(section), place ?? index, most - ids.length)
       for (const id of more) ids.push(id)
     }
     if (ids.length > most) throw tooLong(capacity, most, true)

@@ -58,7 +58,7 @@ export class DecidePrompt {
     const { before, section, reveal } = parts
     const earlier = yield* encodedSections(text.tokenizer, before, capacity, reveal)
     // What it is too long for is the whole context, in words and in numbers.
-    const last = yield* encodedSections(text.tokenizer, [section], capacity, reveal, () => before.length)
+    const last = yield* encodedSections(text.tokenizer, [section], capacity, reveal, before.length)
     return new DecidePrompt({ text, parts, capacity }, earlier, last)
   }
 
@@ -111,7 +111,7 @@ export class DecidePrompt {
     const most = room + COUNTED
     let length = most
     try {
-      length = (yield* encodedSections(this.#text.tokenizer, sections(said), room, reveal, () => 1)).length
+      length = (yield* encodedSections(this.#text.tokenizer, sections(said), room, reveal, 1)).length
     } catch (error) {
       if (!V1Error.is(error) || error.code !== 'context_length_exceeded') throw error
     }

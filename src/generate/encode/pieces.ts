@@ -36,7 +36,7 @@ export function piecesOf(template: string, tokenizer: Tokenizer, more: JsonObjec
     for (const piece of text.split(SEP)) {
       const mark = MARKED.get(piece[0])
       const sections = tokenizer.sections(mark ? piece.slice(1) : piece)
-      taken += take(yield* encodedSections(tokenizer, sections, most, reveal, () => 0), mark)
+      taken += take(yield* encodedSections(tokenizer, sections, most, reveal, 0), mark)
       if (taken > most) throw tooLong(most, taken)
     }
   }

@@ -34,7 +34,7 @@ export function layaReader(tokenizer: Tokenizer, template: string | undefined, h
   return {
     *read(question, whole, place) {
       const { sections, reveal } = yield* layout(question)
-      const all = yield* encodedSections(tokenizer, sections, whole, reveal, () => 0)
+      const all = yield* encodedSections(tokenizer, sections, whole, reveal, 0)
       const found = fitted(all, marks, head, place)
       if (found.tokens.length > whole) throw tooLong(whole, found.tokens.length)
       return found

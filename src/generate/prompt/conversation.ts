@@ -22,8 +22,9 @@ export function* conversationText(
   const tools = format.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
   try {
     const given = yield* messagesOf(call, guard, format, habits)
-    const { messages, finished } = withWords(given, habits.wordsPlace, format, guard)
-    return finished(yield* template.renderInSlices({ messages, tools, options }))
+    const { messages, words } = withWords(given, habits.wordsPlace, guard)
+    const text = yield* template.renderInSlices({ messages, tools, options })
+    return words ? inFront(text, words, format, guard) : text
   } catch (cause) {
     if (!V1Error.is(cause) || !format.native || !hasTools(call)) throw cause
     try {
@@ -49,25 +50,20 @@ function switchOf(call: ChatCall): Record<string, boolean> {
 
 interface Placed {
   readonly messages: readonly TemplateMessage[]
-  /** Puts into the finished text what could not go through the template. */
-  finished(text: string): string
+  /** What could not go through the template, by its marks: see `inFront`. */
+  readonly words?: readonly string[]
 }
 
 /**
  * What a model says beside the calls of its turn. Many templates write the calls alone: there the words go where the family
  * has a place for them, so that none is dropped.
  */
-function withWords(messages: readonly TemplateMessage[], place: WordsPlace, format: ToolFormat, guard: Guard): Placed {
-  const asItIs = (text: string) => text
-  if (place === 'content' || !messages.some(isBoth)) return { messages, finished: asItIs }
+function withWords(messages: readonly TemplateMessage[], place: WordsPlace, guard: Guard): Placed {
+  if (place === 'content' || !messages.some(isBoth)) return { messages }
   if (place === 'plan') {
-    return {
-      messages: messages.map((each) => (isBoth(each) ? { ...each, tool_plan: each.content } : each)),
-      finished: asItIs,
-    }
+    return { messages: messages.map((each) => (isBoth(each) ? { ...each, tool_plan: each.content } : each)) }
   }
-  if (place === 'apart')
-    return { messages: messages.flatMap((each) => (isBoth(each) ? apart(each) : each)), finished: asItIs }
+  if (place === 'apart') return { messages: messages.flatMap((each) => (isBoth(each) ? apart(each) : each)) }
   const words: string[] = []
   const marked = messages.map((message) => {
     if (!isBoth(message)) return message
@@ -75,7 +71,7 @@ function withWords(messages: readonly TemplateMessage[], place: WordsPlace, form
     const name = guard.mark(words.push(message.content) - 1) + first!.function.name
     return { ...message, content: '', tool_calls: [{ ...first!, function: { ...first!.function, name } }, ...others] }
   })
-  return { messages: marked, finished: (text) => inFront(text, words, format, guard) }
+  return { messages: marked, words }
 }
 
 const isBoth = ({ content, tool_calls: calls }: TemplateMessage): boolean => content.trim() !== '' && !!calls?.length
@@ -129,9 +125,10 @@ export function* wordsPlaceOf(template: ChatTemplate, format: ToolFormat, guard:
 
 function* keeps(template: ChatTemplate, place: WordsPlace, format: ToolFormat, guard: Guard): Slices<boolean> {
   const input = conversation(format)
-  const { messages, finished } = withWords(input.messages, place, format, guard)
+  const { messages, words } = withWords(input.messages, place, guard)
   try {
-    const text = finished(yield* template.renderInSlices({ ...input, messages }))
+    const rendered = yield* template.renderInSlices({ ...input, messages })
+    const text = words ? inFront(rendered, words, format, guard) : rendered
     let from = 0
     return WORDS.every((words, i) => {
       const place = text.indexOf(words, from)

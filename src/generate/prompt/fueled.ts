@@ -193,30 +193,26 @@ class FueledInterpreter extends PythonInterpreter implements Rounds {
     // Deeper down the library takes a full stack for a name that is not there.
     if (++this.#depth > MOST_DEPTH) throw new TemplateFuelError('calls itself endlessly')
     try {
-      return this.#evaluate(statement, environment)
+      const node = statement as unknown as TemplateNode | undefined
+      if (node?.type === 'Known') return node.value as TemplateResult
+      // Loops within macros too: Python's ways with them are in one place.
+      if (node?.type === 'For') {
+        const rounds = {
+          round: () => this.round(),
+          gone: (list: TemplateValue) => this.gone(list),
+          begin: () => {},
+          spent: 0,
+        }
+        const run = new SlicedRun(this, rounds)
+        return templateValue(atOnce(run.loop(node, environment))) as unknown as TemplateResult
+      }
+      if (node?.type === 'Break' || node?.type === 'Continue') this.#spend(THROWN)
+      // The library looks through all of its body.
+      if (node?.type === 'Macro' || node?.type === 'CallStatement') this.#spend(nodesIn(node))
+      return this.#made(super.evaluate(statement, environment), node)
     } finally {
       this.#depth--
     }
-  }
-
-  #evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
-    const node = statement as unknown as TemplateNode | undefined
-    if (node?.type === 'Known') return node.value as TemplateResult
-    // Loops within macros too: Python's ways with them are in one place.
-    if (node?.type === 'For') {
-      const rounds = {
-        round: () => this.round(),
-        gone: (list: TemplateValue) => this.gone(list),
-        begin: () => {},
-        spent: 0,
-      }
-      const run = new SlicedRun(this, rounds)
-      return templateValue(atOnce(run.loop(node, environment))) as unknown as TemplateResult
-    }
-    if (node?.type === 'Break' || node?.type === 'Continue') this.#spend(THROWN)
-    // The library looks through all of its body.
-    if (node?.type === 'Macro' || node?.type === 'CallStatement') this.#spend(nodesIn(node))
-    return this.#made(super.evaluate(statement, environment), node)
   }
 
   /** What stands beside a `~` is printed as Python prints it, and weighed. */

@@ -77,7 +77,7 @@ export function* messagesOf(
     const only = onlyTool(call)
     notes.push(only ? guard.protect(describeCall(only), false) : describeTools(call.tools, guard, plain))
   }
-  if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
+  if (call.describeSchema) for (const line of describeOutput(call)) notes.push(guard.protect(line, false))
   const hasTools = !inWords && call.tools.length > 0 && call.toolChoice !== 'none'
   const isOpened = messages[0]?.role === 'system'
   if (hasTools && format.opening !== undefined && !isOpened) notes.unshift(format.opening)

@@ -5,8 +5,6 @@ import { itemsOf, iterated, type Statement, type TemplateNode, type TemplateValu
 
 /** What of the interpreter is needed, whoever extends it. */
 type Evaluator = Pick<Interpreter, 'evaluate' | 'global'>
-/** Gives the variables of a loop their values. */
-type Bind = (scope: Environment, item: TemplateValue) => void
 
 /** Hears how a template is gone through. */
 export interface Rounds {
@@ -59,23 +57,19 @@ export class SlicedRun {
     if (this.#depth === MOST_DEPTH) throw new RangeError('blocks are nested too deeply')
     this.#depth++
     try {
-      return yield* this.#statements(statements, environment)
+      let result = ''
+      for (const [i, statement] of statements.entries()) {
+        if (i > 0 && this.#isDue()) yield* this.#pause()
+        this.#rounds.begin()
+        const node = statement as unknown as TemplateNode
+        if (node.type === 'If') result += yield* this.#branch(node, environment)
+        else if (node.type === 'For') result += yield* this.loop(node, environment)
+        else result += written(node, this.#evaluate(statement, environment))
+      }
+      return result
     } finally {
       this.#depth--
     }
-  }
-
-  *#statements(statements: readonly Statement[], environment: Environment): Slices<string> {
-    let result = ''
-    for (const [i, statement] of statements.entries()) {
-      if (i > 0 && this.#isDue()) yield* this.#pause()
-      this.#rounds.begin()
-      const node = statement as unknown as TemplateNode
-      if (node.type === 'If') result += yield* this.#branch(node, environment)
-      else if (node.type === 'For') result += yield* this.loop(node, environment)
-      else result += written(node, this.#evaluate(statement, environment))
-    }
-    return result
   }
 
   #evaluate(statement: Statement, environment: Environment): TemplateValue {
@@ -88,8 +82,8 @@ export class SlicedRun {
   }
 
   *loop(node: TemplateNode, environment: Environment): Slices<string> {
-    const bind = binding(node.loopvar as TemplateNode)
-    const items = this.#items(node.iterable as TemplateNode, bind, environment)
+    const target = node.loopvar as TemplateNode
+    const items = this.#items(node.iterable as TemplateNode, target, environment)
     let result = ''
     let rounds = 0
     for (const [i, item] of items.entries()) {
@@ -99,7 +93,7 @@ export class SlicedRun {
       this.#rounds.round()
       // Each round has variables of its own.
       const scope = new Environment(environment)
-      bind(scope, item)
+      bind(target, scope, item)
       this.#setLoop(scope, items, i)
       try {
         result += yield* this.block(node.body as Statement[], scope)
@@ -124,7 +118,7 @@ export class SlicedRun {
     this.#spent = this.#rounds.spent
   }
 
-  #items(iterable: TemplateNode, bind: Bind, environment: Environment): readonly TemplateValue[] {
+  #items(iterable: TemplateNode, target: TemplateNode, environment: Environment): readonly TemplateValue[] {
     const { lhs, test } = iterable.type === 'SelectExpression' ? iterable : { lhs: iterable, test: undefined }
     const value = this.#evaluate(lhs as Statement, environment)
     this.#rounds.gone(value)
@@ -134,7 +128,7 @@ export class SlicedRun {
     return items.filter((item) => {
       this.#rounds.round()
       const scope = new Environment(environment)
-      bind(scope, item)
+      bind(target, scope, item)
       return this.#evaluate(test as Statement, scope).__bool__().value
     })
   }
@@ -170,14 +164,14 @@ function controlOf(type: 'Break' | 'Continue'): unknown {
   }
 }
 
-function binding(target: TemplateNode): Bind {
-  if (target.type === 'Identifier') return (scope, item) => setVariable(scope, target.value as string, item)
-  if (target.type !== 'TupleLiteral') throw new SyntaxError(`a loop cannot set ${target.type}`)
-  const parts = (target.value as TemplateNode[]).map(binding)
-  return (scope, item) => {
-    const items = itemsOf(item)
+/** Gives the variables of a loop their values. */
+function bind({ type, value }: TemplateNode, scope: Environment, item: TemplateValue): void {
+  if (type === 'Identifier') setVariable(scope, value as string, item)
+  else if (type !== 'TupleLiteral') throw new SyntaxError(`a loop cannot set ${type}`)
+  else {
+    const [parts, items] = [value as TemplateNode[], itemsOf(item)]
     if (items?.length !== parts.length) throw new TypeError(`${item.toString()} has no ${parts.length} parts to unpack`)
-    for (const [i, bind] of parts.entries()) bind(scope, items[i]!)
+    for (const [i, part] of parts.entries()) bind(part, scope, items[i]!)
   }
 }
 

@@ -30,9 +30,6 @@ export const CHATML = `{%- for message in messages %}{{ '<|im_start|>' + message
 /** For models that were never taught to chat: the messages, one after the other. */
 export const PLAIN_TEMPLATE = `{{ bos_token }}{%- for message in messages %}{{ message.content }}{% if not loop.last %}{{ '\\n' }}{% endif %}{%- endfor %}`
 
-/** Used up by us: a caller's `chat_template_kwargs` must not replace them. */
-const RESERVED = new Set(['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'])
-
 /** What a template does with messages, found out by having it write some. */
 interface Habits {
   /** It passes over system messages. */
@@ -179,26 +176,26 @@ export class JinjaTemplate implements ChatTemplate {
 /** Whether a text has all messages, in their order as far as it can be. */
 function hasAll(text: string, messages: readonly TemplateMessage[]): boolean {
   let from = 0
-  return messages.every(({ content }) => {
+  for (const { content } of messages) {
     const words = content.trim()
     const after = placeOf(text, words, from)
     if (after >= 0) from = after + words.length
-    return after >= 0 || [words, JSON.stringify(words).slice(1, -1)].some((form) => placeOf(text, form) >= 0)
-  })
+    else if (placeOf(text, words) < 0 && placeOf(text, JSON.stringify(words).slice(1, -1)) < 0) return false
+  }
+  return true
 }
 
-/** What a template is given, under the names of Hugging Face's `apply_chat_template`. */
+/** What a template is given, under the names of Hugging Face's `apply_chat_template`. A caller's replace none of ours. */
 export function variablesOf(
   { messages, tools, options }: WrittenInput,
   tokens: Readonly<Record<string, string>>,
 ): Record<string, unknown> {
-  const own = Object.fromEntries(Object.entries(options).filter(([name]) => !RESERVED.has(name)))
   return {
-    ...own,
+    documents: null,
+    ...options,
     ...tokens,
     messages,
     tools: tools.length > 0 ? tools : null,
-    ...(own.documents === undefined && { documents: null }),
     add_generation_prompt: true,
   }
 }
