@@ -10,7 +10,7 @@ export class Bodies {
   /** The oldest first. */
   readonly #arriving = new Set<BodyRoom>()
   /** Pieces arrive in turns, as requests do: three hundred at once keep nobody waiting for all of them. */
-  readonly #entrance = new Entrance()
+  readonly entrance = new Entrance()
   /** Of each caller the last one that is read, or waits for that. */
   readonly #reading = new Map<string, Promise<void>>()
   #held = 0
@@ -30,12 +30,9 @@ export class Bodies {
     return body
   }
 
-  /** To wait for before each piece is read, if anything. */
-  turn(caller: string): Promise<void> | undefined {
-    return this.#entrance.enter(caller)
-  }
-
   hold(body: BodyRoom, bytes: number): void {
+    // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
+    if (!this.#arriving.has(body)) return
     this.#held += bytes - body.held
     body.held = bytes
     while (this.#held > this.#limit) this.#displace()
@@ -72,8 +69,7 @@ export class Bodies {
   }
 
   forget(body: BodyRoom): void {
-    this.#held -= body.held
-    this.#arriving.delete(body)
+    if (this.#arriving.delete(body)) this.#held -= body.held
   }
 }
 
@@ -83,7 +79,6 @@ export class BodyRoom {
   readonly caller: string
   readonly giveUp: (error: V1Error) => void
   readonly #bodies: Bodies
-  #done = false
 
   constructor(bodies: Bodies, caller: string, giveUp: (error: V1Error) => void) {
     this.#bodies = bodies
@@ -93,18 +88,15 @@ export class BodyRoom {
 
   /** To wait for before each piece is read, if anything. */
   turn(): Promise<void> | undefined {
-    return this.#bodies.turn(this.caller)
+    return this.#bodies.entrance.enter(this.caller)
   }
 
   /** So many bytes are held for it now. */
   hold(bytes: number): void {
-    // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
-    if (!this.#done) this.#bodies.hold(this, bytes)
+    this.#bodies.hold(this, bytes)
   }
 
   done(): void {
-    if (this.#done) return
-    this.#done = true
     this.#bodies.forget(this)
   }
 }

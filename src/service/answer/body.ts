@@ -72,18 +72,14 @@ export async function readSent(
 class Reading {
   #stopped = false
   #reason: unknown
-  #stop: ((reason: unknown) => void) | undefined
+  /** Ends what is waited for. */
+  onStop: ((reason: unknown) => void) | undefined
 
   readonly stop = (reason: unknown): void => {
     if (this.#stopped) return
     this.#stopped = true
     this.#reason = reason
-    this.#stop?.(reason)
-  }
-
-  /** `stop` ends what is waited for from here on. */
-  stopsBy(stop: (reason: unknown) => void): void {
-    this.#stop = stop
+    this.onStop?.(reason)
   }
 
   throwIfStopped(): void {
@@ -170,7 +166,7 @@ async function readBytes(request: Request, limit: number, reading: Reading, room
   if (body === null) return new Uint8Array()
   const reader = body.getReader()
   // Cancelling ends a pending read: a client may stop sending without hanging up.
-  reading.stopsBy((reason) => void reader.cancel(reason).catch(() => {}))
+  reading.onStop = (reason) => void reader.cancel(reason).catch(() => {})
   const bytes = new GrowingBytes(limit)
   try {
     for (;;) {
@@ -193,7 +189,7 @@ async function readBytes(request: Request, limit: number, reading: Reading, room
 
 async function readWhole(request: Request, limit: number, reading: Reading, room: BodyRoom): Promise<Uint8Array> {
   const buffer = await new Promise<ArrayBuffer>((resolve, reject) => {
-    reading.stopsBy(reject)
+    reading.onStop = reject
     request.arrayBuffer().then(resolve, reject)
   })
   if (buffer.byteLength > limit) throw tooLarge(limit)
@@ -243,7 +239,11 @@ class GrowingBytes {
 
   /** In a buffer whose size does not change: browsers decode no other. */
   taken(): Uint8Array {
-    if (this.#first) return isFixed(this.#first.buffer) ? this.#first : this.#first.slice()
+    if (this.#first) {
+      const { buffer } = this.#first
+      const isFixed = buffer instanceof ArrayBuffer && !(buffer as { resizable?: boolean }).resizable
+      return isFixed ? this.#first : this.#first.slice()
+    }
     return this.#buffer ? new Uint8Array(this.#buffer, 0, this.#size).slice() : new Uint8Array()
   }
 
@@ -251,9 +251,6 @@ class GrowingBytes {
     this.#buffer?.resize(0)
   }
 }
-
-const isFixed = (buffer: ArrayBufferLike): boolean =>
-  buffer instanceof ArrayBuffer && !(buffer as { resizable?: boolean }).resizable
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

@@ -96,11 +96,11 @@ const lacks = (id: string, param: string, why: string): V1Error =>
 
 function checkMedia({ images = false, audio = false }: Capabilities, { messages, fields }: CallSpec): void {
   const place = fields.part ?? ((message, part) => `messages[${message}].content[${part}].type`)
-  messages.forEach(({ content }, i) => {
-    if (typeof content === 'string') return
-    content.forEach((part, j) => {
+  for (const [i, { content }] of messages.entries()) {
+    if (typeof content === 'string') continue
+    for (const [j, part] of content.entries()) {
       if (part.type === 'image' && !images) throw notTaken(place(i, j), fields.image ?? 'image_url', 'Images')
       if (part.type === 'audio' && !audio) throw notTaken(place(i, j), 'input_audio', 'Audio')
-    })
-  })
+    }
+  }
 }

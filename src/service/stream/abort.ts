@@ -132,7 +132,11 @@ export class Leavable<T> {
   ask(resolve: (value: T | undefined) => void, reject: (reason: unknown) => void): void {
     this.#resolve = resolve
     this.#reject = reject
-    this.#next().then(this.#onNext, this.#broke)
+    try {
+      this.#iterator.next().then(this.#onNext, this.#broke)
+    } catch (error) {
+      this.#broke(error)
+    }
   }
 
   // Made once: an answer has thousands of parts.
@@ -157,14 +161,6 @@ export class Leavable<T> {
     this.#ended = true
     const reject = this.#reject
     if (this.#settle()) reject!(error)
-  }
-
-  #next(): Promise<IteratorResult<T>> {
-    try {
-      return this.#iterator.next()
-    } catch (error) {
-      return Promise.reject(error)
-    }
   }
 
   /** An engine of somebody else's may throw here, too. */

@@ -213,7 +213,7 @@ function checkToolTurns(messages: readonly ChatMessage[]): void {
   let open = new Set<string>()
   let last = -1
   let known: ReadonlySet<string> = open
-  messages.forEach((message, i) => {
+  for (const [i, message] of messages.entries()) {
     if (message.role === 'tool') {
       if (!known.has(message.toolCallId)) {
         const rule = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
@@ -221,7 +221,7 @@ function checkToolTurns(messages: readonly ChatMessage[]): void {
         throw badRequest(param, `Invalid parameter: '${param}'. ${rule}`, 'invalid_value')
       }
       open.delete(message.toolCallId)
-      return
+      continue
     }
     refuseOpen(open, last)
     const calls = message.role === 'assistant' ? message.toolCalls : undefined
@@ -229,7 +229,7 @@ function checkToolTurns(messages: readonly ChatMessage[]): void {
     known = calls ? new Set(calls.map(({ id }) => id)) : open
     if (calls) open = new Set(known)
     last = i
-  })
+  }
   refuseOpen(open, last)
 }
 

@@ -260,22 +260,24 @@ function readGuidance(body: JsonObject, ignored: string[]): Guidance | undefined
   if (together !== undefined) {
     noteUnknown(together, KNOWN_TOGETHER, TOGETHER, ignored)
   }
-  const isSetIn =
-    (holder: JsonObject) =>
-    ({ name }: { readonly name: string }) => {
+  const given: { readonly value: unknown; readonly field: string; readonly read: Read }[] = []
+  for (const [holder = {}, places] of [
+    [together, PLACED],
+    [body, PLACED_ALONE],
+  ] as const) {
+    for (const { name, field, read } of places) {
       const value = holder[name]
-      return value !== undefined && value !== null && value !== false
+      if (value !== undefined && value !== null && value !== false) given.push({ value, field, read })
     }
-  const given = PLACED_ALONE.filter(isSetIn(body))
-  if (together !== undefined) given.unshift(...PLACED.filter(isSetIn(together)))
+  }
   const [first, second] = given
   if (first === undefined) {
     if (together === undefined) return undefined
     throw badRequest(TOGETHER, `Invalid '${TOGETHER}': it has none of the supported keys.`, 'invalid_value')
   }
   if (second !== undefined) throw atOnce(second.field, first.field)
-  const { name, field, read } = first
-  return { output: read((field === name ? body : together!)[name], field), field }
+  const { value, field, read } = first
+  return { output: read(value, field), field }
 }
 
 /** What an answer must be. `outputField` says what asked for it where local servers' words did. */
@@ -288,22 +290,17 @@ export interface Form {
 export function readForm(body: JsonObject, output: OutputFormat, format: string, ignored: string[]): Form {
   const guidance = readGuidance(body, ignored)
   if (guidance !== undefined && output.type !== 'text') throw atOnce(guidance.field, format)
-  const form = guidance === undefined ? { output } : { output: guidance.output, outputField: guidance.field }
-  return laidOut(form, body)
-}
-
-function laidOut(form: Form, body: JsonObject): Form {
+  const form: Form = guidance === undefined ? { output } : { output: guidance.output, outputField: guidance.field }
   const setting = readLayout(body, optional(body, TOGETHER, '', anObject))
   if (setting === undefined) return form
-  const { output } = form
-  if (output.type !== 'json_object' && output.type !== 'json_schema') {
+  if (form.output.type !== 'json_object' && form.output.type !== 'json_schema') {
     throw badRequest(
       setting.field,
       `Invalid '${setting.field}': it needs a JSON 'response_format' or another field that requests JSON.`,
       'invalid_parameter_combination',
     )
   }
-  return { ...form, output: { ...output, layout: setting.layout } }
+  return { ...form, output: { ...form.output, layout: setting.layout } }
 }
 
 /** The names of a request's fields, with those which asked for the form and for thoughts. */
