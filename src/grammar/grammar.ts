@@ -192,13 +192,9 @@ class Constraint implements TokenConstraint {
       return true
     }
     const next = this.#masks.after(place, token)
-    if (next === undefined || !this.#affordable(next, budget - 1)) return false
+    if (next === undefined || !this.#masks.affordable(next.state, budget - 1)) return false
     this.#at = { before: this.#at, place: next, ended: false, budget: budget - 1 }
     return true
-  }
-
-  #affordable({ state }: TextPlace, budget: number): boolean {
-    return state.length <= budget || this.#masks.costs.of(state) <= budget
   }
 
   forced(): Uint8Array {
@@ -217,7 +213,7 @@ class Constraint implements TokenConstraint {
 
   closing(budget: number): boolean {
     // Counting tokens takes longer than most masks, and only near the end does it matter.
-    if (!this.#at.ended && !this.#affordable(this.#at.place, budget)) return false
+    if (!this.#at.ended && !this.#masks.affordable(this.#at.place.state, budget)) return false
     this.#at = { ...this.#at, budget }
     return true
   }

@@ -66,7 +66,8 @@ function lastText(tokenizer: TokenSpelling, written: readonly number[]): readonl
 function fits(constraint: TokenConstraint, run: ForcedRun, budget: number, mustEnd: boolean): boolean {
   const after = constraint.clone()
   after.rollback(run.replace)
-  if (!run.tokens.every((token) => after.accept(token)) || (mustEnd && !after.done)) return false
+  for (const token of run.tokens) if (!after.accept(token)) return false
+  if (mustEnd && !after.done) return false
   // Canonical tokens may be more than the fewest: near the end of the budget the fewest win.
   return after.shortest <= budget - run.tokens.length + run.replace
 }
@@ -126,7 +127,7 @@ function certainOf(tokenizer: TokenSpelling, text: string): Certain {
   const ending = textOf(bytesOf(tokenizer, ids.slice(from)))
   if (ending !== undefined && text.endsWith(ending)) {
     const { all, ids: certain, next } = certainEnding(tokenizer, ending)
-    const alike = all.every((id, i) => id === ids[from + i])
+    const alike = commonLength(all, ids.slice(from)) === all.length
     if (alike && certain.length > 0) return { ids: ids.slice(0, from + certain.length), next }
   }
   return probe(tokenizer, text, ids)

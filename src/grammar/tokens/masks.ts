@@ -176,7 +176,7 @@ export class Masks {
   #fillTokens(into: Uint32Array, state: State, budget: number): void {
     this.machine.tokens.forEach((name, i) => {
       const next = this.machine.step(state, FIRST_TOKEN + i)
-      if (next.dead || !this.#affordable(next, budget)) return
+      if (next.dead || !this.affordable(next, budget)) return
       const token = this.vocabulary.named.get(name)!
       into[token >> 5]! |= 1 << (token & 31)
     })
@@ -209,11 +209,12 @@ export class Masks {
   #decide(into: Uint32Array, place: TextPlace, tokens: readonly number[], budget: number): void {
     for (const token of tokens) {
       const next = this.after(place, token)
-      if (next !== undefined && this.#affordable(next.state, budget)) into[token >> 5]! |= 1 << (token & 31)
+      if (next !== undefined && this.affordable(next.state, budget)) into[token >> 5]! |= 1 << (token & 31)
     }
   }
 
-  #affordable(state: State, budget: number): boolean {
+  /** Whether so many tokens suffice to end from there. */
+  affordable(state: State, budget: number): boolean {
     return state.length <= budget || this.costs.of(state) <= budget
   }
 
