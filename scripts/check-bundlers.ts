@@ -7,7 +7,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +14,7 @@ import { parseArgs, promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { launchChromium } from '../test/support/chromium.js'
 import { filesIn } from '../test/support/folder.js'
+import { freePort } from '../test/support/port.js'
 import { serveFiles } from '../test/support/serve.js'
 import { start } from '../test/support/spawn.js'
 import { type Fixture, fixtures } from './bundlers/fixtures.js'
@@ -136,14 +136,6 @@ async function outcomeOf(here: string, { outcome }: Fixture, browser: Browser): 
   } finally {
     await server.stop('SIGTERM')
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 async function attempt(fixture: Fixture, browser: Browser): Promise<{ worked: boolean; result: string }> {

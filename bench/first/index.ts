@@ -9,12 +9,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { median } from '../../src/bench/stats.js'
+import { freePort } from '../../test/support/port.js'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -76,15 +76,6 @@ async function serves(build: string): Promise<number> {
   child.kill('SIGKILL')
   await once(child, 'close')
   return took
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 for (const [name, run] of Object.entries({ extract: extracts, serve: serves })) {

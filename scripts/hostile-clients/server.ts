@@ -1,9 +1,9 @@
 /** The built command line with its default options, as whoever installs it has it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve as resolvePath } from 'node:path'
+import { freePort } from '../../test/support/port.js'
 import { Watch } from './ready.js'
 
 export const NANO = 'local-v1/nano'
@@ -176,12 +176,4 @@ export class Server {
     if (!this.#ended) this.#process.kill('SIGKILL')
     rmSync(this.#folder, { recursive: true, force: true })
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

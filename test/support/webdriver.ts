@@ -1,8 +1,9 @@
 /** Firefox and WebKitGTK, as this machine has them: what a check needs of WebDriver, without a client library. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from './port.js'
 import { type Running, start } from './spawn.js'
 
 export interface Driven {
@@ -214,14 +215,6 @@ function marionette(socket: Socket): Send {
       const text = JSON.stringify([0, id, name, parameters])
       socket.write(`${Buffer.byteLength(text)}:${text}`)
     })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 async function connected(port: number, running: Running): Promise<Socket> {
