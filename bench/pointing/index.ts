@@ -10,13 +10,8 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readDecisions } from '../../scripts/decisions.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
-import { ChatText } from '../../src/generate/chat-text.js'
-import { DecodeLoop } from '../../src/generate/decode-loop.js'
-import { Pointer } from '../../src/generate/pointing/pointer.js'
 import { createV1, type Engine, type V1 } from '../../src/index.js'
-import { locationOf } from '../../src/models/files/location.js'
-import { openRepository } from '../../src/models/files/open.js'
-import { loadCore } from '../../src/models/load.js'
+import { NANO, NANO_CONTEXT, openNano } from '../../test/nano/opened.js'
 
 const { values } = parseArgs({
   options: {
@@ -26,8 +21,7 @@ const { values } = parseArgs({
   },
 })
 const MODEL = 'local-v1/nano'
-const nano = new URL('../../models/nano/', import.meta.url)
-const read = (name: string) => readFileSync(new URL(`eval/${name}`, nano), 'utf8')
+const read = (name: string) => readFileSync(new URL(`eval/${name}`, NANO), 'utf8')
 const limit = Number(values.limit)
 
 interface Task {
@@ -74,15 +68,10 @@ for (const v1 of Object.values(services)) await v1.close()
 device.destroy()
 
 async function open(points: boolean): Promise<V1> {
-  const signal = new AbortController().signal
-  const repository = await openRepository(locationOf(nano.pathname), { report: () => {}, signal })
-  const text = new ChatText(repository.text)
-  const sizes = { contextLength: 2048, cacheTokens: 8192, maxBatch: 8, tokens: text.tokenizer.size }
-  const core = await loadCore(device, repository.weights, sizes)
-  const loop = new DecodeLoop(core, text, { pointer: points ? new Pointer(core.pointing!, text) : undefined })
+  const { loop } = await openNano(device, points ? (model) => model : undefined)
   const engine: Engine = {
     version: 2,
-    models: [{ id: MODEL, ownedBy: 'bench', capabilities: loop.capabilities, contextLength: sizes.contextLength }],
+    models: [{ id: MODEL, ownedBy: 'bench', capabilities: loop.capabilities, contextLength: NANO_CONTEXT }],
     generate: (call) => loop.generate(call),
     decide: (call) => loop.decide(call),
     point: (call) => loop.point(call),

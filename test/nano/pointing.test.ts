@@ -4,22 +4,25 @@ import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chatCallOf } from '../../src/bench/clock.js'
-import type { ChatCall, DecideCall, Evidence, Part, TextTokens, TokenLogprob, Usage } from '../../src/contract/index.js'
+import type {
+  ChatCall,
+  DecideCall,
+  Evidence,
+  Part,
+  PointingModel,
+  TextTokens,
+  TokenLogprob,
+  Usage,
+} from '../../src/contract/index.js'
 import type { Device } from '../../src/device/contract.js'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { webgpu } from '../../src/engines/webgpu/index.js'
-import { ChatText } from '../../src/generate/chat-text.js'
-import { DecodeLoop } from '../../src/generate/decode-loop.js'
-import { Pointer } from '../../src/generate/pointing/pointer.js'
 import { fromSource } from '../../src/grammar/structured.js'
 import { createV1 } from '../../src/index.js'
-import { locationOf } from '../../src/models/files/location.js'
-import { openRepository } from '../../src/models/files/open.js'
-import { loadCore } from '../../src/models/load.js'
 import { FULL } from '../support/full.js'
+import { NANO, openNano } from './opened.js'
 
-const nano = new URL('../../models/nano/', import.meta.url)
-const points = readFileSync(new URL('tensor-cache.json', nano), 'utf8').includes('"pointing.')
+const points = readFileSync(new URL('tensor-cache.json', NANO), 'utf8').includes('"pointing.')
 
 const ajv = new Ajv({ strict: false, allErrors: false })
 formats.default(ajv)
@@ -33,9 +36,7 @@ const record = (properties: Schema, required: readonly string[] = Object.keys(pr
   additionalProperties: false,
 })
 
-interface Subject {
-  readonly loop: DecodeLoop
-  readonly vocabulary: ChatText['vocabulary']
+interface Subject extends Awaited<ReturnType<typeof openNano>> {
   /** Texts with questions that were read. */
   reads: number
   /** Called before one is. */
@@ -45,26 +46,19 @@ interface Subject {
 let device: Device
 
 async function open(isPointing: boolean): Promise<Subject> {
-  const signal = new AbortController().signal
-  const repository = await openRepository(locationOf(nano.pathname), { report: () => {}, signal })
-  const chatText = new ChatText(repository.text)
-  const sizes = { contextLength: 2048, cacheTokens: 8192, maxBatch: 8, tokens: chatText.tokenizer.size }
-  const core = await loadCore(device, repository.weights, sizes)
-  const { model, ...rest } = core.pointing!
-  const counted = new Proxy(model, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target)
-      if (name !== 'vectors') return typeof value === 'function' ? value.bind(target) : value
-      return (batch: readonly TextTokens[]) => {
-        subject.reads += batch.length
-        subject.beforeRead()
-        return target.vectors(batch)
-      }
-    },
-  })
-  const pointer = isPointing ? new Pointer({ ...rest, model: counted }, chatText) : undefined
-  const { vocabulary } = chatText
-  const subject = { loop: new DecodeLoop(core, chatText, { pointer }), vocabulary, reads: 0, beforeRead: () => {} }
+  const counted = (model: PointingModel['model']) =>
+    new Proxy(model, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target)
+        if (name !== 'vectors') return typeof value === 'function' ? value.bind(target) : value
+        return (batch: readonly TextTokens[]) => {
+          subject.reads += batch.length
+          subject.beforeRead()
+          return target.vectors(batch)
+        }
+      },
+    })
+  const subject = { ...(await openNano(device, isPointing ? counted : undefined)), reads: 0, beforeRead: () => {} }
   return subject
 }
 
@@ -179,7 +173,7 @@ const HOSTILE: readonly (readonly [name: string, schema: Schema])[] = [
   ],
 ]
 
-const cases = readFileSync(new URL('eval/natural.jsonl', nano), 'utf8')
+const cases = readFileSync(new URL('eval/natural.jsonl', NANO), 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as { readonly user: string; readonly schema: Schema })
@@ -481,7 +475,7 @@ describe.skipIf(!points)('what points at values (skipped: the package of nano ha
   })
 
   it('is told of by the service, whole and as it is written', async () => {
-    const models = [{ id: 'local-v1/nano', from: nano.pathname, contextLength: 1024 }]
+    const models = [{ id: 'local-v1/nano', from: NANO.pathname, contextLength: 1024 }]
     const v1 = createV1({ engine: webgpu({ models, device: 'cpu', log: () => {} }), keys: 'none' })
     const schema = record({ name: text, phone: { type: ['string', 'null'], description: 'phone number' } })
     const post = async (stream: boolean) => {

@@ -6,7 +6,7 @@ import { MATRICES_FEATURE, type MatrixConfig } from '../../platform/index.js'
 import type { Device } from '../contract.js'
 import { matmulMatricesKernel } from '../operations/matmul/tiled-matrices.js'
 import { BLOCK_FORMATS, Chance, type Format, knownMatrix } from '../operations/numbers.test-helper.js'
-import { check } from '../operations/project.test-helper.js'
+import { check, itMultiplies } from '../operations/project.test-helper.js'
 import { openWebGpuDevice } from './index.js'
 import { ROOMY } from './kernels/cuts.js'
 import { chooseMatrices, type SubgroupMatrices } from './kernels/subgroup-matrices.js'
@@ -167,37 +167,16 @@ describe.skipIf(!has)(`matrices that subgroups multiply (${WHERE})`, () => {
 
   /** Activations and weights lose at most 2^-12 each where they become f16; doubled, for an adapter that truncates. */
   const BOUND = 4 * 2 ** -11
-  const product = (
-    name: string,
-    format: Format,
-    [rows, columns, tokens]: readonly [number, number, number],
-    scale = 1,
-    weights = 0.2,
-  ) =>
+  itMultiplies(() => device, BOUND, ['q4_k', 512], ['q6_k', 256])
+
+  const product = (name: string, format: Format, columns: number, tokens: number, weights: number) =>
     it(name, async () => {
-      const chance = new Chance(rows + tokens)
-      const known = knownMatrix(chance, format, rows, columns, weights)
-      await check(device, known, chance.floats(tokens * columns, scale), tokens, {}, BOUND)
+      const chance = new Chance(tokens)
+      const known = knownMatrix(chance, format, 71, columns, weights)
+      await check(device, known, chance.floats(tokens * columns), tokens, {}, BOUND)
     })
-  product('a product', 'q4f16', [129, 1088, 70])
-  product('a product of one block', 'q4f32', [70, 32, 17])
-  product('activations beyond the range of f16', 'q4f16', [71, 96, 20], 1e6)
-  product('activations below it', 'q4f16', [71, 96, 20], 1e-9)
-  product('weights that f16 has few bits of', 'q4f32', [71, 96, 21], 1, 1e-5)
-  for (const format of FULL ? BLOCK_FORMATS : SOME) product(format, format, [37, 256, 33])
-
-  it('with norm, bias and addition', async () => {
-    const chance = new Chance(3)
-    const known = knownMatrix(chance, 'q4_k', 46, 512)
-    const options = { gain: chance.floats(512), bias: chance.floats(46), start: chance.floats(40 * 46) }
-    await check(device, known, chance.floats(40 * 512, 3), 40, options, BOUND)
-  })
-
-  it('gated', async () => {
-    const chance = new Chance(4)
-    const known = knownMatrix(chance, 'q6_k', 2 * 37, 256, 0.2)
-    await check(device, known, chance.floats(40 * 256), 40, { gain: chance.floats(256), gated: true }, BOUND)
-  })
+  product('weights that f16 has few bits of', 'q4f32', 96, 21, 1e-5)
+  for (const format of FULL ? BLOCK_FORMATS : SOME) product(format, format, 256, 33, 0.2)
 
   it('of every listed kind are known to the compiler', async () => {
     const shader = await adapter!.requestDevice({

@@ -1,9 +1,10 @@
 /** Products on a device, compared with plain loops. */
 
-import { expect } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Device, MatrixData } from '../contract.js'
 import { embed } from './embed/index.js'
 import { matmul } from './matmul/index.js'
+import { Chance, type Format, knownMatrix } from './numbers.test-helper.js'
 
 const EPSILON = 1e-5
 
@@ -65,6 +66,40 @@ export async function check(
   }
   for (const resource of [matrix, input, out, weight, bias_]) resource?.destroy()
   return got
+}
+
+/** Products of many tokens within `bound`, on a device that rounds to f16; the formats and columns of two of them. */
+export function itMultiplies(
+  device: () => Device,
+  bound: number,
+  normed: readonly [Format, number],
+  gated: readonly [Format, number],
+): void {
+  it.each([
+    ['a product', 'q4f16', 129, 1088, 70, 1],
+    ['a product of one block', 'q4f32', 70, 32, 17, 1],
+    ['activations beyond the range of f16', 'q4f16', 71, 96, 20, 1e6],
+    ['activations below it', 'q4f16', 71, 96, 20, 1e-9],
+  ] as const)('%s', async (_, format, rows, columns, tokens, scale) => {
+    const chance = new Chance(rows + tokens)
+    const known = knownMatrix(chance, format, rows, columns, 0.2)
+    await check(device(), known, chance.floats(tokens * columns, scale), tokens, {}, bound)
+  })
+
+  it('with norm, bias and addition', async () => {
+    const chance = new Chance(3)
+    const [format, columns] = normed
+    const known = knownMatrix(chance, format, 46, columns)
+    const options = { gain: chance.floats(columns), bias: chance.floats(46), start: chance.floats(40 * 46) }
+    await check(device(), known, chance.floats(40 * columns, 3), 40, options, bound)
+  })
+
+  it('gated', async () => {
+    const chance = new Chance(4)
+    const [format, columns] = gated
+    const known = knownMatrix(chance, format, 2 * 37, columns, 0.2)
+    await check(device(), known, chance.floats(40 * columns), 40, { gain: chance.floats(columns), gated: true }, bound)
+  })
 }
 
 /** OpenAI's definition of it. */
