@@ -195,7 +195,7 @@ export class AnswerDecoder implements Lane, Writing {
       this.next()
     } else {
       this.#stretch = this.#stretchOf(segment, written)
-      this.#stretch.begin()
+      this.#stretch.begin?.()
     }
   }
 

@@ -16,7 +16,7 @@ export class CallStretch extends GuidedStretch {
     this.#written = written
   }
 
-  override begin(): void {
+  begin(): void {
     const { log, markers, out } = this.answer
     log.append(markers.opening(this.#written))
     if (this.guided.shortest > this.answer.remaining) this.answer.end('length')
@@ -54,8 +54,6 @@ export class BetweenStretch implements Stretch {
   constructor(answer: Writing) {
     this.#answer = answer
   }
-
-  begin(): void {}
 
   mask(mask: Mask): Uint32Array {
     const { next, separator, closing } = this.#answer.markers

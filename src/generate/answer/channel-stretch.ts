@@ -50,8 +50,6 @@ export class ChannelStretch implements Stretch {
     ]
   }
 
-  begin(): void {}
-
   mask(mask: Mask): Uint32Array {
     return mask.only(this.#ways.keys())
   }

@@ -9,7 +9,7 @@ import type { Writing } from './stretch.js'
 /** The document that was asked for, unless the model opens a tool call in its place. */
 export class DocumentStretch extends GuidedStretch {
   /** The next token decides between the document and a tool call. */
-  #choosing = false
+  #choosing: boolean
   /** Tokens that are certain but fed one by one, because their probabilities were asked for. */
   #certain: number[] = []
   waits = false
@@ -19,10 +19,7 @@ export class DocumentStretch extends GuidedStretch {
   constructor(answer: Writing, grammar: OutputGrammar) {
     super(answer, grammar)
     this.#evidence = answer.plan.grounds && new DocumentEvidence(answer.plan, answer.plan.grounds)
-  }
-
-  override begin(): void {
-    const { markers, remaining } = this.answer
+    const { markers, remaining } = answer
     this.#choosing = markers.mayOpen && markers.opening('').length > 0 && markers.shortest <= remaining
   }
 

@@ -20,8 +20,6 @@ export abstract class GuidedStretch implements Stretch {
     this.guided = new Guided(grammar.start(vocabulary), tokenizer)
   }
 
-  abstract begin(): void
-
   /** The model has ended it where the grammar might have gone on. */
   protected ended(_sampled?: Sampled): void {}
 

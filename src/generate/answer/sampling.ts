@@ -48,7 +48,9 @@ function within(
 
 /** What the request says, else what the model's makers recommend, else what is usual. */
 export function settledSampling(call: ChatCall, recommended: Recommended): SettledSampling {
-  const spared = copies(call)
+  const { output, tools, toolChoice } = call
+  // An answer with a form takes words from what it is asked about, for which a recommendation is not to punish it.
+  const spared = output.type !== 'text' || (tools.length > 0 && toolChoice !== 'none')
   const { logitBias, seed } = call.sampling
   const settled: { -readonly [F in keyof SettledSampling]: SettledSampling[F] } = { ...USUAL_SAMPLING, logitBias, seed }
   for (const name of SAMPLING_NAMES) {
@@ -56,11 +58,6 @@ export function settledSampling(call: ChatCall, recommended: Recommended): Settl
     settled[name] = call.sampling[name] ?? apt ?? settled[name]
   }
   return settled
-}
-
-/** An answer with a form takes words from what it is asked about, for which a recommendation is not to punish it. */
-function copies({ output, tools, toolChoice }: ChatCall): boolean {
-  return output.type !== 'text' || (tools.length > 0 && toolChoice !== 'none')
 }
 
 /** The likeliest token, as the model has it. */

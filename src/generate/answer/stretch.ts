@@ -9,8 +9,8 @@ import type { TokenLog } from './token-log.js'
 
 /** A segment while it is written. */
 export interface Stretch {
-  /** It is the one that is written from here on. */
-  begin(): void
+  /** It is the one that is written from here on. Absent: nothing is to be done for that. */
+  begin?(): void
   /** What may come next. Absent: anything, once the answer may end. */
   mask?(mask: Mask): Uint32Array
   /** What the draw of the next token needs beside the settings of every answer. Absent: nothing. */

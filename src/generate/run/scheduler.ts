@@ -177,7 +177,7 @@ export class Scheduler {
       slot.lacksRoom = !this.#start(slot)
       if (slot.lacksRoom) break
       if (little) wentBefore++
-      this.#waiting = this.#waiting.filter((other) => other !== slot)
+      this.#waiting.splice(this.#waiting.indexOf(slot), 1)
       there = this.#there()
     }
     for (const slot of this.#waiting) if (slot.lacksRoom) slot.passed += wentBefore
