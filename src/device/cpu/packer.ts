@@ -62,7 +62,7 @@ export class Packer {
     if (groups === 0) return
     const { kind, at: matrix } = filling
     const half = band.format === 'q4' && band.scaleType === 'f16'
-    this.#program.clear()
+    this.#program.count = 0
     this.#program.add('pack', groups, { kind, source, scales, half, matrix, columns: band.columns })
     this.#program.write(this.#memory.i32, program)
     this.#runner.share(program)

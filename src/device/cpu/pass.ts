@@ -73,7 +73,7 @@ export class CpuPass implements Pass, CpuRecorder {
     this.#host = host
     this.threads = host.threads
     this.#program = host.program
-    this.#program.clear()
+    this.#program.count = 0
     this.rows = rows
     this.spans = spans
     this.longest = longest

@@ -3,7 +3,7 @@ import type { Prepared, Preparing } from '../operations/define.js'
 import * as abi from './abi.js'
 import { activationBytes } from './matrix.js'
 import type { CpuPassHost } from './pass-host.js'
-import { few, type Sharing } from './program.js'
+import { type Sharing, shareOf } from './program.js'
 import type { CpuRouting } from './routing.js'
 import { type CpuActivations, CpuVector, own } from './tensors.js'
 
@@ -58,7 +58,7 @@ export class Products {
       outStride: bytes,
       bytes,
     }
-    this.#pass.add('gatherRows', places, args, few((places * bytes) / 4))
+    this.#pass.add('gatherRows', places, args, { by: shareOf((places * bytes) / 4) })
     return { at, stride: bytes, gap: 0 }
   }
 

@@ -25,9 +25,6 @@ export interface Sharing {
 const FEW = 4096
 /** One thread does it all if there are few values. */
 export const shareOf = (values: number): 'one' | 'all' => (values <= FEW ? 'one' : 'all')
-const BY_ONE: Sharing = { by: 'one' }
-const BY_ALL: Sharing = {}
-export const few = (values: number): Sharing => (shareOf(values) === 'one' ? BY_ONE : BY_ALL)
 
 export class PassProgram {
   count = 0
@@ -47,7 +44,7 @@ export class PassProgram {
     name: N,
     items: number,
     args: Arguments<N>,
-    { least = 1, unit = 1, by = 'all' }: Sharing = BY_ALL,
+    { least = 1, unit = 1, by = 'all' }: Sharing = {},
   ): void {
     const start = this.count * OPERATION_WORDS
     if (start + OPERATION_WORDS > this.#words.length) this.#widen()
@@ -74,10 +71,6 @@ export class PassProgram {
   /** Writes it to `at`; an operation's place is `at + index * OPERATION_BYTES`. */
   write(memory: Int32Array, at: number): void {
     memory.set(this.#words.subarray(0, this.count * OPERATION_WORDS), at >>> 2)
-  }
-
-  clear(): void {
-    this.count = 0
   }
 }
 
