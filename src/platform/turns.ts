@@ -62,7 +62,8 @@ export function atOnce<T>(work: Slices<T>): T {
   }
 }
 
-let turn: (() => Promise<void>) | undefined
+/** Calls back in another turn of the event loop. */
+let later: ((go: () => void) => void) | undefined
 let next: Promise<void> | undefined
 
 /**
@@ -70,9 +71,14 @@ let next: Promise<void> | undefined
  * signals waiting until the whole answer is there.
  */
 export function breathe(): Promise<void> {
-  turn ??= makeTurn()
+  later ??= makeLater()
   // Whoever asks before it comes waits for the same turn.
-  next ??= turn()
+  next ??= new Promise((resolve) => {
+    later!(() => {
+      next = undefined
+      resolve()
+    })
+  })
   return next
 }
 
@@ -255,27 +261,15 @@ function slice<T>(work: Slices<T>, caller: string, begins: boolean): IteratorRes
   }
 }
 
-function makeTurn(): () => Promise<void> {
+function makeLater(): (go: () => void) => void {
   const immediate = (globalThis as { setImmediate?: (callback: () => void) => unknown }).setImmediate
-  if (immediate !== undefined) {
-    return () =>
-      new Promise((resolve) => {
-        immediate(() => {
-          next = undefined
-          resolve()
-        })
-      })
-  }
+  if (immediate !== undefined) return immediate
   // A browser's timers wait four milliseconds; a message does not.
   const channel = new MessageChannel()
   let waiting: (() => void) | undefined
-  channel.port1.onmessage = () => {
-    next = undefined
-    waiting!()
+  channel.port1.onmessage = () => waiting!()
+  return (go) => {
+    waiting = go
+    channel.port2.postMessage(null)
   }
-  return () =>
-    new Promise((resolve) => {
-      waiting = resolve
-      channel.port2.postMessage(null)
-    })
 }
