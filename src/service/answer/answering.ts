@@ -188,7 +188,7 @@ async function collected(
 ): Promise<RouteResponse> {
   reply.begin(head, run.answer!)
   reply.part(first)
-  await run.rest((part) => reply.part(part))
+  await run.rest(reply)
   const whole = await reply.whole()
   await run.succeed()
   return jsonResponse(whole, headers)

@@ -46,7 +46,7 @@ export async function readSent(
 ): Promise<unknown> {
   const { request, caller } = exchange
   const { headers } = request
-  checkHeaders(headers, service.bodyLimit, typed === 'as JSON' || isOfPage(headers))
+  const encoding = checkedEncoding(headers, service.bodyLimit, typed === 'as JSON' || isOfPage(headers))
   const reading = new Reading()
   const follow = () => reading.stop(signal.reason)
   signal.throwIfAborted()
@@ -54,7 +54,6 @@ export async function readSent(
   const room = service.bodies.begin(caller.id, reading.stop)
   try {
     const sent = await readBytes(request, service.bodyLimit, reading, room)
-    const encoding = encodingOf(headers)
     const bytes = encoding === AS_IT_IS ? sent : await unpacked(sent, encoding, service.bodyLimit, reading, room)
     exchange.bodyBytes = bytes.length
     const parse = () => inTurns(parsedInTurn(bytes), signal, caller.id)
@@ -88,8 +87,6 @@ class Reading {
 }
 
 const AS_IT_IS = 'identity'
-
-const encodingOf = (headers: Headers): string => headers.get('content-encoding')?.toLowerCase() ?? AS_IT_IS
 
 /** The limit is that of what was packed: a small body may be a large one. */
 async function unpacked(
@@ -130,18 +127,20 @@ function* parsedInTurn(bytes: Uint8Array): Slices<unknown> {
 /** Browsers say where a POST comes from, whatever a page does. */
 const isOfPage = (headers: Headers): boolean => headers.has('origin') || headers.has('sec-fetch-site')
 
-function checkHeaders(headers: Headers, limit: number, typed: boolean): void {
+/** In which encoding a body comes, whose headers must say that it can be read. */
+function checkedEncoding(headers: Headers, limit: number, typed: boolean): string {
   const type = headers.get('content-type') ?? ''
   if (typed && !isJson(type)) {
     const message = `Unsupported Content-Type '${type.slice(0, 100)}': send 'application/json'.`
     throw new V1Error(415, message, { code: 'unsupported_media_type' })
   }
-  const encoding = encodingOf(headers)
+  const encoding = headers.get('content-encoding')?.toLowerCase() ?? AS_IT_IS
   if (!isReadable(encoding)) {
     const message = `Unsupported Content-Encoding '${encoding.slice(0, 100)}': send the body as it is, or one of ${ENCODINGS.join(', ')}.`
     throw new V1Error(415, message, { code: 'unsupported_content_encoding' })
   }
   if (Number(headers.get('content-length')) > limit) throw tooLarge(limit)
+  return encoding
 }
 
 /** JSON is UTF-8; a client that says it sent something else may be right. Two headers arrive as one, with a comma. */

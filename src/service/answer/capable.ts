@@ -29,7 +29,8 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
  */
 export function withoutHints<T extends ModelRequest>({ capabilities }: ModelInfo, request: T): T {
   const { spec } = request
-  if (capabilities?.thinking !== false || !wantsThoughts(spec)) return request
+  const wantsThoughts = spec.templateOptions?.enable_thinking === true || (spec.thinkingBudget ?? 0) > 0
+  if (capabilities?.thinking !== false || !wantsThoughts) return request
   const { thinkingBudget: _, templateOptions, ...rest } = spec
   const { reasoning_effort: __, ...options } = templateOptions ?? {}
   return {
@@ -38,9 +39,6 @@ export function withoutHints<T extends ModelRequest>({ capabilities }: ModelInfo
     ignored: [...request.ignored, spec.fields.thinking ?? 'reasoning_effort'],
   }
 }
-
-const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boolean =>
-  templateOptions?.enable_thinking === true || thinkingBudget > 0
 
 /** Who keeps to no grammar of ours would only be told that its answer is none. */
 function checkQuotes(id: string, { output, tools, toolChoice, fields }: CallSpec): void {

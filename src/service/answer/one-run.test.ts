@@ -398,21 +398,22 @@ describe('parts of a run', () => {
     const all = runOf([text('Hi'), text('you'), finish])
     all.run.begin(CALL, () => {})
     await all.run.next()
-    await all.run.rest((part) => void taken.push(part))
+    await all.run.rest({ part: (part) => void taken.push(part) })
     expect(taken).toEqual([text('you'), finish])
     let count = 0
     const full = runOf([text('Hi'), text('you'), finish])
     full.run.begin(CALL, () => {})
-    const rest = full.run.rest(() => {
+    const part = () => {
       count++
       throw new Error('full')
-    })
+    }
+    const rest = full.run.rest({ part })
     await expect(rest).rejects.toThrow('full')
     await settled()
     expect(count).toBe(1)
     const short = runOf([text('Hi')])
     short.run.begin(CALL, () => {})
-    await expect(short.run.rest(() => {})).rejects.toThrow('The engine stopped')
+    await expect(short.run.rest({ part: () => {} })).rejects.toThrow('The engine stopped')
   })
 
   it('are none for a run that is over', async () => {

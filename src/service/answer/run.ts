@@ -3,7 +3,7 @@ import { abortable, breathe, Entrance } from '../../platform/index.js'
 import type { UsageEvent } from '../../usage/index.js'
 import type { Release } from '../door/queue.js'
 import { endedSoon, Leavable, LinkedAbort } from '../stream/abort.js'
-import { Answer, type AnswerChoice, type CallSpec } from '../wire/reply.js'
+import { Answer, type AnswerChoice, type CallSpec, type WholeReply } from '../wire/reply.js'
 import type { BodyRoom } from './bodies.js'
 import { type Exchange, requestError, type Service } from './service.js'
 
@@ -103,8 +103,8 @@ export class Run {
     return new Promise((resolve, reject) => this.ask(resolve, reject))
   }
 
-  /** Gives every part that is still to come to `take`, until the answer is whole. */
-  rest(take: (part: Part) => void): Promise<void> {
+  /** Gives every part that is still to come to the reply, until the answer is whole. */
+  rest(reply: Pick<WholeReply, 'part'>): Promise<void> {
     return new Promise((resolve, reject) => {
       const step = (part: Part | undefined): void => {
         if (!part) {
@@ -112,7 +112,7 @@ export class Run {
           return
         }
         try {
-          take(part)
+          reply.part(part)
         } catch (error) {
           reject(error)
           return
