@@ -71,7 +71,7 @@ export interface PointingModel {
   readonly headSize: number
   readonly vocabulary: number
   /** How much what would be written counts: where a stretch starts, and among options. */
-  readonly said: readonly [start: number, option: number]
+  readonly logitScales: readonly [start: number, option: number]
   /** Questions of one text. */
   readonly mostQuestions: number
 }

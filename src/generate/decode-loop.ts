@@ -205,7 +205,7 @@ export class DecodeLoop {
       call.signal.throwIfAborted()
       for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
         for (const part of parts) {
-          if (narrowed) yield* narrowed.told(part)
+          if (narrowed) yield* narrowed.parts(part)
           else yield part
           call.signal.throwIfAborted()
         }

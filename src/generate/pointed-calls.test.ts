@@ -27,11 +27,11 @@ describe('an answer', () => {
   const request = call({ grammar, output, maxTokens: 20 })
 
   it('is written by what was settled, and told by who has settled it', async () => {
-    function* told(part: Part): Iterable<Part> {
+    function* parts(part: Part): Iterable<Part> {
       if (part.type === 'text-delta') yield { ...part, text: part.text.toUpperCase() }
       else yield part
     }
-    const narrowed = vi.fn(async () => ({ grammar: compile({ const: 'blue' }), longer: 0, told }))
+    const narrowed = vi.fn(async () => ({ grammar: compile({ const: 'blue' }), longer: 0, parts }))
     const { texts, reasons } = await collect(setUpWith({ narrowed }).decoder.generate(request))
     expect([texts, reasons]).toEqual([['"BLUE"'], ['stop']])
     expect(narrowed.mock.calls).toEqual([[request, 20 - grammar.start(smallText.vocabulary).shortest]])
@@ -47,7 +47,7 @@ describe('an answer', () => {
     const chatTemplate = "{% for message in messages %}{{ message.content + '\\n' }}{% endfor %}{{ '<think>\\n' }}"
     const chat = new ChatText({ ...smallTokenizer(), chatTemplate })
     const thoughtOf = async (longer: number) => {
-      const narrowed = async () => ({ grammar, longer, told: (part: Part) => [part] })
+      const narrowed = async () => ({ grammar, longer, parts: (part: Part) => [part] })
       const one = call({ grammar, output, maxTokens: 60, thinkingBudget: 100 })
       const { usage } = await collect(setUpWith({ narrowed }, endless, chat).decoder.generate(one))
       return (usage as Usage).reasoningTokens!

@@ -21,7 +21,7 @@ const delta = (text: string, more: Partial<TextDelta> = {}): TextDelta => ({
   ...{ type: 'text-delta', choice: 0, text },
   ...more,
 })
-const told = (parts: Iterable<TextDelta>) => [...parts].map(({ text, forced }) => [text, forced !== undefined])
+const shown = (parts: Iterable<TextDelta>) => [...parts].map(({ text, forced }) => [text, forced !== undefined])
 const joined = (parts: readonly (readonly [string, boolean] | (string | boolean)[])[], forced: boolean) =>
   parts
     .filter((part) => part[1] === forced)
@@ -31,7 +31,7 @@ const joined = (parts: readonly (readonly [string, boolean] | (string | boolean)
 describe('text that settled values made certain', () => {
   it('is told as chosen, and names and signs as forced', () => {
     const chosen = new Chosen(whole, vocabulary, tokenizer)
-    const parts = told(chosen.parts(delta('{"name":"sea","year":', { forced: 12 })))
+    const parts = shown(chosen.parts(delta('{"name":"sea","year":', { forced: 12 })))
     expect(parts.map(([text]) => text).join('')).toBe('{"name":"sea","year":')
     expect(joined(parts, true)).toContain('{"name":')
     expect(joined(parts, true)).toContain('"year":')
@@ -50,9 +50,9 @@ describe('text that settled values made certain', () => {
     expect([...chosen.parts(first)]).toEqual([first])
     const other = delta('{"name":"', { forced: 4, choice: 1 })
     expect([...chosen.parts(other)]).toEqual([other])
-    const said = delta('"sea"')
-    expect([...chosen.parts(said)]).toEqual([said])
-    expect(joined(told(chosen.parts(delta(',"year":1', { forced: 4 }))), false)).toBe('1')
+    const value = delta('"sea"')
+    expect([...chosen.parts(value)]).toEqual([value])
+    expect(joined(shown(chosen.parts(delta(',"year":1', { forced: 4 }))), false)).toBe('1')
   })
 
   it('stays as it is where the whole grammar has no such text', () => {

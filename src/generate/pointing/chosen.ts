@@ -48,12 +48,12 @@ export class Chosen {
       const sure = place.forced()
       const certain = bytes.every((byte, i) => byte === sure[i])
       if (!place.accept(token)) return undefined
-      const said = utf8.decode(bytes, { stream: true })
+      const shown = utf8.decode(bytes, { stream: true })
       const last = runs.at(-1)
-      if (last && (said === '' || (certain && last.certain))) {
-        last.text += said
+      if (last && (shown === '' || (certain && last.certain))) {
+        last.text += shown
         last.tokens++
-      } else runs.push({ text: said, tokens: 1, certain })
+      } else runs.push({ text: shown, tokens: 1, certain })
     }
     return runs
   }

@@ -26,7 +26,7 @@ const CERTAIN = 60
 
 /** What answers the questions in which something stands. */
 interface Find {
-  readonly said?: string
+  readonly text?: string
   /** In bytes, where it is not a text. */
   readonly at?: readonly [from: number, to: number]
   /** How likely the stretch begins there. @default it does */
@@ -63,15 +63,15 @@ function pointing(
         const question = spelled(tokens.slice(start, mark + 1))
         const [, find] = Object.entries(finds).find(([name]) => question.includes(name)) ?? []
         if (!find) return question
-        const { said = '', sure = 1, options: likely, nothing = 0 } = find
+        const { text = '', sure = 1, options: likely, nothing = 0 } = find
         for (const pointer of ['start_q', 'end_q', 'option_q'] as const) set(mark, pointer, i, 1)
         let scores: number[] = []
         if (likely) {
           scores = likely.map((probability) => Math.log(probability))
           options[i]!.forEach(({ end }, at) => void set(end, 'option_k', i, scores[at]!))
         } else {
-          const first = bytesOf(seen.at(-1)!.slice(0, seen.at(-1)!.indexOf(said)))
-          const [start, end] = find.at ?? [first, first + bytesOf(said)]
+          const first = bytesOf(seen.at(-1)!.slice(0, seen.at(-1)!.indexOf(text)))
+          const [start, end] = find.at ?? [first, first + bytesOf(text)]
           const score = sure === 1 ? CERTAIN : odds(sure) + Math.log(to - from - 1)
           scores = Array.from({ length: to - from }, (_, at) => (at === start ? score : 0))
           set(from + start, 'start_k', i, score)
@@ -85,7 +85,7 @@ function pointing(
     return numbers
   }
   const of: PointingModel = {
-    ...{ headSize: HEAD, vocabulary: VOCABULARY, said: [0, 0], mostQuestions },
+    ...{ headSize: HEAD, vocabulary: VOCABULARY, logitScales: [0, 0], mostQuestions },
     model: {
       ...{ contextLength, batchTokens: 8000, batchTexts: 4, size: 1, fingerprint: 'fp' },
       vectors: async (batch) => batch.map((one) => numbersOf(one as LaidText)),
@@ -103,7 +103,7 @@ const user = (content: string) => [{ role: 'user' as const, content }]
 const string = { type: 'string' }
 
 /** A text of which values are asked, and what is settled of them. */
-async function asked(
+async function settle(
   schema: object,
   text: string,
   finds: Readonly<Record<string, Find>>,
@@ -118,12 +118,12 @@ async function asked(
     documents.map((document) => (narrowed?.grammar ?? grammar).accepts(JSON.stringify(document)))
   return { narrowed, read, seen, allows, grammar }
 }
-type Settled = Awaited<ReturnType<typeof asked>>
+type Settled = Awaited<ReturnType<typeof settle>>
 const evidence = ({ narrowed }: Settled, pointer: string) => {
   const part: Part = { type: 'evidence', choice: 0, evidence: { pointer, confidence: 0.5 } }
-  const [told, ...more] = [...(narrowed as NarrowedCall).told(part)]
+  const [first, ...more] = [...(narrowed as NarrowedCall).parts(part)]
   expect(more).toEqual([])
-  return (told as typeof part).evidence
+  return (first as typeof part).evidence
 }
 
 const TEXT = 'Invoice INV-2041 of 4 March 2026: 3 items, total 1,250.00, paid.'
@@ -138,13 +138,13 @@ describe('of a document', () => {
       kind: { enum: ['bill', 'offer'] },
       open: string,
     })
-    const one = await asked(schema, TEXT, {
-      '"number"': { said: 'INV-2041' },
-      '"day"': { said: '4 March 2026' },
-      '"total"': { said: '1,250.00' },
-      '"count"': { said: '3' },
+    const one = await settle(schema, TEXT, {
+      '"number"': { text: 'INV-2041' },
+      '"day"': { text: '4 March 2026' },
+      '"total"': { text: '1,250.00' },
+      '"count"': { text: '3' },
       '"kind"': { options: [0.9, 0.1] },
-      '"open"': { said: 'paid', sure: 0.5 },
+      '"open"': { text: 'paid', sure: 0.5 },
     })
     const right = { number: 'INV-2041', day: '2026-03-04', total: 1250, count: 3, kind: 'bill', open: 'x' }
     expect(one.allows(right, { ...right, open: 'y' })).toEqual([true, true])
@@ -161,12 +161,12 @@ describe('of a document', () => {
 
   it('it is sure from where the model that writes has no more of them right', async () => {
     const sureOf = async (schema: object, find: Find) =>
-      (await asked(record({ a: schema }), TEXT, { '"a"': find })).narrowed !== undefined
+      (await settle(record({ a: schema }), TEXT, { '"a"': find })).narrowed !== undefined
     for (const [schema, found, bound] of [
-      [string, (sure: number) => ({ said: 'INV-2041', sure }), 0.95],
+      [string, (sure: number) => ({ text: 'INV-2041', sure }), 0.95],
       [{ enum: ['bill', 'offer'] }, (sure: number) => ({ options: [sure, 1 - sure] }), 0.7],
       [{ type: 'boolean' }, (sure: number) => ({ options: [sure, 1 - sure] }), 0.95],
-      [{ type: ['string', 'null'] }, (nothing: number) => ({ said: 'INV-2041', nothing }), 0.95],
+      [{ type: ['string', 'null'] }, (nothing: number) => ({ text: 'INV-2041', nothing }), 0.95],
     ] as const) {
       const sure = [bound - 0.01, bound + 0.01].map((probability) => sureOf(schema, found(probability)))
       expect(await Promise.all(sure)).toEqual([false, true])
@@ -175,10 +175,10 @@ describe('of a document', () => {
 
   it('that there is no value is settled where there may be none, and said with how likely it is', async () => {
     const nullable = { type: ['string', 'null'] }
-    const one = await asked(record({ a: nullable, b: string, c: nullable }, ['a', 'c']), TEXT, {
-      '"a"': { said: 'paid', nothing: 0.99 },
-      '"b"': { said: 'paid', nothing: 0.98 },
-      '"c"': { said: 'paid', nothing: 0.01 },
+    const one = await settle(record({ a: nullable, b: string, c: nullable }, ['a', 'c']), TEXT, {
+      '"a"': { text: 'paid', nothing: 0.99 },
+      '"b"': { text: 'paid', nothing: 0.98 },
+      '"c"': { text: 'paid', nothing: 0.01 },
     })
     const right = { a: null, c: 'paid' }
     expect(one.allows(right, { ...right, a: 'x' }, { ...right, b: 'x' }, { ...right, c: null })).toEqual([
@@ -191,13 +191,13 @@ describe('of a document', () => {
   })
 
   it('a value that must be there is as likely as its stretch; one of a record that may be missing is not that', async () => {
-    const there = await asked(record({ a: string }), TEXT, { '"a"': { said: 'paid', nothing: 0.9 } })
+    const there = await settle(record({ a: string }), TEXT, { '"a"': { text: 'paid', nothing: 0.9 } })
     expect(there.allows({ a: 'paid' }, { a: 'x' })).toEqual([true, false])
     expect(evidence(there, '/a')).toEqual({ pointer: '/a', confidence: near(1) })
     const inner = record({ a: string, b: string })
-    const missing = await asked(record({ r: inner }, []), TEXT, {
-      '"a"': { said: 'paid', nothing: 0.97 },
-      '"b"': { said: 'items', nothing: 0.02 },
+    const missing = await settle(record({ r: inner }, []), TEXT, {
+      '"a"': { text: 'paid', nothing: 0.97 },
+      '"b"': { text: 'items', nothing: 0.02 },
     })
     const r = { a: 'x', b: 'items' }
     expect(missing.allows({}, { r }, { r: { ...r, b: 'x' } })).toEqual([true, true, false])
@@ -207,10 +207,10 @@ describe('of a document', () => {
   it('the likeliest of the other options is said, where there is one that may stand there', async () => {
     const options = [0.04, 0.95, 0.01]
     const choice = { enum: ['bill', 'offer', 'note'] }
-    const one = await asked(
+    const one = await settle(
       record({ a: choice, b: { ...choice, type: 'string', pattern: '^[^b]' }, c: { const: 'bill' }, d: string }),
       TEXT,
-      { '"a"': { options }, '"b"': { options }, '"c"': { options: [1] }, '"d"': { said: 'paid', sure: 0.97 } },
+      { '"a"': { options }, '"b"': { options }, '"c"': { options: [1] }, '"d"': { text: 'paid', sure: 0.97 } },
     )
     const runnerUp = { value: 'bill', probability: near(0.04) }
     expect(evidence(one, '/a')).toEqual({ pointer: '/a', confidence: near(0.95), runnerUp })
@@ -221,7 +221,7 @@ describe('of a document', () => {
 
   it('or that there is none', async () => {
     const choice = { enum: ['bill', 'offer', null] }
-    const one = await asked(record({ a: choice, b: choice }), TEXT, {
+    const one = await settle(record({ a: choice, b: choice }), TEXT, {
       '"a"': { options: [0.9, 0.1], nothing: 0.2 },
       '"b"': { options: [0.5, 0.5], nothing: 0.96 },
     })
@@ -235,45 +235,45 @@ describe('of a document', () => {
   })
 
   it('several stretches that say the same are one value', async () => {
-    const one = await asked(record({ n: { type: 'integer' } }), '7 7', { '"n"': { said: '7', sure: 0.92 } })
+    const one = await settle(record({ n: { type: 'integer' } }), '7 7', { '"n"': { text: '7', sure: 0.92 } })
     expect(evidence(one, '/n')).toEqual({ pointer: '/n', confidence: near(0.96) })
   })
 
   it.each([
-    ['a value that its schema does not allow', { type: 'string', pattern: '^x' }, { said: 'paid' }],
-    ['a number that is none', { type: 'number' }, { said: 'paid' }],
-    ['a day that is none', { type: 'string', format: 'date' }, { said: 'paid' }],
-    ['a part of an integer', { type: 'integer' }, { said: '2.5' }],
-    ['more digits than a number has', { type: 'integer' }, { said: '90071992547409931' }],
+    ['a value that its schema does not allow', { type: 'string', pattern: '^x' }, { text: 'paid' }],
+    ['a number that is none', { type: 'number' }, { text: 'paid' }],
+    ['a day that is none', { type: 'string', format: 'date' }, { text: 'paid' }],
+    ['a part of an integer', { type: 'integer' }, { text: '2.5' }],
+    ['more digits than a number has', { type: 'integer' }, { text: '90071992547409931' }],
     ['half of a character', string, { at: [0, 1] as const }],
     ['the other half', string, { at: [1, 3] as const }],
   ])('%s is not settled', async (_, schema, find) => {
     const text = 'é paid 2.5 90071992547409931'
-    const other = { '"b"': { said: 'paid', at: [3, 7] as const } }
-    const one = await asked(record({ a: schema, b: string }), text, { '"a"': find, ...other })
+    const other = { '"b"': { text: 'paid', at: [3, 7] as const } }
+    const one = await settle(record({ a: schema, b: string }), text, { '"a"': find, ...other })
     // What else is asked is.
     expect(one.allows({ a: 'xx', b: 'no' })).toEqual([false])
-    const alone = await asked(record({ a: schema }), text, { '"a"': find })
+    const alone = await settle(record({ a: schema }), text, { '"a"': find })
     expect(alone.narrowed).toBeUndefined()
     expect(alone.read).toHaveLength(1)
   })
 
   it('numbers are read in English, of any size that they have whole', async () => {
     const text = '9,007,199,254,740,991 and -2.5'
-    const one = await asked(record({ a: { type: 'integer' }, b: { type: 'number' } }), text, {
-      '"a"': { said: '9,007,199,254,740,991' },
-      '"b"': { said: '-2.5' },
+    const one = await settle(record({ a: { type: 'integer' }, b: { type: 'number' } }), text, {
+      '"a"': { text: '9,007,199,254,740,991' },
+      '"b"': { text: '-2.5' },
     })
     const right = { a: 9007199254740991, b: -2.5 }
     expect(one.allows(right, { ...right, b: 2 }, { ...right, a: 9 })).toEqual([true, false, false])
   })
 
   it('what was settled stands where it was said behind wide characters, too', async () => {
-    const one = await asked(record({ a: string }), '\u{feff}é€😀 Zoë', { '"a"': { at: [13, 17] } })
+    const one = await settle(record({ a: string }), '\u{feff}é€😀 Zoë', { '"a"': { at: [13, 17] } })
     expect(one.allows({ a: 'Zoë' }, { a: 'x' })).toEqual([true, false])
   })
 
-  const settles = { '"a"': { said: 'paid' } }
+  const settles = { '"a"': { text: 'paid' } }
   const schema = record({ a: string })
   it.each<[string, Partial<ChatCall>]>([
     ['another form', { output: { type: 'text' } }],
@@ -288,22 +288,25 @@ describe('of a document', () => {
     ['a grammar of which nothing is known', { grammar: { ...compile(schema), source: undefined } as never }],
     ['anything', { grammar: { ...compile(schema), source: { schema: true } } as never }],
   ])('nothing is read for a call that asks for %s', async (_, part) => {
-    const { narrowed, read } = await asked(schema, TEXT, settles, part)
+    const { narrowed, read } = await settle(schema, TEXT, settles, part)
     expect([narrowed, read]).toEqual([undefined, []])
   })
 
   it('instructions before the text are no part of it, and a bias of nothing is none', async () => {
     const messages = [{ role: 'system' as const, content: 'Be brief.' }, ...user(TEXT)]
-    const one = await asked(schema, TEXT, settles, { messages, sampling: { ...call().sampling, logitBias: new Map() } })
+    const one = await settle(schema, TEXT, settles, {
+      messages,
+      sampling: { ...call().sampling, logitBias: new Map() },
+    })
     expect([one.seen, one.narrowed !== undefined]).toEqual([[TEXT], true])
   })
 
   it('nothing is read that asks nothing, or that it has no room for', async () => {
-    expect((await asked(record({ a: { type: 'array' } }), TEXT, settles)).read).toEqual([])
+    expect((await settle(record({ a: { type: 'array' } }), TEXT, settles)).read).toEqual([])
     // The text, its marks and the question's five bytes.
     const needs = TEXT.length + 2 + '"a":"'.length
     const fits = async (contextLength: number) =>
-      (await asked(schema, TEXT, settles, {}, { contextLength })).read.length
+      (await settle(schema, TEXT, settles, {}, { contextLength })).read.length
     expect([await fits(needs), await fits(needs - 1), await fits(3)]).toEqual([1, 0, 0])
     const { pointer, read } = pointing(settles, { text: bytewise(['<|user|>', '<|assistant|>']) })
     const one = call({ grammar: compile(schema), output: OUTPUT, messages: user(TEXT) })
@@ -311,20 +314,20 @@ describe('of a document', () => {
   })
 
   it('nothing is settled of which there is no room, or which contradicts the rest of the schema', async () => {
-    const { narrowed } = await asked(schema, TEXT, settles)
+    const { narrowed } = await settle(schema, TEXT, settles)
     expect(narrowed!.longer).toBe('paid'.length)
-    const within = async (spare: number) => (await asked(schema, TEXT, settles, {}, { spare })).narrowed !== undefined
+    const within = async (spare: number) => (await settle(schema, TEXT, settles, {}, { spare })).narrowed !== undefined
     expect([await within(4), await within(3)]).toEqual([true, false])
     const some = { ...record({ a: string }, []), minProperties: 1 }
-    const nothing = { '"a"': { said: 'paid', nothing: 0.99 } }
-    expect((await asked(some, TEXT, nothing)).narrowed).toBeUndefined()
+    const nothing = { '"a"': { text: 'paid', nothing: 0.99 } }
+    expect((await settle(some, TEXT, nothing)).narrowed).toBeUndefined()
     const around = { ...record({ a: string, b: { $ref: '#/properties/a' } }), required: ['a'] }
-    expect((await asked(around, TEXT, settles)).narrowed).toBeUndefined()
+    expect((await settle(around, TEXT, settles)).narrowed).toBeUndefined()
   })
 
   it('who leaves is told so', async () => {
     const gone = AbortSignal.abort('gone')
-    await expect(asked(schema, TEXT, settles, { signal: gone })).rejects.toBe('gone')
+    await expect(settle(schema, TEXT, settles, { signal: gone })).rejects.toBe('gone')
     const leaving = new AbortController()
     const source = {
       get schema() {
@@ -336,16 +339,16 @@ describe('of a document', () => {
       },
     }
     const grammar = { ...compile(schema), source } as never
-    await expect(asked(schema, TEXT, settles, { signal: leaving.signal, grammar })).rejects.toBe('gone')
+    await expect(settle(schema, TEXT, settles, { signal: leaving.signal, grammar })).rejects.toBe('gone')
   })
 
   it('text that was settled is told as chosen, unless each token is to be told how likely it was', async () => {
     const delta: Part = { type: 'text-delta', choice: 0, text: '{"a":"paid"', forced: 11 }
-    const plain = await asked(schema, TEXT, settles)
-    const told = [...plain.narrowed!.told(delta)] as (typeof delta)[]
-    expect(told.map(({ text }) => text).join('')).toBe(delta.text)
+    const plain = await settle(schema, TEXT, settles)
+    const deltas = [...plain.narrowed!.parts(delta)] as (typeof delta)[]
+    expect(deltas.map(({ text }) => text).join('')).toBe(delta.text)
     expect(
-      told
+      deltas
         .filter(({ forced }) => forced === undefined)
         .map(({ text }) => text)
         .join(''),
@@ -353,11 +356,11 @@ describe('of a document', () => {
     const forcedIn = ({ narrowed }: Settled) =>
       new TextDecoder().decode(narrowed!.grammar.start(chat.vocabulary).forced())
     expect(forcedIn(plain)).toBe('{"a":"paid"}')
-    const likely = await asked(schema, TEXT, settles, { topLogprobs: 0 })
-    expect([...likely.narrowed!.told(delta)]).toEqual([delta])
+    const likely = await settle(schema, TEXT, settles, { topLogprobs: 0 })
+    expect([...likely.narrowed!.parts(delta)]).toEqual([delta])
     expect(forcedIn(likely)).toBe('{"a":"')
     const finish: Part = { type: 'finish', choice: 0, reason: 'stop' }
-    expect([...plain.narrowed!.told(finish)]).toEqual([finish])
+    expect([...plain.narrowed!.parts(finish)]).toEqual([finish])
   })
 })
 
@@ -448,26 +451,26 @@ describe('of fields of a text', () => {
     const { read, pointed } = await point(
       TEXT,
       {
-        '"number"': { said: 'INV-2041', sure: 0.9, nothing: 0.05 },
-        '"total"': { said: '1,250.00', nothing: 0.4 },
-        '"day"': { said: '4 March 2026', nothing: 0.3 },
-        '"none"': { said: 'paid', nothing: 0.99 },
-        '"é"': { said: 'paid' },
+        '"number"': { text: 'INV-2041', sure: 0.9, nothing: 0.05 },
+        '"total"': { text: '1,250.00', nothing: 0.4 },
+        '"day"': { text: '4 March 2026', nothing: 0.3 },
+        '"none"': { text: 'paid', nothing: 0.99 },
+        '"é"': { text: 'paid' },
       },
       fields,
       { mostQuestions: 2 },
     )
-    const at = (said: string) => ({ start: TEXT.indexOf(said), end: TEXT.indexOf(said) + said.length })
+    const at = (text: string) => ({ start: TEXT.indexOf(text), end: TEXT.indexOf(text) + text.length })
     expect(pointed!.answers).toEqual([
       { ...at('INV-2041'), probability: near(0.855), nothing: near(0.05) },
       { ...at('1,250.00'), probability: near(0.6), nothing: near(0.4) },
       ...[undefined, undefined],
       { ...at('paid'), probability: near(1), nothing: near(0) },
     ])
-    const asked = ['Which? "number":"', '"total":', '"day":"', '"none":"', '"é":"']
-    expect(read).toEqual([asked.slice(0, 2), asked.slice(2, 4), asked.slice(4)])
+    const questions = ['Which? "number":"', '"total":', '"day":"', '"none":"', '"é":"']
+    expect(read).toEqual([questions.slice(0, 2), questions.slice(2, 4), questions.slice(4)])
     // The text is counted once, what stands around it and behind it in each reading.
-    const bytes = sum(asked.map((question) => bytesOf(question)))
+    const bytes = sum(questions.map((question) => bytesOf(question)))
     const promptTokens = TEXT.length + bytes + 3 * 2
     expect(pointed!.usage).toEqual({ promptTokens, completionTokens: 0, cachedTokens: 0 })
   })
@@ -478,7 +481,7 @@ describe('of fields of a text', () => {
       [false, 0.8],
     ] as const) {
       const found = [bound - 0.01, bound + 0.01].map(async (sure) => {
-        const { pointed } = await point('total 12', { '"a"': { said: '12', sure } }, [field('a', isNumber)])
+        const { pointed } = await point('total 12', { '"a"': { text: '12', sure } }, [field('a', isNumber)])
         return pointed!.answers[0] !== undefined
       })
       expect(await Promise.all(found)).toEqual([false, true])

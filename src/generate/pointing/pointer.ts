@@ -55,15 +55,15 @@ export interface NarrowedCall {
   /** How many tokens the shortest document has more than without what was settled. */
   readonly longer: number
   /** A part of the answer, with what only the one that points knows of it. */
-  told(part: Part): Iterable<Part>
+  parts(part: Part): Iterable<Part>
 }
 
 type Value = string | number | boolean
 type Read = typeof readValue
-type Said = (from: number, to: number) => string | undefined
+type WordsOf = (from: number, to: number) => string | undefined
 /** Whose request it is. */
 type Sender = Pick<ChatCall, 'id' | 'signal' | 'caller'>
-type Asked = Pick<PointedQuestion, 'text' | 'options'>
+type Worded = Pick<PointedQuestion, 'text' | 'options'>
 
 export class Pointer {
   readonly #of: PointingModel
@@ -118,7 +118,7 @@ export class Pointer {
       return {
         grammar: isPlain ? narrow : settledGrammar(whole, narrow),
         longer,
-        *told(part) {
+        *parts(part) {
           if (part.type === 'evidence')
             yield { ...part, evidence: withPointed(part.evidence, pointed.get(part.evidence.pointer)) }
           else if (part.type === 'text-delta' && isPlain) yield* chosen.parts(part)
@@ -136,7 +136,7 @@ export class Pointer {
   async decided({ state, questions, order, ...sender }: DecideCall, decided: Decided): Promise<Decided> {
     const text = typeof state === 'string' ? state : textAlone(state)
     if (text === undefined || questions.some(({ instructions }) => typeof instructions !== 'string')) return decided
-    const asked = questions.map(({ type, instructions, options }) => {
+    const worded = questions.map(({ type, instructions, options }) => {
       const texts = type === 'predicate' ? ['true', 'false'] : options.map((option) => option.text)
       // In whatever order they are given, they are read in one.
       return {
@@ -146,14 +146,14 @@ export class Pointer {
       }
     })
     // Each by itself: an answer does not hang on what else is asked.
-    const laid = this.#laid(await this.#tokens(text, sender), asked, 1)
+    const laid = this.#laid(await this.#tokens(text, sender), worded, 1)
     if (!laid) return decided
     const counts = questions.map(({ type }) => isPointedAt(type))
     const counted = laid.filter((_, i) => counts[i])
     const scores = await this.#read(counted, sender)
     const pointed = questions.map(({ type }, i) => {
       if (!counts[i]) return { type }
-      const { texts, options: order } = asked[i]!
+      const { texts, options: order } = worded[i]!
       const { options } = scores[counted.indexOf(laid[i]!)]!.options(0)
       return { type, probabilities: texts.map((option) => options[order.indexOf(option)]!) }
     })
@@ -164,10 +164,10 @@ export class Pointer {
   async pointed({ text, questions, ...sender }: PointCall): Promise<PointedText | undefined> {
     const tokens = await this.#tokens(text, sender)
     const { mostQuestions: together } = this.#of
-    const asked = questions.map(({ name, instructions, isNumber }) => {
+    const worded = questions.map(({ name, instructions, isNumber }) => {
       return { text: asField([name], instructions, isNumber), options: [] }
     })
-    const laid = this.#laid(tokens, asked, together)
+    const laid = this.#laid(tokens, worded, together)
     if (!tokens || !laid) return undefined
     const read = await this.#read(laid, sender)
     const spanOf = this.#spansOf(text, tokens)
@@ -190,7 +190,7 @@ export class Pointer {
   }
 
   /** A text with so many questions behind it at a time. Undefined: it is too long, or there is nothing to ask. */
-  #laid(text: readonly number[] | undefined, questions: readonly Asked[], together: number): LaidText[] | undefined {
+  #laid(text: readonly number[] | undefined, questions: readonly Worded[], together: number): LaidText[] | undefined {
     if (!text || !this.#marks || questions.length === 0) return undefined
     const lots: LaidText[] = []
     for (let from = 0; from < questions.length; from += together) {
@@ -217,7 +217,7 @@ export class Pointer {
     if (!tokens || !laid) return []
     const read = await this.#read(laid, sender)
     const spanOf = this.#spansOf(text, tokens)
-    const said: Said = (from, to) => {
+    const wordsOf: WordsOf = (from, to) => {
       const span = spanOf(from, to)
       return span && text.slice(span.start, span.end)
     }
@@ -229,7 +229,7 @@ export class Pointer {
       const found =
         question.kind === 'option'
           ? optionOf(scores, i % together, question)
-          : stretchOf(scores, i % together, question, said, readValue)
+          : stretchOf(scores, i % together, question, wordsOf, readValue)
       answers.push(found && (await this.#allowed(found, question, source, sender)))
     }
     return answers
@@ -280,9 +280,9 @@ const asksForDocument = ({ output, prompt, tools, sampling }: ChatCall) =>
 
 /** Of a conversation that is one message of a user, with instructions before it or without. */
 function textAlone(messages: readonly ChatMessage[]): string | undefined {
-  const said = messages.filter(({ role }) => role !== 'system')
-  const [only] = said
-  return said.length === 1 && only?.role === 'user' && typeof only.content === 'string' ? only.content : undefined
+  const others = messages.filter(({ role }) => role !== 'system')
+  const [only] = others
+  return others.length === 1 && only?.role === 'user' && typeof only.content === 'string' ? only.content : undefined
 }
 
 function optionOf(scores: Scores, at: number, { options, absence }: PointedQuestion): Pointed | undefined {
@@ -295,12 +295,12 @@ function stretchOf(
   scores: Scores,
   at: number,
   { kind, absence }: PointedQuestion,
-  said: Said,
+  wordsOf: WordsOf,
   read: Read,
 ): Pointed | undefined {
   const { nothing, stretches } = scores.stretches(at)
   const ranked = stretches.map(({ from, to, probability }) => {
-    return [readAs(kind, said(from, to), read), probability] as const
+    return [readAs(kind, wordsOf(from, to), read), probability] as const
   })
   return pointedAt(ranked, nothing, absence, false)
 }
@@ -330,9 +330,9 @@ function pointedAt(
   }
 }
 
-function readAs(kind: PointedQuestion['kind'], said: string | undefined, read: Read): Value | undefined {
-  if (kind === 'text' || said === undefined) return said
-  const { value, guess } = read({ type: kind === 'date' ? 'date' : 'number' }, said, LANGUAGE)
+function readAs(kind: PointedQuestion['kind'], words: string | undefined, read: Read): Value | undefined {
+  if (kind === 'text' || words === undefined) return words
+  const { value, guess } = read({ type: kind === 'date' ? 'date' : 'number' }, words, LANGUAGE)
   const meant = value ?? guess
   if (kind === 'date') return typeof meant === 'string' ? meant : undefined
   if (typeof meant !== 'number' || (kind === 'integer' && !Number.isInteger(meant))) return undefined

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../platform/index.js'
 import { pointedQuestions } from './questions.js'
 
 /** Each question in one line: where, what, which options, what if there is none. */
-const asked = (schema: unknown) =>
+const linesOf = (schema: unknown) =>
   pointedQuestions(schema).map(({ path, kind, options, absence }) =>
     [
       path.join('.'),
@@ -33,7 +33,7 @@ describe('what a schema asks of a text', () => {
       address: z.object({ city: z.string() }),
       tags: z.array(z.string()),
     })
-    expect(asked(z.toJSONSchema(schema))).toEqual([
+    expect(linesOf(z.toJSONSchema(schema))).toEqual([
       'name text',
       'age integer null',
       'price number missing',
@@ -63,7 +63,7 @@ describe('what a schema asks of a text', () => {
         ['size', 'home', 'work', 'either'],
       ),
     }
-    expect(asked(schema)).toEqual([
+    expect(linesOf(schema)).toEqual([
       'size option ["S","M"]',
       'other option ["S","M"] null',
       'count integer null',
@@ -86,7 +86,7 @@ describe('what a schema asks of a text', () => {
         always: { const: 'x' },
       }),
     }
-    expect(asked(schema)).toEqual([
+    expect(linesOf(schema)).toEqual([
       'kind option ["a"] null',
       'total number null',
       'done option [true,false]',
@@ -95,16 +95,16 @@ describe('what a schema asks of a text', () => {
   })
 
   it('null only where every keyword allows it', () => {
-    expect(asked(record({ a: { type: ['string', 'null'], enum: ['x'] } }))).toEqual(['a option ["x"]'])
-    expect(asked(record({ a: { type: 'string', enum: ['x', null] } }))).toEqual(['a option ["x"]'])
-    expect(asked(record({ a: { enum: ['x', null] } }))).toEqual(['a option ["x"] null'])
+    expect(linesOf(record({ a: { type: ['string', 'null'], enum: ['x'] } }))).toEqual(['a option ["x"]'])
+    expect(linesOf(record({ a: { type: 'string', enum: ['x', null] } }))).toEqual(['a option ["x"]'])
+    expect(linesOf(record({ a: { enum: ['x', null] } }))).toEqual(['a option ["x"] null'])
   })
 
   it('options that are values of any kind, as far as its type has them', () => {
-    expect(asked(record({ a: { enum: [1, true, 'x'] } }))).toEqual(['a option [1,true,"x"]'])
-    expect(asked(record({ a: { type: 'boolean', enum: [false] } }))).toEqual(['a option [false]'])
-    expect(asked(record({ a: { type: ['string', 'null'], const: 'x' } }))).toEqual(['a option ["x"]'])
-    expect(asked(record({ a: { enum: ['x', ['y']] } }))).toEqual([])
+    expect(linesOf(record({ a: { enum: [1, true, 'x'] } }))).toEqual(['a option [1,true,"x"]'])
+    expect(linesOf(record({ a: { type: 'boolean', enum: [false] } }))).toEqual(['a option [false]'])
+    expect(linesOf(record({ a: { type: ['string', 'null'], const: 'x' } }))).toEqual(['a option ["x"]'])
+    expect(linesOf(record({ a: { enum: ['x', ['y']] } }))).toEqual([])
   })
 
   it('numbers, and whether something is so, without quotes', () => {
@@ -113,12 +113,12 @@ describe('what a schema asks of a text', () => {
   })
 
   it('a union of one as what it is', () => {
-    expect(asked(record({ a: { anyOf: [text] } }))).toEqual(['a text'])
+    expect(linesOf(record({ a: { anyOf: [text] } }))).toEqual(['a text'])
   })
 
   it('of a record that may be missing what may be missing with it, however deep', () => {
     const inner = record({ name: text, note: text }, ['name'])
-    expect(asked(record({ one: record({ two: inner }) }, []))).toEqual([
+    expect(linesOf(record({ one: record({ two: inner }) }, []))).toEqual([
       'one.two.name text record',
       'one.two.note text missing',
     ])
@@ -126,11 +126,11 @@ describe('what a schema asks of a text', () => {
 
   it('references by names with signs', () => {
     const schema = { ...record({ a: { $ref: '#/$defs/x~0y~1z' } }), $defs: { 'x~y/z': text } }
-    expect(asked(schema)).toEqual(['a text'])
+    expect(linesOf(schema)).toEqual(['a text'])
   })
 
   it('what a note calls a time, but not in hours and minutes', () => {
-    expect(asked(record({ a: { type: 'string', description: 'the time they meet' } }))).toEqual(['a text'])
+    expect(linesOf(record({ a: { type: 'string', description: 'the time they meet' } }))).toEqual(['a text'])
   })
 
   it.each([
@@ -145,13 +145,13 @@ describe('what a schema asks of a text', () => {
     'nullable',
   ])('the same whatever is noted beside a reference: %s', (note) => {
     const schema = { ...record({ a: { $ref: '#/definitions/text', [note]: '' } }), definitions: { text } }
-    expect(asked(schema)).toEqual(['a text'])
+    expect(linesOf(schema)).toEqual(['a text'])
   })
 
   it.each(['$schema', '$id', '$defs', 'definitions'])(
     'the same whatever is noted beside that of a document: %s',
     (note) => {
-      expect(asked({ anyOf: [record({ a: text })], [note]: {} })).toEqual(['a text'])
+      expect(linesOf({ anyOf: [record({ a: text })], [note]: {} })).toEqual(['a text'])
     },
   )
 
@@ -159,7 +159,7 @@ describe('what a schema asks of a text', () => {
     ...['allOf', 'oneOf', 'not', 'if', 'patternProperties'],
     ...['dependentSchemas', 'dependentRequired', 'dependencies'],
   ])('nothing where a schema forks: %s', (keyword) => {
-    expect(asked(record({ a: { ...text, [keyword]: {} }, name: text }))).toEqual(['name text'])
+    expect(linesOf(record({ a: { ...text, [keyword]: {} }, name: text }))).toEqual(['name text'])
   })
 
   it.each([
@@ -184,11 +184,11 @@ describe('what a schema asks of a text', () => {
     ['anything', true],
   ])('nothing of %s', (_, schema) => {
     const root = { ...record({ left: schema, name: text }), $defs: { text, circle: { $ref: '#/$defs/circle' } } }
-    expect(asked(root)).toEqual(['name text'])
+    expect(linesOf(root)).toEqual(['name text'])
   })
 
   it('nothing of what is no document', () => {
-    for (const schema of [text, true, undefined, null, [], { $ref: '#' }]) expect(asked(schema)).toEqual([])
+    for (const schema of [text, true, undefined, null, [], { $ref: '#' }]) expect(linesOf(schema)).toEqual([])
   })
 
   it('of a schema within itself only so deep', () => {
@@ -202,7 +202,7 @@ describe('what a schema asks of a text', () => {
   it('nothing of one that is there again and again', () => {
     const names = Array.from({ length: 12 }, (_, i) => `n${i}`)
     const node = record(Object.fromEntries(names.map((name) => [name, { $ref: '#/$defs/node' }])), [])
-    expect(asked({ ...record({ name: text, node: { $ref: '#/$defs/node' } }), $defs: { node } })).toEqual([])
+    expect(linesOf({ ...record({ name: text, node: { $ref: '#/$defs/node' } }), $defs: { node } })).toEqual([])
   })
 
   it('names that are no identifiers', () => {

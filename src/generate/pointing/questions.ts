@@ -89,15 +89,15 @@ function questionOf({ path, plain, isNullable, isRequired, isSure, note }: Place
   if (path.length === 0 || isRecord(plain.properties)) return undefined
   const absence = isNullable ? 'null' : !isRequired ? 'missing' : isSure ? undefined : 'record'
   const options = optionsOf(plain)
-  const asked = (kind: PointedKind, isBare: boolean): PointedQuestion => ({
+  const question = (kind: PointedKind, isBare: boolean): PointedQuestion => ({
     ...{ path, kind, options: options ?? [], schema: plain, absence },
     text: asField(path, note, isBare),
   })
-  if (options) return asked('option', options[0] === true)
-  if (plain.type === 'number' || plain.type === 'integer') return asked(plain.type, true)
+  if (options) return question('option', options[0] === true)
+  if (plain.type === 'number' || plain.type === 'integer') return question(plain.type, true)
   if (plain.type !== 'string' || WRITTEN_ANEW.test(`${plain.format} ${note}`)) return undefined
   const isDate = plain.format === 'date' || /YYYY-MM-DD|ISO/.test(note)
-  return asked(isDate ? 'date' : 'text', false)
+  return question(isDate ? 'date' : 'text', false)
 }
 
 function optionsOf(plain: JsonObject): PointedQuestion['options'] | undefined {

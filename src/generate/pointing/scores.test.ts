@@ -6,7 +6,7 @@ import { Scores } from './scores.js'
 
 const HEAD = 4
 const VOCABULARY = 16
-const SAID = [0.5, 2] as const
+const SCALES = [0.5, 2] as const
 
 type Pointer = (typeof POINTERS)[number]
 type Question = { readonly options?: readonly number[] }
@@ -18,7 +18,7 @@ class Planted {
 
   constructor(text: readonly number[], questions: readonly Question[]) {
     // Every token is written as its number.
-    const tokenizer = { encodePlain: (said: string) => said.split(' ').map(Number) }
+    const tokenizer = { encodePlain: (text: string) => text.split(' ').map(Number) }
     this.laid = laidOut(
       tokenizer as unknown as Parameters<typeof laidOut>[0],
       { user: 0, assistant: 1, end: 2 },
@@ -30,7 +30,7 @@ class Planted {
   }
 
   get scores(): Scores {
-    return new Scores(this.laid, this.numbers, { headSize: HEAD, vocabulary: VOCABULARY, said: SAID })
+    return new Scores(this.laid, this.numbers, { headSize: HEAD, vocabulary: VOCABULARY, logitScales: SCALES })
   }
 
   /** That they point at each other so much, along one of the head's numbers. */
@@ -72,7 +72,7 @@ describe('a layout', () => {
 
   it('keeps the end of a long question and the beginning of a long option', () => {
     const many = Array.from({ length: 300 }, (_, i) => i).join(' ')
-    const tokenizer = { encodePlain: (said: string) => said.split(' ').map(Number) }
+    const tokenizer = { encodePlain: (text: string) => text.split(' ').map(Number) }
     const { tokens, marks, options } = laidOut(
       tokenizer as unknown as Parameters<typeof laidOut>[0],
       { user: -1, assistant: -2, end: -3 },
@@ -126,7 +126,7 @@ describe('the scores of stretches', () => {
     const { stretches } = planted.scores.stretches(0)
     expect(stretches[0]!.from).toBe(2)
     // Where nothing else is known, half of the score of what is said stands against two scores of zero.
-    const start = Math.exp(SAID[0] * 20)
+    const start = Math.exp(SCALES[0] * 20)
     expect(stretches[0]!.probability).toBeCloseTo(start / (start + 2))
   })
 
@@ -198,7 +198,7 @@ describe('the scores of options', () => {
   it('count what would be written first', () => {
     const planted = new Planted([5], [{ options: [6, 7] }])
     planted.says(0, 7, 3)
-    const likely = Math.exp(SAID[1] * 3)
+    const likely = Math.exp(SCALES[1] * 3)
     expect(planted.scores.options(0).options[1]).toBeCloseTo(likely / (likely + 1))
   })
 

@@ -16,14 +16,15 @@ export interface PointedStretch {
 }
 
 type Pointer = (typeof POINTERS)[number]
+type Head = Pick<PointingModel, 'headSize' | 'vocabulary' | 'logitScales'>
 
 export class Scores {
   readonly #laid: LaidText
   readonly #numbers: Float32Array
-  readonly #of: Pick<PointingModel, 'headSize' | 'vocabulary' | 'said'>
+  readonly #of: Head
   readonly #scale: number
 
-  constructor(laid: LaidText, numbers: Float32Array, of: Pick<PointingModel, 'headSize' | 'vocabulary' | 'said'>) {
+  constructor(laid: LaidText, numbers: Float32Array, of: Head) {
     this.#laid = laid
     this.#numbers = numbers
     this.#of = of
@@ -36,7 +37,8 @@ export class Scores {
     const mark = marks[question]!
     const scores: number[] = []
     for (let at = from; at < to; at++) {
-      scores.push(this.#product('start_q', mark, 'start_k', at) + this.#of.said[0] * this.#said(question, tokens[at]!))
+      const pointed = this.#product('start_q', mark, 'start_k', at)
+      scores.push(pointed + this.#of.logitScales[0] * this.#logit(question, tokens[at]!))
     }
     const likely = softmax(scores)
       .map((probability, i) => ({ at: from + i, probability }))
@@ -62,7 +64,7 @@ export class Scores {
     const scores = options[question]!.map(
       ({ first, end }) =>
         this.#product('option_q', marks[question]!, 'option_k', end) +
-        this.#of.said[1] * this.#said(question, tokens[first]!),
+        this.#of.logitScales[1] * this.#logit(question, tokens[first]!),
     )
     return { nothing: this.#absent(question, 1, scores), options: softmax(scores) }
   }
@@ -86,7 +88,7 @@ export class Scores {
     return softmax([this.#numbers[this.#behind + question * NOTHINGS + kind]!, ...scores])[0]!
   }
 
-  #said(question: number, token: number): number {
+  #logit(question: number, token: number): number {
     const at = this.#behind + this.#laid.marks.length * NOTHINGS + question * this.#of.vocabulary
     return this.#numbers[at + token]!
   }

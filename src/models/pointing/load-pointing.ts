@@ -77,7 +77,7 @@ export function pointingOf(
     model: core,
     headSize: weights.heads.rows / POINTERS.length,
     vocabulary: model.vocabulary,
-    said: weights.said,
+    logitScales: weights.said,
     mostQuestions: MOST_QUESTIONS,
   }
 }

@@ -79,7 +79,11 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('what points on $n
     const device = await open()
     const core = await loadCore(device, pointing.source(), OPTIONS)
     const { model } = core.pointing!
-    expect(core.pointing).toMatchObject({ headSize: 24, vocabulary: 640, said: [...pointing.weights('pointing.said')] })
+    expect(core.pointing).toMatchObject({
+      headSize: 24,
+      vocabulary: 640,
+      logitScales: [...pointing.weights('pointing.said')],
+    })
     await model.prepare?.()
     const reply = await model.vectors(texts)
     const off = apart((text) => partsOf(reply[texts.indexOf(text)]!, text, core.pointing!))
