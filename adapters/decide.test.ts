@@ -16,7 +16,7 @@ const QUESTIONS = {
   mood: { type: 'score', instructions: 'How is the mood?', levels: ['bad', { label: 'fair' }, 'good'] },
 } as const
 
-function asked(decides: (call: DecideCall) => readonly number[] | undefined = () => undefined) {
+function setUp(decides: (call: DecideCall) => readonly number[] | undefined = () => undefined) {
   const calls: DecideCall[] = []
   const engine = scripted({
     models: { 'test/writes': 'Hi', 'test/decides': 'Hi' },
@@ -41,7 +41,7 @@ function asked(decides: (call: DecideCall) => readonly number[] | undefined = ()
 
 describe('decide', () => {
   test('gives each answer under its name, with its type, from the first model that decides', async () => {
-    const { v1, calls } = asked()
+    const { v1, calls } = setUp()
     const answers = await decide(QUESTIONS, 'Help!', { from: v1 })
     expectTypeOf(answers.spam.probability).toEqualTypeOf<number>()
     expectTypeOf(answers.team.choice).toEqualTypeOf<'billing' | 'tech'>()
@@ -71,7 +71,7 @@ describe('decide', () => {
   })
 
   test('knows the types of questions that stand in the call', async () => {
-    const { v1 } = asked()
+    const { v1 } = setUp()
     const { kind } = await decide(
       { kind: { type: 'choice', instructions: 'Which?', choices: ['a', 'b'] } },
       { text: 'b' },
@@ -85,7 +85,7 @@ describe('decide', () => {
   })
 
   test('takes objects and messages as a state, and passes on order and effort', async () => {
-    const { v1, calls } = asked()
+    const { v1, calls } = setUp()
     const { spam } = QUESTIONS
     await decide({ spam }, { subject: 'Win!' }, { from: v1, order: 'average', effort: 'low' })
     await decide({ spam }, [{ role: 'user', content: 'Win!' }], { from: v1, effort: 'none' })
@@ -105,7 +105,7 @@ describe('decide', () => {
     const from = createV1({ engine, keys: 'none', log: () => {} })
     await expect(decide(QUESTIONS, 'x', { from })).rejects.toMatchObject({ code: 'refused', param: 'team' })
     await expect(decide({}, 'x', { from })).rejects.toMatchObject({ status: 400, param: 'questions' })
-    const { v1 } = asked()
+    const { v1 } = setUp()
     const other = decide(QUESTIONS, 'x', { from: v1, model: 'test/writes' })
     await expect(other).rejects.toMatchObject({ status: 400, code: 'unsupported_model' })
     await expect(decide(QUESTIONS, 'x', { from: v1, signal: AbortSignal.abort() })).rejects.toThrow()

@@ -56,10 +56,10 @@ test('a client that leaves is noticed after a body parser too', async () => {
   const url = await serve((app) => app.use(expressApp.json(), express(createV1({ engine, keys: 'none' }))))
   const thinking = JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] })
   const leaving = new AbortController()
-  const asked = ask(`${url}/v1`, { body: thinking, signal: leaving.signal })
+  const response = ask(`${url}/v1`, { body: thinking, signal: leaving.signal })
   await expect.poll(() => engine.probe('test/thinking').active).toBe(1)
   leaving.abort()
-  await expect(asked).rejects.toThrow()
+  await expect(response).rejects.toThrow()
   await expect.poll(() => engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 })
 })
 
@@ -87,8 +87,8 @@ test('a whole answer is sent as text, with the headers that it has by then; a st
   let wrap = (answer: Response): Response => answer
   const wrapped: V1 = { ...own, fetch: async (request, info) => wrap(await own.fetch(request, info)) }
   const url = await serve((app) => app.use(express(wrapped)))
-  const post = (said: string) =>
-    fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: said })
+  const post = (body: string) =>
+    fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   wrap = (answer) => {
     answer.headers.set('x-added', 'ja')
     return answer

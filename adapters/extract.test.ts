@@ -60,7 +60,7 @@ describe('extract', () => {
     expect(value).toEqual(await extract(Order, TEXT, { ...options, evidence: false }))
     const leaves = ['/product', ...value['a/b~c'].map((_, i) => `/a~1b~0c/${i}/quantity`), '/urgent']
     expect(Object.keys(evidence).sort()).toEqual(leaves.sort())
-    for (const told of Object.values(evidence)) expect(told!.confidence > 0 && told!.confidence <= 1).toBe(true)
+    for (const entry of Object.values(evidence)) expect(entry!.confidence > 0 && entry!.confidence <= 1).toBe(true)
     // The instructions say it as well: only what the text says is a source.
     const { start, end } = evidence['/product']!.source!
     expect(TEXT.slice(start, end)).toBe(value.product)
@@ -84,8 +84,8 @@ describe('extract', () => {
       baseURL: 'http://localhost/v1',
       fetch: (url: string, init?: RequestInit) => {
         const { evidence, ...body } = JSON.parse(String(init?.body ?? '{}'))
-        const asked = init?.method === 'POST' ? { ...init, body: JSON.stringify(body) } : init
-        return refusing.fetch(new Request(url, asked))
+        const plainInit = init?.method === 'POST' ? { ...init, body: JSON.stringify(body) } : init
+        return refusing.fetch(new Request(url, plainInit))
       },
     }
     await expect(extract({}, TEXT, { from: ignorant, evidence: true })).rejects.toMatchObject({

@@ -39,7 +39,7 @@ test('who leaves after that is noticed all the same', async () => {
   })
   app.use(hono(createV1({ engine, keys: 'none' })))
   const leaving = new AbortController()
-  const asked = app.request('/v1/chat/completions', {
+  const response = app.request('/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] }),
@@ -48,7 +48,7 @@ test('who leaves after that is noticed all the same', async () => {
   await expect.poll(() => engine.probe('test/thinking').active).toBe(1)
   leaving.abort()
   await expect.poll(() => engine.probe('test/thinking')).toMatchObject({ active: 0, aborted: 1 })
-  expect((await asked).status).toBe(499)
+  expect((await response).status).toBe(499)
 })
 
 test.each([

@@ -7,7 +7,7 @@ import { next, withLocalV1 } from './next.js'
 afterEach(() => vi.unstubAllEnvs())
 
 /** As Next makes it: the server's own name in the URL, the client's in the header. */
-const asked = (path: string, init: RequestInit = {}, host = 'localhost:3000') =>
+const requestTo = (path: string, init: RequestInit = {}, host = 'localhost:3000') =>
   new Request(`http://localhost:3000/api/v1${path}`, { ...init, headers: { ...init.headers, host } })
 
 const chat = (content: string): RequestInit => ({
@@ -31,9 +31,9 @@ describe('route handlers for Next', () => {
   test('answer, and begin with the first request', async () => {
     const { handlers, created } = routes()
     expect(created).not.toHaveBeenCalled()
-    const answer = await (await handlers.POST(asked('/chat/completions', chat('ä 🌍')))).json()
+    const answer = await (await handlers.POST(requestTo('/chat/completions', chat('ä 🌍')))).json()
     expect(answer).toMatchObject({ choices: [{ message: { content: 'ä 🌍' } }] })
-    expect(await (await handlers.GET(asked('/models'))).json()).toMatchObject({ object: 'list' })
+    expect(await (await handlers.GET(requestTo('/models'))).json()).toMatchObject({ object: 'list' })
     expect(created).toHaveBeenCalledTimes(1)
   })
 
@@ -49,29 +49,29 @@ describe('route handlers for Next', () => {
     }
     const [first, same, other] = [create('a'), create('a'), create('b')] as const
     const basePath = `/api/v1${'/'.repeat(path++)}`
-    for (const made of [first, same]) await next(basePath, made).GET(asked('/models'))
+    for (const made of [first, same]) await next(basePath, made).GET(requestTo('/models'))
     expect([first.mock.calls.length, same.mock.calls.length, closed.mock.calls.length]).toEqual([1, 0, 0])
-    await next(basePath, other).GET(asked('/models'))
+    await next(basePath, other).GET(requestTo('/models'))
     expect([other.mock.calls.length, closed.mock.calls.length]).toEqual([1, 1])
   })
 
   test('keep off pages that rebind their name to this machine, in development', async () => {
     vi.stubEnv('NODE_ENV', 'development')
     const { handlers } = routes()
-    expect((await handlers.GET(asked('/models'))).status).toBe(200)
-    const refused = await handlers.GET(asked('/models', {}, 'rebound.example'))
+    expect((await handlers.GET(requestTo('/models'))).status).toBe(200)
+    const refused = await handlers.GET(requestTo('/models', {}, 'rebound.example'))
     expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: 'host_not_allowed' } }])
-    expect((await handlers.POST(asked('/models', {}, '127.0.0.1:99999'))).status).toBe(400)
-    const foreign = await handlers.GET(asked('/models', { headers: { origin: 'https://evil.example' } }))
+    expect((await handlers.POST(requestTo('/models', {}, '127.0.0.1:99999'))).status).toBe(400)
+    const foreign = await handlers.GET(requestTo('/models', { headers: { origin: 'https://evil.example' } }))
     expect(await foreign.json()).toMatchObject({ error: { code: 'origin_not_allowed' } })
   })
 
   test('look at the host that the client wrote where hosts are listed', async () => {
     vi.stubEnv('NODE_ENV', 'production')
     const { handlers } = routes({ hosts: ['app.example'] })
-    expect((await handlers.GET(asked('/models', {}, 'app.example'))).status).toBe(200)
-    expect((await handlers.GET(asked('/models'))).status).toBe(403)
-    expect((await handlers.POST(asked('/chat/completions', chat('body'), 'app.example'))).status).toBe(200)
+    expect((await handlers.GET(requestTo('/models', {}, 'app.example'))).status).toBe(200)
+    expect((await handlers.GET(requestTo('/models'))).status).toBe(403)
+    expect((await handlers.POST(requestTo('/chat/completions', chat('body'), 'app.example'))).status).toBe(200)
   })
 
   test('say what is missing', () => {

@@ -21,9 +21,9 @@ describe('made-up models of families', () => {
     const count = inDevice.reduce((sum, [, ...shape]) => sum + shape.reduce((a, b) => a * b), 0)
     expect(size.bytes.host > 0).toBe(inDevice.length < of.tensors.length)
     const [, number, unit] = name.match(/-E?([\d.]+)([BM])-like$/)!
-    const said = Number(number) * (unit === 'B' ? 1e9 : 1e6)
-    expect(count / said).toBeGreaterThan(0.75)
-    expect(count / said).toBeLessThan(1.25)
+    const nominal = Number(number) * (unit === 'B' ? 1e9 : 1e6)
+    expect(count / nominal).toBeGreaterThan(0.75)
+    expect(count / nominal).toBeLessThan(1.25)
     expect(size.bytes.states > 0).toBe(/LFM2|Qwen3\.5/.test(name))
   })
 })

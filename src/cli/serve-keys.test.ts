@@ -20,7 +20,7 @@ describe('the keys of a server', () => {
   })
 
   it.skipIf(process.platform === 'win32')('in a file that others may read are told, once the file is read', () => {
-    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
     const keyFile = fileOf('in-file\n')
     for (const [mode, times] of [
       [0o600, 0],
@@ -29,9 +29,9 @@ describe('the keys of a server', () => {
     ] as const) {
       chmodSync(keyFile, mode)
       serveKeys({ keyFile }, {})
-      expect(said.mock.calls.filter(([text]) => String(text).includes('chmod 600'))).toHaveLength(times)
+      expect(stderr.mock.calls.filter(([text]) => String(text).includes('chmod 600'))).toHaveLength(times)
     }
-    said.mockRestore()
+    stderr.mockRestore()
   })
 
   it.each<[string, () => unknown]>([

@@ -3,7 +3,7 @@ import { type Log, logFaults } from '../service/index.js'
 import { note, paint } from './terminal.js'
 
 /** The option that lets in what an error refuses, and its name where a program says it. */
-const OPTIONS = new Map<string | null, readonly [said: string, here: string]>([
+const OPTIONS = new Map<string | null, readonly [option: string, flag: string]>([
   ['origin_not_allowed', ["'cors'", '--cors']],
   ['host_not_allowed', ["'hosts'", '--allow-host']],
 ])

@@ -36,12 +36,12 @@ describe('what clients write', () => {
     ],
     ['a query', ({ ask }) => ask(`/organization/usage/completions?start_time=0&group_by=${encodeURIComponent(ODD)}`)],
     ['an id', ({ ask }) => ask(`/models/${encodeURIComponent(ODD)}`)],
-  ])('is not repeated raw in an error: %s', async (_, asked) => {
+  ])('is not repeated raw in an error: %s', async (_, send) => {
     const messages: string[] = []
     const service = serviceOf('Hi', {
       log: (event) => void (V1Error.is(event.error) && messages.push(event.error.message)),
     })
-    await asked(service)
+    await send(service)
     expect(messages).toHaveLength(1)
     expect(messages[0]).not.toMatch(HOLDS_ODD)
   })
