@@ -24,7 +24,7 @@ interface Setup {
 function setUp({ route = () => OK, methods = ['GET', 'POST'], endpoint, dialect, ...part }: Setup = {}) {
   const seen = {
     exchanges: [] as Exchange[],
-    asked: [] as string[],
+    paths: [] as string[],
     log: [] as Record<string, unknown>[],
     metrics: [] as object[],
     keys: 0,
@@ -48,7 +48,7 @@ function setUp({ route = () => OK, methods = ['GET', 'POST'], endpoint, dialect,
     router: {
       summary: 'GET /thing/{id}',
       find(path: string) {
-        seen.asked.push(path)
+        seen.paths.push(path)
         const [, id] = /^\/thing\/(\w+)$/.exec(path) ?? []
         if (id === undefined) return undefined
         return { allow: 'GET, HEAD, POST, OPTIONS', endpoints, named: { id }, ...(dialect && { dialect }) }
@@ -95,7 +95,7 @@ describe('an answer', () => {
         ...{ named: { id: 'one' }, caller: { id: 'me' }, project: 'project of me', end: expect.any(Function) },
       },
     ])
-    expect([seen.asked, seen.keys]).toEqual([['/thing/one'], 1])
+    expect([seen.paths, seen.keys]).toEqual([['/thing/one'], 1])
   })
 
   it('tells how long it took', async () => {
@@ -149,7 +149,7 @@ describe('an answer', () => {
     const enter = async () => leaving.abort()
     const { send, seen } = setUp({ door: { entrance: { enter } } as unknown as Partial<Door> })
     expect((await send(undefined, { signal: leaving.signal })).status).toBe(499)
-    expect([seen.keys, seen.asked, seen.exchanges]).toEqual([0, [], []])
+    expect([seen.keys, seen.paths, seen.exchanges]).toEqual([0, [], []])
     expect(seen.log).toMatchObject([{ status: 499 }])
   })
 
@@ -167,7 +167,7 @@ describe('an answer', () => {
     const { send, seen } = setUp({ door: { entrance: { enter }, lineOf } as unknown as Partial<Door> })
     const answer = send(undefined, { headers: { authorization: 'Bearer mine' } })
     await new Promise((resolve) => setImmediate(resolve))
-    expect([lines, seen.asked]).toEqual([['Bearer mine'], []])
+    expect([lines, seen.paths]).toEqual([['Bearer mine'], []])
     pass()
     expect((await answer).status).toBe(200)
   })
@@ -176,7 +176,7 @@ describe('an answer', () => {
     const { send, seen, error } = setUp()
     expect((await send('/thing/one')).status).toBe(200)
     expect((await send('/v1x/thing/one')).status).toBe(404)
-    expect(seen.asked).toEqual(['/thing/one', '/v1x/thing/one'])
+    expect(seen.paths).toEqual(['/thing/one', '/v1x/thing/one'])
     const unknown = await error('/v1/nothing', { method: 'POST' })
     expect(unknown).toMatchObject({ status: 404, code: 'unknown_url' })
     expect(unknown.message).toBe("Invalid URL (POST /v1/nothing). Under '/v1' there are: GET /thing/{id}.")
@@ -233,7 +233,7 @@ describe('a request that is refused', () => {
     const refused = await error(undefined, {}, url)
     expect(refused).toMatchObject({ status: 400, code: 'invalid_host' })
     expect(refused.message).toMatch(/'Host' header .* not a host name/)
-    expect([seen.log[0]!.path, seen.asked]).toEqual(['/v1/thing/one', []])
+    expect([seen.log[0]!.path, seen.paths]).toEqual(['/v1/thing/one', []])
     const none = (request: Request) => void Object.defineProperty(request, 'url', { value: 'no address' })
     expect(await error(undefined, {}, none)).toMatchObject({ status: 400, code: 'invalid_host' })
     expect(seen.log[1]!.path).toBe('')
@@ -397,14 +397,14 @@ describe('the line in the log', () => {
   })
 
   it('that cannot be written harms no answer, and neither does nobody who counts', async () => {
-    const told = vi.spyOn(console, 'error').mockImplementation(() => {})
+    const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
     const error = new Error('full')
     const log = () => {
       throw error
     }
     const { send } = setUp({ service: { log, metrics: undefined } as unknown as Partial<Service> })
     expect((await send()).status).toBe(200)
-    expect(told.mock.calls).toEqual([['local-v1: log threw an error.', error]])
+    expect(printed.mock.calls).toEqual([['local-v1: log threw an error.', error]])
   })
 })
 

@@ -9,7 +9,7 @@ export const KEY = 'sk-test'
 export const MODEL = 'test/hello'
 const ORIGIN = 'http://device.test'
 
-export const text = (said: string, choice = 0): Part => ({ type: 'text-delta', choice, text: said })
+export const text = (content: string, choice = 0): Part => ({ type: 'text-delta', choice, text: content })
 export const finish = (reason: 'stop' | 'length' | 'tool_calls' = 'stop', choice = 0): Part => ({
   type: 'finish',
   choice,

@@ -83,14 +83,14 @@ describe('paths and methods', () => {
 
   it('a client that leaves out the base path is answered, with its key, if nothing else uses the path', async () => {
     const { v1 } = serviceOf()
-    const asked = (path: string, headers: HeadersInit = { authorization: `Bearer ${KEY}` }) => {
+    const responseTo = (path: string, headers: HeadersInit = { authorization: `Bearer ${KEY}` }) => {
       const request = new Request(`http://x${path}`, { headers })
       expect(v1.match(request)).toBe(false)
       return v1.fetch(request)
     }
-    expect((await asked('/models')).status).toBe(200)
-    expect((await asked('/models', {})).status).toBe(401)
-    expect((await asked('/chat/completions')).status).toBe(405)
+    expect((await responseTo('/models')).status).toBe(200)
+    expect((await responseTo('/models', {})).status).toBe(401)
+    expect((await responseTo('/chat/completions')).status).toBe(405)
     const chat = new Request('http://x/chat/completions', chatInit({}, { headers: { authorization: `Bearer ${KEY}` } }))
     expect((await v1.fetch(chat)).status).toBe(200)
   })

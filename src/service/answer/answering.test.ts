@@ -9,7 +9,7 @@ import { answering, checkChoice, type RunRequest } from './answering.js'
 import type { Exchange, RouteResponse, Service } from './service.js'
 import { Json } from './service.js'
 
-const text = (said: string, choice = 0): Part => ({ type: 'text-delta', choice, text: said })
+const text = (content: string, choice = 0): Part => ({ type: 'text-delta', choice, text: content })
 const finish = (choice = 0): Part => ({ type: 'finish', choice, reason: 'stop' })
 const HI: readonly Part[] = [text('Hi'), finish()]
 const TOO_LONG = new V1Error(400, 'Too long.', { code: 'context_length_exceeded' })
@@ -35,7 +35,7 @@ interface Setup {
   readonly loaded?: Capabilities
   readonly model?: Partial<ModelInfo>
   readonly spec?: Partial<CallSpec>
-  readonly asked?: Partial<RunRequest>
+  readonly request?: Partial<RunRequest>
   readonly reply?: Reply
   readonly service?: Partial<Service>
   readonly ask?: () => Promise<RunRequest>
@@ -106,12 +106,12 @@ function ask(part: Setup = {}) {
     part: (one) => void parts.push(one),
     whole: () => {
       steps.push('whole')
-      return { said: parts.map((one) => ('text' in one ? one.text : one.type)) }
+      return { parts: parts.map((one) => ('text' in one ? one.text : one.type)) }
     },
   }
   const request: RunRequest = {
     ...{ spec: { ...SPEC, ...part.spec }, reply: part.reply ?? whole, id: 'chatcmpl-1', ignored: ['odd'] },
-    ...part.asked,
+    ...part.request,
   }
   const answer = answering(service, exchange, part.ask ?? (async () => request), part.signal)
   answer.catch(() => {})
@@ -126,9 +126,9 @@ afterEach(() => void vi.useRealTimers())
 
 describe('an answer that is sent whole', () => {
   it('has its parts in order, and is counted before it is sent', async () => {
-    const { answer, steps, parts, ends } = ask({ asked: { headers: { 'x-own': 'yes' } } })
+    const { answer, steps, parts, ends } = ask({ request: { headers: { 'x-own': 'yes' } } })
     const reply = await answer
-    expect(bodyOf(reply)).toEqual({ said: ['Hi', 'finish'] })
+    expect(bodyOf(reply)).toEqual({ parts: ['Hi', 'finish'] })
     expect([reply.status, reply.streams]).toEqual([200, undefined])
     expect(reply.headers).toEqual({ 'content-type': 'application/json', 'x-ignored-fields': 'odd', 'x-own': 'yes' })
     expect(parts).toEqual(HI)
@@ -155,7 +155,7 @@ describe('an answer that is sent whole', () => {
       spec: { n: 2, prompts: ['one', 'two'] },
       says: () => [text('x'), finish()],
     })
-    expect(bodyOf(await answer).said).toHaveLength(4)
+    expect(bodyOf(await answer).parts).toHaveLength(4)
     expect(calls.map(({ prompt, n }) => [prompt, n])).toEqual([
       ['one', 1],
       ['two', 1],
@@ -167,7 +167,7 @@ describe('an answer that is sent whole', () => {
     const { answer, ends } = ask({ spec: { output } })
     await expect(answer).rejects.toMatchObject({ status: 500, code: 'invalid_output' })
     expect(ends).toMatchObject([[500, {}]])
-    expect(bodyOf(await ask({ spec: { output }, says: () => [text('{}'), finish()] }).answer).said).toEqual([
+    expect(bodyOf(await ask({ spec: { output }, says: () => [text('{}'), finish()] }).answer).parts).toEqual([
       ...['{}', 'finish'],
     ])
   })
@@ -180,12 +180,12 @@ describe('a last look that takes its time, or calls with gaps', () => {
   it.each([
     ['at once', (fault: string | undefined) => fault],
     ['later', async (fault: string | undefined) => fault],
-  ])('refuses what is wrong, and nothing else: %s', async (_, told) => {
+  ])('refuses what is wrong, and nothing else: %s', async (_, resultOf) => {
     const check = async (fault: string | undefined) =>
       checkChoice(
         choiceOf(),
         SPEC,
-        constraint(() => told(fault)),
+        constraint(() => resultOf(fault)),
       )
     await expect(check(undefined)).resolves.toBeUndefined()
     await expect(check('no document')).rejects.toMatchObject({
@@ -306,14 +306,14 @@ describe('a conversation that is put together', () => {
       steps.push('context')
       return { messages: [...SPEC.messages, ...SPEC.messages], templateOptions: { kept: true } }
     }
-    const { answer, calls, steps: all } = ask({ asked: { context } })
+    const { answer, calls, steps: all } = ask({ request: { context } })
     await answer
     expect([calls[0]!.messages.length, all[0], steps]).toEqual([2, 'enter 1', ['context']])
     expect(calls[0]!.templateOptions).toEqual({ kept: true })
   })
 
   it('is held to what the model can', async () => {
-    const { answer, calls } = ask({ asked: { context: async () => ({ messages: [IMAGE] }) } })
+    const { answer, calls } = ask({ request: { context: async () => ({ messages: [IMAGE] }) } })
     await expect(answer).rejects.toMatchObject({ status: 400, param: 'messages[0].content[0].type' })
     expect(calls).toEqual([])
   })
@@ -330,7 +330,7 @@ describe('a conversation that is too long', () => {
   it('is asked again with less of it, where it may be shortened', async () => {
     const { answer, calls } = ask({ spec: { messages, shortened }, says: says(1) })
     await answer
-    expect(calls.map(({ messages: said }) => said.map(({ content }) => content).join(''))).toEqual(['abc', 'bc', 'c'])
+    expect(calls.map(({ messages }) => messages.map(({ content }) => content).join(''))).toEqual(['abc', 'bc', 'c'])
     expect(new Set(calls.map(({ id }) => id)).size).toBe(1)
   })
 
@@ -370,12 +370,12 @@ describe('an answer that is sent as it is made', () => {
   })
 
   it('says all of it, with the headers of its form', async () => {
-    const { answer, steps } = ask({ reply: reply(), asked: { headers: { 'x-own': 'yes' } } })
-    const told = await answer
-    expect([told.status, told.streams]).toEqual([200, true])
-    expect(told.headers).toEqual({ ...SSE_HEADERS, 'x-ignored-fields': 'odd', 'x-own': 'yes' })
+    const { answer, steps } = ask({ reply: reply(), request: { headers: { 'x-own': 'yes' } } })
+    const response = await answer
+    expect([response.status, response.streams]).toEqual([200, true])
+    expect(response.headers).toEqual({ ...SSE_HEADERS, 'x-ignored-fields': 'odd', 'x-own': 'yes' })
     expect(steps).toEqual(['enter 1', 'generate'])
-    expect(await new Response(told.body as ReadableStream).text()).toBe('<chatcmpl-1>Hi[finish]</end>')
+    expect(await new Response(response.body as ReadableStream).text()).toBe('<chatcmpl-1>Hi[finish]</end>')
     expect(steps.slice(2)).toEqual(['ok a/b', 'release', 'end 200'])
     const lines = await ask({ reply: reply({ 'content-type': 'application/x-ndjson' }) }).answer
     expect(lines.headers).toEqual({ 'content-type': 'application/x-ndjson', 'x-ignored-fields': 'odd' })
@@ -437,10 +437,10 @@ describe('an answer that is sent as it is made', () => {
     await vi.advanceTimersByTimeAsync(699)
     expect(ends).toEqual([])
     await vi.advanceTimersByTimeAsync(1)
-    const told = { status: 408, code: 'stalled', message: 'The client read nothing of its answer for 700 ms.' }
-    await expect(reader.read()).rejects.toMatchObject(told)
+    const stalled = { status: 408, code: 'stalled', message: 'The client read nothing of its answer for 700 ms.' }
+    await expect(reader.read()).rejects.toMatchObject(stalled)
     for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
-    expect(ends).toMatchObject([[499, { error: told }]])
+    expect(ends).toMatchObject([[499, { error: stalled }]])
     const patient = ask({ reply: reply(), service: {} })
     await patient.answer
     await vi.advanceTimersByTimeAsync(10 ** 8)
@@ -454,14 +454,14 @@ describe('a run that goes on without its client', () => {
   it('is told at once, and what becomes of it when it is over', async () => {
     const received: V1Error[] = []
     const failed = async (error: V1Error) => void received.push(error)
-    const good = ask({ asked: { early, failed } })
+    const good = ask({ request: { early, failed } })
     expect(await good.answer).toBe(early)
     expect(good.steps).not.toContain('end 200')
     await ended(good)
     expect([good.steps.at(-1), received]).toEqual(['end 200', []])
     const refusal = new V1Error(503, 'Later.')
     const bad = ask({
-      asked: { early, failed },
+      request: { early, failed },
       says: () => {
         throw refusal
       },
@@ -476,11 +476,11 @@ describe('a run that goes on without its client', () => {
       throw new V1Error(503, 'Later.')
     }
     const error = new Error('full')
-    const { answer, logged } = ask({ asked: { early, failed: () => Promise.reject(error) }, says })
+    const { answer, logged } = ask({ request: { early, failed: () => Promise.reject(error) }, says })
     await answer
     await vi.waitFor(() => expect(logged).toHaveLength(1))
     expect(logged).toEqual([{ type: 'fault', message: 'The end of response chatcmpl-1 could not be stored.', error }])
-    const alone = ask({ asked: { early }, says })
+    const alone = ask({ request: { early }, says })
     expect(await alone.answer).toBe(early)
     await ended(alone)
     // What is done after that is done within a turn.

@@ -102,10 +102,10 @@ describe('a body', () => {
       `'${'b'.repeat(100)}': send the body as it is, or one of identity, gzip`,
       'unsupported_content_encoding',
     ],
-  ])('of %s that is not known is told its name, as far as that is short', async (_, headers, said, code) => {
+  ])('of %s that is not known is told its name, as far as that is short', async (_, headers, shown, code) => {
     const error = errorOf(await serviceOf().chat({}, { headers }))
     expect(error).toMatchObject({ status: 415, code })
-    expect(error.message).toContain(said)
+    expect(error.message).toContain(shown)
   })
 
   it('that is too large is told how large it may be', async () => {

@@ -10,7 +10,7 @@ const tool = { type: 'function', function: { name: 'f' } }
 const format = (type: string) => ({ type, json_schema: { name: 'a', schema: { type: 'object' } } })
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'low' } }
 const audio = { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }
-const said = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
+const requestWith = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
 const words = { type: 'text', text: 'What is this?' }
 
 function serviceThat(capabilities: Capabilities | undefined) {
@@ -36,8 +36,8 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['grammar', { response_format: format('json_schema') }, 'response_format'],
   ['otherGrammars', { guided_choice: ['{}'] }, 'guided_choice'],
   ['otherGrammars', { structured_outputs: { choice: ['{}'] } }, 'structured_outputs.choice'],
-  ['images', said(words, image), 'messages[0].content[1].type'],
-  ['audio', said(audio), 'messages[0].content[0].type'],
+  ['images', requestWith(words, image), 'messages[0].content[1].type'],
+  ['audio', requestWith(audio), 'messages[0].content[0].type'],
   ['sampling', { top_k: 5 }, 'top_k'],
   ['sampling', { min_p: 0.1 }, 'min_p'],
   ['sampling', { repetition_penalty: 1.1 }, 'repetition_penalty'],
@@ -274,13 +274,13 @@ describe('the contract', () => {
 
   it('text in parts comes to engines as text, as before', async () => {
     const { chat, calls } = serviceThat(undefined)
-    await chat(said(words, words))
+    await chat(requestWith(words, words))
     expect(calls[0]!.messages[0]!.content).toBe('What is this?\nWhat is this?')
   })
 })
 
 describe('thoughts', () => {
-  const thought = (said: string) => ({ type: 'reasoning-delta', choice: 0, text: said }) as const
+  const thought = (content: string) => ({ type: 'reasoning-delta', choice: 0, text: content }) as const
   const usage = { promptTokens: 1, completionTokens: 5, cachedTokens: 0, reasoningTokens: 3 }
   const script = [thought('Let me '), thought('see.'), text('Four.'), finish(), { type: 'usage', usage } as const]
 
@@ -298,17 +298,19 @@ describe('thoughts', () => {
     const answer = await serviceOf(script).chat({ stream: true, stream_options: { include_usage: true } })
     const chunks = chunksOf(answer)
     const deltas = chunks.flatMap(({ choices }) => choices.map(({ delta }: { delta: Record<string, string> }) => delta))
-    expect(deltas.map(({ reasoning_content: told }) => told ?? '').join('')).toBe('Let me see.')
-    expect(deltas.map(({ reasoning: told }) => told ?? '').join('')).toBe('Let me see.')
+    expect(deltas.map(({ reasoning_content: reasoning }) => reasoning ?? '').join('')).toBe('Let me see.')
+    expect(deltas.map(({ reasoning }) => reasoning ?? '').join('')).toBe('Let me see.')
     expect(deltas.map(({ content }) => content ?? '').join('')).toBe('Four.')
     expect(chunks.at(-1).usage.completion_tokens_details.reasoning_tokens).toBe(3)
   })
 
   it('of earlier turns go back to the engine', async () => {
     const { chat, calls } = serviceThat(undefined)
-    const asked = { role: 'user', content: 'Two and two?' }
+    const question = { role: 'user', content: 'Two and two?' }
     for (const field of ['reasoning_content', 'reasoning']) {
-      const answer = await chat({ messages: [asked, { role: 'assistant', content: 'Four.', [field]: 'Add.' }, asked] })
+      const answer = await chat({
+        messages: [question, { role: 'assistant', content: 'Four.', [field]: 'Add.' }, question],
+      })
       expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, null])
     }
     for (const { messages } of calls) expect(messages[1]).toMatchObject({ content: 'Four.', reasoning: 'Add.' })

@@ -162,9 +162,9 @@ describe('a strict schema', () => {
     ['a field missing', '{}'],
     ['a field too many', '{"city":"Bern","x":1}'],
     ['words around it', 'Here: {"city":"Bern"}'],
-  ])('is never answered with %s', async (_, said) => {
+  ])('is never answered with %s', async (_, output) => {
     for (const reason of ['stop', 'length'] as const) {
-      const { chat } = saying(text(said), finish(reason))
+      const { chat } = saying(text(output), finish(reason))
       expect(errorOf(await chat(format(city)))).toMatchObject({ status: 500, code: 'invalid_output' })
       const stream = eventsOf((await chat({ ...format(city), stream: true })).text)
       expect(JSON.parse(stream.at(-1)!)).toMatchObject({ error: { code: 'invalid_output' } })
@@ -223,16 +223,16 @@ describe('a strict schema', () => {
 
   it('cannot stop the service with a pattern that takes for ever to fail', async () => {
     const schema = closed({ x: { type: 'string', pattern: '^(a+)+$' }, y: { type: 'string', pattern: '^b+$' } })
-    const said = (x: string) => text(JSON.stringify({ x, y: 'b' }))
-    expect((await saying(said('aaa'), finish()).chat(format(schema))).status).toBe(200)
-    expect((await saying(said(`${'a'.repeat(40)}!`), finish()).chat(format(schema))).status).toBe(500)
+    const partOf = (x: string) => text(JSON.stringify({ x, y: 'b' }))
+    expect((await saying(partOf('aaa'), finish()).chat(format(schema))).status).toBe(200)
+    expect((await saying(partOf(`${'a'.repeat(40)}!`), finish()).chat(format(schema))).status).toBe(500)
   })
 
   it('may have a property of any name', async () => {
     const schema = JSON.parse('{"__proto__":{"type":"integer"},"constructor":{"type":"integer"}}')
-    const said = (value: string) => saying(text(`{"__proto__":${value},"constructor":1}`), finish())
-    expect((await said('1').chat(format(closed(schema)))).status).toBe(200)
-    expect((await said('"x"').chat(format(closed(schema)))).status).toBe(500)
+    const serviceSaying = (value: string) => saying(text(`{"__proto__":${value},"constructor":1}`), finish())
+    expect((await serviceSaying('1').chat(format(closed(schema)))).status).toBe(200)
+    expect((await serviceSaying('"x"').chat(format(closed(schema)))).status).toBe(500)
   })
 
   it('does not trip over its dialect', async () => {
@@ -276,7 +276,12 @@ describe('json_object', () => {
     const { chat, calls } = saying(text('{"a":[1]}'), finish())
     expect((await chat({ response_format })).status).toBe(200)
     const { grammar } = calls[0]!
-    expect(['{"a":[1]}', '{}', '[]', 'x'].map((said) => grammar!.accepts(said))).toEqual([true, true, false, false])
+    expect(['{"a":[1]}', '{}', '[]', 'x'].map((document) => grammar!.accepts(document))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ])
   })
 
   it('that is none is a 500, unless it was cut off', async () => {
@@ -353,9 +358,12 @@ describe('tools', () => {
     await chat({ tools })
     await chat({ tools, tool_choice: { type: 'function', function: { name: 'map' } } })
     await chat({ tools, tool_choice: 'none' })
-    const said = ['{"name":"weather","arguments":{"city":"Bern"}}', '{"name":"map","arguments":{"at":{"city":"Bern"}}}']
-    said.push('{"name":"map","arguments":{"at":{}}}', '{"name":"other","arguments":{}}')
-    const accepted = calls.map(({ toolGrammar }) => toolGrammar && said.map((each) => toolGrammar.accepts(each)))
+    const toolCalls = [
+      '{"name":"weather","arguments":{"city":"Bern"}}',
+      '{"name":"map","arguments":{"at":{"city":"Bern"}}}',
+    ]
+    toolCalls.push('{"name":"map","arguments":{"at":{}}}', '{"name":"other","arguments":{}}')
+    const accepted = calls.map(({ toolGrammar }) => toolGrammar && toolCalls.map((each) => toolGrammar.accepts(each)))
     expect(accepted).toEqual([[true, true, false, false], [false, true, false, false], undefined])
   })
 
@@ -434,7 +442,7 @@ describe('what a request demands', () => {
 
   /** An engine that compiles by itself, or says that it does not. */
   function compiling(answer: Constrained | undefined, options: Partial<V1Options> = {}) {
-    const asked: ConstrainCall[] = []
+    const constrainCalls: ConstrainCall[] = []
     const calls: ChatCall[] = []
     const engine: Engine = {
       models: [{ id: MODEL, ownedBy: 'me', capabilities: { quotes: true } }],
@@ -444,23 +452,23 @@ describe('what a request demands', () => {
         yield finish()
       },
       async constrain(call) {
-        asked.push(call)
+        constrainCalls.push(call)
         return answer
       },
     }
-    return { asked, calls, ...serviceOf(engine, options) }
+    return { constrainCalls, calls, ...serviceOf(engine, options) }
   }
 
   it('is compiled where the engine computes, which is told what it takes', async () => {
     const formats = { plate: '[A-Z]+' }
-    const { asked, calls, chat } = compiling(theirs, { formats })
+    const { constrainCalls, calls, chat } = compiling(theirs, { formats })
     const tools = [toolOf(city), toolOf(quoting)].map((tool, i) => ({
       ...tool,
       function: { ...tool.function, name: `f${i}` },
     }))
     const answer = await chat({ ...format(city), tools, messages })
     expect([answer.status, answer.headers.get('x-not-enforced')]).toEqual([200, '#/theirs'])
-    expect(asked).toEqual([
+    expect(constrainCalls).toEqual([
       expect.objectContaining({
         ...{ id: calls[0]!.id, model: MODEL, caller: calls[0]!.caller, signal: calls[0]!.signal, formats },
         output: calls[0]!.output,
@@ -476,10 +484,10 @@ describe('what a request demands', () => {
   })
 
   it('is compiled here where an engine does not', async () => {
-    const { asked, calls, chat } = compiling(undefined)
+    const { constrainCalls, calls, chat } = compiling(undefined)
     const answer = await chat(format(city))
     expect([answer.status, answer.headers.get('x-not-enforced')]).toEqual([200, null])
-    expect(asked).toHaveLength(1)
+    expect(constrainCalls).toHaveLength(1)
     expect(calls[0]!.grammar!.accepts('{"city":"Bern"}')).toBe(true)
     // From here, too, what is to be a quote is one.
     expect((await chat({ ...format(quoting), messages })).status).toBe(200)
@@ -487,12 +495,12 @@ describe('what a request demands', () => {
   })
 
   it('is nothing where a text is wanted and no tool may be called', async () => {
-    const { asked, calls, chat } = compiling(theirs)
+    const { constrainCalls, calls, chat } = compiling(theirs)
     for (const body of [{}, { tools: [toolOf(quoting)], tool_choice: 'none' }]) {
       const answer = await chat({ ...body, messages })
       expect([answer.status, answer.headers.get('x-not-enforced')]).toEqual([200, null])
     }
-    expect(asked).toEqual([])
+    expect(constrainCalls).toEqual([])
     expect(calls.map(({ grammar, toolGrammar }) => [grammar, toolGrammar])).toEqual([
       [undefined, undefined],
       [undefined, undefined],
@@ -500,13 +508,17 @@ describe('what a request demands', () => {
   })
 
   it('is no quote where none is asked for, or only of tools that may not be called', async () => {
-    const { asked, chat } = compiling(theirs)
+    const { constrainCalls, chat } = compiling(theirs)
     const forced = { type: 'function', function: { name: 'go' } }
     await chat({ ...format(city), messages })
     await chat({ ...format(city), tools: [toolOf(quoting)], tool_choice: 'none', messages })
     await chat({ tools: [toolOf(quoting)], tool_choice: forced, messages })
-    expect(asked.map(({ quote }) => quote)).toEqual([undefined, undefined, { texts: ['From Bern.'], all: false }])
-    expect(asked.map((call) => 'quote' in call)).toEqual([false, false, true])
+    expect(constrainCalls.map(({ quote }) => quote)).toEqual([
+      undefined,
+      undefined,
+      { texts: ['From Bern.'], all: false },
+    ])
+    expect(constrainCalls.map((call) => 'quote' in call)).toEqual([false, false, true])
   })
 })
 

@@ -124,8 +124,8 @@ function service(options: Partial<V1Options> = {}) {
     callers,
     ends,
     ask: (path: string, model: string, more: object = {}, signal?: AbortSignal, headers: object = {}) => {
-      const asked = init(path, model, more)
-      return ask(path, { ...asked, headers: { ...asked.headers, ...headers }, ...(signal && { signal }) })
+      const request = init(path, model, more)
+      return ask(path, { ...request, headers: { ...request.headers, ...headers }, ...(signal && { signal }) })
     },
     /** Its answer, of which nothing is read. */
     unread: (path: string, model: string, more: object) => {
@@ -139,9 +139,11 @@ function service(options: Partial<V1Options> = {}) {
 test('the table has every endpoint that asks a model', () => {
   const all = [...ENDPOINTS, ...messages().endpoints, ...ollama().endpoints] as typeof ENDPOINTS
   // Conversations are kept and given out without one; of others, things are told or files fetched.
-  const told = /^\/(conversations|api\/(show|pull|create|copy|push)$)/
-  const asked = all.filter(({ method, path, bare, admin }) => method === 'POST' && !bare && !admin && !told.test(path))
-  expect(asked.map(({ path }) => path).sort()).toEqual([...every].sort())
+  const withoutModel = /^\/(conversations|api\/(show|pull|create|copy|push)$)/
+  const endpoints = all.filter(
+    ({ method, path, bare, admin }) => method === 'POST' && !bare && !admin && !withoutModel.test(path),
+  )
+  expect(endpoints.map(({ path }) => path).sort()).toEqual([...every].sort())
 })
 
 test('it says how many requests run and wait', async () => {
@@ -213,10 +215,10 @@ describe.each(every)('POST %s', (path) => {
   it('tells the engine whose it is', async () => {
     const { ask, callers, ends } = service({ keys: [KEY, 'another'] })
     for (const [i, authorization] of [{}, { authorization: 'Bearer another' }].entries()) {
-      const asked = ask(path, 'this', {}, undefined, authorization)
+      const response = ask(path, 'this', {}, undefined, authorization)
       await turnsUntil(() => ends.length === i + 1)
       ends[i]!()
-      expect((await asked).status).toBe(200)
+      expect((await response).status).toBe(200)
     }
     expect([callers.size, callers.has(undefined)]).toEqual([2, false])
   })

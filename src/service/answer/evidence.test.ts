@@ -64,8 +64,8 @@ describe('evidence in /chat/completions', () => {
   it('comes in a stream behind the text that closes the value, once for each', async () => {
     const { chat } = telling()
     const chunks = chunksOf(await chat({ ...CHAT, stream: true }))
-    const told = chunks.map(({ choices: [{ delta, evidence }] }) => evidence ?? delta.content ?? '').filter(Boolean)
-    expect(told).toEqual([
+    const pieces = chunks.map(({ choices: [{ delta, evidence }] }) => evidence ?? delta.content ?? '').filter(Boolean)
+    expect(pieces).toEqual([
       '{"total":1250',
       { '/total': WIRE['/total'] },
       ',"state":"open"}',
@@ -94,10 +94,13 @@ describe('evidence in /responses', () => {
     const { responses } = telling()
     const { text } = await responses({ ...RESPONSE, stream: true })
     const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, data]) => JSON.parse(data!))
-    const told = events.filter(({ type }) => type === 'local-v1:output_text.evidence')
-    expect(told.map(({ evidence }) => evidence)).toEqual([{ '/total': WIRE['/total'] }, { '/state': WIRE['/state'] }])
+    const evidenceEvents = events.filter(({ type }) => type === 'local-v1:output_text.evidence')
+    expect(evidenceEvents.map(({ evidence }) => evidence)).toEqual([
+      { '/total': WIRE['/total'] },
+      { '/state': WIRE['/state'] },
+    ])
     const [item] = events.filter(({ type }) => type === 'response.output_item.done')
-    for (const event of told) {
+    for (const event of evidenceEvents) {
       expect(event).toMatchObject({ item_id: item.item.id, output_index: 0, content_index: 0 })
     }
     const kinds = events.map(({ type }) => type)

@@ -52,9 +52,9 @@ const FORMS: Readonly<Record<string, (turns: readonly Turn[]) => object>> = {
         return { id, type: 'function', function: { name: 'look', arguments: JSON.stringify(args) } }
       })
       const tool_calls = called.length > 0 ? { tool_calls: called } : {}
-      const said = { role: 'assistant', content: text || null, ...(thoughts && { reasoning_content: thoughts }) }
+      const message = { role: 'assistant', content: text || null, ...(thoughts && { reasoning_content: thoughts }) }
       const results = calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result }))
-      return [{ ...said, ...tool_calls }, ...results]
+      return [{ ...message, ...tool_calls }, ...results]
     }),
   }),
   '/responses': (turns) => ({ input: turns.flatMap(itemsOf) }),
@@ -110,11 +110,11 @@ function itemsOf(turn: Turn): object[] {
 }
 
 /** Calls by how many there were before them: not every form has ids. What follows on itself is one turn to some forms. */
-function told(said: readonly ChatMessage[]): string[] {
+function linesOf(messages: readonly ChatMessage[]): string[] {
   const ids = new Map<string, number>()
   const lines: string[] = []
   let last = ''
-  for (const message of said) {
+  for (const message of messages) {
     if (message.role === 'tool') lines.push(`tool ${ids.get(message.toolCallId)}: ${textOf(message.content)}`)
     else if (message.role !== 'assistant') lines.push(`${message.role}: ${textOf(message.content)}`)
     else {
@@ -166,7 +166,7 @@ describe('a history', () => {
         const read: string[][] = []
         for (const [path, write] of Object.entries(FORMS)) {
           await post(path, write(turns))
-          read.push(told(calls.at(-1)!.messages))
+          read.push(linesOf(calls.at(-1)!.messages))
         }
         for (const other of read) expect(other).toEqual(read[0])
       }),
@@ -179,19 +179,19 @@ describe('a history', () => {
     await fc.assert(
       fc.asyncProperty(aHistoryOfTurns, fc.nat(), async (turns, at) => {
         await post('/responses', { input: turns.flatMap(itemsOf) })
-        const whole = told(calls.at(-1)!.messages)
+        const whole = linesOf(calls.at(-1)!.messages)
         // What went before a turn of the user's was kept, by a response or by a conversation.
         const starts = turns.flatMap(({ by }, i) => (by === 'user' ? [i] : []))
         const from = starts[at % starts.length]!
         const [before, after] = [turns.slice(0, from).flatMap(itemsOf), turns.slice(from).flatMap(itemsOf)]
         const { id } = jsonOf(await post('/conversations', { model: undefined, items: before }))
         await post('/responses', { conversation: id, input: after })
-        expect(told(calls.at(-1)!.messages)).toEqual(whole)
+        expect(linesOf(calls.at(-1)!.messages)).toEqual(whole)
         if (before.length === 0) return
         const first = jsonOf(await post('/responses', { input: before }))
         await post('/responses', { previous_response_id: first.id, input: after })
         // Between them stands what was answered to the first.
-        const rest = told(calls.at(-1)!.messages).map((line) => line.replace('\nFine.', ''))
+        const rest = linesOf(calls.at(-1)!.messages).map((line) => line.replace('\nFine.', ''))
         const others = (lines: readonly string[]) => lines.filter((line) => !/^assistant$|^said: Fine\.$/.test(line))
         expect(others(rest)).toEqual(others(whole))
       }),

@@ -23,14 +23,14 @@ function loads(waitMs = 5) {
 describe('a load', () => {
   it('of which nothing is known yet is told without how far it is', async () => {
     const { begun, loader } = loads()
-    const told = { status: 503, code: 'model_loading', param: 'model', retryAfter: 5 }
+    const loading = { status: 503, code: 'model_loading', param: 'model', retryAfter: 5 }
     const message = `The model '${MODEL}' is being loaded.`
-    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...told, message })
+    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, message })
     begun[0]!.report({ phase: 'download', bytesLoaded: 0, bytesTotal: 0 })
-    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...told, message })
+    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, message })
     begun[0]!.report({ phase: 'download', bytesLoaded: 1, bytesTotal: 3, secondsLeft: 100 })
     const far = { message: `The model '${MODEL}' is being loaded (download, 33 %).`, retryAfter: 60 }
-    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...told, ...far })
+    await expect(loader.ready(MODEL, never())).rejects.toMatchObject({ ...loading, ...far })
   })
 
   it('that is over after its model was unloaded is not taken for the next one', async () => {
@@ -113,13 +113,13 @@ describe('a model', () => {
     ['its name alone, where that is its whole id', 'plain', 'plain'],
     ['a name that two have: neither', 'e', 'e'],
     ['a name behind another namespace: none', 'y/d', 'y/d'],
-  ])('is meant by %s', (_, asked, meant) => {
+  ])('is meant by %s', (_, name, meant) => {
     const engine: Engine = { models: named('a/b', 'a/c', 'x/d', 'x/e', 'y/e', 'plain'), async *generate() {} }
     const aliases = new Map([
       ['a/b', 'a/c'],
       ['alias', 'a/c'],
       ['c', 'a/b'],
     ])
-    expect(modelIdOf({ engine, aliases }, asked)).toBe(meant)
+    expect(modelIdOf({ engine, aliases }, name)).toBe(meant)
   })
 })

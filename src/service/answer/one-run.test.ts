@@ -9,7 +9,7 @@ import type { Exchange, Service } from './service.js'
 
 const USAGE = { promptTokens: 5, completionTokens: 3, cachedTokens: 2 }
 const CALL = { n: 1, model: 'a/b', signal: new AbortController().signal } as ChatCall
-const text = (said: string): Part => ({ type: 'text-delta', choice: 0, text: said })
+const text = (content: string): Part => ({ type: 'text-delta', choice: 0, text: content })
 const finish: Part = { type: 'finish', choice: 0, reason: 'stop' }
 const usage = (fingerprint?: string): Part => ({ type: 'usage', usage: USAGE, ...(fingerprint && { fingerprint }) })
 
@@ -30,8 +30,8 @@ function runOf(
     deadlines: new Deadlines(undefined, () => undefined),
     admission: {
       running: 2,
-      enter: (caller: string, signal: AbortSignal, asked: object) => {
-        steps.push(`enter ${caller} ${JSON.stringify(asked)}`)
+      enter: (caller: string, signal: AbortSignal, request: object) => {
+        steps.push(`enter ${caller} ${JSON.stringify(request)}`)
         expect(signal).toBe(run.signal)
         return () => void steps.push('release')
       },
@@ -226,7 +226,7 @@ describe('parts of a run', () => {
   it('are checked where a choice ends, before anybody hears of it', async () => {
     const checked: string[] = []
     const { run } = runOf()
-    run.begin(CALL, ({ text: said, finish: reason }) => void checked.push(`${said} ${reason}`))
+    run.begin(CALL, ({ text: content, finish: reason }) => void checked.push(`${content} ${reason}`))
     await run.next()
     await run.next()
     expect(checked).toEqual([])
@@ -283,8 +283,8 @@ describe('parts of a run', () => {
     const { run } = runOf([], { engine })
     run.begin({ ...CALL, n: 3 }, () => {}, ['one', 'two', 'three'])
     await whole(run)
-    const said = run.answer!.choices.map(({ text: said }) => said)
-    expect([requests, said]).toEqual([
+    const texts = run.answer!.choices.map(({ text: content }) => content)
+    expect([requests, texts]).toEqual([
       ['one', 'two', 'three'],
       ['one', 'two', 'three'],
     ])
@@ -306,11 +306,11 @@ describe('parts of a run', () => {
     [20, 1],
   ])('of many prompts are each in their place: of %i answers each, %i prompts at a time', async (n, most) => {
     const prompts = Array.from({ length: 20 }, (_, i) => `p${i}`)
-    const [asked, counts]: [unknown[], number[]] = [[], []]
+    const [received, counts]: [unknown[], number[]] = [[], []]
     let running = 0
     const engine = {
       generate: async function* (call: ChatCall): AsyncIterable<Part> {
-        asked.push(call.prompt)
+        received.push(call.prompt)
         counts.push(++running)
         await settled()
         yield { type: 'prompt', tokens: [Number(`${call.prompt}`.slice(1))] }
@@ -324,10 +324,10 @@ describe('parts of a run', () => {
     const { run } = runOf([], { engine })
     run.begin({ ...CALL, n: 20 * n }, () => {}, prompts)
     await whole(run)
-    expect(asked).toEqual(prompts)
+    expect(received).toEqual(prompts)
     expect(Math.max(...counts)).toBe(most)
     const { choices, prompts: tokens } = run.answer!
-    expect(choices.map(({ text: said }) => said)).toEqual(
+    expect(choices.map(({ text: content }) => content)).toEqual(
       prompts.flatMap((prompt) => Array.from({ length: n }, (_, choice) => `${prompt}/${choice}`)),
     )
     expect(prompts.map((_, i) => tokens[i * n])).toEqual(prompts.map((_, i) => [i]))
@@ -377,9 +377,9 @@ describe('parts of a run', () => {
       generate: ({ prompt }: ChatCall): AsyncIterable<Part> => ({
         [Symbol.asyncIterator]: () => {
           const value = text(`${prompt}`)
-          let asked = 0
+          let reads = 0
           const next = async () => {
-            if (prompt === 'two' && asked++ > 0) throw new Error('broken')
+            if (prompt === 'two' && reads++ > 0) throw new Error('broken')
             return { done: false, value }
           }
           // Not every engine’s can be ended.

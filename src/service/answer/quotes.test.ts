@@ -132,8 +132,8 @@ describe('a document with quotes', () => {
       for (const [pointer, value] of Object.entries(quotes)) {
         if (value === null) continue
         const { source } = choice.evidence[pointer]
-        const said = GIVEN[source.part]!.slice(source.start, source.end)
-        expect([pointer, source.message, said]).toEqual([pointer, 1, value])
+        const quoted = GIVEN[source.part]!.slice(source.start, source.end)
+        expect([pointer, source.message, quoted]).toEqual([pointer, 1, value])
       }
     }
   })
@@ -190,12 +190,12 @@ describe('what cannot be is refused before anything is computed', () => {
     const engine = upstream({ baseURL: 'http://other.test/v1', models: [MODEL] })
     const { chat } = serviceOf(engine)
     const tools = [{ type: 'function', function: { name: 'find', parameters: object({ who: quote }) } }]
-    for (const [asked, param] of [
+    for (const [request, param] of [
       [{ quote: true, response_format: { type: 'json_object' } }, 'quote'],
       [{ response_format: formatOf(LETTER_SCHEMA) }, 'response_format'],
       [{ tools }, 'tools[0].function.parameters'],
     ] as const) {
-      expect(errorOf(await chat(asked))).toMatchObject({ status: 400, param, code: 'unsupported_parameter' })
+      expect(errorOf(await chat(request))).toMatchObject({ status: 400, param, code: 'unsupported_parameter' })
     }
   })
 
@@ -209,9 +209,9 @@ describe('what cannot be is refused before anything is computed', () => {
       'response_format',
     ],
     ['where too much is said', { messages: [{ role: 'user', content: 'a'.repeat(2 ** 20 + 1) }] }, 'response_format'],
-  ])('%s', async (_, asked, param) => {
+  ])('%s', async (_, request, param) => {
     const { chat, model } = decoding({ bodyLimit: 2 ** 22 })
-    const error = errorOf(await chat({ response_format: formatOf(object({ a: quote })), ...asked }))
+    const error = errorOf(await chat({ response_format: formatOf(object({ a: quote })), ...request }))
     expect(error).toMatchObject({ status: 400, param })
     expect(model.steps).toEqual([])
   })

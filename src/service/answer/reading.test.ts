@@ -36,7 +36,7 @@ function readOf(read: (items: readonly object[]) => Slices<unknown>): Read {
   }
 }
 
-const told = ({ result }: Read) => JSON.stringify(result)
+const json = ({ result }: Read) => JSON.stringify(result)
 
 describe('a conversation of 20,000 messages', () => {
   it.each<[string, (messages: readonly object[]) => Slices<unknown>]>([
@@ -49,8 +49,8 @@ describe('a conversation of 20,000 messages', () => {
     expect(seen.most).toBeGreaterThan(0)
     // A reader may look at the role of an item more than once.
     expect(seen.most).toBeLessThanOrEqual(4 * MOST)
-    expect(told(seen)).toContain(`"${COUNT - 2}"`)
-    expect(told(seen).match(/"role"/g)).toHaveLength(COUNT - 1)
+    expect(json(seen)).toContain(`"${COUNT - 2}"`)
+    expect(json(seen).match(/"role"/g)).toHaveLength(COUNT - 1)
   })
 })
 

@@ -62,17 +62,17 @@ describe('leaving', () => {
     let recorded = 0
     const { v1, ask } = serviceOf(engine, { maxQueue: 100, onUsage: () => recorded++ })
     const aborter = new AbortController()
-    const asked = Array.from({ length: 60 }, () => v1.fetch(chatRequest({}, { signal: aborter.signal })))
+    const responses = Array.from({ length: 60 }, () => v1.fetch(chatRequest({}, { signal: aborter.signal })))
     const load = async () => JSON.parse((await ask('/load')).text).server_load
-    while ((await load()) < asked.length) await breathe()
+    while ((await load()) < responses.length) await breathe()
     aborter.abort()
     const inTurn = [recorded]
-    for (let before = recorded; recorded < asked.length; before = recorded) {
+    for (let before = recorded; recorded < responses.length; before = recorded) {
       await breathe()
       inTurn.push(recorded - before)
     }
     expect(Math.max(...inTurn)).toBeLessThanOrEqual(BEGIN_PER_TURN)
-    for (const answer of asked) expect((await answer).status).toBe(499)
+    for (const answer of responses) expect((await answer).status).toBe(499)
   })
 
   it('lets go of the client and the clock', async () => {

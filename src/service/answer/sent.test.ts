@@ -252,9 +252,9 @@ describe('a body that is too large', () => {
     await expect(reading).rejects.toMatchObject(refused)
     await expect(reading).rejects.toThrow('larger than 1000 bytes')
     expect(endless.seen).toEqual({ pulled: 3, left: 'left' })
-    const told = bodyOf(['{}'])
-    await expect(read(told.body, { headers: { 'content-length': '1001' } })).rejects.toMatchObject(refused)
-    expect(told.seen.pulled).toBe(0)
+    const declared = bodyOf(['{}'])
+    await expect(read(declared.body, { headers: { 'content-length': '1001' } })).rejects.toMatchObject(refused)
+    expect(declared.seen.pulled).toBe(0)
     expect(await read('{}', { headers: { 'content-length': '1000' } })).toEqual({})
   })
 
@@ -515,10 +515,10 @@ describe('the model in a body', () => {
 
   it('is read further in pieces, by whoever reads what is asked', async () => {
     const { service, exchange } = setUp(JSON.stringify({ model: 'alias' }))
-    const told = await readRequest(service, exchange, never, function* (body) {
+    const result = await readRequest(service, exchange, never, function* (body) {
       yield
       return [body]
     })
-    expect(told).toEqual([{ model: 'a/b' }])
+    expect(result).toEqual([{ model: 'a/b' }])
   })
 })

@@ -73,7 +73,7 @@ it('says how many bytes it has', async () => {
 })
 
 it('leaves out of the call what only the answer is told by', async () => {
-  const { v1, seen } = asked()
+  const { v1, seen } = setUp()
   await v1.fetch(chatRequest({ user: 'me', stream_options: null, max_tokens: 3 }))
   const [call] = seen
   expect(call).toMatchObject({ model: MODEL, maxTokens: 3, n: 1, toolChoice: 'none' })
@@ -81,7 +81,7 @@ it('leaves out of the call what only the answer is told by', async () => {
     expect(call).not.toHaveProperty(field)
 })
 
-function asked() {
+function setUp() {
   const seen: object[] = []
   const service = serviceOf({
     models: [{ id: MODEL, ownedBy: 'me' }],

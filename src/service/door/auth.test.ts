@@ -129,19 +129,23 @@ describe('a request without a good key', () => {
 })
 
 describe("Anthropic's header", () => {
-  const asked = async (headers: Record<string, string>) =>
+  const authenticate = async (headers: Record<string, string>) =>
     authenticator(['first', 'second'])(new Request('http://device.test/v1/models', { headers }))
 
   it('carries a key as well', async () => {
-    expect(await asked({ 'x-api-key': 'second' })).toEqual(await asked({ authorization: 'Bearer second' }))
-    await expect(asked({ 'x-api-key': 'third' })).rejects.toMatchObject({ code: 'invalid_api_key' })
-    await expect(asked({ 'x-api-key': '' })).rejects.toMatchObject({ code: 'missing_api_key' })
+    expect(await authenticate({ 'x-api-key': 'second' })).toEqual(
+      await authenticate({ authorization: 'Bearer second' }),
+    )
+    await expect(authenticate({ 'x-api-key': 'third' })).rejects.toMatchObject({ code: 'invalid_api_key' })
+    await expect(authenticate({ 'x-api-key': '' })).rejects.toMatchObject({ code: 'missing_api_key' })
   })
 
   it('does not take the place of a bearer key, good or not', async () => {
-    const first = await asked({ authorization: 'Bearer first' })
-    expect(await asked({ authorization: 'Bearer first', 'x-api-key': 'second' })).toEqual(first)
-    await expect(asked({ authorization: 'Basic x', 'x-api-key': 'second' })).rejects.toMatchObject({ status: 401 })
+    const first = await authenticate({ authorization: 'Bearer first' })
+    expect(await authenticate({ authorization: 'Bearer first', 'x-api-key': 'second' })).toEqual(first)
+    await expect(authenticate({ authorization: 'Basic x', 'x-api-key': 'second' })).rejects.toMatchObject({
+      status: 401,
+    })
   })
 })
 

@@ -177,31 +177,31 @@ describe('a signal for all that may end an answer', () => {
   const set = (ms?: number) => {
     const { live } = clock()
     const client = new AbortController()
-    const heard: unknown[] = []
-    const linked = new LinkedAbort(client.signal, new Deadlines(ms, late), (reason) => heard.push(reason))
-    return { client, heard, linked, live }
+    const reasons: unknown[] = []
+    const linked = new LinkedAbort(client.signal, new Deadlines(ms, late), (reason) => reasons.push(reason))
+    return { client, reasons, linked, live }
   }
 
   it('follows the client, who is told of', () => {
-    const { client, heard, linked } = set(100)
+    const { client, reasons, linked } = set(100)
     expect(linked.signal.aborted).toBe(false)
     client.abort('gone')
     expect(linked.signal.reason).toBe('gone')
-    expect(heard).toEqual(['gone'])
+    expect(reasons).toEqual(['gone'])
   })
 
   it('and the clock', () => {
-    const { heard, linked } = set(100)
+    const { reasons, linked } = set(100)
     vi.advanceTimersByTime(100)
     expect(linked.signal.reason).toBe('longer than 100 ms')
-    expect(heard).toEqual(['longer than 100 ms'])
+    expect(reasons).toEqual(['longer than 100 ms'])
   })
 
   it('and whoever aborts it, of whom nobody is told', () => {
-    const { heard, linked } = set()
+    const { reasons, linked } = set()
     linked.abort('enough')
     expect(linked.signal.reason).toBe('enough')
-    expect(heard).toEqual([])
+    expect(reasons).toEqual([])
   })
 
   it('needs nobody to tell', () => {
@@ -216,10 +216,10 @@ describe('a signal for all that may end an answer', () => {
   })
 
   it('is aborted where the client has left before, which is no news', () => {
-    const heard = vi.fn()
-    const { signal } = new LinkedAbort(AbortSignal.abort('gone'), new Deadlines(undefined, late), heard)
+    const aborted = vi.fn()
+    const { signal } = new LinkedAbort(AbortSignal.abort('gone'), new Deadlines(undefined, late), aborted)
     expect(signal.reason).toBe('gone')
-    expect(heard).not.toHaveBeenCalled()
+    expect(aborted).not.toHaveBeenCalled()
   })
 
   it('listens to the client once, and lets go of both', () => {
@@ -227,15 +227,15 @@ describe('a signal for all that may end an answer', () => {
     const client = new AbortController()
     const added = vi.spyOn(client.signal, 'addEventListener')
     const removed = vi.spyOn(client.signal, 'removeEventListener')
-    const heard = vi.fn()
-    const linked = new LinkedAbort(client.signal, new Deadlines(100, late), heard)
+    const aborted = vi.fn()
+    const linked = new LinkedAbort(client.signal, new Deadlines(100, late), aborted)
     expect(added.mock.calls).toEqual([['abort', expect.any(Function), { once: true }]])
     linked.dispose()
     expect(removed.mock.calls).toEqual([added.mock.calls[0]!.slice(0, 2)])
     client.abort('gone')
     vi.advanceTimersByTime(1000)
     expect(linked.signal.aborted).toBe(false)
-    expect(heard).not.toHaveBeenCalled()
+    expect(aborted).not.toHaveBeenCalled()
   })
 
   it('has no clock to let go of where there is no limit', () => {
@@ -401,15 +401,15 @@ describe('a source that can be left', () => {
   it('that never returns is stuck after five seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { source } = byHand()
-    let said: string | undefined
+    let result: string | undefined
     void new Leavable(source).leave().then((word) => {
-      said = word
+      result = word
     })
     vi.advanceTimersByTime(4999)
     await settled()
-    expect(said).toBeUndefined()
+    expect(result).toBeUndefined()
     vi.advanceTimersByTime(1)
     await settled()
-    expect(said).toBe('stuck')
+    expect(result).toBe('stuck')
   })
 })

@@ -2,14 +2,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Broken, MOST_GATHERED, PAUSE_MS, type PacedSource, paced } from './paced.js'
 
 /** Answers when the test says so. */
-class Told implements PacedSource {
-  asked = 0
+class HeldSource implements PacedSource {
+  requests = 0
   left: unknown[] = []
   #hear: Parameters<PacedSource['ask']>[0] | undefined
 
   ask(hear: Parameters<PacedSource['ask']>[0]): void {
     expect(this.waits, 'one question at a time').toBe(false)
-    this.asked++
+    this.requests++
     this.#hear = hear
   }
 
@@ -34,7 +34,7 @@ const settled = () => vi.advanceTimersByTimeAsync(0)
 
 /** A stream over a source, and a reader that always wants more and keeps what it is given. */
 function read() {
-  const source = new Told()
+  const source = new HeldSource()
   const reader = paced(source).getReader()
   const decoder = new TextDecoder()
   const pieces: string[] = []
@@ -61,13 +61,13 @@ describe('a paced stream', () => {
   it('passes each text of a slow source on at once, and waits for no timer', async () => {
     const { source, pieces } = read()
     await settled()
-    const said = ['one', 'two', 'three', 'four']
-    for (const text of said) {
+    const texts = ['one', 'two', 'three', 'four']
+    for (const text of texts) {
       await source.says(text)
       expect(pieces.at(-1)).toBe(text)
       await vi.advanceTimersByTimeAsync(PAUSE_MS)
     }
-    expect(pieces).toEqual(said)
+    expect(pieces).toEqual(texts)
   })
 
   it('gathers what comes sooner, and keeps it no longer than the pause', async () => {
@@ -160,20 +160,20 @@ describe('a paced stream', () => {
 
 describe('a reader of a paced stream', () => {
   it('that does not read is asked nothing for', async () => {
-    const source = new Told()
+    const source = new HeldSource()
     const reader = paced(source).getReader()
     await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
-    expect(source.asked).toBe(0)
+    expect(source.requests).toBe(0)
     const first = reader.read()
     await settled()
     await source.says('one')
     await first
     await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
-    expect(source.asked).toBe(1)
+    expect(source.requests).toBe(1)
   })
 
   it('that stops reading holds the source back, with at most one answer kept for it', async () => {
-    const source = new Told()
+    const source = new HeldSource()
     const reader = paced(source).getReader()
     const reads = [reader.read(), reader.read()]
     await settled()
@@ -184,7 +184,7 @@ describe('a reader of a paced stream', () => {
     // This one was asked for before the pause ended.
     await source.says('three')
     await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
-    expect(source.asked).toBe(3)
+    expect(source.requests).toBe(3)
     expect(source.waits).toBe(false)
     expect(vi.getTimerCount()).toBe(0)
     expect(new TextDecoder().decode((await reader.read()).value)).toBe('three')
@@ -192,7 +192,7 @@ describe('a reader of a paced stream', () => {
 
   it('that reads ahead hears of the end once, whether or not a last text comes with it', async () => {
     for (const text of ['', 'the end']) {
-      const source = new Told()
+      const source = new HeldSource()
       const reader = paced(source).getReader()
       const [first, second, third] = [reader.read(), reader.read(), reader.read()]
       await settled()
@@ -206,7 +206,7 @@ describe('a reader of a paced stream', () => {
   })
 
   it('that reads ahead is given each piece once, in order', async () => {
-    const source = new Told()
+    const source = new HeldSource()
     const reader = paced(source).getReader()
     const reads = [reader.read(), reader.read(), reader.read()]
     await settled()
@@ -239,7 +239,7 @@ describe('a stream that breaks', () => {
   const lost = new Error('lost')
 
   it.each([0, 1, 2])('ends with the reason, and nothing stays behind (after %d texts)', async (texts) => {
-    const source = new Told()
+    const source = new HeldSource()
     const reader = paced(source, { ms: 1000, gaveUp: () => expect.fail('nobody has left') }).getReader()
     for (let i = 0; i < texts; i++) {
       const read = reader.read()
@@ -249,10 +249,10 @@ describe('a stream that breaks', () => {
       expect(new TextDecoder().decode((await read).value)).toBe(`${i}`)
     }
     const read = reader.read()
-    const told = expect(read).rejects.toBe(lost)
+    const rejected = expect(read).rejects.toBe(lost)
     await settled()
     await source.says('', true, { reason: lost })
-    await told
+    await rejected
     await vi.advanceTimersByTimeAsync(5000)
     expect([source.waits, source.left, vi.getTimerCount()]).toEqual([false, [], 0])
     await expect(reader.read()).rejects.toBe(lost)
@@ -260,11 +260,11 @@ describe('a stream that breaks', () => {
 
   it('says nothing of what it had gathered', async () => {
     const { source, pieces, done } = read()
-    const told = expect(done).rejects.toBe(lost)
+    const rejected = expect(done).rejects.toBe(lost)
     await settled()
     for (const text of ['one', 'two']) await source.says(text)
     await source.says('three', false, { reason: lost })
-    await told
+    await rejected
     expect(pieces).toEqual(['one'])
     await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
     expect([pieces, vi.getTimerCount()]).toEqual([['one'], 0])
@@ -284,7 +284,7 @@ describe('a reader that asks for nothing', () => {
   const gone = new Error('gone')
   const PATIENCE = 1000
   const unread = () => {
-    const source = new Told()
+    const source = new HeldSource()
     const gaveUp = vi.fn(() => gone)
     return { source, gaveUp, reader: paced(source, { ms: PATIENCE, gaveUp }).getReader() }
   }
@@ -308,7 +308,7 @@ describe('a reader that asks for nothing', () => {
   it('has left, too, where it never asked for anything', async () => {
     const { source, reader } = unread()
     await vi.advanceTimersByTimeAsync(PATIENCE)
-    expect([source.asked, source.left, vi.getTimerCount()]).toEqual([0, [gone], 0])
+    expect([source.requests, source.left, vi.getTimerCount()]).toEqual([0, [gone], 0])
     await expect(reader.read()).rejects.toBe(gone)
   })
 
@@ -339,7 +339,7 @@ describe('a reader that asks for nothing', () => {
   })
 
   it('is waited for without an end where nobody loses patience', async () => {
-    const source = new Told()
+    const source = new HeldSource()
     const reader = paced(source).getReader()
     expect(vi.getTimerCount()).toBe(0)
     await vi.advanceTimersByTimeAsync(10 ** 9)

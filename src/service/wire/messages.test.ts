@@ -3,7 +3,7 @@ import { textsJoined } from '../../contract/engine.js'
 import { minimal, read, refusedFor, user } from './request.test-helper.js'
 
 const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
-const asked = { role: 'assistant', content: null, tool_calls: [call] }
+const calling = { role: 'assistant', content: null, tool_calls: [call] }
 
 describe('messages', () => {
   const messages = (...list: unknown[]) => read({ messages: list }).messages
@@ -11,7 +11,7 @@ describe('messages', () => {
 
   it('have five roles; developer means system', () => {
     const answered = { role: 'tool', tool_call_id: 'call_1', content: '12 °C' }
-    const list = [{ role: 'system', content: 'a' }, { role: 'developer', content: 'b' }, user, asked, answered]
+    const list = [{ role: 'system', content: 'a' }, { role: 'developer', content: 'b' }, user, calling, answered]
     expect(messages(...list)).toEqual([
       { role: 'system', content: 'a' },
       { role: 'system', content: 'b' },
@@ -46,16 +46,16 @@ describe('messages', () => {
       { type: 'text', text: 'A map.' },
       { type: 'file', file: { file_id: 'f' } },
     ]
-    const [, , result] = messages(user, asked, { role: 'tool', tool_call_id: 'call_1', content: parts })
+    const [, , result] = messages(user, calling, { role: 'tool', tool_call_id: 'call_1', content: parts })
     expect(result!.content).toBe('[Images cannot be read here.]\nA map.\n[Files cannot be read here.]')
   })
 
   it('are accepted in the forms of other servers and frameworks', () => {
     const empty = { role: 'assistant', content: '' }
     // vLLM tells every field, `exclude_none` none.
-    const told = { ...{ refusal: null, annotations: null, audio: null, function_call: null }, tool_calls: [] }
-    for (const said of [{}, { content: null }, { content: [] }, { content: null, ...told }])
-      expect(messages(user, { role: 'assistant', ...said }, user)[1]).toEqual(empty)
+    const unset = { ...{ refusal: null, annotations: null, audio: null, function_call: null }, tool_calls: [] }
+    for (const fields of [{}, { content: null }, { content: [] }, { content: null, ...unset }])
+      expect(messages(user, { role: 'assistant', ...fields }, user)[1]).toEqual(empty)
     const bare = { id: 'call_1', function: { name: 'weather', arguments: { city: 'Bern' } } }
     const results = [
       null,
@@ -68,7 +68,7 @@ describe('messages', () => {
       (content) =>
         messages(
           user,
-          { ...asked, tool_calls: [bare] },
+          { ...calling, tool_calls: [bare] },
           { role: 'tool', tool_call_id: 'call_1', name: 'a/b', content },
         )[2],
     )
@@ -76,7 +76,7 @@ describe('messages', () => {
     expect(results.map((result) => result!.content)).toEqual(['', '', `${cannot}\nSun.`])
     const [, call] = messages(
       user,
-      { ...asked, tool_calls: [bare] },
+      { ...calling, tool_calls: [bare] },
       { role: 'tool', tool_call_id: 'call_1', content: '' },
     )
     expect(call).toMatchObject({ toolCalls: [{ name: 'weather', arguments: '{"city":"Bern"}' }] })
@@ -129,10 +129,10 @@ describe('messages', () => {
   it('of tools answer the calls before them, and every call is answered', () => {
     const answer = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' })
     expect(refused(answer('call_1'))).toBe('messages[0].role')
-    expect(refused(user, asked, answer('call_2'))).toBe('messages[2].tool_call_id')
-    expect(refused(user, asked)).toBe('messages[1].tool_calls')
-    expect(refused(user, asked, user)).toBe('messages[1].tool_calls')
-    const two = { ...asked, tool_calls: [call, { ...call, id: 'call_2' }] }
+    expect(refused(user, calling, answer('call_2'))).toBe('messages[2].tool_call_id')
+    expect(refused(user, calling)).toBe('messages[1].tool_calls')
+    expect(refused(user, calling, user)).toBe('messages[1].tool_calls')
+    const two = { ...calling, tool_calls: [call, { ...call, id: 'call_2' }] }
     expect(refused(user, two, answer('call_2'))).toBe('messages[1].tool_calls')
     expect(messages(user, two, answer('call_2'), answer('call_1'), user)).toHaveLength(5)
   })

@@ -10,9 +10,9 @@ export const schema = { type: 'object', properties: {}, additionalProperties: fa
 
 export function read(body: object = {}) {
   const { spec, ...request } = atOnce(readChatRequest({ ...minimal, ...body }))
-  const { fields, ...asked } = spec
+  const { fields, ...call } = spec
   return {
-    ...asked,
+    ...call,
     ...request,
     // Where it is not the usual field that asks for the form, or for thoughts.
     ...(fields.format !== CHAT_FIELDS.format && { outputField: fields.format }),
