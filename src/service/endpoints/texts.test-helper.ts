@@ -7,9 +7,12 @@ const CAN: Capabilities = { rerank: true, classify: true, embeddings: true }
 
 /**
  * A service over an engine that reads texts whole: a pair scores by the letters of its document, a text's class by its
- * own, each letter a token. `said` replaces what it tells.
+ * own, each letter a token. `methods` replaces what it tells.
  */
-export function readingTexts(capabilities: Capabilities = CAN, said: Partial<Pick<Engine, 'rank' | 'classify'>> = {}) {
+export function readingTexts(
+  capabilities: Capabilities = CAN,
+  methods: Partial<Pick<Engine, 'rank' | 'classify'>> = {},
+) {
   const ranked: RankCall[] = []
   const classified: ClassifyCall[] = []
   const counted: UsageEvent[] = []
@@ -34,7 +37,7 @@ export function readingTexts(capabilities: Capabilities = CAN, said: Partial<Pic
         promptTokens: call.inputs.reduce((sum, { length }) => sum + length, 0),
       }
     },
-    ...said,
+    ...methods,
   }
   return { ranked, classified, counted, ...serviceOf(engine, { onUsage: (event) => counted.push(event) }) }
 }

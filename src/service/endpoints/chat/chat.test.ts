@@ -116,10 +116,10 @@ describe('a stream', () => {
       usage,
     ]
     const { chat } = serviceOf(parts)
-    const asked = { include_usage: true, include_forced: true }
-    const chunks = chunksOf(await chat({ stream: true, stream_options: asked }))
-    const told = chunks.map(({ choices }) => choices[0]).filter((choice) => choice?.delta.content)
-    expect(told.map(({ delta, forced_tokens }) => [delta.content, forced_tokens])).toEqual([
+    const options = { include_usage: true, include_forced: true }
+    const chunks = chunksOf(await chat({ stream: true, stream_options: options }))
+    const withText = chunks.map(({ choices }) => choices[0]).filter((choice) => choice?.delta.content)
+    expect(withText.map(({ delta, forced_tokens }) => [delta.content, forced_tokens])).toEqual([
       ['{"a":', 3],
       ['1', undefined],
       ['}', 0],
@@ -203,11 +203,11 @@ const unsayable = { ...text('x'), logprobs: [undefined] } as unknown as Part
 
 /** A part, and then what an engine must not do. */
 function partsThen(next: IteratorResult<Part> | (() => never)): AsyncIterable<Part> {
-  let asked = 0
+  let reads = 0
   return {
     [Symbol.asyncIterator]: () => ({
       next() {
-        if (asked++ === 0) return Promise.resolve({ value: text('so far'), done: false })
+        if (reads++ === 0) return Promise.resolve({ value: text('so far'), done: false })
         return typeof next === 'function' ? next() : Promise.resolve(next)
       },
     }),
@@ -234,8 +234,8 @@ describe('tokens', () => {
     const body = { return_token_ids: true, n: 2, stream: true, stream_options: { include_usage: true } }
     const chunks = chunksOf(await serviceOf(engine()).chat(body))
     expect(chunks[0].prompt_token_ids).toEqual([1, 2])
-    const told = chunks.flatMap(({ choices }) => choices).filter(({ token_ids }) => token_ids)
-    expect(told.map(({ index, token_ids }) => [index, token_ids])).toEqual([
+    const withTokens = chunks.flatMap(({ choices }) => choices).filter(({ token_ids }) => token_ids)
+    expect(withTokens.map(({ index, token_ids }) => [index, token_ids])).toEqual([
       [1, [5]],
       [0, [3, 4]],
     ])

@@ -219,15 +219,18 @@ describe('a chat request', () => {
   })
 
   it('thinks as Anthropic’s words say, which other servers take in chats', () => {
-    const asked = (thinking: object, more = {}) => read({ thinking, ...more })
-    expect(asked({ type: 'enabled' })).toMatchObject({
+    const readThinking = (thinking: object, more = {}) => read({ thinking, ...more })
+    expect(readThinking({ type: 'enabled' })).toMatchObject({
       templateOptions: { enable_thinking: true },
       thinkingField: 'thinking',
       ignored: [],
     })
-    expect(asked({ type: 'disabled' })).toMatchObject({ templateOptions: { enable_thinking: false }, ignored: [] })
-    expect(asked({ type: 'adaptive' })).toMatchObject({ templateOptions: undefined, ignored: [] })
-    const both = asked({ type: 'disabled' }, { chat_template_kwargs: { enable_thinking: true } })
+    expect(readThinking({ type: 'disabled' })).toMatchObject({
+      templateOptions: { enable_thinking: false },
+      ignored: [],
+    })
+    expect(readThinking({ type: 'adaptive' })).toMatchObject({ templateOptions: undefined, ignored: [] })
+    const both = readThinking({ type: 'disabled' }, { chat_template_kwargs: { enable_thinking: true } })
     expect(both.templateOptions).toEqual({ enable_thinking: true })
   })
 

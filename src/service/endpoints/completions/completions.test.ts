@@ -87,10 +87,10 @@ describe('completions', () => {
         body: JSON.stringify({ model: MODEL, prompt: 'Go', ...body }),
         headers: { 'content-type': 'application/json' },
       })
-    const said = async (body: object) => jsonOf(await post(body)).choices[0].text
-    expect(await said({ response_format: { type: 'json_object' } })).toBe('{}')
-    expect(await said({ structured_outputs: { json: { type: 'object' } } })).toBe('{}')
-    expect(await said({ guided_regex: '[0-9]' })).toBe('1')
+    const answerTo = async (body: object) => jsonOf(await post(body)).choices[0].text
+    expect(await answerTo({ response_format: { type: 'json_object' } })).toBe('{}')
+    expect(await answerTo({ structured_outputs: { json: { type: 'object' } } })).toBe('{}')
+    expect(await answerTo({ guided_regex: '[0-9]' })).toBe('1')
     expect(errorOf(await post({ guided_regex: 'x' }))).toMatchObject({ status: 500, code: 'invalid_output' })
   })
 
@@ -129,7 +129,7 @@ describe('completions', () => {
   })
 
   describe('that echo tell how likely the prompt was', () => {
-    const told = (token: string, logprob: number | null) => ({
+    const logprobOf = (token: string, logprob: number | null) => ({
       token,
       bytes: [...new TextEncoder().encode(token)],
       logprob,
@@ -139,19 +139,21 @@ describe('completions', () => {
     /** Its marks of a beginning are tokens: a text does not show them. */
     const script = (call: ChatCall): Part[] => {
       calls.push(call)
-      const said = call.prompt === 'Go on' ? ['<s>', 'Go', ' on'] : ['Go', ' on']
-      const logprobs = said.map((token, i) => told(token, i === 0 ? null : -i))
+      const texts = call.prompt === 'Go on' ? ['<s>', 'Go', ' on'] : ['Go', ' on']
+      const logprobs = texts.map((token, i) => logprobOf(token, i === 0 ? null : -i))
       const choices = Array.from({ length: call.n }, (_, i): Part[] => [
         ...(call.maxTokens === 0
           ? []
-          : [{ type: 'text-delta' as const, choice: i, text: '.', logprobs: [{ ...told('.', -3), logprob: -3 }] }]),
+          : [
+              { type: 'text-delta' as const, choice: i, text: '.', logprobs: [{ ...logprobOf('.', -3), logprob: -3 }] },
+            ]),
         { type: 'finish', choice: i, reason: 'length' },
       ])
       return [
         {
           type: 'prompt',
-          tokens: said.map((_, i) => i),
-          text: said.join(''),
+          tokens: texts.map((_, i) => i),
+          text: texts.join(''),
           ...(call.promptLogprobs && { logprobs }),
         },
         ...choices.flat(),
@@ -289,8 +291,8 @@ describe('completions', () => {
         headers: { 'content-type': 'application/json' },
       })
     expect(jsonOf(await post({})).choices).toEqual([{ index: 0, text: 'Go on', logprobs: null, finish_reason: 'stop' }])
-    const told = { prompt_token_ids: [7, 8], token_ids: [9] }
-    expect(jsonOf(await post({ return_token_ids: true })).choices).toMatchObject([told])
+    const ids = { prompt_token_ids: [7, 8], token_ids: [9] }
+    expect(jsonOf(await post({ return_token_ids: true })).choices).toMatchObject([ids])
     const events = eventsOf((await post({ return_token_ids: true, stream: true })).text).slice(0, -1)
     const chunks = events.map((event) => JSON.parse(event).choices[0])
     expect(chunks[0]).toMatchObject({ text: 'Go', prompt_token_ids: [7, 8] })

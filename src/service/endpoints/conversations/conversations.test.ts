@@ -4,7 +4,7 @@ import { errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-h
 import { memoryResponses } from '../responses/store/shelved.js'
 import type { ResponseStore } from '../responses/store/store.js'
 
-const user = (said: string) => ({ role: 'user', content: said })
+const user = (content: string) => ({ role: 'user', content })
 
 function talking(options: Parameters<typeof serviceOf>[1] = {}, script?: Parameters<typeof serviceOf>[0]) {
   const calls: ChatCall[] = []
@@ -19,11 +19,11 @@ function talking(options: Parameters<typeof serviceOf>[1] = {}, script?: Paramet
   const begun = async (body: object = {}): Promise<string> => jsonOf(await post('/conversations', body)).id
   const respond = (conversation: unknown, body: object = {}) =>
     post('/responses', { model: MODEL, input: 'Hi', conversation, ...body })
-  const said = async (id: string): Promise<string[]> => {
+  const textsOf = async (id: string): Promise<string[]> => {
     const { data } = jsonOf(await ask(`/conversations/${id}/items?order=asc&limit=100`))
     return data.map((item: { content: { text: string }[] }) => item.content[0]!.text)
   }
-  return { ask, post, begun, respond, said, calls }
+  return { ask, post, begun, respond, textsOf, calls }
 }
 
 describe('a conversation', () => {
@@ -100,38 +100,38 @@ describe('a conversation', () => {
   })
 
   test('loses a deleted item, once', async () => {
-    const { ask, begun, said } = talking()
+    const { ask, begun, textsOf } = talking()
     const id = await begun({ items: [user('0'), user('1')] })
     const [first] = jsonOf(await ask(`/conversations/${id}/items?order=asc`)).data
     const path = `/conversations/${id}/items/${first.id}`
     expect(jsonOf(await ask(path, { method: 'DELETE' }))).toMatchObject({ id, object: 'conversation' })
-    expect(await said(id)).toEqual(['1'])
+    expect(await textsOf(id)).toEqual(['1'])
     for (const method of ['GET', 'DELETE']) {
       expect(errorOf(await ask(path, { method }))).toMatchObject({ status: 404, code: 'item_not_found' })
     }
   })
 
   test('gives every item an id of its own, and what a reference names in its place', async () => {
-    const { post, begun, ask, respond, said } = talking({ responses: memoryResponses() })
+    const { post, begun, ask, respond, textsOf } = talking({ responses: memoryResponses() })
     const { output } = jsonOf(await respond(undefined))
     const twice = { ...user('so'), id: 'msg_mine' }
     const id = await begun({ items: [twice, twice] })
     await post(`/conversations/${id}/items`, { items: [twice, { type: 'item_reference', id: output[0].id }] })
     const { data } = jsonOf(await ask(`/conversations/${id}/items`))
     expect(new Set(data.map((item: { id: string }) => item.id)).size).toBe(4)
-    expect(await said(id)).toEqual(['so', 'so', 'so', 'Answer 1.'])
+    expect(await textsOf(id)).toEqual(['so', 'so', 'so', 'Answer 1.'])
   })
 
   test('keeps all that is added at the same time', async () => {
-    const { post, begun, said } = talking()
+    const { post, begun, textsOf } = talking()
     const id = await begun()
     const words = Array.from({ length: 20 }, (_, i) => `${i}`)
     await Promise.all(words.map((word) => post(`/conversations/${id}/items`, { items: [user(word)] })))
-    expect((await said(id)).sort()).toEqual(words.sort())
+    expect((await textsOf(id)).sort()).toEqual(words.sort())
   })
 
   test('has a maximum size', async () => {
-    const { post, begun, respond, said, calls } = talking({ bodyLimit: 2 ** 23 })
+    const { post, begun, respond, textsOf, calls } = talking({ bodyLimit: 2 ** 23 })
     const long = user('x'.repeat(3 * 2 ** 20))
     const id = await begun({ items: [long] })
     const more = await post(`/conversations/${id}/items`, { items: [user('y'.repeat(2 ** 20))] })
@@ -140,7 +140,7 @@ describe('a conversation', () => {
     expect(errorOf(turn)).toMatchObject({ status: 400, param: 'input', code: 'conversation_too_long' })
     const whole = await post('/conversations', { items: [long, long] })
     expect(errorOf(whole)).toMatchObject({ status: 400, param: 'items', code: 'conversation_too_long' })
-    expect([calls.length, (await said(id)).length]).toEqual([0, 1])
+    expect([calls.length, (await textsOf(id)).length]).toEqual([0, 1])
   })
 
   test('belongs to its caller alone', async () => {
@@ -155,8 +155,8 @@ describe('a conversation', () => {
     for (const path of [`/conversations/${id}`, `/conversations/${id}/items/msg_0`]) {
       expect((await ask(path, { method: 'DELETE', headers: other })).status).toBe(404)
     }
-    const asked = await post('/responses', { model: MODEL, input: 'Hi', conversation: id }, other)
-    expect(errorOf(asked)).toMatchObject({ status: 404, param: 'conversation', code: 'conversation_not_found' })
+    const answer = await post('/responses', { model: MODEL, input: 'Hi', conversation: id }, other)
+    expect(errorOf(answer)).toMatchObject({ status: 404, param: 'conversation', code: 'conversation_not_found' })
     expect((await respond(id)).status).toBe(200)
   })
 
@@ -180,8 +180,8 @@ describe('a conversation', () => {
       items: async () => new Map(),
       delete: async () => false,
     }
-    const { begun, said } = talking({ responses: own })
-    expect(await said(await begun({ items: [user('0')] }))).toEqual(['0'])
+    const { begun, textsOf } = talking({ responses: own })
+    expect(await textsOf(await begun({ items: [user('0')] }))).toEqual(['0'])
   })
 
   test.each([
@@ -207,13 +207,13 @@ describe('a conversation', () => {
 
 describe('a response in a conversation', () => {
   test('reads what was said before, and adds to it', async () => {
-    const { begun, respond, said, calls } = talking()
+    const { begun, respond, textsOf, calls } = talking()
     const id = await begun({ items: [user('I am Ann.')] })
     const first = jsonOf(await respond(id, { input: 'Who am I?', instructions: 'Be brief.' }))
     expect(first.conversation).toEqual({ id })
     const second = await respond({ id }, { input: 'And you?', stream: true })
     expect(second.status).toBe(200)
-    expect(await said(id)).toEqual(['I am Ann.', 'Who am I?', 'Answer 1.', 'And you?', 'Answer 2.'])
+    expect(await textsOf(id)).toEqual(['I am Ann.', 'Who am I?', 'Answer 1.', 'And you?', 'Answer 2.'])
     expect(calls.map(({ messages }) => messages.map(({ content }) => content))).toEqual([
       ['Be brief.', 'I am Ann.', 'Who am I?'],
       ['I am Ann.', 'Who am I?', 'Answer 1.', 'And you?'],
@@ -221,12 +221,12 @@ describe('a response in a conversation', () => {
   })
 
   test('adds to it even if it is not stored, or no client waits', async () => {
-    const { ask, begun, respond, said } = talking()
+    const { ask, begun, respond, textsOf } = talking()
     const id = await begun()
     expect((await respond(id, { store: false })).status).toBe(200)
     let response = jsonOf(await respond(id, { input: 'Still there?', background: true }))
     while (response.status !== 'completed') response = jsonOf(await ask(`/responses/${response.id}`))
-    expect(await said(id)).toEqual(['Hi', 'Answer 1.', 'Still there?', 'Answer 2.'])
+    expect(await textsOf(id)).toEqual(['Hi', 'Answer 1.', 'Still there?', 'Answer 2.'])
   })
 
   test('adds nothing if it failed', async () => {
@@ -234,10 +234,10 @@ describe('a response in a conversation', () => {
       yield text('So')
       throw new Error('It broke.')
     }
-    const { begun, respond, said } = talking({}, failing)
+    const { begun, respond, textsOf } = talking({}, failing)
     const id = await begun()
     for (const stream of [false, true]) await respond(id, { stream })
-    expect(await said(id)).toEqual([])
+    expect(await textsOf(id)).toEqual([])
   })
 
   test('adds nothing to a conversation that was deleted meanwhile', async () => {

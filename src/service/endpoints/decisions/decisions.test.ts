@@ -5,32 +5,32 @@ import { scripted } from '../../../engines/scripted.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
 import { errorOf, jsonOf, MODEL, serviceOf } from '../../v1.test-helper.js'
 
-interface Heard {
+interface Received {
   readonly questions: DecideQuestion[]
   readonly states: unknown[]
   readonly counted: UsageEvent[]
 }
 
 function deciding(capabilities: object = { decisions: true }) {
-  const heard: Heard = { questions: [], states: [], counted: [] }
+  const received: Received = { questions: [], states: [], counted: [] }
   const engine = scripted({
     models: { [MODEL]: 'Hi', 'test/other': 'Hi' },
     capabilities,
     decide(question, state) {
-      heard.questions.push(question)
-      heard.states.push(state)
+      received.questions.push(question)
+      received.states.push(state)
       if (question.instructions === 'Refuse.') return undefined
       return question.options.map((_, i) => 2 ** i)
     },
   })
-  const { ask, v1 } = serviceOf(engine, { onUsage: (event) => heard.counted.push(event) })
+  const { ask, v1 } = serviceOf(engine, { onUsage: (event) => received.counted.push(event) })
   const post = (path: string) => (body: object) =>
     ask(path, {
       method: 'POST',
       body: JSON.stringify({ model: MODEL, ...body }),
       headers: { 'content-type': 'application/json' },
     })
-  return { heard, v1, ask, decisions: post('/decisions'), systemOne: post('/systemone') }
+  return { received, v1, ask, decisions: post('/decisions'), systemOne: post('/systemone') }
 }
 
 const question = { type: 'predicate', instructions: 'It rains.' }
@@ -38,7 +38,7 @@ const texts = ({ options }: DecideQuestion) => options.map(({ text }) => text)
 
 describe('POST decisions', () => {
   it('answers every kind of question, in their order', async () => {
-    const { decisions, heard } = deciding()
+    const { decisions, received } = deciding()
     const answer = await decisions({
       input: 'Clouds.',
       prompt_cache_key: 'k',
@@ -90,25 +90,25 @@ describe('POST decisions', () => {
       ],
     })
     expect(usage).toEqual({
-      input_tokens: heard.counted[0]!.promptTokens,
+      input_tokens: received.counted[0]!.promptTokens,
       input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
       output_tokens: 0,
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: usage.input_tokens,
     })
     // A boolean is told apart from a string of the same letters.
-    expect(heard.questions.map(texts)).toEqual([
+    expect(received.questions.map(texts)).toEqual([
       ['Yes', 'No'],
       ['"a"', 'true', '"true"'],
       ['little', 'much'],
       ['Yes', 'No'],
     ])
-    expect(heard.questions[1]!.options[0]!.description).toBe('the first')
-    expect(heard.counted).toMatchObject([{ outcome: 'ok', model: MODEL }])
+    expect(received.questions[1]!.options[0]!.description).toBe('the first')
+    expect(received.counted).toMatchObject([{ outcome: 'ok', model: MODEL }])
   })
 
   it('reads a conversation: messages, calls and their results', async () => {
-    const { decisions, heard } = deciding()
+    const { decisions, received } = deciding()
     const json = { type: 'input_json', data: { a: [1] } }
     const answer = await decisions({
       input: [
@@ -143,12 +143,12 @@ describe('POST decisions', () => {
       ],
     })
     expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, null])
-    const calls = (id: string, name: string, said: string) => ({
+    const calls = (id: string, name: string, args: string) => ({
       role: 'assistant',
       content: '',
-      toolCalls: [{ id, name, arguments: said }],
+      toolCalls: [{ id, name, arguments: args }],
     })
-    expect(heard.states).toEqual([
+    expect(received.states).toEqual([
       [
         { role: 'system', content: 'Be kind.' },
         { role: 'system', content: 'Be brief.' },
@@ -161,7 +161,7 @@ describe('POST decisions', () => {
         calls('c3', 'rm', '{}'),
       ],
     ])
-    expect(heard.questions[0]!.instructions).toBe('Is it\n[{"b": 2}]')
+    expect(received.questions[0]!.instructions).toBe('Is it\n[{"b": 2}]')
   })
 
   const choice = (...values: unknown[]) => ({
@@ -175,14 +175,14 @@ describe('POST decisions', () => {
     levels: labels.map((label) => ({ label })),
   })
   const requestOf = (...questions: object[]) => ({ input: 'x', questions })
-  const said = (...input: object[]) => ({ input, questions: [question] })
+  const withInput = (...input: object[]) => ({ input, questions: [question] })
   const image = { type: 'input_image', image_url: 'data:image/png;base64,AA==' }
   const output = { type: 'function_call_output', call_id: 'c1', output: 'x' }
 
   it.each<[string, object]>([
     ['input', { questions: [question] }],
     ['input', { input: 7, questions: [question] }],
-    ['input', said()],
+    ['input', withInput()],
     ['questions[0].type', requestOf({ instructions: 'x' })],
     ['questions[1].choices', requestOf(question, { type: 'choice', instructions: 'x' })],
     ['questions[0].choices', requestOf(choice())],
@@ -192,19 +192,19 @@ describe('POST decisions', () => {
     ['questions[0].levels[1].label', requestOf(levels('a', ''))],
     ['questions[0].levels[1].label', requestOf(levels('a', true))],
     ['questions[0].instructions[0].type', requestOf({ ...question, instructions: [image] })],
-    ['input[0].content[0].type', said({ role: 'user', content: [image] })],
-    ['input[0].content[0].type', said({ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] })],
-    ['input[0].content[0].type', said({ role: 'developer', content: [image] })],
-    ['input[0].content[0].data', said({ role: 'user', content: [{ type: 'input_json', data: 'x' }] })],
-    ['input[0].role', said({ role: 'tool', content: 'x' })],
-    ['input[0].call_id', said(output)],
-    ['input[1].call_id', said({ type: 'custom_tool_call', call_id: 'c1', name: 'f', input: '' }, output)],
+    ['input[0].content[0].type', withInput({ role: 'user', content: [image] })],
+    ['input[0].content[0].type', withInput({ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] })],
+    ['input[0].content[0].type', withInput({ role: 'developer', content: [image] })],
+    ['input[0].content[0].data', withInput({ role: 'user', content: [{ type: 'input_json', data: 'x' }] })],
+    ['input[0].role', withInput({ role: 'tool', content: 'x' })],
+    ['input[0].call_id', withInput(output)],
+    ['input[1].call_id', withInput({ type: 'custom_tool_call', call_id: 'c1', name: 'f', input: '' }, output)],
     ['reasoning.effort', { ...requestOf(question), reasoning: { effort: 'much' } }],
     ['model', { ...requestOf(question), model: 7 }],
   ])('is refused with an error that names the field, before a model runs: %s %j', async (param, body) => {
-    const { decisions, heard } = deciding()
+    const { decisions, received } = deciding()
     expect(errorOf(await decisions(body))).toMatchObject({ status: 400, type: 'invalid_request_error', param })
-    expect(heard.questions).toEqual([])
+    expect(received.questions).toEqual([])
   })
 
   it('takes as many questions and choices as there may be', async () => {
@@ -224,12 +224,12 @@ describe('POST decisions', () => {
 
   it('asks for thoughts only where the model has some', async () => {
     const thinking = { ...requestOf(question), reasoning: { effort: 'low' } }
-    const told = async (capabilities: object) => {
+    const answerOf = async (capabilities: object) => {
       const { status, headers } = await deciding(capabilities).decisions(thinking)
       return [status, headers.get('x-ignored-fields')]
     }
-    expect(await told({ decisions: true, thinking: false })).toEqual([200, 'reasoning.effort'])
-    expect(await told({ decisions: true })).toEqual([200, null])
+    expect(await answerOf({ decisions: true, thinking: false })).toEqual([200, 'reasoning.effort'])
+    expect(await answerOf({ decisions: true })).toEqual([200, null])
     const none = { ...requestOf(question), reasoning: { effort: 'none' } }
     expect((await deciding({ decisions: true, thinking: false }).decisions(none)).status).toBe(200)
   })
@@ -237,10 +237,10 @@ describe('POST decisions', () => {
 
 describe('POST systemone', () => {
   it('tells what an engine says of a question by the name that it was given', async () => {
-    const said = () => {
+    const decide = () => {
       throw new V1Error(400, "Invalid 'questions[1]': too long.", { param: 'questions[1]', code: 'unsupported_value' })
     }
-    const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { decisions: true }, decide: said })
+    const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { decisions: true }, decide })
     const { ask } = serviceOf(engine)
     const post = async (path: string, body: object) =>
       errorOf(
@@ -264,7 +264,7 @@ describe('POST systemone', () => {
   })
 
   it('answers every kind of question, by name', async () => {
-    const { systemOne, heard } = deciding()
+    const { systemOne, received } = deciding()
     const answer = await systemOne({
       state: { document: 'Clouds.' },
       keep_alive: '5m',
@@ -301,16 +301,16 @@ describe('POST systemone', () => {
       },
       usage: { input_tokens: expect.any(Number), output_tokens: 0 },
     })
-    expect(heard.states[0]).toBe('{"document": "Clouds."}')
-    expect(heard.questions.map(({ instructions }) => instructions)).toEqual([
+    expect(received.states[0]).toBe('{"document": "Clouds."}')
+    expect(received.questions.map(({ instructions }) => instructions)).toEqual([
       '{"ask": "Does it rain?"}',
       'which',
       'one',
       '["How much?"]',
       'Refuse.',
     ])
-    expect(heard.questions[0]!.options).toEqual([{ text: 'Yes', description: 'wet' }, { text: 'No' }])
-    expect(heard.questions[3]!.options).toEqual([
+    expect(received.questions[0]!.options).toEqual([{ text: 'Yes', description: 'wet' }, { text: 'No' }])
+    expect(received.questions[3]!.options).toEqual([
       { text: '0', description: 'little' },
       { text: '1', description: '{"more": 1}' },
       { text: '2' },
@@ -325,10 +325,10 @@ describe('POST systemone', () => {
     [['a', 1], '["a", 1]'],
     [{}, '{}'],
     [{ a: { b: [true, null] }, 'c"': 'd' }, '{"a": {"b": [true, null]}, "c\\"": "d"}'],
-  ])('takes any state: %j', async (state, told) => {
-    const { systemOne, heard } = deciding()
+  ])('takes any state: %j', async (state, text) => {
+    const { systemOne, received } = deciding()
     expect((await systemOne({ state, questions: { so: { type: 'noul' } } })).status).toBe(200)
-    expect(heard.states).toEqual([told])
+    expect(received.states).toEqual([text])
   })
 
   const requestOf = (questions: unknown) => ({ state: 'x', questions })
@@ -339,9 +339,9 @@ describe('POST systemone', () => {
     ['questions.so.criteria', requestOf({ so: { type: 'choice', criteria: { '': null, a: null } } })],
     ['images[0]', { ...requestOf({ so: { type: 'noul' } }), images: ['AA=='] }],
   ])('is refused by the name of the field: %s %#', async (param, body) => {
-    const { systemOne, heard } = deciding()
+    const { systemOne, received } = deciding()
     expect(errorOf(await systemOne(body))).toMatchObject({ status: 400, type: 'invalid_request_error', param })
-    expect(heard.questions).toEqual([])
+    expect(received.questions).toEqual([])
   })
 })
 
@@ -360,7 +360,7 @@ describe('GET models', () => {
 
 describe('what a fitted temperature changes', () => {
   /** Which requests are told by it: with nothing said, asked for, and not wanted. */
-  async function told(capabilities: object, calibrated?: boolean) {
+  async function calibratedOf(capabilities: object, calibrated?: boolean) {
     const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { decisions: true, ...capabilities } })
     const received: boolean[] = []
     const usage = { promptTokens: 1, completionTokens: 0, cachedTokens: 0 }
@@ -369,8 +369,8 @@ describe('what a fitted temperature changes', () => {
       return { answers: [{ probabilities: [0.5, 0.5] }], usage, ...(call.calibrated && { temperature: 2 }) }
     }
     const { ask } = serviceOf({ ...engine, decide }, calibrated === undefined ? {} : { calibrated })
-    for (const said of [{}, { calibrated: true }, { calibrated: false }]) {
-      const body = JSON.stringify({ model: MODEL, input: 'x', questions: [question], ...said })
+    for (const fields of [{}, { calibrated: true }, { calibrated: false }]) {
+      const body = JSON.stringify({ model: MODEL, input: 'x', questions: [question], ...fields })
       const answer = await ask('/decisions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
       // Answers say which.
       expect(jsonOf(answer).calibration).toEqual(received.at(-1) ? { temperature: 2 } : undefined)
@@ -379,8 +379,8 @@ describe('what a fitted temperature changes', () => {
   }
 
   it('is what the request says, else what the service says of models that have one', async () => {
-    expect(await told({ calibrated: true })).toEqual([false, true, false])
-    expect(await told({ calibrated: true }, true)).toEqual([true, true, false])
-    expect(await told({}, true)).toEqual([false, true, false])
+    expect(await calibratedOf({ calibrated: true })).toEqual([false, true, false])
+    expect(await calibratedOf({ calibrated: true }, true)).toEqual([true, true, false])
+    expect(await calibratedOf({}, true)).toEqual([false, true, false])
   })
 })

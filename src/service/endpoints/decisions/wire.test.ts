@@ -108,7 +108,7 @@ describe('a request for decisions', () => {
     expect(request.questions.at(-2)!.options).toHaveLength(255)
   })
 
-  const said = (...input: unknown[]) => ({ ...decisions(SO), input })
+  const withInput = (...input: unknown[]) => ({ ...decisions(SO), input })
   const user = (...content: unknown[]) => ({ role: 'user', content })
   const TEXT = { type: 'input_text', text: 'See:' }
   const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,AA==' }
@@ -119,8 +119,8 @@ describe('a request for decisions', () => {
   it('takes images, as clear as they are to be seen, and says where each stands', () => {
     const details = ['low', 'high', 'auto', 'original']
     const images = details.map((detail) => ({ ...IMAGE, detail }))
-    const asked = [{ ...SO, instructions: [TEXT, IMAGE] }]
-    const request = readDecisions({ ...said(user(TEXT, ...images, IMAGE)), questions: asked })
+    const questions = [{ ...SO, instructions: [TEXT, IMAGE] }]
+    const request = readDecisions({ ...withInput(user(TEXT, ...images, IMAGE)), questions })
     expect(request.state).toEqual([
       {
         role: 'user',
@@ -140,9 +140,9 @@ describe('a request for decisions', () => {
     const message = { type: 'message', ...user(TEXT), phase: 'commentary' }
     const call = { ...CALL, namespace: 'n' }
     const items = [message, call, output({})].map((item) => ({ ...item, ...once }))
-    expect(readDecisions(said(...items)).ignored).toEqual([])
+    expect(readDecisions(withInput(...items)).ignored).toEqual([])
     const odd = [...items.map((item) => ({ ...item, odd: 1 })), user({ ...TEXT, odd: 1 })]
-    expect(readDecisions(said(...odd)).ignored).toEqual([
+    expect(readDecisions(withInput(...odd)).ignored).toEqual([
       ...['input[0].odd', 'input[1].odd', 'input[2].odd', 'input[3].content[0].odd'],
     ])
   })
@@ -151,30 +151,35 @@ describe('a request for decisions', () => {
     ['input', { ...decisions(SO), input: 7 }, 'invalid_type', /a string or an array of items/],
     ...['reasoning', 'my_function_call', 'function_calls'].map((type): Refused => {
       const all = "'message', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output'."
-      return ['input[0].type', said({ ...CALL, type }), 'invalid_value', RegExp(`'${type}'.*: ${all}$`)]
+      return ['input[0].type', withInput({ ...CALL, type }), 'invalid_value', RegExp(`'${type}'.*: ${all}$`)]
     }),
-    ['input[0].call_id', said({ ...CALL, call_id: '' }), 'empty_string', /an empty name/],
-    ['input[0].call_id', said({ ...CALL, call_id: 'x'.repeat(65) }), 'string_above_max_length', /64/],
-    ['input[0].name', said({ ...CALL, name: '' }), 'empty_string', /an empty name/],
-    ['input[0].name', said({ ...CALL, name: 'x'.repeat(129) }), 'string_above_max_length', /128/],
+    ['input[0].call_id', withInput({ ...CALL, call_id: '' }), 'empty_string', /an empty name/],
+    ['input[0].call_id', withInput({ ...CALL, call_id: 'x'.repeat(65) }), 'string_above_max_length', /64/],
+    ['input[0].name', withInput({ ...CALL, name: '' }), 'empty_string', /an empty name/],
+    ['input[0].name', withInput({ ...CALL, name: 'x'.repeat(129) }), 'string_above_max_length', /128/],
     [
       'input[1].call_id',
-      said(CALL, output({ call_id: 'c2' })),
+      withInput(CALL, output({ call_id: 'c2' })),
       'invalid_value',
       /'input\[1\]\.call_id': no function_call before it has the call_id c2\.$/,
     ],
     [
       'input[2].output[1].type',
-      said(user(IMAGE, IMAGE), CALL, output({ output: [TEXT, IMAGE] })),
+      withInput(user(IMAGE, IMAGE), CALL, output({ output: [TEXT, IMAGE] })),
       'unsupported_value',
       /'input_image'\. Images are not supported/,
     ],
-    ['input[0].content', said({ role: 'user', content: 7 }), 'invalid_type', /a string or an array of parts/],
-    ['input[0].content[1]', said(user(TEXT, 'See:')), 'invalid_type', /an object/],
-    ['input[0].content[0].detail', said(user({ ...IMAGE, detail: 'clear' })), '', /'low', 'high', 'auto', 'original'/],
+    ['input[0].content', withInput({ role: 'user', content: 7 }), 'invalid_type', /a string or an array of parts/],
+    ['input[0].content[1]', withInput(user(TEXT, 'See:')), 'invalid_type', /an object/],
+    [
+      'input[0].content[0].detail',
+      withInput(user({ ...IMAGE, detail: 'clear' })),
+      '',
+      /'low', 'high', 'auto', 'original'/,
+    ],
     ...['x', [], [{ a: 1 }, 'x']].map((data): Refused => {
       const part = { type: 'input_json', data }
-      return ['input[0].content[0].data', said(user(part)), 'invalid_type', /an object or a list of objects/]
+      return ['input[0].content[0].data', withInput(user(part)), 'invalid_type', /an object or a list of objects/]
     }),
     ['input', { model: 'a/b', questions: [SO] }, 'missing_required_parameter', /input/],
     ['model', { input: 'x', questions: [SO] }, 'missing_required_parameter', /model/],
@@ -377,7 +382,7 @@ describe('answers', () => {
     const request = readDecisions(
       decisions({ ...SO, name: 'rain' }, choice('a', true), levels('low', 'high', 'top'), SO),
     )
-    const told = wireDecisions(
+    const body = wireDecisions(
       request,
       decided([
         { probabilities: [0.75, 0.25], optionMass: 0.5 },
@@ -386,7 +391,7 @@ describe('answers', () => {
         REFUSED,
       ]),
     )
-    expect(told).toEqual({
+    expect(body).toEqual({
       model: 'a/b',
       answers: [
         { type: 'predicate', name: 'rain', probability: 0.75, option_mass: 0.5 },

@@ -59,8 +59,8 @@ describe('embeddings', () => {
     const pieces: Uint8Array[] = []
     for await (const piece of body as unknown as AsyncIterable<Uint8Array>) pieces.push(piece)
     for (const { length } of pieces) expect(length).toBeLessThan(200_000)
-    const told = JSON.parse(new TextDecoder().decode(joined(pieces)))
-    const vectors = told.embeddings ?? told.data.map(({ embedding }: { embedding: number[] }) => embedding)
+    const answer = JSON.parse(new TextDecoder().decode(joined(pieces)))
+    const vectors = answer.embeddings ?? answer.data.map(({ embedding }: { embedding: number[] }) => embedding)
     // Short, and still the same in 32 bits.
     const kept = (vector: readonly number[]) => Array.from(new Float32Array(vector))
     expect(vectors.map(kept)).toEqual(input.map((one) => kept(embed(one))))

@@ -72,11 +72,11 @@ describe('fields of one text', () => {
 
   it('are stretches of the text, whatever the model would write', async () => {
     const { answers } = jsonOf(await decoding().post(fieldsOf(12)))
-    const said = Object.values<{ value: unknown; guess?: unknown }>(answers).flatMap(({ value, guess }) =>
+    const values = Object.values<{ value: unknown; guess?: unknown }>(answers).flatMap(({ value, guess }) =>
       [value, guess].filter((one) => typeof one === 'string'),
     )
-    expect(said.length).toBeGreaterThan(3)
-    for (const one of said) expect(STATE).toContain(one)
+    expect(values.length).toBeGreaterThan(3)
+    for (const one of values) expect(STATE).toContain(one)
   })
 
   it('have answers where a text has nothing to quote, and where it is too long to be looked through', async () => {
@@ -101,9 +101,9 @@ describe('fields of one text', () => {
     await post(fieldsOf(4))
     const kept = model.openSequences
     const left = new AbortController()
-    const asked = post(fieldsOf(20), left.signal)
+    const answer = post(fieldsOf(20), left.signal)
     setTimeout(() => left.abort(), 5)
-    await asked.catch(() => undefined)
+    await answer.catch(() => undefined)
     while (!decoder.idle) await new Promise((resolve) => setTimeout(resolve, 1))
     expect(decoder.idle).toBe(true)
     expect(model.openSequences).toBeGreaterThanOrEqual(0)

@@ -11,13 +11,13 @@ interface Schema {
 }
 
 /** What a model writes for each field, and how sure it is of that. */
-type Said = Readonly<Record<string, unknown>>
+type Written = Readonly<Record<string, unknown>>
 
 const fieldOf = ({ grammar }: ChatCall) =>
   Object.keys((grammar!.source as { schema: { properties: object } }).schema.properties)[0]!
 const mayBeNull = (call: ChatCall) => call.grammar!.accepts(JSON.stringify({ [fieldOf(call)]: null }))
 
-function extracting(said: Said, evidence: (call: ChatCall, field: string) => Part[] = () => []) {
+function extracting(written: Written, evidence: (call: ChatCall, field: string) => Part[] = () => []) {
   const calls: ChatCall[] = []
   const counted: UsageEvent[] = []
   const engine = scripted({
@@ -25,7 +25,7 @@ function extracting(said: Said, evidence: (call: ChatCall, field: string) => Par
       [MODEL]: (call) => {
         calls.push(call)
         const field = fieldOf(call)
-        const value = said[field] === null && !mayBeNull(call) ? said[`${field}?`] : said[field]
+        const value = written[field] === null && !mayBeNull(call) ? written[`${field}?`] : written[field]
         return [
           text(JSON.stringify({ [field]: value })),
           ...(call.evidence ? evidence(call, field) : []),
@@ -46,7 +46,7 @@ function extracting(said: Said, evidence: (call: ChatCall, field: string) => Par
   return { post, ask, v1, calls, counted }
 }
 
-const place = (said: string) => [STATE.indexOf(said), STATE.indexOf(said) + said.length]
+const place = (words: string) => [STATE.indexOf(words), STATE.indexOf(words) + words.length]
 
 describe('POST extractions', () => {
   it('answers every type of field with what its span says', async () => {

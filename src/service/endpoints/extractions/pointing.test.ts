@@ -7,14 +7,14 @@ import { pointedFields } from './pointing.js'
 
 const STATE = 'Invoice INV-2041 of 4 March 2026, total due $1,250.00 within 30 days. Contacts: Ana, Bo.'
 
-const at = (said: string, probability: number, nothing = 0): PointedAnswer => {
-  const start = STATE.indexOf(said)
-  return { start, end: start + said.length, probability, nothing }
+const at = (words: string, probability: number, nothing = 0): PointedAnswer => {
+  const start = STATE.indexOf(words)
+  return { start, end: start + words.length, probability, nothing }
 }
 
 /** Where an engine points for each name; undefined: it does not point. */
 function pointing(
-  said: Readonly<Record<string, PointedAnswer>> | undefined,
+  pointed: Readonly<Record<string, PointedAnswer>> | undefined,
   written: object = {},
   around = (engine: Engine) => engine,
 ) {
@@ -34,9 +34,9 @@ function pointing(
     }),
     async point(call: PointCall) {
       calls.push(call)
-      if (!said) return undefined
+      if (!pointed) return undefined
       return {
-        answers: call.questions.map(({ name }) => said[name]),
+        answers: call.questions.map(({ name }) => pointed[name]),
         usage: { promptTokens: 40, completionTokens: 0, cachedTokens: 0 },
       }
     },
@@ -49,7 +49,7 @@ function pointing(
   return { post, calls, chats }
 }
 
-const span = (said: string) => [at(said, 1).start, at(said, 1).end]
+const span = (words: string) => [at(words, 1).start, at(words, 1).end]
 
 describe('an engine that points', () => {
   it('answers all fields with one reading, and writes nothing', async () => {

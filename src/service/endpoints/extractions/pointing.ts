@@ -15,16 +15,16 @@ export interface PointedFields {
 /** Undefined: all of them have to be written. A list has many stretches, of which a reading points at one. */
 export async function pointedFields({ engine }: Service, call: FieldsCall): Promise<PointedFields | undefined> {
   const { id, model, signal, caller, state: text, fields } = call
-  const asked = fields.filter(({ type }) => type !== 'list')
-  if (asked.length === 0) return undefined
-  const questions = asked.map((field) => {
+  const singles = fields.filter(({ type }) => type !== 'list')
+  if (singles.length === 0) return undefined
+  const questions = singles.map((field) => {
     return { name: field.name, instructions: instructionsFor(field), isNumber: readableKindOf(field) === 'number' }
   })
   const pointed = await engine.point?.({ id, model, signal, caller, text, questions })
   if (!pointed) return undefined
   const { readValue } = await import('../../../platform/readers/index.js')
   const answers = fields.map((field) => {
-    const answer = pointed.answers[asked.indexOf(field)]
+    const answer = pointed.answers[singles.indexOf(field)]
     return answer && answered(field, call, answer, readValue)
   })
   const { usage, fingerprint } = pointed

@@ -33,21 +33,21 @@ it('count what was asked, what it cost and how long it took', async () => {
   await chat({ model: 'nobody/knows' })
   await ask('/models/no/"such\nmodel')
   await ask('/nowhere')
-  const told = samples((await ask('/metrics')).text)
+  const values = samples((await ask('/metrics')).text)
   const requests = (endpoint: string, status: number) =>
-    told.get(`local_v1_requests_total{endpoint="${endpoint}",status="${status}"}`)
+    values.get(`local_v1_requests_total{endpoint="${endpoint}",status="${status}"}`)
   expect(requests('/chat/completions', 200)).toBe(2)
   expect(requests('/chat/completions', 404)).toBe(1)
   expect(requests('/models/{model}', 404)).toBe(1)
   expect(requests('none', 404)).toBe(1)
   const tokens = ['prompt', 'cached', 'completion', 'reasoning'].map((kind) =>
-    told.get(`local_v1_tokens_total{kind="${kind}"}`),
+    values.get(`local_v1_tokens_total{kind="${kind}"}`),
   )
   expect(tokens).toEqual([14, 6, 8, 4])
-  expect(told.get('local_v1_first_token_seconds_count')).toBe(2)
-  expect(told.get('local_v1_request_seconds_count')).toBe(5)
-  expect(told.get('local_v1_request_seconds_bucket{le="+Inf"}')).toBe(5)
-  expect([told.get('local_v1_running'), told.get('local_v1_waiting')]).toEqual([0, 0])
+  expect(values.get('local_v1_first_token_seconds_count')).toBe(2)
+  expect(values.get('local_v1_request_seconds_count')).toBe(5)
+  expect(values.get('local_v1_request_seconds_bucket{le="+Inf"}')).toBe(5)
+  expect([values.get('local_v1_running'), values.get('local_v1_waiting')]).toEqual([0, 0])
 })
 
 it('have no line more for anything that a client makes up', async () => {
@@ -72,8 +72,8 @@ it('have no line more for anything that a client makes up', async () => {
 it('say how many grammars are kept, and what they take', async () => {
   const { ask, chat } = serviceOf('{}', { metrics: true })
   const grammars = async () => {
-    const told = samples((await ask('/metrics')).text)
-    return [told.get('local_v1_grammars'), told.get('local_v1_grammar_bytes')]
+    const values = samples((await ask('/metrics')).text)
+    return [values.get('local_v1_grammars'), values.get('local_v1_grammar_bytes')]
   }
   expect(await grammars()).toEqual([0, 0])
   for (let i = 0; i < 3; i++) await chat({ response_format: { type: 'json_object' } })

@@ -21,11 +21,11 @@ const schema = {
 
 function service(script: Script = 'Hello there, you.', options = {}) {
   const calls: ChatCall[] = []
-  const heard: Script = (call: ChatCall) => {
+  const recording: Script = (call: ChatCall) => {
     calls.push(call)
     return typeof script === 'function' ? script(call) : script
   }
-  const { ask } = serviceOf(heard, { endpoints: [messages()], ...options })
+  const { ask } = serviceOf(recording, { endpoints: [messages()], ...options })
   const post = (body: object, path = '/messages', headers: Record<string, string> = {}) =>
     ask(path, {
       method: 'POST',
@@ -55,7 +55,7 @@ const call = (index: number, args: string, name = 'look'): Part => ({
   ...{ type: 'tool-call-delta', choice: 0, index, id: `call_${index}`, name },
   arguments: args,
 })
-const thought = (said: string): Part => ({ type: 'reasoning-delta', choice: 0, text: said })
+const thought = (content: string): Part => ({ type: 'reasoning-delta', choice: 0, text: content })
 const usage: Part = {
   type: 'usage',
   usage: { promptTokens: 20, completionTokens: 9, cachedTokens: 8, reasoningTokens: 4 },
@@ -186,8 +186,8 @@ describe('a message', () => {
   test('satisfies a schema, or names the field of one that cannot be enforced', async () => {
     const { create, post, calls } = service('{"city":"Bonn"}')
     const format = { type: 'json_schema', schema }
-    for (const asked of [{ output_config: { format } }, { output_format: format }]) {
-      expect((await create(asked)).content[0].text).toBe('{"city":"Bonn"}')
+    for (const fields of [{ output_config: { format } }, { output_format: format }]) {
+      expect((await create(fields)).content[0].text).toBe('{"city":"Bonn"}')
       expect(calls.at(-1)!.output).toMatchObject({ type: 'json_schema', strict: true, schema })
     }
     const broken = await post({ output_config: { format: { ...format, schema: { type: 'text' } } } })
@@ -482,8 +482,8 @@ describe('a stream', () => {
   })
 
   const aPart = fc.oneof(
-    fc.string({ unit: 'grapheme', maxLength: 5 }).map((said) => text(said)),
-    fc.string({ unit: 'grapheme', maxLength: 5 }).map((said) => thought(said)),
+    fc.string({ unit: 'grapheme', maxLength: 5 }).map((content) => text(content)),
+    fc.string({ unit: 'grapheme', maxLength: 5 }).map((content) => thought(content)),
     fc.nat(1).map((index) => call(index, '')),
   )
   test('adds up to the message that is sent whole', async () => {
@@ -555,14 +555,14 @@ describe('around it', () => {
   test('a key may be sent as x-api-key, if no other is sent', async () => {
     const { v1 } = serviceOf('Hi', { endpoints: [messages()] })
     const body = JSON.stringify({ model: MODEL, max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] })
-    const asked = async (headers: Record<string, string>) => {
+    const statusOf = async (headers: Record<string, string>) => {
       const init = { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } }
       return (await v1.fetch(new Request('http://device.test/v1/messages', init))).status
     }
-    expect(await asked({ 'x-api-key': KEY })).toBe(200)
-    expect(await asked({ 'x-api-key': 'wrong' })).toBe(401)
-    expect(await asked({ 'x-api-key': KEY, authorization: 'Bearer wrong' })).toBe(401)
-    expect(await asked({})).toBe(401)
+    expect(await statusOf({ 'x-api-key': KEY })).toBe(200)
+    expect(await statusOf({ 'x-api-key': 'wrong' })).toBe(401)
+    expect(await statusOf({ 'x-api-key': KEY, authorization: 'Bearer wrong' })).toBe(401)
+    expect(await statusOf({})).toBe(401)
   })
 
   test('is there only where it was asked for', async () => {

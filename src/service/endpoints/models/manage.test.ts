@@ -111,8 +111,8 @@ describe('loading a model over HTTP', () => {
     expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8'])
     const events = eventsOf(text)
     expect(events.pop()).toBe('[DONE]')
-    const told = events.map((event) => JSON.parse(event))
-    expect(told.at(-1)).toEqual({
+    const reports = events.map((event) => JSON.parse(event))
+    expect(reports.at(-1)).toEqual({
       object: 'model.load',
       model: MODEL,
       phase: 'download',
@@ -123,7 +123,7 @@ describe('loading a model over HTTP', () => {
       seconds_left: 3,
     })
     // Pieces that nobody had time to read are not told one by one.
-    expect(told.length).toBeLessThan(4)
+    expect(reports.length).toBeLessThan(4)
   })
 
   it('is joined by who comes later, and done at once where it is loaded', async () => {

@@ -58,9 +58,9 @@ describe('another name of a model', () => {
     ['gpt-4o', 'b/two'],
     ['x/y', 'a/one'],
     ['c/two', 'c/two'],
-  ])('%s means %s, which the answer names', async (asked, id) => {
-    expect(jsonOf(await chat({ model: asked }))).toMatchObject({ model: id })
-    expect(jsonOf(await ask(`/models/${asked}`))).toMatchObject({ id })
+  ])('%s means %s, which the answer names', async (name, id) => {
+    expect(jsonOf(await chat({ model: name }))).toMatchObject({ model: id })
+    expect(jsonOf(await ask(`/models/${name}`))).toMatchObject({ id })
   })
 
   it('that two models could have belongs to neither, and the list has each model once', async () => {

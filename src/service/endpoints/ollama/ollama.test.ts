@@ -13,7 +13,7 @@ const weather = {
 }
 const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] }
 const usage: Part = { type: 'usage', usage: { promptTokens: 12, completionTokens: 9, cachedTokens: 4 } }
-const thought = (said: string): Part => ({ type: 'reasoning-delta', choice: 0, text: said })
+const thought = (content: string): Part => ({ type: 'reasoning-delta', choice: 0, text: content })
 const call = (index: number, args: string, name = 'weather'): Part => ({
   ...{ type: 'tool-call-delta', choice: 0, index, id: `call_${index}`, name },
   arguments: args,
@@ -21,11 +21,11 @@ const call = (index: number, args: string, name = 'weather'): Part => ({
 
 function service(script: Script = 'Hello there, you.', options = {}, able = {}) {
   const calls: ChatCall[] = []
-  const heard: Script = (asked: ChatCall) => {
-    calls.push(asked)
-    return typeof script === 'function' ? script(asked) : script
+  const recording: Script = (request: ChatCall) => {
+    calls.push(request)
+    return typeof script === 'function' ? script(request) : script
   }
-  const engine = scripted({ models: { [MODEL]: heard }, capabilities: { sampling: true, ...able } })
+  const engine = scripted({ models: { [MODEL]: recording }, capabilities: { sampling: true, ...able } })
   const { ask } = serviceOf(engine, { endpoints: [ollama()], ...options })
   const post = (path: string, body: object, headers: Record<string, string> = {}) =>
     ask(path, {
@@ -87,15 +87,20 @@ describe('a chat', () => {
   test('calls tools, each of which is one line', async () => {
     const script = [text('So.'), call(0, '{"city":'), call(0, '"Bern"}'), call(1, '{}'), finish('tool_calls'), usage]
     const { chat, post, calls } = service(script)
-    const told = [
+    const toolCalls = [
       { id: 'call_0', function: { index: 0, name: 'weather', arguments: { city: 'Bern' } } },
       { id: 'call_1', function: { index: 1, name: 'weather', arguments: {} } },
     ]
     const whole = await chat({ tools: [weather] })
-    expect(whole).toMatchObject({ message: { content: 'So.', tool_calls: told }, done_reason: 'stop' })
+    expect(whole).toMatchObject({ message: { content: 'So.', tool_calls: toolCalls }, done_reason: 'stop' })
     expect(calls[0]).toMatchObject({ toolChoice: 'auto', tools: [{ name: 'weather' }] })
     const lines = linesOf(await post('/api/chat', { messages: USER, tools: [weather] }))
-    expect(lines.map(({ message }) => message.tool_calls ?? message.content)).toEqual(['So.', [told[0]], [told[1]], ''])
+    expect(lines.map(({ message }) => message.tool_calls ?? message.content)).toEqual([
+      'So.',
+      [toolCalls[0]],
+      [toolCalls[1]],
+      '',
+    ])
   })
 
   test('continues from the results of calls that have no ids', async () => {
@@ -201,10 +206,10 @@ describe('a chat', () => {
   test('tells log probabilities', async () => {
     const logprobs = [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top: [] }]
     const { chat, post, calls } = service([{ ...text('Hi'), logprobs } as Part, finish()])
-    const told = [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top_logprobs: [] }]
-    expect((await chat({ logprobs: true, top_logprobs: 2 })).logprobs).toEqual(told)
+    const expected = [{ token: 'Hi', logprob: -0.5, bytes: [72, 105], top_logprobs: [] }]
+    expect((await chat({ logprobs: true, top_logprobs: 2 })).logprobs).toEqual(expected)
     expect(calls[0]!.topLogprobs).toBe(2)
-    expect(linesOf(await post('/api/chat', { messages: USER, logprobs: true }))[0].logprobs).toEqual(told)
+    expect(linesOf(await post('/api/chat', { messages: USER, logprobs: true }))[0].logprobs).toEqual(expected)
   })
 
   test('that is too long loses its oldest turns, unless it must not', async () => {
@@ -335,12 +340,12 @@ describe('a text', () => {
 
 describe('vectors', () => {
   const embedding = (long = false) => {
-    const asked: (string | readonly number[])[] = []
+    const inputs: (string | readonly number[])[] = []
     const engine = scripted({
       models: { [MODEL]: 'x' },
       capabilities: { embeddings: true },
       embed: (input, dimensions = 2) => {
-        asked.push(input)
+        inputs.push(input)
         if (long && input.length > 20) throw new V1Error(400, 'Too long.', { code: 'context_length_exceeded' })
         return new Float32Array(dimensions).fill(input.length)
       },
@@ -349,7 +354,7 @@ describe('vectors', () => {
     const { ask } = serviceOf({ ...engine, models }, { endpoints: [ollama()] })
     const post = (path: string, body: object) =>
       ask(path, { method: 'POST', body: JSON.stringify({ model: NAME, ...body }) })
-    return { post, asked }
+    return { post, inputs }
   }
 
   test('are made of a text or of texts', async () => {
@@ -364,11 +369,11 @@ describe('vectors', () => {
   })
 
   test('of what is too long are those of its beginning, unless it must not be cut', async () => {
-    const { post, asked } = embedding(true)
+    const { post, inputs } = embedding(true)
     const input = 'abcdefghijklmnopqrstuvwxyz'
     expect((await post('/api/embed', { input })).status).toBe(200)
-    expect(input.startsWith(asked.at(-1) as string)).toBe(true)
-    expect(asked.at(-1)!.length).toBeGreaterThan(8)
+    expect(input.startsWith(inputs.at(-1) as string)).toBe(true)
+    expect(inputs.at(-1)!.length).toBeGreaterThan(8)
     expect(errorOf(await post('/api/embed', { input, truncate: false }))).toEqual([400, 'Too long.'])
   })
 
@@ -432,25 +437,25 @@ describe('models', () => {
   })
 
   const loadable = () => {
-    const told: string[] = []
+    const steps: string[] = []
     const engine = scripted({ models: { [MODEL]: 'x' } })
     return {
-      told,
+      steps,
       engine: {
         ...engine,
         load: async (model: string, report: (progress: never) => void) => {
           const counts = { bytesTotal: 10, bytesLoaded: 4, filesLoaded: 0, filesTotal: 1 }
           report({ ...counts, model, phase: 'download' } as never)
-          told.push(`load ${model}`)
+          steps.push(`load ${model}`)
         },
-        unload: async (model: string) => void told.push(`unload ${model}`),
-        remove: async (model: string) => void told.push(`remove ${model}`),
+        unload: async (model: string) => void steps.push(`unload ${model}`),
+        remove: async (model: string) => void steps.push(`remove ${model}`),
       },
     }
   }
 
   test('are pulled, and how far is told', async () => {
-    const { engine, told } = loadable()
+    const { engine, steps } = loadable()
     const { ask } = serviceOf(engine, { endpoints: [ollama()] })
     const pull = (body: object) => ask('/api/pull', { method: 'POST', body: JSON.stringify(body) })
     const lines = linesOf(await pull({ model: MODEL }))
@@ -461,38 +466,38 @@ describe('models', () => {
     })
     // As older clients name it.
     expect(jsonOf(await pull({ name: NAME, stream: false }))).toEqual({ status: 'success' })
-    expect(told).toEqual([`load ${MODEL}`, `load ${MODEL}`])
+    expect(steps).toEqual([`load ${MODEL}`, `load ${MODEL}`])
     expect(errorOf(await pull({ model: 'llama3.2' }))).toEqual([404, expect.stringContaining('llama3.2')])
   })
 
   test('can be unloaded and removed only by admins, if the service allows it', async () => {
     const answers = async (manageModels: boolean, admin: boolean) => {
-      const { engine, told } = loadable()
+      const { engine, steps } = loadable()
       const keys = [{ key: 'sk-test', admin }]
       const { ask } = serviceOf(engine, { endpoints: [ollama()], manageModels, keys })
       const body = JSON.stringify({ model: NAME, messages: [], keep_alive: 0 })
-      const asked = [
+      const replies = [
         await ask('/api/chat', { method: 'POST', body }),
         await ask('/api/generate', { method: 'POST', body }),
         await ask('/api/delete', { method: 'DELETE', body }),
       ]
-      return { told, asked }
+      return { steps, replies }
     }
     for (const [manages, admin] of [
       [false, true],
       [true, false],
     ] as const) {
-      const { told, asked } = await answers(manages, admin)
-      expect(asked.map((answer) => errorOf(answer)[0])).toEqual([403, 403, 403])
-      expect(told).toEqual([])
+      const { steps, replies } = await answers(manages, admin)
+      expect(replies.map((answer) => errorOf(answer)[0])).toEqual([403, 403, 403])
+      expect(steps).toEqual([])
     }
-    const { told, asked } = await answers(true, true)
-    expect(asked.map(jsonOf)).toMatchObject([
+    const { steps, replies } = await answers(true, true)
+    expect(replies.map(jsonOf)).toMatchObject([
       { done: true, done_reason: 'unload', message: { content: '' } },
       { done: true, done_reason: 'unload', response: '' },
       { status: 'success' },
     ])
-    expect(told).toEqual([`unload ${MODEL}`, `unload ${MODEL}`, `unload ${MODEL}`, `remove ${MODEL}`])
+    expect(steps).toEqual([`unload ${MODEL}`, `unload ${MODEL}`, `unload ${MODEL}`, `remove ${MODEL}`])
   })
 
   test.each(['create', 'copy', 'push'])('are not made here: %s', async (what) => {

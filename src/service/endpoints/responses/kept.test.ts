@@ -100,14 +100,14 @@ describe('what a request refers to', () => {
 
   test('is held for nobody who leaves while it is read', async () => {
     const store = memoryResponses()
-    const asked = { left: () => {} }
+    const client = { left: () => {} }
     const slow: ResponseStore = {
       put: (kept) => store.put(kept),
       delete: (owner, id) => store.delete(owner, id),
       items: (owner, ids) => store.items(owner, ids),
       get: async (owner, id) => {
         const kept = await store.get(owner, id)
-        asked.left()
+        client.left()
         return kept
       },
     }
@@ -118,7 +118,7 @@ describe('what a request refers to', () => {
     for (const after of [1, 2, 1, 2, 1, 2, 1, 2]) {
       const leaving = new AbortController()
       let reads = 0
-      asked.left = () => {
+      client.left = () => {
         if (++reads === after) leaving.abort()
       }
       await ask('/responses', {
@@ -129,7 +129,7 @@ describe('what a request refers to', () => {
       })
       expect(reads).toBe(after)
     }
-    asked.left = () => {}
+    client.left = () => {}
     await create({ input: 'x'.repeat(60_000) })
     await create({ previous_response_id: id })
   })
@@ -165,11 +165,11 @@ test('of a conversation of far too many turns no more are tried than could fit',
 describe('a kept conversation of many megabytes', () => {
   const long = 'x'.repeat(2 ** 20 - 1000)
   const filled = async (contextLength: number) => {
-    const heard: ChatCall[] = []
+    const calls: ChatCall[] = []
     const kept = keeping({
       models: [{ id: MODEL, ownedBy: 'test', contextLength }],
       async *generate(call) {
-        heard.push(call)
+        calls.push(call)
         yield text('Done.')
         yield finish()
       },
@@ -178,7 +178,7 @@ describe('a kept conversation of many megabytes', () => {
     for (let turn = 0; turn < 8; turn++) {
       id = (await kept.create({ input: `${turn}${long}`, ...(id && { previous_response_id: id }) })).id
     }
-    return { ...kept, heard, id: id! }
+    return { ...kept, calls, id: id! }
   }
 
   test('is listed in pages of a few megabytes, all of it', async () => {
@@ -200,17 +200,17 @@ describe('a kept conversation of many megabytes', () => {
   })
 
   test('is not sent to a model that cannot read so much, where it may be cut', async () => {
-    const { create, heard, id } = await filled(1024)
-    heard.length = 0
+    const { create, calls, id } = await filled(1024)
+    calls.length = 0
     await create({ input: 'And?', previous_response_id: id, truncation: 'auto', instructions: 'Be brief.' })
-    expect(heard.map(({ messages }) => messages.map(({ role, content }) => [role, content]))).toEqual([
+    expect(calls.map(({ messages }) => messages.map(({ role, content }) => [role, content]))).toEqual([
       [
         ['system', 'Be brief.'],
         ['user', 'And?'],
       ],
     ])
     await create({ input: 'And?', previous_response_id: id })
-    expect(heard[1]!.messages).toHaveLength(17)
+    expect(calls[1]!.messages).toHaveLength(17)
   })
 })
 
@@ -272,12 +272,12 @@ describe('where nothing more can be kept', () => {
   /** Says a word, and the rest once it is told to. */
   function slow() {
     let goOn = () => {}
-    const told = new Promise<void>((resolve) => {
+    const resumed = new Promise<void>((resolve) => {
       goOn = resolve
     })
     const script = async function* ({ signal }: ChatCall) {
       yield text('Half')
-      await Promise.race([told, new Promise((resolve) => signal.addEventListener('abort', resolve))])
+      await Promise.race([resumed, new Promise((resolve) => signal.addEventListener('abort', resolve))])
       signal.throwIfAborted()
       yield* [text(' done.'), finish()]
     }

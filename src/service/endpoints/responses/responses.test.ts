@@ -19,11 +19,11 @@ const look = { type: 'function', name: 'look', parameters: { type: 'object', pro
 
 function service(script: Script = 'Hello there, you.', options = {}) {
   const calls: ChatCall[] = []
-  const heard: Script = (call: ChatCall) => {
+  const recording: Script = (call: ChatCall) => {
     calls.push(call)
     return typeof script === 'function' ? script(call) : script
   }
-  const { v1, ask } = serviceOf(heard, options)
+  const { v1, ask } = serviceOf(recording, options)
   const post = (body: object, path = '/responses', headers: Record<string, string> = {}) =>
     ask(path, {
       method: 'POST',
@@ -139,11 +139,11 @@ describe('a response', () => {
       description: 'Patches.',
       format: { type: 'grammar', syntax: 'lark', definition: 'start: "a" "\\n"+' },
     }
-    const said = (text: string) => {
+    const patchCall = (text: string) => {
       const delta = { ...(call(0, text) as Part & { type: 'tool-call-delta' }), name: 'patch' }
       return delta
     }
-    const script = [said('{"inp'), said('ut":"a\\'), said('n\\n'), said('"}'), finish('tool_calls')]
+    const script = [patchCall('{"inp'), patchCall('ut":"a\\'), patchCall('n\\n'), patchCall('"}'), finish('tool_calls')]
     const { create, post, calls } = service(script)
     const request = { input: 'Hi', tools: [patch, look], tool_choice: { type: 'custom', name: 'patch' } }
     const { output, tools, tool_choice } = await create(request)
@@ -159,7 +159,7 @@ describe('a response', () => {
     )
     expect(deltas.map(({ delta }) => delta).join('')).toBe('a\n\n')
     // What no engine of ours held to its grammar is not sent.
-    expect(errorOf(await service([said('{"input":"b"}'), finish('tool_calls')]).post(request))).toMatchObject({
+    expect(errorOf(await service([patchCall('{"input":"b"}'), finish('tool_calls')]).post(request))).toMatchObject({
       status: 500,
       code: 'invalid_output',
     })
@@ -210,14 +210,14 @@ describe('a response', () => {
             { stdout: '', stderr: 'no', outcome: { type: 'timeout' } },
           ],
         },
-        told: 'a\n(exit code: 0)\n\nno\n(timed out)',
+        content: 'a\n(exit code: 0)\n\nno\n(timed out)',
       },
       {
         type: 'local_shell',
         args: { command: ['ls', '-l'], working_directory: '/tmp' },
         item: { action: { type: 'exec', command: ['ls', '-l'], env: {}, working_directory: '/tmp' } },
         output: { output: 'a' },
-        told: 'a',
+        content: 'a',
         again: { command: ['ls', '-l'], env: {}, working_directory: '/tmp' },
       },
       {
@@ -225,12 +225,12 @@ describe('a response', () => {
         args: { operation: { type: 'create_file', path: 'a.txt', diff: '+a\n' } },
         item: { operation: { type: 'create_file', path: 'a.txt', diff: '+a\n' } },
         output: { status: 'failed', output: 'It is there.' },
-        told: 'Failed. It is there.',
+        content: 'Failed. It is there.',
       },
     ] as const
 
     test.each(rows)('$type: its call has its own form, and so has its output', async (row) => {
-      const { type, args, item, output, told } = row
+      const { type, args, item, output, content } = row
       const script = [text('So.'), named(type, args), finish('tool_calls')]
       const { create, post, calls } = service(script)
       const request = { input: 'Hi', tools: [{ type }, look], tool_choice: { type } }
@@ -256,7 +256,7 @@ describe('a response', () => {
           ...{ role: 'assistant', content: 'So.' },
           toolCalls: [{ id: 'call_0', name: type, arguments: JSON.stringify(again) }],
         },
-        { role: 'tool', content: told, toolCallId: 'call_0' },
+        { role: 'tool', content, toolCallId: 'call_0' },
       ])
     })
 
@@ -276,7 +276,7 @@ describe('a response', () => {
       const { id } = await create({ ...request, input: 'Hi' })
       const result = { type: 'shell_call_output', call_id: 'call_0', ...rows[0].output }
       await create({ ...request, previous_response_id: id, input: [result] })
-      expect(calls.at(-1)!.messages.at(-1)).toMatchObject({ role: 'tool', content: rows[0].told })
+      expect(calls.at(-1)!.messages.at(-1)).toMatchObject({ role: 'tool', content: rows[0].content })
     })
 
     test('does not offer a shell in a container, which only a server could run', async () => {

@@ -116,12 +116,12 @@ const anEnd = fc.constantFrom('stop', 'length', 'tool_calls', 'failed', 'cancell
 
 const PLAIN = { input: 'Hi' }
 
-interface Told {
+interface Progress {
   readonly events: ResponseEvent[]
   readonly resource: ResponseResource
 }
 
-function told(request: object, steps: readonly Step[], end: string, queued: boolean): Told {
+function progressOf(request: object, steps: readonly Step[], end: string, queued: boolean): Progress {
   const { echo, sealThoughts, tools } = atOnce(readResponseRequest({ model: 'a/b', ...request }))
   const events: ResponseEvent[] = []
   const head = {
@@ -153,7 +153,7 @@ describe.skipIf(!judgesAreHere)('the schemas in ../shared/openai, which lie besi
   test('every event and every response satisfies both', () => {
     fc.assert(
       fc.property(aCase, (given) => {
-        const { events, resource } = told(...given)
+        const { events, resource } = progressOf(...given)
         expect(judge!.response(resource)).toEqual([])
         for (const event of events) expect(judge!.event(event), JSON.stringify(event)).toEqual([])
       }),
@@ -162,16 +162,16 @@ describe.skipIf(!judgesAreHere)('the schemas in ../shared/openai, which lie besi
   })
 
   test('can refuse', () => {
-    expect(judge!.response({ ...told(PLAIN, [], 'stop', false).resource, output: [{ type: 'message' }] })).toHaveLength(
-      2,
-    )
+    expect(
+      judge!.response({ ...progressOf(PLAIN, [], 'stop', false).resource, output: [{ type: 'message' }] }),
+    ).toHaveLength(2)
     expect(judge!.event({ type: 'response.output_text.delta' })).toHaveLength(2)
   })
 })
 
 test('an answer of thoughts alone has an empty message, but where it was cut off', () => {
   const typesOf = (end: string) =>
-    told(PLAIN, [{ type: 'thought', text: 'Hm.' }], end, false).resource.output.map(({ type }) => type)
+    progressOf(PLAIN, [{ type: 'thought', text: 'Hm.' }], end, false).resource.output.map(({ type }) => type)
   expect(typesOf('stop')).toEqual(['reasoning', 'message'])
   expect(typesOf('length')).toEqual(['reasoning'])
 })
@@ -179,7 +179,7 @@ test('an answer of thoughts alone has an empty message, but where it was cut off
 test('the events of a stream put together are the response', () => {
   fc.assert(
     fc.property(aCase, (given) => {
-      const { events, resource } = told(...given)
+      const { events, resource } = progressOf(...given)
       expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, i) => i))
       const rebuilt = rebuild(events)
       if (resource.status === 'completed' || resource.status === 'incomplete') {
@@ -193,18 +193,18 @@ test('the events of a stream put together are the response', () => {
 })
 
 test('an answer without a word is an empty message', () => {
-  const { resource } = told(PLAIN, [], 'stop', false)
+  const { resource } = progressOf(PLAIN, [], 'stop', false)
   expect(resource.output).toMatchObject([{ type: 'message', status: 'completed', content: [{ text: '' }] }])
 })
 
 test('an answer that was cut off is incomplete, and so is its last item', () => {
-  const { resource } = told(PLAIN, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'length', false)
+  const { resource } = progressOf(PLAIN, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'length', false)
   expect(resource).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
   expect(resource.output).toMatchObject([{ status: 'incomplete', content: [{ text: 'Once' }] }])
 })
 
 test('an error is an event that clients throw and a failed response', () => {
-  const { events, resource } = told(PLAIN, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'failed', false)
+  const { events, resource } = progressOf(PLAIN, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'failed', false)
   expect(events.slice(-2)).toMatchObject([{ type: 'error', message: 'No.' }, { type: 'response.failed' }])
   expect(resource).toMatchObject({ status: 'failed', error: { message: 'No.' }, output: [{ status: 'incomplete' }] })
 })
