@@ -98,14 +98,14 @@ describe('an answer', () => {
   it('begins within the thought that its template opens, but behind no prompt that stands as it is', async () => {
     const chatTemplate = "{% for message in messages %}{{ message.content + '\\n' }}{% endfor %}{{ '<think>\\n' }}"
     const chat = new ChatText({ ...smallTokenizer(), chatTemplate })
-    const told = async (part: Partial<ChatCall>) => {
+    const answerOf = async (part: Partial<ChatCall>) => {
       const { next } = says('so\n</think>\n\nYes.', part, chat)
       const { texts, usage } = await collect(setUp({ next }, chat).decoder.generate(call(part)))
       return [texts[0], 'reasoningTokens' in usage]
     }
-    expect(await told({})).toEqual(['Yes.', true])
+    expect(await answerOf({})).toEqual(['Yes.', true])
     const prompt = 'Hi<think>\n'
-    expect(await told({ messages: [], prompt })).toEqual(['so\n</think>\n\nYes.', false])
+    expect(await answerOf({ messages: [], prompt })).toEqual(['so\n</think>\n\nYes.', false])
     // Nor does it need room to end one.
     const grammar = compile({ const: 12 })
     const request = call({ messages: [], prompt, grammar, maxTokens: chat.tokenizer.encodePlain('12', 1).length })
@@ -114,18 +114,18 @@ describe('an answer', () => {
 
   it('tells its prompt where that is asked for, once, and how likely its tokens are', async () => {
     const prompt = tokenizer.encodeMarker('Hello é')
-    const told = async (part: Partial<ChatCall>) => {
+    const promptParts = async (part: Partial<ChatCall>) => {
       const request = call({ messages: [], prompt, n: 2, maxTokens: 2, ...part })
       const { parts, texts } = await collect(setUp(endless).decoder.generate(request), 2)
       expect(texts).toEqual(part.maxTokens === 0 ? ['', ''] : ['aa', 'aa'])
       return parts.filter(({ type }) => type === 'prompt')
     }
     const plain = { type: 'prompt', tokens: prompt, text: 'Hello é' }
-    expect(await told({ returnTokens: true })).toEqual([plain])
+    expect(await promptParts({ returnTokens: true })).toEqual([plain])
     const first = { token: 'H', logprob: null }
     const logprobs = prompt.map((_, i) => (i === 0 ? first : { logprob: expect.any(Number) }))
-    expect(await told({ promptLogprobs: true })).toMatchObject([{ ...plain, logprobs }])
-    const one = await told({ promptLogprobs: true, prompt: prompt.slice(0, 1), maxTokens: 0 })
+    expect(await promptParts({ promptLogprobs: true })).toMatchObject([{ ...plain, logprobs }])
+    const one = await promptParts({ promptLogprobs: true, prompt: prompt.slice(0, 1), maxTokens: 0 })
     expect(one).toMatchObject([{ tokens: prompt.slice(0, 1), text: 'H', logprobs: [first] }])
   })
 
@@ -196,11 +196,11 @@ describe('an answer', () => {
     const grammar = compile({ type: 'string', maxLength: 60 })
     const output = { type: 'json_schema', name: 'x', strict: true, schema: {} } as const
     const copies = async (part: Partial<ChatCall>) => {
-      const asked = { maxTokens: 60, sampling: { temperature: 0 }, ...part }
-      const { next } = says(JSON.stringify(text), asked)
+      const settings = { maxTokens: 60, sampling: { temperature: 0 }, ...part }
+      const { next } = says(JSON.stringify(text), settings)
       const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 8, next })
       const decoder = new DecodeLoop(model, smallText, { drafts: 'always' })
-      await collect(decoder.generate(call(asked)))
+      await collect(decoder.generate(call(settings)))
       return Object.values(decoder.guesses!).reduce((sum, { right, wrong }) => sum + right + wrong, 0)
     }
     const messages = [{ role: 'user' as const, content: `Say ${text}.` }]
@@ -235,9 +235,9 @@ describe('an answer', () => {
   it('of a caller who has none begins at once, whatever others have', async () => {
     const { decoder } = setUp({ ...endless, maxBatch: 2 })
     const ended: string[] = []
-    const asked = (caller: string, maxTokens: number) =>
+    const generate = (caller: string, maxTokens: number) =>
       collect(decoder.generate(call({ caller, maxTokens }))).then(() => void ended.push(caller))
-    await Promise.all([asked('a', 30), asked('a', 30), asked('b', 3)])
+    await Promise.all([generate('a', 30), generate('a', 30), generate('b', 3)])
     expect(ended).toEqual(['b', 'a', 'a'])
   })
 })
@@ -303,12 +303,12 @@ describe('a model that is gone', () => {
     const model = new RandomModel({ vocabSize: tokenizer.size, maxSamples: 4, ...endless })
     const decoder = new DecodeLoop(model, smallText, { draftModel: small as never, drafts: 'never' })
     const running = collect(decoder.generate(call()))
-    const told = expect(running).rejects.toMatchObject({
+    const rejected = expect(running).rejects.toMatchObject({
       ...{ status: 503, code: 'model_unloaded', message: 'The model was unloaded.', retryAfter: 1 },
     })
     for (let i = 0; i < 5; i++) await nextTurn()
     await decoder.close()
-    await told
+    await rejected
     expect([closed, model.closed, model.openSequences]).toEqual([['small'], true, 0])
     const alone = setUp()
     await alone.decoder.close()
@@ -335,10 +335,10 @@ describe('tokens', () => {
     const post_processor = { type: 'TemplateProcessing', single, pair: single, special_tokens }
     const { decoder } = setUp({}, new ChatText({ ...files, tokenizer: { ...files.tokenizer, post_processor } }))
     const signal = new AbortController().signal
-    const told = async (prompt: string, bare?: boolean) =>
+    const textOf = async (prompt: string, bare?: boolean) =>
       (await decoder.tokenize({ model: 'a/b', signal, prompt, ...(bare && { bare }) })).texts.join('')
-    expect([await told('Hi'), await told('Hi', true)]).toEqual([`${mark}Hi`, 'Hi'])
-    expect([await told(`${mark}Hi`), await told(`${mark}Hi`, true)]).toEqual([`${mark}Hi`, `${mark}Hi`])
+    expect([await textOf('Hi'), await textOf('Hi', true)]).toEqual([`${mark}Hi`, 'Hi'])
+    expect([await textOf(`${mark}Hi`), await textOf(`${mark}Hi`, true)]).toEqual([`${mark}Hi`, `${mark}Hi`])
     const none = { model: 'a/b', signal, bare: true }
     // Where none begins a text, none is left out.
     for (const prompt of ['Hi', '']) {
@@ -408,12 +408,12 @@ it('shows that it reads a prompt, and whose, while it does', async () => {
   const at = async (way: 'sections' | 'shown' | 'bytes', work: () => Promise<unknown>) => {
     const plain = chat.tokenizer[way].bind(chat.tokenizer) as (of: never) => never
     const seen: unknown[] = []
-    const asked = vi.spyOn(chat.tokenizer, way).mockImplementation((of: unknown) => {
+    const spy = vi.spyOn(chat.tokenizer, way).mockImplementation((of: unknown) => {
       seen.push(pulse.doing)
       return plain(of as never)
     })
     await work()
-    asked.mockRestore()
+    spy.mockRestore()
     return seen[0]
   }
   const one = call({ id: 'a call', messages: [], prompt: 'Hello', maxTokens: 1, returnTokens: true })

@@ -61,19 +61,20 @@ describe('one answer', () => {
 
   test('are shown by their numbers if the request asks for it', async () => {
     const request = call({ maxTokens: 12, topLogprobs: 2, returnTokens: true })
-    const [plain, told] = await Promise.all(
+    const [plain, numbered] = await Promise.all(
       [false, true].map(async (tokensAsIds) => collect(setUp().decoder.generate({ ...request, tokensAsIds }))),
     )
-    const entries = (answer: typeof told) => answer!.logprobs[0]!.flatMap(({ top, ...own }) => [own, ...top])
+    const entries = (answer: typeof numbered) => answer!.logprobs[0]!.flatMap(({ top, ...own }) => [own, ...top])
     expect(
-      entries(told)
+      entries(numbered)
         .map(({ token }) => token)
         .every((token) => /^token_id:\d+$/.test(token)),
     ).toBe(true)
     const bytesOf = (id: string) => [...smallText.tokenizer.bytes(Number(id.slice('token_id:'.length)))]
-    for (const { token, bytes } of entries(told)) if (bytesOf(token).length > 0) expect(bytesOf(token)).toEqual(bytes)
-    const nameless = (answer: typeof told) => entries(answer).map(({ token: _, ...rest }) => rest)
-    expect(nameless(told)).toEqual(nameless(plain))
+    for (const { token, bytes } of entries(numbered))
+      if (bytesOf(token).length > 0) expect(bytesOf(token)).toEqual(bytes)
+    const nameless = (answer: typeof numbered) => entries(answer).map(({ token: _, ...rest }) => rest)
+    expect(nameless(numbered)).toEqual(nameless(plain))
   })
 
   test('a prompt that leaves no room is refused with both numbers', async () => {
@@ -195,7 +196,7 @@ describe('a prompt whose tokens are scored', () => {
   /** Each in an answer of its own, of which the next token is made certain. */
   async function oneByOne() {
     const { decoder } = setUp()
-    const told = []
+    const logprobs = []
     for (let at = 1; at < prompt.length; at++) {
       const sampling = { temperature: 0, logitBias: new Map([[prompt[at]!, 1000]]) }
       const request = call({
@@ -205,9 +206,9 @@ describe('a prompt whose tokens are scored', () => {
         maxTokens: 1,
         ignoreEnds: true,
       })
-      told.push((await collect(decoder.generate({ ...request, sampling }))).logprobs[0]![0])
+      logprobs.push((await collect(decoder.generate({ ...request, sampling }))).logprobs[0]![0])
     }
-    return told
+    return logprobs
   }
   let expected: (TokenLogprob | undefined)[]
   beforeAll(async () => {
@@ -226,9 +227,9 @@ describe('a prompt whose tokens are scored', () => {
     const [first, ...others] = toldBy(answer)
     expect(first).toMatchObject({ logprob: null, top: [] })
     // Special tokens are none that an answer tells.
-    others.forEach((told, i) => {
+    others.forEach((entry, i) => {
       const known = expected[i]
-      if (known) expect(told).toEqual(known)
+      if (known) expect(entry).toEqual(known)
       else expect(smallText.tokenizer.special.has(prompt[i + 1]!)).toBe(true)
     })
     expect(expected.filter(Boolean).length).toBeGreaterThan(60)
@@ -317,14 +318,14 @@ describe('a repetition penalty', () => {
   test('makes less likely what prompt and answer contain, however long ago', async () => {
     const prompt = [7, 8, 9]
     const { decoder } = setUp({ bias: () => new Map([7, 8, 9, 20, 21, 22].map((token) => [token, 120 - 3 * token])) })
-    const said = async (repetitionPenalty?: number) => {
+    const generated = async (repetitionPenalty?: number) => {
       const sampling = { ...call().sampling, temperature: 0, ...(repetitionPenalty && { repetitionPenalty }) }
       return tokensOf(
         await collect(decoder.generate(call({ messages: [], prompt, maxTokens: 3, sampling, returnTokens: true }))),
       )
     }
-    expect(await said()).toEqual([7, 7, 7])
-    expect(await said(3)).toEqual([20, 21, 22])
+    expect(await generated()).toEqual([7, 7, 7])
+    expect(await generated(3)).toEqual([20, 21, 22])
   })
 })
 
@@ -668,9 +669,9 @@ test('a prompt as it stands is text with its control tokens, or tokens that the 
   const { tokens } = await decoder.tokenize({ model: 'a/b', signal, prompt: 'Hello<|im_end|>' })
   expect(tokens.at(-1)).toBe(text.tokenizer.idOf('<|im_end|>'))
   expect(await decoder.detokenize({ model: 'a/b', signal, tokens })).toBe('Hello<|im_end|>')
-  const asked = (prompt: string | readonly number[]) =>
+  const replyTo = (prompt: string | readonly number[]) =>
     collect(decoder.generate(call({ messages: [], prompt, maxTokens: 5 })))
-  expect((await asked(tokens)).texts).toEqual((await asked('Hello<|im_end|>')).texts)
+  expect((await replyTo(tokens)).texts).toEqual((await replyTo('Hello<|im_end|>')).texts)
   for (const wrong of [[tokens[0]!, 10 ** 8], []])
-    await expect(asked(wrong)).rejects.toMatchObject({ status: 400, param: 'prompt' })
+    await expect(replyTo(wrong)).rejects.toMatchObject({ status: 400, param: 'prompt' })
 })

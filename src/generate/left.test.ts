@@ -13,10 +13,10 @@ class CountedText extends ChatText {
   crowds = 0
   onSlice = () => {}
 
-  override *promptInSlices(asked: ChatCall, capacity?: number) {
-    const work = super.promptInSlices(asked, capacity)
+  override *promptInSlices(call: ChatCall, capacity?: number) {
+    const work = super.promptInSlices(call, capacity)
     for (;;) {
-      if (asked.caller !== GUEST) this.crowds++
+      if (call.caller !== GUEST) this.crowds++
       this.onSlice()
       const { done, value } = work.next()
       if (done) return value

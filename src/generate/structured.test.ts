@@ -159,10 +159,10 @@ describe('tool calls', () => {
       const one = await collect(decoder.generate(call({ ...required, toolGrammar: onlyOne, maxTokens: 200, sampling })))
       expect(one.calls[0]).toMatchObject([{ name: 'get_time', arguments: '{}' }])
       const several = await collect(decoder.generate(call({ ...required, maxTokens: 200, sampling })))
-      const said = several.calls[0]!.map(({ name, arguments: args }) => `${name} ${args}`)
-      expect(new Set(said).size).toBe(said.length)
+      const made = several.calls[0]!.map(({ name, arguments: args }) => `${name} ${args}`)
+      expect(new Set(made).size).toBe(made.length)
       for (const { reasons } of [one, several]) expect(reasons).toEqual(['tool_calls'])
-      most = Math.max(most, said.length)
+      most = Math.max(most, made.length)
     }
     expect(most).toBeGreaterThan(1)
   })
@@ -360,10 +360,10 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
         additionalProperties: false,
       })),
     })
-    const told = [{ city: 'Paris', days: 3 }, {}, { city: 'Bonn', days: 14 }]
+    const args = [{ city: 'Paris', days: 3 }, {}, { city: 'Bonn', days: 14 }]
     const names = ['get', 'get_all', 'get']
-    const spelt = told.map((value, i) => text.toolFormat.spell(names[i]!, JSON.stringify(value)))
-    const said = open + spelt.join(separator ?? close + (between ?? '') + open) + close
+    const spelt = args.map((value, i) => text.toolFormat.spell(names[i]!, JSON.stringify(value)))
+    const written = open + spelt.join(separator ?? close + (between ?? '') + open) + close
     let from: number | undefined
     let last = ''
     // By what stands there: certain tokens may divide the text in another way than the tokenizer would.
@@ -373,17 +373,17 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
         .slice(from)
         .map((token) => text.tokenizer.shown(token))
         .join('')
-      return said.startsWith(last) && last !== said
-        ? text.tokenizer.encodeMarker(said.slice(last.length))[0]
+      return written.startsWith(last) && last !== written
+        ? text.tokenizer.encodeMarker(written.slice(last.length))[0]
         : undefined
     }
     const request = call({ tools, toolGrammar, toolChoice: 'required', maxTokens: 400 })
     const { calls, reasons } = await collect(setUp({ next }, text).decoder.generate(request))
     expect(reasons).toEqual(['tool_calls'])
-    const several = MAKES_SEVERAL.has(name) ? told.length : 1
+    const several = MAKES_SEVERAL.has(name) ? args.length : 1
     const made = calls[0]!.slice(0, several)
     expect(made.map((each) => each.name)).toEqual(names.slice(0, several))
-    expect(made.map((each) => JSON.parse(each.arguments))).toEqual(told.slice(0, several))
+    expect(made.map((each) => JSON.parse(each.arguments))).toEqual(args.slice(0, several))
     if (several === 1) expect(calls[0]).toHaveLength(1)
   })
 
@@ -394,14 +394,14 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     const alike = toolFormat.spell('get', json)
     // Where each message has a channel, words are a message of their own, which ends the answer.
     const isAlone = bare !== undefined || text.channels !== undefined
-    const said = isAlone ? open + alike + close : `I look. ${open}${alike}${close}`
-    const tokens = [...tokenizer.encodeMarker(said), [...text.ends][0]!]
+    const written = isAlone ? open + alike + close : `I look. ${open}${alike}${close}`
+    const tokens = [...tokenizer.encodeMarker(written), [...text.ends][0]!]
     const request = call({ tools, toolGrammar, toolChoice: 'auto', maxTokens: 200, parallelToolCalls: false })
     const from = text.prompt(request).length
     const { decoder } = setUp({ next: (all) => tokens[all.length - from] }, text)
     const answer = await collect(decoder.generate(request))
     expect(answer.reasons).toEqual(['tool_calls'])
-    expect(answer.texts[0]!.trim()).toBe(said.startsWith('I look.') ? 'I look.' : '')
+    expect(answer.texts[0]!.trim()).toBe(written.startsWith('I look.') ? 'I look.' : '')
     expect(answer.calls[0]!.map((each) => each.name)).toEqual(['get'])
     expect(holds.accepts(spelled(answer.calls[0]![0]!.arguments))).toBe(true)
   })
@@ -433,13 +433,13 @@ test('every family of calls that is not JSON alone is tried above', () => {
 describe('a text that is no JSON', () => {
   const whole = /^(?:no|yes(?:, very){0,3}|[a-c]{4,9} "[^"]*")$/u
   const source = { regex: whole.source.slice(1, -1) }
-  const said = fromSource(source)
+  const grammar = fromSource(source)
   const spoken = (seed: number, part = {}) =>
-    call({ output: { type: 'grammar', source }, grammar: said, sampling: { ...call().sampling, seed }, ...part })
+    call({ output: { type: 'grammar', source }, grammar, sampling: { ...call().sampling, seed }, ...part })
 
   test('matches the grammar, within every token budget', async () => {
     const { decoder } = setUp()
-    const { shortest } = said.start(smallText.vocabulary)
+    const { shortest } = grammar.start(smallText.vocabulary)
     for (let seed = 0; seed < 12; seed++) {
       for (const maxTokens of [shortest, shortest + 1, shortest + 4, 40]) {
         const answer = await collect(decoder.generate(spoken(seed, { maxTokens })))

@@ -46,8 +46,8 @@ const spent = (answer: Awaited<ReturnType<typeof collect>>) =>
   (answer.usage as { reasoningTokens?: number }).reasoningTokens ?? 0
 
 /** A model that says these tokens and then ends; it takes what a grammar allows where that is not it. */
-function saying(text: ChatText, said: string) {
-  const tokens = [...text.tokenizer.encodeMarker(said), [...text.ends][0]!]
+function saying(text: ChatText, content: string) {
+  const tokens = [...text.tokenizer.encodeMarker(content), [...text.ends][0]!]
   let from: number | undefined
   return setUp(
     {

@@ -23,17 +23,17 @@ const textOf = (tokens: readonly number[]) => tokens.map((token) => tokenizer.sh
 function answering(part: Partial<ChatCall> = {}, more: Partial<AnswerPlan> = {}, choice = 0) {
   const request = call(part)
   const parts: Part[] = []
-  const told = { parts, ends: 0, failed: [] as unknown[], wakes: 0 }
+  const received = { parts, ends: 0, failed: [] as unknown[], wakes: 0 }
   const sink = {
     behind: false,
     push: (each: Part) => void parts.push(each),
-    end: () => void told.ends++,
-    fail: (error: unknown) => void told.failed.push(error),
+    end: () => void received.ends++,
+    fail: (error: unknown) => void received.failed.push(error),
   }
   const plan: AnswerPlan = {
     ...{ call: request, sampling: settledSampling(request, {}), text: smallText, prompt: PROMPT, scores: undefined },
     ...{ grounds: undefined, read: () => expect.fail('nothing is to be read'), opened: false, shortest: 0, limit: 50 },
-    ...{ vocabSize: tokenizer.size, wake: () => void told.wakes++ },
+    ...{ vocabSize: tokenizer.size, wake: () => void received.wakes++ },
     ...more,
   }
   const answer = new AnswerDecoder(plan, choice, sink)
@@ -41,7 +41,7 @@ function answering(part: Partial<ChatCall> = {}, more: Partial<AnswerPlan> = {},
     for (const token of tokens) answer.take({ token })
   }
   const end = () => parts.find((each) => each.type === 'finish')
-  const said = () => parts.map((each) => (each.type === 'text-delta' ? each.text : '')).join('')
+  const sent = () => parts.map((each) => (each.type === 'text-delta' ? each.text : '')).join('')
   const written = () => textOf(answer.tokens.slice(PROMPT.length))
   /** Draws the longest token each time that may come and goes on to this. */
   const write = (text: string) => {
@@ -53,7 +53,7 @@ function answering(part: Partial<ChatCall> = {}, more: Partial<AnswerPlan> = {},
       take(may.reduce((best, id) => (tokenizer.shown(id).length > tokenizer.shown(best).length ? id : best)))
     }
   }
-  return { answer, told, sink, take, end, said, written, write }
+  return { answer, received, sink, take, end, sent, written, write }
 }
 
 const sampling = (more: object) => ({ sampling: { ...call().sampling, ...more } })
@@ -120,12 +120,12 @@ describe('how a token is drawn', () => {
   })
 
   it('is what a grammar lets come', () => {
-    const { answer, write, said, end } = answering(either)
+    const { answer, write, sent, end } = answering(either)
     const may = bits(answer.settings().mask)
     expect([may.length > 0, may.includes(C), may.includes(END)]).toEqual([true, false, false])
     expect(answer.settings().index).toBe(answer.log.generated)
     write('"xby"')
-    expect([said(), end(), answer.finished]).toEqual(['"xby"', { type: 'finish', choice: 0, reason: 'stop' }, true])
+    expect([sent(), end(), answer.finished]).toEqual(['"xby"', { type: 'finish', choice: 0, reason: 'stop' }, true])
   })
 })
 
@@ -233,14 +233,14 @@ describe('how it may go on', () => {
 
 describe('an answer ends', () => {
   it('with the last token that it may have', () => {
-    const { answer, take, end, said } = answering({}, { limit: 3 })
+    const { answer, take, end, sent } = answering({}, { limit: 3 })
     take(A, B)
     expect([answer.remaining, answer.finished, end()]).toEqual([1, false, undefined])
     take(C)
-    expect([answer.remaining, answer.finished, said()]).toEqual([0, true, 'abc'])
+    expect([answer.remaining, answer.finished, sent()]).toEqual([0, true, 'abc'])
     expect(end()).toEqual({ type: 'finish', choice: 0, reason: 'length' })
     const none = answering({}, { limit: 0 }, 2)
-    expect([none.end(), none.told.ends]).toEqual([{ type: 'finish', choice: 2, reason: 'length' }, 1])
+    expect([none.end(), none.received.ends]).toEqual([{ type: 'finish', choice: 2, reason: 'length' }, 1])
   })
 
   it.each<[string, Partial<ChatCall>, number[], object]>([
@@ -254,17 +254,17 @@ describe('an answer ends', () => {
       [A, B],
       { stop: 'b', tokens: [A, B] },
     ],
-  ])('%s', (_, part, tokens, told) => {
-    const { answer, take, end, said, told: heard } = answering(part)
+  ])('%s', (_, part, tokens, fields) => {
+    const { answer, take, end, sent, received } = answering(part)
     take(...tokens)
-    expect([answer.finished, said(), heard.ends, heard.failed]).toEqual([true, 'a', 1, []])
-    expect(end()).toStrictEqual({ type: 'finish', choice: 0, reason: 'stop', ...told })
+    expect([answer.finished, sent(), received.ends, received.failed]).toEqual([true, 'a', 1, []])
+    expect(end()).toStrictEqual({ type: 'finish', choice: 0, reason: 'stop', ...fields })
   })
 
   it('with all that was said, though more of it might have been an end', () => {
-    const { take, said } = answering({ stop: ['bcd'] }, { limit: 2 })
+    const { take, sent } = answering({ stop: ['bcd'] }, { limit: 2 })
     take(A, B)
-    expect(said()).toBe('ab')
+    expect(sent()).toBe('ab')
   })
 
   it('not with the model where that is not to be heard', () => {
@@ -276,31 +276,31 @@ describe('an answer ends', () => {
   })
 
   it('where it fails, and goes on no more', () => {
-    const { answer, told } = answering()
+    const { answer, received } = answering()
     answer.fail('broken')
     answer.resume()
-    expect([answer.finished, told.failed, told.wakes, told.ends]).toEqual([true, ['broken'], 0, 0])
+    expect([answer.finished, received.failed, received.wakes, received.ends]).toEqual([true, ['broken'], 0, 0])
   })
 })
 
 describe('what stands in the model’s place', () => {
   it('is a thought’s mark where one is asked for, then its end, its budget spent', () => {
     const part = { ...either, templateOptions: { enable_thinking: true }, thinkingBudget: 2 }
-    const { answer, take, written, told } = answering(part)
+    const { answer, take, written, received } = answering(part)
     const { open } = smallText.thoughtMarks!
     expect([written(), answer.following?.kind, answer.thought?.tokens]).toEqual([open, 'document', 0])
     take(A, B)
     expect([answer.thought?.tokens, answer.following]).toEqual([2, undefined])
     expect(written().startsWith(`${open}ab${textOf(smallText.endOfThought)}`)).toBe(true)
-    expect(told.parts.flatMap((each) => (each.type === 'reasoning-delta' ? [each.text] : [])).join('')).toBe('ab')
+    expect(received.parts.flatMap((each) => (each.type === 'reasoning-delta' ? [each.text] : [])).join('')).toBe('ab')
     expect(answering().answer.thought).toBeUndefined()
   })
 
   it('is none of an open thought that the answer ends in, and which is shown to its end', () => {
-    const { take, told, written } = answering({}, { opened: true, limit: 2 })
+    const { take, received, written } = answering({}, { opened: true, limit: 2 })
     // It might have been the mark's beginning.
     take(A, ...ids('<'))
-    expect([written(), told.parts]).toEqual([
+    expect([written(), received.parts]).toEqual([
       'a<',
       [
         { type: 'reasoning-delta', choice: 0, text: 'a' },
@@ -347,23 +347,23 @@ describe('calls of tools', () => {
   const must = { tools, toolGrammar, toolChoice: 'required' as const, maxTokens: 90 }
 
   it('are opened in the model’s place where one must come, and end the answer', () => {
-    const { answer, take, end, told } = answering(must, { limit: 90 })
+    const { answer, take, end, received } = answering(must, { limit: 90 })
     while (!answer.finished) {
       // It may be asked for wherever a token is drawn, between two calls as well.
       answer.outlook({ rows: 8, draws: 4 })
       take(bits(answer.settings().mask).find((id) => id === END) ?? ids('}')[0]!)
     }
     expect(end()).toMatchObject({ reason: 'tool_calls' })
-    const calls = told.parts.flatMap((each) => (each.type === 'tool-call-delta' ? [each.arguments] : []))
+    const calls = received.parts.flatMap((each) => (each.type === 'tool-call-delta' ? [each.arguments] : []))
     expect(JSON.parse(calls.join(''))).toEqual({})
   })
 
   it('are opened by the model where one may come, and it says so', () => {
-    const { answer, take, written, end, said } = answering({ ...must, toolChoice: 'auto' }, { limit: 90 })
+    const { answer, take, written, end, sent } = answering({ ...must, toolChoice: 'auto' }, { limit: 90 })
     take(A, ...ids('<tool_call>'))
     expect([answer.settings().mask === undefined, written().startsWith('a<tool_call>')]).toEqual([false, true])
     while (!answer.finished) take(bits(answer.settings().mask).find((id) => id === END) ?? ids('}')[0]!)
-    expect([said(), end()]).toEqual(['a', { type: 'finish', choice: 0, reason: 'tool_calls' }])
+    expect([sent(), end()]).toEqual(['a', { type: 'finish', choice: 0, reason: 'tool_calls' }])
   })
 
   it('that find no room end the answer as its length does', () => {
@@ -382,7 +382,7 @@ describe('who waits', () => {
 
   it('is an answer of which a value is being weighed', async () => {
     const schema = { type: 'object', properties: { c: { type: 'string', pattern: '^[a-e]{6}$' } }, required: ['c'] }
-    const asked = { ...json, schema: { ...schema, additionalProperties: false } }
+    const output = { ...json, schema: { ...schema, additionalProperties: false } }
     let own: unknown
     let weighed = 0
     const before = (batch: readonly { readonly sequence: unknown }[]) => {
@@ -393,15 +393,15 @@ describe('who waits', () => {
       expect([0, batch.length]).toContain(others.length)
     }
     const { decoder } = setUp({ before })
-    const one = call({ evidence: true, output: asked, grammar: compile(asked.schema), ...sampling({ seed: 4 }) })
+    const one = call({ evidence: true, output, grammar: compile(output.schema), ...sampling({ seed: 4 }) })
     const { parts, reasons } = await collect(decoder.generate(one))
     expect([reasons, parts.filter(({ type }) => type === 'evidence').length, weighed > 0]).toEqual([['stop'], 1, true])
   })
 
   it('goes on and wakes the others', () => {
-    const { answer, told } = answering()
+    const { answer, received } = answering()
     answer.resume()
-    expect(told.wakes).toBe(1)
+    expect(received.wakes).toBe(1)
   })
 
   it('is the first of several choices, until its prompt is scored', () => {

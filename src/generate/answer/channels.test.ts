@@ -30,15 +30,15 @@ const text = new ChatText({
 })
 
 /** A model that answers with these tokens; what it is made to say stands among them. */
-function saying(said: string, asked: ChatCall) {
-  const tokens = text.tokenizer.encodeMarker(said)
-  const start = text.prompt(asked).length
+function saying(content: string, request: ChatCall) {
+  const tokens = text.tokenizer.encodeMarker(content)
+  const start = text.prompt(request).length
   return setUp({ next: (all) => tokens[all.length - start] }, text)
 }
 
-async function answered(said: string, part: Partial<ChatCall> = {}) {
+async function answered(content: string, part: Partial<ChatCall> = {}) {
   const request = call({ maxTokens: 200, ...part })
-  const answer = await collect(saying(said, request).decoder.generate(request))
+  const answer = await collect(saying(content, request).decoder.generate(request))
   const thought = answer.parts.map((each) => (each.type === 'reasoning-delta' ? each.text : '')).join('')
   return { thought, text: answer.texts[0], reason: answer.reasons[0], calls: answer.calls[0] ?? [], answer }
 }
@@ -52,8 +52,8 @@ describe('the channels of an answer', () => {
   test('are told by their names: thoughts apart, and no mark in what is said', async () => {
     const both = await answered(`${THOUGHT}<|channel|>final<|message|>Hello there.<|return|>`)
     expect(both).toMatchObject({ thought: 'They greet.', text: 'Hello there.', reason: 'stop' })
-    const said = await answered('<|channel|>final<|message|>Hello.<|end|>')
-    expect(said).toMatchObject({ thought: '', text: 'Hello.', reason: 'stop' })
+    const plain = await answered('<|channel|>final<|message|>Hello.<|end|>')
+    expect(plain).toMatchObject({ thought: '', text: 'Hello.', reason: 'stop' })
   })
 
   test('are not thought on where nobody wants it', async () => {

@@ -42,17 +42,17 @@ describe('a stretch that is repeated', () => {
       return (state >>> 16) % below
     }
     for (let round = 0; round < 300; round++) {
-      const asked = {
+      const options = {
         ...settings,
         dryBase: 1 + next(20) / 10,
         dryAllowedLength: 1 + next(3),
         dryPenaltyLastN: next(2) === 0 ? -1 : next(14),
       }
       const tokens = Array.from({ length: next(24) }, () => next(5))
-      const got = new Dry(asked, tokenizer).over(tokens)
+      const got = new Dry(options, tokenizer).over(tokens)
       for (let token = 0; token < 5; token++) {
-        expect(got.get(token) ?? 0, `${token} after ${tokens} by ${JSON.stringify(asked)}`).toBeCloseTo(
-          penaltyOf(tokens, token, asked),
+        expect(got.get(token) ?? 0, `${token} after ${tokens} by ${JSON.stringify(options)}`).toBeCloseTo(
+          penaltyOf(tokens, token, options),
           6,
         )
       }

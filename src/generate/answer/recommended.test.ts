@@ -8,10 +8,10 @@ import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 const QWEN = { do_sample: true, repetition_penalty: 1.1, temperature: 0.7, top_p: 0.8, top_k: 20 }
 
 /** The settings by which the first token is drawn. */
-async function drawnBy(files: Partial<TextFiles>, asked: Parameters<typeof call>[0] = {}) {
+async function drawnBy(files: Partial<TextFiles>, part: Parameters<typeof call>[0] = {}) {
   const { decoder, model } = setUp({}, new ChatText({ ...smallTokenizer(), ...files }))
   const step = vi.spyOn(model, 'step')
-  await collect(decoder.generate(call({ maxTokens: 40, sampling: { seed: 1 }, ...asked })))
+  await collect(decoder.generate(call({ maxTokens: 40, sampling: { seed: 1 }, ...part })))
   const settings = step.mock.calls.flatMap(([batch]) => batch.map(({ sample }) => sample)).find((sample) => sample)!
   const { temperature, topP, topK, minP, repeats, presencePenalty, frequencyPenalty } = settings
   return { temperature, topP, topK, minP, repeated: repeats?.by, presencePenalty, frequencyPenalty }
@@ -72,11 +72,11 @@ describe('what a request does not say', () => {
       },
     ],
     ['arguments of a tool', { tools: [{ name: 'f', parameters: {}, strict: false }] }],
-  ] as const)('recommends no penalty against copying into %s', async (_, asked) => {
-    const settings = await drawnBy({ generationConfig: QWEN }, asked)
+  ] as const)('recommends no penalty against copying into %s', async (_, part) => {
+    const settings = await drawnBy({ generationConfig: QWEN }, part)
     expect(settings).toMatchObject({ temperature: 0.7, topP: 0.8, topK: 20 })
     expect(settings.repeated).toBeUndefined()
     const sampling = { seed: 1, repetitionPenalty: 1.3 }
-    expect(await drawnBy({ generationConfig: QWEN }, { ...asked, sampling })).toMatchObject({ repeated: 1.3 })
+    expect(await drawnBy({ generationConfig: QWEN }, { ...part, sampling })).toMatchObject({ repeated: 1.3 })
   })
 })

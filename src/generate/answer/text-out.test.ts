@@ -105,9 +105,9 @@ describe('the beginning of an answer', () => {
   test('that is no talk is named, without white space, and what came behind it told', () => {
     for (const pieces of [['{"name": 1'], [' {', '\n "na', 'me": 1']]) {
       const out = new TextOut([], ['<other>', '{"name":'])
-      const told = pieces.map((piece) => out.push(bytes(piece), logprob(piece)))
-      expect(told.slice(0, -1)).toEqual(told.slice(1).map(() => nothing))
-      expect(told.at(-1)).toEqual({ text: '', logprobs: [], found: '{"name":', rest: '1' })
+      const outputs = pieces.map((piece) => out.push(bytes(piece), logprob(piece)))
+      expect(outputs.slice(0, -1)).toEqual(outputs.slice(1).map(() => nothing))
+      expect(outputs.at(-1)).toEqual({ text: '', logprobs: [], found: '{"name":', rest: '1' })
       // That was the end of it.
       expect(out.flush()).toEqual(nothing)
     }
@@ -136,8 +136,8 @@ describe('white space at the beginning', () => {
   test('is not shown where it is trimmed, in however many pieces it comes', () => {
     for (const pieces of [['  \n a b '], [' ', '\n ', ' a b ']]) {
       const out = new TextOut([], [], true)
-      const told = pieces.map((piece) => out.push(bytes(piece)).text)
-      expect(told.join('')).toBe('a b ')
+      const texts = pieces.map((piece) => out.push(bytes(piece)).text)
+      expect(texts.join('')).toBe('a b ')
       expect(out.push(bytes(' c ')).text).toBe(' c ')
     }
     expect(new TextOut([]).push(bytes(' a')).text).toBe(' a')

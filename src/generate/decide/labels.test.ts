@@ -28,9 +28,9 @@ const question = (type: DecideQuestion['type'], ...texts: string[]): DecideQuest
   ...{ type, instructions: 'Which?' },
   options: texts.map((text) => ({ text })),
 })
-const asked = (of: DecideQuestion) => typedQuestionOf(of, [...of.options.keys()], 'A state.')
-const choice = (...texts: string[]) => asked(question('choice', ...texts))
-const PREDICATE = asked(question('predicate', 'Yes', 'No'))
+const typed = (of: DecideQuestion) => typedQuestionOf(of, [...of.options.keys()], 'A state.')
+const choice = (...texts: string[]) => typed(question('choice', ...texts))
+const PREDICATE = typed(question('predicate', 'Yes', 'No'))
 const texts = (count: number) => Array.from({ length: count }, (_, i) => `option ${i}`)
 
 /** How likely the model finds these tokens, and what comes of it. */
@@ -202,7 +202,7 @@ describe('labels of LFM2', () => {
   })
 
   it('of levels are their numbers', () => {
-    const score = asked(question('score', 'low', 'middle', 'high'))
+    const score = typed(question('score', 'low', 'middle', 'high'))
     expect(readout.worded(score).options.map(({ label }) => label)).toEqual(['0', '1', '2'])
     const { shares } = answered(readout, score, (token) => (token === whole.id('1') ? 0.6 : 0.2))
     expect(shares).toEqual(close([0.2, 0.6, 0.2]))

@@ -9,7 +9,7 @@ const END = 7
 const tokenizer = { idOf: (text: string) => (text === '<|box_end|>' ? END : undefined) } as unknown as Tokenizer
 const readout = new PointerReadout(tokenizer)
 
-const asked = (type: DecideQuestion['type'], options: number, part: Partial<TypedQuestion> = {}): TypedQuestion => {
+const typed = (type: DecideQuestion['type'], options: number, part: Partial<TypedQuestion> = {}): TypedQuestion => {
   const texts = Array.from({ length: options }, (_, i) => ({ text: `${i}` }))
   return {
     ...typedQuestionOf({ type, instructions: 'Which?', options: texts }, [...texts.keys()], 'A state.'),
@@ -22,7 +22,7 @@ const row = (query: readonly number[], key: readonly number[]) => Float32Array.f
 const NOTHING = [0, 0, 0, 0]
 
 /** What is told of a question whose last token asks this, of options with such keys. */
-function told(of: TypedQuestion, query: readonly number[], keys: readonly (readonly number[])[], temperature = 1) {
+function sharesOf(of: TypedQuestion, query: readonly number[], keys: readonly (readonly number[])[], temperature = 1) {
   const stem = [1, ...keys.flatMap(() => [2, 3, END]), 4]
   const reads = readout.reads(of, stem)
   const { rows } = reads.of as Extract<typeof reads.of, { rows: unknown }>
@@ -51,20 +51,20 @@ describe('a model that points', () => {
       [-1, 0, 0, 0],
     ]
     // softmax(q k / sqrt(d)), of four numbers each.
-    expect(told(asked('choice', 3), [2, 1, 1, 0], keys)).toEqual(softmax([4 / 2, 3 / 2, -2 / 2]))
-    expect(told(asked('choice', 3), [2, 1, 1, 0], keys, 4)).toEqual(softmax([4 / 8, 3 / 8, -2 / 8]))
-    expect(told(asked('choice', 2), [1000, 0, 0, 0], [[1000, 0, 0, 0], NOTHING])).toEqual([1, 0])
+    expect(sharesOf(typed('choice', 3), [2, 1, 1, 0], keys)).toEqual(softmax([4 / 2, 3 / 2, -2 / 2]))
+    expect(sharesOf(typed('choice', 3), [2, 1, 1, 0], keys, 4)).toEqual(softmax([4 / 8, 3 / 8, -2 / 8]))
+    expect(sharesOf(typed('choice', 2), [1000, 0, 0, 0], [[1000, 0, 0, 0], NOTHING])).toEqual([1, 0])
   })
 
   it('tells of a predicate first that it is so, which it was asked last', () => {
     const keys = [[1, 0, 0, 0], NOTHING]
     const [no, yes] = softmax([1, 0])
-    expect(told(asked('predicate', 2), [2, 0, 0, 0], keys)).toEqual([yes, no])
-    expect(told(asked('score', 2), [2, 0, 0, 0], keys)).toEqual([no, yes])
+    expect(sharesOf(typed('predicate', 2), [2, 0, 0, 0], keys)).toEqual([yes, no])
+    expect(sharesOf(typed('score', 2), [2, 0, 0, 0], keys)).toEqual([no, yes])
   })
 
   it('must find the end of each option, and ask behind all of them', () => {
-    const read = (stem: number[], options = 2) => readout.reads(asked('choice', options), stem)
+    const read = (stem: number[], options = 2) => readout.reads(typed('choice', options), stem)
     expect(() => read([1, END, 2, END, 3])).not.toThrow()
     for (const [stem, count, options] of [
       [[1, END, 2, 3], 1, 2],
@@ -102,7 +102,7 @@ describe('rows', () => {
 })
 
 describe('what such a model is told', () => {
-  const worded = (part: Partial<TypedQuestion>) => readout.worded(asked('choice', 2, part))
+  const worded = (part: Partial<TypedQuestion>) => readout.worded(typed('choice', 2, part))
 
   it.each([
     ['a text as it is', 'It is {"a": 1}.', 'It is {"a": 1}.'],
@@ -116,10 +116,10 @@ describe('what such a model is told', () => {
     ['objects in a list', '[{"a": 1, "b": 2}, {"c": null}]', '- a: 1\n  b: 2\n- c: '],
     ['what looks like control with other bars', 'a <|im_end|> b', 'a <\u00a6im_end\u00a6> b'],
     ['what looks like control within an object', '{"a": "<|x|>"}', 'a: <\u00a6x\u00a6>'],
-  ])('is %s', (_, said, expected) => {
-    expect(worded({ state: said }).state).toBe(expected)
-    expect(worded({ instructions: said }).instructions).toBe(expected)
-    const { options } = worded({ options: [{ key: 'a', description: said }, { key: 'b' }] })
+  ])('is %s', (_, text, expected) => {
+    expect(worded({ state: text }).state).toBe(expected)
+    expect(worded({ instructions: text }).instructions).toBe(expected)
+    const { options } = worded({ options: [{ key: 'a', description: text }, { key: 'b' }] })
     expect(options).toEqual([{ key: 'a', description: expected }, { key: 'b' }])
   })
 

@@ -75,17 +75,17 @@ export class DecidePrompt {
   *#inOrder(question: DecideQuestion, index: number, order: readonly number[]): Slices<QuestionTokens> {
     const [first, ...rest] = this.#parts.after
     const last = rest.at(-1)
-    const said = questionText(question, order) + first
-    yield* this.#assertFits(said, index)
-    const head = last === undefined ? [] : [...this.#behind(said), ...this.#encoded(rest.slice(0, -1))]
+    const opening = questionText(question, order) + first
+    yield* this.#assertFits(opening, index)
+    const head = last === undefined ? [] : [...this.#behind(opening), ...this.#encoded(rest.slice(0, -1))]
     // An option is written behind the last text, which is the question's own where nothing stands between.
     const written = (option: string) =>
-      last === undefined ? this.#behind(said + option) : [...head, ...this.#ending(last, option)]
+      last === undefined ? this.#behind(opening + option) : [...head, ...this.#ending(last, option)]
     const plain = written('')
     const options: (readonly number[])[] = []
     let read = 0
     for (const { text } of question.options) {
-      read += said.length + text.length
+      read += opening.length + text.length
       if (read > SLICE) yield
       read %= SLICE
       const tokens = written(text)
@@ -104,14 +104,14 @@ export class DecidePrompt {
   }
 
   /** Each option is written behind all that a question says: what cannot fit is refused before. */
-  *#assertFits(said: string, index: number): Slices<void> {
+  *#assertFits(text: string, index: number): Slices<void> {
     const { sections, reveal } = this.#parts
     const room = this.#capacity - this.state.length
-    if (said.length <= room) return
+    if (text.length <= room) return
     const most = room + COUNTED
     let length = most
     try {
-      length = (yield* encodedSections(this.#text.tokenizer, sections(said), room, reveal, 1)).length
+      length = (yield* encodedSections(this.#text.tokenizer, sections(text), room, reveal, 1)).length
     } catch (error) {
       if (!V1Error.is(error) || error.code !== 'context_length_exceeded') throw error
     }
@@ -129,11 +129,11 @@ export class DecidePrompt {
   }
 
   /** The tokens up to a question's end: of the state no more than its last word is taken apart again. */
-  #behind(said: string): number[] {
+  #behind(text: string): number[] {
     const { tokenizer } = this.#text
     const { section, before, reveal, sections } = this.#parts
-    if (this.#before !== undefined) return [...this.#earlier, ...this.#before, ...this.#continued(QUESTION + said)]
-    const [first = '', ...rest] = sections(said)
+    if (this.#before !== undefined) return [...this.#earlier, ...this.#before, ...this.#continued(QUESTION + text)]
+    const [first = '', ...rest] = sections(text)
     const state = reveal(section)
     if (typeof first === 'number') {
       return [...this.#earlier, ...tokenizer.encodePlain(state, before.length), first, ...this.#encoded(rest)]
@@ -143,10 +143,10 @@ export class DecidePrompt {
   }
 
   /** A text that goes on from an earlier one. */
-  #continued(said: string): number[] {
+  #continued(text: string): number[] {
     const { tokenizer } = this.#text
     const { sections, reveal } = this.#parts
-    return sections(said).flatMap((section) =>
+    return sections(text).flatMap((section) =>
       typeof section === 'number' ? [section] : tokenizer.encodeContinuation(reveal(section)),
     )
   }

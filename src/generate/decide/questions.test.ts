@@ -79,14 +79,14 @@ describe('a state', () => {
 
 describe('a question', () => {
   it('is told with its options in the order that is asked for', () => {
-    const asked: DecideQuestion = {
+    const question: DecideQuestion = {
       ...{ type: 'choice', instructions: ' Which colour? ' },
       options: [{ text: 'red', description: ' warm ' }, { text: 'blue' }],
     }
-    expect(QUESTION + questionText(asked, [0, 1])).toBe(
+    expect(QUESTION + questionText(question, [0, 1])).toBe(
       'Question: Which colour?\nOptions:\n- red: warm\n- blue\nAnswer with one option.',
     )
-    expect(questionText(asked, [1, 0])).toContain('- blue\n- red: warm\n')
+    expect(questionText(question, [1, 0])).toContain('- blue\n- red: warm\n')
   })
 
   it('is put to a model that has been told to say one of the options, and nothing else', () => {
@@ -131,10 +131,10 @@ describe('orders of options', () => {
     const texts = fc.uniqueArray(fc.string({ maxLength: 3 }), { minLength: 2, maxLength: 40 })
     fc.assert(
       fc.property(texts, (given) => {
-        const told = (some: readonly string[]) =>
+        const ordered = (some: readonly string[]) =>
           ordersOf(choice(...some), 'average').map((order) => order.map((i) => some[i]))
-        const orders = told(given)
-        expect(told([...given].reverse())).toEqual(orders)
+        const orders = ordered(given)
+        expect(ordered([...given].reverse())).toEqual(orders)
         expect(orders.length).toBe(Math.min(8, given.length))
         expect(new Set(orders.map(([first]) => first)).size).toBe(orders.length)
         for (const order of orders) expect([...order].sort()).toEqual([...given].sort())

@@ -12,22 +12,24 @@ function logprob(before: readonly number[], token: number): number {
 
 /** Each option by itself, token by token. */
 function alone(option: readonly number[], ends: readonly number[]): number {
-  const told = option.reduce((sum, token, i) => sum + logprob(option.slice(0, i), token), 0)
-  return ends.length === 0 ? told : told + Math.log(ends.reduce((sum, end) => sum + Math.exp(logprob(option, end)), 0))
+  const total = option.reduce((sum, token, i) => sum + logprob(option.slice(0, i), token), 0)
+  return ends.length === 0
+    ? total
+    : total + Math.log(ends.reduce((sum, end) => sum + Math.exp(logprob(option, end)), 0))
 }
 
 /** Asks a model whatever is to be asked; gives back after which tokens it did. */
 function ask(trie: OptionTrie): string[] {
   const places: string[] = []
-  const toldAt = (path: readonly number[], asked: readonly number[]) => {
+  const logprobsAt = (path: readonly number[], tokens: readonly number[]) => {
     places.push(path.join())
-    if (new Set(asked).size < asked.length) throw new Error(`${asked} are asked twice`)
-    return asked.map((token) => logprob(path, token))
+    if (new Set(tokens).size < tokens.length) throw new Error(`${tokens} are asked twice`)
+    return tokens.map((token) => logprob(path, token))
   }
-  if (trie.open) trie.take(toldAt([], trie.candidates()))
+  if (trie.open) trie.take(logprobsAt([], trie.candidates()))
   for (const walk of trie.walks()) {
     for (let at = walk.from; at < walk.path.length; at++)
-      walk.take(at, toldAt(walk.path.slice(0, at + 1), walk.candidates(at)))
+      walk.take(at, logprobsAt(walk.path.slice(0, at + 1), walk.candidates(at)))
   }
   return places
 }

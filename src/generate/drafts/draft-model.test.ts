@@ -73,10 +73,10 @@ async function answers(
   await decoder.close()
   expect([target.openSequences, draft?.openSequences ?? 0, draft?.closed ?? true]).toEqual([0, 0, true])
   expect(draft?.freePages ?? 512).toBe(small?.pages ?? 512)
-  const said = replies.map(({ texts, reasons, calls, logprobs, usage: { completionTokens } }) => {
+  const outputs = replies.map(({ texts, reasons, calls, logprobs, usage: { completionTokens } }) => {
     return { texts, reasons, calls: calls.map((each) => each.map(({ id, ...one }) => one)), logprobs, completionTokens }
   })
-  return { said, passes: target.steps.length, small: draft?.steps.length ?? 0, guesses: guesses?.model }
+  return { outputs, passes: target.steps.length, small: draft?.steps.length ?? 0, guesses: guesses?.model }
 }
 
 describe('an answer is the same, token for token', () => {
@@ -86,10 +86,10 @@ describe('an answer is the same, token for token', () => {
       [1, { ahead: true }],
     ] as const) {
       const calls = [requestOf(kind, 3, { sampling: { ...sampling, ...KINDS[kind]!.sampling, temperature } })]
-      const { said, passes } = await answers(calls, { drafts: 'never' })
+      const { outputs, passes } = await answers(calls, { drafts: 'never' })
       const same = await answers(calls, { small: {} })
-      expect(same.said).toEqual(said)
-      expect((await answers(calls, { small })).said).toEqual(said)
+      expect(same.outputs).toEqual(outputs)
+      expect((await answers(calls, { small })).outputs).toEqual(outputs)
       // Those that hang on what was said are not guessed.
       if (kind === 'penalties') expect(same.small).toBe(0)
       else expect(same.passes).toBeLessThan(passes)
@@ -99,7 +99,7 @@ describe('an answer is the same, token for token', () => {
 
   it('in company, where memory is short, and in batches of few', async () => {
     const calls = Object.keys(KINDS).map((kind, seed) => requestOf(kind, seed))
-    const { said } = await answers(calls, { drafts: 'never' })
+    const { outputs } = await answers(calls, { drafts: 'never' })
     for (const [large, small, drafts] of [
       [{}, {}, 'gaining'],
       [{ pages: 24 }, { pages: 12 }, 'always'],
@@ -107,7 +107,7 @@ describe('an answer is the same, token for token', () => {
       [{ maxBatch: 2 }, { maxChunk: 4 }, 'always'],
       [{}, { contextLength: 40 }, 'gaining'],
     ] as const) {
-      expect((await answers(calls, { drafts, large, small })).said).toEqual(said)
+      expect((await answers(calls, { drafts, large, small })).outputs).toEqual(outputs)
     }
   })
 })
@@ -156,13 +156,13 @@ describe('the small model', () => {
   })
 
   it('is left for good where it fails, and nobody hears of it', async () => {
-    const { said } = await answers([long], { drafts: 'never' })
+    const { outputs } = await answers([long], { drafts: 'never' })
     let steps = 0
     const before = () => {
       if (++steps === 5) throw new Error('lost')
     }
     const failed = await answers([long], { small: { before } })
-    expect(failed.said).toEqual(said)
+    expect(failed.outputs).toEqual(outputs)
     expect(steps).toBe(5)
   })
 

@@ -21,9 +21,9 @@ describe('the open value', () => {
     ['{"n":', '', false, 'n'],
     ['{"n":"', '', true, 'n'],
     ['["one","tw', 'tw', true, ''],
-  ])('of %s', (document, said, quoted, key) => {
+  ])('of %s', (document, written, quoted, key) => {
     const value = begun(document)
-    expect([value.written, value.quoted, value.key]).toEqual([said, quoted, key])
+    expect([value.written, value.quoted, value.key]).toEqual([written, quoted, key])
   })
 
   it('is none in a key, or within a character', () => {
@@ -119,19 +119,19 @@ describe('a head that guesses', () => {
   /** So many trials, of which those that ask it gain so much: in how many it was asked, and in how many it did not rest. */
   const play = (count: number, gain: number, knows: boolean, drafting = new Trials()) => {
     drafting.small.knows = () => knows
-    let [asked, awake] = [0, 0]
+    let [guesses, awake] = [0, 0]
     for (let i = 0; i < count; i++) {
-      if (drafting.trial(gain)) asked++
+      if (drafting.trial(gain)) guesses++
       if (!drafting.small.rests) awake++
     }
-    return { asked, awake, drafting }
+    return { guesses, awake, drafting }
   }
 
   it('rests where it does not gain, and is tried ever less', () => {
     const first = play(200, 0.9, true)
     const later = play(1000, 0.9, true, first.drafting)
-    expect(first.asked).toBeGreaterThan(1)
-    expect(later.asked).toBeGreaterThan(1)
+    expect(first.guesses).toBeGreaterThan(1)
+    expect(later.guesses).toBeGreaterThan(1)
     expect(later.awake).toBeLessThan(20)
     // Once it gains, it is asked all the time.
     const gaining = play(3000, 2, true, first.drafting)
@@ -142,7 +142,7 @@ describe('a head that guesses', () => {
   it('is not asked for what it has not read, and does not wait for long that it is', () => {
     const { drafting } = play(200, 0.9, true)
     const unread = play(1000, 0.9, false, drafting)
-    expect(unread.asked).toBe(0)
+    expect(unread.guesses).toBe(0)
     expect(unread.awake).toBeGreaterThan(0)
     expect(unread.awake).toBeLessThan(200)
     expect(play(1000, 0.9, false).awake).toBeLessThan(200)

@@ -8,7 +8,7 @@ import { setUp } from '../testing/call.test-helper.js'
 const BUDGET = 1000
 
 export async function allValues(
-  asked: ChatCall & { readonly grammar: Grammar },
+  call: ChatCall & { readonly grammar: Grammar },
   keyOf = (text: string) => JSON.stringify(JSON.parse(text).v),
 ): Promise<Map<string, number>> {
   const { model, text } = setUp()
@@ -30,14 +30,16 @@ export async function allValues(
     written: readonly number[],
     likely: number,
   ): Promise<void> => {
-    const [own, said] = [[...tokens], [...written]]
+    const [own, output] = [[...tokens], [...written]]
     for (let run = guided.plan(BUDGET, true); run; run = guided.plan(BUDGET, true)) {
       guided.commit(run)
       own.splice(own.length - run.replace, run.replace, ...run.tokens)
-      said.splice(said.length - run.replace, run.replace, ...run.tokens)
+      output.splice(output.length - run.replace, run.replace, ...run.tokens)
     }
     if (guided.done) {
-      const key = keyOf(new TextDecoder().decode(Uint8Array.from(said.flatMap((token) => [...tokenizer.bytes(token)]))))
+      const key = keyOf(
+        new TextDecoder().decode(Uint8Array.from(output.flatMap((token) => [...tokenizer.bytes(token)]))),
+      )
       found.set(key, (found.get(key) ?? 0) + likely)
       return
     }
@@ -49,11 +51,11 @@ export async function allValues(
     )
     const total = allowed.reduce((sum, [, logit]) => sum + Math.exp(logit), 0)
     for (const [token, logit] of allowed) {
-      const next = new Guided(guided.fork(), tokenizer, said)
+      const next = new Guided(guided.fork(), tokenizer, output)
       if (!next.accept(token)) throw new Error('a mask allows what the grammar forbids')
-      await go(next, [...own, token], [...said, token], (likely * Math.exp(logit)) / total)
+      await go(next, [...own, token], [...output, token], (likely * Math.exp(logit)) / total)
     }
   }
-  await go(new Guided(asked.grammar.start(vocabulary), tokenizer), text.prompt(asked), [], 1)
+  await go(new Guided(call.grammar.start(vocabulary), tokenizer), text.prompt(call), [], 1)
   return found
 }

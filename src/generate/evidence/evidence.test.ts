@@ -5,7 +5,7 @@ import { compile, type Grammar } from '../../grammar/structured.js'
 import { call, collect, setUp, smallText } from '../testing/call.test-helper.js'
 import { allValues } from './all-values.test-helper.js'
 
-const asked = (
+const callOf = (
   schema: unknown,
   part: Partial<ChatCall> = {},
   seed = 1,
@@ -39,15 +39,15 @@ describe('confidence is the share of a value among all documents, each in all wa
     ['a string or null', { anyOf: [{ enum: ['the', 'then', 'no'] }, { type: 'null' }] }],
   ])('%s', async (_, schema, texts) => {
     const whole = object({ v: schema })
-    const all = await allValues(asked(whole, {}, 1, texts))
+    const all = await allValues(callOf(whole, {}, 1, texts))
     expect([...all.values()].reduce((sum, each) => sum + each, 0)).toBeCloseTo(1, 9)
     const seen = new Set<string>()
     for (let seed = 0; seed < 8; seed++) {
-      const { texts: said, parts } = await collect(setUp().decoder.generate(asked(whole, {}, seed, texts)))
+      const { texts: answers, parts } = await collect(setUp().decoder.generate(callOf(whole, {}, seed, texts)))
       const [evidence, ...more] = evidenceOf(parts)
       expect(more).toEqual([])
       expect(evidence!.pointer).toBe('/v')
-      const value = JSON.stringify(JSON.parse(said[0]!).v)
+      const value = JSON.stringify(JSON.parse(answers[0]!).v)
       seen.add(value)
       expect(Math.abs(evidence!.confidence - all.get(value)!)).toBeLessThan(1e-4)
       expect(evidence!.pNull === undefined).toBe(!all.has('null'))
@@ -62,9 +62,9 @@ describe('confidence is the share of a value among all documents, each in all wa
 
   it('a property that may be left out', async () => {
     const whole = object({ a: { enum: ['the', 'then'] } }, [])
-    const all = await allValues(asked(whole), (text) => text)
+    const all = await allValues(callOf(whole), (text) => text)
     for (let seed = 0; seed < 8; seed++) {
-      const { texts, parts } = await collect(setUp().decoder.generate(asked(whole, {}, seed)))
+      const { texts, parts } = await collect(setUp().decoder.generate(callOf(whole, {}, seed)))
       const [evidence] = evidenceOf(parts)
       expect(evidence === undefined).toBe(texts[0] === '{}')
       if (!evidence) continue
@@ -86,7 +86,7 @@ const TICKET = object(
 
 it('tells of each leaf once, by its pointer, behind the text that closes it and before the end', async () => {
   for (let seed = 0; seed < 6; seed++) {
-    const { texts, parts } = await collect(setUp().decoder.generate(asked(TICKET, { maxTokens: 200 }, seed)))
+    const { texts, parts } = await collect(setUp().decoder.generate(callOf(TICKET, { maxTokens: 200 }, seed)))
     const value = JSON.parse(texts[0]!)
     const leaves = ['/status', '/ok', ...value.list.map((_: unknown, i: number) => `/list/${i}`), '/a~1b~0c/n']
     expect(evidenceOf(parts).map(({ pointer }) => pointer)).toEqual(leaves)
@@ -98,12 +98,12 @@ it('tells of each leaf once, by its pointer, behind the text that closes it and 
 })
 
 it('is the same alone and in company, and what is written is the same with it and without', async () => {
-  const alone = await collect(setUp().decoder.generate(asked(TICKET, { maxTokens: 200 })))
-  const without = await collect(setUp().decoder.generate({ ...asked(TICKET, { maxTokens: 200 }), evidence: false }))
+  const alone = await collect(setUp().decoder.generate(callOf(TICKET, { maxTokens: 200 })))
+  const without = await collect(setUp().decoder.generate({ ...callOf(TICKET, { maxTokens: 200 }), evidence: false }))
   expect(alone.texts).toEqual(without.texts)
   const { decoder, model } = setUp({ pages: 4096 })
-  const others = [2, 3, 4, 5].map((seed) => collect(decoder.generate(asked(TICKET, { maxTokens: 200 }, seed))))
-  const three = await collect(decoder.generate(asked(TICKET, { maxTokens: 200, n: 3 })), 3)
+  const others = [2, 3, 4, 5].map((seed) => collect(decoder.generate(callOf(TICKET, { maxTokens: 200 }, seed))))
+  const three = await collect(decoder.generate(callOf(TICKET, { maxTokens: 200, n: 3 })), 3)
   await Promise.all(others)
   expect(evidenceOf(three.parts)).toEqual(evidenceOf(alone.parts))
   expect(evidenceOf(three.parts, 2).length).toBeGreaterThan(3)
@@ -112,10 +112,10 @@ it('is the same alone and in company, and what is written is the same with it an
 })
 
 it('log probabilities beside it are those that were asked for, and none where none were', async () => {
-  const plain = await collect(setUp().decoder.generate(asked(TICKET)))
+  const plain = await collect(setUp().decoder.generate(callOf(TICKET)))
   expect(plain.logprobs[0]).toEqual([])
-  const both = await collect(setUp().decoder.generate(asked(TICKET, { topLogprobs: 2 })))
-  const without = await collect(setUp().decoder.generate({ ...asked(TICKET, { topLogprobs: 2 }), evidence: false }))
+  const both = await collect(setUp().decoder.generate(callOf(TICKET, { topLogprobs: 2 })))
+  const without = await collect(setUp().decoder.generate({ ...callOf(TICKET, { topLogprobs: 2 }), evidence: false }))
   expect(both.logprobs).toEqual(without.logprobs)
   expect(evidenceOf(both.parts).length).toBeGreaterThan(3)
 })
@@ -123,7 +123,7 @@ it('log probabilities beside it are those that were asked for, and none where no
 it('an answer that is left in the midst holds nothing', async () => {
   const { decoder, model } = setUp()
   const leaving = new AbortController()
-  const parts = decoder.generate(asked(TICKET, { signal: leaving.signal, n: 2 }))
+  const parts = decoder.generate(callOf(TICKET, { signal: leaving.signal, n: 2 }))
   await expect(async () => {
     for await (const part of parts) if (part.type === 'evidence') leaving.abort()
   }).rejects.toThrow()
@@ -161,10 +161,10 @@ it('sources read to their values, whatever a conversation says', async () => {
         ],
       },
     ] as const
-    const { texts: said, parts } = await collect(
-      setUp({}, smallText).decoder.generate(asked(TICKET, { messages }, seed)),
+    const { texts: answers, parts } = await collect(
+      setUp({}, smallText).decoder.generate(callOf(TICKET, { messages }, seed)),
     )
-    const value = JSON.parse(said[0]!)
+    const value = JSON.parse(answers[0]!)
     for (const { pointer, source } of evidenceOf(parts)) {
       if (!source) continue
       found++

@@ -191,8 +191,8 @@ describe('a likelihood', () => {
       const { draw, id, written } = number
       const shares = { [`${before}123`]: 0.5, [`${before}12`]: 0.25 }
       const longer = { ...draw(`${before}123`, 5 - before.length, shares), reaching: true }
-      const { open, ...told } = likelihoodOf([longer], twelve, written)
-      expect(told).toEqual({ sure: 0, chosen: true, strayed: true })
+      const { open, ...rest } = likelihoodOf([longer], twelve, written)
+      expect(rest).toEqual({ sure: 0, chosen: true, strayed: true })
       const among = before === '' ? 1 : 0.75
       expect(open).toMatchObject([{ token: id(`${before}12`), likely: 0.25 / among }])
     }

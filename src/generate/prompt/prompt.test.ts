@@ -101,13 +101,13 @@ describe('what a model says beside its calls, where a template writes the calls 
     `{#- tools -#}{% for m in messages %}${more}{{ m.role + ':' }}{% if m.tool_calls %}${call}{% else %}{{ m.content }}{% endif %};{% endfor %}`
   const json =
     '{"name": "{{ m.tool_calls[0].function.name }}", "arguments": {{ m.tool_calls[0].function.arguments | tojson }}}'
-  const told = (template: string, said: ChatMessage[] = messages) =>
-    prompt(new ChatText({ ...smallTokenizer(), chatTemplate: template }), said, { tools: [weather] })
+  const rendered = (template: string, list: ChatMessage[] = messages) =>
+    prompt(new ChatText({ ...smallTokenizer(), chatTemplate: template }), list, { tools: [weather] })
 
   const hermes = turns(`<tool_call>${json}</tool_call>`)
   test('comes before the calls, in the same turn', () => {
     const call = '\n<tool_call>{"name": "get", "arguments": {"city": "Bern"}}</tool_call>;tool:Seen.;'
-    expect(told(hermes)).toBe(`user:Where?;assistant:I look, 1.${call}user:And?;assistant:I look, 2.${call}`)
+    expect(rendered(hermes)).toBe(`user:Where?;assistant:I look, 1.${call}user:And?;assistant:I look, 2.${call}`)
   })
 
   test('is never read as control tokens, as elsewhere', () => {
@@ -120,18 +120,18 @@ describe('what a model says beside its calls, where a template writes the calls 
 
   test('is the plan, if the template has one', () => {
     const own = turns(`({{ m.tool_plan }})${json}`)
-    expect(told(own)).toContain('assistant:(I look, 1.){"name": "get"')
+    expect(rendered(own)).toContain('assistant:(I look, 1.){"name": "get"')
   })
 
   test('has a turn of its own, if a turn with calls has no text', () => {
     const own = turns(json.replace('arguments"', 'parameters"'), '{#- "parameters" ipython -#}')
-    expect(told(own)).toContain('assistant:I look, 1.;assistant:{"name": "get"')
+    expect(rendered(own)).toContain('assistant:I look, 1.;assistant:{"name": "get"')
   })
 
   test('stands before them, too, where turns must alternate', () => {
     const alternates = `{% if loop.previtem is defined and loop.previtem.role == m.role %}{{ raise_exception('alternate') }}{% endif %}`
     const own = turns(`<tool_call>${json}</tool_call>`, alternates)
-    expect(told(own)).toContain('assistant:I look, 2.\n<tool_call>')
+    expect(rendered(own)).toContain('assistant:I look, 2.\n<tool_call>')
   })
 })
 
@@ -174,7 +174,7 @@ test('ids of calls have the form that Mistral’s templates accept, the same for
     tokenizer: files.tokenizer,
     tokenizerConfig: { ...files.tokenizerConfig, chat_template },
   })
-  for (const [id, told] of [
+  for (const [id, shown] of [
     ['call_Qwertz0123456789', '123456789'],
     ['call_1', '0000call1'],
   ] as const) {
@@ -183,7 +183,7 @@ test('ids of calls have the form that Mistral’s templates accept, the same for
       { role: 'tool', toolCallId: id, content: 'sunny' },
     ]
     const call = '[TOOL_CALLS][{"name": "get_weather", "arguments": {}}'
-    expect(prompt(chat, messages, { tools: [weather] })).toBe(`${call}(${told})[${told}]`)
+    expect(prompt(chat, messages, { tools: [weather] })).toBe(`${call}(${shown})[${shown}]`)
   }
 })
 
@@ -274,23 +274,23 @@ describe('tools', () => {
   ]
 
   /** As LFM2's, Granite 3's and others: it tells of tools, and prints what messages hold. */
-  const silent = (told: string) =>
-    `{%- if tools %}${told}{%- endif %}{%- for message in messages %}[{{ message.role }}]{{ message.content }}{%- endfor %}`
+  const silent = (marker: string) =>
+    `{%- if tools %}${marker}{%- endif %}{%- for message in messages %}[{{ message.role }}]{{ message.content }}{%- endfor %}`
 
   test.each([
     ['<|tool_list_start|>', '<|tool_call_start|>[get_weather(city="Paris")]<|tool_call_end|>'],
     ['JSON after <|tool_call|>', '<|tool_call|>[{"name":"get_weather","arguments":{"city":"Paris"}}]'],
-  ])('by the template, and calls in our words where it writes none: %s', (told, written) => {
-    const chat = new ChatText({ ...smallTokenizer(), chatTemplate: silent(told) })
+  ])('by the template, and calls in our words where it writes none: %s', (marker, written) => {
+    const chat = new ChatText({ ...smallTokenizer(), chatTemplate: silent(marker) })
     const shown = prompt(chat, messages, { tools: [weather] })
-    expect(shown).toBe(`${told}[user]Paris?[assistant]${written}[tool]{"sky":"blue"}`)
+    expect(shown).toBe(`${marker}[user]Paris?[assistant]${written}[tool]{"sky":"blue"}`)
   })
 
   test('by the system message where the template looks for them there', () => {
     const chatTemplate = `{%- for message in messages %}[{{ message.role }}]{{ message.content }}{%- if 'tools' in message %}<|tool|>{{ message['tools'] }}<|/tool|>{%- endif %}{%- endfor %}`
     const chat = new ChatText({ ...smallTokenizer(), chatTemplate })
-    const { strict: _, ...told } = weather
-    const tools = `<|tool|>${JSON.stringify([{ ...told, description: weather.description ?? '' }])}<|/tool|>`
+    const { strict: _, ...fields } = weather
+    const tools = `<|tool|>${JSON.stringify([{ ...fields, description: weather.description ?? '' }])}<|/tool|>`
     const call = 'functools[{"name":"get_weather","arguments":{"city":"Paris"}}]'
     const rest = `[user]Paris?[assistant]${call}[tool]{"sky":"blue"}`
     expect(prompt(chat, messages, { tools: [weather] })).toBe(`[system]${tools}${rest}`)
@@ -343,14 +343,14 @@ test('a call that must be made is told of by what it takes, where the template d
   const text = new ChatText({ ...smallTokenizer(), chatTemplate: '{{ messages[0].content }}' })
   const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
   const tool = { name: 'weather', description: 'How it is.', parameters, strict: true }
-  const told = `Fill in the arguments of weather: How it is.\n\n${describeSchema(parameters)}`
+  const instructions = `Fill in the arguments of weather: How it is.\n\n${describeSchema(parameters)}`
   const other = { ...tool, name: 'other' }
-  const asked = (part: Partial<ChatCall>) => prompt(text, [{ role: 'system', content: 'S' }, user('x')], part)
-  expect(asked({ tools: [tool], toolChoice: 'required' })).toBe(`S\n\n${told}`)
-  expect(asked({ tools: [other, tool], toolChoice: { name: 'weather' } })).toBe(`S\n\n${told}`)
+  const promptOf = (part: Partial<ChatCall>) => prompt(text, [{ role: 'system', content: 'S' }, user('x')], part)
+  expect(promptOf({ tools: [tool], toolChoice: 'required' })).toBe(`S\n\n${instructions}`)
+  expect(promptOf({ tools: [other, tool], toolChoice: { name: 'weather' } })).toBe(`S\n\n${instructions}`)
   for (const toolChoice of ['auto', 'required'] as const)
-    expect(asked({ tools: [tool, other], toolChoice })).toMatch(/call these functions:\n.*weather.*\n.*other/)
-  expect(asked({ tools: [tool], toolChoice: 'auto' })).toContain('call these functions')
+    expect(promptOf({ tools: [tool, other], toolChoice })).toMatch(/call these functions:\n.*weather.*\n.*other/)
+  expect(promptOf({ tools: [tool], toolChoice: 'auto' })).toContain('call these functions')
 })
 
 test('the schema is described in the system message, unless that is not wanted', () => {
@@ -366,8 +366,8 @@ test('the schema is described in the system message, unless that is not wanted',
   const other = { ...schema, properties: { a: { type: 'string', description: 'the name' } } }
   const grammar = compile(schema)
   for (const each of [schema, other, schema]) {
-    const asked = { output: { ...output, schema: each }, grammar }
-    for (let i = 0; i < 2; i++) expect(prompt(qwen, [user('Hi')], asked)).toContain(`${describeSchema(each)}<|im_end|>`)
+    const part = { output: { ...output, schema: each }, grammar }
+    for (let i = 0; i < 2; i++) expect(prompt(qwen, [user('Hi')], part)).toContain(`${describeSchema(each)}<|im_end|>`)
   }
 })
 

@@ -36,12 +36,12 @@ describe('a template in slices', () => {
 
   it('is soon looked through for what was said, though it is alike almost everywhere', () => {
     const [user, system] = ['a'.repeat(40_000), `${'a'.repeat(450_000)}b${'a'.repeat(450_000)}`]
-    const said = [
+    const messages = [
       { role: 'system', content: 'x' },
       { role: 'user', content: user },
       { role: 'system', content: system },
     ]
-    const text = new JinjaTemplate(TEMPLATES[0]!, {}).render({ messages: said, tools: [], options: {} })
+    const text = new JinjaTemplate(TEMPLATES[0]!, {}).render({ messages, tools: [], options: {} })
     expect(text.endsWith(system)).toBe(true)
   })
 

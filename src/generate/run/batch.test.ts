@@ -87,19 +87,19 @@ describe('a step', () => {
   })
 
   it('reads what is to be read in pieces by whole ones, from where it stands', () => {
-    const asked: number[][] = []
+    const calls: number[][] = []
     const pieces: LanePieces = {
       floor: (at) => at,
       next(at, most) {
-        asked.push([at, most])
+        calls.push([at, most])
         return most - (most % 10)
       },
       least: () => 0,
     }
     expect(read([prompt(500, { held: 5, lane: { pieces } })])).toEqual([60])
-    expect(asked).toEqual([[5, CHUNK]])
+    expect(calls).toEqual([[5, CHUNK]])
     expect(read([prompt(500), prompt(200), prompt(300, { lane: { pieces } })])[2]).toBe(0)
-    expect(asked).toHaveLength(1)
+    expect(calls).toHaveLength(1)
     const none = { ...pieces, next: () => 0 }
     expect(compose([prompt(500, { lane: { pieces: none } })], { maxBatch: 4, maxChunk: 64 } as TokenModel)).toEqual([])
   })

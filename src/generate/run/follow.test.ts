@@ -42,16 +42,16 @@ async function answers(calls: readonly ChatCall[], options: Partial<RandomModelO
   await decoder.close()
   expect(model.openSequences).toBe(0)
   const parts = replies.map((each) => each.parts.filter(({ type }) => type !== 'usage'))
-  return { model, told: parts, texts: replies.map((each) => each.texts) }
+  return { model, parts, texts: replies.map((each) => each.texts) }
 }
 
 describe('an answer is the same, token for token', () => {
   test.each(Object.keys(KINDS))('%s', async (kind) => {
     for (let seed = 0; seed < 4; seed++) {
       const one = [requestOf(kind, seed)]
-      const { told } = await answers(one, {})
-      expect((await answers(one, { follows: true })).told).toEqual(told)
-      expect((await answers(one, { follows: true, ahead: true })).told).toEqual(told)
+      const { parts } = await answers(one, {})
+      expect((await answers(one, { follows: true })).parts).toEqual(parts)
+      expect((await answers(one, { follows: true, ahead: true })).parts).toEqual(parts)
     }
   })
 
@@ -65,7 +65,7 @@ describe('an answer is the same, token for token', () => {
     const prompt = smallText.prompt(call()).length
     const short = [requestOf('penalties', 1)]
     const limits = { contextLength: prompt + 12 }
-    expect((await answers(short, { follows: true, ...limits })).told).toEqual((await answers(short, limits)).told)
+    expect((await answers(short, { follows: true, ...limits })).parts).toEqual((await answers(short, limits)).parts)
   })
 })
 

@@ -61,9 +61,9 @@ describe('the cache, to the scheduler', () => {
   })
 
   it('begins what is read in pieces with whole ones, of what is kept or runs', async () => {
-    const asked: number[] = []
+    const lengths: number[] = []
     const floor = (length: number) => {
-      asked.push(length)
+      lengths.push(length)
       return length - (length % 4)
     }
     const pieces = { pieces: { floor } as never }
@@ -75,10 +75,10 @@ describe('the cache, to the scheduler', () => {
     expect(begin([])).toBe('hell')
     expect(begin([await running('hello th')])).toBe('hello th')
     expect(begin([await running('help')])).toBe('hell')
-    expect(asked).toEqual([0, 7, 8, 7])
+    expect(lengths).toEqual([0, 7, 8, 7])
     const alone = setUp({ maxBatch: 1 })
     alone.memory.acquire(alone.laneOf('hello there', pieces), [await alone.running('hello')])
-    expect(asked.at(-1)).toBe(0)
+    expect(lengths.at(-1)).toBe(0)
   })
 
   it('copies nothing of a model that holds one sequence, and keeps one answer of it', async () => {

@@ -93,11 +93,11 @@ class Says implements Lane {
     this.tokens = codes(prompt)
     this.promptLength = this.kept = this.tokens.length
   }
-  get said() {
+  get generated() {
     return this.tokens.length - this.promptLength
   }
   get remaining() {
-    return this.length - this.said
+    return this.length - this.generated
   }
   get paused() {
     this.looks++
@@ -106,10 +106,10 @@ class Says implements Lane {
   set paused(paused) {
     this.#paused = paused
   }
-  settings = () => ({ ...GREEDY, index: this.said })
+  settings = () => ({ ...GREEDY, index: this.generated })
   take({ token }: Sampled) {
     this.tokens.push(token)
-    this.finished = this.said >= this.length
+    this.finished = this.generated >= this.length
     this.#onTake(this)
   }
   settle() {
@@ -205,7 +205,7 @@ describe('the steps of a model', () => {
   it('wait for who pauses only where nobody else goes on', async () => {
     const { run, steps } = scheduled()
     const pausing = new Says('a', 9, (lane) => {
-      lane.paused = lane.said === 2
+      lane.paused = lane.generated === 2
     })
     void run(pausing)
     await run(new Says('b', 6))
@@ -220,15 +220,15 @@ describe('the steps of a model', () => {
       }),
     )
     await turns(4)
-    let asked = 0
+    let calls = 0
     const pieces = {
       floor: (at: number) => at,
-      next: (_: number, most: number) => (asked++ < 3 ? 0 : most),
+      next: (_: number, most: number) => (calls++ < 3 ? 0 : most),
       least: () => 0,
     }
     const lane = Object.assign(new Says('bcd', 3), { pieces })
     await run(lane)
-    expect([asked > 3, lane.said]).toEqual([true, 3])
+    expect([calls > 3, lane.generated]).toEqual([true, 3])
   })
 
   it('show whose answer they are at while it takes a token', async () => {
@@ -281,7 +281,7 @@ describe('who leaves', () => {
       expect([gone, model.openSequences]).toEqual([false, 2])
     }
     await all(other)
-    expect([gone, left.said, other.said]).toEqual([true, 1, 4])
+    expect([gone, left.generated, other.generated]).toEqual([true, 1, 4])
     expect(steps.slice(2)).toEqual([{ b: 1 }, { b: 1 }])
     const again = new Says('abcd', 1)
     await run(again)
@@ -348,7 +348,7 @@ describe('what was read', () => {
   it('of tokens that were replaced while an answer waited is none either, where it ends so', async () => {
     const { scheduler, run } = scheduled()
     const first = new Says('abc', 9, (lane) => {
-      lane.paused = lane.said === 3
+      lane.paused = lane.generated === 3
     })
     const [slot] = scheduler.add([first])
     await turns(8)
@@ -426,7 +426,7 @@ describe('an end of all', () => {
   })
 
   it('is a step that fails, with what a model says of itself or else a word of ours', async () => {
-    for (const [thrown, told] of [
+    for (const [thrown, expected] of [
       [new Error('lost'), { code: 'engine_failed', message: 'The model stopped working: lost' }],
       [new V1Error(503, 'full', { code: 'cache_full' }), { code: 'cache_full' }],
     ] as const) {
@@ -437,7 +437,7 @@ describe('an end of all', () => {
       })
       const lane = new Says('a')
       await run(lane)
-      expect([lane.error, scheduler.failure]).toEqual([expect.objectContaining(told), lane.error])
+      expect([lane.error, scheduler.failure]).toEqual([expect.objectContaining(expected), lane.error])
     }
   })
 })
@@ -448,7 +448,7 @@ describe('an answer that fails', () => {
     const [bad, good] = [new Says('abc', 4), new Says('bc', 4)]
     await all(bad, good)
     expect(bad.error).toMatchObject({ code: 'model_output_invalid' })
-    expect([good.said, good.error, scheduler.failure]).toEqual([4, undefined, undefined])
+    expect([good.generated, good.error, scheduler.failure]).toEqual([4, undefined, undefined])
     const again = new Says('abcd', 1)
     await run(again)
     expect(again.found).toEqual([0])
@@ -467,7 +467,7 @@ describe('an answer that fails', () => {
     }
     const good = new Says('c', 3)
     await all(takes, says, good)
-    expect([takes.error, says.error, good.error, good.said]).toEqual([broken, broken, undefined, 3])
+    expect([takes.error, says.error, good.error, good.generated]).toEqual([broken, broken, undefined, 3])
     expect(steps).toEqual([{ a: 1, c: 1 }, { c: 1 }, { c: 1 }])
     const alone = new Says('d', 4)
     alone.settings = says.settings
@@ -487,7 +487,7 @@ describe('a place in the batch', () => {
     await run(new Says('m', 5), { caller: 'me' })
     const first = steps.findIndex((step) => 'm' in step)
     expect(steps.slice(first, first + 5).every((step) => step.m === 1)).toBe(true)
-    expect(theirs[0]!.said).toBeLessThan(20)
+    expect(theirs[0]!.generated).toBeLessThan(20)
     await Promise.all(over)
     expect(scheduler.idle).toBe(true)
   })
@@ -504,7 +504,7 @@ describe('a place in the batch', () => {
     await turns(4)
     const lane = new Says('m', 3)
     await run(lane)
-    expect(lane.said).toBe(3)
+    expect(lane.generated).toBe(3)
     scheduler.stop(new Error('over'))
   })
 
@@ -523,17 +523,17 @@ describe('a place in the batch', () => {
     })
     const crowd = [...'abcdefgh'].map((letter) => new Says(letter.padEnd(60, '-'), 80))
     const over = crowd.map((lane) => run(lane, { caller: 'they' }))
-    while (crowd.some(({ said }) => said < 2)) await nextTurn()
-    const said = crowd.map((lane) => lane.said)
+    while (crowd.some(({ generated }) => generated < 2)) await nextTurn()
+    const counts = crowd.map((lane) => lane.generated)
     const before = steps.length
     await run(new Says('m', 24), { caller: 'me' })
     const beside = prices.slice(before).filter((_, i) => 'm' in steps[before + i]!)
     expect([beside.length >= 24, Math.max(...beside) <= CROWDS]).toEqual([true, true])
     expect(Math.max(...prices.slice(0, before))).toBeGreaterThan(CROWDS)
-    const more = crowd.map((lane, i) => lane.said - said[i]!)
+    const more = crowd.map((lane, i) => lane.generated - counts[i]!)
     expect(Math.max(...more) - Math.min(...more)).toBeLessThanOrEqual(2)
     await Promise.all(over)
-    expect(crowd.map((lane) => [lane.said, lane.error])).toEqual(crowd.map(() => [80, undefined]))
+    expect(crowd.map((lane) => [lane.generated, lane.error])).toEqual(crowd.map(() => [80, undefined]))
   })
 
   it('goes to callers in turns, if they are more than the places', async () => {
@@ -569,15 +569,15 @@ describe('a place in the batch', () => {
     })
     const choices = Array.from({ length: 5 }, () => new Says(`a${'b'.repeat(15)}`, 12))
     const over = Promise.all(scheduler.add(choices).map(({ released }) => released))
-    while (choices[2]!.said < 2) await nextTurn()
-    expect(choices.map(({ said }) => said > 0)).toEqual([true, true, true, false, false])
+    while (choices[2]!.generated < 2) await nextTurn()
+    expect(choices.map(({ generated }) => generated > 0)).toEqual([true, true, true, false, false])
     // Nor do the others hold anything yet.
     expect(model.openSequences).toBe(3)
     const before = steps.length
     await run(new Says('m', 5))
     expect(steps.length - before).toBeLessThan(5 + 4)
     await over
-    expect(choices.map(({ said }) => said)).toEqual([12, 12, 12, 12, 12])
+    expect(choices.map(({ generated }) => generated)).toEqual([12, 12, 12, 12, 12])
     expect(choices.map(({ found }) => found.length)).toEqual([1, 0, 0, 0, 0])
     // The prompt once, its last token for each choice, all that is said but the last, and the other call.
     const read = model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)
@@ -591,7 +591,7 @@ describe('where the cache is short', () => {
   it('who pauses gives way, and comes to the same answer later', async () => {
     const { scheduler, model, run, all } = scheduled({ pages: 4, next: (tokens) => 48 + (tokens.length % 10) })
     const pausing = new Says(prompt('a'), 30, (lane) => {
-      lane.paused = lane.said === 2
+      lane.paused = lane.generated === 2
     })
     const first = run(pausing)
     await turns(8)
@@ -612,14 +612,14 @@ describe('where the cache is short', () => {
     const { all } = scheduled({ pages: 6, maxBatch: 3 })
     const lanes = ['a', 'b', 'c'].map((letter) => Object.assign(new Says(prompt(letter), 40), { holds: undefined }))
     await all(...(lanes as unknown as Says[]))
-    expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [40, undefined]))
+    expect(lanes.map(({ generated, error }) => [generated, error])).toEqual(lanes.map(() => [40, undefined]))
   })
 
   it('the oldest keeps its own, and all come to their end', async () => {
     const { all, model, scheduler } = scheduled({ pages: 6, maxBatch: 3 })
     const lanes = ['a', 'b', 'c'].map((letter) => new Says(prompt(letter), 40))
     await all(...lanes)
-    expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [40, undefined]))
+    expect(lanes.map(({ generated, error }) => [generated, error])).toEqual(lanes.map(() => [40, undefined]))
     expect(lanes[0]!.restarts).toBe(0)
     expect(lanes[1]!.restarts + lanes[2]!.restarts).toBeGreaterThan(0)
     await scheduler.stopped()
@@ -636,7 +636,7 @@ describe('where the cache is short', () => {
     await run(other)
     await over
     expect([other.restarts, choices[1]!.restarts > 0]).toEqual([0, true])
-    expect(choices.map(({ said }) => said)).toEqual([40, 40])
+    expect(choices.map(({ generated }) => generated)).toEqual([40, 40])
   })
 
   it('what needs little is let in by who has more than its share, until that was passed often enough', async () => {
@@ -646,7 +646,7 @@ describe('where the cache is short', () => {
     const over = Promise.all(long.map((lane) => run(lane))).then(() => {
       ended = true
     })
-    while (long[0]!.said < 20) await nextTurn()
+    while (long[0]!.generated < 20) await nextTurn()
     const before = steps.length
     await run(new Says('m', 3))
     expect(steps.length - before).toBeLessThan(3 + 5)
@@ -656,7 +656,7 @@ describe('where the cache is short', () => {
     })
     await over
     expect(came).toBeLessThan(300)
-    expect(long.map(({ said, error }) => [said, error])).toEqual(long.map(() => [60, undefined]))
+    expect(long.map(({ generated, error }) => [generated, error])).toEqual(long.map(() => [60, undefined]))
     await Promise.all(stream)
   })
 
@@ -676,7 +676,7 @@ describe('where the cache is short', () => {
       expect(long.map(({ restarts }) => restarts)).toEqual([0, 0])
       await run(new Says(prompt('m', 40), 3))
       await Promise.all(slots.map(({ released }) => released))
-      expect(long.map(({ restarts, said }) => [restarts > 0, said])).toEqual([
+      expect(long.map(({ restarts, generated }) => [restarts > 0, generated])).toEqual([
         [false, 15],
         [gives, 15],
       ])
@@ -710,7 +710,7 @@ describe('where the cache is short', () => {
     // One token of the last is too many once the second has its share and no more.
     const lanes = [new Says(prompt('a', 50), 16), new Says(prompt('b', 20), 14), new Says(prompt('c', 5), 20)]
     await all(...lanes)
-    expect(lanes.map(({ restarts, said }) => [restarts > 0, said])).toEqual([
+    expect(lanes.map(({ restarts, generated }) => [restarts > 0, generated])).toEqual([
       ...[
         [false, 16],
         [false, 14],
@@ -730,7 +730,7 @@ describe('where the cache is short', () => {
       begun ||= lane.found.length > 0
     })
     const over = run(other)
-    while (other.said === 0) await nextTurn()
+    while (other.generated === 0) await nextTurn()
     await run(lane)
     await over
     expect(begun).toBe(begins)
@@ -749,7 +749,7 @@ describe('where the cache is short', () => {
     const { run } = scheduled({ pages: 2 })
     const lane = new Says(prompt('a', 31), 1)
     await run(lane)
-    expect([lane.said, lane.error]).toEqual([1, undefined])
+    expect([lane.generated, lane.error]).toEqual([1, undefined])
   })
 
   it('and a step that found none was the last, all is freed at once', async () => {
@@ -769,7 +769,7 @@ describe('where the cache is short', () => {
       const { all, model, scheduler } = scheduled({ pages: 30, endsAt: 10, ...way }, 4)
       const lanes = ['a', 'b', 'c'].map((letter) => new Says(prompt(letter), 120))
       await all(...lanes)
-      expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [120, undefined]))
+      expect(lanes.map(({ generated, error }) => [generated, error])).toEqual(lanes.map(() => [120, undefined]))
       expect([model.missing > 0, scheduler.failure]).toEqual([true, undefined])
       const more = new Says(prompt('d'), 400)
       await all(more)
@@ -792,7 +792,7 @@ describe('where the cache is short', () => {
     })
     const next = new Says(prompt('b', 9), 3)
     await run(next)
-    expect([next.said, next.error, scheduler.failure]).toEqual([3, undefined, undefined])
+    expect([next.generated, next.error, scheduler.failure]).toEqual([3, undefined, undefined])
     await scheduler.stopped()
     expect(model.openSequences).toBe(1)
   })
@@ -814,7 +814,7 @@ describe('a sequence that is for so many tokens', () => {
     const { run, opened, steps } = ofLengths(8)
     const lane = new Says('abcde', 9)
     await run(lane)
-    expect([opened, lane.said, lane.restarts]).toEqual([[5, 9], 9, 1])
+    expect([opened, lane.generated, lane.restarts]).toEqual([[5, 9], 9, 1])
     // Each token once, and all that was there once more.
     expect(steps.map(({ a }) => a)).toEqual([5, 1, 1, 1, 9, 1, 1, 1, 1])
   })
@@ -831,7 +831,7 @@ describe('a sequence that is for so many tokens', () => {
     })
     const lane = new Says('abcde', 9)
     await run(lane)
-    expect([lane.said, opened, runs]).toEqual([9, [5, 9], [3, 5]])
+    expect([lane.generated, opened, runs]).toEqual([9, [5, 9], [3, 5]])
   })
 })
 
@@ -853,7 +853,7 @@ describe('steps ahead', () => {
     const { run, runs, steps } = ahead()
     const lane = new Says('a', 20)
     await run(lane)
-    expect([runs, steps.length, lane.said]).toEqual([[8, 8, 4], 20, 20])
+    expect([runs, steps.length, lane.generated]).toEqual([[8, 8, 4], 20, 20])
   })
 
   it('are taken by nobody while others wait or pause', async () => {
@@ -881,7 +881,7 @@ describe('steps ahead', () => {
     const { run, runs, steps, scheduler } = ahead()
     let at = 0
     const lane = new Says('a', 20, (self) => {
-      if (self.said !== 3) return
+      if (self.generated !== 3) return
       at = steps.length
       happens(self, () => void run(new Says('m', 1)))
     })
@@ -898,13 +898,13 @@ describe('steps ahead', () => {
     const lanes: Says[] = []
     const { run, scheduler } = ahead({ next: hears(lanes) })
     const pausing = new Says('a', 20, (lane) => {
-      lane.paused = lane.said >= 3
+      lane.paused = lane.generated >= 3
     })
     const other = new Says('b', 20)
     lanes.push(pausing, other)
     void run(pausing)
     await run(other)
-    expect([pausing.said, other.said, scheduler.failure]).toEqual([3, 20, undefined])
+    expect([pausing.generated, other.generated, scheduler.failure]).toEqual([3, 20, undefined])
     scheduler.stop(new Error('over'))
     await scheduler.stopped()
   })
@@ -913,12 +913,12 @@ describe('steps ahead', () => {
     const lanes: Says[] = []
     const { run, scheduler } = ahead({ next: hears(lanes) })
     const lane = new Says('a', 20, (self) => {
-      self.foreseeable = self.said !== 3
-      if (self.said === 3) self.tokens.splice(-1, 1, 120)
+      self.foreseeable = self.generated !== 3
+      if (self.generated === 3) self.tokens.splice(-1, 1, 120)
     })
     lanes.push(lane)
     await run(lane)
-    expect([lane.said, lane.error, scheduler.failure]).toEqual([20, undefined, undefined])
+    expect([lane.generated, lane.error, scheduler.failure]).toEqual([20, undefined, undefined])
   })
 
   it.each([
@@ -928,8 +928,8 @@ describe('steps ahead', () => {
     const { run, scheduler, model } = ahead()
     const read: number[][] = []
     const lane = new Says('a', 20, (self) => {
-      self.foreseeable = self.said !== 3
-      if (self.said !== 3) return
+      self.foreseeable = self.generated !== 3
+      if (self.generated !== 3) return
       self.tokens.splice(-2, 2, ...put)
       self.kept = self.tokens.length - 2
     })
@@ -940,14 +940,14 @@ describe('steps ahead', () => {
       return results
     }
     await run(lane)
-    expect([lane.said, lane.error, scheduler.failure]).toEqual([20, undefined, undefined])
+    expect([lane.generated, lane.error, scheduler.failure]).toEqual([20, undefined, undefined])
     expect(read.at(-1)).toEqual(lane.tokens.slice(0, -1))
   })
 
   it('end with the model, in the midst of them', async () => {
     const { run, steps, scheduler, model } = ahead()
-    const lane = new Says('a', 20, ({ said }) => {
-      if (said === 3) scheduler.stop(new Error('gone'))
+    const lane = new Says('a', 20, ({ generated }) => {
+      if (generated === 3) scheduler.stop(new Error('gone'))
     })
     await run(lane)
     await scheduler.stopped()
@@ -978,7 +978,7 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
       const { all, model } = follows()
       const lanes = [...letters].map((letter) => new Says(letter, 9))
       await all(...lanes)
-      expect(lanes.map(({ said }) => said)).toEqual(lanes.map(() => 9))
+      expect(lanes.map(({ generated }) => generated)).toEqual(lanes.map(() => 9))
       expect(model.begun.used).toBe(8)
       expect(model.begun.all).toBeLessThanOrEqual(9)
     }
@@ -993,7 +993,7 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     const lane = Object.assign(new Says('a', Object.keys(more).length === 0 ? 1 : 5), more)
     if (lane.reads) Object.defineProperty(lane, 'reads', { get: () => lane.tokens.length })
     await run(lane)
-    expect([lane.said, model.begun.all]).toEqual([lane.length, 0])
+    expect([lane.generated, model.begun.all]).toEqual([lane.length, 0])
   })
 
   it('is none where that holds of one of several', async () => {
@@ -1001,7 +1001,7 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     const pieces = { floor: (at: number) => at, next: (_: number, most: number) => most, least: () => 0 }
     const lanes = [new Says('a', 9), Object.assign(new Says('b', 9), { pieces })]
     await all(...lanes)
-    expect([lanes.map(({ said }) => said), model.begun.all]).toEqual([[9, 9], 0])
+    expect([lanes.map(({ generated }) => generated), model.begun.all]).toEqual([[9, 9], 0])
   })
 
   it('is begun from the first token on, where nothing is read before it', async () => {
@@ -1038,7 +1038,7 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     const other = new Says('m', 2)
     let came = false
     const lane = new Says('a', 20, (self) => {
-      if (self.said !== 3) return
+      if (self.generated !== 3) return
       used = model.begun.used
       happens(self, () => {
         came = true
@@ -1048,12 +1048,12 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     lanes.push(lane, other)
     void run(lane)
     await turns(3)
-    while (!lane.paused && !lane.finished && lane.said < 20) await nextTurn()
+    while (!lane.paused && !lane.finished && lane.generated < 20) await nextTurn()
     expect(used).toBe(2)
-    if (lane.said === 3) expect(model.begun.used).toBeLessThanOrEqual(3)
+    if (lane.generated === 3) expect(model.begun.used).toBeLessThanOrEqual(3)
     if (came) expect(steps).toContainEqual({ a: 1, m: 1 })
     expect([scheduler.failure, passes.over]).toEqual([undefined, passes.begun])
-    if (lane.length === lane.said) expect(lane.error).toBeUndefined()
+    if (lane.length === lane.generated) expect(lane.error).toBeUndefined()
     scheduler.stop(new Error('over'))
     await scheduler.stopped()
     expect([model.openSequences, model.freePages]).toEqual([0, 512])
@@ -1065,11 +1065,11 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     lanes.push(
       new Says('a', 9),
       new Says('b', 9, (lane) => {
-        if (lane.said % 3 === 0) lane.tokens.splice(-1, 1, 120)
+        if (lane.generated % 3 === 0) lane.tokens.splice(-1, 1, 120)
       }),
     )
     await all(...lanes)
-    expect([lanes.map(({ said }) => said), scheduler.failure]).toEqual([[9, 9], undefined])
+    expect([lanes.map(({ generated }) => generated), scheduler.failure]).toEqual([[9, 9], undefined])
   })
 
   it('is begun no more for a while where it was of no use again and again', async () => {
@@ -1081,10 +1081,10 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
 
   it('counts as none where the model has begun none, and nobody is asked how it would go on', async () => {
     const { run, model } = follows()
-    let asked = 0
+    let calls = 0
     Object.assign(model, {
       follow: async function* (batch: Parameters<typeof model.step>[0]) {
-        asked++
+        calls++
         yield await model.step(batch)
       },
     })
@@ -1092,7 +1092,7 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     const settings = vi.spyOn(lane, 'settings')
     await run(lane)
     // All but the last, each anew.
-    expect([asked, settings.mock.calls.length]).toEqual([39, 40])
+    expect([calls, settings.mock.calls.length]).toEqual([39, 40])
   })
 
   it('is taken no further for others where one leaves in between', async () => {
@@ -1100,22 +1100,22 @@ describe('a pass that begins before it is known how its tokens are drawn', () =>
     const [lane, other] = [new Says('a', 30), new Says('b', 30)]
     const slots = scheduler.add([lane])
     const over = run(other)
-    while (lane.said < 5) await nextTurn()
+    while (lane.generated < 5) await nextTurn()
     const before = model.steps.length
     await scheduler.cancel(slots)
     await over
-    expect([other.said, model.steps.slice(before).every((rows) => rows.length === 1)]).toEqual([30, true])
+    expect([other.generated, model.steps.slice(before).every((rows) => rows.length === 1)]).toEqual([30, true])
   })
 
   it('is left where somebody leaves in between', async () => {
     const { scheduler, model, run } = follows()
     const lane = new Says('a', 30)
     const slots = scheduler.add([lane])
-    while (lane.said < 5) await nextTurn()
+    while (lane.generated < 5) await nextTurn()
     await scheduler.cancel(slots)
-    const said = lane.said
+    const count = lane.generated
     await run(new Says('b', 2))
-    expect([lane.said, said < 12]).toEqual([said, true])
+    expect([lane.generated, count < 12]).toEqual([count, true])
     await scheduler.stopped()
     expect(model.openSequences).toBe(1)
   })
@@ -1131,7 +1131,7 @@ describe('guesses', () => {
   class Guesses extends Says {
     guessable = true
     draftable = false
-    asked = 0
+    requests = 0
     readonly certain: number
     /** So many of them are in its guesses. */
     foreseen: number
@@ -1144,10 +1144,10 @@ describe('guesses', () => {
     }
     override take({ token }: Sampled) {
       this.tokens.push(token, ...new Array(this.certain).fill(BANG))
-      this.finished = this.said >= this.length
+      this.finished = this.generated >= this.length
     }
     foresee(room: DraftRoom): Drafted | undefined {
-      this.asked++
+      this.requests++
       const each = 1 + this.foreseen
       const count = Math.min(3, room.draws, Math.floor(Math.min(room.rows, this.remaining - 1) / each))
       if (count <= 0) return undefined
@@ -1205,7 +1205,9 @@ describe('guesses', () => {
     const { all, steps } = scheduled({ ...options, maxChunk: 8 }, 1, 'always')
     const lanes = [new Guesses('ab', 30), new Says('c', 30), new Says('d'.repeat(20), 3)]
     await all(...lanes)
-    expect(lanes.map(({ said, error }) => [said, error])).toEqual([30, 30, 3].map((said) => [said, undefined]))
+    expect(lanes.map(({ generated, error }) => [generated, error])).toEqual(
+      [30, 30, 3].map((count) => [count, undefined]),
+    )
     for (const { a = 0, d = 0 } of steps.slice(1)) if (d > 1) expect(a).toBe(1)
     expect(Math.max(...steps.map(({ a = 0 }) => a))).toBe(4)
   })
@@ -1214,7 +1216,7 @@ describe('guesses', () => {
     const { run, steps } = scheduled({ ...options, rowPositions: 100 }, 1, 'always')
     const crowd = ['ab', 'cd'].map((prompt) => new Guesses(prompt, 90))
     const over = crowd.map((lane) => run(lane, { caller: 'they' }))
-    while (crowd[0]!.said < 9) await nextTurn()
+    while (crowd[0]!.generated < 9) await nextTurn()
     const before = steps.length
     await run(new Guesses('mn', 13), { caller: 'me' })
     const beside = steps.slice(before).filter((step) => 'm' in step)
@@ -1226,24 +1228,24 @@ describe('guesses', () => {
   })
 
   it('are none where a sequence cannot be cut, or may soon be outgrown, or has no room', async () => {
-    const asked = async (of: object, more: Partial<RandomModelOptions> = {}, length = 9) => {
+    const draftsWith = async (of: object, more: Partial<RandomModelOptions> = {}, length = 9) => {
       const { run, model, steps } = scheduled({ ...options, ...more }, 1, 'always')
       const open = model.open.bind(model)
       model.open = () => Object.assign(open(), of)
       const lane = new Guesses('ab', length)
       await run(lane)
       expect([lane.tokens, lane.error]).toEqual([await plain(length), undefined])
-      return [lane.asked > 0, steps.some(({ a }) => a! > 2)]
+      return [lane.requests > 0, steps.some(({ a }) => a! > 2)]
     }
-    expect(await asked({ reach: () => 0 })).toEqual([false, false])
-    expect(await asked({ reach: (length: number) => length })).toEqual([true, true])
-    expect(await asked({ lengths: [0, 64] })).toEqual([false, false])
-    expect(await asked({ lengths: [0, 80] })).toEqual([true, true])
+    expect(await draftsWith({ reach: () => 0 })).toEqual([false, false])
+    expect(await draftsWith({ reach: (length: number) => length })).toEqual([true, true])
+    expect(await draftsWith({ lengths: [0, 64] })).toEqual([false, false])
+    expect(await draftsWith({ lengths: [0, 80] })).toEqual([true, true])
     // It has three tokens then, and sixty-four may come.
-    expect(await asked({ lengths: [0, 67] })).toEqual([false, false])
-    expect(await asked({ lengths: [0, 68] })).toEqual([true, true])
+    expect(await draftsWith({ lengths: [0, 67] })).toEqual([false, false])
+    expect(await draftsWith({ lengths: [0, 68] })).toEqual([true, true])
     // Near its end there is a page for the next token, but none for what is guessed behind it.
-    expect(await asked({}, { pages: 3 }, 33)).toEqual([true, true])
+    expect(await draftsWith({}, { pages: 3 }, 33)).toEqual([true, true])
   })
 
   /** Whose end comes before it must. */
@@ -1255,7 +1257,7 @@ describe('guesses', () => {
   /** Of which nobody knows how it goes on. */
   class Unforeseen extends Guesses {
     override foresee() {
-      this.asked++
+      this.requests++
       return undefined
     }
   }
@@ -1323,7 +1325,7 @@ describe('guesses', () => {
         const begun = performance.now()
         await run(lane)
         const elapsed = performance.now() - begun
-        expect(lane.said).toBe(150)
+        expect(lane.generated).toBe(150)
         const sum = (of: 'tokens' | 'steps' | 'time') => reported.reduce((sum, each) => sum + each[of], 0)
         expect([sum('tokens'), sum('steps')]).toEqual([lane.held - 8, model.steps.length - 1])
         expect(sum('time')).toBeLessThanOrEqual(elapsed)
@@ -1351,7 +1353,7 @@ describe('guesses', () => {
     await scheduled(options, 1, 'always').run(Object.assign(lane, { scores }))
     const all = [1, 2, 3, 4, 5].map((length) => truth({ length }))
     expect(found).toEqual(all)
-    expect([lane.said, lane.error]).toEqual([9, undefined])
+    expect([lane.generated, lane.error]).toEqual([9, undefined])
     // Nor does any stand among what a model tells that scores one position a step.
     Object.assign(scores, { scored: 0, open: 5 })
     await scheduled({ next: truth }).run(Object.assign(new Says('abcdef', 1), { scores }))
@@ -1375,18 +1377,18 @@ describe('guesses', () => {
     const { all, model } = scheduled({ ...options, pages: 12, endsAt: 4 }, 1, 'always')
     const lanes = ['a', 'b'].map((letter) => new Guesses(letter.padEnd(20, '-'), 60))
     await all(...lanes)
-    expect(lanes.map(({ said, error }) => [said, error])).toEqual(lanes.map(() => [60, undefined]))
+    expect(lanes.map(({ generated, error }) => [generated, error])).toEqual(lanes.map(() => [60, undefined]))
     expect(model.missing).toBeGreaterThan(0)
   })
 
   describe('of another model', () => {
     const small = (guess: Guesser['guess']) => {
-      const told: unknown[] = []
+      const dropped: unknown[] = []
       const made = { lengths: [3], rests: false, knows: () => true, guess, close: async () => {} }
-      return { told, ...made, drop: (lane: Lane) => void told.push(lane), clear: () => void told.push('all') }
+      return { dropped, ...made, drop: (lane: Lane) => void dropped.push(lane), clear: () => void dropped.push('all') }
     }
-    const right: Guesser['guess'] = async (asked, most) => {
-      for (const { outlook, lane } of asked) {
+    const right: Guesser['guess'] = async (requests, most) => {
+      for (const { outlook, lane } of requests) {
         for (let i = 0; i < most; i++) outlook.push(truth({ length: lane.tokens.length + i }))
       }
       return 0
@@ -1400,9 +1402,9 @@ describe('guesses', () => {
       await run(lane)
       expect(lane.tokens).toEqual(await plain(13))
       expect([steps.map(({ a }) => a), scheduler.guesses!.model]).toEqual([[2, 4, 4, 4], { right: 9, wrong: 0 }])
-      expect(guesser.told).toEqual([lane])
+      expect(guesser.dropped).toEqual([lane])
       scheduler.stop(new Error('over'))
-      expect(guesser.told).toEqual([lane, 'all'])
+      expect(guesser.dropped).toEqual([lane, 'all'])
     })
 
     it('leave the scheduler at rest where all have left meanwhile', async () => {
@@ -1459,8 +1461,8 @@ describe('guesses', () => {
             .slice(0, 2),
         ).toEqual(others)
         expect(steps.slice(left).filter((step) => 'a' in step)).toEqual([])
-        expect(lane.said).toBeLessThan(4)
-        expect(other.said).toBe(stops ? lane.said : 4)
+        expect(lane.generated).toBeLessThan(4)
+        expect(other.generated).toBe(stops ? lane.generated : 4)
       }
     })
   })
