@@ -34,9 +34,9 @@ export async function chatCommand(words: string, options: ChatCommandOptions): P
     const once = words || (process.stdin.isTTY ? '' : await readAll(process.stdin))
     if (once) {
       talk.history.push({ role: 'user', content: once })
-      const said = say()
-      await own.loadFor(model, said)
-      await said
+      const reply = say()
+      await own.loadFor(model, reply)
+      await reply
     } else {
       await own.load(model)
       await converse(talk, say)

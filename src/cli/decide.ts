@@ -40,9 +40,9 @@ export async function decideCommand(words: string, options: DecideCommandOptions
   const model = models[0]!
   const { order, calibrated } = options
   try {
-    const asked = ask(questions, state, { from: v1, model, order, calibrated })
-    await own.loadFor(model, asked)
-    const answers = await asked
+    const reply = ask(questions, state, { from: v1, model, order, calibrated })
+    await own.loadFor(model, reply)
+    const answers = await reply
     process.stdout.write(
       options.json ? `${JSON.stringify(answers, null, 2)}\n` : spelled(answers, options.questions !== undefined),
     )

@@ -38,7 +38,7 @@ export class OwnV1 {
    * Loads a model for what it was asked, which is compiled meanwhile. Settles once it is there, or at once where what was
    * asked is refused before, since nobody waits for a download to be told so. If it cannot be loaded, that is the error.
    */
-  loadFor(model: string, answer: Promise<unknown>): Promise<void> {
-    return Promise.race([this.load(model), new Promise<void>((refused) => answer.catch(() => refused()))])
+  loadFor(model: string, reply: Promise<unknown>): Promise<void> {
+    return Promise.race([this.load(model), new Promise<void>((refused) => reply.catch(() => refused()))])
   }
 }
