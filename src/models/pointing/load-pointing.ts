@@ -77,7 +77,7 @@ export function pointingOf(
     model: core,
     headSize: weights.heads.rows / POINTERS.length,
     vocabulary: model.vocabulary,
-    logitScales: weights.said,
+    logitScales: weights.logitScales,
     mostQuestions: MOST_QUESTIONS,
   }
 }

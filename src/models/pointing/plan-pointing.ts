@@ -33,7 +33,7 @@ export interface PlannedPointing {
   readonly heads: PlannedMatrix
   readonly nothings: PlannedVector
   /** How much what the decoder would say counts: where a stretch starts, and among options. */
-  readonly said: PlannedVector
+  readonly logitScales: PlannedVector
 }
 
 const OWN = /^pointing\./
@@ -108,7 +108,7 @@ export function planPointing(
       hidden,
     ),
     nothings: vector('pointing.nothings', NOTHINGS * hidden),
-    said: vector('pointing.said', 2),
+    logitScales: vector('pointing.said', 2),
   }
   const [left] = names
   if (left !== undefined) throw refuse(name, `a head that points with a tensor ${left}, which has no use`)

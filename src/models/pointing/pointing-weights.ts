@@ -22,7 +22,7 @@ export interface PointingWeights {
   readonly heads: Matrix
   readonly nothings: Matrix
   /** How much what the decoder would say counts: where a stretch starts, and among options. */
-  readonly said: readonly [start: number, option: number]
+  readonly logitScales: readonly [start: number, option: number]
 }
 
 export async function loadPointing(
@@ -49,7 +49,7 @@ export async function loadPointing(
     return { layer: { ...layer, angles, vectors: { ...layer.vectors, attentionNorm, mlpNorm } }, adapters: found }
   }
   const layers = await Promise.all(decoder.layers.map((layer, i) => ownOf(layer, planned.layers[i]!)))
-  const [start, option] = (await loader.vectorValues(planned.said)) as unknown as [number, number]
+  const [start, option] = (await loader.vectorValues(planned.logitScales)) as unknown as [number, number]
   const nothings = await loader.vectorValues(planned.nothings)
   return {
     decoder: { ...decoder, layers: layers.map(({ layer }) => layer), norm: await loader.vector(planned.norm) },
@@ -58,6 +58,6 @@ export async function loadPointing(
     headNorm: await loader.vector(planned.headNorm),
     heads: await loader.matrix(planned.heads),
     nothings: loader.table(nothings, nothings.length / NOTHINGS),
-    said: [start, option],
+    logitScales: [start, option],
   }
 }
