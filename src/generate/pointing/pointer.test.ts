@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChatCall, DecideQuestion, Part, PointingModel } from '../../contract/index.js'
 import { NOTHINGS, POINTERS } from '../../contract/index.js'
 import { compile } from '../../grammar/index.js'
+import { Pulse, showPulse } from '../../platform/index.js'
 import { ChatText } from '../chat-text.js'
 import { call } from '../testing/call.test-helper.js'
 import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
@@ -18,7 +19,8 @@ const bytewise = (marks: readonly string[]) => {
   const added_tokens = [...files.tokenizer.added_tokens, ...more]
   return new ChatText({ ...files, tokenizer: { ...files.tokenizer, added_tokens } })
 }
-const chat = bytewise(['<|user|>', '<|assistant|>', '<|end|>'])
+const MARKS = ['<|user|>', '<|assistant|>', '<|end|>']
+const chat = bytewise(MARKS)
 const VOCABULARY = chat.tokenizer.size
 /** A number for each question of one reading, so that none points at what another does. */
 const HEAD = 16
@@ -49,6 +51,7 @@ function pointing(
 ) {
   const read: string[][] = []
   const seen: string[] = []
+  const around: string[][] = []
   const numbersOf = (laid: LaidText) => {
     const { tokens, marks, options, from, to } = laid
     const numbers = new Float32Array(tokens.length * POINTERS.length * HEAD + marks.length * (NOTHINGS + VOCABULARY))
@@ -57,6 +60,8 @@ function pointing(
       numbers[(row * POINTERS.length + POINTERS.indexOf(pointer)) * HEAD + along] = value * HEAD ** 0.25
     }
     seen.push(spelled(tokens.slice(from, to)))
+    const ends = options.flat().map(({ end }) => end)
+    around.push([from - 1, to, ...ends].map((at) => text.tokenizer.shown(tokens[at]!)))
     read.push(
       marks.map((mark, i) => {
         const start = i === 0 ? to + 1 : (options[i - 1]!.at(-1)?.end ?? marks[i - 1]!) + 1
@@ -92,7 +97,7 @@ function pointing(
       close: async () => {},
     },
   }
-  return { pointer: new Pointer(of, text), read, seen }
+  return { pointer: new Pointer(of, text), read, seen, around }
 }
 
 const OUTPUT = { type: 'json_schema', name: 'x', strict: true, schema: {} } as const
@@ -110,13 +115,13 @@ async function settle(
   part: Partial<ChatCall> = {},
   { spare = 1000, ...options }: { spare?: number; mostQuestions?: number; contextLength?: number } = {},
 ) {
-  const { pointer, read, seen } = pointing(finds, options)
+  const { pointer, read, seen, around } = pointing(finds, options)
   const grammar = compile(schema)
   const one = call({ grammar, output: OUTPUT, messages: user(text), ...part })
   const narrowed = await pointer.narrowed(one, spare)
   const allows = (...documents: readonly unknown[]) =>
     documents.map((document) => (narrowed?.grammar ?? grammar).accepts(JSON.stringify(document)))
-  return { narrowed, read, seen, allows, grammar }
+  return { narrowed, read, seen, around, allows, grammar }
 }
 type Settled = Awaited<ReturnType<typeof settle>>
 const evidence = ({ narrowed }: Settled, pointer: string) => {
@@ -216,7 +221,8 @@ describe('of a document', () => {
     expect(evidence(one, '/a')).toEqual({ pointer: '/a', confidence: near(0.95), runnerUp })
     expect(evidence(one, '/b')).toEqual({ pointer: '/b', confidence: near(0.95) })
     expect(evidence(one, '/c')).toEqual({ pointer: '/c', confidence: near(1) })
-    expect(evidence(one, '/d')).toEqual({ pointer: '/d', confidence: near(0.97) })
+    // Where there is one for sure, nothing is said of none.
+    expect(evidence(one, '/d')).toStrictEqual({ pointer: '/d', confidence: near(0.97) })
   })
 
   it('or that there is none', async () => {
@@ -232,6 +238,16 @@ describe('of a document', () => {
     expect(one.allows({ a: 'bill', b: null }, { a: null, b: null }, { a: 'bill', b: 'bill' })).toEqual([
       ...[true, false, false],
     ])
+  })
+
+  it('and what is told beside it is what its schema allows, or that there is none', async () => {
+    const short = { enum: ['bill', 'offer', null], maxLength: 4 }
+    const one = await settle(record({ a: short, b: { enum: ['bill', 'offer'] } }, ['a']), TEXT, {
+      '"a"': { options: [0.1, 0.9], nothing: 0.96 },
+      '"b"': { options: [0.9, 0.1], nothing: 0.2 },
+    })
+    expect(evidence(one, '/a')).toEqual({ pointer: '/a', confidence: near(0.96), pNull: near(0.96) })
+    expect(evidence(one, '/b').runnerUp).toEqual({ value: null, probability: near(0.2) })
   })
 
   it('several stretches that say the same are one value', async () => {
@@ -308,9 +324,47 @@ describe('of a document', () => {
     const fits = async (contextLength: number) =>
       (await settle(schema, TEXT, settles, {}, { contextLength })).read.length
     expect([await fits(needs), await fits(needs - 1), await fits(3)]).toEqual([1, 0, 0])
-    const { pointer, read } = pointing(settles, { text: bytewise(['<|user|>', '<|assistant|>']) })
-    const one = call({ grammar: compile(schema), output: OUTPUT, messages: user(TEXT) })
-    expect([await pointer.narrowed(one, 99), read]).toEqual([undefined, []])
+    for (const lacking of MARKS) {
+      const { pointer, read } = pointing(settles, { text: bytewise(MARKS.filter((mark) => mark !== lacking)) })
+      const one = call({ grammar: compile(schema), output: OUTPUT, messages: user(TEXT) })
+      expect([await pointer.narrowed(one, 99), read]).toEqual([undefined, []])
+    }
+  })
+
+  it('a text stands between the marks of a turn, and each option ends with that of its end', async () => {
+    const { around } = await settle(record({ a: { enum: ['bill', 'offer'] } }), TEXT, {
+      '"a"': { options: [0.5, 0.5] },
+    })
+    expect(around).toEqual([[...MARKS, '<|end|>']])
+  })
+
+  it('nothing is found in a text without words', async () => {
+    const { narrowed, read } = await settle(schema, '', {})
+    expect([narrowed, read]).toEqual([undefined, [['"a":"']]])
+  })
+
+  it('shows that it compiles, and for whom', async () => {
+    const pulse = new Pulse()
+    showPulse(pulse.memory)
+    const doing: Record<'a' | 'b', unknown[]> = { a: [], b: [] }
+    const watched = record({
+      a: {
+        get enum() {
+          doing.a.push(pulse.doing)
+          return ['bill', 'offer']
+        },
+      },
+      b: {
+        type: 'array',
+        get items() {
+          doing.b.push(pulse.doing)
+          return string
+        },
+      },
+    })
+    await settle(watched, TEXT, { '"a"': { options: [0.9, 0.1] } }, { id: 'a call' })
+    // By itself, and with the rest of its document.
+    for (const seen of [doing.a, doing.b]) expect(seen).toContainEqual({ stage: 'compile', of: 'a call' })
   })
 
   it('nothing is settled of which there is no room, or which contradicts the rest of the schema', async () => {
@@ -328,13 +382,18 @@ describe('of a document', () => {
   it('who leaves is told so', async () => {
     const gone = AbortSignal.abort('gone')
     await expect(settle(schema, TEXT, settles, { signal: gone })).rejects.toBe('gone')
+  })
+
+  it.each([
+    ['a value', 1],
+    ['the document', 2],
+  ])('also who leaves while %s is compiled', async (_, compiled) => {
     const leaving = new AbortController()
+    let begun = 0
     const source = {
-      get schema() {
-        return schema
-      },
+      schema,
       get layout() {
-        leaving.abort('gone')
+        if (++begun === compiled) leaving.abort('gone')
         return 'compact' as const
       },
     }
@@ -486,6 +545,16 @@ describe('of fields of a text', () => {
       })
       expect(await Promise.all(found)).toEqual([false, true])
     }
+    // Two stretches, as likely as each other.
+    const half = await point('12', { '"a"': { text: '12', sure: 0.5 } }, [field('a', true)])
+    expect(half.pointed!.answers[0]).toMatchObject({ start: 0, probability: 0.5 })
+  })
+
+  it('is read as often as it takes, and not at all where one of the readings has no room', async () => {
+    const [short, long] = [field('a'), field('a'.repeat(50))]
+    expect((await point('x', {}, [short, short], { mostQuestions: 1 })).read).toHaveLength(2)
+    const { read, pointed } = await point('x', {}, [short, long], { mostQuestions: 1, contextLength: 40 })
+    expect([read, pointed]).toEqual([[], undefined])
   })
 
   it('none is found of half a character, of an empty text, or where there is no room or nothing is asked', async () => {

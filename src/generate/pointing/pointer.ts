@@ -136,8 +136,8 @@ export class Pointer {
   async decided({ state, questions, order, ...sender }: DecideCall, decided: Decided): Promise<Decided> {
     const text = typeof state === 'string' ? state : textAlone(state)
     if (text === undefined || questions.some(({ instructions }) => typeof instructions !== 'string')) return decided
-    const worded = questions.map(({ type, instructions, options }) => {
-      const texts = type === 'predicate' ? ['true', 'false'] : options.map((option) => option.text)
+    const worded = questions.map(({ instructions, options }) => {
+      const texts = options.map((option) => option.text)
       // In whatever order they are given, they are read in one.
       return {
         text: asField(['answer'], textOf(instructions), false),
@@ -334,10 +334,8 @@ function readAs(kind: PointedQuestion['kind'], words: string | undefined, read: 
   if (kind === 'text' || words === undefined) return words
   const { value, guess } = read({ type: kind === 'date' ? 'date' : 'number' }, words, LANGUAGE)
   const meant = value ?? guess
-  if (kind === 'date') return typeof meant === 'string' ? meant : undefined
-  if (typeof meant !== 'number' || (kind === 'integer' && !Number.isInteger(meant))) return undefined
-  // Of a larger one digits are lost.
-  return Math.abs(meant) <= Number.MAX_SAFE_INTEGER ? meant : undefined
+  // Of a larger number digits are lost.
+  return typeof meant === 'string' || Math.abs(meant ?? Number.NaN) <= Number.MAX_SAFE_INTEGER ? meant : undefined
 }
 
 /** The model that writes had no choice where a value was settled. */
