@@ -59,14 +59,15 @@ function breakProperties({ context, site, choices }: Denying, group: PropertyGro
 }
 
 function propertiesHold({ test }: Judging, group: PropertyGroup, value: unknown): boolean {
-  const members = value as Members
-  return Object.keys(members).every((key) => {
-    const atoms = group.patterns.filter(({ automaton }) => matches(automaton, key)).map(({ atom }) => atom)
+  for (const [key, member] of Object.entries(value as Members)) {
+    const atoms: Atom[] = []
+    for (const { automaton, atom } of group.patterns) if (matches(automaton, key)) atoms.push(atom)
     const named = group.properties.get(key)
     if (named !== undefined) atoms.push(named)
     if (atoms.length === 0 && group.additional !== undefined) atoms.push(group.additional)
-    return atoms.every((atom) => test(atom, members[key]))
-  })
+    for (const atom of atoms) if (!test(atom, member)) return false
+  }
+  return true
 }
 
 const unevaluatedProperties = keyword<readonly Way<PropertyGroup>[] | 'unknown'>({

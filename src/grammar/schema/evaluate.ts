@@ -61,8 +61,9 @@ class Evaluation {
     context.fuel.spend(5)
     const at = { context, site, schema, test: (atom: Atom, part: unknown) => this.test(atom, part) }
     const kind = kindBit(value)
-    return readingsOf(context, site, schema).every(
-      ({ keyword, claim }) => (keyword.kinds & kind) === 0 || keyword.holds(at, claim, value),
-    )
+    for (const { keyword, claim } of readingsOf(context, site, schema)) {
+      if ((keyword.kinds & kind) !== 0 && !keyword.holds(at, claim, value)) return false
+    }
+    return true
   }
 }
