@@ -154,17 +154,22 @@ export class Memory {
 
   /** Makes room for a step, and for `more` tokens of each of its rows. */
   roomFor(rows: readonly Row[], more = 0): boolean {
-    return this.makeRoom(rows.reduce((sum, { slot, count }) => sum + this.cost(slot.sequence, count + more), 0))
+    return this.makeRoom(this.#needed(rows, more))
   }
 
   /** How many steps there is room for, up to so many; nothing that is kept has to go for more than a few. */
   stepsFor(rows: readonly Row[], most: number): number {
     const few = Math.min(most, FEW)
     for (let steps = most; steps > few; steps >>= 1) {
-      const needed = rows.reduce((sum, { slot, count }) => sum + this.cost(slot.sequence, count + steps - 1), 0)
-      if (needed <= this.#model.freeTokens) return steps
+      if (this.#needed(rows, steps - 1) <= this.#model.freeTokens) return steps
     }
     return few > 1 && this.roomFor(rows, few - 1) ? few : 1
+  }
+
+  #needed(rows: readonly Row[], more: number): number {
+    let tokens = 0
+    for (const { slot, count } of rows) tokens += this.cost(slot.sequence, count + more)
+    return tokens
   }
 
   /** What appending to a sequence takes from `freeTokens`, in whole pages. */

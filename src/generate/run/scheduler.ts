@@ -74,7 +74,7 @@ export class Scheduler {
     for (const slot of slots) slot.cancelled = !slot.lane.finished
     if (!this.#stepping) this.#sweep()
     this.poke()
-    await Promise.all(slots.map((slot) => slot.released))
+    for (const { released } of slots) await released
   }
 
   /** Something has changed: a slot came or went, a reader has caught up. */
@@ -251,12 +251,15 @@ export class Scheduler {
   /** Whether the batch has as many calls, or as many rows, as it takes, and whose they are, also of those that pause. */
   #there() {
     const { maxBatch } = this.#model
-    const busy = this.#running.filter(({ lane }) => !lane.paused)
-    return {
-      calls: new Set(busy.map(callOf)).size >= maxBatch,
-      rows: busy.length >= maxBatch,
-      callers: new Set(this.#running.map(callerOf)),
+    const [calls, callers] = [new Set<Slot>(), new Set<string | Slot>()]
+    let rows = 0
+    for (const slot of this.#running) {
+      callers.add(callerOf(slot))
+      if (slot.lane.paused) continue
+      calls.add(callOf(slot))
+      rows++
     }
+    return { calls: calls.size >= maxBatch, rows: rows >= maxBatch, callers }
   }
 
   /** Whether nothing of its caller runs: there is always a place for it, where several sequences are held. */
