@@ -119,9 +119,9 @@ export class Decoder {
   forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array, long = false): Activations {
     const { layers } = this.#weights
     const room = this.#room
+    this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
     if (wanted.length === pass.rows) {
-      this.embed(pass, spans)
       pass.repeated(this, [long, this.readsAlong], () => {
         this.#wholeLayers(pass, long)
         this.#head(pass, room.hidden, wanted.length)
@@ -130,11 +130,10 @@ export class Decoder {
     }
     if (this.readsAlong) {
       // There every row goes through every layer: the head that guesses reads them all.
-      this.body(pass, spans, long)
+      this.#wholeLayers(pass, long)
       if (wanted.length > 0) this.logitsOf(pass, wanted)
       return room.logits
     }
-    this.embed(pass, spans)
     const end = wanted.length === 0 ? this.#keeping : layers.length - 1
     for (let i = 0; i <= end; i++) this.layer(pass, i, i === end ? wanted : undefined, long)
     if (wanted.length === 0) return room.logits

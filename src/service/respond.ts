@@ -126,7 +126,7 @@ async function answer(
     named: found.named,
     caller,
     project,
-    end: (status, details) => line.write(status, details),
+    end: line.write,
   }
   return endpoint.route(service, exchange)
 }
@@ -189,7 +189,7 @@ class LogLine {
     this.#began = began
   }
 
-  write(status: number, details?: EndDetails): void {
+  readonly write = (status: number, details?: EndDetails): void => {
     if (this.#written) return
     this.#written = true
     const durationMs = performance.now() - this.#began
