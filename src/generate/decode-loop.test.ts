@@ -530,6 +530,7 @@ describe('readers and failures', () => {
   })
 
   test('a short answer that has begun does not give way to long ones', async () => {
+    standingClock()
     const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
     const long = Array.from({ length: 3 }, (_, i) =>
       call({ messages: asks(`text ${i}`), maxTokens: 150, sampling: { ...call().sampling, seed: i } }),
