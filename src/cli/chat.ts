@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { obey, type Talk } from './chat-commands.js'
 import { chatParts, type Took, type Turn } from './chat-parts.js'
-import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { readJsonFile } from './json-file.js'
 import { OwnV1 } from './load.js'
@@ -19,10 +18,8 @@ export interface ChatCommandOptions extends EngineOptions {
 /** One answer for `words` or what is piped in; a talk on a terminal. */
 export async function chatCommand(words: string, options: ChatCommandOptions): Promise<void> {
   const schema = options.schema === undefined ? undefined : await readSchema(options.schema)
-  const { engine, models } = await openEngine(options)
-  const own = new OwnV1(engine)
-  const { v1 } = own
-  const model = models[0]!
+  const own = await OwnV1.open(options)
+  const { v1, model } = own
   const system: Turn[] = options.system === undefined ? [] : [{ role: 'system', content: options.system }]
   const { temperature, maxTokens } = options
   const talk: Talk = { history: system, temperature, maxTokens, schema, readSchema }
@@ -35,10 +32,10 @@ export async function chatCommand(words: string, options: ChatCommandOptions): P
     if (once) {
       talk.history.push({ role: 'user', content: once })
       const reply = say()
-      await own.loadFor(model, reply)
+      await own.loadFor(reply)
       await reply
     } else {
-      await own.load(model)
+      await own.load()
       await converse(talk, say)
     }
   } finally {

@@ -2,7 +2,6 @@ import process from 'node:process'
 import { text as readAll } from 'node:stream/consumers'
 import { type Answers, decide as ask, type Questions } from '../../adapters/extract.js'
 import { isRecord } from '../platform/index.js'
-import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
@@ -34,14 +33,12 @@ export async function decideCommand(words: string, options: DecideCommandOptions
     throw new Fault('Send the text on standard input: local-v1 decide "Is it spam?" < mail.txt')
   }
   const state = await readAll(process.stdin)
-  const { engine, models } = await openEngine(options, true)
-  const own = new OwnV1(engine)
-  const { v1 } = own
-  const model = models[0]!
+  const own = await OwnV1.open(options, true)
+  const { v1, model } = own
   const { order, calibrated } = options
   try {
     const reply = ask(questions, state, { from: v1, model, order, calibrated })
-    await own.loadFor(model, reply)
+    await own.loadFor(reply)
     const answers = await reply
     process.stdout.write(
       options.json ? `${JSON.stringify(answers, null, 2)}\n` : spelled(answers, options.questions !== undefined),

@@ -5,7 +5,6 @@ import { valueAt } from '../../adapters/client/pointer.js'
 import { extract as ask, type ValueEvidence } from '../../adapters/extract.js'
 import { isRecord, type JsonObject } from '../platform/index.js'
 import type { V1 } from '../service/index.js'
-import { openEngine } from './engine.js'
 import type { EngineOptions } from './engine-options.js'
 import { Fault } from './fault.js'
 import { readJsonFile } from './json-file.js'
@@ -43,14 +42,12 @@ export async function extractCommand(
   if (fields && quote) throw new Fault('--quote only works with a schema: fields are always read from the text.')
   const texts: string[] = []
   for (const file of files.length > 0 ? files : ['-']) texts.push(await textOf(file))
-  const { engine, models } = await openEngine(options, true)
-  const own = new OwnV1(engine)
-  const { v1 } = own
-  const model = models[0]!
+  const own = await OwnV1.open(options, true)
+  const { v1, model } = own
   const read = (text: string) => (fields ? fieldsRead : documentRead)(v1, { model, text, fields, wanted, options })
   try {
     const first = read(texts[0]!)
-    await own.loadFor(model, first)
+    await own.loadFor(first)
     if (texts.length === 1) {
       const { whole, shown } = await first
       process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : shown())

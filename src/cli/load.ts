@@ -1,6 +1,7 @@
 import process from 'node:process'
-import type { Engine } from '../contract/index.js'
 import { createV1, type Log, logFaults, type V1 } from '../service/index.js'
+import { type OpenedEngine, openEngine } from './engine.js'
+import type { EngineOptions } from './engine-options.js'
 import { progressReporter } from './terminal.js'
 
 /** Loads a model, and shows how far it is; Ctrl-C ends it. */
@@ -20,25 +21,31 @@ export async function load(v1: V1, model: string): Promise<void> {
 /** For who asks from a terminal, and ends with Ctrl-C what takes too long. */
 export class OwnV1 {
   readonly v1: V1
+  readonly model: string
   #loaded: Promise<void> = Promise.resolve()
 
-  constructor(engine: Engine) {
+  private constructor({ engine, models }: OpenedEngine) {
+    this.model = models[0]!
     const endless = { loadWaitMs: Number.POSITIVE_INFINITY, timeoutMs: Number.POSITIVE_INFINITY }
     // A request that waited for a model fails as that does, which is told once.
     const log: Log = (event) => void this.#loaded.then(() => logFaults(event)).catch(() => {})
     this.v1 = createV1({ engine, keys: 'none', ...endless, log })
   }
 
-  load(model: string): Promise<void> {
-    this.#loaded = load(this.v1, model)
+  static async open(options: EngineOptions, once = false): Promise<OwnV1> {
+    return new OwnV1(await openEngine(options, once))
+  }
+
+  load(): Promise<void> {
+    this.#loaded = load(this.v1, this.model)
     return this.#loaded
   }
 
   /**
-   * Loads a model for what it was asked, which is compiled meanwhile. Settles once it is there, or at once where what was
+   * Loads the model for what it was asked, which is compiled meanwhile. Settles once it is there, or at once where what was
    * asked is refused before, since nobody waits for a download to be told so. If it cannot be loaded, that is the error.
    */
-  loadFor(model: string, reply: Promise<unknown>): Promise<void> {
-    return Promise.race([this.load(model), new Promise<void>((refused) => reply.catch(() => refused()))])
+  loadFor(reply: Promise<unknown>): Promise<void> {
+    return Promise.race([this.load(), new Promise<void>((refused) => reply.catch(() => refused()))])
   }
 }
