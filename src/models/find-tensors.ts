@@ -1,10 +1,10 @@
 /** Finds a model's tensors by their roles; all is known from names, shapes and types. */
-import { V1Error } from '../contract/index.js'
+import type { V1Error } from '../contract/index.js'
 import type { Architecture, Names } from './architectures/architecture.js'
 import type { WeightOutline } from './files/source.js'
 import type { Role } from './model-plan.js'
 import { canShrink, type PlannedMatrix, type PlannedPart, type PlannedVector, type StoredForm } from './planned.js'
-import { refuse } from './refuse.js'
+import { assertNoneLeft, malformedWeights, refuse } from './refuse.js'
 
 /** What the names of a layer begin with. */
 const LAYER = 'model.layers.#'
@@ -120,7 +120,7 @@ export class Finder {
     const { scaleType } = forms[0]!
     const fours = forms.filter(({ stored }) => stored === 'q4')
     if (fours.length % forms.length !== 0 || fours.some((form) => form.scaleType !== scaleType)) {
-      throw malformed(`${names.join(' and ')} differ in type.`)
+      throw malformedWeights(`${names.join(' and ')} differ in type.`)
     }
     const parts = forms.map(({ scaleType: _, ...part }) => part)
     const quantize = this.#quantize && columns % 32 === 0 && parts.some(({ stored }) => canShrink(stored))
@@ -190,12 +190,7 @@ export class Finder {
   assertAllUsed(): void {
     const idle = this.#architecture.idle
     const left = this.#outline.names.filter((name) => !this.#used.has(name) && !idle?.test(name))
-    if (left.length === 0) return
-    const more = left.length > 1 ? ` and ${left.length - 1} more` : ''
-    throw new V1Error(500, `The tensor ${left[0]}${more} would not be used: this model is not what it says it is.`, {
-      code: 'model_not_supported',
-      headers: { 'x-should-retry': 'false' },
-    })
+    assertNoneLeft(left)
   }
 
   #partsOf(role: Role, layer?: number): readonly string[] {
@@ -244,7 +239,7 @@ export class Finder {
   }
 
   #take(name: string): ReturnType<WeightOutline['describe']> {
-    if (!this.#names.has(name)) throw malformed(`The model has no tensor ${name}.`)
+    if (!this.#names.has(name)) throw malformedWeights(`The model has no tensor ${name}.`)
     this.#used.add(name)
     return this.#outline.describe(name)
   }
@@ -254,10 +249,6 @@ const long = (shape: readonly number[]) => shape.filter((side) => side !== 1)
 const same = (a: readonly number[], b: readonly number[]) =>
   a.length === b.length && a.every((side, i) => side === b[i])
 
-function malformed(message: string): V1Error {
-  return new V1Error(500, message, { code: 'malformed_weights', headers: { 'x-should-retry': 'false' } })
-}
-
 function mismatch({ name, dtype, shape }: ReturnType<WeightOutline['describe']>, wanted: string): V1Error {
-  return malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}]; the configuration requires ${wanted}.`)
+  return malformedWeights(`Tensor ${name} is ${dtype} [${shape.join('][')}]; the configuration requires ${wanted}.`)
 }

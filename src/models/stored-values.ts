@@ -3,6 +3,7 @@ import { V1Error } from '../contract/index.js'
 import { type MatrixBand, type PlainFormat, Q4_BLOCK } from '../device/index.js'
 import { BLOCK_TYPES, type BlockType, blockBytes, halfToFloat, isBlockType } from '../platform/index.js'
 import { blockValues } from './files/formats/gguf/dequantize.js'
+import { plainNumberAt } from './files/rows.js'
 import type { RawTensor } from './files/source.js'
 
 const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
@@ -68,21 +69,9 @@ export function toFloats({ dtype, data }: Pick<RawTensor, 'dtype' | 'data'>): Fl
   }
   if (isBlockType(dtype)) return blockValues(dtype, data)
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  const size = SIZES[dtype]
-  const values = new Float32Array(data.byteLength / size)
-  for (let i = 0; i < values.length; i++) {
-    values[i] = size === 4 ? view.getFloat32(i * 4, true) : widen(view.getUint16(i * 2, true), dtype)
-  }
+  const values = new Float32Array(data.byteLength / SIZES[dtype])
+  for (let i = 0; i < values.length; i++) values[i] = plainNumberAt(view, i, dtype)
   return values
-}
-
-const word = new Uint32Array(1)
-const float = new Float32Array(word.buffer)
-
-function widen(bits: number, dtype: RawTensor['dtype']): number {
-  if (dtype === 'f16') return halfToFloat(bits)
-  word[0] = bits << 16
-  return float[0]!
 }
 
 /** Whether no value is infinite or NaN: the exponents of these are all ones. */

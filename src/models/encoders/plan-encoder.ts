@@ -1,8 +1,8 @@
 /** Which stored tensors make an encoder. All is known from their names, shapes and types. */
-import { V1Error } from '../../contract/index.js'
+import type { V1Error } from '../../contract/index.js'
 import type { WeightOutline } from '../files/source.js'
 import { canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from '../planned.js'
-import { refuse } from '../refuse.js'
+import { assertNoneLeft, malformedWeights, refuse } from '../refuse.js'
 import { ENCODERS, IDLE, POOLER } from './bert.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
@@ -139,18 +139,13 @@ export class EncoderTensors {
     if (!this.#names.has(name)) throw missing(name)
     const { dtype, shape } = this.#outline.describe(name)
     if (shape.length === 2) return shape[0]!
-    throw malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}], which is no matrix.`)
+    throw malformedWeights(`Tensor ${name} is ${dtype} [${shape.join('][')}], which is no matrix.`)
   }
 
   /** `idle`: tensors that files carry along, and nothing asks for. */
   assertAllUsed(...idle: readonly RegExp[]): void {
     const left = this.#outline.names.filter((name) => !this.#used.has(name) && !idle.some((each) => each.test(name)))
-    if (left.length === 0) return
-    const more = left.length > 1 ? ` and ${left.length - 1} more` : ''
-    throw new V1Error(500, `The tensor ${left[0]}${more} would not be used: this model is not what it says it is.`, {
-      code: 'model_not_supported',
-      headers: { 'x-should-retry': 'false' },
-    })
+    assertNoneLeft(left)
   }
 
   #vector(name: string, length: number): PlannedVector {
@@ -164,12 +159,8 @@ export class EncoderTensors {
     const { dtype, shape } = this.#outline.describe(name)
     if (dtype !== 'u32' && shape.length === wanted.length && shape.every((side, i) => side === wanted[i])) return dtype
     const is = `${dtype} [${shape.join('][')}]`
-    throw malformed(`Tensor ${name} is ${is}; the configuration requires [${wanted.join('][')}].`)
+    throw malformedWeights(`Tensor ${name} is ${is}; the configuration requires [${wanted.join('][')}].`)
   }
 }
 
-const missing = (name: string): V1Error => malformed(`The model has no tensor ${name}.`)
-
-function malformed(message: string): V1Error {
-  return new V1Error(500, message, { code: 'malformed_weights', headers: { 'x-should-retry': 'false' } })
-}
+const missing = (name: string): V1Error => malformedWeights(`The model has no tensor ${name}.`)

@@ -21,7 +21,7 @@ export function storedRows(
         return
       }
       const view = new DataView(bytes.buffer, bytes.byteOffset + at, rowBytes)
-      for (let i = 0; i < columns; i++) out[i] = valueAt(view, i, dtype)
+      for (let i = 0; i < columns; i++) out[i] = plainNumberAt(view, i, dtype)
     },
   }
 }
@@ -29,7 +29,8 @@ export function storedRows(
 const word = new Uint32Array(1)
 const float = new Float32Array(word.buffer)
 
-function valueAt(view: DataView, i: number, dtype: PlainType): number {
+/** Of unquantised numbers. */
+export function plainNumberAt(view: DataView, i: number, dtype: PlainType): number {
   if (dtype === 'f32') return view.getFloat32(4 * i, true)
   const bits = view.getUint16(2 * i, true)
   if (dtype === 'f16') return halfToFloat(bits)
