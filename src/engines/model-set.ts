@@ -196,3 +196,8 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     await loaded?.runner.close().catch(() => {})
   }
 }
+
+/** The error of what a model is not made for. */
+export function cannot(id: string, reason: string): V1Error {
+  return new V1Error(400, `The model '${id}' ${reason}.`, { param: 'model', code: 'unsupported_model' })
+}

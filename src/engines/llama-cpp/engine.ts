@@ -27,7 +27,7 @@ import {
   REPOSITORY_ID,
 } from '../../models/index.js'
 import { assertDraftName } from '../drafts.js'
-import { type LoadContext, ModelSet } from '../model-set.js'
+import { cannot, type LoadContext, ModelSet } from '../model-set.js'
 import { openDraftFile } from './draft.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
 import { type DraftFile, type LoadedLlamaCpp, loadLlamaCpp, type OpenedFile } from './load.js'
@@ -243,10 +243,6 @@ function offered(model: string | LlamaCppModelOptions): OfferedLlamaCpp {
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
   assertDraftName(options.id, options.draft)
   return { ...options, location: locationOf(options.from) }
-}
-
-function cannot(id: string, reason: string): V1Error {
-  return new V1Error(400, `The model '${id}' ${reason}.`, { param: 'model', code: 'unsupported_model' })
 }
 
 function missing(cause: unknown): V1Error {

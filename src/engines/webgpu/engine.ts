@@ -25,6 +25,7 @@ import {
 import type { DeviceInfo } from '../../device/index.js'
 import { CLASSIFIES, calibrated, DECIDES, DECODES, DecodeLoop, EMBEDS, Encoder, RANKS } from '../../generate/index.js'
 import { isCopy, isRemote, type ModelLocation, type Purpose, purposeOf } from '../../models/index.js'
+import { cannot } from '../model-set.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
@@ -295,8 +296,4 @@ export class WebGpuEngine implements WebGpu {
     if (model !== undefined) return model
     throw modelNotFound(id, this.models)
   }
-}
-
-function cannot(id: string, reason: string): V1Error {
-  return new V1Error(400, `The model '${id}' ${reason}.`, { param: 'model', code: 'unsupported_model' })
 }
