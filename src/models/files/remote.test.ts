@@ -317,3 +317,21 @@ it('nothing but the platform’s own way is needed', async () => {
     globalThis.fetch = fetch
   }
 })
+
+it('a file that two want at once is downloaded once, and for who stays if the other leaves', async () => {
+  const shelf = new Shelf()
+  const [left, urls] = [new AbortController(), [] as string[]]
+  const fetch = async (url: string, { signal }: { readonly signal?: AbortSignal | null } = {}) => {
+    urls.push(url)
+    if (urls.length > 1) return new Response('{}')
+    return new Promise<Response>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const open = () => new RemoteFiles(BASE, shelf, { fetch: fetch as never })
+  const first = open().text('config.json', left.signal)
+  const others = [open().text('config.json', never), open().text('config.json', never)]
+  while (urls.length === 0) await new Promise((resolve) => setTimeout(resolve))
+  left.abort(new Error('left'))
+  await expect(first).rejects.toThrow('left')
+  expect(await Promise.all(others)).toEqual(['{}', '{}'])
+  expect(urls).toHaveLength(2)
+})

@@ -1,3 +1,4 @@
+import { abortable } from '../../platform/index.js'
 import { download, type Fetch } from './download.js'
 import { broken, damaged, unreachable } from './failure.js'
 import type { RepositoryFiles, WantedFile } from './files.js'
@@ -18,6 +19,9 @@ export interface RemoteFilesOptions {
   /** The one file that the model is in, where it was named. */
   readonly file?: string
 }
+
+/** Files that are being fetched, by address: who wants one meanwhile finds it stored, and writes none beside it. */
+const coming = new Map<string, Promise<void>>()
 
 /** A repository at an address; its files are downloaded once and kept in the store. */
 export class RemoteFiles implements RepositoryFiles {
@@ -103,6 +107,19 @@ export class RemoteFiles implements RepositoryFiles {
 
   async #get(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<StoredFile | undefined> {
     const url = this.#urlOf(file.name)
+    for (let other = coming.get(url); other; other = coming.get(url)) await abortable(other, signal)
+    const getting = this.#fetched(url, file, onBytes, signal)
+    const gone = () => void coming.delete(url)
+    coming.set(url, getting.then(gone, gone))
+    return getting
+  }
+
+  async #fetched(
+    url: string,
+    file: WantedFile,
+    onBytes: (bytes: number) => void,
+    signal: AbortSignal,
+  ): Promise<StoredFile | undefined> {
     const stored = await this.#store.read(url, file.sha256)
     if (stored && stored.bytes === (file.bytes ?? stored.bytes)) {
       this.#known = true
