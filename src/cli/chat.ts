@@ -28,7 +28,7 @@ export async function chatCommand(words: string, options: ChatCommandOptions): P
     return print(chatParts(v1, { model, messages, temperature, maxTokens, schema, signal }))
   }
   try {
-    const once = words || (process.stdin.isTTY ? '' : await readAll(process.stdin))
+    const once = words || (process.stdin.isTTY ? '' : await piped(own))
     if (once) {
       talk.history.push({ role: 'user', content: once })
       const reply = say()
@@ -40,6 +40,17 @@ export async function chatCommand(words: string, options: ChatCommandOptions): P
     }
   } finally {
     await v1.close()
+  }
+}
+
+/** What is piped in. It may never end: nobody waits for it, nor does the process, where the model cannot be loaded. */
+async function piped(own: OwnV1): Promise<string> {
+  const { stdin } = process
+  try {
+    return await own.whileLoading(readAll(stdin))
+  } catch (error) {
+    stdin.destroy()
+    throw error
   }
 }
 

@@ -22,13 +22,16 @@ export async function load(v1: V1, model: string): Promise<void> {
 export class OwnV1 {
   readonly v1: V1
   readonly model: string
-  #loaded: Promise<void> = Promise.resolve()
+  #loading: Promise<void> | undefined
 
   private constructor({ engine, models }: OpenedEngine) {
     this.model = models[0]!
     const endless = { loadWaitMs: Number.POSITIVE_INFINITY, timeoutMs: Number.POSITIVE_INFINITY }
     // A request that waited for a model fails as that does, which is told once.
-    const log: Log = (event) => void this.#loaded.then(() => logFaults(event)).catch(() => {})
+    const log: Log = (event) =>
+      void Promise.resolve(this.#loading)
+        .then(() => logFaults(event))
+        .catch(() => {})
     this.v1 = createV1({ engine, keys: 'none', ...endless, log })
   }
 
@@ -36,9 +39,15 @@ export class OwnV1 {
     return new OwnV1(await openEngine(options, once))
   }
 
+  /** Begins to load the model, unless that has begun. */
   load(): Promise<void> {
-    this.#loaded = load(this.v1, this.model)
-    return this.#loaded
+    this.#loading ??= load(this.v1, this.model)
+    return this.#loading
+  }
+
+  /** What is read while the model loads. If that cannot be, this is the error at once. */
+  whileLoading<T>(reading: Promise<T>): Promise<T> {
+    return Promise.race([reading, this.load().then(() => reading)])
   }
 
   /**
