@@ -51,7 +51,7 @@ export async function extractCommand(
     if (texts.length === 1) {
       const { whole, shown } = await first
       process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : shown())
-    } else await eachRead(files, texts, (text) => (text === texts[0] ? first : read(text)))
+    } else await eachRead(files, (i) => (i === 0 ? first : read(texts[i]!)))
   } finally {
     await v1.close()
   }
@@ -92,18 +92,14 @@ async function documentRead(v1: V1, { model, text, wanted, options }: ExtractInp
 const AT_ONCE = 4
 
 /** A line for each, in their order; one that cannot be read keeps none of the others from it. */
-async function eachRead(
-  files: readonly string[],
-  texts: readonly string[],
-  read: (text: string) => Promise<Read>,
-): Promise<void> {
+async function eachRead(files: readonly string[], read: (i: number) => Promise<Read>): Promise<void> {
   const lines = new Map<number, string>()
   let next = 0
   let printed = 0
   let failed = 0
   const one = async (i: number): Promise<string> => {
     try {
-      return `${JSON.stringify({ file: files[i], ...(await read(texts[i]!)).whole })}\n`
+      return `${JSON.stringify({ file: files[i], ...(await read(i)).whole })}\n`
     } catch (error) {
       failed++
       note(`${files[i]}: ${error instanceof Error ? error.message : String(error)}`)
@@ -111,7 +107,7 @@ async function eachRead(
     }
   }
   const work = async () => {
-    for (let i = next++; i < texts.length; i = next++) {
+    for (let i = next++; i < files.length; i = next++) {
       lines.set(i, await one(i))
       for (let line = lines.get(printed); line !== undefined; line = lines.get(printed)) {
         process.stdout.write(line)
@@ -120,7 +116,7 @@ async function eachRead(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
-  if (failed > 0) throw new Fault(`${failed} of ${texts.length} texts could not be read.`, 1)
+  if (failed > 0) throw new Fault(`${failed} of ${files.length} texts could not be read.`, 1)
 }
 
 /** The fields of a file of fields: by name, or as a request has them. */

@@ -192,8 +192,7 @@ export class DecodeLoop {
     }
     const parts = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
     const plan: AnswerPlan = { ...parts, text: this.#text, vocabSize, ...room, ...settled }
-    const answers: AnswerDecoder[] = []
-    while (answers.length < call.n) answers.push(new AnswerDecoder(plan, answers.length, queue))
+    const answers = Array.from({ length: call.n }, (_, choice) => new AnswerDecoder(plan, choice, queue))
     scores?.whenWhole(() => {
       tell()
       for (const answer of answers) answer.begin()

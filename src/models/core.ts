@@ -9,7 +9,7 @@ import type { SequenceMemory } from './kept.js'
 import { cacheFull, PagePool } from './pages.js'
 import { firstAnswer, moreAnswers } from './rehearse.js'
 import { runAhead } from './run-ahead.js'
-import { drawsIn, logitsBehind, planPasses, submitSpans } from './run-pass.js'
+import { draftsIn, drawsIn, logitsBehind, planPasses, submitSpans } from './run-pass.js'
 import { afterToken, needsToken, Slots } from './sampling.js'
 import { PagedSequence, type SequencePools } from './sequence.js'
 import { StatePool } from './states.js'
@@ -141,7 +141,7 @@ export class Core implements TokenModel {
     const needed = this.#check(batch, 0)
     if (this.#pools.pages.lacks(needed)) await this.#grow(needed)
     // Where nothing is drawn nothing is kept.
-    const drawn = this.rowLength === undefined ? batch.length + Math.min(drawsIn(batch, true), this.maxSamples) : 0
+    const drawn = this.rowLength === undefined ? batch.length + Math.min(draftsIn(batch), this.maxSamples) : 0
     const slots = this.#slots.take(drawn)
     try {
       const passes = this.#plan(batch)

@@ -69,6 +69,7 @@ export function planPasses(
       const body = batch.map((input, i): StepInput => {
         return bodies.includes(i) ? { sequence: input.sequence, tokens: input.tokens.slice(0, -1) } : input
       })
+      // Nothing is left of others.
       const last = batch.map((input, i): StepInput => {
         return { ...input, tokens: bodies.includes(i) ? input.tokens.slice(-1) : [] }
       })
@@ -76,27 +77,37 @@ export function planPasses(
     }
   }
   const crowded = drawsIn(batch) > samples
-  // Those that are cut into passes together, by where their passes come in the step.
-  const groups: number[][] = []
-  for (const [i, { tokens, drafts, sequence }] of batch.entries()) {
-    const apart = crowded && drafts !== undefined
-    const many = few >= rows || tokens.length > few
-    const at = (apart ? 4 : 0) + (many ? 2 : 0) + ((sequence as PagedSequence).long ? 1 : 0)
-    groups[at] ??= []
-    groups[at].push(i)
-  }
+  const kinds = batch.map(({ tokens, drafts, sequence }) => ({
+    apart: crowded && drafts !== undefined,
+    many: few >= rows || tokens.length > few,
+    long: (sequence as PagedSequence).long,
+  }))
   const passes: PlannedSpan[][] = []
-  for (const [at, inputs = []] of groups.entries()) passes.push(...cut(batch, inputs, at & 2 ? rows : few))
+  for (const apart of [false, true]) {
+    for (const many of [false, true]) {
+      for (const long of [false, true]) {
+        const alike: number[] = []
+        for (const [i, kind] of kinds.entries()) {
+          if (kind.apart === apart && kind.many === many && kind.long === long) alike.push(i)
+        }
+        passes.push(...cut(batch, alike, many ? rows : few))
+      }
+    }
+  }
   return passes
 }
 
-/** Behind how many tokens something is drawn; `before`: of those before the last of each alone. */
-export function drawsIn(batch: readonly StepInput[], before = false): number {
+/** Behind how many tokens something is drawn. */
+export function drawsIn(batch: readonly StepInput[]): number {
+  let count = draftsIn(batch)
+  for (const { sample } of batch) if (sample) count++
+  return count
+}
+
+/** Behind how many tokens before the last of an input. */
+export function draftsIn(batch: readonly StepInput[]): number {
   let count = 0
-  for (const { sample, drafts } of batch) {
-    if (sample && !before) count++
-    for (const draft of drafts ?? []) if (draft) count++
-  }
+  for (const { drafts } of batch) for (const draft of drafts ?? []) if (draft) count++
   return count
 }
 

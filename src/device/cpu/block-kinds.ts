@@ -46,6 +46,8 @@ export const EXACT_BLOCKS = 64
 export const PAIRS = 128
 /** Added to a kind whose codes are multiplied in 8 bits: as they are, by a machine that does so (`multipliesWholeBytes`). */
 export const WHOLE = 256
+/** What a kind may have added for how its bytes are multiplied, which is all that it changes. */
+export const BYTE_WAYS = PAIRS | WHOLE
 
 const NAMES = Object.keys(KINDS) as BlockType[]
 
@@ -72,7 +74,7 @@ export function blockRoom(columns: number, several: boolean): number {
 /** Constants and functions of the module `./abi` of `assembly/`. */
 export function blocksModule(): string {
   const constants = {
-    ...{ FIRST_BLOCK_KIND, WIDE_BLOCKS, EXACT_BLOCKS, PAIRS, WHOLE },
+    ...{ FIRST_BLOCK_KIND, WIDE_BLOCKS, EXACT_BLOCKS, PAIRS, WHOLE, BYTE_WAYS },
     ...Object.fromEntries(NAMES.map((name) => [name.toUpperCase(), blockKind(name)])),
     ...Object.fromEntries(SCALES.map((name, i) => [`SCALES_${name.toUpperCase()}`, i])),
   }

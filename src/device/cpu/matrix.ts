@@ -15,13 +15,12 @@ import {
   WIDE,
 } from './abi.js'
 import {
+  BYTE_WAYS,
   blockKind,
   blockRoom,
   EXACT_BLOCKS,
   FIRST_BLOCK_KIND,
-  PAIRS,
   SUMS_BYTES,
-  WHOLE,
   WIDE_BLOCKS,
 } from './block-kinds.js'
 import type { DeviceMemory } from './memory.js'
@@ -131,7 +130,7 @@ function kindOf({ format }: MatrixShape, exact: boolean): WeightKind {
 
 /** In which form activations are multiplied with a matrix. */
 export function activationsOf(multiplied: WeightKind): WeightKind {
-  const kind = multiplied & ~(PAIRS | WHOLE)
+  const kind = multiplied & ~BYTE_WAYS
   if (kind >= EXACT_BLOCKS) return F32
   if (kind >= WIDE_BLOCKS) return WIDE
   return kind >= FIRST_BLOCK_KIND ? Q4 : kind
@@ -145,7 +144,7 @@ export function activationBytes(form: WeightKind, columns: number, variant: Kern
 
 /** Room that a thread needs beside a product with so many rows of activations, or a table's rows. */
 export function unpackingRoom(multiplied: WeightKind, columns: number, rows: number): number {
-  const kind = multiplied & ~(PAIRS | WHOLE)
+  const kind = multiplied & ~BYTE_WAYS
   // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
   if (kind === Q4) return rows >= MANY ? columns * GROUP * 2 + SUMS_BYTES : 0
   if (kind < FIRST_BLOCK_KIND) return rows >= MANY ? SUMS_BYTES : 0

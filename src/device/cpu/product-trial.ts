@@ -1,7 +1,8 @@
 /**
  * Of kernels that come to the same, the one that this machine is quicker with. Bytes are multiplied by fours, which is one
- * instruction of some processors and five of others, or by pairs. Codes of 8 bits are multiplied whole where that
- * comes to the right value; else they are bytes cut in halves, or are multiplied in 16 bits. Which is quicker hangs on what the processor makes of them, and nothing but a trial tells.
+ * instruction of some processors and five of others, or by pairs. Codes of 8 bits are multiplied whole where that comes to
+ * the right value; else they are bytes cut in halves, or are multiplied in 16 bits. Which is quicker hangs on what the
+ * processor makes of them, and nothing but a trial tells.
  */
 import { getOrMake } from '../../platform/index.js'
 import { Q4, type WeightKind } from './abi.js'

@@ -32,8 +32,6 @@ export class Scheduler {
   readonly #drafting: Drafting | undefined
   /** How often guesses were right; undefined where none are made. */
   readonly guesses: Drafting['counts'] | undefined
-  /** What made the model unusable; every later call fails with it. */
-  failure: unknown
   readonly #begun = new Ahead()
   #waiting: Slot[] = []
   /** Each has a sequence. */
@@ -41,6 +39,7 @@ export class Scheduler {
   #work: Promise<void> | undefined
   #stepping = false
   #steps = 0
+  #failure: unknown
   #wake: (() => void) | undefined
 
   /**
@@ -55,13 +54,18 @@ export class Scheduler {
     this.guesses = this.#drafting?.counts
   }
 
+  /** What made the model unusable; every later call fails with it. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
   get idle(): boolean {
     return this.#running.length + this.#waiting.length === 0
   }
 
   /** Queues the choices of one call, whose that is; `first`: more of those that it has already. */
   add(lanes: readonly Lane[], { caller, first }: { readonly caller?: string | undefined; readonly first?: Slot } = {}) {
-    if (this.failure !== undefined) throw this.failure
+    if (this.#failure !== undefined) throw this.#failure
     const slots: Slot[] = []
     for (const lane of lanes) slots.push(makeSlot(lane, first ?? slots[0], caller))
     this.#waiting.push(...slots)
@@ -86,7 +90,7 @@ export class Scheduler {
 
   /** Fails whatever runs and forgets the cache. The model itself is the caller's. */
   stop(error: unknown): void {
-    this.failure ??= error
+    this.#failure ??= error
     for (const slot of [...this.#running, ...this.#waiting]) if (!slot.lane.finished) slot.lane.fail(error)
     if (!this.#stepping) this.#dropAll()
     this.poke()
@@ -102,7 +106,7 @@ export class Scheduler {
     await Promise.resolve()
     let endSteps = beginSteps()
     try {
-      while (this.failure === undefined) {
+      while (this.#failure === undefined) {
         this.#sweep()
         // An answer that has waited may have replaced some of its tokens meanwhile.
         for (const slot of this.#running) if (slot.lane.kept < slot.sequence!.length) sync(slot)
@@ -123,7 +127,7 @@ export class Scheduler {
     } finally {
       endSteps()
       this.#work = undefined
-      if (this.failure !== undefined) this.#dropAll()
+      if (this.#failure !== undefined) this.#dropAll()
     }
   }
 
@@ -298,7 +302,7 @@ export class Scheduler {
     const begun = performance.now()
     const writing = rows.every(({ slot }) => promptIsIn(slot))
     const drafted = writing && this.#drafting ? await this.#foresee(rows, this.#drafting) : undefined
-    if (this.failure !== undefined) return
+    if (this.#failure !== undefined) return
     const before = drafted ? heldBy(rows) : 0
     for (const row of rows) {
       // Somebody may have left while another model guessed.

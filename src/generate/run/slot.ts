@@ -108,16 +108,18 @@ export function needsLittle({ started, lane }: Slot, share: number): boolean {
 export function inLine(waiting: readonly Slot[], running: readonly Slot[], share: number): readonly Slot[] {
   const have = new Set(running.map(callOf))
   const short = waiting.some(({ lacksRoom }) => lacksRoom)
+  const rank = (slot: Slot) => {
+    if (have.has(callOf(slot))) return 3
+    if (slot.lacksRoom && slot.passed >= MAY_BE_PASSED) return 0
+    return short && needsLittle(slot, share) ? 1 : 2
+  }
   const held = new Map<unknown, number>()
   for (const slot of running) held.set(callerOf(slot), (held.get(callerOf(slot)) ?? 0) + 1)
   const line: { readonly slot: Slot; readonly rank: number; readonly has: number }[] = []
   for (const slot of waiting) {
     const has = held.get(callerOf(slot)) ?? 0
     held.set(callerOf(slot), has + 1)
-    let rank = short && needsLittle(slot, share) ? 1 : 2
-    if (slot.lacksRoom && slot.passed >= MAY_BE_PASSED) rank = 0
-    if (have.has(callOf(slot))) rank = 3
-    line.push({ slot, rank, has })
+    line.push({ slot, rank: rank(slot), has })
   }
   return line.sort((a, b) => a.rank - b.rank || a.has - b.has).map(({ slot }) => slot)
 }

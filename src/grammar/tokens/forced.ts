@@ -127,7 +127,7 @@ function certainOf(tokenizer: TokenSpelling, text: string): Certain {
   const ending = textOf(bytesOf(tokenizer, ids.slice(from)))
   if (ending !== undefined && text.endsWith(ending)) {
     const { all, ids: certain, next } = certainEnding(tokenizer, ending)
-    const alike = commonLength(all, ids.slice(from)) === all.length
+    const alike = all.every((id, i) => id === ids[from + i])
     if (alike && certain.length > 0) return { ids: ids.slice(0, from + certain.length), next }
   }
   return probe(tokenizer, text, ids)

@@ -15,7 +15,10 @@ import { putQuad } from './rows'
 import { leastsOfFour, leastsOfOne } from './scales'
 import { blockGroup, hasLeast, roomAfter, runsAt, runZero, shareBytes, unfold } from './unfold'
 
-/** Groups `from` to `to`; `kind` may have `WIDE_BLOCKS`, `PAIRS` or `WHOLE`. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
+/**
+ * Groups `from` to `to`; `kind` may have `WIDE_BLOCKS`, `PAIRS` or `WHOLE`. `room`: as much as `blockRoom` of `block-kinds.ts`
+ * says.
+ */
 export function multiplyBlocks(
   kind: i32,
   w: usize,
@@ -104,7 +107,7 @@ export function multiplyBlocks(
         low = v128.load(planes)
         high = v128.load(planes, 16)
       }
-      if (ASC_FEATURE_RELAXED_SIMD && whole) oneTokenOfBytes<i8, i64>(codes, room, xt, yt, runs, zero, sign, rows, add)
+      if (whole) oneTokenOfBytes<i8, i64>(codes, room, xt, yt, runs, zero, sign, rows, add)
       else if (ASC_FEATURE_RELAXED_SIMD && pairs) {
         one<i16>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
       } else one<i8>(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)

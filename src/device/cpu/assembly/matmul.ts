@@ -3,6 +3,7 @@
 import {
   BF16,
   BLOCK,
+  BYTE_WAYS,
   EXACT_BLOCKS,
   F16,
   FIRST_BLOCK_KIND,
@@ -12,7 +13,6 @@ import {
   Q4,
   Q4_BLOCK_BYTES,
   Q4_EXACT,
-  WHOLE,
   WIDE_BLOCKS,
 } from './abi'
 import { blockGroupBytes } from './blocks'
@@ -26,7 +26,7 @@ import { matmulQ4Exact } from './matmul-q4-exact'
 const TILE_BYTES: i32 = 16384
 
 export function groupBytes(kind: i32, k: i32): i32 {
-  kind &= ~(PAIRS | WHOLE)
+  kind &= ~BYTE_WAYS
   if (kind >= FIRST_BLOCK_KIND) return blockGroupBytes(kind & (WIDE_BLOCKS - 1), k)
   if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
@@ -48,8 +48,8 @@ export function multiply(
 ): void {
   let kind = Product.kind(args)
   const pairs = (kind & PAIRS) !== 0
-  const way = kind & (PAIRS | WHOLE)
-  kind &= ~(PAIRS | WHOLE)
+  const way = kind & BYTE_WAYS
+  kind &= ~BYTE_WAYS
   const w = Product.matrix(args)
   const xStride = Product.xStride(args)
   if (ASC_FEATURE_RELAXED_SIMD && pairs && kind === Q4) {
