@@ -59,7 +59,7 @@ async function joined(): Promise<readonly number[]> {
   })
   closeSync(file)
   const text = await readFile(trace, 'utf8')
-  return [...text.matchAll(/Decide to vectorize, (\d+) revectorizable nodes/g)].map(([, count]) => Number(count))
+  return [...text.matchAll(/Decided? to vectorize, (\d+) revectorizable nodes/g)].map(([, count]) => Number(count))
 }
 
 interface Outcome {

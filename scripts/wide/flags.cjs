@@ -9,9 +9,8 @@ const { setFlagsFromString } = require('node:v8')
 // Deno reads NODE_OPTIONS too.
 if (globalThis.Deno === undefined) {
   const before = process.env.LOCAL_V1_WIDE_TRACE ? ['--trace-wasm-revectorize'] : []
-  for (const flag of [...before, '--experimental-wasm-revectorize', '--no-liftoff', '--no-wasm-lazy-compilation']) {
-    setFlagsFromString(flag)
-  }
+  const flags = ['--experimental-wasm-revectorize', '--no-liftoff', '--no-wasm-lazy-compilation', '--no-wasm-deopt']
+  for (const flag of [...before, ...flags]) setFlagsFromString(flag)
   const { Module } = WebAssembly
   // At once, as nothing else keeps a Node from ending while it compiles that well beside what runs.
   WebAssembly.compile = async (bytes) => {

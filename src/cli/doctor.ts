@@ -100,9 +100,9 @@ async function device(): Promise<Finding[]> {
 async function vectors(): Promise<Finding> {
   const what = 'vectors'
   const { gain, why } = await tryRevectorize()
-  if (gain === undefined) return { what, state: 'so', says: `of 128 bits, as those of 256 (--revectorize) ${why}` }
+  if (gain === undefined) return { what, state: 'so', says: `of 128 bits, as those of 256 ${why}` }
   const gains = `of 256 bits make products for prompts ${gain.toFixed(1)} times as fast on this CPU, with the same results`
-  const says = `${gains}: add --revectorize. They need a flag that V8 calls an experiment (--experimental-wasm-revectorize)`
+  const says = `${gains}. The server takes them in its first quiet second, by a flag that V8 calls an experiment (--experimental-wasm-revectorize); --no-revectorize leaves them`
   return { what, state: 'so', says }
 }
 

@@ -4,7 +4,7 @@ import type { CacheTypeChoice } from '../platform/index.js'
 /** The same for every command that runs a model of our own core. */
 export const REVECTORIZE = [
   '--revectorize',
-  'compile kernels of the CPU device in 256 bits, by an experiment of V8 (Node 24 on x64): see doctor',
+  'compile kernels of the CPU device in 256 bits before the first answer, by an experiment of V8 (Node 24 to 26 on x64)',
 ] as const
 
 export interface EngineOptions {

@@ -47,7 +47,7 @@ async function localEngine(options: EngineOptions, once: boolean): Promise<WebGp
       cache,
       // The embedded model has answered before a worker has read its code. Files of strangers may compute without end.
       worker: !once || draft !== undefined || model.some((name) => name !== NANO),
-      ...(revectorize && { revectorize }),
+      ...(revectorize !== undefined && { revectorize }),
       log: options.log ?? ((message) => note(paint('dim', message))),
     })
   } catch (error) {

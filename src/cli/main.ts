@@ -57,6 +57,7 @@ function withEngine(command: Command): Command {
     .option('--cache <folder>', 'the folder of downloaded models')
     .addOption(cacheTypeOption())
     .option(...REVECTORIZE)
+    .option('--no-revectorize', 'not in a quiet moment either, which is the default: see doctor')
     .option('--draft <id>', 'a smaller model with the same vocabulary that guesses what the first --model will write')
     .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
     .option('--webllm <module>', 'webllm: the module of another version than the installed one')

@@ -22,11 +22,11 @@ import type { CpuPassHost, OperationProfiler } from './pass-host.js'
 import { type ByteProducts, ProductTrial } from './product-trial.js'
 import { PassProgram } from './program.js'
 import { CpuRouting } from './routing.js'
-import { Runner, TOGETHER_BYTES } from './runner.js'
+import { type Crew, Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
-import { CONTROL_BYTES, type Team } from './team.js'
+import { CONTROL_BYTES, gatherTeam, type Team } from './team.js'
 import { CpuActivations, CpuCache, CpuReadingRoom, CpuStates, CpuVector } from './tensors.js'
-import { type Kernels, type KernelVariant, multipliesWholeBytes } from './wasm.js'
+import { instantiate, type Kernels, type KernelVariant, multipliesWholeBytes } from './wasm.js'
 
 /** A pass ends in a turn of the event loop so often: it computes before it returns, and everything else would wait. */
 const TURN_MS = 8
@@ -38,12 +38,23 @@ async function pause(): Promise<void> {
   turned = performance.now()
 }
 
-const TOGETHER = CONTROL + CONTROL_BYTES
+/** What a team agrees on: its control block, then room for its program. Threads of another one may still look at theirs. */
+const CREW_BYTES = CONTROL_BYTES + TOGETHER_BYTES
+const crewAt = (control: number) => ({ control, room: control + CONTROL_BYTES })
+const FIRST = crewAt(CONTROL)
+const SECOND = crewAt(CONTROL + CREW_BYTES)
 const MAX_ROWS = 8192
 const MAX_HEAD_SIZE = 512
 
 /** With room for what threads agree on. */
-export const deviceMemory = (shared: boolean): DeviceMemory => new DeviceMemory(TOGETHER + TOGETHER_BYTES, shared)
+export const deviceMemory = (shared: boolean): DeviceMemory => new DeviceMemory(CONTROL + 2 * CREW_BYTES, shared)
+
+export interface CpuDevice extends Device {
+  /** Milliseconds since something was asked of it, or a pass was over. */
+  readonly quiet: number
+  /** Goes on with other kernels, once, which come to the same; `name`: its own from then on. False: it is as it was. */
+  adopt(module: WebAssembly.Module, name: string): Promise<boolean>
+}
 
 export interface DeviceParts {
   readonly memory: DeviceMemory
@@ -53,10 +64,12 @@ export interface DeviceParts {
   readonly kernels: Kernels
   readonly profiler?: OperationProfiler
   readonly byteProducts?: ByteProducts
+  /** Begun with the device, ended with it by what it returns. */
+  readonly beside?: (device: CpuDevice) => () => void
 }
 
 /** The device over kernels that run. */
-export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
+export function assembleDevice(first: DeviceInfo, parts: DeviceParts): CpuDevice {
   const { memory, team, kernels, exact } = parts
   const limits: DeviceLimits = {
     tensorBytes: memory.limit,
@@ -64,7 +77,12 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
     rows: MAX_ROWS,
     headSize: MAX_HEAD_SIZE,
   }
+  let info = first
+  let crew: Crew = { kernels, team, ...FIRST }
+  let adopted = false
   let alive = true
+  /** When something was last asked of it, or a pass was over. */
+  let busy = performance.now()
   let open: CpuPass | undefined
   let loss: V1Error | undefined
   let lose: (error: Error) => void
@@ -75,13 +93,14 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
     loss = error
     lose(error)
   }
-  const runner = new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost })
+  const runner = new Runner({ ...crew, memory, onLost })
   const packer = new Packer(memory, runner, team.threads)
   const trial = new ProductTrial({ ...parts, wholeBytes: multipliesWholeBytes() })
   /** The memory, as long as the device lives. */
   const living = (): DeviceMemory => {
     if (loss) throw loss
     if (!alive) throw new V1Error(503, 'The device was destroyed.', { code: 'device_destroyed' })
+    busy = performance.now()
     return memory
   }
   const empty = (bands: readonly MatrixShape[]) =>
@@ -92,11 +111,16 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
     program: new PassProgram(team.threads),
     threads: team.threads,
     variant: parts.variant,
-    done: pause,
+    done() {
+      busy = performance.now()
+      return pause()
+    },
     ...(parts.profiler && { profiler: parts.profiler }),
   }
-  return {
-    info,
+  const device: CpuDevice = {
+    get info() {
+      return info
+    },
     limits,
     get memory() {
       return alive ? { bytes: memory.bytes, buffers: memory.buffers } : { bytes: 0, buffers: 0 }
@@ -132,15 +156,36 @@ export function assembleDevice(info: DeviceInfo, parts: DeviceParts): Device {
       living()
       return pause()
     },
-    work: team.work,
+    work: () => crew.team.work(),
     get kernelChoices() {
       return trial.choices
+    },
+    get quiet() {
+      return performance.now() - busy
+    },
+    async adopt(module, name) {
+      if (adopted) return false
+      adopted = true
+      const others = await instantiate(module, memory.memory)
+      const gathered = await gatherTeam(others, module, memory.memory, SECOND.control, team.threads)
+      if (!alive || loss || gathered.threads !== team.threads) {
+        gathered.close()
+        return false
+      }
+      crew = { kernels: others, team: gathered, ...SECOND }
+      runner.take(crew)
+      team.close()
+      info = { ...first, name }
+      return true
     },
     destroy() {
       if (!alive) return
       alive = false
+      stop?.()
       open?.close()
-      team.close()
+      crew.team.close()
     },
   }
+  const stop = parts.beside?.(device)
+  return device
 }

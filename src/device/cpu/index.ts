@@ -3,14 +3,15 @@ import { V1Error } from '../../contract/index.js'
 import { builtin } from '../../platform/index.js'
 import type { Device, DeviceInfo } from '../contract.js'
 import { CONTROL } from './abi.js'
-import { assembleDevice, deviceMemory } from './device.js'
+import { assembleDevice, type CpuDevice, deviceMemory } from './device.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import type { OperationProfiler } from './pass-host.js'
 import type { ByteProducts } from './product-trial.js'
-import { assertRevectorize, revectorizeRefusal } from './revectorize.js'
-import { type Build, type RevectorizeTrial, revectorized } from './revectorize-trial.js'
+import { assertRevectorize, type Revectorize, revectorizeRefusal } from './revectorize.js'
+import { type Build, knownRevectorized, type RevectorizeTrial, revectorized } from './revectorize-trial.js'
 import { gatherTeam, MAX_THREADS, sharingRefusal, usefulThreads } from './team.js'
 import { bestVariant, compileKernels, hasSimd, instantiate, type KernelVariant } from './wasm.js'
+import { widenLater } from './widen-later.js'
 
 export interface CpuDeviceOptions {
   /**
@@ -36,11 +37,12 @@ export interface CpuDeviceOptions {
    */
   readonly byteProducts?: ByteProducts
   /**
-   * Have V8 compile the kernels in 256 bits, by a flag of its own that is an experiment: Node 24 or newer on x64. What
-   * comes to other results here, or is no quicker, is not used; `info.name` says so.
+   * Have V8 compile the kernels in 256 bits, by a flag of its own that is an experiment: Node 24 to 26 on x64. What comes to
+   * other results here, or is no quicker, is not used; `info.name` says so. `later`: where it can be had, once the device is
+   * open and nothing was computed for a second.
    * @default false
    */
-  readonly revectorize?: boolean
+  readonly revectorize?: Revectorize
   /** Why this device was taken, for its description. */
   readonly reason?: string
   /** Takes the times of operations. @default none */
@@ -63,22 +65,32 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const shared = unshared === undefined && (wanted > 1 || builtin('node:fs/promises') !== undefined)
   const build = await compiled(options.variant, shared)
   const exact = options.exact ?? false
-  const tried = options.revectorize ? await revectorized(build, { shared, exact }) : undefined
+  const { revectorize } = options
+  const how = { shared, exact }
+  const known = revectorize === 'later' ? knownRevectorized(build, how) : undefined
+  const tried = revectorize === true ? await revectorized(build, how) : known
   const { variant } = build
   const module = tried?.module ?? build.module
   const memory = deviceMemory(shared)
   const kernels = await instantiate(module, memory.memory)
   const team = await gatherTeam(kernels, module, memory.memory, CONTROL, shared ? wanted : 1)
   const threads = refusal === undefined ? team.reason : `one thread, because ${refusal}`
-  const bits = tried === undefined ? '' : tried.module ? ' in 256 bits' : ` (not in 256 bits, which ${tried.why})`
+  const nameOf = (bits: string) => `WebAssembly ${variant === 'relaxed' ? 'relaxed SIMD' : 'SIMD'}${bits}, ${threads}`
+  const WIDE = ' in 256 bits'
+  const bits = tried === undefined ? '' : tried.module ? WIDE : ` (not in 256 bits, which ${tried.why})`
   const info: DeviceInfo = {
     kind: 'cpu',
-    name: `WebAssembly ${variant === 'relaxed' ? 'relaxed SIMD' : 'SIMD'}${bits}, ${threads}`,
+    name: nameOf(bits),
     reason: options.reason ?? 'The CPU was asked for.',
     kernels: `cpu-${KERNELS_HASH}${exact ? '-exact' : ''}`,
   }
   const { profiler, byteProducts } = options
-  const chosen = { ...(profiler && { profiler }), ...(byteProducts && { byteProducts }) }
+  const later = revectorize === 'later' && !tried && revectorizeRefusal() === undefined
+  const chosen = {
+    ...(profiler && { profiler }),
+    ...(byteProducts && { byteProducts }),
+    ...(later && { beside: (device: CpuDevice) => widenLater(device, () => revectorized(build, how), nameOf(WIDE)) }),
+  }
   return assembleDevice(info, { memory, team, variant, exact, kernels, ...chosen })
 }
 

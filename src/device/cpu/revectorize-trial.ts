@@ -154,11 +154,28 @@ interface Space {
   readonly module: WebAssembly.Module
 }
 
+interface How {
+  readonly shared: boolean
+  readonly exact: boolean
+}
+
+/** Builds in 256 bits that are right here, and quicker: they are compiled and tried once. */
+const right = new Map<string, RevectorizeTrial>()
+const keyOf = ({ variant }: Build, { shared, exact }: How) => `${variant} ${shared} ${exact}`
+
+/** As `revectorized`, where that was found before. */
+export const knownRevectorized = (build: Build, how: How): RevectorizeTrial | undefined => right.get(keyOf(build, how))
+
 /** Compiles the kernels anew, and tries them beside the usual build: the same results, bit for bit, and quicker. */
-export async function revectorized(
-  { variant, module }: Build,
-  { shared, exact }: { readonly shared: boolean; readonly exact: boolean },
-): Promise<RevectorizeTrial> {
+export async function revectorized(build: Build, how: How): Promise<RevectorizeTrial> {
+  const known = knownRevectorized(build, how)
+  if (known) return known
+  const tried = await trialOf(build, how)
+  if (tried.module) right.set(keyOf(build, how), tried)
+  return tried
+}
+
+async function trialOf({ variant, module }: Build, { shared, exact }: How): Promise<RevectorizeTrial> {
   const other = compileRevectorized(variant, shared)
   const [usual, anew] = [await spaceOf(module, shared), await spaceOf(other, shared)]
   const ways = variant === 'simd' ? (['bytes'] as const) : BYTE_PRODUCTS

@@ -19,8 +19,18 @@ afterEach(() => {
 })
 
 /** What V8 has while nobody says anything else. */
-const USUAL = { 'experimental-wasm-revectorize': false, liftoff: true, 'wasm-lazy-compilation': true }
-const MADE_WELL = { 'experimental-wasm-revectorize': true, liftoff: false, 'wasm-lazy-compilation': false }
+const USUAL = {
+  'experimental-wasm-revectorize': false,
+  liftoff: true,
+  'wasm-lazy-compilation': true,
+  'wasm-deopt': true,
+}
+const MADE_WELL = {
+  'experimental-wasm-revectorize': true,
+  liftoff: false,
+  'wasm-lazy-compilation': false,
+  'wasm-deopt': false,
+}
 type Flags = Record<string, boolean>
 
 /** A V8 that keeps flags, as `setFlagsFromString` takes them. */
@@ -98,6 +108,7 @@ describe('revectorize', () => {
 
   it.each<[string, () => void, string]>([
     ['an older Node', () => stubNode(fakeV8(), { node: '22.20.0' }), 'Node 22.20.0 on x64'],
+    ['a newer Node than was tried', () => stubNode(fakeV8(), { node: '27.0.0' }), 'Node 27.0.0 on x64'],
     ['another processor', () => stubNode(fakeV8(), { arch: 'arm64' }), 'Node 24.0.0 on arm64'],
     ['Deno', () => stubRuntime('Deno'), 'Deno'],
     ['Bun', () => stubRuntime('Bun'), 'Bun'],
@@ -105,19 +116,28 @@ describe('revectorize', () => {
   ])('is refused by name, with what to do, before a flag is touched: %s', async (_, stub, here) => {
     stub()
     const flags = vi.spyOn(process?.getBuiltinModule?.('node:v8') ?? fakeV8(), 'setFlagsFromString')
-    const message = `openCpuDevice: 'revectorize' needs Node 24 or newer on x64 (this is ${here}). Use such a Node, or leave it out.`
+    const message = `openCpuDevice: 'revectorize' needs Node 24 to 26 on x64 (this is ${here}). Use such a Node, or leave it out.`
     await expect(openCpuDevice({ threads: 1, revectorize: true })).rejects.toThrow(new TypeError(message))
-    expect(await tryRevectorize()).toEqual({ why: `need Node 24 or newer on x64 (this is ${here})` })
+    expect(await tryRevectorize()).toEqual({ why: `need Node 24 to 26 on x64 (this is ${here})` })
     expect(flags).not.toHaveBeenCalled()
-    for (const no of [undefined, false]) assertRevectorize('it', no)
+    for (const no of [undefined, false, 'later']) assertRevectorize('it', no)
+    const device = await openCpuDevice({ threads: 1, revectorize: 'later' })
+    expect(device.info.name).not.toContain('256')
+    device.destroy()
+    expect(flags).not.toHaveBeenCalled()
   })
 
-  it('is true or false', () => {
+  it.each(['24.0.0', '25.9.0', '26.10.0'])('is to be had in Node %s', (node) => {
+    stubNode(fakeV8(), { node })
+    expect(revectorizeRefusal()).toBeUndefined()
+  })
+
+  it("is true, false or 'later'", () => {
     stubNode()
     expect(() => assertRevectorize('it', 'yes')).toThrow(
-      new TypeError(`it: 'revectorize' can be true or false; this one is "yes".`),
+      new TypeError(`it: 'revectorize' can be true, false or 'later'; this one is "yes".`),
     )
-    for (const right of [undefined, false, true]) assertRevectorize('it', right)
+    for (const right of [undefined, false, true, 'later']) assertRevectorize('it', right)
   })
 
   /** A clock by which everything takes as long. */

@@ -2,14 +2,18 @@
 import { builtin } from '../../platform/index.js'
 import { type KernelVariant, kernelBytes } from './wasm.js'
 
-/** The first Node whose V8 has it. */
-const NODE = 24
+/** The first Node whose V8 has it, and the last with which it was tried: where V8 fails at it, it ends the process. */
+const NODES = { first: 24, last: 26 }
 
-/** Each with what takes it back. Code must be made at once, and made well: what is compiled later has not the flag. */
+/**
+ * Each with what takes it back. Code must be made at once, and made well: what is compiled later has not the flag. Code that
+ * can be taken back needs to have run before.
+ */
 const FLAGS = [
   ['--experimental-wasm-revectorize', '--no-experimental-wasm-revectorize'],
   ['--no-liftoff', '--liftoff'],
   ['--no-wasm-lazy-compilation', '--wasm-lazy-compilation'],
+  ['--no-wasm-deopt', '--wasm-deopt'],
 ] as const
 
 /** A section of no meaning, named `256`. V8 would have the code of a module of the same bytes anew, as it was compiled first. */
@@ -31,21 +35,25 @@ const v8 = () => builtin<V8>('node:v8')
 /** What is needed to have it, and what is here; undefined: it is here. */
 export function revectorizeRefusal(): string | undefined {
   const { process, Deno, Bun } = globalThis as { process?: Host; Deno?: unknown; Bun?: unknown }
-  const needed = (here: string) => `Node ${NODE} or newer on x64 (this is ${here})`
+  const needed = (here: string) => `Node ${NODES.first} to ${NODES.last} on x64 (this is ${here})`
   if (Deno !== undefined) return needed('Deno')
   if (Bun !== undefined) return needed('Bun')
   const node = process?.versions?.node
   if (node === undefined || !v8()) return needed('no Node')
   // An older one prints that it does not know the flag.
-  const has = Number.parseInt(node, 10) >= NODE && process?.arch === 'x64'
+  const major = Number.parseInt(node, 10)
+  const has = major >= NODES.first && major <= NODES.last && process?.arch === 'x64'
   return has ? undefined : needed(`Node ${node} on ${process?.arch}`)
 }
 
+/** `later`: where it can be had, by a device that computes already, once it was tried. Nobody waits for it. */
+export type Revectorize = boolean | 'later'
+
 /** Refuses what code without types may say, and what cannot be had here; `of`: whose option it is. */
 export function assertRevectorize(of: string, revectorize: unknown): void {
-  if (revectorize === undefined || revectorize === false) return
+  if (revectorize === undefined || revectorize === false || revectorize === 'later') return
   if (revectorize !== true) {
-    throw new TypeError(`${of}: 'revectorize' can be true or false; this one is "${String(revectorize)}".`)
+    throw new TypeError(`${of}: 'revectorize' can be true, false or 'later'; this one is "${String(revectorize)}".`)
   }
   const refusal = revectorizeRefusal()
   if (refusal !== undefined)

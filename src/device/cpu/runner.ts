@@ -95,24 +95,34 @@ const TOGETHER = 512
 /** Room for them, which nothing else uses: a thread that was held up may still look at it. */
 export const TOGETHER_BYTES = TOGETHER * OPERATION_BYTES
 
-interface RunnerParts {
+/** Kernels, and threads that run them together. */
+export interface Crew {
   readonly kernels: Kernels
-  readonly memory: DeviceMemory
   readonly team: Team
   /** Where the team's control block stands, and room of `TOGETHER_BYTES`. */
   readonly control: number
   readonly room: number
+}
+
+interface RunnerParts extends Crew {
+  readonly memory: DeviceMemory
   /** A thread has failed: what is in memory means nothing any more. */
   readonly onLost: (error: V1Error) => void
 }
 
 export class Runner {
-  readonly #parts: RunnerParts
+  #parts: RunnerParts
   /** By size of the pass: those within a factor of two are alike. */
   readonly #choices = new Map<number, TeamTrial>()
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
+  }
+
+  /** Goes on with others, which come to the same. When threads help is found anew. */
+  take(crew: Crew): void {
+    this.#parts = { ...this.#parts, ...crew }
+    this.#choices.clear()
   }
 
   /** `size`: rows of the pass. The results do not depend on the threads, so the choice may follow the clock. */

@@ -54,13 +54,14 @@ export interface WebGpuOptions {
   readonly threads?: number
   /**
    * Has V8 compile the CPU device's kernels in 256 bits instead of 128, by its flag `--experimental-wasm-revectorize`: an
-   * experiment of V8, in Node 24 or newer on x64; elsewhere it is refused. Prompts are then read faster, and answers stay the
-   * same. When the device opens, the flag is set for the whole process for about a tenth of a second. Then these kernels are
-   * tried: if they compute anything else than the usual ones, or are no faster, the usual ones are used, and the name of the
-   * device (`device_name` in `/v1/models`) says so. `local-v1 doctor` says what it would bring.
-   * @default false
+   * experiment of V8, in Node 24 to 26 on x64. Prompts are then read faster, and answers stay the same. The flag is set for
+   * the whole process for about a tenth of a second. Then these kernels are tried: if they compute anything else than the
+   * usual ones, or are no faster, the usual ones are used. `device_name` in `/v1/models` says what is used; `local-v1 doctor`
+   * says what it would bring. `true`: before the first answer; elsewhere it is refused. `later`: once the device has computed
+   * nothing for a second, and where it cannot be had, never. `false`: never.
+   * @default 'later' in the engine's own worker, else false
    */
-  readonly revectorize?: boolean
+  readonly revectorize?: boolean | 'later'
   /**
    * Whether the engine computes in a worker: prompts, schemas, masks and the model itself. Then the thread that answers
    * HTTP computes nothing, and a worker that is stuck for 10 s is ended, with an error that names the request, and started

@@ -118,7 +118,9 @@ function put(factors: v128, low: v128, high: v128, out: usize): void {
 }
 
 /** Eight times eight factors of 6 bits, `stride` bytes apart when they are out; `zero`: of each. */
-function sixty(p: usize, low: v128, high: v128, zero: i16, out: usize, stride: usize): void {
+function sixty(p: usize, scales: v128, zero: i16, out: usize, stride: usize): void {
+  const low = wideLow(scales)
+  const high = wideHigh(scales)
   const a = v128.load(p)
   const b = v128.load(p, 16)
   const c = v128.load(p, 32)
@@ -139,8 +141,8 @@ function sixLeast(p: usize, out: usize, blocks: i32): void {
   for (let i = 0; i < blocks; i++) {
     const d = v128.load(p)
     const m = v128.load(p, 16)
-    sixty(p + 32, wideLow(d), wideHigh(d), 0, out, 64)
-    sixty(p + 80, wideLow(m), wideHigh(m), 0, out + 32, 64)
+    sixty(p + 32, d, 0, out, 64)
+    sixty(p + 80, m, 0, out + 32, 64)
     p += 128
     out += 512
   }
@@ -151,7 +153,7 @@ function six(p: usize, out: usize, blocks: i32, sets: i32): void {
     const d = v128.load(p)
     p += 16
     for (let set = 0; set < sets; set++) {
-      sixty(p, wideLow(d), wideHigh(d), 32, out, 32)
+      sixty(p, d, 32, out, 32)
       p += 48
       out += 256
     }

@@ -7,7 +7,9 @@ import { type ToWorker, unpacked, type WorkerOptions } from './messages.js'
 /** In a worker: runs there what `webgpu()` asks for. `open` makes the engine. */
 export function serveWebGpu(open: (options: WebGpuOptions) => WebGpuEngine = webgpuHere): void {
   serveInside<WorkerOptions, WebGpuEngine>(
-    ({ models, ...options }, log) => open({ ...options, models: models.map(unpacked), log }),
+    // Nothing but the engine stands while it is compiled and tried.
+    ({ models, revectorize = 'later', ...options }, log) =>
+      open({ ...options, revectorize, models: models.map(unpacked), log }),
     (message, opened) => {
       const received = message as ToWorker | undefined
       if (received?.type !== 'offer' && received?.type !== 'withdraw') return false

@@ -1,5 +1,5 @@
 /** Fields of a text by an engine that points: all of them in one reading; those that it is sure of are not written. */
-import type { ExtractField, FieldAnswer, PointedAnswer, PointedText, Usage } from '../../../contract/index.js'
+import type { ExtractField, FieldAnswer, PointedAnswer, Usage } from '../../../contract/index.js'
 import type { readValue } from '../../../platform/index.js'
 import type { Service } from '../../answer/service.js'
 import { type AnswerStretch, answerOf, readableKindOf, saysOne } from './extracted.js'
