@@ -338,6 +338,15 @@ describe('certain text of a grammar', () => {
     expect(forcedTokens(constraint, spelling, written)).toBeUndefined()
   })
 
+  it('is none where the tokenizer spells it with a token that stands for no text', () => {
+    const [name] = encode('name')
+    const without = TOKENS.slice(0, -1).map((token, id) => (id === name ? undefined : token))
+    const other = vocabularyOf({ tokens: [...without, undefined], eos: [SILENT], special: [] })
+    const schema = { const: 'name' }
+    expect(forcedTokens(compile(schema).start(vocabulary), spelling)?.tokens).toContain(name)
+    expect(forcedTokens(compile(schema).start(other), spelling)).toBeUndefined()
+  })
+
   it('is none where the budget has no room for it, and what it replaces counts', () => {
     const tokens = encode('{"name":"name"}').length
     const fits = (budget: number, before = '') => {
