@@ -99,6 +99,8 @@ describe('what is done later', () => {
 
   /** A device that somebody computes with every `each` milliseconds, and how often what is later was tried. */
   function watched() {
+    // Of a program that runs for a while.
+    vi.advanceTimersByTime(100_000)
     const adopt = vi.fn(async () => true)
     let asked = performance.now()
     const device = {
@@ -122,7 +124,7 @@ describe('what is done later', () => {
       compute()
     }
     expect(tried).not.toHaveBeenCalled()
-    await vi.advanceTimersByTimeAsync(1250)
+    await vi.advanceTimersByTimeAsync(1000)
     expect(tried).toHaveBeenCalledTimes(1)
     expect(adopt.mock.calls).toEqual([[MODULE, 'wide']])
     await vi.advanceTimersByTimeAsync(60_000)

@@ -20,6 +20,7 @@ export function widenLater(device: CpuDevice, tried: () => Promise<RevectorizeTr
       .catch(() => {})
   }
   const timer = setInterval(look, LOOK)
-  ;(timer as { unref?(): void }).unref?.()
+  // In Node, as nothing else has these kernels.
+  ;(timer as unknown as { unref(): void }).unref()
   return () => clearInterval(timer)
 }
