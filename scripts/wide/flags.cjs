@@ -8,7 +8,10 @@ const { setFlagsFromString } = require('node:v8')
 
 // Deno reads NODE_OPTIONS too.
 if (globalThis.Deno === undefined) {
-  const before = process.env.LOCAL_V1_WIDE_TRACE ? ['--trace-wasm-revectorize'] : []
+  // Tests take the environment away.
+  const { LOCAL_V1_WIDE: log, LOCAL_V1_WIDE_TRACE: traced } = process.env
+  const { pid, argv } = process
+  const before = traced ? ['--trace-wasm-revectorize'] : []
   const flags = ['--experimental-wasm-revectorize', '--no-liftoff', '--no-wasm-lazy-compilation', '--no-wasm-deopt']
   for (const flag of [...before, ...flags]) setFlagsFromString(flag)
   const { Module } = WebAssembly
@@ -16,7 +19,7 @@ if (globalThis.Deno === undefined) {
   WebAssembly.compile = async (bytes) => {
     const module = new Module(bytes)
     const ours = Module.exports(module).some(({ name }) => name === 'runTogether')
-    if (ours && process.env.LOCAL_V1_WIDE) appendFileSync(process.env.LOCAL_V1_WIDE, `${process.pid} ${process.argv[1]}\n`)
+    if (ours && log) appendFileSync(log, `${pid} ${argv[1]}\n`)
     return module
   }
 }
