@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -58,9 +58,15 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     return to
   }
 
-  it('is one archive under 58 MB', async () => {
-    expect(archive.bytes).toBeLessThan(58e6)
+  it('is one archive, with less than 22 MB besides the Node that packs it', async () => {
     expect((await readdir(folder)).sort()).toEqual(['local-v1-kit', 'local-v1-kit.tar.gz'])
+    const rest = join(folder, 'rest.tar.gz')
+    await run('tar', ['-czf', rest, '--exclude=local-v1-kit/node', '-C', folder, 'local-v1-kit'])
+    const { size } = await stat(rest)
+    expect(size).toBeLessThan(22e6)
+    // That is 36 MB of Node 20, and 49 of Node 26.
+    expect(archive.bytes).toBeLessThan(size + 60e6)
+    await rm(rest)
   })
 
   // Beside each other: their processes wait more than they compute.
