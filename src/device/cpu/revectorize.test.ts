@@ -47,10 +47,10 @@ function fakeV8(given: Flags = {}) {
 }
 
 /** A Node that V8 is in, as far as the device asks. */
-function stubNode(v8: object = fakeV8(), { node = '24.0.0', arch = 'x64' } = {}) {
+function stubNode(v8: object = fakeV8(), { node = '24.0.0', version = '13.6.233.8-node.10', arch = 'x64' } = {}) {
   const own = process
   const getBuiltinModule = (name: string) => (name === 'node:v8' ? v8 : own.getBuiltinModule(name))
-  const versions = { ...own.versions, node }
+  const versions = { ...own.versions, node, v8: version }
   const properties = { versions, arch, getBuiltinModule }
   const described = Object.entries(properties).map(([name, value]) => [name, { value }])
   vi.stubGlobal('process', Object.create(own, Object.fromEntries(described)))
@@ -107,9 +107,26 @@ describe('revectorize', () => {
   }
 
   it.each<[string, () => void, string]>([
-    ['an older Node', () => stubNode(fakeV8(), { node: '22.20.0' }), 'Node 22.20.0 on x64'],
-    ['a newer Node than was tried', () => stubNode(fakeV8(), { node: '27.0.0' }), 'Node 27.0.0 on x64'],
-    ['another processor', () => stubNode(fakeV8(), { arch: 'arm64' }), 'Node 24.0.0 on arm64'],
+    [
+      'an older Node',
+      () => stubNode(fakeV8(), { node: '22.20.0', version: '12.4.254.21-node.33' }),
+      'Node 22.20.0 with V8 12.4.254.21-node.33 on x64',
+    ],
+    [
+      'a newer Node than was tried',
+      () => stubNode(fakeV8(), { node: '27.0.0', version: '15.0.1-node.1' }),
+      'Node 27.0.0 with V8 15.0.1-node.1 on x64',
+    ],
+    [
+      'Electron',
+      () => stubNode(fakeV8(), { version: '14.6.202.30-electron.0' }),
+      'Node 24.0.0 with V8 14.6.202.30-electron.0 on x64',
+    ],
+    [
+      'another processor',
+      () => stubNode(fakeV8(), { arch: 'arm64' }),
+      'Node 24.0.0 with V8 13.6.233.8-node.10 on arm64',
+    ],
     ['Deno', () => stubRuntime('Deno'), 'Deno'],
     ['Bun', () => stubRuntime('Bun'), 'Bun'],
     ['a page', () => vi.stubGlobal('process', undefined), 'no Node'],
@@ -127,8 +144,8 @@ describe('revectorize', () => {
     expect(flags).not.toHaveBeenCalled()
   })
 
-  it.each(['24.0.0', '25.9.0', '26.10.0'])('is to be had in Node %s', (node) => {
-    stubNode(fakeV8(), { node })
+  it.each(['13.6.233.17-node.53', '14.1.146.11-node.25', '14.6.202.34-node.34'])('is to be had by V8 %s', (version) => {
+    stubNode(fakeV8(), { version })
     expect(revectorizeRefusal()).toBeUndefined()
   })
 

@@ -2,8 +2,8 @@
 import { builtin } from '../../platform/index.js'
 import { type KernelVariant, kernelBytes } from './wasm.js'
 
-/** The first Node whose V8 has it, and the last with which it was tried: where V8 fails at it, it ends the process. */
-const NODES = { first: 24, last: 26 }
+/** The V8 of Node 24, 25 and 26, with which it was tried: one that fails at it ends the process. Electron has others. */
+const TRIED = /^(13\.6|14\.1|14\.6)\..*-node\b/
 
 /**
  * Each with what takes it back. Code must be made at once, and made well: what is compiled later has not the flag. Code that
@@ -35,15 +35,13 @@ const v8 = () => builtin<V8>('node:v8')
 /** What is needed to have it, and what is here; undefined: it is here. */
 export function revectorizeRefusal(): string | undefined {
   const { process, Deno, Bun } = globalThis as { process?: Host; Deno?: unknown; Bun?: unknown }
-  const needed = (here: string) => `Node ${NODES.first} to ${NODES.last} on x64 (this is ${here})`
+  const needed = (here: string) => `Node 24 to 26 on x64 (this is ${here})`
   if (Deno !== undefined) return needed('Deno')
   if (Bun !== undefined) return needed('Bun')
-  const node = process?.versions?.node
+  const { node, v8: version = '' } = process?.versions ?? {}
   if (node === undefined || !v8()) return needed('no Node')
-  // An older one prints that it does not know the flag.
-  const major = Number.parseInt(node, 10)
-  const has = major >= NODES.first && major <= NODES.last && process?.arch === 'x64'
-  return has ? undefined : needed(`Node ${node} on ${process?.arch}`)
+  const has = TRIED.test(version) && process?.arch === 'x64'
+  return has ? undefined : needed(`Node ${node} with V8 ${version} on ${process?.arch}`)
 }
 
 /** `later`: where it can be had, by a device that computes already, once it was tried. Nobody waits for it. */
