@@ -134,6 +134,28 @@ describe('one thread or all', () => {
     expect(settledOn(4, 10, [5, 4, 7, 8, 3])).toEqual(['alone', 'alone', 'alone', 'together', 'together'])
   })
 
+  it('is found anew with other kernels, which run all from then on', () => {
+    const { runner, run, ranges } = setUp({
+      together() {
+        vi.advanceTimersByTime(10)
+        return 1
+      },
+    })
+    for (let i = 0; i < 8; i++) run(2, 1)
+    expect(run(2, 1)).toEqual(['alone 0-1'])
+    const told: string[] = []
+    const others = {
+      run: (_: number, count: number) => told.push(`alone ${count}`),
+      isSettled: (control: number) => control === 9,
+      runTogether: (control: number, at: number, count: number, of: number) =>
+        told.push(`together ${count} by ${control} at ${at} of ${of}`),
+    } as unknown as Kernels
+    runner.take({ kernels: others, team: { threads: 2 } as Team, control: 9, room: OPERATION_BYTES })
+    ranges.length = 0
+    expect(run(2, 1)).toEqual([])
+    expect(told).toEqual([`together 2 by 9 at ${OPERATION_BYTES} of 2`])
+  })
+
   it('is all for what is known to be worth it', () => {
     const { runner, ranges } = setUp()
     runner.share(PROGRAM + 3 * OPERATION_BYTES)
