@@ -13,6 +13,8 @@ const CALLERS = 2000
 /** In the folder of a server: what it reads, and what it was given to write. */
 const KEYS = 'keys'
 const LEDGER = 'usage.jsonl'
+/** Where Node from 22.8 on keeps programs that it has compiled. */
+const COMPILED = 'tmp/node-compile-cache'
 const STORE = 'store'
 
 /** Of a thread, in MiB. */
@@ -136,7 +138,7 @@ export class Server {
   /** What it has written elsewhere. */
   get outside(): readonly string[] {
     // The ledger of a run that goes on has a file of its own beside it.
-    return this.#files().filter((path) => ![STORE, KEYS, LEDGER].some((name) => path.startsWith(name)))
+    return this.#files().filter((path) => ![STORE, KEYS, LEDGER, COMPILED].some((name) => path.startsWith(name)))
   }
 
   #files(): string[] {

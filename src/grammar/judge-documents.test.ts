@@ -50,6 +50,9 @@ describe('a document', () => {
     const its = compile(list)
     const check = documentCheck(list, its, true)
     expect(check.faultOf(deep(3, ''))).toBeUndefined()
+    // Two hundred questions within one another are asked.
+    expect(judge(list, JSON.parse(deep(200, '')))).toBe(true)
+    expect(judge(list, JSON.parse(deep(201, '')))).toBeUndefined()
     expect(judge(list, JSON.parse(deep(5000, '')))).toBeUndefined()
     expect(check.faultOf(deep(5000, ''))).toBeUndefined()
     // What broke off is no longer there to be counted.

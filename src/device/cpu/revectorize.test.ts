@@ -138,10 +138,18 @@ describe('revectorize', () => {
     expect(await tryRevectorize()).toEqual({ why: `need Node 24 to 26 on x64 (this is ${here})` })
     expect(flags).not.toHaveBeenCalled()
     for (const no of [undefined, false, 'later']) assertRevectorize('it', no)
+  })
+
+  it('is never had later, where it cannot be had', async () => {
+    stubNode(fakeV8(), { version: '15.0.1-node.1' })
+    const timers = vi.spyOn(globalThis, 'setInterval')
     const device = await openCpuDevice({ threads: 1, revectorize: 'later' })
-    expect(device.info.name).not.toContain('256')
+    expect(timers).not.toHaveBeenCalled()
     device.destroy()
-    expect(flags).not.toHaveBeenCalled()
+    stubNode()
+    const other = await openCpuDevice({ threads: 1, revectorize: 'later' })
+    expect(timers).toHaveBeenCalledTimes(1)
+    other.destroy()
   })
 
   it.each(['13.6.233.17-node.53', '14.1.146.11-node.25', '14.6.202.34-node.34'])('is to be had by V8 %s', (version) => {

@@ -1,10 +1,16 @@
 import { getOrMake } from '../../platform/index.js'
 import type { Keyworded } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
-import type { Context } from './context.js'
+import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'
 import type { Atom } from './part.js'
 import { kindBit } from './shallow.js'
+
+/**
+ * Questions within one another: deeper than any model writes, and far less than what a stack has room for. Where there is none
+ * left, Node 26 may say that undefined is no function.
+ */
+const DEEPEST = 200
 
 /** Whether a given value satisfies a subschema: what is left of `enum` under the keywords beside it. */
 export function satisfies(context: Context, atom: Atom, value: unknown): boolean {
@@ -43,6 +49,7 @@ class Evaluation {
       this.#restsOn = Math.min(this.#restsOn, openAt)
       return false
     }
+    if (this.#depth === DEEPEST) throw refusal(site, '', 'a value is nested too deeply to be looked at.')
     const depth = this.#depth++
     open.set(site, depth)
     const answer = this.#keeps(site, site.schema, value)
