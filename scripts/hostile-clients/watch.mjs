@@ -25,14 +25,25 @@ function had() {
   }
 }
 
-let last = had()
+let last = 0
 let longest = 0
+let timer
 // A timer that is due is looked at once in each turn: what lies between two is a turn, and no more than these milliseconds.
-setInterval(() => {
-  const now = had()
-  longest = Math.max(longest, now - last)
-  last = now
-}, 2).unref()
+function watch() {
+  last = had()
+  longest = 0
+  timer ??= setInterval(() => {
+    const now = had()
+    longest = Math.max(longest, now - last)
+    last = now
+  }, 2).unref()
+}
+watch()
+/** To look allocates, and V8 of Node 24 gives nothing back of what a crowd had while somebody does. */
+function rest() {
+  clearInterval(timer)
+  timer = undefined
+}
 
 /** What other threads told of themselves. */
 let told = []
@@ -54,13 +65,11 @@ async function memory() {
 process.on('message', (asked) => {
   if (asked === 'turn') {
     process.send(longest)
-    longest = 0
+    watch()
     return
   }
-  void memory().then((found) => {
-    process.send(found)
-    last = had()
-  })
+  rest()
+  void memory().then((found) => process.send(found))
 })
 // It is not to keep the server alive.
 process.channel.unref()
