@@ -97,7 +97,7 @@ describe('what is done later', () => {
     vi.useRealTimers()
   })
 
-  /** A device that somebody computes with every `each` milliseconds, and how often what is later was tried. */
+  /** A device that somebody computes with at each `compute`, and what is tried of it later. */
   function watched() {
     // Of a program that runs for a while.
     vi.advanceTimersByTime(100_000)
