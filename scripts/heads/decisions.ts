@@ -1,9 +1,7 @@
 /** Heads of models that decide, damaged by chance: GGUF files of each kind, and a folder as Laya's makers publish it. */
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { truncateSync, writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
 import { type MadeUp, writeMade } from '../../src/engines/webgpu/made.test-helper.js'
 import { made as clef } from '../../src/models/encoders/clef.test-helper.js'
 import { made as d1Omni } from '../../src/models/encoders/d1-omni.test-helper.js'
@@ -15,9 +13,8 @@ import { below, type DamagedModel, damagedBytes, type Make, otherwise, pick, typ
 
 export const DECIDING = ['decisions in GGUF', 'decisions in a folder'] as const
 
-export async function damagedDeciders(): Promise<Readonly<Record<(typeof DECIDING)[number], Make>>> {
-  const folder = mkdtempSync(join(tmpdir(), 'local-v1-deciders-'))
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+/** `folder`: an empty one, of whoever calls. */
+export async function damagedDeciders(folder: string): Promise<Readonly<Record<(typeof DECIDING)[number], Make>>> {
   return {
     'decisions in GGUF': await damagedFiles(folder),
     'decisions in a folder': await damagedFolder(join(folder, 'laya')),

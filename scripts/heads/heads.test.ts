@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
 import { tinyRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
@@ -27,8 +30,14 @@ describe('damaged heads', () => {
 })
 
 describe('damaged heads of models that decide', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-deciders-'))
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
   it.each(DECIDING)('are read, and asked up to where they would compute, or refused by name: %s', async (format) => {
-    const make = (await damagedDeciders())[format]
+    const make = (await damagedDeciders(folder))[format]
     const refusals: (string | undefined)[] = []
     for (let seed = 0; seed < 120; seed++) {
       const { refusal, fault } = await tryModel(make(randomOf(seed)), device)

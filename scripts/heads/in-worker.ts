@@ -1,4 +1,7 @@
 /** The trial itself: in a worker, whose memory has a limit that ends it. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import process from 'node:process'
 import { parentPort, workerData } from 'node:worker_threads'
 import { openCpuDevice } from '../../src/device/cpu/index.js'
@@ -11,8 +14,10 @@ const SECOND = 1000
 
 const say = (line: string) => parentPort!.postMessage({ line })
 const device = await openCpuDevice({ threads: 1 })
+const folder = mkdtempSync(join(tmpdir(), 'local-v1-deciders-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 let faults = 0
-for (const [format, make] of Object.entries({ ...(await damagedModels()), ...(await damagedDeciders()) })) {
+for (const [format, make] of Object.entries({ ...(await damagedModels()), ...(await damagedDeciders(folder)) })) {
   let [accepted, longest, named] = [0, 0, 0]
   for (let i = 0; i < count; i++) {
     const model = make(randomOf(seed * 1_000_003 + i))

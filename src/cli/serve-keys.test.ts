@@ -1,12 +1,15 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { Fault } from './fault.js'
 import { serveKeys } from './serve-keys.js'
 
+const root = mkdtempSync(join(tmpdir(), 'local-v1-keys-'))
+afterAll(() => rmSync(root, { recursive: true }))
+
 function fileOf(text: string): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'keys')
+  const file = join(mkdtempSync(join(root, 'of-')), 'keys')
   writeFileSync(file, text)
   return file
 }

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { fileUsage } from './file.js'
 import type { UsageEvent, UsageLedger } from './ledger.js'
 import { memoryUsage, rowOf, UsageTable } from './table.js'
@@ -20,7 +20,9 @@ const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
   completionTokens: 3,
   ...over,
 })
-const newFile = () => join(mkdtempSync(join(tmpdir(), 'usage-')), 'usage.jsonl')
+const root = mkdtempSync(join(tmpdir(), 'local-v1-usage-'))
+afterAll(() => rmSync(root, { recursive: true }))
+const newFile = () => join(mkdtempSync(join(root, 'of-')), 'usage.jsonl')
 const everything = (ledger: UsageLedger) => ledger.rows(0, Number.POSITIVE_INFINITY)
 
 describe.each<[string, () => UsageLedger]>([
