@@ -103,11 +103,10 @@ const problems: string[] = []
 /**
  * What it has once the bodies of clients that were ended have been let go. V8 keeps the pages of a crowd for the next one
  * as long as much is allocated, which it looks back for five seconds to tell: only then does a collection give them back.
- * (Of 600 decisions 120 to 200 MiB, after the first time as after the third, and then 13 to 17.) That of Node 24 takes
- * longer, and waits until nothing is allocated.
+ * (Of 600 decisions 120 to 200 MiB, after the first time as after the third, and then 13 to 17.)
  */
 async function settled(server: Server, idle: Memory): Promise<Memory> {
-  for (const ms of [1000, 1000, QUIET_MS, QUIET_MS, 2 * QUIET_MS]) {
+  for (const ms of [1000, 1000, QUIET_MS, QUIET_MS]) {
     await pause(ms)
     const now = await server.memory()
     if (now.resident - idle.resident < MOST_MEBIBYTES) return now

@@ -4,13 +4,13 @@
  */
 import { readFileSync } from 'node:fs'
 import workers from 'node:worker_threads'
-import { part } from './thread-memory.mjs'
+import { collect, part } from './thread-memory.mjs'
 
 /** A collector sees its own thread alone, and the engine has one of its own. */
 workers.Worker = class extends workers.Worker {
   constructor(script, options) {
-    const collect = new URL('collect.mjs', import.meta.url).href
-    super(script, { ...options, execArgv: [...(options?.execArgv ?? []), '--import', collect] })
+    const preloaded = new URL('collect.mjs', import.meta.url).href
+    super(script, { ...options, execArgv: [...(options?.execArgv ?? []), '--import', preloaded] })
   }
 }
 const collected = new BroadcastChannel('collect garbage')
@@ -25,25 +25,14 @@ function had() {
   }
 }
 
-let last = 0
+let last = had()
 let longest = 0
-let timer
 // A timer that is due is looked at once in each turn: what lies between two is a turn, and no more than these milliseconds.
-function watch() {
-  last = had()
-  longest = 0
-  timer ??= setInterval(() => {
-    const now = had()
-    longest = Math.max(longest, now - last)
-    last = now
-  }, 2).unref()
-}
-watch()
-/** To look allocates, and V8 of Node 24 gives nothing back of what a crowd had while somebody does. */
-function rest() {
-  clearInterval(timer)
-  timer = undefined
-}
+setInterval(() => {
+  const now = had()
+  longest = Math.max(longest, now - last)
+  last = now
+}, 2).unref()
 
 /** What other threads told of themselves. */
 let told = []
@@ -52,12 +41,12 @@ const ticks = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
 async function memory() {
   collected.postMessage('')
-  globalThis.gc()
+  collect()
   await ticks(100)
   told = []
   // The second time for what finalizers of the first have let go.
   collected.postMessage('tell')
-  globalThis.gc()
+  collect()
   await ticks(100)
   return { resident: process.memoryUsage().rss, threads: [part(), ...told] }
 }
@@ -65,11 +54,13 @@ async function memory() {
 process.on('message', (asked) => {
   if (asked === 'turn') {
     process.send(longest)
-    watch()
+    longest = 0
     return
   }
-  rest()
-  void memory().then((found) => process.send(found))
+  void memory().then((found) => {
+    process.send(found)
+    last = had()
+  })
 })
 // It is not to keep the server alive.
 process.channel.unref()
