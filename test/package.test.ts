@@ -27,7 +27,7 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 186_000,
-  './browser': 554_000,
+  './browser': 555_000,
   // What points at values, and the readers of numbers and dates.
   './core': 478_500,
   './webgpu': 478_500,
@@ -218,7 +218,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
   })
 
   it('is small to install, whatever is added to it', () => {
-    expect(packed.size).toBeLessThan(1_572_000)
+    expect(packed.size).toBeLessThan(1_573_500)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

@@ -114,6 +114,16 @@ export function calls({ nano, scripted, key }) {
       const input = [{ role: 'user', content: 'Weather?' }, ...output, result]
       return told.same((await client.responses.create({ ...asked, input })).output_text, told.TOLD)
     },
+    'responses: an async tool, whose output comes a turn later': async () => {
+      const asked = { model: told.AGENT, tools: [{ ...tool, async: true }] }
+      const { output } = await client.responses.create({ ...asked, input: 'Weather?' })
+      const [call] = output.filter(({ type }) => type === 'function_call')
+      const history = [{ role: 'user', content: 'Weather?' }, ...output, { role: 'user', content: 'Are you there?' }]
+      const { output: said } = await client.responses.create({ ...asked, input: history, tool_choice: 'none' })
+      const text = told.weather(JSON.parse(call.arguments))
+      const input = [...history, ...said, { type: 'function_call_output', call_id: call.call_id, output: text }]
+      return told.same((await client.responses.create({ ...asked, input })).output_text, told.TOLD)
+    },
     'responses: store, previous_response_id': async () => {
       const asked = { model: told.AGENT, store: true }
       const { id } = await client.responses.create({ ...asked, input: 'Hi' })

@@ -308,6 +308,80 @@ describe('a response', () => {
     })
   })
 
+  describe('tools whose results may come later', () => {
+    const wait = { ...look, name: 'wait', async: true }
+    const asked = { role: 'user', content: 'Hi' }
+    const called = (id: string, more: object = { async: true }) =>
+      ({ type: 'function_call', call_id: id, name: 'wait', arguments: '{}', ...more }) as const
+    const result = (id: string) => ({ type: 'function_call_output', call_id: id, output: `Of ${id}.` })
+    const pending = (toolCallId: string) => ({ role: 'tool', content: '[The result is not there yet.]', toolCallId })
+    const given = (id: string) => ({ role: 'tool', content: `Of ${id}.`, toolCallId: id })
+
+    test('are said to be such, in calls as in the list', async () => {
+      const note = { type: 'custom', name: 'note', async: true }
+      const made = (name: string) => [{ ...call(0, '{"input":"x"}'), name } as Part, finish('tool_calls')]
+      for (const [name, isLater] of [
+        ['wait', true],
+        ['note', true],
+        ['crm__wait', true],
+        ['look', false],
+      ] as const) {
+        const crm = { type: 'namespace', name: 'crm', tools: [wait] }
+        const { post } = service(made(name))
+        const answer = await post({ input: 'Hi', tools: [look, wait, note, crm] })
+        expect(answer.headers.get('x-ignored-fields')).toBe(null)
+        const { output, tools } = jsonOf(answer) as unknown as {
+          output: { async?: true }[]
+          tools: { name: string; async?: true }[]
+        }
+        expect(output[0]!.async, name).toBe(isLater || undefined)
+        expect(tools.filter((tool) => tool.async).map((tool) => tool.name)).toEqual(['wait', 'note', 'crm__wait'])
+      }
+      expect(errorOf(await service().post({ input: 'Hi', tools: [{ ...wait, async: 1 }] })).param).toBe(
+        'tools[0].async',
+      )
+    })
+
+    test('leave the conversation free to go on, and the model is told which are not there', async () => {
+      const { create, calls } = service()
+      const read = async (...input: object[]) => {
+        await create({ input: [asked, ...input], tools: [look, wait] })
+        return calls
+          .at(-1)!
+          .messages.slice(1)
+          .filter(({ role }) => role !== 'assistant')
+      }
+      expect(await read(called('a'))).toEqual([pending('a')])
+      expect(await read(called('a'), asked)).toEqual([pending('a'), asked])
+      expect(await read(called('a'), result('a'), asked)).toEqual([given('a'), asked])
+      expect(await read(called('a'), asked, result('a'), asked)).toEqual([pending('a'), asked, given('a'), asked])
+      const both = [called('a'), called('b', {}), result('b')]
+      expect(await read(...both, { role: 'assistant', content: 'So.' }, asked, result('a'))).toEqual([
+        ...[given('b'), pending('a')],
+        ...[asked, given('a')],
+      ])
+      // Told once.
+      expect(await read(called('a'), asked, asked)).toEqual([pending('a'), asked, asked])
+    })
+
+    test('are there for a response that goes on from theirs', async () => {
+      const { create, calls } = service([{ ...call(0, '{}'), name: 'wait' } as Part, finish('tool_calls')])
+      const first = await create({ input: 'Hi', tools: [wait], store: true })
+      const second = await create({ input: 'On', previous_response_id: first.id, store: true })
+      expect(calls.at(-1)!.messages.slice(2)).toEqual([pending('call_0'), { role: 'user', content: 'On' }])
+      await create({ input: [result('call_0')], previous_response_id: second.id })
+      expect(calls.at(-1)!.messages.at(-1)).toEqual(given('call_0'))
+    })
+
+    test('have each at most one result, and others have one at once', async () => {
+      const { post } = service()
+      const param = async (...input: object[]) => errorOf(await post({ input: [asked, ...input] })).param
+      expect(await param(called('a'), result('a'), result('a'))).toBe('input[3]')
+      expect(await param(called('a'), called('b', { async: false }), result('a'))).toBe('input[2]')
+      expect(await param(called('a', {}))).toBe('input[1]')
+    })
+  })
+
   test('knows tools that an item of the input adds, and says where one of them is wrong', async () => {
     const find = { ...look, name: 'find' }
     const added = (...tools: object[]) => ({ type: 'additional_tools', role: 'developer', tools })

@@ -1,6 +1,7 @@
 import type { ChatMessage } from '../../../../contract/index.js'
 import { isRecord, type JsonObject, mapped, type Slices } from '../../../../platform/index.js'
 import {
+  aBoolean,
   aName,
   anArray,
   anObject,
@@ -59,7 +60,10 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
   ['message', { known: new Set(['type', 'id', 'role', 'content', 'status', 'phase']), read: readMessage }],
   [
     'function_call',
-    { known: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller', 'namespace']), read: readCall },
+    {
+      known: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller', 'namespace', 'async']),
+      read: readCall,
+    },
   ],
   [
     'function_call_output',
@@ -68,7 +72,7 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
   [
     'custom_tool_call',
     {
-      known: new Set(['type', 'id', 'call_id', 'name', 'input', 'status', 'caller', 'namespace']),
+      known: new Set(['type', 'id', 'call_id', 'name', 'input', 'status', 'caller', 'namespace', 'async']),
       read: readCustomCall,
     },
   ],
@@ -198,15 +202,17 @@ function readCall(item: JsonObject, path: string): FunctionCallItem {
     type: 'function_call',
     id: idOf(item, path, 'fc'),
     call_id: required(item, 'call_id', path, aCallId),
-    ...readName(item, path),
+    ...readTool(item, path),
     arguments: required(item, 'arguments', path, readArguments),
     status: 'completed',
   }
 }
 
-function readName(item: JsonObject, path: string): Pick<FunctionCallItem, 'name' | 'namespace'> {
+function readTool(item: JsonObject, path: string): Pick<FunctionCallItem, 'name' | 'namespace' | 'async'> {
   const namespace = optional(item, 'namespace', path, aCalledName)
-  return { name: required(item, 'name', path, aCalledName), ...(namespace !== undefined && { namespace }) }
+  const name = required(item, 'name', path, aCalledName)
+  const later = optional(item, 'async', path, aBoolean) && { async: true as const }
+  return { name, ...(namespace !== undefined && { namespace }), ...later }
 }
 
 function readOutput(item: JsonObject, path: string, ignored: string[]): FunctionOutputItem {
@@ -228,7 +234,7 @@ function readCustomCall(item: JsonObject, path: string): CustomCallItem {
     type: 'custom_tool_call',
     id: idOf(item, path, 'ctc'),
     call_id: required(item, 'call_id', path, aCallId),
-    ...readName(item, path),
+    ...readTool(item, path),
     input: required(item, 'input', path, aString),
     status: 'completed',
   }
@@ -309,6 +315,9 @@ function readCompaction(item: JsonObject, path: string, ignored: string[]): Mess
   return { type: 'message', id: idOf(item, path, 'cmp'), status: 'completed', role: 'system', content }
 }
 
+/** What a model is told of a call whose result comes later: a template wants one for each. */
+const PENDING = '[The result is not there yet.]'
+
 /** Items between two pauses. */
 const SLICE = 4096
 
@@ -321,25 +330,62 @@ export function* messagesOfItems(
   const messages: ChatMessage[] = []
   if (instructions !== undefined) messages.push({ role: 'system', content: instructions })
   const turn = new AssistantTurn()
-  const calls = new Map<string, number>()
+  const calls = new OpenCalls()
   for (const [i, item] of items.entries()) {
     if (i % SLICE === SLICE - 1) yield
-    if (item.type === 'function_call' || item.type === 'custom_tool_call' || isOwnCall(item)) calls.set(item.call_id, i)
-    if (turn.take(item)) continue
+    const between = turn.isEmpty
+    if (turn.take(item)) {
+      if (between) calls.tellPending(messages)
+      calls.take(item, i)
+      continue
+    }
     turn.end(messages)
     const output = outputOf(item)
     if (output) {
-      if (!calls.delete(output.call_id)) throw noCall(output.call_id, places(i))
+      if (!calls.end(output.call_id)) throw noCall(output.call_id, places(i))
       messages.push({ role: 'tool', content: output.text, toolCallId: output.call_id })
     } else if (item.type === 'message') {
+      calls.tellPending(messages)
       const role = item.role === 'user' ? 'user' : 'system'
       const joined = item.content.length > 1 ? { joined: item.content.map(({ text }) => text.length) } : {}
       messages.push({ role, content: textOf(item), ...joined })
     }
   }
   turn.end(messages)
-  for (const [callId, i] of calls) throw noOutput(callId, places(i))
+  calls.tellPending(messages)
+  for (const [callId, i] of calls.now) throw noOutput(callId, places(i))
   return messages
+}
+
+/** Calls whose results have not been met. */
+class OpenCalls {
+  /** Those that must have one: by their id, where they stand among the items. */
+  readonly now = new Map<string, number>()
+  readonly #later = new Set<string>()
+  /** Of those for later, the ones of which the model was told nothing. */
+  #untold: string[] = []
+
+  take(item: StoredItem, i: number): void {
+    if (item.type !== 'function_call' && item.type !== 'custom_tool_call' && !isOwnCall(item)) return
+    if (!('async' in item)) this.now.set(item.call_id, i)
+    else {
+      this.#later.add(item.call_id)
+      this.#untold.push(item.call_id)
+    }
+  }
+
+  /** False: nobody called so. */
+  end(callId: string): boolean {
+    return this.now.delete(callId) || this.#later.delete(callId)
+  }
+
+  /** In the place of results that come later: once for each, and not if they have come by now. */
+  tellPending(messages: ChatMessage[]): void {
+    for (const toolCallId of this.#untold) {
+      if (this.#later.has(toolCallId)) messages.push({ role: 'tool', content: PENDING, toolCallId })
+    }
+    this.#untold = []
+  }
 }
 
 /** What a call came to, and which one. */
@@ -358,6 +404,10 @@ class AssistantTurn {
   #thoughts: string[] = []
   #texts: string[] = []
   #calls: { id: string; name: string; arguments: string }[] = []
+
+  get isEmpty(): boolean {
+    return this.#thoughts.length + this.#texts.length + this.#calls.length === 0
+  }
 
   /** Whether the item belongs to this turn. */
   take(item: StoredItem): boolean {

@@ -46,10 +46,10 @@ export interface ResponseHead {
   readonly tools: CalledTools
 }
 
-type CalledTools = Pick<ResponseTools, 'tools' | 'spaces'>
+type CalledTools = Pick<ResponseTools, 'tools' | 'spaces' | 'later'>
 
-/** In which form calls of tools are told: as texts, in one of their own, under the name of a namespace. */
-const formsOf = ({ tools, spaces }: CalledTools) => ({ custom: customNames(tools), own: ownTools(tools), spaces })
+/** In which form calls of tools are told: as texts, in one of their own, under the name of a namespace, for later. */
+const formsOf = ({ tools, ...forms }: CalledTools) => ({ custom: customNames(tools), own: ownTools(tools), ...forms })
 
 /**
  * A response as it comes into being: takes the parts of the engine's answer, keeps the items they make up, and tells
@@ -222,7 +222,8 @@ export class ResponseProgress {
       }
       this.#input = new CallInput()
       const within = this.#forms.spaces.get(name ?? '') ?? { name: name ?? '' }
-      const about = { call_id: id ?? toolCallId(), ...within, status: 'in_progress' as const }
+      const later = this.#forms.later.has(name ?? '') && { async: true as const }
+      const about = { call_id: id ?? toolCallId(), ...within, ...later, status: 'in_progress' as const }
       item = this.#forms.custom.has(name ?? '')
         ? { type: 'custom_tool_call', id: itemId('ctc'), ...about, input: '' }
         : { type: 'function_call', id: itemId('fc'), ...about, arguments: '' }

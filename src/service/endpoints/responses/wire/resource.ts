@@ -34,6 +34,8 @@ export interface FunctionCallItem {
   readonly name: string
   /** What its tool stands in. */
   readonly namespace?: string
+  /** Its result may come later, while the conversation goes on. */
+  readonly async?: true
   readonly arguments: string
   readonly status: ItemStatus
 }
@@ -45,6 +47,7 @@ export interface CustomCallItem {
   readonly call_id: string
   readonly name: string
   readonly namespace?: string
+  readonly async?: true
   readonly input: string
   readonly status: ItemStatus
 }

@@ -37,8 +37,9 @@ const HOSTED: ReadonlySet<string> = new Set([
 ])
 const KNOWN = new Set([
   ...['type', 'name', 'description', 'parameters', 'strict'],
-  // Hints, which change nothing here: every tool is at hand, and its results come when they come.
-  ...['defer_loading', 'allowed_callers', 'output_schema', 'async'],
+  'async',
+  // Hints, which change nothing here: every tool is at hand.
+  ...['defer_loading', 'allowed_callers', 'output_schema'],
 ])
 const KNOWN_SPACE = new Set(['type', 'name', 'description', 'tools'])
 const KNOWN_OWN = new Set(['type', 'environment', 'allowed_callers'])
@@ -64,6 +65,8 @@ export interface ResponseTools {
   readonly skipped: readonly string[]
   /** Those that stand in a namespace, by the names that a model knows them by. */
   readonly spaces: Namespaces
+  /** Those whose results may come later, while the conversation goes on: the names that a model knows them by. */
+  readonly later: ReadonlySet<string>
   /** Where the parameters of the tool at a place of `tools` stand in the request. */
   readonly parametersOf: (tool: number) => string
   readonly echo: {
@@ -95,6 +98,7 @@ export function readResponseTools(
   const before = (earlier ?? []).map(({ tools, param }) => reader.read(tools, param, []))
   const onTheWay = [...before, ...additional(body.input, (value, param) => reader.read(value, param, []))]
   const tools = [...(own?.tools ?? []), ...newTo(own?.tools ?? [], onTheWay)]
+  const later = reader.laterOf(tools)
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
   const choice = body.tool_choice ?? undefined
   const awaits = earlier === null && (isRecord(choice) || choice === 'required')
@@ -105,8 +109,9 @@ export function readResponseTools(
     parallelToolCalls: parallel && typeof chosen.toolChoice === 'string',
     skipped: [...(own ? [own] : []), ...onTheWay].flatMap(({ skipped }) => skipped),
     spaces,
+    later,
     parametersOf: (tool) => at(places.get(chosen.tools[tool]!) ?? 'tools', 'parameters'),
-    echo: { tools: tools.map(echoed), tool_choice: chosen.echo, parallel_tool_calls: parallel },
+    echo: { tools: tools.map((tool) => echoed(tool, later)), tool_choice: chosen.echo, parallel_tool_calls: parallel },
   }
 }
 
@@ -116,14 +121,25 @@ type Given = Pick<ResponseTools, 'tools' | 'skipped'>
 class ToolReader {
   readonly spaces = new Map<string, { readonly namespace: string; readonly name: string }>()
   readonly places = new Map<ToolSpec, string>()
+  readonly #later = new Set<ToolSpec>()
 
   read(value: unknown, param: string, ignored: string[]): Given {
     return readBesideHosted(someTools(value, param), param, (tool, path) => {
-      if (tool.type === 'namespace') return readNamespace(tool, path, this.spaces, this.places, ignored)
+      if (tool.type === 'namespace') return readNamespace(tool, path, this, ignored)
       const spec = readSpec(tool, path, ignored)
-      if (!('hosted' in spec)) this.places.set(spec, path)
+      if (!('hosted' in spec)) this.found(spec, tool, path)
       return spec
     })
+  }
+
+  found(spec: ToolSpec, tool: JsonObject, path: string): void {
+    this.places.set(spec, path)
+    if (optional(tool, 'async', path, aBoolean)) this.#later.add(spec)
+  }
+
+  /** Of tools, the names of those whose results may come later. */
+  laterOf(tools: readonly ToolSpec[]): ReadonlySet<string> {
+    return new Set(tools.filter((tool) => this.#later.has(tool)).map(({ name }) => name))
   }
 }
 
@@ -149,11 +165,12 @@ function additional<T>(input: unknown, given: (value: unknown, param: string) =>
 }
 
 /** Those of a namespace as a model has them: Open Responses knows no other form. */
-function echoed(tool: ToolSpec) {
+function echoed(tool: ToolSpec, later: ReadonlySet<string>) {
   const { name, description, parameters, strict, input } = tool
   if (isOwn(tool)) return { type: name }
-  if (!input) return { type: 'function', name, description: description ?? null, parameters, strict }
-  return { type: 'custom', name, ...(description !== undefined && { description }), format: formatOf(input) }
+  const async = later.has(name) ? { async: true } : {}
+  if (!input) return { type: 'function', name, description: description ?? null, parameters, strict, ...async }
+  return { type: 'custom', name, ...(description !== undefined && { description }), format: formatOf(input), ...async }
 }
 
 function formatOf(input: TextSource): object {
@@ -176,28 +193,23 @@ function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec |
 }
 
 /** What a namespace says of itself the model reads before its first tool. */
-function readNamespace(
-  space: JsonObject,
-  path: string,
-  spaces: Map<string, { readonly namespace: string; readonly name: string }>,
-  places: Map<ToolSpec, string>,
-  ignored: string[],
-): readonly ToolSpec[] {
+function readNamespace(space: JsonObject, path: string, reader: ToolReader, ignored: string[]): readonly ToolSpec[] {
   noteUnknown(space, KNOWN_SPACE, path, ignored)
   const namespace = required(space, 'name', path, aNamespace)
   const about = optional(space, 'description', path, aString) ?? ''
   return required(space, 'tools', path, someTools).flatMap((item, i) => {
     const place = at(at(path, 'tools'), i)
-    const tool = readSpec(anObject(item, place), place, ignored)
+    const given = anObject(item, place)
+    const tool = readSpec(given, place, ignored)
     if ('hosted' in tool) {
       ignored.push(place)
       return []
     }
     const name = nameWithin(namespace, tool.name)
-    spaces.set(name, { namespace, name: tool.name })
+    reader.spaces.set(name, { namespace, name: tool.name })
     const description = [i === 0 ? about : '', tool.description].filter(Boolean).join('\n')
     const within = { ...tool, name, ...(description !== '' && { description }) }
-    places.set(within, place)
+    reader.found(within, given, place)
     return [within]
   })
 }
