@@ -44,7 +44,7 @@ export interface CoreCandidatesOptions {
 
 /** Every model on every device. Throws a `TypeError` where there is no such model. */
 export function coreCandidates({ models, devices, ...options }: CoreCandidatesOptions): Candidate[] {
-  const nameOf = (model: string | ModelOptions, device: string) =>
+  const candidateName = (model: string | ModelOptions, device: string) =>
     [...(models.length > 1 ? [shortName(model)] : []), ...(devices.length > 1 ? [device] : [])].join(' ') || 'local-v1'
   const names = new Set<string>()
   /** Readings are kept by name: what is asked for twice gets two. */
@@ -55,7 +55,7 @@ export function coreCandidates({ models, devices, ...options }: CoreCandidatesOp
     return numbered
   }
   return models.flatMap((model) =>
-    devices.map((device) => coreCandidate({ name: unique(nameOf(model, device)), model, device, ...options })),
+    devices.map((device) => coreCandidate({ name: unique(candidateName(model, device)), model, device, ...options })),
   )
 }
 

@@ -75,12 +75,13 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const kernels = await instantiate(module, memory.memory)
   const team = await gatherTeam(kernels, module, memory.memory, CONTROL, shared ? wanted : 1)
   const threads = refusal === undefined ? team.reason : `one thread, because ${refusal}`
-  const nameOf = (bits: string) => `WebAssembly ${variant === 'relaxed' ? 'relaxed SIMD' : 'SIMD'}${bits}, ${threads}`
+  const deviceName = (bits: string) =>
+    `WebAssembly ${variant === 'relaxed' ? 'relaxed SIMD' : 'SIMD'}${bits}, ${threads}`
   const WIDE = ' in 256 bits'
   const bits = tried === undefined ? '' : tried.module ? WIDE : ` (not in 256 bits, which ${tried.why})`
   const info: DeviceInfo = {
     kind: 'cpu',
-    name: nameOf(bits),
+    name: deviceName(bits),
     reason: options.reason ?? 'The CPU was asked for.',
     kernels: `cpu-${KERNELS_HASH}${exact ? '-exact' : ''}`,
   }
@@ -89,7 +90,9 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   const chosen = {
     ...(profiler && { profiler }),
     ...(byteProducts && { byteProducts }),
-    ...(later && { beside: (device: CpuDevice) => widenLater(device, () => revectorized(build, how), nameOf(WIDE)) }),
+    ...(later && {
+      beside: (device: CpuDevice) => widenLater(device, () => revectorized(build, how), deviceName(WIDE)),
+    }),
   }
   return assembleDevice(info, { memory, team, variant, exact, kernels, ...chosen })
 }

@@ -52,7 +52,7 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
   holdToHardware(adapter, options)
   const software = isSoftware(adapter)
   if (options.profiler && !adapter.features.has('timestamp-query')) {
-    throw unavailable(`${nameOf(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
+    throw unavailable(`${adapterName(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
   }
   const serial = options.serial ?? software
   const requested = adapter.requestDevice({
@@ -72,7 +72,7 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
     ...(options.cuts?.vectors?.packed && !serial && { packed: await multipliesPacked(device) }),
   }
   return new GpuDevice(device, {
-    name: nameOf(adapter),
+    name: adapterName(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',
     traits: await withMatrices(device, adapter, traits),
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
@@ -105,11 +105,12 @@ async function withMatrices(device: GPUDevice, { info }: GPUAdapter, traits: Gpu
 /** Whether an adapter computes on the processor: a CPU device of our own is many times faster. */
 export function isSoftware(adapter: SeenAdapter): boolean {
   const info = adapter.info as GPUAdapterInfo & { readonly isFallbackAdapter?: boolean }
-  return info.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(nameOf(adapter))
+  return info.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(adapterName(adapter))
 }
 
 function holdToHardware(adapter: SeenAdapter, { hardwareOnly }: OpenGpuOptions): void {
-  if (hardwareOnly && isSoftware(adapter)) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
+  if (hardwareOnly && isSoftware(adapter))
+    throw unavailable(`the only adapter, ${adapterName(adapter)}, is in software`)
 }
 
 async function findGpu(options: OpenGpuOptions): Promise<GPU | undefined> {
@@ -130,7 +131,7 @@ function wantedLimits(limits: GPUSupportedLimits, { workgroupBytes }: OpenGpuOpt
   }
 }
 
-function nameOf(adapter: SeenAdapter): string {
+function adapterName(adapter: SeenAdapter): string {
   const { vendor, architecture, device, description } = adapter.info
   return description || [vendor, architecture, device].filter(Boolean).join(' ') || 'unnamed adapter'
 }

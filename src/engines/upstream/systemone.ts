@@ -18,14 +18,14 @@ import { brokenService, parsed } from './sent.js'
 const MOST_LEVELS = 10
 
 /** Names of questions are ours: in the call they have none. */
-const nameOf = (index: number): string => `q${index}`
+const questionName = (index: number): string => `q${index}`
 
 export function systemOneBody({ state, questions, ...call }: DecideCall, model: string): Record<string, unknown> {
   const images = typeof state === 'string' ? [] : state.flatMap(({ content }) => imagesOf(content))
   return {
     model,
     state: stateText(state),
-    questions: Object.fromEntries(questions.map((question, i) => [nameOf(i), wireQuestion(question)])),
+    questions: Object.fromEntries(questions.map((question, i) => [questionName(i), wireQuestion(question)])),
     ...(images.length > 0 && { images }),
     ...(call.order === 'average' && { order: call.order }),
     ...(call.calibrated && { calibrated: true }),
@@ -89,7 +89,9 @@ export function decidedBySystemOne(text: string, call: DecideCall): Decided {
     calibration?: { temperature?: unknown }
   }
   return {
-    answers: call.questions.map((question, i) => decisionOf(question, ownOf(sent.answers, nameOf(i)) as NamedAnswer)),
+    answers: call.questions.map((question, i) =>
+      decisionOf(question, ownOf(sent.answers, questionName(i)) as NamedAnswer),
+    ),
     usage: usageOf(sent.usage),
     ...temperatureOf(call, sent.calibration),
   }

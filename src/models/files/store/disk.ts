@@ -174,11 +174,11 @@ function pathOf(url: string): string {
   const names = pathname.split('/').slice(1)
   const last = names.pop()!
   const query = search === '' ? '' : `%=${plainly(search)}`
-  const end = last === '' && query === '' ? [] : [nameOf(last) + query]
-  return [plainly(host), ...names.map(nameOf), ...end].map(cut).join('/')
+  const end = last === '' && query === '' ? [] : [fileNameOf(last) + query]
+  return [plainly(host), ...names.map(fileNameOf), ...end].map(cut).join('/')
 }
 
-function nameOf(part: string): string {
+function fileNameOf(part: string): string {
   if (part === '') return '%_'
   try {
     const name = decodeURIComponent(part)

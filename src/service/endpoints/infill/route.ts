@@ -37,9 +37,9 @@ interface InfillRequest {
 
 const OWN = ['model', 'input_prefix', 'input_suffix', 'prompt', 'n_predict', 'stream', 'response_fields'] as const
 const REPEATS = ['repetition_penalty', 'repeat_penalty'] as const
-const nameOf = (name: string) => (name === REPEATS[0] ? REPEATS[1] : name)
+const wireName = (name: string) => (name === REPEATS[0] ? REPEATS[1] : name)
 /** What plugins send of other texts, of samplers and of times is ignored and named. */
-const KNOWN = new Set<string>([...OWN, ...SAMPLING_FIELDS.map(nameOf)])
+const KNOWN = new Set<string>([...OWN, ...SAMPLING_FIELDS.map(wireName)])
 
 const aTokenLimit = tokenLimit(0)
 const someFields = anArray(0, 100)
@@ -55,7 +55,7 @@ function readInfillRequest(body: JsonObject, only: string | undefined): InfillRe
   const maxTokens = optional(body, 'n_predict', '', aTokenLimit)
   const fields = optional(body, 'response_fields', '', someFields)
   const seed = body.seed === -1 ? undefined : body.seed
-  const sampling = Object.fromEntries(SAMPLING_FIELDS.map((name) => [name, body[nameOf(name)]]))
+  const sampling = Object.fromEntries(SAMPLING_FIELDS.map((name) => [name, body[wireName(name)]]))
   return {
     stream: optional(body, 'stream', '', aBoolean) ?? false,
     fields: fields?.map((field, i) => aString(field, at('response_fields', i))),
@@ -69,13 +69,13 @@ function readInfillRequest(body: JsonObject, only: string | undefined): InfillRe
       n: 1,
       maxTokens: maxTokens === 0 ? 1 : maxTokens,
       ...readEnding(body, maxTokens),
-      sampling: readSampling({ ...sampling, seed }, nameOf),
+      sampling: readSampling({ ...sampling, seed }, wireName),
       topLogprobs: undefined,
       output: { type: 'text' },
       tools: [],
       toolChoice: 'none',
       parallelToolCalls: true,
-      fields: { format: 'prompt', parameters: () => 'prompt', suffix: 'input_suffix', sampling: nameOf },
+      fields: { format: 'prompt', parameters: () => 'prompt', suffix: 'input_suffix', sampling: wireName },
     },
   }
 }

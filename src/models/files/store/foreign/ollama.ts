@@ -21,7 +21,7 @@ export const ollamaStore: ForeignStore = {
       for (const path of await filesBelow(disk, `${folder}/manifests`, 4)) {
         const parts = path.split('/')
         if (parts.length !== 4) continue
-        const name = nameOf(parts as [string, string, string, string])
+        const name = ollamaName(parts as [string, string, string, string])
         if (!found.has(name)) found.set(name, modelOf(disk, folder, path, name))
       }
     }
@@ -30,7 +30,7 @@ export const ollamaStore: ForeignStore = {
 }
 
 /** What is Ollama's own is called by the model's name alone. */
-function nameOf([registry, namespace, model, tag]: [string, string, string, string]): string {
+function ollamaName([registry, namespace, model, tag]: [string, string, string, string]): string {
   const owner = registry !== REGISTRY ? `${registry}/${namespace}/` : namespace === 'library' ? '' : `${namespace}/`
   return `ollama:${owner}${model}:${tag}`
 }

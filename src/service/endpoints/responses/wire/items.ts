@@ -395,7 +395,7 @@ function outputOf(item: StoredItem): { readonly call_id: string; readonly text: 
   return isOutput ? { call_id: item.call_id, text: item.output } : undefined
 }
 
-const nameOf = ({ namespace, name }: FunctionCallItem | CustomCallItem): string => nameWithin(namespace, name)
+const calledName = ({ namespace, name }: FunctionCallItem | CustomCallItem): string => nameWithin(namespace, name)
 
 const textOf = (item: MessageItem): string => item.content.map(({ text }) => text).join('\n')
 
@@ -412,9 +412,9 @@ class AssistantTurn {
   /** Whether the item belongs to this turn. */
   take(item: StoredItem): boolean {
     if (item.type === 'function_call') {
-      this.#calls.push({ id: item.call_id, name: nameOf(item), arguments: item.arguments })
+      this.#calls.push({ id: item.call_id, name: calledName(item), arguments: item.arguments })
     } else if (item.type === 'custom_tool_call') {
-      this.#calls.push({ id: item.call_id, name: nameOf(item), arguments: argumentsOf(item.input) })
+      this.#calls.push({ id: item.call_id, name: calledName(item), arguments: argumentsOf(item.input) })
     } else if (isOwnCall(item)) this.#calls.push(madeCall(item))
     else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
     else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
