@@ -60,7 +60,7 @@ export async function hostileFaults(length: number): Promise<{ faults: string[];
   let worst = { ms: -1, what: '' }
   let searches = 0
   for (const [name, text] of Object.entries(hostileTexts(length))) {
-    const grounds = await groundsOf(text)
+    const grounds = groundsOf(text)
     for (const value of VALUES) {
       searches++
       const before = process.cpuUsage()
@@ -133,7 +133,7 @@ async function manyPlaces(): Promise<string[]> {
     ['\u05e9\u05dc\u05d5\u05dd', '\u05e9\u05dc\u05d5\u05dd'],
     ['\ud83c\udf89 x', '\ud83c\udf89 x'],
   ] as const) {
-    const finder = new SourceFinder(await groundsOf(`\u200b${written}; `.repeat(1000)))
+    const finder = new SourceFinder(groundsOf(`\u200b${written}; `.repeat(1000)))
     for (let i = 0; i <= 1000; i++) {
       const start = 1 + (i % 1000) * (written.length + 3)
       const found = finder.find(value)
@@ -145,5 +145,5 @@ async function manyPlaces(): Promise<string[]> {
   return faults
 }
 
-const groundsOf = (text: string): Promise<Grounds> =>
-  Grounds.of({ messages: [{ role: 'user', content: text }], output: { type: 'json_object' } })
+const groundsOf = (text: string): Grounds =>
+  new Grounds({ messages: [{ role: 'user', content: text }], output: { type: 'json_object' } })

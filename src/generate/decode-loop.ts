@@ -155,7 +155,7 @@ export class DecodeLoop {
       })
     }
     if (this.failure !== undefined) throw this.failure
-    const grounds = call.evidence ? await Grounds.of(call) : undefined
+    const grounds = call.evidence ? new Grounds(call) : undefined
     const prompt = await inTurns(
       inStage('prompt', call.id, this.#text.promptInSlices(call, this.#capacity)),
       call.signal,

@@ -1,11 +1,11 @@
-import { type PointingModel, V1Error } from '../../contract/index.js'
+import { V1Error } from '../../contract/index.js'
 import type { Device } from '../../device/index.js'
 import {
   ChatText,
   DecodeLoop,
   DraftModel,
   Encoder,
-  type Pointer,
+  Pointer,
   type TextFiles,
   Tokenizer,
   VERDICTS,
@@ -200,7 +200,7 @@ async function chatOf(
   const trial = plan.packed && cacheTrial({ ...trialOptions, plan, tokenizer })
   const model = await loadPlanned(device, weights, plan, { tokens, ...options, ...(trial && { trial }) })
   const small = draft && (await smallOf(draft, device, tokens, options.signal, model))
-  const pointer = model.pointing && (await pointerOf(model.pointing, text))
+  const pointer = model.pointing && new Pointer(model.pointing, text)
   const runner = () => {
     const stepsAhead = device.info.kind === 'webgpu' ? STEPS_AHEAD : 1
     return new DecodeLoop(model, text, {
@@ -211,12 +211,6 @@ async function chatOf(
     })
   }
   return { model, small, runner }
-}
-
-/** Few models have one. */
-async function pointerOf(pointing: PointingModel, text: ChatText): Promise<Pointer> {
-  const { Pointer } = await import('../../generate/pointing/pointer.js')
-  return new Pointer(pointing, text)
 }
 
 /** Of the tokens that it may guess the large model knows each. Where it cannot be loaded nothing stays of either. */

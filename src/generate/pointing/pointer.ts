@@ -19,7 +19,7 @@ import {
   textOf,
 } from '../../contract/index.js'
 import { fromSourceInSlices, GrammarError, SchemaError } from '../../grammar/index.js'
-import { inStage, inTurns, isRecord, jsonPointer, myTurn, type readValue } from '../../platform/index.js'
+import { inStage, inTurns, isRecord, jsonPointer, myTurn, readValue } from '../../platform/index.js'
 import type { ChatText } from '../chat-text.js'
 import { VectorLine } from '../run/line.js'
 import { Chosen } from './chosen.js'
@@ -221,8 +221,6 @@ export class Pointer {
       const span = spanOf(from, to)
       return span && text.slice(span.start, span.end)
     }
-    // Most of their size is words of many languages.
-    const { readValue } = await import('../../platform/readers/index.js')
     const answers: (Pointed | undefined)[] = []
     for (const [i, question] of questions.entries()) {
       const scores = read[Math.floor(i / together)]!

@@ -1,5 +1,4 @@
 import { type ChatCall, type ChatMessage, textsJoined } from '../../contract/index.js'
-import type { formsOfDate } from './forms-of-date.js'
 import { mayBeAbsent } from './optional.js'
 
 /** A text of the conversation that a value may come from. */
@@ -11,26 +10,16 @@ export interface Ground {
   readonly given: boolean
 }
 
-/** Once somebody has asked for it: an import is looked up each time, which takes longer than a value does. */
-let dates: typeof formsOfDate | undefined
-
 /** What the values of a call's documents may rest on. */
 export class Grounds {
   /** In the order in which they are looked through. */
   readonly texts: readonly Ground[]
-  readonly formsOfDate: typeof formsOfDate
   /** Strings are taken from these texts as they stand. */
   readonly quoted: boolean
   readonly #schema: unknown
 
-  static async of(call: Pick<ChatCall, 'messages' | 'output'>): Promise<Grounds> {
-    dates ??= (await import('./forms-of-date.js')).formsOfDate
-    return new Grounds(call, dates)
-  }
-
-  private constructor({ messages, output }: Pick<ChatCall, 'messages' | 'output'>, dates: typeof formsOfDate) {
+  constructor({ messages, output }: Pick<ChatCall, 'messages' | 'output'>) {
     this.texts = groundsOf(messages)
-    this.formsOfDate = dates
     this.quoted = 'quote' in output && output.quote === true
     this.#schema = output.type === 'json_schema' ? output.schema : true
   }

@@ -4,7 +4,7 @@ import { SourceFinder } from './source-finder.js'
 
 const finder = async (...texts: string[]) =>
   new SourceFinder(
-    await Grounds.of({
+    new Grounds({
       messages: texts.map((content) => ({ role: 'user', content })),
       output: { type: 'json_object' },
     }),
@@ -113,7 +113,7 @@ it('a quote is found in what users say, whatever the value before it was found i
   ] as const
   const schema = { type: 'object' }
   const output = { type: 'json_schema', name: 'x', strict: true, schema, quote: true } as const
-  const sources = new SourceFinder(await Grounds.of({ messages, output }))
+  const sources = new SourceFinder(new Grounds({ messages, output }))
   expect(sources.find('Open')).toMatchObject({ message: 0, start: 0 })
   expect(sources.find('the door')).toEqual({ message: 1, part: 0, start: 11, end: 19 })
 })
@@ -121,7 +121,7 @@ it('a quote is found in what users say, whatever the value before it was found i
 it('a quote may be a sign alone, and goes on behind the one before it', async () => {
   const messages = [{ role: 'user', content: 'A — B — A...' }] as const
   const output = { type: 'json_schema', name: 'x', strict: true, schema: {}, quote: true } as const
-  const sources = new SourceFinder(await Grounds.of({ messages, output }))
+  const sources = new SourceFinder(new Grounds({ messages, output }))
   const starts = ['A', '—', 'B', '—', 'A'].map((value) => sources.find(value)?.start)
   expect(starts).toEqual([0, 2, 4, 6, 8])
   expect(sources.find('')).toBe(undefined)

@@ -5,6 +5,7 @@
 import type { Source } from '../../contract/index.js'
 import { isOfWord, mayBegin, mayEnd, nextBegin } from '../../platform/index.js'
 import { formsOfNumber, formsOfString } from './forms.js'
+import { formsOfDate } from './forms-of-date.js'
 import type { Ground, Grounds } from './grounds.js'
 
 type Value = string | number | boolean | null
@@ -58,7 +59,7 @@ export class SourceFinder {
 }
 
 /** As it is before other forms of it, whose patterns are made only where it does not stand as it is. */
-function* searchesFor(value: string | number, { formsOfDate, quoted }: Grounds): Generator<Search> {
+function* searchesFor(value: string | number, { quoted }: Grounds): Generator<Search> {
   if (typeof value === 'number') {
     const digits = value.toString()
     yield (text, from) => exactly(digits, text, from, isNumberBorder)

@@ -4,8 +4,9 @@ import {
   agreedReading,
   inTurns,
   type ReadableKind,
-  type readValue,
+  readValue,
   type Slices,
+  stretchesIn,
   type ValueReading,
   type ValueType,
 } from '../../../platform/index.js'
@@ -29,11 +30,11 @@ export interface ExtractedField {
   readonly pNull: number | undefined
 }
 
-export function answerOf({ field, call, found, guess, pNull }: ExtractedField, read: typeof readValue): FieldAnswer {
+export function answerOf({ field, call, found, guess, pNull }: ExtractedField): FieldAnswer {
   const absent = pNull === undefined ? {} : { pNull }
   const none = found === undefined || (pNull !== undefined && pNull >= field.nullThreshold)
   const stretches = found ?? guess ?? []
-  const readings = stretches.map((stretch) => readingOf(field, stretch, call, read))
+  const readings = stretches.map((stretch) => readingOf(field, stretch, call))
   if (field.type === 'list') {
     const values = readings.map(({ value }) => value)
     // A list that lacks what could not be read would be a wrong one.
@@ -64,23 +65,13 @@ export function answerOf({ field, call, found, guess, pNull }: ExtractedField, r
 const spanOf = (places: readonly TextSpan[]) => (places.length === 1 ? { span: places[0]! } : {})
 
 /** Whether a stretch says such a value at all. */
-export function saysOne(
-  field: ExtractField,
-  stretch: AnswerStretch,
-  call: ExtractCall,
-  read: typeof readValue,
-): boolean {
-  const { value, guess } = readingOf(field, stretch, call, read)
+export function saysOne(field: ExtractField, stretch: AnswerStretch, call: ExtractCall): boolean {
+  const { value, guess } = readingOf(field, stretch, call)
   return value !== null || guess !== undefined
 }
 
 /** What a stretch says; in several places it must say the same. */
-function readingOf(
-  field: ExtractField,
-  { text, places }: AnswerStretch,
-  call: ExtractCall,
-  read: typeof readValue,
-): ValueReading {
+function readingOf(field: ExtractField, { text, places }: AnswerStretch, call: ExtractCall): ValueReading {
   const { referenceDate: reference, locale, state: around } = call
   const [first] = places
   const wanted = wantedOf(field)
@@ -89,10 +80,10 @@ function readingOf(
     return first || around.includes(value) ? { value } : { value: null, guess: value }
   }
   const context = { around, ...(reference && { reference }), ...(locale && { locale }) }
-  if (!first) return read(wanted, text!, context)
+  if (!first) return readValue(wanted, text!, context)
   const readings = places.map(({ start, end }) => {
     const beside = { before: around.slice(Math.max(0, start - BESIDE), start), behind: around.slice(end, end + BESIDE) }
-    return read(wanted, around.slice(start, end), { ...context, beside })
+    return readValue(wanted, around.slice(start, end), { ...context, beside })
   })
   return agreedReading(readings)!
 }
@@ -139,15 +130,10 @@ export class Readables {
     if (kind === undefined) return Promise.resolve(undefined)
     let found = this.#found.get(kind)
     if (!found) {
-      found = this.#look(kind)
+      found = inTurns(readableIn(kind, this.#call), this.#call.signal, this.#call.caller)
       this.#found.set(kind, found)
     }
     return found
-  }
-
-  async #look(kind: ReadableKind): Promise<Readable | undefined> {
-    const { signal, caller } = this.#call
-    return inTurns(readableIn(kind, this.#call, await import('../../../platform/readers/index.js')), signal, caller)
   }
 }
 
@@ -157,14 +143,14 @@ const TOGETHER = 8
 export function* readableIn(
   kind: ReadableKind,
   { state, locale, referenceDate: reference }: ExtractCall,
-  { readValue, stretchesIn }: typeof import('../../../platform/readers/index.js'),
+  read = readValue,
 ): Slices<Readable | undefined> {
   const context = { around: state, ...(locale && { locale }), ...(reference && { reference }) }
   const readable = new Map<string | number, TextSpan[]>()
   // What stands in many places is read once.
   const numbers = new Map<string, number | undefined>()
   const numberIn = (text: string) => {
-    if (!numbers.has(text)) numbers.set(text, numberOf(readValue({ type: 'number' }, text, context)))
+    if (!numbers.has(text)) numbers.set(text, numberOf(read({ type: 'number' }, text, context)))
     return numbers.get(text)
   }
   for (const [i, stretch] of (yield* stretchesIn(kind, state, context)).entries()) {

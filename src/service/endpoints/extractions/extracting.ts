@@ -97,13 +97,12 @@ class Writing {
     // What a field would be if the text did say it is asked where it was said not to.
     const silent = fields.filter((field, i) => written[i]!.value === null && field.type !== 'list')
     const guessed = new Map((await this.#each(silent, false)).map((one, i) => [silent[i]!, one]))
-    const { readValue } = await import('../../../platform/readers/index.js')
     const answers = fields.map((field, i) => {
       const read = (one: Written | undefined): AnswerStretch[] | undefined => one && stretchesOf(field.name, one, state)
       const { value, evidence } = written[i]!
       const pNull = evidence.get(jsonPointer([field.name]))?.pNull
       const found = value === null ? undefined : read(written[i])
-      return answerOf({ field, call: this.#call, found, guess: read(guessed.get(field)), pNull }, readValue)
+      return answerOf({ field, call: this.#call, found, guess: read(guessed.get(field)), pNull })
     })
     return { answers, truncated: false, ...spent([...written, ...guessed.values()]) }
   }

@@ -1,6 +1,5 @@
 /** Fields of a text by an engine that points: all of them in one reading; those that it is sure of are not written. */
 import type { ExtractField, FieldAnswer, PointedAnswer, Usage } from '../../../contract/index.js'
-import type { readValue } from '../../../platform/index.js'
 import type { Service } from '../../answer/service.js'
 import { type AnswerStretch, answerOf, readableKindOf, saysOne } from './extracted.js'
 import { type FieldsCall, instructionsFor } from './extracting.js'
@@ -22,10 +21,9 @@ export async function pointedFields({ engine }: Service, call: FieldsCall): Prom
   })
   const pointed = await engine.point?.({ id, model, signal, caller, text, questions })
   if (!pointed) return undefined
-  const { readValue } = await import('../../../platform/readers/index.js')
   const answers = fields.map((field) => {
     const answer = pointed.answers[singles.indexOf(field)]
-    return answer && answered(field, call, answer, readValue)
+    return answer && answered(field, call, answer)
   })
   const { usage, fingerprint } = pointed
   return { answers, usage, ...(fingerprint !== undefined && { fingerprint }) }
@@ -36,10 +34,9 @@ function answered(
   field: ExtractField,
   call: FieldsCall,
   { start, end, probability: confidence, nothing: pNull }: PointedAnswer,
-  read: typeof readValue,
 ): FieldAnswer | undefined {
   const stretch: AnswerStretch = { places: [{ start, end }], confidence }
-  if (!saysOne(field, stretch, call, read)) return undefined
+  if (!saysOne(field, stretch, call)) return undefined
   const guess = [stretch]
-  return answerOf({ field, call, found: pNull < field.nullThreshold ? guess : undefined, guess, pNull }, read)
+  return answerOf({ field, call, found: pNull < field.nullThreshold ? guess : undefined, guess, pNull })
 }

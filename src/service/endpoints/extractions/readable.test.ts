@@ -12,7 +12,7 @@ function looked(state: string) {
     most = Math.max(most, ++run)
     return readers.readValue(...args)
   }
-  const work = readableIn('number', call(state), { ...readers, readValue })
+  const work = readableIn('number', call(state), readValue)
   for (;;) {
     run = 0
     const { done, value } = work.next()
