@@ -24,7 +24,8 @@ export const endpoints: Scenario = {
     const file = join(tmpdir(), `local-v1-contract-${browser.name}-${process.pid}.json`)
     const named = `${NAMES[browser.name]}.*endpoints`
     const args = ['run', 'test/contract/service-worker.test.ts', '-t', named, '--reporter=json', '--outputFile', file]
-    const running = start(process.execPath, [VITEST, ...args], browser.env)
+    // Without it only Chromium keeps the whole of it.
+    const running = start(process.execPath, [VITEST, ...args], { ...browser.env, LOCAL_V1_FULL: '1' })
     const { code } = await running.exit
     const report = JSON.parse(await readFile(file, 'utf8').catch(() => '{}')) as Partial<Report>
     await rm(file, { force: true })
