@@ -63,6 +63,11 @@ describe('a custom tool of a chat', () => {
     expect(deltas.map(({ custom }: { custom: { input: string } }) => custom.input).join('')).toBe('12+3\n')
   })
 
+  it('has its result at once: `async`, which responses know, is named as ignored', async () => {
+    const later = { ...request, tools: [{ ...tool, custom: { ...tool.custom, async: true } }] }
+    expect((await service().chat(later)).headers.get('x-ignored-fields')).toBe('tools[0].custom.async')
+  })
+
   it('comes back in a conversation', async () => {
     const { chat } = service()
     const messages = [

@@ -195,7 +195,7 @@ export const closedObject = (properties: JsonObject, required: readonly string[]
  * Tools that take a text instead of an object: to a model and its template a function with one parameter, told to clients
  * as the text alone.
  */
-const KNOWN_CUSTOM = new Set(['type', 'name', 'description', 'format', 'defer_loading', 'allowed_callers', 'async'])
+const KNOWN_CUSTOM = new Set(['type', 'name', 'description', 'format', 'defer_loading', 'allowed_callers'])
 const KNOWN_FORMAT = new Set(['type', 'grammar', 'syntax', 'definition'])
 const aCustomName = aName(/^[a-zA-Z0-9_-]+$/, 128)
 const aSyntax = oneOf(['lark', 'regex'])

@@ -186,7 +186,11 @@ function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec |
     return own.spec
   }
   if (HOSTED.has(type)) return { hosted: type }
-  if (type === 'custom') return readCustomTool(tool, path, ignored)
+  if (type === 'custom') {
+    // A chat has no such field, and names it as ignored.
+    const { async: _, ...spec } = tool
+    return readCustomTool(spec, path, ignored)
+  }
   if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
   noteUnknown(tool, KNOWN, path, ignored)
   return readFunction(tool, path)
