@@ -59,7 +59,6 @@ export interface NarrowedCall {
 }
 
 type Value = string | number | boolean
-type Read = typeof readValue
 type WordsOf = (from: number, to: number) => string | undefined
 /** Whose request it is. */
 type Sender = Pick<ChatCall, 'id' | 'signal' | 'caller'>
@@ -227,7 +226,7 @@ export class Pointer {
       const found =
         question.kind === 'option'
           ? optionOf(scores, i % together, question)
-          : stretchOf(scores, i % together, question, wordsOf, readValue)
+          : stretchOf(scores, i % together, question, wordsOf)
       answers.push(found && (await this.#allowed(found, question, source, sender)))
     }
     return answers
@@ -294,11 +293,10 @@ function stretchOf(
   at: number,
   { kind, absence }: PointedQuestion,
   wordsOf: WordsOf,
-  read: Read,
 ): Pointed | undefined {
   const { nothing, stretches } = scores.stretches(at)
   const ranked = stretches.map(({ from, to, probability }) => {
-    return [readAs(kind, wordsOf(from, to), read), probability] as const
+    return [readAs(kind, wordsOf(from, to)), probability] as const
   })
   return pointedAt(ranked, nothing, absence, false)
 }
@@ -328,9 +326,9 @@ function pointedAt(
   }
 }
 
-function readAs(kind: PointedQuestion['kind'], words: string | undefined, read: Read): Value | undefined {
+function readAs(kind: PointedQuestion['kind'], words: string | undefined): Value | undefined {
   if (kind === 'text' || words === undefined) return words
-  const { value, guess } = read({ type: kind === 'date' ? 'date' : 'number' }, words, LANGUAGE)
+  const { value, guess } = readValue({ type: kind === 'date' ? 'date' : 'number' }, words, LANGUAGE)
   const meant = value ?? guess
   // Of a larger number digits are lost.
   return typeof meant === 'string' || Math.abs(meant ?? Number.NaN) <= Number.MAX_SAFE_INTEGER ? meant : undefined

@@ -15,13 +15,13 @@ export function missing(param: string): V1Error {
 export function wrongType(param: string, expected: string, value: unknown): V1Error {
   return badRequest(
     param,
-    `Invalid type for '${param}': expected ${expected}, but got ${typeName(value)} instead.`,
+    `Invalid type for '${param}': expected ${expected}, but got ${shownType(value)} instead.`,
     'invalid_type',
   )
 }
 
 export function wrongValue(param: string, value: unknown, supported: readonly string[]): V1Error {
-  const given = typeof value === 'string' ? `'${value.slice(0, 100)}'` : typeName(value)
+  const given = typeof value === 'string' ? `'${value.slice(0, 100)}'` : shownType(value)
   const names = supported.map((name) => `'${name}'`).join(', ')
   return badRequest(param, `Invalid value for '${param}': ${given}. Supported values are: ${names}.`, 'invalid_value')
 }
@@ -30,7 +30,7 @@ export function unsupported(param: string, why: string): V1Error {
   return badRequest(param, `Unsupported parameter: '${param}'. ${why}`, 'unsupported_parameter')
 }
 
-function typeName(value: unknown): string {
+function shownType(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object') return 'an object'

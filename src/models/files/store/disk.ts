@@ -174,11 +174,11 @@ function pathOf(url: string): string {
   const names = pathname.split('/').slice(1)
   const last = names.pop()!
   const query = search === '' ? '' : `%=${plainly(search)}`
-  const end = last === '' && query === '' ? [] : [fileNameOf(last) + query]
-  return [plainly(host), ...names.map(fileNameOf), ...end].map(cut).join('/')
+  const end = last === '' && query === '' ? [] : [storedPart(last) + query]
+  return [plainly(host), ...names.map(storedPart), ...end].map(cut).join('/')
 }
 
-function fileNameOf(part: string): string {
+function storedPart(part: string): string {
   if (part === '') return '%_'
   try {
     const name = decodeURIComponent(part)
