@@ -1,0 +1,135 @@
+/** Items as a chat template knows them: messages, of which each answer of the assistant is one. */
+import type { ChatMessage } from '../../../contract/index.js'
+import type { Slices } from '../../../platform/index.js'
+import { badRequest } from '../../wire/fields.js'
+import { argumentsOf } from '../../wire/tools.js'
+import { isOwnCall, isOwnOutput, madeCall, outputText } from './wire/own-tools.js'
+import type { CustomCallItem, FunctionCallItem, MessageItem, StoredItem } from './wire/resource.js'
+import { nameWithin } from './wire/tools.js'
+
+/** What a model is told of a call whose result comes later: a template wants one for each. */
+const PENDING = '[The result is not there yet.]'
+
+/** Items between two pauses. */
+const SLICE = 4096
+
+/** The conversation in the engine's form. `places` names the items in errors: the request's own by their place in it. */
+export function* messagesOfItems(
+  instructions: string | undefined,
+  items: readonly StoredItem[],
+  places: (item: number) => string,
+): Slices<ChatMessage[]> {
+  const messages: ChatMessage[] = []
+  if (instructions !== undefined) messages.push({ role: 'system', content: instructions })
+  const turn = new AssistantTurn()
+  const calls = new OpenCalls()
+  for (const [i, item] of items.entries()) {
+    if (i % SLICE === SLICE - 1) yield
+    const between = turn.isEmpty
+    if (turn.take(item)) {
+      if (between) calls.tellPending(messages)
+      calls.take(item, i)
+      continue
+    }
+    turn.end(messages)
+    const output = outputOf(item)
+    if (output) {
+      if (!calls.end(output.call_id)) throw noCall(output.call_id, places(i))
+      messages.push({ role: 'tool', content: output.text, toolCallId: output.call_id })
+    } else if (item.type === 'message') {
+      calls.tellPending(messages)
+      const role = item.role === 'user' ? 'user' : 'system'
+      const joined = item.content.length > 1 ? { joined: item.content.map(({ text }) => text.length) } : {}
+      messages.push({ role, content: textOf(item), ...joined })
+    }
+  }
+  turn.end(messages)
+  calls.tellPending(messages)
+  for (const [callId, i] of calls.now) throw noOutput(callId, places(i))
+  return messages
+}
+
+/** Calls whose results have not been met. */
+class OpenCalls {
+  /** Those that must have one: by their id, where they stand among the items. */
+  readonly now = new Map<string, number>()
+  readonly #later = new Set<string>()
+  /** Of those for later, the ones of which the model was told nothing. */
+  #untold: string[] = []
+
+  take(item: StoredItem, i: number): void {
+    if (item.type !== 'function_call' && item.type !== 'custom_tool_call' && !isOwnCall(item)) return
+    if (!('async' in item)) this.now.set(item.call_id, i)
+    else {
+      this.#later.add(item.call_id)
+      this.#untold.push(item.call_id)
+    }
+  }
+
+  /** False: nobody called so. */
+  end(callId: string): boolean {
+    return this.now.delete(callId) || this.#later.delete(callId)
+  }
+
+  /** In the place of results that come later: once for each, and not if they have come by now. */
+  tellPending(messages: ChatMessage[]): void {
+    for (const toolCallId of this.#untold) {
+      if (this.#later.has(toolCallId)) messages.push({ role: 'tool', content: PENDING, toolCallId })
+    }
+    this.#untold = []
+  }
+}
+
+/** What a call came to, and which one. */
+function outputOf(item: StoredItem): { readonly call_id: string; readonly text: string } | undefined {
+  if (isOwnOutput(item)) return { call_id: item.call_id, text: outputText(item) }
+  const isOutput = item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
+  return isOutput ? { call_id: item.call_id, text: item.output } : undefined
+}
+
+const calledName = ({ namespace, name }: FunctionCallItem | CustomCallItem): string => nameWithin(namespace, name)
+
+const textOf = (item: MessageItem): string => item.content.map(({ text }) => text).join('\n')
+
+/** What the assistant says and calls in one go is one message to a chat template, and several items here. */
+class AssistantTurn {
+  #thoughts: string[] = []
+  #texts: string[] = []
+  #calls: { id: string; name: string; arguments: string }[] = []
+
+  get isEmpty(): boolean {
+    return this.#thoughts.length + this.#texts.length + this.#calls.length === 0
+  }
+
+  /** Whether the item belongs to this turn. */
+  take(item: StoredItem): boolean {
+    if (item.type === 'function_call') {
+      this.#calls.push({ id: item.call_id, name: calledName(item), arguments: item.arguments })
+    } else if (item.type === 'custom_tool_call') {
+      this.#calls.push({ id: item.call_id, name: calledName(item), arguments: argumentsOf(item.input) })
+    } else if (isOwnCall(item)) this.#calls.push(madeCall(item))
+    else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
+    else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
+    else return item.type === 'additional_tools'
+    return true
+  }
+
+  end(messages: ChatMessage[]): void {
+    const reasoning = this.#thoughts.join('\n')
+    this.#thoughts = []
+    if (this.#texts.length === 0 && this.#calls.length === 0) return
+    const toolCalls = this.#calls.length > 0 ? { toolCalls: this.#calls } : {}
+    messages.push({ role: 'assistant', content: this.#texts.join('\n'), ...(reasoning && { reasoning }), ...toolCalls })
+    this.#texts = []
+    this.#calls = []
+  }
+}
+
+function noCall(callId: string, param: string) {
+  const message = `No tool call found for function call output with call_id ${callId.slice(0, 64)}.`
+  return badRequest(param, message, 'invalid_value')
+}
+
+function noOutput(callId: string, param: string) {
+  return badRequest(param, `No tool output found for function call ${callId.slice(0, 64)}.`, 'invalid_value')
+}
