@@ -165,9 +165,9 @@ async function checkArchitectures(names: readonly string[], types: readonly stri
   const texts: string[][] = []
   for (const of of wanted(ARCHITECTURES.filter(({ gguf }) => gguf))) {
     const row = [of.name]
-    await checkTypes(of, types, peers, ({ type, wrong, worst, same, rms, good }) => {
+    await checkTypes(of, types, peers, ({ type, judge, wrong, worst, same, rms, good }) => {
       row.push(marked(worst.toExponential(1), good))
-      const exact = `${wrong} wrong tokens, at most ${worst.toExponential(1)} nats from llama.cpp on the same numbers`
+      const exact = `${wrong} wrong tokens, at most ${worst.toExponential(1)} nats from ${judge} on the same numbers`
       report(good, `${of.name} in ${type}: ${exact}; on the blocks ${same} same tokens, rms ${rms.toExponential(1)}`)
     })
     texts.push(row)

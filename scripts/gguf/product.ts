@@ -2,8 +2,9 @@
  * Every architecture in every type: made-up models, which llama.cpp's own quantiser puts into the mixtures of types that
  * files have. Our core multiplies the blocks as they lie; llama.cpp is given the numbers that they stand for, in f32, so
  * that neither rounds activations. What llama.cpp makes of the blocks themselves is beside it: it rounds activations to
- * 8 bits. Keys and values are kept in f16 by us, in f32 by llama.cpp: where experts nearly tie that alone chooses another one.
- * Where the two are farther apart than usual, float64 says by how much that moves each token.
+ * 8 bits. Keys and values are kept in f16 by us, in f32 by llama.cpp, which takes gelu from a table of f16: where experts nearly
+ * tie either alone chooses another one. So where the two are farther apart than usual, float64 judges, given llama.cpp's
+ * numbers and keys in f16.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -35,14 +36,14 @@ export const FILE_TYPES: Readonly<Record<string, number>> = {
 
 const TOKENS = 24
 
-/** Nats. */
-const BOUND = 3e-2
-/** Of two tokens that are closer than this, either may be the greedy one. */
-const NEAR_TIE = BOUND
+/** Nats. Of two tokens that are closer, either may be the greedy one. */
+const BOUNDS = { 'llama.cpp': 3e-2, float64: 5e-3 } as const
+type Judge = keyof typeof BOUNDS
 
 export interface Cell {
   readonly type: string
-  /** Of 24 greedy tokens, those that llama.cpp would not take, given the same numbers. */
+  readonly judge: Judge
+  /** Of 24 greedy tokens, those that the judge would not take, given the same numbers. */
   readonly wrong: number
   /** Nats, over the 20 likeliest tokens of every step. */
   readonly worst: number
@@ -137,54 +138,47 @@ async function checkType(of: Case, type: string, folder: string, peers: string):
   const exact = await probabilitiesOf(peers, join(folder, `${type}.f32.gguf`), request)
   const rounded = await probabilitiesOf(peers, path, request)
   const chosen = tokens.slice(-TOKENS)
-  const known = exact.map((shares) => ({ all: [...shares.keys()], logprob: logprobIn(shares) }))
-  let verdict = beside(known, chosen, ours)
-  if (!isGood(verdict)) {
-    const moved = await movedByHalves(of, join(folder, `${type}.f32.gguf`), tokens)
-    const inHalves = known.map(({ all, logprob }, i) => {
-      return { all, logprob: (token: number) => logprob(token) + moved[i]!(token) }
-    })
-    verdict = beside(inHalves, chosen, ours)
+  let verdict = beside('llama.cpp', exact.map(logprobsOf), chosen, ours)
+  if (!verdict.good) {
+    verdict = beside('float64', await definedBy(of, join(folder, `${type}.f32.gguf`), tokens), chosen, ours)
   }
   let [same, squares] = [0, 0]
   chosen.forEach((token, i) => {
     const [best] = [...rounded[i]!].sort((a, b) => b[1] - a[1])
     if (best![0] === token) same++
-    squares += (logprobIn(rounded[i]!)(token) - ours[i]!(token)) ** 2
+    squares += (Math.log(rounded[i]!.get(token) ?? 0) - ours[i]!(token)) ** 2
   })
-  return { type, ...verdict, same, rms: Math.sqrt(squares / TOKENS), good: isGood(verdict) }
+  return { type, ...verdict, same, rms: Math.sqrt(squares / TOKENS) }
 }
 
 type Logprob = (token: number) => number
 
-const logprobIn =
-  (shares: ReadonlyMap<number, number>): Logprob =>
-  (token) =>
-    Math.log(shares.get(token) ?? 0)
+const logprobsOf = (shares: ReadonlyMap<number, number>): Map<number, number> =>
+  new Map([...shares].map(([token, share]) => [token, Math.log(share)]))
 
-/** What is known of each step: all tokens, and what each of them is given. */
-type Known = readonly { readonly all: readonly number[]; readonly logprob: Logprob }[]
-
-function beside(known: Known, chosen: readonly number[], ours: readonly Logprob[]): Pick<Cell, 'wrong' | 'worst'> {
+/** `known`: what the judge says of all tokens at each step. */
+function beside(
+  judge: Judge,
+  known: readonly ReadonlyMap<number, number>[],
+  chosen: readonly number[],
+  ours: readonly Logprob[],
+): Pick<Cell, 'judge' | 'wrong' | 'worst' | 'good'> {
+  const bound = BOUNDS[judge]
   let [wrong, worst] = [0, 0]
-  known.forEach(({ all, logprob }, i) => {
-    const likeliest = [...all].sort((a, b) => logprob(b) - logprob(a)).slice(0, GREEDY.topLogprobs)
-    if (logprob(likeliest[0]!) - logprob(chosen[i]!) > NEAR_TIE) wrong++
-    worst = Math.max(worst, ...likeliest.map((token) => Math.abs(logprob(token) - ours[i]!(token))))
+  known.forEach((logprobs, i) => {
+    const likeliest = [...logprobs].sort((a, b) => b[1] - a[1]).slice(0, GREEDY.topLogprobs)
+    if (likeliest[0]![1] - logprobs.get(chosen[i]!)! > bound) wrong++
+    worst = Math.max(worst, ...likeliest.map(([token, logprob]) => Math.abs(logprob - ours[i]!(token))))
   })
-  return { wrong, worst }
+  return { judge, wrong, worst, good: wrong === 0 && worst < bound }
 }
 
-const isGood = ({ wrong, worst }: Pick<Cell, 'wrong' | 'worst'>) => wrong === 0 && worst < BOUND
-
-/** By how much each token's log probability moves in float64, given a file's numbers, where keys and values are in f16. */
-async function movedByHalves(of: Case, path: string, tokens: readonly number[]): Promise<Logprob[]> {
+/** What float64 says of each step, given a file's numbers, where keys and values are kept in f16. */
+async function definedBy(of: Case, path: string, tokens: readonly number[]): Promise<Map<number, number>[]> {
   const { weights: source } = await opened(path)
   const weights = await numbersIn(source, of, (made) => of.gguf!.tensors(made), weightsOf(of))
   const steps = { tokens, logprobs: Array.from({ length: TOKENS }, () => new Float64Array()) }
-  const plain = retold(of, weights, steps)
-  const halves = retold(of, weights, steps, undefined, inHalves)
-  return plain.map((logprobs, i) => (token) => halves[i]![token]! - logprobs[token]!)
+  return retold(of, weights, steps, undefined, inHalves).map((logprobs) => new Map(logprobs.entries()))
 }
 
 const opened = (path: string) =>
