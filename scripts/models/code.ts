@@ -36,7 +36,7 @@ const DECISIONS = [...OURS, ...checks('check-decisions.ts'), 'src/generate/decid
 /** From the request to llama.cpp: what it is called by, and what becomes of what it tells. */
 const OVER_LLAMA_CPP = [
   ...DECODERS,
-  ...checks('over-llama-cpp.ts'),
+  ...checks('over-llama-cpp.ts', 'ties.ts'),
   ...device('sampling.ts'),
   ...['src/engines/llama-cpp', 'src/generate', 'src/service/endpoints/completions'],
 ]

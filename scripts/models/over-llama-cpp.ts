@@ -7,29 +7,22 @@ import { installed } from '../../bench/peers/installed.js'
 import { llamaCpp } from '../../src/engines/llama-cpp/index.js'
 import type { LlamaCppLibrary } from '../../src/engines/llama-cpp/library.js'
 import { createV1, type V1 } from '../../src/index.js'
-import { whileChoosing } from '../../test/oracles/families/experts.js'
 import type { Case, Weights } from '../../test/oracles/family.js'
 import { writeGguf } from '../../test/oracles/files/gguf.js'
-import { inHalves, logSoftmax, type Vector } from '../../test/oracles/float64.js'
-import { type Answer, answerOf, compare, retold } from '../../test/oracles/judge.js'
+import { inHalves, logSoftmax } from '../../test/oracles/float64.js'
+import { type Answer, answerOf, retold } from '../../test/oracles/judge.js'
 import { ajvOf } from '../schemas/oracle.js'
 import { AS_FAR } from './our-core.js'
 import type { Rows } from './rows.js'
+import { alike, compared, type Likely } from './ties.js'
 
 export const OVER_LLAMA_CPP = 'local-v1/llama-cpp'
 export const FORM = 'GGUF F32'
 /** The most that the endpoint tells of a position, and as many as are compared. */
 const TOP = 20
 const MODEL = 'made/up'
-/**
- * By how much, as logarithms, the last expert that is chosen leads the next where either may be: llama.cpp moves what a
- * router sees by as much as what a model says, some thousandths.
- */
-const EXPERTS_TIE = 5e-3
 /** Nats at a step: another expert moves some token by more, and what llama.cpp rounds moves none by as much. */
 const OTHER_EXPERT = 0.1
-/** Ties that are looked at where a step is off. */
-const MOST_CAUSES = 8
 /** For each step. */
 const MOST_OTHERS = 1 / 32
 
@@ -61,9 +54,6 @@ interface Completion {
   readonly choices: readonly Choice[]
   readonly usage: { readonly prompt_tokens_details: { readonly cached_tokens: number } }
 }
-
-/** The log probabilities of the likeliest tokens. */
-type Likely = ReadonlyMap<number, number>
 
 /** What was said after a prompt, and what was predicted before each token of it. */
 interface Said {
@@ -116,66 +106,13 @@ async function verdictOf(of: Case, weights: Weights, count: number, peers: strin
   }
 }
 
-function compared(truth: readonly Vector[], predicted: readonly Likely[], lead = 0) {
-  const asFunctions = predicted.map((likely) => {
-    const least = Math.min(...likely.values())
-    return (token: number) => likely.get(token) ?? least
-  })
-  return compare(truth, asFunctions, () => lead)
-}
-
-/** What float64 says of a text, where it chose the next expert in place of the last at some choices, and its ties. */
-function withExperts(of: Case, weights: Weights, answer: Answer, others: ReadonlySet<number>) {
-  const ties: number[] = []
-  let choices = 0
-  const choosing = (lead: number) => {
-    if (lead < EXPERTS_TIE && !others.has(choices)) ties.push(choices)
-    return others.has(choices++)
-  }
-  const truth = whileChoosing(choosing, () => retold(of, weights, answer, undefined, inHalves))
-  // Each token has as many.
-  const steps = answer.tokens.length - 1
-  const before = steps - truth.length
-  return { truth, ties: ties.map((choice) => ({ choice, step: Math.floor((choice * steps) / choices) - before })) }
-}
-
-/**
- * Float64 of the very experts that were chosen: of two that tie either may be, which says another thing at that step, and at
- * those after it, which find it in the cache.
- */
-function alike(of: Case, weights: Weights, answer: Answer, predicted: readonly Likely[]) {
-  const agreed = (truth: readonly Vector[]) => {
-    const step = truth.findIndex((logprobs, i) => compared([logprobs], [predicted[i]!]).worst > OTHER_EXPERT)
-    return step < 0 ? truth.length : step
-  }
-  if (agreed(answer.logprobs) === predicted.length) return { truth: answer.logprobs, otherExperts: 0 }
-  const found = (others: ReadonlySet<number>) => {
-    const { truth, ties } = withExperts(of, weights, answer, others)
-    const agrees = agreed(truth)
-    // The latest that it can come of is the likeliest.
-    const causes = ties.filter(({ step }) => step <= agrees).reverse()
-    return { truth, others, agrees, causes: causes.slice(0, MOST_CAUSES) }
-  }
-  let best = found(new Set())
-  for (let before = -1; before < best.agrees && best.agrees < predicted.length; ) {
-    before = best.agrees
-    for (const { choice } of best.causes) {
-      const next = found(new Set([...best.others, choice]))
-      if (next.agrees <= before) continue
-      best = next
-      break
-    }
-  }
-  return { truth: best.truth, otherExperts: best.others.size }
-}
-
 /** Beside float64 of the very tokens that were said: of two as likely either may be, and what follows is of that text. */
 function held(of: Case, weights: Weights, answer: Answer, { tokens, predicted }: Said, lead: number) {
   const text = [...answer.tokens.slice(0, of.prompt), ...tokens]
   const actual = { ...answer, tokens: text }
   const same = text.every((token, i) => token === answer.tokens[i])
   const known = same ? answer : { ...actual, logprobs: retold(of, weights, actual, undefined, inHalves) }
-  const { truth, otherExperts } = alike(of, weights, known, predicted)
+  const { truth, otherExperts } = alike(of, weights, known, predicted, OTHER_EXPERT)
   const verdict = compared(truth, predicted, lead)
   const unlikely = tokens.filter((token, i) => predicted[i]!.get(token) !== Math.max(...predicted[i]!.values())).length
   return { ...verdict, wrongTokens: Math.max(verdict.wrongTokens, unlikely), otherExperts }
