@@ -46,7 +46,7 @@ if (values.quote) {
   console.log(`quotes of ${texts} hostile texts of a megabyte; the slowest: ${slowest}`)
   faults.push(...more)
 } else {
-  const { faults: more, slowest, searches } = await hostileFaults(2 ** 20)
+  const { faults: more, slowest, searches } = hostileFaults(2 ** 20)
   console.log(`${searches} searches in hostile texts of a megabyte; the slowest: ${slowest}`)
   faults.push(...more)
 }

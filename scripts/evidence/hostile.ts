@@ -55,7 +55,7 @@ const VALUES: readonly (string | number)[] = [
 /** Processor time that one search may take for a megabyte; what is quadratic takes hours. */
 const SECONDS = 5
 
-export async function hostileFaults(length: number): Promise<{ faults: string[]; slowest: string; searches: number }> {
+export function hostileFaults(length: number): { faults: string[]; slowest: string; searches: number } {
   const faults: string[] = []
   let worst = { ms: -1, what: '' }
   let searches = 0
@@ -74,7 +74,7 @@ export async function hostileFaults(length: number): Promise<{ faults: string[];
       if (why) faults.push(`${what}: ${why}`)
     }
   }
-  return { faults: [...faults, ...(await manyPlaces())], slowest: `${worst.ms.toFixed(0)} ms, ${worst.what}`, searches }
+  return { faults: [...faults, ...manyPlaces()], slowest: `${worst.ms.toFixed(0)} ms, ${worst.what}`, searches }
 }
 
 /** Shorter texts make no document too long. */
@@ -124,7 +124,7 @@ function compiled(schema: unknown, text: string): Grammar | undefined {
 }
 
 /** A value that stands a thousand times is found at each of them, one behind the other, and then at the first again. */
-async function manyPlaces(): Promise<string[]> {
+function manyPlaces(): string[] {
   const faults: string[] = []
   for (const [value, written] of [
     ['Ana', 'Ana'],

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Grounds } from './grounds.js'
 import { SourceFinder } from './source-finder.js'
 
-const finder = async (...texts: string[]) =>
+const finder = (...texts: string[]) =>
   new SourceFinder(
     new Grounds({
       messages: texts.map((content) => ({ role: 'user', content })),
@@ -10,8 +10,8 @@ const finder = async (...texts: string[]) =>
     }),
   )
 
-const slice = async (text: string, value: string | number): Promise<string | undefined> => {
-  const found = (await finder(text)).find(value)
+const slice = (text: string, value: string | number): string | undefined => {
+  const found = finder(text).find(value)
   return found && text.slice(found.start, found.end)
 }
 
@@ -32,7 +32,7 @@ describe('what a text says of a value', () => {
     ['DR. JANE\n  DOE said', 'Dr. Jane Doe', 'DR. JANE\n  DOE'],
     ['שלום עולם', 'עולם', 'עולם'],
     ['so 🎉 it is', '🎉 it', '🎉 it'],
-  ])('%s: %s', async (text, value, wanted) => expect(await slice(text, value)).toBe(wanted))
+  ])('%s: %s', (text, value, wanted) => expect(slice(text, value)).toBe(wanted))
 
   it.each([
     ['15 and 5.7 and 1,500', 5],
@@ -45,7 +45,7 @@ describe('what a text says of a value', () => {
     ["12 March '25", '2026-03-12'],
     ['4\u0301 and \u03014.0, 4.0\u0301', 4],
     ['12 March 2027, March 12th, 2025', '2026-03-12'],
-  ])('%s says nothing of %s', async (text, value) => expect(await slice(text, value)).toBe(undefined))
+  ])('%s says nothing of %s', (text, value) => expect(slice(text, value)).toBe(undefined))
 })
 
 it.each([
@@ -57,12 +57,12 @@ it.each([
   ['x5 \u03015 3.5 5', 5, 10],
   ['5kg2 5.1 5\u0301 5', 5, 12],
   ['5kg2, 5', 5, 6],
-])('of %s, what says %s as it is comes before other forms of it, and as a whole', async (text, value, start) =>
-  expect((await finder(text)).find(value)).toMatchObject({ start, end: start + String(value).length }),
+])('of %s, what says %s as it is comes before other forms of it, and as a whole', (text, value, start) =>
+  expect(finder(text).find(value)).toMatchObject({ start, end: start + String(value).length }),
 )
 
-it('says nothing of true, false and null', async () => {
-  const one = await finder('true, false, null')
+it('says nothing of true, false and null', () => {
+  const one = finder('true, false, null')
   for (const value of [true, false, null]) expect(one.find(value)).toBe(undefined)
 })
 
@@ -73,40 +73,40 @@ it.each([
   [LONG, 0],
   [`x${LONG} ${LONG}`, LONG.length + 2],
   [`${LONG}x ${LONG}`, LONG.length + 2],
-])('finds what is long as it is: %#', async (text, start) =>
-  expect((await finder(text)).find(` ${LONG} `)).toMatchObject({ start, end: start + LONG.length }),
+])('finds what is long as it is: %#', (text, start) =>
+  expect(finder(text).find(` ${LONG} `)).toMatchObject({ start, end: start + LONG.length }),
 )
 
-it('looks no further where a text begins within words ten thousand times', async () => {
+it('looks no further where a text begins within words ten thousand times', () => {
   const within = (times: number) => `${`x${LONG} `.repeat(times)}${LONG}`
-  expect((await finder(within(9999))).find(LONG)).toBeDefined()
-  expect((await finder(within(10_000))).find(LONG)).toBe(undefined)
+  expect(finder(within(9999)).find(LONG)).toBeDefined()
+  expect(finder(within(10_000)).find(LONG)).toBe(undefined)
 })
 
-it('of several places it is the first behind the one before, else the first; of several texts the latest', async () => {
-  const one = await finder('A 1, B 1, C 1')
+it('of several places it is the first behind the one before, else the first; of several texts the latest', () => {
+  const one = finder('A 1, B 1, C 1')
   const starts = ['A', 1, 'B', 1, 'A', 1].map((value) => one.find(value)!.start)
   expect(starts).toEqual([0, 2, 5, 7, 0, 2])
-  expect((await finder('x 7', 'y 7')).find(7)).toMatchObject({ message: 1, start: 2 })
+  expect(finder('x 7', 'y 7').find(7)).toMatchObject({ message: 1, start: 2 })
 })
 
-it('takes no longer than its text is long, whatever stands in it', async () => {
+it('takes no longer than its text is long, whatever stands in it', () => {
   const million = 2 ** 20
   const letters = 'a'.repeat(million)
   for (const value of ['a', 'aaa', 'a'.repeat(10_000), `${'a'.repeat(10_000)}b`, `b${'a'.repeat(10_000)}`, 1]) {
-    expect((await finder(letters)).find(value)).toBe(undefined)
+    expect(finder(letters).find(value)).toBe(undefined)
   }
   // Blanks may be read in one way only, or a long one is read as often as it is long.
   for (const text of [`12 March${' '.repeat(million)}x`, `March 12${' '.repeat(million)}x`]) {
-    expect((await finder(text)).find('2026-03-12')!.end).toBe(8)
+    expect(finder(text).find('2026-03-12')!.end).toBe(8)
   }
   const pairs = 'ab '.repeat(million / 3)
-  expect((await finder(pairs)).find(`${'ab '.repeat(3000)}a`)).toBe(undefined)
-  const many = await finder('x 1 '.repeat(1000))
+  expect(finder(pairs).find(`${'ab '.repeat(3000)}a`)).toBe(undefined)
+  const many = finder('x 1 '.repeat(1000))
   for (let i = 0; i < 1000; i++) expect(many.find(1)!.start).toBe(4 * i + 2)
 })
 
-it('a quote is found in what users say, whatever the value before it was found in', async () => {
+it('a quote is found in what users say, whatever the value before it was found in', () => {
   const messages = [
     { role: 'system', content: 'Open or shut: the door.' },
     { role: 'user', content: 'I shut it, the door.' },
@@ -118,7 +118,7 @@ it('a quote is found in what users say, whatever the value before it was found i
   expect(sources.find('the door')).toEqual({ message: 1, part: 0, start: 11, end: 19 })
 })
 
-it('a quote may be a sign alone, and goes on behind the one before it', async () => {
+it('a quote may be a sign alone, and goes on behind the one before it', () => {
   const messages = [{ role: 'user', content: 'A — B — A...' }] as const
   const output = { type: 'json_schema', name: 'x', strict: true, schema: {}, quote: true } as const
   const sources = new SourceFinder(new Grounds({ messages, output }))
