@@ -17,7 +17,10 @@ export const INTENDED: Readonly<Record<string, string>> = {
     'appends to a list and takes from it, which transformers forbids; the model was taught with it',
   'Kimi-K2-Thinking.jinja':
     'appends to a list and takes from it, which transformers forbids; the model was taught with it',
+  'CohereLabs-command-a-reasoning-08-2025.jinja':
+    'takes the first part of a text that is empty, where Python stops; we find nothing there',
   'MiroThinker.jinja': 'sets a field of a message, which Python refuses too',
+  'fireworks-ai-firefunction-v1.jinja': 'wants a message of the role `functions` before all others, here as in Python',
   'fireworks-ai-llama-3-firefunction-v2.jinja': 'wants `functions` and `datetime` beside what transformers gives',
   'template_vlm2vec.jinja': VECTORS,
   'nemotron_embed_vl.jinja': VECTORS,

@@ -116,6 +116,7 @@ describe('a template from a stranger', () => {
     ['one of a number', '{{ 1 | int }}', false],
     ['one with arguments', "{{ 'a' | replace('a', 'b') }}", false],
     ['a method', "{{ 'a'.upper() }}", false],
+    ['a mapping', '{{ dict(a=1, b=2) }}', false],
     ['a time', "{{ strftime_now('%Y') }}", false],
   ])('pays for what a statement makes, however little goes in: %s', (_, statement, isCheap) => {
     const source = `{% macro m() %}{% for i in range(350) %}${statement.repeat(8)}{% endfor %}{% endmacro %}{{ m() }}`
@@ -203,6 +204,13 @@ describe('as in Python', () => {
     },
   )
 
+  it.each(['{{ dict([1]) }}', '{{ dict([(1, 2, 3)]) }}', "{{ dict('ab') }}", '{{ dict(none) }}'])(
+    'no mapping is made of what is no pairs: %s',
+    (source) => {
+      expect(() => text(source)).toThrow(/dict\(\) takes/)
+    },
+  )
+
   // Each as Python's jinja2 3.1 prints it.
   it.each([
     ["{{ ['city'] }}", "['city']"],
@@ -242,6 +250,10 @@ describe('as in Python', () => {
       '{% raw %}{{ x }}{% endraw %}{% set x = 1 %}{% for i in [1, 2] %}{% if loop.first %}{% set x = 2 %}{% endif %}{{ x }}{% endfor %}',
       '{{ x }}21',
     ],
+    ["{{ {'a': 1}[gone] is defined }}{{ [1][none] is defined }}{{ 'ab'[[0]] is defined }}", 'FalseFalseFalse'],
+    ["{% if true %}\r\na\r{{ 'b\r\nc' }}\r\n{% endif %}", 'a\nb\nc\n'],
+    ["{{ dict(a=1, b='x') }}{{ dict({'a': 1}, a=2, c=dict()) | tojson }}", `{'a': 1, 'b': 'x'}{"a": 2, "c": {}}`],
+    ["{{ dict([('a', 1), ['b', 2]]) }}", "{'a': 1, 'b': 2}"],
     ["{{ 'é😀' | length }}{{ gone is iterable }}{{ true is number }}{{ true is integer }}", '2TrueTrueFalse'],
   ])('%s', (source, expected) => {
     expect(text(source, { required: ['city', 'unit'], line: ['a\nb\t\0é\u200b'] })).toBe(expected)

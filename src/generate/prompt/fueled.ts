@@ -8,7 +8,7 @@ import { Environment, Template } from '@huggingface/jinja'
 import { V1Error } from '../../contract/index.js'
 import { atOnce, type Slices } from '../../platform/index.js'
 import { known, PythonInterpreter, type TemplateResult } from './python-interpreter.js'
-import { withoutRaw } from './python-source.js'
+import { withLines, withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'
 import { type Rounds, SlicedRun, setInSlices } from './sliced.js'
 import {
@@ -77,7 +77,7 @@ export class FueledTemplate {
       throw new SyntaxError(`it has ${source.length} characters; up to ${MOST_SOURCE} are read.`)
     }
     if (longestBlank(source) > MOST_BLANKS) throw new SyntaxError(`it has more than ${MOST_BLANKS} blanks in a row.`)
-    this.#program = new Template(withoutRaw(source)).parsed
+    this.#program = new Template(withoutRaw(withLines(source))).parsed
   }
 
   render(given: Readonly<Record<string, unknown>>): string {
@@ -418,6 +418,7 @@ function globalsFor(spend: (steps: number) => void): Environment {
     spend(ROUND * count)
     return Array.from({ length: count }, (_, i) => first + i * step)
   })
+  environment.setVariable('dict', mappingOf(spend) as unknown as Parameters<Environment['setVariable']>[1])
   environment.set('strftime_now', (format: unknown) => {
     if (typeof format !== 'string') throw new TypeError('strftime_now() takes a text')
     spend(TIME + format.length / LOOKED_AT)
@@ -425,3 +426,21 @@ function globalsFor(spend: (steps: number) => void): Environment {
   })
   return environment
 }
+
+/** `dict(mapping or pairs, name=value)`. */
+const mappingOf = (spend: (steps: number) => void): TemplateValue =>
+  functionOf((args) => {
+    const made = templateValue({})
+    const held = made.value as Map<unknown, TemplateValue>
+    for (const each of args) {
+      const pairs = mapEntries(each) ?? itemsOf(each)?.map((pair) => itemsOf(pair) ?? [])
+      if (pairs === undefined) throw new TypeError('dict() takes a mapping or pairs')
+      for (const [key, value, ...more] of pairs) {
+        spend(ROUND)
+        const name = typeof key === 'object' && key !== null ? (key as TemplateValue).value : key
+        if (value === undefined || more.length > 0) throw new TypeError('dict() takes pairs of a key and a value')
+        held.set(name, value as TemplateValue)
+      }
+    }
+    return made
+  })

@@ -131,6 +131,8 @@ export class PythonInterpreter extends Open {
     const name = node.computed
       ? (this.evaluate(property as unknown as Statement, environment) as unknown as TemplateValue).value
       : property.value
+    const isKey = typeof name === 'string' || typeof name === 'number' || typeof name === 'boolean'
+    if (!isKey && !isAbsent(object)) return absent()
     if (typeof object.value === 'string') {
       const method = methodOf(object.value, name)
       if (method) return method

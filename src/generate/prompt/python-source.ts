@@ -1,3 +1,6 @@
+/** Python ends lines in one way, also within texts of a template that was written on Windows. */
+export const withLines = (source: string): string => source.replace(/\r\n?/g, '\n')
+
 const RAW = /(^[ \t]*)?\{%([-+]?)\s*raw\s*(-?)%\}([\s\S]*?)\{%([-+]?)\s*endraw\s*([-+]?)%\}(\n?)/gm
 
 const RAW_END = /\{%[-+]?\s*endraw\s*[-+]?%\}\n?/g

@@ -127,6 +127,8 @@ it('a model whose template knows no tools is asked for calls in the form in whic
 
 it.each([
   ['{{ messages }}', 'plain'],
+  ['{{ bos_token }}{% set tools = [] %}{% for tool in tools %}{% endfor %}', 'plain'],
+  ['{% if not tools %}{% set tools = [] %}{% endif %}{% for tool in tools %}{% endfor %}', 'unknown'],
   ['{% if tools %}[TOOL_CALLS]{% endif %}', 'mistral'],
   ["{% if tools %}[TOOL_CALLS]{{ name + '[ARGS]' }}{% endif %}", 'mistral-args'],
   ["{% if tools %}[TOOL_CALLS]{{ name + '[CALL_ID]' + id + '[ARGS]' }}{% endif %}", 'mistral-ids'],

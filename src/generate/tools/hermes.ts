@@ -16,10 +16,13 @@ export const HERMES: ToolFormat = {
 /** For templates that tell of tools in a form of their own: the model is held to the commonest one. */
 export const UNKNOWN: ToolFormat = { ...HERMES, name: 'unknown', isOf: () => true }
 
+/** Command A's template for chats begins so: it has another one for tools. */
+const SETS_TOOLS_ASIDE = /^\s*(\{\{-?\s*bos_token\s*-?\}\}\s*)?\{%-?\s*set\s+tools\s*=\s*\[\s*\]\s*-?%\}/
+
 /** For templates that know no tools: the prompt tells of them. */
 export const PLAIN_FORMAT: ToolFormat = {
   ...HERMES,
   name: 'plain',
-  isOf: (template) => !/\btools\b/.test(template),
+  isOf: (template) => !/\btools\b/.test(template) || SETS_TOOLS_ASIDE.test(template),
   native: false,
 }
