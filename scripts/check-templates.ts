@@ -68,21 +68,53 @@ function written(template: JinjaTemplate, format: ToolFormat, call: ChatCall): s
 function lostFault(template: JinjaTemplate, format: ToolFormat): string | undefined {
   const calls = (...ids: string[]) =>
     ids.map((id) => ({ id: `${id}0000000`, name: NAME, arguments: `{"city":"in_${id}"}` }))
-  const result = (id: string) => ({ role: 'tool' as const, content: `result_${id}`, toolCallId: `${id}0000000` })
-  const call = callOf('auto', true, [
-    { role: 'system', content: 'said_by_system' },
-    { role: 'user', content: 'said_by_user' },
-    { role: 'assistant', content: 'said_beside_two', reasoning: 'thought', toolCalls: calls('aa', 'bb') },
-    ...[result('aa'), result('bb')],
-    { role: 'assistant', content: 'said_then' },
-    { role: 'user', content: 'said_again' },
-    { role: 'assistant', content: 'said_beside_one', toolCalls: calls('cc') },
-    result('cc'),
-  ])
-  const text = written(template, format, call)
-  const words = JSON.stringify(call.messages).match(/said_\w+|result_\w+|in_\w+/g)!
-  const lost = words.filter((word) => !text.includes(word))
-  return lost.length === 0 ? undefined : `what is said is lost: ${lost.join(', ')}`
+  const result = (id: string, words = `result_${id}`) => ({
+    ...{ role: 'tool' as const, content: words, toolCallId: `${id}0000000` },
+  })
+  const conversations: readonly ChatCall['messages'][] = [
+    [
+      { role: 'system', content: 'said_by_system' },
+      { role: 'user', content: 'said_by_user' },
+      { role: 'assistant', content: 'said_beside_two', reasoning: 'thought', toolCalls: calls('aa', 'bb') },
+      ...[result('aa'), result('bb')],
+      { role: 'assistant', content: 'said_then' },
+      { role: 'user', content: 'said_again' },
+      { role: 'assistant', content: 'said_beside_one', toolCalls: calls('cc') },
+      result('cc'),
+    ],
+    // A result that comes later: told of as pending, and then out of turn.
+    [
+      { role: 'user', content: 'said_by_user' },
+      { role: 'assistant', content: '', toolCalls: calls('dd') },
+      result('dd', 'result_pending'),
+      { role: 'user', content: 'said_meanwhile' },
+    ],
+    [
+      { role: 'user', content: 'said_by_user' },
+      { role: 'assistant', content: '', toolCalls: calls('dd') },
+      result('dd', 'result_pending'),
+      { role: 'user', content: 'said_meanwhile' },
+      { role: 'assistant', content: 'said_then' },
+      result('dd'),
+    ],
+    [
+      { role: 'user', content: 'said_by_user' },
+      { role: 'assistant', content: '', toolCalls: calls('dd') },
+      result('dd', 'result_pending'),
+      { role: 'user', content: 'said_meanwhile' },
+      { role: 'assistant', content: 'said_then' },
+      result('dd'),
+      { role: 'user', content: 'said_at_last' },
+    ],
+  ]
+  for (const messages of conversations) {
+    const call = callOf('auto', true, messages)
+    const text = written(template, format, call)
+    const words = JSON.stringify(messages).match(/said_\w+|result_\w+|in_\w+/g)!
+    const lost = words.filter((word) => !text.includes(word))
+    if (lost.length > 0) return `what is said is lost: ${lost.join(', ')}`
+  }
+  return undefined
 }
 
 function callOf(toolChoice: ChatCall['toolChoice'], strict: boolean, messages: ChatCall['messages'] = []): ChatCall {

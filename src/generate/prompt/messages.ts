@@ -197,6 +197,18 @@ export function asUserTurn(result: string): TemplateMessage {
   return { role: 'user', content: `<tool_response>\n${result}\n</tool_response>` }
 }
 
+/** Results that do not stand right behind the calls of a turn, which other turns have come between. */
+export function lateAsUserTurns(messages: readonly TemplateMessage[]): readonly TemplateMessage[] {
+  let called: readonly string[] = []
+  return messages.map((message) => {
+    if (message.role !== 'tool') called = message.tool_calls?.map(({ id }) => id) ?? []
+    else if (!called.includes(message.tool_call_id ?? '')) {
+      return asUserTurn(message.name === undefined ? message.content : `${message.name}:\n${message.content}`)
+    }
+    return message
+  })
+}
+
 function thinkingOf(message: ChatMessage, guard: Guard, { thinking }: ToolFormat): Pick<TemplateMessage, 'thinking'> {
   if (!thinking || message.role !== 'assistant' || !message.reasoning) return {}
   const isBeside = message.toolCalls?.length && message.content !== ''

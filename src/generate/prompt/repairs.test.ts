@@ -54,6 +54,14 @@ describe('what a template passes over', () => {
     expect(written(source, [user('a'), calls('1'), result('1')])).toBe(
       'None<user>a<assistant>[do_1]<user><tool_response>\nresult 1\n</tool_response>',
     )
+    // Alone, and where other calls have theirs at their place.
+    const behind = `{% for m in messages %}{% if m.role != 'tool' %}${TURN}{% for r in messages[loop.index:] %}{% if r.role != 'tool' %}{% break %}{% endif %}{% if m.tool_calls %}{{ r.content }}{% endif %}{% endfor %}{% endif %}{% endfor %}`
+    const later = [user('a'), calls('1', '2'), result('1'), user('b'), result('2'), user('c'), result('2')]
+    const late = '<user><tool_response>\ndo_2:\nresult 2\n</tool_response>'
+    expect(written(behind, later)).toBe(`<user>a<assistant>[do_1][do_2]result 1<user>b${late}<user>c${late}`)
+    const { name: _, ...nameless } = result('2')
+    expect(written(behind, [user('a'), nameless])).toBe('<user>a<user><tool_response>\nresult 2\n</tool_response>')
+    expect(written(`{% for m in messages %}${TURN}{% endfor %}`, later)).toContain('<user>b<tool>result 2<user>c<tool>')
     const known = `{% for m in messages %}{% if m.role != 'tool' or tools %}${TURN}{% endif %}{% endfor %}`
     expect(written(known, [user('a'), calls('1'), result('1')])).not.toContain('<tool_response>')
   })

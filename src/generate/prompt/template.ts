@@ -1,7 +1,7 @@
 import { V1Error } from '../../contract/index.js'
 import { atOnce, placeOf, type Slices } from '../../platform/index.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
-import { asUserTurn, foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
+import { asUserTurn, foldSystem, lateAsUserTurns, type TemplateMessage, type TemplateTool } from './messages.js'
 import { oneCallATurn, parted, repairs, type Written } from './repairs.js'
 
 type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
@@ -40,6 +40,8 @@ interface Habits {
   readonly takesOneCall: boolean
   /** It passes over what came of calls, though it knows tools: one of GLM-4's does. */
   readonly dropsResults: boolean
+  /** It looks for what came of calls right behind them, and passes over what comes later: Gemma 4's do. */
+  readonly dropsLateResults: boolean
 }
 
 /** With ids such as Mistral's templates take. */
@@ -55,6 +57,12 @@ const TWO_CALLS: readonly TemplateMessage[] = [
   },
   { role: 'tool', content: 'a_first_result', tool_call_id: '000000000' },
   { role: 'tool', content: 'a_second_result', tool_call_id: '000000001' },
+]
+/** The second has its result later. */
+const LATE_RESULT: readonly TemplateMessage[] = [
+  { role: 'user', content: 'words_meanwhile' },
+  { role: 'assistant', content: 'words_then' },
+  { role: 'tool', content: 'a_late_result', tool_call_id: '000000001', name: 'a_second_call' },
 ]
 const TWO_TOOLS: readonly TemplateTool[] = ['first', 'second'].map((name) => ({
   type: 'function',
@@ -87,9 +95,10 @@ export class JinjaTemplate implements ChatTemplate {
 
   *renderInSlices(input: TemplateInput): Slices<string> {
     this.#habits ??= yield* this.#found()
-    const { dropsSystem, wantsParts, takesOneCall, dropsResults } = this.#habits
+    const { dropsSystem, wantsParts, takesOneCall, dropsResults, dropsLateResults } = this.#habits
     const turns = takesOneCall ? oneCallATurn(input.messages) : input.messages
-    const given = dropsResults ? turns.map((each) => (each.role === 'tool' ? asUserTurn(each.content) : each)) : turns
+    const told = dropsLateResults ? lateAsUserTurns(turns) : turns
+    const given = dropsResults ? told.map((each) => (each.role === 'tool' ? asUserTurn(each.content) : each)) : told
     const messages = dropsSystem ? foldSystem(given) : given
     const asTaken = (some: readonly TemplateMessage[]) => ({ ...input, messages: wantsParts ? parted(some) : some })
     try {
@@ -129,6 +138,7 @@ export class JinjaTemplate implements ChatTemplate {
     const withSystem = yield* taken([system, user])
     const called = yield* taken([user, ...TWO_CALLS])
     const withTools = yield* attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
+    const late = yield* attempt({ messages: [user, ...TWO_CALLS, ...LATE_RESULT], tools: TWO_TOOLS, options: {} })
     const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
     const isWithout = (text: string | undefined, words: string) => text !== undefined && !text.includes(words)
     return {
@@ -138,6 +148,7 @@ export class JinjaTemplate implements ChatTemplate {
       dropsResults: [called, withTools].every(
         (text) => text?.includes(user.content) === true && isWithout(text, 'a_second_result'),
       ),
+      dropsLateResults: isWithout(late, 'a_late_result'),
     }
   }
 
