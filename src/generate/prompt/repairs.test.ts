@@ -26,6 +26,11 @@ describe('a conversation that a template refuses', () => {
     )
   })
 
+  it('has all its words also where a template leaves no empty lines', () => {
+    const source = ALTERNATES.replace('{{ m.content }}', "{{ m.content.replace('\\n\\n', '\\n') }}")
+    expect(written(source, [user('a'), user('b'), assistant('c'), user('d')])).toBe('<user>a\nb<assistant>c<user>d')
+  })
+
   it('has an empty turn of the user before it, where the model spoke first', () => {
     expect(written(ALTERNATES, [assistant('a'), user('b')])).toBe('<user><assistant>a<user>b')
   })
@@ -97,6 +102,23 @@ describe('what stands in a place that a template does not look at', () => {
     expect(written(source, [user('a'), calls('1', '2'), result('1'), result('2')])).toBe(
       '<user>a<assistant>[do_1]<tool>result 1<assistant>[do_2]<tool>result 2',
     )
+  })
+})
+
+describe('a template that tells of tools in the first message, as the user’s', () => {
+  const tool = { type: 'function' as const, function: { name: 'do_1', description: '', parameters: {} } }
+  const source = `{% if tools %}<user>tools {{ messages[0].content }}{% set messages = messages[1:] %}{% endif %}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}`
+  const rendered = (tools: (typeof tool)[], ...messages: Parameters<typeof written>[1]) =>
+    new JinjaTemplate(source, {}).render({ messages, tools, options: {} })
+
+  it('is given an empty one, where the model spoke first', () => {
+    expect(rendered([tool], calls('1'), result('1'))).toBe('<user>tools <assistant>{"x": 1}<tool>result 1')
+    expect(rendered([tool], assistant('a'), user('b'))).toBe('<user>tools <assistant>a<user>b')
+  })
+
+  it('is given the messages as they are, where the user did, or there are no tools', () => {
+    expect(rendered([tool], user('a'), assistant('b'))).toBe('<user>tools a<assistant>b')
+    expect(rendered([], assistant('a'), user('b'))).toBe('<assistant>a<user>b')
   })
 })
 

@@ -134,7 +134,7 @@ function wordsWithResults(messages: Messages): Messages {
 }
 
 /** Where the model speaks first, an empty turn of the user's stands before it. */
-function beganByUser(messages: Messages): Messages {
+export function beganByUser(messages: Messages): Messages {
   const first = messages.findIndex(({ role }) => role !== 'system')
   if (first < 0 || messages[first]!.role !== 'assistant') return messages
   return [...messages.slice(0, first), { role: 'user', content: '' }, ...messages.slice(first)]

@@ -2,7 +2,7 @@ import { V1Error } from '../../contract/index.js'
 import { atOnce, placeOf, type Slices } from '../../platform/index.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
 import { asUserTurn, foldSystem, lateAsUserTurns, type TemplateMessage, type TemplateTool } from './messages.js'
-import { oneCallATurn, parted, repairs, type Written } from './repairs.js'
+import { beganByUser, oneCallATurn, parted, repairs, type Written } from './repairs.js'
 
 type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
 
@@ -42,6 +42,8 @@ interface Habits {
   readonly dropsResults: boolean
   /** It looks for what came of calls right behind them, and passes over what comes later: Gemma 4's do. */
   readonly dropsLateResults: boolean
+  /** It tells of tools in the first message, whoever wrote that, and for the user's: Llama 3.1's does. */
+  readonly takesFirstForUser: boolean
 }
 
 /** With ids such as Mistral's templates take. */
@@ -57,6 +59,17 @@ const TWO_CALLS: readonly TemplateMessage[] = [
   },
   { role: 'tool', content: 'a_first_result', tool_call_id: '000000000' },
   { role: 'tool', content: 'a_second_result', tool_call_id: '000000001' },
+]
+/** The model spoke first. */
+const BEGUN: readonly TemplateMessage[] = [
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: [
+      { id: '000000000', type: 'function', function: { name: 'a_first_call', arguments: { place: 'a_first_place' } } },
+    ],
+  },
+  { role: 'tool', content: 'a_first_result', tool_call_id: '000000000' },
 ]
 /** The second has its result later. */
 const LATE_RESULT: readonly TemplateMessage[] = [
@@ -95,8 +108,9 @@ export class JinjaTemplate implements ChatTemplate {
 
   *renderInSlices(input: TemplateInput): Slices<string> {
     this.#habits ??= yield* this.#found()
-    const { dropsSystem, wantsParts, takesOneCall, dropsResults, dropsLateResults } = this.#habits
-    const turns = takesOneCall ? oneCallATurn(input.messages) : input.messages
+    const { dropsSystem, wantsParts, takesOneCall, dropsResults, dropsLateResults, takesFirstForUser } = this.#habits
+    const begun = takesFirstForUser && input.tools.length > 0 ? beganByUser(input.messages) : input.messages
+    const turns = takesOneCall ? oneCallATurn(begun) : begun
     const told = dropsLateResults ? lateAsUserTurns(turns) : turns
     const given = dropsResults ? told.map((each) => (each.role === 'tool' ? asUserTurn(each.content) : each)) : told
     const messages = dropsSystem ? foldSystem(given) : given
@@ -139,6 +153,8 @@ export class JinjaTemplate implements ChatTemplate {
     const called = yield* taken([user, ...TWO_CALLS])
     const withTools = yield* attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
     const late = yield* attempt({ messages: [user, ...TWO_CALLS, ...LATE_RESULT], tools: TWO_TOOLS, options: {} })
+    const begun = yield* attempt({ messages: BEGUN, tools: TWO_TOOLS, options: {} })
+    const begunByUser = yield* attempt({ messages: beganByUser(BEGUN), tools: TWO_TOOLS, options: {} })
     const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
     const isWithout = (text: string | undefined, words: string) => text !== undefined && !text.includes(words)
     return {
@@ -149,6 +165,7 @@ export class JinjaTemplate implements ChatTemplate {
         (text) => text?.includes(user.content) === true && isWithout(text, 'a_second_result'),
       ),
       dropsLateResults: isWithout(late, 'a_late_result'),
+      takesFirstForUser: isWithout(begun, 'a_first_place') && begunByUser?.includes('a_first_place') === true,
     }
   }
 
@@ -191,10 +208,14 @@ function hasAll(text: string, messages: readonly TemplateMessage[]): boolean {
     const words = content.trim()
     const after = placeOf(text, words, from)
     if (after >= 0) from = after + words.length
-    else if (placeOf(text, words) < 0 && placeOf(text, JSON.stringify(words).slice(1, -1)) < 0) return false
+    else if (![words, JSON.stringify(words).slice(1, -1)].some((each) => hasParagraphs(text, each))) return false
   }
   return true
 }
+
+/** Falcon's template leaves no empty line between them. */
+const hasParagraphs = (text: string, words: string): boolean =>
+  placeOf(text, words) >= 0 || words.split('\n\n').every((each) => placeOf(text, each) >= 0)
 
 /** What a template is given, under the names of Hugging Face's `apply_chat_template`. A caller's replace none of ours. */
 export function variablesOf(
