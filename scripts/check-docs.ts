@@ -2,10 +2,10 @@
  * `npm run check:docs`: builds the documentation site and looks at each of its pages with axe, light and dark, on a phone
  * and on two wider screens; nothing may be wider than the screen. Pictures of one page of each kind, for people to look
  * at, are in test-output/docs. The playground in it must answer, framed and by itself, from a host that sends no
- * headers. `npm run docs` once before it, which installs VitePress. `-- guides/` looks at those pages alone whose path
- * has that.
+ * headers. VitePress is installed in docs where it is missing. `-- guides/` looks at those pages alone whose path has that.
  */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { barriers } from '../test/playground/audit.js'
@@ -16,7 +16,9 @@ import { serveFiles } from '../test/support/serve.js'
 /** Ends what hangs: a busy machine is slow. */
 const LIMIT = 300_000
 const docs = fileURLToPath(new URL('../docs', import.meta.url))
-await promisify(execFile)('npm', ['run', 'build'], { cwd: docs })
+const run = promisify(execFile)
+if (!existsSync(`${docs}/node_modules/vitepress`)) await run('npm', ['install', '--no-package-lock'], { cwd: docs })
+await run('npm', ['run', 'build'], { cwd: docs })
 const files = await filesIn(`${docs}/.vitepress/dist`)
 const words = process.argv.slice(2)
 /** One of each kind of page. */
