@@ -7,7 +7,7 @@ import { messagesOfItems } from './messages.js'
 import type { KeptConversation } from './store/store.js'
 import type { InputItem } from './wire/items.js'
 import { isOwnCall, isOwnOutput } from './wire/own-tools.js'
-import type { AdditionalToolsItem, StoredItem } from './wire/resource.js'
+import type { StoredItem } from './wire/resource.js'
 import type { EarlierTools } from './wire/tools.js'
 
 /** A conversation put together from what a request brings and what it refers to. */
@@ -17,8 +17,8 @@ export interface Conversation {
   readonly own: readonly StoredItem[]
   /** Tools that became known on the way, but for those that stand in the request. */
   readonly tools: readonly EarlierTools[]
-  /** All items that brought some. */
-  readonly bringing: readonly AdditionalToolsItem[]
+  /** What came before and what the request brought. */
+  readonly items: readonly StoredItem[]
 }
 
 interface TurnRequest {
@@ -57,15 +57,13 @@ export async function contextOf(
   run.hold(await inTurns(sized(own), run.signal, exchange.caller.id))
   const before = conversationId === undefined ? 'previous_response_id' : 'conversation'
   const place = (at: number) => (at < earlier.length ? before : `input[${at - earlier.length}]`)
-  const messages = await inTurns(
-    messagesOfItems(instructions, [...earlier, ...own], place),
-    run.signal,
-    exchange.caller.id,
-  )
-  const bringing = [...earlier, ...own].filter((item) => item.type === 'additional_tools')
+  const items = [...earlier, ...own]
+  const messages = await inTurns(messagesOfItems(instructions, items, place), run.signal, exchange.caller.id)
   const sent = new Set<InputItem>(input)
-  const tools = bringing.flatMap((item) => (sent.has(item) ? [] : [{ tools: item.tools, param: before }]))
-  return { own, messages, tools, bringing }
+  const tools = items.flatMap((item) =>
+    item.type !== 'additional_tools' || sent.has(item) ? [] : [{ tools: item.tools, param: before }],
+  )
+  return { own, messages, tools, items }
 }
 
 /** The items of a response and of all that it went on from, its own answer included, the latest first. */

@@ -49,6 +49,12 @@ export function* messagesOfItems(
   return messages
 }
 
+/** The calls of `async` tools that have none so far. */
+export function callsWithoutResult(items: readonly StoredItem[]): StoredItem[] {
+  const ended = new Set(items.map((item) => outputOf(item)?.call_id))
+  return items.filter((item) => 'async' in item && !ended.has(item.call_id))
+}
+
 /** Calls whose results have not been met. */
 class OpenCalls {
   /** Those that must have one: by their id, where they stand among the items. */

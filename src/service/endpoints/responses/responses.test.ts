@@ -768,6 +768,45 @@ describe('a conversation that grows', () => {
   })
 })
 
+describe('a conversation that is summed up', () => {
+  const called = (id: string, more: object = { async: true }) =>
+    ({ type: 'function_call', call_id: id, name: 'look', arguments: '{}', ...more }) as const
+  const result = (id: string) => ({ type: 'function_call_output', call_id: id, output: `Of ${id}.` })
+
+  test('keeps calls whose results may come later, and takes these', async () => {
+    const { post, create, calls } = service()
+    const input = [
+      { role: 'user', content: 'Look.' },
+      ...[called('a'), called('b', {}), called('c')],
+      ...[result('b'), result('c')],
+      { role: 'assistant', content: 'So.' },
+    ]
+    const { output } = jsonOf(await post({ input, tools: [look] }, '/responses/compact'))
+    expect(output.map(({ type, call_id: id }: Record<string, string>) => id ?? type)).toEqual([
+      'message',
+      'compaction',
+      'a',
+    ])
+    await create({ input: [...output, { role: 'user', content: 'And?' }], tools: [look] })
+    expect(calls.at(-1)!.messages.slice(2)).toEqual([
+      { role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'look', arguments: '{}' }] },
+      { role: 'tool', content: '[The result is not there yet.]', toolCallId: 'a' },
+      { role: 'user', content: 'And?' },
+    ])
+    await create({ input: [...output, result('a')], tools: [look] })
+    expect(calls.at(-1)!.messages.at(-1)).toEqual({ role: 'tool', content: 'Of a.', toolCallId: 'a' })
+  })
+
+  test('keeps what users said in the responses before it, too', async () => {
+    const { post, create } = service()
+    const first = await create({ input: 'I am Ada.', store: true })
+    const more = { previous_response_id: first.id, input: [{ role: 'user', content: 'I like the sea.' }] }
+    const { output } = jsonOf(await post(more, '/responses/compact'))
+    const said = (item: { type: string; content?: [{ text: string }] }) => item.content?.[0].text ?? item.type
+    expect(output.map(said)).toEqual(['I am Ada.', 'I like the sea.', 'compaction'])
+  })
+})
+
 test.skipIf(!judgesAreHere)(
   'every field of the official description is read: a value of the wrong type is refused',
   async () => {

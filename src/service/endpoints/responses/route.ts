@@ -17,6 +17,7 @@ import { itemId, responseId, sealed, seconds } from '../../wire/ids.js'
 import { withNames } from '../../wire/output-format.js'
 import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
 import { contextOf, conversationOf, joinedItems, shortener, turnsBefore, withoutOldest } from './conversation.js'
+import { callsWithoutResult } from './messages.js'
 import { BackgroundResponse } from './store/background.js'
 import type { KeptConversation } from './store/store.js'
 import { ResponseProgress, wireResponseUsage } from './wire/progress.js'
@@ -213,9 +214,13 @@ export const compactResponse: Route = (service, exchange) =>
       ignored: request.ignored,
       reply,
       async context() {
-        const { messages, own, bringing } = await contextOf(service, exchange, run, request)
+        const { messages, items } = await contextOf(service, exchange, run, request)
         // A sum has no tools.
-        reply.kept = [...bringing, ...own.filter((item) => item.type === 'message' && item.role === 'user')]
+        reply.kept = [
+          ...items.filter(({ type }) => type === 'additional_tools'),
+          ...items.filter((item) => item.type === 'message' && item.role === 'user'),
+        ]
+        reply.open = callsWithoutResult(items)
         return { messages: [...messages, SUMMARY_REQUEST] }
       },
       spec: {
@@ -240,6 +245,8 @@ class Compaction implements WholeReply {
   readonly stream = false
   /** What users said, and the tools that became known on the way. */
   kept: readonly StoredItem[] = []
+  /** Calls whose results may come later. */
+  open: readonly StoredItem[] = []
   #head: ReplyHead | undefined
   #answer: Answer | undefined
 
@@ -254,7 +261,7 @@ class Compaction implements WholeReply {
     const { id, created } = this.#head!
     const { choices, usage } = this.#answer!
     const sum = { type: 'compaction', id: itemId('cmp'), encrypted_content: sealed(choices[0]!.text.trim()) }
-    const output = [...this.kept, sum]
+    const output = [...this.kept, sum, ...this.open]
     return { id, object: 'response.compaction', created_at: created, output, usage: wireResponseUsage(usage) }
   }
 }
