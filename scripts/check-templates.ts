@@ -21,6 +21,7 @@ import { Constraints } from '../src/grammar/constraints/constraints.js'
 import { Vocabulary } from '../src/grammar/structured.js'
 import { atOnce } from '../src/platform/turns.js'
 import { compared, INTENDED, isEqual } from './templates/against-python.js'
+import { madeConversations } from './templates/made-conversations.js'
 
 const NAME = 'get_weather'
 const ARGUMENTS = { city: 'Paris', days: 3 }
@@ -64,13 +65,13 @@ function written(template: JinjaTemplate, format: ToolFormat, call: ChatCall): s
   )
 }
 
+const MADE = madeConversations(60)
+
 /** Whatever a conversation says is told, what stands beside calls too, and calls that were made at once. */
 function lostFault(template: JinjaTemplate, format: ToolFormat): string | undefined {
   const calls = (...ids: string[]) =>
     ids.map((id) => ({ id: `${id}0000000`, name: NAME, arguments: `{"city":"in_${id}"}` }))
-  const result = (id: string, words = `result_${id}`) => ({
-    ...{ role: 'tool' as const, content: words, toolCallId: `${id}0000000` },
-  })
+  const result = (id: string) => ({ role: 'tool' as const, content: `result_${id}`, toolCallId: `${id}0000000` })
   const conversations: readonly ChatCall['messages'][] = [
     [
       { role: 'system', content: 'said_by_system' },
@@ -82,34 +83,11 @@ function lostFault(template: JinjaTemplate, format: ToolFormat): string | undefi
       { role: 'assistant', content: 'said_beside_one', toolCalls: calls('cc') },
       result('cc'),
     ],
-    // A result that comes later: told of as pending, and then out of turn.
-    [
-      { role: 'user', content: 'said_by_user' },
-      { role: 'assistant', content: '', toolCalls: calls('dd') },
-      result('dd', 'result_pending'),
-      { role: 'user', content: 'said_meanwhile' },
-    ],
-    [
-      { role: 'user', content: 'said_by_user' },
-      { role: 'assistant', content: '', toolCalls: calls('dd') },
-      result('dd', 'result_pending'),
-      { role: 'user', content: 'said_meanwhile' },
-      { role: 'assistant', content: 'said_then' },
-      result('dd'),
-    ],
-    [
-      { role: 'user', content: 'said_by_user' },
-      { role: 'assistant', content: '', toolCalls: calls('dd') },
-      result('dd', 'result_pending'),
-      { role: 'user', content: 'said_meanwhile' },
-      { role: 'assistant', content: 'said_then' },
-      result('dd'),
-      { role: 'user', content: 'said_at_last' },
-    ],
+    ...MADE,
   ]
-  for (const messages of conversations) {
-    const call = callOf('auto', true, messages)
-    const text = written(template, format, call)
+  for (const [i, messages] of conversations.entries()) {
+    const call = callOf(i % 3 === 1 ? 'none' : 'auto', true, messages)
+    const text = written(template, format, i % 3 === 2 ? { ...call, tools: [] } : call)
     const words = JSON.stringify(messages).match(/said_\w+|result_\w+|in_\w+/g)!
     const lost = words.filter((word) => !text.includes(word))
     if (lost.length > 0) return `what is said is lost: ${lost.join(', ')}`

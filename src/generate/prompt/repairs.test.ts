@@ -88,6 +88,15 @@ describe('what a template passes over', () => {
 })
 
 describe('what stands in a place that a template does not look at', () => {
+  it('is a second system message, if turns must alternate', () => {
+    const source = `{% if messages[0].role == 'system' %}<{{ messages[0].content }}>{% set messages = messages[1:] %}{% endif %}${ALTERNATES.replace(TURN, `{% if m.role != 'system' %}${TURN}{% endif %}`)}`
+    const system = (content: string) => ({ role: 'system', content })
+    expect(written(source, [system('s'), user('a'), system('t'), user('b')])).toBe('<user>s\n\nt\n\na\n\nb')
+    expect(written(source, [system('s'), user('a'), assistant('b'), system('t'), user('c')])).toBe(
+      '<user>s\n\nt\n\na<assistant>b<user>c',
+    )
+  })
+
   it('is a system message, if the template writes one only before the last user message', () => {
     const source = `{% for m in messages %}{% if m.role != 'system' %}{% if loop.last and m.role == 'user' %}<{{ messages[0].content }}>{% endif %}${TURN}{% endif %}{% endfor %}`
     const system = { role: 'system', content: 'Be kind.' }

@@ -121,23 +121,33 @@ export class JinjaTemplate implements ChatTemplate {
       if (hasAll(text, systems)) return text
       // Some put it beside the user's last words, and have no place for it behind a result.
       const folded = yield* this.#attempt(asTaken(foldSystem(messages)))
-      return folded !== undefined && hasAll(folded, systems) ? folded : text
+      if (folded !== undefined && hasAll(folded, systems)) return folded
+      return (yield* this.#repaired(messages, asTaken)) ?? text
     } catch (cause) {
       if (cause instanceof TemplateFuelError) throw cause
-      for (const other of repairs(messages)) {
-        try {
-          const text = yield* this.#render(asTaken(other))
-          if (hasAll(text, messages)) return text
-        } catch (error) {
-          if (error instanceof TemplateFuelError) throw error
-          // What it refuses first is what it refuses.
-        }
-      }
+      const text = yield* this.#repaired(messages, asTaken)
+      if (text !== undefined) return text
       // One that was made for tools alone goes through them without asking whether there are some.
       const withoutTools = yield* this.#attempt({ ...input, messages }, { tools: [] })
       if (input.tools.length === 0 && withoutTools !== undefined) return withoutTools
       throw refused(cause)
     }
+  }
+
+  /** The first way in which it takes all that was said. What it refuses first is what it refuses. */
+  *#repaired(
+    messages: readonly TemplateMessage[],
+    asTaken: (some: readonly TemplateMessage[]) => WrittenInput,
+  ): Slices<string | undefined> {
+    for (const other of repairs(messages)) {
+      try {
+        const text = yield* this.#render(asTaken(other))
+        if (hasAll(text, messages)) return text
+      } catch (error) {
+        if (error instanceof TemplateFuelError) throw error
+      }
+    }
+    return undefined
   }
 
   *#found(): Slices<Habits> {
