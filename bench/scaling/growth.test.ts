@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest'
+import { FAMILIES } from '../../src/bench/families.js'
+import { fits } from '../../src/bench/scenarios/scenario.js'
+import type { Subject } from '../../src/bench/subject.js'
 import type { Costs } from './fit.js'
-import { HEAD, lineOf, type Step, stepsOf, vocabularyOf } from './growth.js'
+import { HEAD, lineOf, type Step, stepsOf, TOKENS, vocabularyOf } from './growth.js'
 
 it('steps go to contexts of 32k, batches of 16 and vocabularies of 262k, and quick ones a part of the way', () => {
   const all = stepsOf(false)
@@ -11,6 +14,14 @@ it('steps go to contexts of 32k, batches of 16 and vocabularies of 262k, and qui
   const quick = stepsOf(true)
   expect(quick.length).toBeLessThan(all.length)
   for (const step of quick) expect(all).toContainEqual(step)
+})
+
+it('each has room in the context of its shape', () => {
+  for (const { shape, context, batch } of stepsOf(false)) {
+    const { max_position_embeddings: room = 65_536 } = FAMILIES[shape]?.().config ?? {}
+    const about = { contextLength: room } as Subject['about']
+    expect(fits({ about } as Subject, context + TOKENS), `${shape} ${context} ${batch}`).toBe(true)
+  }
 })
 
 it('a line has a cell for each title, and growth beside the first of its group', () => {

@@ -31,7 +31,8 @@ function model(of: Sizes, config: JsonObject, layer: (at: string, i: number) => 
       num_key_value_heads: of.keyHeads,
       head_dim: of.headSize,
       vocab_size: of.vocabulary,
-      max_position_embeddings: 32768,
+      // Room for a prompt of 32,000.
+      max_position_embeddings: 40_960,
       tie_word_embeddings: true,
       ...config,
     },
