@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type ModelShape, syntheticSource } from '../../src/bench/shapes.js'
+import { weightsOf } from '../../src/bench/weights.js'
+import { NANO } from '../../src/models/catalog.js'
 import { halfToFloat } from '../../src/platform/half.js'
 import { writeGguf } from './gguf.js'
 import { GgufReader } from './gguf.test-helper.js'
@@ -74,6 +77,16 @@ describe('a model as GGUF', () => {
     const words = metadata.get('tokenizer.ggml.tokens') as string[]
     expect(new Set(words).size).toBe(SHAPE.vocabulary)
     expect(words.at(-1)).toBe(wordOf(SHAPE.vocabulary - 1))
+  })
+
+  it('is of the decoder alone, where something points beside it: the built-in model, which is measured by default', async () => {
+    const from = fileURLToPath(new URL('../../models/nano', import.meta.url))
+    const { path, vocabulary, remove } = await writeGguf(NANO, await weightsOf({ id: NANO, from }), 128)
+    try {
+      expect(new GgufReader(await readFile(path)).metadata.get('llama.vocab_size')).toBe(vocabulary)
+    } finally {
+      await remove()
+    }
   })
 
   it('is refused where parts of the model would be left out', async () => {

@@ -7,6 +7,7 @@ import type { WeightSource } from '../../src/models/files/source.js'
 import type { AttentionLayer, ModelPlan } from '../../src/models/model-plan.js'
 import { planTensors } from '../../src/models/plan-tensors.js'
 import type { PlannedMatrix, PlannedTensors, PlannedVector } from '../../src/models/planned.js'
+import { planPointing } from '../../src/models/pointing/plan-pointing.js'
 import { readMatrix, readVector } from '../../src/models/tensors.js'
 import { F32, Metadata, Q4_0, type Tensor, writeGgufFile } from './gguf-file.js'
 import { FIRST_WORD, wordOf } from './token-ids.js'
@@ -21,7 +22,9 @@ export interface Gguf {
 export async function writeGguf(model: string, source: WeightSource, context: number, quantize = false): Promise<Gguf> {
   const { architecture, model: plan } = readModel(source.chatConfig, model)
   if (plan.tied === false) throw notWritable(model)
-  const planned = planTensors(source, architecture, plan, quantize)
+  // What points beside a decoder writes no text, and llama.cpp has none of it.
+  const trunk = planPointing(source, plan, model)?.trunk ?? source
+  const planned = planTensors(trunk, architecture, plan, quantize)
   assertWritable(plan, planned, model)
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-gguf-'))
   const remove = () => rm(folder, { recursive: true, force: true })

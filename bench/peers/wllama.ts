@@ -55,7 +55,8 @@ export async function wllamaRefusal(options: WllamaOptions): Promise<string | un
   try {
     const subject = await open(options)
     try {
-      await subject.answer({ promptTokens: 4, prompt: 0, tokens: 2 })
+      // It has failed at its second answer.
+      for (const prompt of [0, 1, 2]) await subject.answer({ promptTokens: 32, prompt, tokens: 16 })
     } finally {
       await subject.close()
     }
