@@ -135,6 +135,22 @@ describe('a run', () => {
     }
   })
 
+  it('has the ratio of two subjects, but for what neither has', () => {
+    const [subject] = report.subjects
+    const two = ['a', 'b'].map((name) => ({ ...subject!, name }))
+    const [one] = report.series
+    const lastOf = (a: number, b: number) => {
+      const series = [a, b].map((median, i) => ({ ...one!, subject: two[i]!.name, median }))
+      return tableOf({ ...report, subjects: two, series, notes: [] })
+        .trimEnd()
+        .split('\n')
+        .at(-1)!
+    }
+    expect(lastOf(3, 2)).toMatch(/ x1\.50$/)
+    expect(lastOf(0, 2)).toMatch(/ x0\.00$/)
+    expect(lastOf(0, 0)).not.toMatch(/ x/)
+  })
+
   it('keeps the columns of three subjects apart', () => {
     const [subject] = report.subjects
     const three = ['a', 'local-v1/llama-cpp', 'c'].map((name) => ({ ...subject!, name }))

@@ -41,7 +41,10 @@ function block({ series }: BenchReport, subjects: BenchReport['subjects']): stri
     if (!names.includes(one.subject) || seen.has(keyOf(one))) continue
     seen.add(keyOf(one))
     const cells = names.map((name) => series.find((other) => other.subject === name && keyOf(other) === keyOf(one)))
-    const ratio = compare && cells[0] && cells[1] ? [`x${(cells[0].median / cells[1].median).toFixed(2)}`] : []
+    const [first, second] = cells
+    // None of either is in no ratio to the other.
+    const isTold = compare && first && second && (first.median !== 0 || second.median !== 0)
+    const ratio = isTold ? [`x${(first.median / second.median).toFixed(2)}`] : []
     lines.push(row([labelOf(one), one.unit, ...cells.map((cell) => (cell ? spread(cell) : '-')), ...ratio]))
   }
   return `${lines.join('\n')}\n`
