@@ -108,7 +108,7 @@ type Schema = Record<string, unknown>
 /** OpenAI's own description of the wire, where it lies beside the checkout. */
 export const wireSchema: Schema | undefined = (() => {
   try {
-    const text = readFileSync(new URL('../../shared/openai/wire.schema.json', import.meta.url), 'utf8')
+    const text = readFileSync(new URL('../../../shared/openai/wire.schema.json', import.meta.url), 'utf8')
     return JSON.parse(text, nullable) as Schema
   } catch {
     return undefined

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 
-const OFFICIAL = new URL('../../../../../shared/openai/responses.schema.json', import.meta.url)
-const OPEN = new URL('../../../../../shared/openai/openresponses.openapi.json', import.meta.url)
+const OFFICIAL = new URL('../../../../../../shared/openai/responses.schema.json', import.meta.url)
+const OPEN = new URL('../../../../../../shared/openai/openresponses.openapi.json', import.meta.url)
 
 /** Both descriptions of the interface lie beside the checkout, where they lie at all. */
 export const judgesAreHere = existsSync(OFFICIAL) && existsSync(OPEN)
