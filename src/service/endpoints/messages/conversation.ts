@@ -68,7 +68,7 @@ class ConversationReader implements MessagesTurns {
   read(message: JsonObject, path: string): void {
     noteUnknown(message, KNOWN_MESSAGE, path, this.#ignored)
     const role = required(message, 'role', path, aRole)
-    const content = required(message, 'content', path, (value, param) => value ?? refuseEmpty(param))
+    const content = required(message, 'content', path, (value) => value)
     const place = at(path, 'content')
     this.#last = path
     if (role !== 'user' && this.#open.size > 0) this.#refuseOpen()
@@ -86,11 +86,6 @@ class ConversationReader implements MessagesTurns {
   }
 
   #readUser(content: unknown, path: string): void {
-    if (typeof content === 'string') {
-      if (this.#open.size > 0) this.#refuseOpen()
-      this.messages.push({ role: 'user', content: aString(content, path) })
-      return
-    }
     const parts: ContentPart[] = []
     const places: string[] = []
     blocksOf(content, path).forEach(([block, type, place]) => {
@@ -123,10 +118,6 @@ class ConversationReader implements MessagesTurns {
   }
 
   #readAssistant(content: unknown, path: string): void {
-    if (typeof content === 'string') {
-      this.messages.push({ role: 'assistant', content: aString(content, path) })
-      return
-    }
     const texts: string[] = []
     const thoughts: string[] = []
     const toolCalls: { id: string; name: string; arguments: string }[] = []
@@ -166,11 +157,8 @@ class ConversationReader implements MessagesTurns {
 const ANSWER_BLOCKS = ['text', 'thinking', 'redacted_thinking', 'tool_use']
 const PROMPT_BLOCKS = ['text', 'image', 'document', 'search_result', 'tool_result']
 
-function refuseEmpty(param: string): never {
-  throw wrongType(param, 'a string or an array of blocks', null)
-}
-
 function blocksOf(content: unknown, path: string): [block: JsonObject, type: string, path: string][] {
+  if (typeof content === 'string') return [[{ type: 'text', text: aString(content, path) }, 'text', path]]
   if (!Array.isArray(content)) throw wrongType(path, 'a string or an array of blocks', content)
   return someBlocks(content, path).map((item, i) => {
     const block = anObject(item, at(path, i))
@@ -180,7 +168,6 @@ function blocksOf(content: unknown, path: string): [block: JsonObject, type: str
 
 /** What must be text: what the system says, what a tool gives back. */
 function readTexts(value: unknown, param: string, ignored: string[]): string {
-  if (typeof value === 'string') return aString(value, param)
   const texts = blocksOf(value, param).map(([block, type, path]) => {
     if (type !== 'text') throw wrongValue(at(path, 'type'), type, ['text'])
     noteUnknown(block, KNOWN_BLOCK.get(type)!, path, ignored)
@@ -191,31 +178,37 @@ function readTexts(value: unknown, param: string, ignored: string[]): string {
 
 /** What a tool gives back: a model is told of what is no text, and the conversation goes on. */
 function readResult(value: unknown, param: string, ignored: string[]): string {
-  if (typeof value === 'string') return aString(value, param)
   const texts = blocksOf(value, param).map(([block, type, path]) => {
     const known = KNOWN_BLOCK.get(type)
     if (known) noteUnknown(block, known, path, ignored)
     if (type === 'text') return required(block, type, path, aString)
     if (type === 'search_result' && block.content !== undefined) return readFound(block, path, ignored)
     if (type !== 'document' || block.source === undefined) return unreadable(type)
-    return readDocument(required(block, 'source', path, anObject), at(path, 'source'), ignored) ?? unreadable(type)
+    return readDocument(block, path, ignored) ?? unreadable(type)
   })
   return texts.join('\n')
 }
 
 /** What was found, and where. */
 function readFound(block: JsonObject, path: string, ignored: string[]): string {
-  const [title, source] = ['title', 'source'].map((name) => optional(block, name, path, aString) ?? '')
   const texts = required(block, 'content', path, (value, param) => readTexts(value, param, ignored))
-  return [title, source, texts].filter(Boolean).join('\n')
+  return headed(block, ['title', 'source'], path, texts)
 }
 
 /** Undefined: it is no text. */
-function readDocument(source: JsonObject, path: string, ignored: string[]): string | undefined {
-  if (source.type === 'text') return required(source, 'data', path, aString)
-  if (source.type !== 'content') return undefined
-  return required(source, 'content', path, (value, param) => readResult(value, param, ignored))
+function readDocument(block: JsonObject, path: string, ignored: string[]): string | undefined {
+  const source = required(block, 'source', path, anObject)
+  const place = at(path, 'source')
+  if (source.type !== 'text' && source.type !== 'content') return undefined
+  const text = required(source, source.type === 'text' ? 'data' : 'content', place, (value, param) =>
+    source.type === 'text' ? aString(value, param) : readResult(value, param, ignored),
+  )
+  return headed(block, ['title', 'context'], path, text)
 }
+
+/** A text after what is said of it. */
+const headed = (block: JsonObject, names: readonly string[], path: string, text: string): string =>
+  [...names.map((name) => optional(block, name, path, aString)), text].filter(Boolean).join('\n')
 
 /** What a server did by itself in an earlier turn, elsewhere. */
 const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_use$|^container_upload$|^fallback$/
@@ -228,7 +221,7 @@ function readPart(block: JsonObject, type: string, path: string, ignored: string
   const place = at(path, 'source')
   const kind = required(source, 'type', place, aString)
   if (type === 'document') {
-    const text = readDocument(source, place, ignored)
+    const text = readDocument(block, path, ignored)
     if (text === undefined) throw wrongValue(at(place, 'type'), kind, ['text', 'content'])
     return { type: 'text', text }
   }

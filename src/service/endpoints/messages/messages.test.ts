@@ -103,7 +103,7 @@ describe('a message', () => {
           role: 'user',
           content: [
             { type: 'text', text: 'Where?' },
-            { type: 'document', source: { type: 'text', data: 'A map.' } },
+            { type: 'document', title: 'Map 1', context: 'Of 1900.', source: { type: 'text', data: 'A map.' } },
           ],
         },
         {
@@ -129,7 +129,7 @@ describe('a message', () => {
     })
     expect(calls[0]!.messages).toEqual([
       { role: 'system', content: 'Look\nthings up.' },
-      { role: 'user', content: 'Where?\nA map.' },
+      { role: 'user', content: 'Where?\nMap 1\nOf 1900.\nA map.' },
       {
         role: 'assistant',
         content: 'Let me look.',
@@ -262,7 +262,7 @@ describe('a message', () => {
     const content = [
       { type: 'image', source },
       { type: 'text', text: 'A map.' },
-      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'A page.' } },
+      { type: 'document', title: 'P', source: { type: 'text', media_type: 'text/plain', data: 'A page.' } },
       { type: 'search_result', source: 'x' },
     ]
     const { status, headers } = await post({
@@ -284,7 +284,7 @@ describe('a message', () => {
     expect(calls[0]!.messages.at(-1)).toEqual({
       ...{ role: 'tool', toolCallId: 't1' },
       content:
-        '[Something of the type image, which cannot be read here.]\nA map.\nA page.\n[Something of the type search_result, which cannot be read here.]',
+        '[Something of the type image, which cannot be read here.]\nA map.\nP\nA page.\n[Something of the type search_result, which cannot be read here.]',
     })
   })
 
@@ -366,6 +366,7 @@ describe('a message', () => {
     [{ tools: [look], tool_choice: { type: 'tool', name: 'see' } }, 'tool_choice.name'],
     [{ stop_sequences: [''] }, 'stop_sequences[0]'],
     [{ container: 'c' }, 'container'],
+    [{ messages: [{ role: 'user', content: null }] }, 'messages[0].content'],
     [{ temperature: 3 }, 'temperature'],
     [{ thinking: 'deeply' }, 'thinking'],
   ])('refuses %j by %s', async (body, field) => {
