@@ -26,8 +26,8 @@ export function wrongValue(param: string, value: unknown, supported: readonly st
   return badRequest(param, `Invalid value for '${param}': ${given}. Supported values are: ${names}.`, 'invalid_value')
 }
 
-export function unsupported(param: string, why: string): V1Error {
-  return badRequest(param, `Unsupported parameter: '${param}'. ${why}`, 'unsupported_parameter')
+export function unsupported(param: string, why: string, code = 'unsupported_parameter'): V1Error {
+  return badRequest(param, `Unsupported parameter: '${param}'. ${why}`, code)
 }
 
 function shownType(value: unknown): string {

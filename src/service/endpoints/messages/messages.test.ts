@@ -320,6 +320,9 @@ describe('a message', () => {
     expect(errorOf(await post({ mcp_servers: [{ type: 'url', url: 'https://x.example' }] })).message).toContain(
       'mcp_servers',
     )
+    // The word at which the client's own loop over tools goes on without a thread.
+    const threaded = await post({ thread: { type: 'create' } })
+    expect(jsonOf(threaded).error.details).toEqual({ error_code: 'thread_unsupported_request' })
   })
 
   const used = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] }
@@ -366,6 +369,8 @@ describe('a message', () => {
     [{ tools: [look], tool_choice: { type: 'tool', name: 'see' } }, 'tool_choice.name'],
     [{ stop_sequences: [''] }, 'stop_sequences[0]'],
     [{ container: 'c' }, 'container'],
+    [{ thread: { type: 'continue', previous_message_id: 'msg_1' } }, 'thread'],
+    [{ compaction: { type: 'summarize' } }, 'compaction'],
     [{ messages: [{ role: 'user', content: null }] }, 'messages[0].content'],
     [{ temperature: 3 }, 'temperature'],
     [{ thinking: 'deeply' }, 'thinking'],

@@ -31,10 +31,12 @@ export interface MessageRequest {
   readonly ignored: readonly string[]
 }
 
-/** Fields that would change the answer and cannot be honoured. */
-const WHY: ReadonlyMap<string, string> = new Map([
-  ['container', 'Containers are not supported: leave it out.'],
-  ['mcp_servers', 'MCP servers are not called from here, because no text leaves the device: leave it out.'],
+/** Fields that would change the answer and cannot be honoured; at this code clients send the whole conversation instead. */
+const WHY: ReadonlyMap<string, readonly [why: string, code?: string]> = new Map([
+  ['container', ['Containers are not supported: leave it out.']],
+  ['mcp_servers', ['MCP servers are not called from here, because no text leaves the device: leave it out.']],
+  ['thread', ['Nothing is kept here between messages: send all of them.', 'thread_unsupported_request']],
+  ['compaction', ['Messages are not summed up here: leave it out.']],
 ])
 /** What Anthropic's has of how tokens are drawn. */
 const DRAWN = ['temperature', 'top_p', 'top_k']
@@ -58,7 +60,7 @@ const aDisplay = oneOf(['summarized', 'omitted'])
 export function* readMessageRequest(json: unknown, counted?: 'to be counted'): Slices<MessageRequest> {
   const body = aBody(json)
   const ignored: string[] = []
-  for (const [name, why] of WHY) if (isGiven(body[name])) throw unsupported(name, why)
+  for (const [name, why] of WHY) if (isGiven(body[name])) throw unsupported(name, ...why)
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'metadata', '', anObject)
   const model = required(body, 'model', '', aString)
