@@ -71,7 +71,7 @@ class ConversationReader implements MessagesTurns {
     const content = required(message, 'content', path, (value) => value)
     const place = at(path, 'content')
     this.#last = path
-    if (role !== 'user' && this.#open.size > 0) this.#refuseOpen()
+    if (role === 'system' && this.#open.size > 0) this.#refuseOpen()
     if (role === 'user') this.#readUser(content, place)
     else if (role === 'assistant') this.#readAssistant(content, place)
     else this.messages.push({ role, content: readTexts(content, place, this.#ignored) })
@@ -118,9 +118,12 @@ class ConversationReader implements MessagesTurns {
   }
 
   #readAssistant(content: unknown, path: string): void {
-    const texts: string[] = []
-    const thoughts: string[] = []
-    const toolCalls: { id: string; name: string; arguments: string }[] = []
+    // Messages of the model's behind each other are one turn, too: results come behind the last.
+    const before = this.#open.size > 0 ? this.messages.pop() : undefined
+    if (before && before.role !== 'assistant') this.#refuseOpen()
+    const texts = before?.content ? [before.content] : []
+    const thoughts = [before?.reasoning ?? '']
+    const toolCalls = [...(before?.toolCalls ?? [])]
     blocksOf(content, path).forEach(([block, type, place]) => {
       this.#note(block, type, place)
       if (type === 'text') texts.push(required(block, 'text', place, aString))

@@ -288,7 +288,7 @@ describe('a message', () => {
     })
   })
 
-  test('reads search results and summaries, and takes results in several messages', async () => {
+  test('reads search results and summaries, and takes calls and results in several messages', async () => {
     const { post, calls } = service()
     const found = { type: 'search_result', source: 'x.md', title: 'X', content: [{ type: 'text', text: 'A page.' }] }
     const document = { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'A part.' }] } }
@@ -297,7 +297,8 @@ describe('a message', () => {
     const { status, headers } = await post({
       messages: [
         { role: 'user', content: [found, document, { type: 'container_upload', file_id: 'f' }] },
-        { role: 'assistant', content: [{ type: 'compaction', content: 'All is well.' }, call('t1'), call('t2')] },
+        { role: 'assistant', content: [{ type: 'compaction', content: 'All is well.' }, call('t1')] },
+        { role: 'assistant', content: [{ type: 'text', text: 'So.' }, call('t2')] },
         { role: 'user', content: [result('t2', [found])] },
         { role: 'user', content: [result('t1', null), { type: 'text', text: 'And?' }] },
       ],
@@ -306,7 +307,7 @@ describe('a message', () => {
     expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'messages[0].content[2]'])
     expect(calls[0]!.messages.map(({ role, content }) => [role, content])).toEqual([
       ['user', 'X\nx.md\nA page.\nA part.'],
-      ['assistant', 'All is well.'],
+      ['assistant', 'All is well.\nSo.'],
       ['tool', 'X\nx.md\nA page.'],
       ['tool', ''],
       ['user', 'And?'],
@@ -327,6 +328,7 @@ describe('a message', () => {
 
   const used = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] }
   const result = { type: 'tool_result', tool_use_id: 't1', content: 'x' }
+  const twice = { ...used, content: [...used.content, { ...used.content[0], id: 't2' }] }
   const user = (...content: object[]) => ({ role: 'user', content })
   test.each([
     [{ thinking: { type: 'deep' } }, 'thinking.type'],
@@ -353,6 +355,7 @@ describe('a message', () => {
     [{ messages: [user(result)] }, 'messages[0].content[0].tool_use_id'],
     [{ messages: [used] }, 'messages[0].content[0]'],
     [{ messages: [used, { role: 'user', content: 'So?' }] }, 'messages[0].content[0]'],
+    [{ messages: [twice, user(result), { role: 'assistant', content: 'So.' }] }, 'messages[0].content[1]'],
     [{ messages: [used, user({ ...result, content: [{ type: 5 }] })] }, 'messages[1].content[0].content[0].type'],
     [
       {
