@@ -42,14 +42,15 @@ export interface MessagesTurns {
 }
 
 /** `system` and `messages` of a request, in the engine's form. */
-export function* readMessagesTurns(body: JsonObject, ignored: string[]): Slices<MessagesTurns> {
+export function* readMessagesTurns(body: JsonObject, ignored: string[], counted?: string): Slices<MessagesTurns> {
   const system = optional(body, 'system', '', (value, param) => readTexts(value, param, ignored))
   const reader = new ConversationReader(ignored)
   if (system !== undefined && system !== '') reader.messages.push({ role: 'system', content: system })
   yield* mapped(required(body, 'messages', '', someMessages), (item, i) =>
     reader.read(anObject(item, at('messages', i)), at('messages', i)),
   )
-  reader.end()
+  // An answer and its calls may be counted before anything follows them.
+  if (!counted) reader.end()
   return reader
 }
 

@@ -543,6 +543,13 @@ describe('around it', () => {
     const counted = await post({ max_tokens: undefined, system: 'Be kind.' }, '/messages/count_tokens')
     // The tokens of a script are bytes.
     expect(jsonOf(counted)).toEqual({ input_tokens: 'Be kind.\nHi'.length })
+    const answered = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] },
+      { role: 'assistant', content: 'So.' },
+    ]
+    const sofar = await post({ messages: answered, tools: [look] }, '/messages/count_tokens')
+    expect(jsonOf(sofar)).toEqual({ input_tokens: 'Hi\nSo.'.length })
   })
 
   test('errors have Anthropic’s form, with the id that its clients look for', async () => {

@@ -67,7 +67,7 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
   const maxTokens = (counted ? optional : required)(body, 'max_tokens', '', aTokenLimit)
   const { skipped, ...tools } = readMessageTools(body, ignored)
   const { output, effort, path } = readOutput(body, ignored)
-  const { messages, images } = yield* readMessagesTurns(body, ignored)
+  const { messages, images } = yield* readMessagesTurns(body, ignored, counted)
   const { showsThoughts, thoughtsBy, ...thoughts } = readThinking(body, effort, ignored)
   return {
     stream: optional(body, 'stream', '', aBoolean) ?? false,
