@@ -186,6 +186,7 @@ function readResult(value: unknown, param: string, ignored: string[]): string {
     const known = KNOWN_BLOCK.get(type)
     if (known) noteUnknown(block, known, path, ignored)
     if (type === 'text') return required(block, type, path, aString)
+    if (type === 'tool_reference') return `The tool ${required(block, 'tool_name', path, aString)} can be called.`
     if (type === 'search_result' && block.content !== undefined) return readFound(block, path, ignored)
     if (type !== 'document' || block.source === undefined) return unreadable(type)
     return readDocument(block, path, ignored) ?? unreadable(type)
@@ -215,7 +216,7 @@ const headed = (block: JsonObject, names: readonly string[], path: string, text:
   [...names.map((name) => optional(block, name, path, aString)), text].filter(Boolean).join('\n')
 
 /** What a server did by itself in an earlier turn, elsewhere. */
-const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_use$|^container_upload$|^fallback$/
+const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_(use|listing)$|^container_upload$|^fallback$/
 
 function readPart(block: JsonObject, type: string, path: string, ignored: string[]): ContentPart {
   if (type === 'search_result') return { type: 'text', text: readFound(block, path, ignored) }

@@ -264,6 +264,7 @@ describe('a message', () => {
       { type: 'text', text: 'A map.' },
       { type: 'document', title: 'P', source: { type: 'text', media_type: 'text/plain', data: 'A page.' } },
       { type: 'search_result', source: 'x' },
+      { type: 'tool_reference', tool_name: 'look' },
     ]
     const { status, headers } = await post({
       messages: [
@@ -271,6 +272,7 @@ describe('a message', () => {
         {
           role: 'assistant',
           content: [
+            { type: 'mcp_tool_listing', mcp_server_name: 'x', tools: [] },
             { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'x' } },
             { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
             { type: 'tool_use', id: 't1', name: 'look', input: {} },
@@ -280,11 +282,12 @@ describe('a message', () => {
       ],
       tools: [look],
     })
-    expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'messages[1].content[0], messages[1].content[1]'])
+    const hosted = [0, 1, 2].map((i) => `messages[1].content[${i}]`).join(', ')
+    expect([status, headers.get('x-ignored-fields')]).toEqual([200, hosted])
     expect(calls[0]!.messages.at(-1)).toEqual({
       ...{ role: 'tool', toolCallId: 't1' },
       content:
-        '[Something of the type image, which cannot be read here.]\nA map.\nP\nA page.\n[Something of the type search_result, which cannot be read here.]',
+        '[Something of the type image, which cannot be read here.]\nA map.\nP\nA page.\n[Something of the type search_result, which cannot be read here.]\nThe tool look can be called.',
     })
   })
 

@@ -141,12 +141,8 @@ export class MessageProgress {
   }
 
   complete(): void {
-    const delta = {
-      stop_reason: this.#stopReason,
-      stop_sequence: this.#stopSequence,
-      stop_details: null,
-      container: null,
-    }
+    const ended = { stop_reason: this.#stopReason, stop_sequence: this.#stopSequence }
+    const delta = { ...ended, stop_details: null, container: null }
     this.#tell({ type: 'message_delta', delta, usage: usageOf(this.#answer!.usage) })
     this.#tell({ type: 'message_stop' })
   }
