@@ -89,7 +89,8 @@ class ConversationReader implements MessagesTurns {
   #readUser(content: unknown, path: string): void {
     const parts: ContentPart[] = []
     const places: string[] = []
-    blocksOf(content, path).forEach(([block, type, place]) => {
+    const blocks = blocksOf(content, path)
+    blocks.forEach(([block, type, place]) => {
       this.#note(block, type, place)
       if (type === 'tool_result') this.#readResult(block, place)
       else if (HOSTED.test(type)) this.#ignored.push(place)
@@ -99,7 +100,7 @@ class ConversationReader implements MessagesTurns {
       }
     })
     // Messages of a user behind each other are one turn: other results may come in the next.
-    if (parts.length === 0) return
+    if (parts.length === 0 && blocks.some(([, type]) => type === 'tool_result')) return
     if (this.#open.size > 0) this.#refuseOpen()
     const isText = parts.every(({ type }) => type === 'text')
     if (!isText) this.images.set(this.messages.length, places)

@@ -329,6 +329,16 @@ describe('a message', () => {
     expect(jsonOf(threaded).error.details).toEqual({ error_code: 'thread_unsupported_request' })
   })
 
+  test('a user may say nothing', async () => {
+    const { create, calls } = service()
+    await create({
+      messages: [{ role: 'assistant', content: 'Hi!' }, user({ type: 'container_upload', file_id: 'f' })],
+    })
+    await create({ messages: [user()] })
+    const nothing = { role: 'user', content: '' }
+    expect(calls.map(({ messages }) => messages)).toEqual([[{ role: 'assistant', content: 'Hi!' }, nothing], [nothing]])
+  })
+
   const used = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }] }
   const result = { type: 'tool_result', tool_use_id: 't1', content: 'x' }
   const twice = { ...used, content: [...used.content, { ...used.content[0], id: 't2' }] }
