@@ -97,7 +97,7 @@ describe('the client of Ollama, as it comes', () => {
 
   test('decides, by the address of its own interface', async () => {
     const questions = { so: { type: 'noul' as const, instructions: 'Is it so?' } }
-    const { answers } = await client.systemone({ model: 'test/every', state: 'Hello?', questions })
+    const { answers } = await client.systemone({ model: 'test/every:latest', state: 'Hello?', questions })
     expect(answers.so).toMatchObject({ type: 'noul', noul: expect.any(Number) })
   })
 

@@ -111,10 +111,16 @@ describe('a model', () => {
     ['an alias, before its name alone', 'c', 'a/b'],
     ['its name alone', 'd', 'x/d'],
     ['its name alone, where that is its whole id', 'plain', 'plain'],
+    ['its name with the tag that clients of Ollama list', 'x/d:latest', 'x/d'],
+    ['its name alone with a tag', 'd:latest', 'x/d'],
+    ['a name of Ollama’s own', 'plain:0.6b', 'plain-0.6b'],
     ['a name that two have: neither', 'e', 'e'],
     ['a name behind another namespace: none', 'y/d', 'y/d'],
   ])('is meant by %s', (_, name, meant) => {
-    const engine: Engine = { models: named('a/b', 'a/c', 'x/d', 'x/e', 'y/e', 'plain'), async *generate() {} }
+    const engine: Engine = {
+      models: named('a/b', 'a/c', 'x/d', 'x/e', 'y/e', 'plain', 'plain-0.6b'),
+      async *generate() {},
+    }
     const aliases = new Map([
       ['a/b', 'a/c'],
       ['alias', 'a/c'],

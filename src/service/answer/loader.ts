@@ -168,13 +168,18 @@ interface ModelNames {
 
 /**
  * The id of the model that is meant: by an alias, or by its name without the namespace where one model alone has it.
- * What is meant by nobody stays as it is, and is found by nobody.
+ * Ollama's names have a tag, and `latest` is the one that is meant where none is said; its own models are offered here
+ * under names with a dash (`ollama/qwen3-0.6b`). What is meant by nobody stays as it is, and is found by nobody.
  */
 export function modelIdOf({ engine, aliases }: ModelNames, name: string): string {
   const { models } = engine
-  if (models.some(({ id }) => id === name)) return name
-  const alias = aliases.get(name)
-  if (alias !== undefined) return alias
-  const named = name.includes('/') ? [] : models.filter(({ id }) => id.slice(id.indexOf('/') + 1) === name)
-  return named.length === 1 ? named[0]!.id : name
+  const bare = name.replace(/:latest$/, '')
+  for (const each of [name, bare, bare.replaceAll(':', '-')]) {
+    if (models.some(({ id }) => id === each)) return each
+    const alias = aliases.get(each)
+    if (alias !== undefined) return alias
+    const named = each.includes('/') ? [] : models.filter(({ id }) => id.slice(id.indexOf('/') + 1) === each)
+    if (named.length === 1) return named[0]!.id
+  }
+  return name
 }

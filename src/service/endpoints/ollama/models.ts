@@ -18,35 +18,23 @@ export async function bodyOf(service: Service, exchange: Exchange): Promise<Json
   }
 }
 
-const LATEST = ':latest'
-
 /** A model as Ollama's clients name it, and the id that it goes by here. */
 export interface NamedModel {
   readonly name: string
   readonly id: string
 }
 
-/**
- * The model that a request names. Ollama's names have a tag, and `latest` is the one that is meant where none is said; its
- * own models are offered here under names with a dash (`ollama/qwen3-0.6b`).
- */
+/** The model that a request names. */
 export async function modelOf(service: Service, body: JsonObject, signal: AbortSignal): Promise<NamedModel> {
   const given = body.model ?? body.name
   if (given === undefined) throw missing('model')
   const name = aString(given, body.model == null ? 'name' : 'model')
   await lookedAround(service.engine, signal)
-  return { name, id: idOf(service, name) }
-}
-
-function idOf(service: Service, name: string): string {
-  const bare = name.endsWith(LATEST) ? name.slice(0, -LATEST.length) : name
-  const ids = [name, bare, bare.replaceAll(':', '-')].map((each) => modelIdOf(service, each))
-  const { models } = service.engine
-  return ids.find((id) => models.some((model) => model.id === id)) ?? name
+  return { name, id: modelIdOf(service, name) }
 }
 
 /** As it is listed: clients look for a tag. */
-export const taggedName = (id: string): string => `${id}${LATEST}`
+export const taggedName = (id: string): string => `${id}:latest`
 
 /** What clients tell models apart by: of the id, since an engine need not know the bytes of its files. */
 export async function modelDigest(id: string): Promise<string> {
