@@ -1,6 +1,7 @@
 import type { ChatMessage, ContentPart } from '../../../contract/index.js'
 import { type JsonObject, mapped, type Slices } from '../../../platform/index.js'
 import { anArray, anObject, aString, at, noteUnknown, oneOf, optional, required } from '../../wire/fields.js'
+import { unreadable } from '../../wire/messages.js'
 
 const KNOWN = new Set([
   ...['role', 'content', 'thinking', 'images', 'tool_calls', 'tool_name', 'tool_call_id'],
@@ -57,15 +58,17 @@ class Reader implements ReadTurns {
     noteUnknown(message, KNOWN, path, this.#ignored)
     const role = required(message, 'role', path, aRole)
     const content = optional(message, 'content', path, aString) ?? ''
+    const images = readImages(message, path)
     if (role === 'tool') {
-      this.#readResult(message, content, path)
+      const parts = [content, ...images.map(() => unreadable('image'))]
+      this.#readResult(message, parts.filter(Boolean).join('\n'), path)
       return
     }
     this.end()
+    if (role !== 'user' && images.length > 0) this.#ignored.push(at(path, 'images'))
     if (role === 'assistant') this.#readAssistant(message, content, path)
     else if (role === 'system') this.messages.push({ role, content })
     else {
-      const images = readImages(message, path)
       if (images.length > 0) this.images.set(this.messages.length, at(path, 'images'))
       this.messages.push({ role, content: shown(content, images) })
     }

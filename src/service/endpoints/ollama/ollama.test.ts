@@ -235,6 +235,19 @@ describe('a chat', () => {
     expect([status, message]).toEqual([400, expect.stringContaining("'messages[1].images[0]'")])
   })
 
+  test('tells a model of images that a tool showed, and names those that nobody else can show', async () => {
+    const { post, calls } = service()
+    const images = ['iVBORw==']
+    const called = { role: 'assistant', content: '', tool_calls: [{ function: { name: 'look' } }], images }
+    const messages = [...USER, called, { role: 'tool', content: 'A map:', images }]
+    const { headers } = await post('/api/chat', { messages })
+    expect(headers.get('x-ignored-fields')).toBe('messages[1].images')
+    expect(calls[0]!.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: expect.stringMatching(/^A map:\n.*image/),
+    })
+  })
+
   test('without messages only has its model there', async () => {
     const { chat, calls } = service()
     const { created_at: _, ...rest } = await chat({ messages: [] })
