@@ -60,8 +60,8 @@ const ollamaChat: Route = async (service, exchange) => {
 const generate: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
   const model = await modelOf(service, body, exchange.request.signal)
-  if (!body.prompt && !body.suffix && !Array.isArray(body.images))
-    return present(service, exchange, body, model, asResponse)
+  const shows = Array.isArray(body.images) && body.images.length > 0
+  if (!body.prompt && !body.suffix && !shows) return present(service, exchange, body, model, asResponse)
   return answered(service, exchange, model, asResponse, () => readGenerate(body, model.id))
 }
 

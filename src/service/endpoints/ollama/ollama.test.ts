@@ -330,7 +330,7 @@ describe('a text', () => {
 
   test('without a prompt only has its model there', async () => {
     const { generate, calls } = service()
-    expect(await generate({ prompt: '' })).toMatchObject({ response: '', done: true, done_reason: 'load' })
+    expect(await generate({ prompt: '', images: [] })).toMatchObject({ response: '', done: true, done_reason: 'load' })
     expect(calls).toEqual([])
   })
 
