@@ -34,8 +34,8 @@ export interface ToolRequest {
   readonly parallelToolCalls: boolean
 }
 
-export function readTools(body: JsonObject, ignored: string[]): ToolRequest {
-  const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, ignored)) ?? []
+export function readTools(body: JsonObject, ignored: string[], named = aToolName): ToolRequest {
+  const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, ignored, named)) ?? []
   const choice = body.tool_choice ?? undefined
   if (tools.length === 0) {
     // Clients that were given no tools send what they say of tools all the same.
@@ -60,10 +60,10 @@ function onlyWithTools(param: string) {
   )
 }
 
-function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[] {
+function readSpecs(value: unknown, param: string, ignored: string[], named: typeof aToolName): ToolSpec[] {
   const names = new Set<string>()
   return anyTools(value, param).flatMap((item, i) => {
-    const tool = readSpec(item, at(param, i), ignored)
+    const tool = readSpec(item, at(param, i), ignored, named)
     if (tool === undefined) return []
     if (names.has(tool.name))
       throw namedTwice(tool.name, `${at(param, i)}.${isCustom(tool) ? 'custom' : 'function'}.name`)
@@ -102,7 +102,7 @@ export function readBesideHosted(
 const namedTwice = (name: string, place: string) =>
   badRequest(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
 
-function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec | undefined {
+function readSpec(value: unknown, path: string, ignored: string[], named: typeof aToolName): ToolSpec | undefined {
   const tool = anObject(value, path)
   const type = required(tool, 'type', path, aString)
   // Several servers search for chats that say so; here nobody does.
@@ -115,14 +115,14 @@ function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec | u
   noteUnknown(tool, KNOWN_TOOL, path, ignored)
   const spec = required(tool, 'function', path, anObject)
   noteUnknown(spec, KNOWN_FUNCTION, at(path, 'function'), ignored)
-  return readFunction(spec, at(path, 'function'))
+  return readFunction(spec, at(path, 'function'), named)
 }
 
 /** What every endpoint says of a function, wherever it stands. */
-export function readFunction(spec: JsonObject, path: string): ToolSpec {
+export function readFunction(spec: JsonObject, path: string, named = aToolName): ToolSpec {
   const description = optional(spec, 'description', path, aString)
   return {
-    name: required(spec, 'name', path, aToolName),
+    name: required(spec, 'name', path, named),
     ...(description !== undefined && { description }),
     // Without parameters a tool takes none, says the official description.
     parameters: optional(spec, 'parameters', path, aParameters) ?? NO_PARAMETERS,

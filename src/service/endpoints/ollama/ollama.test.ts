@@ -9,12 +9,13 @@ const NAME = `${MODEL}:latest`
 const USER = [{ role: 'user', content: 'Hi' }]
 const weather = {
   type: 'function',
-  function: { name: 'weather', description: 'Looks.', parameters: { type: 'object', properties: { city: {} } } },
+  // As clients of MCP servers name their tools.
+  function: { name: 'home.weather', description: 'Looks.', parameters: { type: 'object', properties: { city: {} } } },
 }
 const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] }
 const usage: Part = { type: 'usage', usage: { promptTokens: 12, completionTokens: 9, cachedTokens: 4 } }
 const thought = (content: string): Part => ({ type: 'reasoning-delta', choice: 0, text: content })
-const call = (index: number, args: string, name = 'weather'): Part => ({
+const call = (index: number, args: string, name = 'home.weather'): Part => ({
   ...{ type: 'tool-call-delta', choice: 0, index, id: `call_${index}`, name },
   arguments: args,
 })
@@ -88,12 +89,12 @@ describe('a chat', () => {
     const script = [text('So.'), call(0, '{"city":'), call(0, '"Bern"}'), call(1, '{}'), finish('tool_calls'), usage]
     const { chat, post, calls } = service(script)
     const toolCalls = [
-      { id: 'call_0', function: { index: 0, name: 'weather', arguments: { city: 'Bern' } } },
-      { id: 'call_1', function: { index: 1, name: 'weather', arguments: {} } },
+      { id: 'call_0', function: { index: 0, name: 'home.weather', arguments: { city: 'Bern' } } },
+      { id: 'call_1', function: { index: 1, name: 'home.weather', arguments: {} } },
     ]
     const whole = await chat({ tools: [weather] })
     expect(whole).toMatchObject({ message: { content: 'So.', tool_calls: toolCalls }, done_reason: 'stop' })
-    expect(calls[0]).toMatchObject({ toolChoice: 'auto', tools: [{ name: 'weather' }] })
+    expect(calls[0]).toMatchObject({ toolChoice: 'auto', tools: [{ name: 'home.weather' }] })
     const lines = linesOf(await post('/api/chat', { messages: USER, tools: [weather] }))
     expect(lines.map(({ message }) => message.tool_calls ?? message.content)).toEqual([
       'So.',

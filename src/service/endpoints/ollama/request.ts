@@ -2,6 +2,7 @@ import { type ChatMessage, SAMPLING, type Sampling } from '../../../contract/ind
 import type { JsonObject, Slices } from '../../../platform/index.js'
 import {
   aBoolean,
+  aName,
   anArray,
   anInteger,
   anObject,
@@ -80,6 +81,8 @@ const KNOWN_IN_GENERATE: ReadonlySet<string> = new Set([
   ...[...COMMON, 'prompt', 'suffix', 'images', 'system', 'template', 'raw', 'context'],
 ])
 const aTopCount = anInteger(0, 20)
+/** As MCP names them: Ollama has no rule, and its clients put the server's name before a dot. */
+const aToolName = aName(/^[a-zA-Z0-9_.-]+$/, 128)
 const someTokens = anArray(0, Number.POSITIVE_INFINITY)
 
 /** `POST /api/chat`. `contextLength` is asked for once a conversation has been found too long. */
@@ -90,7 +93,7 @@ export function* readChat(
 ): Slices<OllamaRequest> {
   const ignored: string[] = []
   noteUnknown(body, KNOWN_IN_CHAT, '', ignored)
-  const tools = readTools({ tools: body.tools }, ignored)
+  const tools = readTools({ tools: body.tools }, ignored, aToolName)
   const conversation = yield* readOllamaTurns(body, ignored)
   const shortens = optional(body, 'truncate', '', aBoolean) ?? true
   return requestOf(body, ignored, {
