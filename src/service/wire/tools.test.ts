@@ -42,6 +42,7 @@ describe('tools', () => {
     expect(taken({})).toEqual({ type: 'object' })
     expect(taken({ anyOf: [schema] })).toEqual({ anyOf: [schema], type: 'object' })
     expect(taken({ type: ['null', 'object'] })).toEqual({ type: 'object' })
+    expect(taken({ type: 'object', properties: null, required: null })).toEqual({ type: 'object' })
     const listed = { tools: [{ type: 'function', function: { name: 'a', parameters: { type: 'array' } } }] }
     expect(refused(listed)).toBe('tools[0].function.parameters')
   })

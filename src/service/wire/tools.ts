@@ -132,7 +132,9 @@ export function readFunction(spec: JsonObject, path: string, named = aToolName):
 
 /** Arguments are always an object: a schema may leave that unsaid, and may not say otherwise. */
 export function aParameters(value: unknown, param: string): JsonObject {
-  const schema = anObject(value, param)
+  // Null says the same as nothing here, too: Ollama's client in Go writes it for a tool without properties.
+  const given = Object.entries(anObject(value, param)).filter(([, keyword]) => keyword !== null)
+  const schema: JsonObject = Object.fromEntries(given)
   const { type = 'object' } = schema
   if (type === 'object' || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' }
   const shown = JSON.stringify(type).slice(0, 100)
