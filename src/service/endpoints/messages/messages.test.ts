@@ -69,7 +69,7 @@ describe('a message', () => {
       type: 'message',
       role: 'assistant',
       model: MODEL,
-      content: [{ type: 'text', text: 'Hello', citations: null }],
+      content: [{ type: 'text', text: 'Hello' }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       stop_details: null,
@@ -165,7 +165,7 @@ describe('a message', () => {
     const { create } = service([text('So.'), call(0, '{"at":'), call(0, '"x"}'), call(1, '{}'), finish('tool_calls')])
     const { content } = await create({ tools: [look] })
     expect(content).toEqual([
-      { type: 'text', text: 'So.', citations: null },
+      { type: 'text', text: 'So.' },
       { type: 'tool_use', id: 'call_0', name: 'look', input: { at: 'x' }, caller: { type: 'direct' } },
       { type: 'tool_use', id: 'call_1', name: 'look', input: {}, caller: { type: 'direct' } },
     ])

@@ -28,10 +28,10 @@ export const messagesDialect: Dialect = { error: messagesError, requestIdHeader:
 
 export type MessageEvent = { readonly type: string } & Readonly<Record<string, unknown>>
 
+/** Without `citations`, which Anthropic tells where there are some: a client that checks its answers takes no null. */
 interface TextBlock {
   readonly type: 'text'
   text: string
-  readonly citations: null
 }
 
 interface ThinkingBlock {
@@ -151,7 +151,7 @@ export class MessageProgress {
     if (text === '') return
     let block = this.#open?.block
     if (block?.type !== 'text') {
-      block = { type: 'text', text: '', citations: null }
+      block = { type: 'text', text: '' }
       this.#begin(block)
     }
     block.text += text
