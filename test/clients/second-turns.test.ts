@@ -147,5 +147,5 @@ test('a compacted conversation is gone on from by the id of what followed it', a
   const input = [...output, { role: 'user' as const, content: 'And?' }] as OpenAI.Responses.ResponseInput
   const second = await client.responses.create({ model, input })
   await client.responses.create({ model, previous_response_id: second.id, input: 'More?' })
-  expect(received()).toEqual(['system: Done.', 'user: And?', 'assistant: Done.', 'user: More?'])
+  expect(received()).toEqual(['user: Go.', 'system: Done.', 'user: And?', 'assistant: Done.', 'user: More?'])
 })
