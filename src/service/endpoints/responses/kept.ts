@@ -11,18 +11,17 @@ export async function retrieveResponse(service: Service, exchange: Exchange): Pr
   const query = new URLSearchParams(exchange.query)
   const streams = query.get('stream') === 'true'
   const running = runningOf(service, exchange)
-  if (running) {
-    if (!streams) return jsonResponse(running.progress!.resource)
-    const after = wholeNumber(query, 'starting_after', -1, Number.MAX_SAFE_INTEGER)
-    return { status: 200, body: running.follow(after), headers: SSE_HEADERS }
-  }
-  const { response } = await keptOf(service, exchange)
-  return streams ? lastEvent(response) : jsonResponse(response)
+  const response = running?.progress?.resource ?? (await keptOf(service, exchange)).response
+  if (!streams) return jsonResponse(response)
+  const after = wholeNumber(query, 'starting_after', -1, Number.MAX_SAFE_INTEGER)
+  return { status: 200, body: running?.follow(after) ?? endOf(response, after), headers: SSE_HEADERS }
 }
 
 export async function deleteResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const id = exchange.named.id!
-  await runningOf(service, exchange)?.cancel()
+  const running = runningOf(service, exchange)
+  await running?.cancel()
+  if (running) service.responses.background.delete(id)
   if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(id)
   return jsonResponse({ id, object: 'response', deleted: true })
 }
@@ -73,11 +72,20 @@ async function keptOf({ responses }: Service, exchange: Exchange): Promise<KeptR
   throw unknown(exchange.named.id!)
 }
 
-/** Of one that is over: the event that says how it ended, with all of it. */
-function lastEvent(response: ResponseResource): RouteResponse {
+/** Of one whose events are held no more: how it ended, with all of it, behind the beginning that clients wait for. */
+function endOf(response: ResponseResource, after: number): string {
+  const begun = {
+    ...response,
+    status: 'in_progress',
+    completed_at: null,
+    error: null,
+    incomplete_details: null,
+    output: [],
+  }
   const type = `response.${response.status === 'cancelled' ? 'failed' : response.status}`
-  const body = framed({ type, sequence_number: 0, response }) + SSE_DONE
-  return { status: 200, body, headers: SSE_HEADERS }
+  const created = { type: 'response.created', sequence_number: 0, response: begun }
+  const ended = { type, sequence_number: Math.max(0, after) + 1, response }
+  return (after < 0 ? framed(created) : '') + framed(ended) + SSE_DONE
 }
 
 function unknown(id: string): V1Error {

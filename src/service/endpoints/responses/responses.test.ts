@@ -701,8 +701,29 @@ describe('in the background', () => {
     expect(all.map(({ sequence_number }) => sequence_number)).toEqual(all.map((_, i) => i))
     expect(all.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.queued'])
     expect(all.at(-1)).toMatchObject({ type: 'response.completed', response: { status: 'completed' } })
-    const again = eventsOf((await ask(`/responses/${id}?stream=true`)).text)
-    expect(again).toMatchObject([{ type: 'response.completed' }])
+    // Whoever comes back once it is over finds them as they were.
+    expect(eventsOf((await ask(`/responses/${id}?stream=true`)).text)).toEqual(all)
+    expect(eventsOf((await ask(`/responses/${id}?stream=true&starting_after=4`)).text)).toEqual(all.slice(5))
+    const cancelled = await ask(`/responses/${id}/cancel`, { method: 'POST' })
+    expect(jsonOf(cancelled)).toMatchObject({ status: 'completed' })
+    await ask(`/responses/${id}`, { method: 'DELETE' })
+    expect((await ask(`/responses/${id}?stream=true`)).status).toBe(404)
+  })
+
+  test('of events that are held no more, the beginning and the end are told', async () => {
+    const many = Array.from({ length: 20_000 }, () => text('a'))
+    const { create, ask } = service(({ messages }) => (messages[0]!.content === 'Hi' ? [...many, finish()] : 'Fine.'))
+    for (const body of [{ background: true }, { store: true, input: 'You?' }]) {
+      const { id } = await create(body)
+      const response = await settled(ask, id)
+      const follow = async (query = '') => eventsOf((await ask(`/responses/${id}?stream=true${query}`)).text)
+      const begun = { id, status: 'in_progress', output: [], completed_at: null }
+      expect(await follow()).toMatchObject([
+        { type: 'response.created', sequence_number: 0, response: begun },
+        { type: 'response.completed', sequence_number: 1, response },
+      ])
+      expect(await follow('&starting_after=7')).toMatchObject([{ type: 'response.completed', sequence_number: 8 }])
+    }
   })
 
   test('it fails while no client listens, and says why when it is retrieved', async () => {

@@ -18,7 +18,7 @@ import { withNames } from '../../wire/output-format.js'
 import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from '../../wire/reply.js'
 import { contextOf, conversationOf, joinedItems, shortener, turnsBefore, withoutOldest } from './conversation.js'
 import { callsWithoutResult } from './messages.js'
-import { BackgroundResponse } from './store/background.js'
+import { BackgroundResponse, letGo } from './store/background.js'
 import type { KeptConversation } from './store/store.js'
 import { ResponseProgress, wireResponseUsage } from './wire/progress.js'
 import { type KeepResponse, ResponseEvents, WholeResponse } from './wire/reply.js'
@@ -90,8 +90,8 @@ class Making {
     const progress = this.#progress(running.hear)
     const over = async () => {
       await this.#keep(progress.resource)
-      background.delete(this.#id)
       running.end()
+      letGo(background)
     }
     running.progress = progress
     background.set(this.#id, running)

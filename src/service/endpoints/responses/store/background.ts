@@ -4,6 +4,18 @@ import type { ResponseEvent, ResponseProgress } from '../wire/progress.js'
 import { framed } from '../wire/reply.js'
 import type { Owner } from './store.js'
 
+/** Events of those that are over: whoever lost a stream comes back for its rest. */
+const MOST_HELD = 2 ** 14
+
+/** Lets go of those that ended, the first of them first, as far as all have more events than are held. */
+export function letGo(background: Map<string, BackgroundResponse>): void {
+  let room = MOST_HELD
+  for (const [id, running] of [...background].reverse()) {
+    room -= running.held
+    if (room < 0 && running.held > 0) background.delete(id)
+  }
+}
+
 /** A response that is made whether or not anybody waits for it. Whoever likes may follow its events. */
 export class BackgroundResponse {
   readonly owner: Owner
@@ -27,9 +39,15 @@ export class BackgroundResponse {
 
   /** Settles once it has come to its end. */
   async cancel(): Promise<void> {
+    if (this.#over) return
     this.cancelled = true
     this.#client.abort(new V1Error(499, 'The response was cancelled.', { code: 'cancelled' }))
     while (!this.#over) await this.#next()
+  }
+
+  /** How many events it has, once it is over. */
+  get held(): number {
+    return this.#over ? this.#events.length : 0
   }
 
   /** No more events come. */

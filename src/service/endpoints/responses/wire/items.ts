@@ -48,6 +48,8 @@ const aCalledName = aName(/^[\s\S]+$/, 256)
 
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'annotations', 'logprobs', 'prompt_cache_breakpoint'])
 
+const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller'])
+
 interface ItemReader {
   readonly known: ReadonlySet<string>
   read(item: JsonObject, path: string, ignored: string[]): InputItem
@@ -63,10 +65,7 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
       read: readCall,
     },
   ],
-  [
-    'function_call_output',
-    { known: new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller']), read: readOutput },
-  ],
+  ['function_call_output', { known: KNOWN_OUTPUT, read: readOutput }],
   [
     'custom_tool_call',
     {
@@ -74,10 +73,7 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
       read: readCustomCall,
     },
   ],
-  [
-    'custom_tool_call_output',
-    { known: new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller']), read: readCustomOutput },
-  ],
+  ['custom_tool_call_output', { known: KNOWN_OUTPUT, read: readCustomOutput }],
   [
     'reasoning',
     { known: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status']), read: readReasoning },
