@@ -23,6 +23,8 @@ export function* messagesOfItems(
   if (instructions !== undefined) messages.push({ role: 'system', content: instructions })
   const turn = new AssistantTurn()
   const calls = new OpenCalls()
+  // Behind the last turn that called, and its results: what clients say before one that is due comes after it.
+  let due = 0
   for (const [i, item] of items.entries()) {
     if (i % SLICE === SLICE - 1) yield
     const between = turn.isEmpty
@@ -32,12 +34,16 @@ export function* messagesOfItems(
       continue
     }
     turn.end(messages)
+    if ('toolCalls' in (messages.at(-1) ?? {})) due = messages.length
     const output = outputOf(item)
     if (output) {
-      if (!calls.end(output.call_id)) throw noCall(output.call_id, places(i))
-      messages.push({ role: 'tool', content: output.text, toolCallId: output.call_id })
+      const ended = calls.end(output.call_id)
+      if (!ended) throw noCall(output.call_id, places(i))
+      const place = ended === 'now' ? due : messages.length
+      messages.splice(place, 0, { role: 'tool', content: output.text, toolCallId: output.call_id })
+      if (place === due) due++
     } else if (item.type === 'message') {
-      calls.tellPending(messages)
+      if (calls.tellPending(messages)) due = messages.length
       const role = item.role === 'user' ? 'user' : 'system'
       const joined = item.content.length > 1 ? { joined: item.content.map(({ text }) => text.length) } : {}
       messages.push({ role, content: textOf(item), ...joined })
@@ -72,17 +78,18 @@ class OpenCalls {
     }
   }
 
-  /** False: nobody called so. */
-  end(callId: string): boolean {
-    return this.now.delete(callId) || this.#later.delete(callId)
+  /** Which kind it was; undefined: nobody called so. */
+  end(callId: string): 'now' | 'later' | undefined {
+    if (this.now.delete(callId)) return 'now'
+    return this.#later.delete(callId) ? 'later' : undefined
   }
 
-  /** In the place of results that come later: once for each, and not if they have come by now. */
-  tellPending(messages: ChatMessage[]): void {
-    for (const toolCallId of this.#untold) {
-      if (this.#later.has(toolCallId)) messages.push({ role: 'tool', content: PENDING, toolCallId })
-    }
+  /** In the place of results that come later: once for each, and not if they have come by now. Whether there are such. */
+  tellPending(messages: ChatMessage[]): boolean {
+    const pending = this.#untold.filter((id) => this.#later.has(id))
+    for (const toolCallId of pending) messages.push({ role: 'tool', content: PENDING, toolCallId })
     this.#untold = []
+    return pending.length > 0
   }
 }
 

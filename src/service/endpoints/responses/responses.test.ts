@@ -82,6 +82,30 @@ describe('a response', () => {
     expect(calls[0]!.sampling.temperature).toBe(0)
   })
 
+  test('tells the model a result right behind its call, whatever was said before it came', async () => {
+    const { create, calls } = service()
+    const called = (call_id: string) => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' })
+    const output = (call_id: string) => ({ type: 'function_call_output', call_id, output: call_id })
+    const again = { role: 'user', content: 'Where?' }
+    // So does the AI SDK, whose conversation has the question from before, too.
+    await create({
+      input: [again, called('a'), called('b'), again, output('b'), output('a'), called('c'), output('c')],
+    })
+    expect(calls[0]!.messages.map(({ role, content }) => [role, content])).toEqual([
+      ...[
+        ['user', 'Where?'],
+        ['assistant', ''],
+        ['tool', 'b'],
+        ['tool', 'a'],
+        ['user', 'Where?'],
+      ],
+      ...[
+        ['assistant', ''],
+        ['tool', 'c'],
+      ],
+    ])
+  })
+
   test('turns the items of a conversation into messages', async () => {
     const { create, calls } = service()
     await create({

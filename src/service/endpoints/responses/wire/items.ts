@@ -48,6 +48,7 @@ const aCalledName = aName(/^[\s\S]+$/, 256)
 
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'annotations', 'logprobs', 'prompt_cache_breakpoint'])
 
+const KNOWN_CALL = ['type', 'id', 'call_id', 'name', 'status', 'caller', 'namespace', 'async']
 const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller'])
 
 interface ItemReader {
@@ -58,21 +59,9 @@ interface ItemReader {
 /** By `type`. */
 const READERS: ReadonlyMap<string, ItemReader> = new Map([
   ['message', { known: new Set(['type', 'id', 'role', 'content', 'status', 'phase']), read: readMessage }],
-  [
-    'function_call',
-    {
-      known: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller', 'namespace', 'async']),
-      read: readCall,
-    },
-  ],
+  ['function_call', { known: new Set([...KNOWN_CALL, 'arguments']), read: readCall }],
   ['function_call_output', { known: KNOWN_OUTPUT, read: readOutput }],
-  [
-    'custom_tool_call',
-    {
-      known: new Set(['type', 'id', 'call_id', 'name', 'input', 'status', 'caller', 'namespace', 'async']),
-      read: readCustomCall,
-    },
-  ],
+  ['custom_tool_call', { known: new Set([...KNOWN_CALL, 'input']), read: readCustomCall }],
   ['custom_tool_call_output', { known: KNOWN_OUTPUT, read: readCustomOutput }],
   [
     'reasoning',
