@@ -525,13 +525,20 @@ describe('a response', () => {
   })
 
   test('skips tools that nothing here can run, alone or with functions, and says so', async () => {
-    const { post } = service()
+    const { post, create, calls } = service()
     const both = await post({ input: 'Hi', tools: [{ type: 'web_search' }, look] })
     expect([both.status, both.headers.get('x-skipped-tools')]).toEqual([200, 'web_search'])
     const alone = await post({ input: 'Hi', tools: [{ type: 'web_search' }] })
     expect([alone.status, alone.headers.get('x-skipped-tools')]).toEqual([200, 'web_search'])
     const wanted = await post({ input: 'Hi', tools: [{ type: 'web_search' }], tool_choice: 'required' })
     expect(errorOf(wanted)).toMatchObject({ status: 400, param: 'tool_choice' })
+    // As the AI SDK writes `allowedTools`.
+    const tools = [{ type: 'web_search' }, look]
+    const allowing = (...tools: object[]) => ({ type: 'allowed_tools', mode: 'auto', tools })
+    const { tool_choice } = await create({ tools, tool_choice: allowing({ type: 'web_search' }, look) })
+    expect(tool_choice).toEqual(allowing({ type: 'function', name: 'look' }))
+    await create({ tools, tool_choice: allowing({ type: 'web_search' }) })
+    expect(calls.slice(-2).map(({ toolChoice }) => toolChoice)).toEqual(['auto', 'none'])
   })
 
   test.each([

@@ -35,6 +35,7 @@ const HOSTED: ReadonlySet<string> = new Set([
   'tool_search',
   'programmatic_tool_calling',
 ])
+const isHosted = ({ type }: JsonObject): boolean => typeof type === 'string' && HOSTED.has(type)
 const KNOWN = new Set([
   ...['type', 'name', 'description', 'parameters', 'strict'],
   'async',
@@ -185,7 +186,7 @@ function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec |
     noteUnknown(tool, KNOWN_OWN, path, ignored)
     return own.spec
   }
-  if (HOSTED.has(type)) return { hosted: type }
+  if (isHosted(tool)) return { hosted: type }
   if (type === 'custom') {
     // A chat has no such field, and names it as ignored.
     const { async: _, ...spec } = tool
@@ -247,12 +248,17 @@ function choose(choice: unknown, tools: readonly ToolSpec[], spaces: Namespaces)
     throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools', 'shell', 'apply_patch'])
   }
   const mode = optional(choice, 'mode', 'tool_choice', anAllowedMode) ?? 'auto'
-  const names = required(choice, 'tools', 'tool_choice', someAllowed).map((item, i) =>
-    namedTool(anObject(item, at('tool_choice.tools', i)), at('tool_choice.tools', i), tools, spaces),
-  )
+  const names = required(choice, 'tools', 'tool_choice', someAllowed).flatMap((item, i) => {
+    const place = at('tool_choice.tools', i)
+    const tool = anObject(item, place)
+    // One that a service runs is skipped here as well.
+    const skipped = isHosted(tool) && !tools.some(({ name }) => name === tool.type)
+    return skipped ? [] : namedTool(tool, place, tools, spaces)
+  })
+  if (names.length === 0 && mode === 'required') throw withoutTools()
   return {
     tools: tools.filter(({ name }) => names.includes(name)),
-    toolChoice: mode,
+    toolChoice: names.length === 0 ? 'none' : mode,
     echo: {
       type,
       mode,
