@@ -677,6 +677,9 @@ describe('what is kept', () => {
     const reference = { type: 'item_reference', id: first.output[0].id }
     await create({ input: [reference, { role: 'user', content: 'Sure?' }] })
     expect(calls[2]!.messages[0]).toEqual({ role: 'assistant', content: 'Fine.' })
+    // With nothing new, as with `null`.
+    await create({ input: [], previous_response_id: first.id, instructions: 'In other words.' })
+    expect(calls[3]!.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant'])
 
     const other = { authorization: 'Bearer sk-other' }
     expect((await ask(`/responses/${first.id}`, { headers: other })).status).toBe(404)

@@ -242,7 +242,7 @@ function readConversation(value: unknown, param: string): string {
 
 function* readAll(body: JsonObject, earlier: string | undefined, ignored: string[]): Slices<readonly InputItem[]> {
   // A conversation may be gone on with by nothing but other instructions.
-  if (body.input == null && earlier !== undefined) return []
+  if (earlier !== undefined && [body.input ?? []].flat().length === 0) return []
   return yield* required(body, 'input', '', (value, param) => readInput(value, param, ignored))
 }
 
