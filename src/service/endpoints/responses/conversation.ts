@@ -4,6 +4,8 @@ import type { Run } from '../../answer/run.js'
 import { type Exchange, ownerOf, type Service } from '../../answer/service.js'
 import { itemId } from '../../wire/ids.js'
 import { messagesOfItems } from './messages.js'
+import type { BackgroundResponse } from './store/background.js'
+import { keyOf } from './store/shelved.js'
 import type { KeptConversation } from './store/store.js'
 import type { InputItem } from './wire/items.js'
 import { isOwnCall, isOwnOutput } from './wire/own-tools.js'
@@ -68,7 +70,7 @@ export async function contextOf(
 
 /** The items of a response and of all that it went on from, its own answer included, the latest first. */
 export async function* turnsBefore(
-  { responses: { store } }: Service,
+  service: Service,
   exchange: Exchange,
   signal: AbortSignal,
   id: string,
@@ -76,13 +78,13 @@ export async function* turnsBefore(
   const seen = new Set<string>()
   for (let at: string | null = id; at !== null && !seen.has(at); ) {
     await myTurn(signal, exchange.caller.id)
-    const kept = await store.get(ownerOf(exchange), at)
-    if (!kept) throw notFound('previous_response_id', `Previous response with id '${at.slice(0, 100)}' not found.`)
-    const { status, output, previous_response_id: previous } = kept.response
-    if (status === 'queued' || status === 'in_progress') {
+    if (runningOf(service, exchange, at)?.held === 0) {
       const message = `Previous response with id '${at}' is still in progress.`
       throw new V1Error(400, message, { param: 'previous_response_id', code: 'response_in_progress' })
     }
+    const kept = await service.responses.store.get(ownerOf(exchange), at)
+    if (!kept) throw notFound('previous_response_id', `Previous response with id '${at.slice(0, 100)}' not found.`)
+    const { output, previous_response_id: previous } = kept.response
     if (kept.response.conversation) {
       const message = `Response with id '${at}' is part of a conversation: set 'conversation' to '${kept.response.conversation.id}' instead.`
       throw new V1Error(400, message, { param: 'previous_response_id', code: 'invalid_value' })
@@ -91,6 +93,12 @@ export async function* turnsBefore(
     seen.add(at)
     at = previous
   }
+}
+
+/** One of the caller's that is made in the background, or was, as long as its events are held. */
+export function runningOf({ responses }: Service, exchange: Exchange, id: string): BackgroundResponse | undefined {
+  const running = responses.background.get(id)
+  return running && keyOf(running.owner) === keyOf(ownerOf(exchange)) ? running : undefined
 }
 
 /** One of the caller's; nobody else is told that it is there. */

@@ -1,8 +1,7 @@
 import { V1Error } from '../../../contract/index.js'
 import { type Exchange, jsonResponse, ownerOf, type RouteResponse, type Service } from '../../answer/service.js'
 import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
-import { itemSize, LONGEST, turnsBefore } from './conversation.js'
-import { keyOf } from './store/shelved.js'
+import { itemSize, LONGEST, runningOf, turnsBefore } from './conversation.js'
 import type { KeptResponse } from './store/store.js'
 import { framed } from './wire/reply.js'
 import type { ResponseResource, StoredItem } from './wire/resource.js'
@@ -10,7 +9,7 @@ import type { ResponseResource, StoredItem } from './wire/resource.js'
 export async function retrieveResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const query = new URLSearchParams(exchange.query)
   const streams = query.get('stream') === 'true'
-  const running = runningOf(service, exchange)
+  const running = runningOf(service, exchange, exchange.named.id!)
   const response = running?.progress?.resource ?? (await keptOf(service, exchange)).response
   if (!streams) return jsonResponse(response)
   const after = wholeNumber(query, 'starting_after', -1, Number.MAX_SAFE_INTEGER)
@@ -19,7 +18,7 @@ export async function retrieveResponse(service: Service, exchange: Exchange): Pr
 
 export async function deleteResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const id = exchange.named.id!
-  const running = runningOf(service, exchange)
+  const running = runningOf(service, exchange, id)
   await running?.cancel()
   if (running) service.responses.background.delete(id)
   if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(id)
@@ -27,7 +26,7 @@ export async function deleteResponse(service: Service, exchange: Exchange): Prom
 }
 
 export async function cancelResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
-  const running = runningOf(service, exchange)
+  const running = runningOf(service, exchange, exchange.named.id!)
   await running?.cancel()
   if (running) return jsonResponse(running.progress!.resource)
   const { response } = await keptOf(service, exchange)
@@ -59,11 +58,6 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
     if (isWholePage(items, range)) break
   }
   return jsonResponse(page(items, range))
-}
-
-function runningOf({ responses }: Service, exchange: Exchange) {
-  const running = responses.background.get(exchange.named.id!)
-  return running && keyOf(running.owner) === keyOf(ownerOf(exchange)) ? running : undefined
 }
 
 async function keptOf({ responses }: Service, exchange: Exchange): Promise<KeptResponse> {

@@ -722,6 +722,16 @@ describe('in the background', () => {
     expect(jsonOf(await ask(`/responses/${id}`))).toMatchObject({ status: 'cancelled' })
   })
 
+  test('nothing goes on from it before it is over, and the error says so', async () => {
+    const { create, post, ask } = service(slow)
+    const { id } = await create({ background: true })
+    for (const background of [false, true]) {
+      const early = errorOf(await post({ input: 'On', previous_response_id: id, background }))
+      expect(early).toMatchObject({ status: 400, code: 'response_in_progress', param: 'previous_response_id' })
+    }
+    await ask(`/responses/${id}`, { method: 'DELETE' })
+  })
+
   test('nothing else can be cancelled', async () => {
     const { create, ask } = service()
     const { id } = await create({ store: true })

@@ -49,6 +49,7 @@ const aCalledName = aName(/^[\s\S]+$/, 256)
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'annotations', 'logprobs', 'prompt_cache_breakpoint'])
 
 const KNOWN_CALL = ['type', 'id', 'call_id', 'name', 'status', 'caller', 'namespace', 'async']
+const KNOWN_THOUGHTS = new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status'])
 const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller'])
 
 interface ItemReader {
@@ -63,10 +64,7 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
   ['function_call_output', { known: KNOWN_OUTPUT, read: readOutput }],
   ['custom_tool_call', { known: new Set([...KNOWN_CALL, 'input']), read: readCustomCall }],
   ['custom_tool_call_output', { known: KNOWN_OUTPUT, read: readCustomOutput }],
-  [
-    'reasoning',
-    { known: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status']), read: readReasoning },
-  ],
+  ['reasoning', { known: KNOWN_THOUGHTS, read: readReasoning }],
   ['item_reference', { known: new Set(['type', 'id']), read: readReference }],
   ...(['shell', 'local_shell', 'apply_patch'] as const).flatMap((type) => [ownCallReader(type), ownOutputReader(type)]),
   ['additional_tools', { known: new Set(['type', 'id', 'role', 'tools']), read: readAdditionalTools }],
