@@ -56,12 +56,8 @@ class ChatChunks implements StreamReply {
   }
 
   begin(head: ReplyHead, answer: Answer): string {
-    this.#writer = new ChunkWriter(
-      head,
-      answer,
-      { ...this.#request, custom: customNames(this.#request.spec.tools) },
-      sseEvent,
-    )
+    const options = { ...this.#request, custom: customNames(this.#request.spec.tools) }
+    this.#writer = new ChunkWriter(head, answer, options, sseEvent)
     return ''
   }
 

@@ -50,8 +50,8 @@ class ShelvedResponses implements ResponseStore {
   readonly #entries = new Map<string, Entry>()
   /** By caller. */
   readonly #shares = new Map<string, Share>()
-  /** The response that holds an item, by owner and the item's id. */
-  readonly #items = new Map<string, Map<string, string>>()
+  /** The responses that hold an item, by owner and the item's id: one is referred to by others. */
+  readonly #items = new Map<string, Map<string, string[]>>()
   #bytes = 0
   #swept = 0
   #opening: Promise<void> | undefined
@@ -117,7 +117,7 @@ class ShelvedResponses implements ResponseStore {
     const held = this.#items.get(keyOf(owner))
     const responses = new Set<string>()
     for (const id of ids) {
-      const response = held?.get(id)
+      const response = held?.get(id)?.at(-1)
       if (response !== undefined) responses.add(response)
     }
     const wanted = new Set(ids)
@@ -179,8 +179,8 @@ class ShelvedResponses implements ResponseStore {
     share.ids.add(id)
     share.bytes += bytes
     this.#bytes += bytes
-    const held = getOrMake(this.#items, owner, () => new Map<string, string>())
-    for (const item of summary.items) held.set(item, id)
+    const held = getOrMake(this.#items, owner, () => new Map<string, string[]>())
+    for (const item of summary.items) getOrMake(held, item, () => []).push(id)
   }
 
   async #makeRoom(caller: string): Promise<void> {
@@ -228,9 +228,13 @@ class ShelvedResponses implements ResponseStore {
     share.ids.delete(id)
     share.bytes -= bytes
     if (share.ids.size === 0) this.#shares.delete(caller)
-    // Gone with the last item of this owner, which may have been another's too; conversations have none here.
+    // Gone with the last item of this owner; conversations have none here.
     const held = this.#items.get(owner)
-    for (const item of items) if (held?.get(item) === id) held.delete(item)
+    for (const item of items) {
+      const others = held?.get(item)?.filter((other) => other !== id) ?? []
+      if (others.length > 0) held?.set(item, others)
+      else held?.delete(item)
+    }
     if (held?.size === 0) this.#items.delete(owner)
   }
 }

@@ -191,6 +191,19 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
   })
 
+  test('an item that others refer to is there as long as one of them is', async () => {
+    const store = open()
+    await store.put(kept(1))
+    await store.put({ ...kept(2), input: kept(1).response.output })
+    await store.delete(ANN, 'resp_2')
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+    await store.put({ ...kept(2), input: kept(1).response.output })
+    await store.delete(ANN, 'resp_1')
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+    await store.delete(ANN, 'resp_2')
+    expect(await itemOf(store, 'msg_1')).toBeUndefined()
+  })
+
   test('projects that are kept apart know nothing of each other', async () => {
     const store = open()
     const [one, two] = ['team/one', 'team/two'].map((project) => ({ caller: 'ann', project })) as [Owner, Owner]
