@@ -198,7 +198,7 @@ describe('a conversation', () => {
     expect(errorOf(await talking().post(path, body))).toMatchObject({ status: 400, param })
   })
 
-  test.each(['limit=0x', 'limit=101', 'order=up', 'after=msg_0'])('refuses a list by %s', async (query) => {
+  test.each(['limit=0', 'limit=0x', 'limit=101', 'order=up', 'after=msg_0'])('refuses a list by %s', async (query) => {
     const { ask, begun } = talking()
     const answer = await ask(`/conversations/${await begun()}/items?${query}`)
     expect(errorOf(answer)).toMatchObject({ status: 400, param: query.split('=')[0] })

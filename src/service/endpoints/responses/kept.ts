@@ -12,7 +12,7 @@ export async function retrieveResponse(service: Service, exchange: Exchange): Pr
   const running = runningOf(service, exchange, exchange.named.id!)
   const response = running?.progress?.resource ?? (await keptOf(service, exchange)).response
   if (!streams) return jsonResponse(response)
-  const after = wholeNumber(query, 'starting_after', -1, Number.MAX_SAFE_INTEGER)
+  const after = wholeNumber(query, 'starting_after', -1, [0, Number.MAX_SAFE_INTEGER])
   return { status: 200, body: running?.follow(after) ?? endOf(response, after), headers: SSE_HEADERS }
 }
 
@@ -97,7 +97,7 @@ export interface Page {
 export function pageOf(query: URLSearchParams): Page {
   const order = query.get('order') ?? 'desc'
   if (order !== 'asc' && order !== 'desc') throw badQuery('order', "'asc' or 'desc'")
-  return { order, limit: wholeNumber(query, 'limit', 20, 100), after: query.get('after') }
+  return { order, limit: wholeNumber(query, 'limit', 20, [1, 100]), after: query.get('after') }
 }
 
 const startOf = (items: readonly StoredItem[], after: string | null): number =>
@@ -136,12 +136,12 @@ export function page(items: readonly StoredItem[], { after, limit }: Page) {
   }
 }
 
-export function wholeNumber(query: URLSearchParams, name: string, absent: number, most: number): number {
+function wholeNumber(query: URLSearchParams, name: string, absent: number, [least, most]: [number, number]): number {
   const text = query.get(name)
   if (text === null) return absent
   const value = Number(text)
-  if (/^\d{1,15}$/.test(text) && value <= most) return value
-  throw badQuery(name, `a whole number of at most ${most}`)
+  if (/^\d{1,15}$/.test(text) && value >= least && value <= most) return value
+  throw badQuery(name, `a whole number from ${least} to ${most}`)
 }
 
 function badQuery(name: string, expected: string): V1Error {
