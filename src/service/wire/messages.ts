@@ -20,7 +20,8 @@ import { argumentsOf } from './tools.js'
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN = new Set([
   ...['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'refusal', 'audio', 'function_call'],
-  ...['reasoning_content', 'reasoning'],
+  // Of our own answers, which clients give back whole.
+  ...['reasoning_content', 'reasoning', 'annotations'],
 ])
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'image_url', 'input_audio', 'prompt_cache_breakpoint'])
 const TEXT_PARTS = ['text']
