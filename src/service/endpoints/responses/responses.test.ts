@@ -757,8 +757,11 @@ describe('in the background', () => {
   test('of events that are held no more, the beginning and the end are told', async () => {
     const many = Array.from({ length: 20_000 }, () => text('a'))
     const { create, ask } = service(({ messages }) => (messages[0]!.content === 'Hi' ? [...many, finish()] : 'Fine.'))
-    for (const body of [{ background: true }, { store: true, input: 'You?' }]) {
-      const { id } = await create(body)
+    const short = await create({ background: true, input: 'First' })
+    await settled(ask, short.id)
+    for (let i = 0; i < 16; i++) await settled(ask, (await create({ background: true, input: 'Later' })).id)
+    const bodies = [{ background: true }, { store: true, input: 'You?' }]
+    for (const { id } of [short, ...(await Promise.all(bodies.map(create)))]) {
       const response = await settled(ask, id)
       const follow = async (query = '') => eventsOf((await ask(`/responses/${id}?stream=true${query}`)).text)
       const begun = { id, status: 'in_progress', output: [], completed_at: null }

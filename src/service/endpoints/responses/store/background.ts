@@ -45,9 +45,9 @@ export class BackgroundResponse {
     while (!this.#over) await this.#next()
   }
 
-  /** How many events it has, once it is over. */
+  /** For how many events it counts, once it is over: it has texts of its request, too, so 16 are held at most. */
   get held(): number {
-    return this.#over ? this.#events.length : 0
+    return this.#over ? Math.max(this.#events.length, MOST_HELD / 16) : 0
   }
 
   /** No more events come. */
