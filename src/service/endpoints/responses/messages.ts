@@ -25,6 +25,7 @@ export function* messagesOfItems(
   const calls = new OpenCalls()
   // Behind the last turn that called, and its results: what clients say before one that is due comes after it.
   let due = 0
+  const said = new Set<string>()
   for (const [i, item] of items.entries()) {
     if (i % SLICE === SLICE - 1) yield
     const between = turn.isEmpty
@@ -37,16 +38,21 @@ export function* messagesOfItems(
     if ('toolCalls' in (messages.at(-1) ?? {})) due = messages.length
     const output = outputOf(item)
     if (output) {
-      const ended = calls.end(output.call_id)
+      const ended = calls.end(output.call_id, output.text)
       if (!ended) throw noCall(output.call_id, places(i))
+      if (ended === 'again') continue
       const place = ended === 'now' ? due : messages.length
       messages.splice(place, 0, { role: 'tool', content: output.text, toolCallId: output.call_id })
       if (place === due) due++
     } else if (item.type === 'message') {
+      const content = textOf(item)
+      // Before a result clients repeat what a conversation has already.
+      if (calls.now.size > 0 && said.has(content)) continue
+      said.add(content)
       if (calls.tellPending(messages)) due = messages.length
       const role = item.role === 'user' ? 'user' : 'system'
       const joined = item.content.length > 1 ? { joined: item.content.map(({ text }) => text.length) } : {}
-      messages.push({ role, content: textOf(item), ...joined })
+      messages.push({ role, content, ...joined })
     }
   }
   turn.end(messages)
@@ -66,6 +72,7 @@ class OpenCalls {
   /** Those that must have one: by their id, where they stand among the items. */
   readonly now = new Map<string, number>()
   readonly #later = new Set<string>()
+  readonly #results = new Map<string, string>()
   /** Of those for later, the ones of which the model was told nothing. */
   #untold: string[] = []
 
@@ -78,10 +85,14 @@ class OpenCalls {
     }
   }
 
-  /** Which kind it was; undefined: nobody called so. */
-  end(callId: string): 'now' | 'later' | undefined {
-    if (this.now.delete(callId)) return 'now'
-    return this.#later.delete(callId) ? 'later' : undefined
+  /** Which kind it was; `again`: clients repeat what a conversation has already; undefined: nobody called so. */
+  end(callId: string, text: string): 'now' | 'later' | 'again' | undefined {
+    if (this.now.delete(callId)) {
+      this.#results.set(callId, text)
+      return 'now'
+    }
+    if (this.#later.delete(callId)) return 'later'
+    return this.#results.get(callId) === text ? 'again' : undefined
   }
 
   /** In the place of results that come later: once for each, and not if they have come by now. Whether there are such. */

@@ -83,21 +83,25 @@ describe('a response', () => {
   })
 
   test('tells the model a result right behind its call, whatever was said before it came', async () => {
-    const { create, calls } = service()
+    const { create, post, calls } = service()
     const called = (call_id: string) => ({ type: 'function_call', call_id, name: 'look', arguments: '{}' })
     const output = (call_id: string) => ({ type: 'function_call_output', call_id, output: call_id })
     const again = { role: 'user', content: 'Where?' }
-    // So does the AI SDK, whose conversation has the question from before, too.
+    // So does the AI SDK, which repeats the question and earlier results of a conversation.
+    const second = [output('a'), called('c'), output('a'), output('c')]
     await create({
-      input: [again, called('a'), called('b'), again, output('b'), output('a'), called('c'), output('c')],
+      input: [again, called('a'), called('b'), again, { role: 'user', content: 'Hm.' }, output('b'), ...second],
     })
+    const another = { ...output('a'), output: 'Something else.' }
+    const refused = await post({ input: [called('a'), output('a'), another] })
+    expect(errorOf(refused)).toMatchObject({ status: 400, param: 'input[2]' })
     expect(calls[0]!.messages.map(({ role, content }) => [role, content])).toEqual([
       ...[
         ['user', 'Where?'],
         ['assistant', ''],
         ['tool', 'b'],
         ['tool', 'a'],
-        ['user', 'Where?'],
+        ['user', 'Hm.'],
       ],
       ...[
         ['assistant', ''],

@@ -133,22 +133,12 @@ function readMessage(item: JsonObject, path: string, ignored: string[]): Message
   const role = required(item, 'role', path, aRole)
   const id = idOf(item, path, 'msg')
   const texts = required(item, 'content', path, (value, param) => readTexts(value, param, role, ignored))
-  if (role === 'assistant') {
-    const content = texts.map((text) => ({
-      type: 'output_text' as const,
-      text,
-      annotations: [] as const,
-      logprobs: [],
-    }))
-    return { type: 'message', id, status: 'completed', role, content }
-  }
-  return {
-    type: 'message',
-    id,
-    status: 'completed',
-    role,
-    content: texts.map((text) => ({ type: 'input_text' as const, text })),
-  }
+  const content = texts.map((text) =>
+    role === 'assistant'
+      ? { type: 'output_text' as const, text, annotations: [] as const, logprobs: [] }
+      : { type: 'input_text' as const, text },
+  )
+  return { type: 'message', id, status: 'completed', role, content }
 }
 
 type Speaker = (typeof ROLES)[number] | 'result'

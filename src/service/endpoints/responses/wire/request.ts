@@ -84,10 +84,9 @@ const NO_TOKENS = "A response does not return token ids: use 'chat/completions',
 const HINTS = ['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options']
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'previous_response_id', 'conversation'],
-  ...['stream', 'stream_options', 'store', 'background'],
+  ...['stream', 'stream_options', 'store', 'background', 'return_token_ids', 'evidence'],
   ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
   ...['context_management', 'tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
-  ...['return_token_ids', 'evidence'],
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
   ...BUDGET_FIELDS,
