@@ -40,11 +40,14 @@ const patternsOf = ofWords(({ units, half, articles }) => {
 export function amountsIn(text: string, language: LanguageName, context: ReaderContext): Amounts {
   const { names, oneAndHalf, half, article, behind, more } = patternsOf(LANGUAGES[language])
   const amounts: Amount[] = []
+  const numbers = quantities(text, language, context)
   const taken = (start: number, end: number) => amounts.some((one) => one.start < end && start < one.end)
   const add = (pattern: RegExp, count: number) => {
     for (const match of text.matchAll(pattern)) {
       const end = match.index + match[0].length
-      if (!taken(match.index, end)) {
+      // "two and a half hours" are no half.
+      const within = numbers.some((one) => one.start < match.index && match.index < one.end)
+      if (!within && !taken(match.index, end)) {
         amounts.push({ count: sure(count), unit: names.get(match[1]!)!, start: match.index, end })
       }
     }
@@ -52,7 +55,7 @@ export function amountsIn(text: string, language: LanguageName, context: ReaderC
   add(oneAndHalf, 1.5)
   add(half, 0.5)
   let rest = false
-  for (const { reading, start, end } of quantities(text, language, context)) {
+  for (const { reading, start, end } of numbers) {
     if (taken(start, end)) continue
     behind.lastIndex = end
     const unit = behind.exec(text)?.[1]

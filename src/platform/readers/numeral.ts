@@ -18,7 +18,11 @@ export function numeral(text: string, mark: DecimalMark | undefined): ValueReadi
   }
   const reading = (whole: string, part?: string) => {
     const value = scaled(whole, part)
-    return value === undefined ? undefined : sure(value)
+    if (value === undefined) return undefined
+    // Longer than a number can tell apart: another one than the text says.
+    return exponent === undefined && Number.isInteger(value) && !Number.isSafeInteger(value)
+      ? unsure(value)
+      : sure(value)
   }
   if (marks === '') return reading(digits)
   const last = marks.at(-1)!
@@ -31,7 +35,7 @@ export function numeral(text: string, mark: DecimalMark | undefined): ValueReadi
     return kinds.size === 2 && once && grouped(head) ? reading(bare(head), tail) : undefined
   }
   if (marks.length > 1) return grouped(digits) ? reading(bare(digits)) : undefined
-  if (tail.length !== 3 || head.length > 3 || head === '0') return reading(head, tail)
+  if (tail.length !== 3 || head.length > 3 || head === '' || head === '0') return reading(head, tail)
   if (mark === last) return reading(head, tail)
   return mark === undefined ? unsure(Number(head + tail)) : reading(head + tail)
 }

@@ -1,7 +1,7 @@
 /** Every number of a text, in digits and in words. */
 import { type DecimalMark, decimalMark, NUMERAL, numeral } from './numeral.js'
 import type { FoundReading, ReaderContext } from './reading.js'
-import { sure } from './reading.js'
+import { sure, unsure } from './reading.js'
 import { anyWord, FRACTION, ofWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
@@ -10,14 +10,49 @@ export function quantities(text: string, language: LanguageName, context: Reader
   const words = inWords(text, LANGUAGES[language]).filter(
     ({ start, end }) => !digits.some((one) => one.start < end && start < one.end),
   )
-  return [...digits, ...words].sort((a, b) => a.start - b.start)
+  const all = [...digits, ...words].sort((a, b) => a.start - b.start)
+  const whole = all.map((one) => withWords(text, one, LANGUAGES[language]))
+  return whole.filter((one, i) => i === 0 || one.start >= whole[i - 1]!.end)
+}
+
+const aroundOf = ofWords(({ minus, half, scales }) => ({
+  minus: new RegExp(String.raw`(?<![\p{L}\d])(?<!\d\s?)${anyWord(minus)}\s$`, 'u'),
+  halfOf: new RegExp(String.raw`(?<![\p{L}\d])${anyWord(half.one)}(?:\s|(?<=-))$`, 'u'),
+  scaleFirst: new RegExp(String.raw`^${anyWord(Object.keys(scales))}(?!\p{L})`, 'u'),
+  more: new RegExp(String.raw`\s${anyWord(half.more)}(?!\p{L})`, 'uy'),
+}))
+
+/** `minus five`, `half a million`, `two and a half`. */
+function withWords(text: string, { reading, start, end }: FoundReading<number>, words: LanguageWords) {
+  const { minus, halfOf, scaleFirst, more } = aroundOf(words)
+  let [from, to, added, factor] = [start, end, 0, 1]
+  const half = scaleFirst.test(text.slice(start, end)) ? halfOf.exec(text.slice(0, start)) : null
+  if (half) [from, factor] = [half.index, 0.5]
+  more.lastIndex = end
+  if (more.test(text)) {
+    added = 0.5
+    to = more.lastIndex
+    const scale = scaleAt(text, to, words)
+    if (scale) [factor, to] = [scale.value, scale.end]
+  }
+  const sign = minus.exec(text.slice(0, from))
+  if (sign) [from, factor] = [sign.index, -factor]
+  const { value, guess } = reading
+  const told = (number: number) => (factor === 1 ? number + added : product(number + added, factor))
+  if (value !== null) return { reading: sure(told(value)), start: from, end: to }
+  return { reading: guess === undefined ? reading : unsure(told(guess)), start: from, end: to }
 }
 
 const MONEY = `(?:[a-z]{0,3}[$€£¥]|[a-z]{3}(?![a-z]))`
+/** `.5`, which no sentence ends before. */
+const POINT_FIRST = String.raw`(?<=^|[\s($€£¥+-])\.\d+(?![.,']?\d)`
 const SIGNED = new RegExp(
-  String.raw`(?<![\d:⁄])(?:(?<=^|[\s(])([-+]) ?(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL})(?![:⁄])`,
+  String.raw`(?<![\d:⁄])(?:(?<=^|[\s(])([-+]) ?(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL}|${POINT_FIRST})(?![:⁄])`,
   'gu',
 )
+/** Of money alone: `$1.2M`, `3 k€`. */
+const OF_MONEY: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, mm: 1e6, b: 1e9 }
+const MONEY_BEHIND = /\s?(k|mm?|b)(?:(?= ?[$€£¥])|(?![\p{L}\d]))/uy
 /** Accounts write what is owed in brackets. */
 const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
 
@@ -38,6 +73,13 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     for (let scale = scaleAt(text, end, LANGUAGES[language]); scale; scale = scaleAt(text, end, LANGUAGES[language])) {
       factor *= scale.value
       end = scale.end
+    }
+    const isMoney = /[$€£¥]\s?[-+]?$/.test(text.slice(0, match.index + all.length - digits!.length))
+    MONEY_BEHIND.lastIndex = end
+    const short = Math.abs(factor) === 1 ? MONEY_BEHIND.exec(text) : null
+    if (short && (isMoney || /^ ?[$€£¥]/.test(text.slice(MONEY_BEHIND.lastIndex)))) {
+      factor *= OF_MONEY[short[1]!]!
+      end = MONEY_BEHIND.lastIndex
     }
     const times = (value: number | null | undefined) => (typeof value === 'number' ? product(value, factor) : null)
     const { value, guess } = reading
@@ -103,7 +145,7 @@ function partsOf(token: string, words: LanguageWords): string[] | undefined {
 
 function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
   const found: FoundReading<number>[] = []
-  let run: { parts: string[]; start: number; end: number } | undefined
+  let run: { parts: string[]; start: number; end: number; behind: number } | undefined
   const close = () => {
     // What joins numbers may also stand at their end.
     while (run && run.parts.length > 0 && words.and.includes(run.parts.at(-1)!)) run.parts.pop()
@@ -116,13 +158,13 @@ function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
     const parts = partsOf(token, words)
     const end = match.index + token.length
     const joins = parts?.every((part) => words.and.includes(part)) ?? false
-    if (run && text.slice(run.end, match.index).trim() !== '') close()
+    if (run && text.slice(run.behind, match.index).trim() !== '') close()
     if (!parts || (joins && !run)) close()
     else if (run) {
       run.parts.push(...parts)
+      run.behind = end
       if (!joins) run.end = end
-      else if (text.slice(run.end, match.index).trim() === '') run = { ...run, end }
-    } else run = { parts: [...parts], start: match.index, end }
+    } else run = { parts: [...parts], start: match.index, end, behind: end }
   }
   close()
   return found
@@ -136,7 +178,7 @@ function numberOf(
   if (parts.length === 0) return undefined
   // An article alone counts nothing.
   if (parts.length === 1 && articles.includes(parts[0]!)) return undefined
-  let [total, current, any] = [0, 0, false]
+  let [total, current, any, least] = [0, 0, false, Infinity]
   for (const [i, part] of parts.entries()) {
     if (and.includes(part)) continue
     const scale = scales[part]
@@ -155,8 +197,11 @@ function numberOf(
       current += value
     } else if (scale < 1000) current = Math.max(current, 1) * scale
     else {
+      // "mil millones" are a thousand of them.
+      if (scale > least) [total, current] = [0, total + current]
       total += Math.max(current, 1) * scale
       current = 0
+      least = scale
     }
     any = true
   }

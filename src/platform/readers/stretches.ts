@@ -81,7 +81,11 @@ interface Place extends ReadablePlace {
 
 function placesOf(kind: ReadableKind, text: string, language: LanguageName, context: ReaderContext): ReadablePlace[] {
   const as = (part: Place['part'], all: readonly ReadablePlace[]) => all.map(({ start, end }) => ({ part, start, end }))
-  if (kind === 'number') return owed(text, as('number', quantities(text, language, context)))
+  if (kind === 'number')
+    return owed(
+      text,
+      as('number', quantities(text, language, context)).map((one) => signed(text, one)),
+    )
   if (kind === 'time') return as('time', timesIn(text, language))
   if (kind === 'duration')
     return [...joined(text, as('amount', amountsIn(text, language, context).amounts)), ...matches(text, LENGTH)]
@@ -102,6 +106,14 @@ const matches = (text: string, pattern: RegExp): ReadablePlace[] =>
 /** What is written for machines: `1:30:00`, `PT1H30M`, `2026-03-04T15:30:00Z`. */
 const LENGTH = wholeWords(String.raw`\d{1,3}:[0-5]\d:[0-5]\d|p(?=t?\d)[\d.]*[ymwd]?[\d.ymwdths]*`)
 const MOMENT = wholeWords(String.raw`\d{4}-\d\d-\d\d[t ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:z|[+-]\d\d:?\d\d))?`)
+
+/** Of money alone: `$5m` is not 5m. */
+function signed(text: string, { start, end, part }: Place): Place {
+  if (!/[kmb]/.test(text[end - 1]!)) return { start, end, part }
+  const before = /[$€£¥]\s?$/.exec(text.slice(Math.max(0, start - 2), start))?.[0].length ?? 0
+  const behind = before > 0 ? 0 : (/^ ?[$€£¥]/.exec(text.slice(end, end + 2))?.[0].length ?? 0)
+  return { start: start - before, end: end + behind, part }
+}
 
 /** Accounts write what is owed in brackets, others what they say by the way: such an amount may be either. */
 function owed(text: string, numbers: ReadablePlace[]): ReadablePlace[] {

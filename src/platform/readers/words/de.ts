@@ -90,6 +90,7 @@ export const de: LanguageWords = {
     achtzig: 80,
     neunzig: 90,
   },
+  minus: ['minus'],
   scales: {
     dutzend: 12,
     hundert: 100,

@@ -90,8 +90,10 @@ export const en: LanguageWords = {
     eighty: 80,
     ninety: 90,
   },
+  minus: ['minus', 'negative'],
   scales: {
     dozen: 12,
+    dozens: 12,
     hundred: 100,
     thousand: 1e3,
     k: 1e3,

@@ -102,6 +102,7 @@ export const es: LanguageWords = {
     novecientos: 900,
     novecientas: 900,
   },
-  scales: { docena: 12, mil: 1e3, millon: 1e6, millones: 1e6 },
+  minus: ['menos'],
+  scales: { docena: 12, docenas: 12, mil: 1e3, millon: 1e6, millones: 1e6 },
   and: ['y'],
 }

@@ -84,8 +84,10 @@ export const fr: LanguageWords = {
     huitante: 80,
     nonante: 90,
   },
+  minus: ['moins'],
   scales: {
     douzaine: 12,
+    douzaines: 12,
     cent: 100,
     cents: 100,
     mille: 1e3,

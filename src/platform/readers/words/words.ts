@@ -42,6 +42,8 @@ export interface LanguageWords {
   readonly articles: readonly string[]
   /** Up to a hundred and beyond, as they are put together. */
   readonly numbers: Readonly<Record<string, number>>
+  /** Before a number below zero. */
+  readonly minus: readonly string[]
   /** What multiplies the number before it. */
   readonly scales: Readonly<Record<string, number>>
   /** Between the parts of a number. */
