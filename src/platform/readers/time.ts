@@ -41,52 +41,73 @@ interface Pattern {
 }
 
 const patternsOf = ofWords((words: LanguageWords): readonly Pattern[] => {
-  const { am, pm, hour, names, spoken } = words.clock
-  const half = String.raw`(?:\s?(?:${anyWord(am)}|(${anyWord(pm)})))`
+  const { am, pm, night, hour, names, spoken, counted, lasting } = words.clock
+  const half = String.raw`(?:\s?(${anyWord([...am, ...pm, ...night])}))`
+  const halfOf = (said: string | undefined): Half | undefined =>
+    said === undefined ? undefined : am.includes(said) ? 'am' : pm.includes(said) ? 'pm' : 'night'
   const mark = anyWord(hour)
   const minutes = String.raw`([0-5]?\d)`
+  // "half past 3 pm" is not 3 pm.
+  const spokenHour = String.raw`(\d{1,2}|${anyWord(Object.keys(words.numbers))})(?:\s?${mark})?`
+  const fives = anyWord(Object.keys(words.numbers).filter((name) => [5, 10, 20].includes(words.numbers[name]!)))
   const patterns: Pattern[] = [
+    ...Object.entries(counted).map(([phrase, sign]) => ({
+      pattern: wholeWords(
+        `${phrase.replace('M', String.raw`(\d{1,2}|${fives})`).replace('F', `(${fives})`).replace('H', spokenHour)}${half}?`,
+      ),
+      read: ([, count, name, said]: RegExpExecArray) => {
+        const from = sign * (words.numbers[count!] ?? Number(count))
+        const { value, guess } = spokenTime(words.numbers[name!] ?? Number(name), from, halfOf(said))
+        const likely = value ?? guess
+        // "ten to 3 pm" may be hours of business.
+        return likely === undefined ? { value: null } : unsure(likely)
+      },
+    })),
+    ...Object.entries(spoken).map(([phrase, from]) => ({
+      pattern: wholeWords(`${phrase.replace('H', spokenHour)}${half}?`),
+      read: ([, name, said]: RegExpExecArray) => spokenTime(words.numbers[name!] ?? Number(name), from, halfOf(said)),
+    })),
     {
-      pattern: wholeWords(String.raw`(\d{1,2})[:.](\d{2})(?::(\d{2})(?:[.,]\d+)?)?(${half})`),
-      read: ([, h, m, s, part, after]) =>
-        timeOf(h!, m, s, part === undefined ? undefined : after === undefined ? 'am' : 'pm'),
+      pattern: wholeWords(String.raw`(\d{1,2})[:.](\d{2})(?::(\d{2})(?:[.,]\d+)?)?${half}`),
+      read: ([, h, m, s, said]) => timeOf(h!, m, s, halfOf(said)),
     },
     {
       pattern: wholeWords(String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s?${mark})?(?!:)`),
       read: ([, h, m, s]) => timeOf(h!, m, s),
     },
     {
-      pattern: wholeWords(String.raw`(\d{1,2})(${half})`),
-      read: ([, h, , after]) => timeOf(h!, '0', undefined, after === undefined ? 'am' : 'pm'),
+      pattern: wholeWords(String.raw`(\d{1,2})${half}`),
+      read: ([, h, said]) => timeOf(h!, '0', undefined, halfOf(said)),
     },
     ...Object.entries(names).map(([name, value]) => ({ pattern: wholeWords(name), read: () => sure(value) })),
-    ...Object.entries(spoken).map(([phrase, from]) => ({
-      pattern: wholeWords(phrase.replace('H', String.raw`(\d{1,2}|${anyWord(Object.keys(words.numbers))})`)),
-      read: ([, name]: RegExpExecArray) => spokenTime(words.numbers[name!] ?? Number(name), from),
-    })),
   ]
   if (hour.length > 0) {
     patterns.splice(
-      2,
+      Object.keys(counted).length + Object.keys(spoken).length + 2,
       0,
       {
         pattern: wholeWords(String.raw`(\d{1,2})\.(\d{2})\s?${mark}`),
         read: ([, h, m]) => timeOf(h!, m),
       },
       {
-        pattern: wholeWords(String.raw`(\d{1,2})\s?${mark}(?:\s?${minutes})?(${half})?`),
-        read: ([, h, m, part, after]) =>
-          timeOf(h!, m ?? '0', undefined, part === undefined ? undefined : after === undefined ? 'am' : 'pm'),
+        pattern: wholeWords(String.raw`(?:(${anyWord(lasting)})\s)?(\d{1,2})\s?(${mark})(?:\s?${minutes})?${half}?`),
+        read: ([, before, h, name, m, said]) =>
+          before !== undefined && words.units.hours.includes(name!)
+            ? { value: null }
+            : timeOf(h!, m ?? '0', undefined, halfOf(said)),
       },
     )
   }
   return patterns
 })
 
+type Half = 'am' | 'pm' | 'night'
+
 const two = (value: number | string) => String(value).padStart(2, '0')
 
-function timeOf(h: string, m = '0', s?: string, half?: 'am' | 'pm'): ValueReading<string> {
+function timeOf(h: string, m = '0', s?: string, said?: Half): ValueReading<string> {
   let hour = Number(h)
+  const half = said !== 'night' ? said : hour === 0 || hour > 12 ? undefined : hour < 6 || hour === 12 ? 'am' : 'pm'
   if (half !== undefined) {
     // "15:30 pm" says it twice.
     if (hour === 0 || (hour > 12 && half === 'am') || hour > 23) return { value: null }
@@ -98,12 +119,13 @@ function timeOf(h: string, m = '0', s?: string, half?: 'am' | 'pm'): ValueReadin
   return sure(`${two(hour)}:${two(m)}${s === undefined ? '' : `:${two(s)}`}`)
 }
 
-/** Of twelve hours: which half of the day is not said. */
-function spokenTime(hour: number, from: number): ValueReading<string> {
-  if (hour < 1 || hour > 12) return { value: null }
-  const minutes = (hour % 12) * 60 + from
+/** Of twelve hours, where nothing says which half of the day: a guess. */
+function spokenTime(hour: number, from: number, half?: Half): ValueReading<string> {
+  const { value } = timeOf(String(hour), '0', undefined, half)
+  if (value === null) return { value }
+  const minutes = (half === undefined && hour === 12 ? 0 : Number(value.slice(0, 2))) * 60 + from
   const there = (minutes + 1440) % 1440
-  return unsure(`${two(Math.floor(there / 60))}:${two(there % 60)}`)
+  return (half === undefined && hour < 13 ? unsure : sure)(`${two(Math.floor(there / 60))}:${two(there % 60)}`)
 }
 
 /** A place of the world's clock: `Z`, `+02:00`. */

@@ -51,8 +51,11 @@ export const de: LanguageWords = {
     hour: ['uhr', 'h'],
     am: ['morgens', 'vormittags', 'fruh', 'frueh'],
     pm: ['nachmittags', 'abends'],
+    night: ['nachts', 'in der nacht'],
+    lasting: ['in', 'binnen', 'fur', 'fuer', 'seit'],
     names: { mittags: '12:00', mittag: '12:00', mitternacht: '00:00' },
     spoken: { 'halb H': -30, 'viertel nach H': 15, 'viertel vor H': -15, 'dreiviertel H': -15 },
+    counted: { 'M vor H': -1, 'M minuten vor H': -1, 'M nach H': 1, 'M minuten nach H': 1 },
   },
   articles: ['ein', 'eine', 'einem', 'einen', 'einer', 'eines'],
   numbers: {

@@ -55,9 +55,19 @@ export const en: LanguageWords = {
   clock: {
     hour: [],
     am: ['am', 'in the morning'],
-    pm: ['pm', 'in the afternoon', 'in the evening', 'at night'],
+    pm: ['pm', 'in the afternoon', 'in the evening'],
+    night: ['at night'],
+    lasting: [],
     names: { noon: '12:00', midday: '12:00', midnight: '00:00' },
     spoken: { "H o'clock": 0, 'half past H': 30, 'quarter past H': 15, 'quarter to H': -15 },
+    counted: {
+      'M minutes to H': -1,
+      'M minutes before H': -1,
+      'M minutes past H': 1,
+      'M minutes after H': 1,
+      'M past H': 1,
+      'F to H': -1,
+    },
   },
   articles: ['a', 'an'],
   numbers: {

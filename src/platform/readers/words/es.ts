@@ -46,9 +46,12 @@ export const es: LanguageWords = {
   clock: {
     hour: ['horas', 'hora', 'h'],
     am: ['am', 'de la manana', 'de la madrugada'],
-    pm: ['pm', 'de la tarde', 'de la noche'],
+    pm: ['pm', 'de la tarde'],
+    night: ['de la noche'],
+    lasting: ['en', 'dentro de', 'hace', 'durante'],
     names: { mediodia: '12:00', medianoche: '00:00' },
     spoken: { 'H y media': 30, 'H y cuarto': 15, 'H menos cuarto': -15 },
+    counted: {},
   },
   articles: ['un', 'una'],
   numbers: {

@@ -47,8 +47,11 @@ export const fr: LanguageWords = {
     hour: ['heures', 'heure', 'h'],
     am: ['du matin'],
     pm: ["de l'apres-midi", 'du soir'],
+    night: ['de la nuit'],
+    lasting: ['dans', "d'ici", 'il y a', 'pendant', 'durant', 'en'],
     names: { midi: '12:00', minuit: '00:00' },
-    spoken: {},
+    spoken: { 'H et quart': 15, 'H et demie': 30, 'H et demi': 30, 'H moins le quart': -15 },
+    counted: {},
   },
   articles: ['un', 'une'],
   numbers: {

@@ -33,10 +33,16 @@ export interface LanguageWords {
     readonly hour: readonly string[]
     readonly am: readonly string[]
     readonly pm: readonly string[]
+    /** From evening to morning: twelve is midnight. */
+    readonly night: readonly string[]
+    /** Before so many hours, which are then no time of day. */
+    readonly lasting: readonly string[]
     /** `HH:MM` of names. */
     readonly names: Readonly<Record<string, string>>
     /** With `H` for an hour of twelve: minutes from it. */
     readonly spoken: Readonly<Record<string, number>>
+    /** With `M` for minutes, or `F` for fives of them in words: behind the hour `H`, or -1 before it. */
+    readonly counted: Readonly<Record<string, 1 | -1>>
   }
   /** `a`: one, where a unit follows. */
   readonly articles: readonly string[]
