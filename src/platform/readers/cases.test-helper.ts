@@ -61,6 +61,15 @@ export const CASES: readonly ReaderCase[] = [
     ['three days from now', '2026-11-27'],
     ['March 2026', null],
     ['3 to 5 March 2026', null],
+    ['3/4 March 2026', null],
+    ['March 3-5, 2026', null],
+    ['March 3 and 5, 2026', null],
+    ['4-Mar-26', '2026-03-04'],
+    ['04/MAR/26', '2026-03-04'],
+    ['a week from today', '2026-12-01'],
+    ['2 weeks and 3 days ago', null],
+    ['2 or 3 days ago', null],
+    ['in 3 days and 2 weeks', null],
   ]),
   ...of(
     'date',
@@ -140,6 +149,7 @@ export const CASES: readonly ReaderCase[] = [
     ['hace 10 días', '2026-11-14'],
     ['hace un mes', '2026-10-24'],
     ['marzo de 2026', null],
+    ['4/mar/2026', '2026-03-04'],
   ]),
   ...of(
     'time',

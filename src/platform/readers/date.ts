@@ -1,5 +1,6 @@
 import { amountsIn } from './amounts.js'
 import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
+import { quantities } from './quantities.js'
 import { agreedReading, type FoundReading, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
 import { anyWord, blanked, ofWords, wholeWords } from './text.js'
 import { LANGUAGES, type LanguageName, type LanguageWords, type TimeUnit } from './words/index.js'
@@ -23,10 +24,14 @@ export function dateIn(
   for (const { start, end } of named) rest = blanked(rest, start, end)
   const likely = date.value ?? date.guess
   if (likely === undefined) return { reading: { value: null }, rest }
+  // "3 days after 4 March 2026" is another day.
+  const away = amountsIn(rest, language, context).amounts.some(({ end }) => AWAY.test(rest.slice(end)))
   // The day of the week must be that of the date.
   const fits = named.every(({ weekday }) => weekday === weekdayOf(likely))
-  return { reading: date.value === null || !fits ? unsure(isoOf(likely)) : sure(isoOf(likely)), rest }
+  return { reading: date.value === null || !fits || away ? unsure(isoOf(likely)) : sure(isoOf(likely)), rest }
 }
+
+const AWAY = /^ (?:after|before|following|nach|vor|apres|avant|despues|antes)(?!\p{L})/u
 
 /** Where a text says a date, and where a day of the week. */
 export function datesIn(text: string, language: LanguageName, context: ReaderContext) {
@@ -130,13 +135,17 @@ const patternsOf = ofWords((words: LanguageWords): Patterns => {
   const day = String.raw`(\d{1,2})(?:${anyWord([...words.ordinals, '.'])})?`
   const of = words.of.length > 0 ? String.raw`(?:\s${anyWord(words.of)})?` : ''
   // No time of day behind it: "4 March 15:30".
-  const year = String.raw`(\d{4}|'\d{2})(?![:.]\d)`
+  const year = String.raw`(\d{4}|'\d{2}|(?<=\d[-/]\p{L}+\.?[-/])\d{2})(?![:.]\d)`
+  const other = String.raw`\s?\d{1,2}(?:${anyWord(words.ordinals)})?(?![:.]?\d)`
+  const hours = anyWord([...words.clock.am, ...words.clock.pm])
+  // "March 3-5, 2026" is no one day, "March 3 - 5 pm" is.
+  const through = String.raw`(\s?(?:(?:-|to|through|bis|au|al?)${other}(?!\s?${hours})|(?:and|or|&|und|et|y)${other}(?=,?\s?\d{4})))?`
   return {
-    dayMonth: wholeWords(String.raw`${day}${of}[\s-]*${month}(?:[,\s-]*${of.trim()}\s*${year})?`),
-    monthDay: wholeWords(String.raw`${month}\s*${day}(?:\s*,?\s*${year})?`),
+    dayMonth: wholeWords(String.raw`${day}${of}[\s/-]*${month}(?:[,\s/-]*${of.trim()}\s*${year})?`),
+    monthDay: wholeWords(String.raw`${month}\s*${day}${through}(?:\s*,?\s*${year})?`),
     monthYear: wholeWords(String.raw`${month}${of}\s*,?\s*${year}`),
     range: new RegExp(
-      String.raw`(?<!\d)\d{1,2}(?:${anyWord([...words.ordinals, '.'])})?\s*(?:-|to|bis|and|und|au|et|al?|y)\s*$`,
+      String.raw`(?<!\d)\d{1,2}(?:${anyWord([...words.ordinals, '.'])})?\s*(?:[-/&]|to|or|bis|and|und|oder|auf(?: den)?|au|ou|et|al?|[oy])\s*$`,
       'u',
     ),
     weekday: wholeWords(String.raw`(${anyWord(words.weekdays.flat())})\.?`),
@@ -155,7 +164,10 @@ const withMonth: Finder = (text, words, reference) => {
   const one = all(text, dayMonth, ([, day, name, year]) => named(day!, name!, year))
   let rest = text
   for (const { start, end } of one) rest = blanked(rest, start, end)
-  const other = all(rest, monthDay, ([, name, day, year]) => named(day!, name!, year))
+  const other = all(rest, monthDay, ([, name, day, others, year]) => {
+    const reading = named(day!, name!, year)
+    return others !== undefined && reading.value !== null ? unsure(reading.value) : reading
+  })
   for (const { start, end } of other) rest = blanked(rest, start, end)
   // The first of its month is a guess.
   const months = all(rest, monthYear, ([, name, digits]) => {
@@ -180,6 +192,10 @@ function weekdays(text: string, words: LanguageWords): { weekday: number; start:
     return [{ weekday, start: match.index, end: match.index + match[0].length }]
   })
 }
+
+/** Between two numbers, and between two amounts, of which neither says how far it is. */
+const OR = /^ ?(?:-|to|or|bis|oder|a|o|u|ou) ?$/
+const AND = /^,? ?(?:-|to|or|bis|oder|a|o|u|ou|and|und|et|y)? ?$/
 
 const coming = (weekday: number, from: number) => from + ((weekday - weekdayOf(from) + 6) % 7) + 1
 
@@ -232,13 +248,16 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
         )
       }),
     )
-  take(all(rest, patterns.named, ([, name]) => from((today) => sure(today + words.days[name!]!))))
   weekday(patterns.coming, (w, today) => sure(coming(w, today)))
   // Some mean the one of this week, if it is yet to come, some that of the next.
   weekday(patterns.next, (w, today) => (w > weekdayOf(today) ? unsure : sure)(coming(w, today)))
   weekday(patterns.last, (w, today) => (w < weekdayOf(today) && words.next.length > 0 ? unsure : sure)(gone(w, today)))
   weekday(patterns.now, (w, today) => sure(today - weekdayOf(today) + w))
   const { amounts } = amountsIn(rest, language, context)
+  const numbers = quantities(rest, language, context)
+  // "2 or 3 days ago", "2 weeks and 3 days ago".
+  const joined = (one: { end: number }, two: { start: number }, gap: RegExp) =>
+    one.end <= two.start && gap.test(rest.slice(one.end, two.start))
   for (const [sign, phrases] of [
     [1, patterns.ahead],
     [-1, patterns.ago],
@@ -250,10 +269,17 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
         if (behind !== '' && !behindIt.test(tail)) continue
         const start = before === '' ? amount.start : head.length - before.length
         const end = behind === '' ? amount.end : rest.length - tail.length + behind.length
-        take([{ reading: from((today) => shifted(today, amount.count, amount.unit, sign)), start, end }])
+        const several =
+          before === ''
+            ? numbers.some((one) => joined(one, amount, OR)) || amounts.some((one) => joined(one, amount, AND))
+            : numbers.some((one) => joined(amount, one, OR)) || amounts.some((one) => joined(amount, one, AND))
+        const reading = from((today) => shifted(today, amount.count, amount.unit, sign))
+        take([{ reading: several ? { value: null } : reading, start, end }])
       }
     }
   }
+  // "a week from today" is not today.
+  take(all(rest, patterns.named, ([, name]) => from((today) => sure(today + words.days[name!]!))))
   return found
 }
 

@@ -119,6 +119,12 @@ describe('what does not say one thing', () => {
     expect(read('30 February 2026')).toEqual({ value: null })
   })
 
+  it('is a guess where a date is only what days are counted from', () => {
+    expect(read('3 days after 4 March 2026')).toEqual({ value: null, guess: '2026-03-04' })
+    expect(read('March 3-5, 2026')).toEqual({ value: null, guess: '2026-03-03' })
+    expect(read('March 3, 2026 - 5 pm').value).toBe('2026-03-03')
+  })
+
   it('is a date of the month of another language too, where the languages agree', () => {
     const none = (text: string) => readValue({ type: 'date' }, text, { reference: REFERENCE }).value
     expect(none('4 décembre 2026')).toBe('2026-12-04')
