@@ -158,6 +158,29 @@ describe('units', () => {
     expect(read('5 kg', 'm')).toEqual({ value: null, guess: 5 })
   })
 
+  it('are not taken for the one that is asked for, if another one is said', () => {
+    for (const [text, unit, guess] of [
+      ['C$5', 'USD', 5],
+      ['A$5', 'USD', 5],
+      ['¥5', 'USD', 5],
+      ['100 SEK', 'EUR', 100],
+      ['50 cents', 'USD', 50],
+      ['500 MB', 'GB', 500],
+      ['68 °F', 'C', 68],
+      ['68°F', '°C', 68],
+      ['2 gallons', 'l', 2],
+      ['5 pour cent', 'kg', 5],
+    ] as const) {
+      expect([text, read(text, unit)]).toEqual([text, { value: null, guess }])
+    }
+    expect(read('C$5', 'CAD')).toEqual({ value: 5 })
+    expect(read('¥5', 'JPY')).toEqual({ value: 5 })
+    expect(read('20 °C', 'C')).toEqual({ value: 20 })
+    expect(read('5 per cent', '%')).toEqual({ value: 5 })
+    expect(read('50 mph', 'km/h')).toEqual({ value: 80.4672 })
+    expect(read('10 m/s', 'km/h')).toEqual({ value: 36 })
+  })
+
   it('are rounded as they are asked for, and whole or a guess', () => {
     expect(read('1.005', 'kg', { decimals: 2 })).toEqual({ value: 1.01 })
     expect(read('2.5', 'kg', { integer: true })).toEqual({ value: null, guess: 3 })

@@ -26,10 +26,33 @@ const KINDS: readonly Kind[] = [
   ['GBP', 1, 'gbp', '£'],
   ['CHF', 1, 'chf', 'franken', 'sfr'],
   ['JPY', 1, 'jpy', '¥', 'yen'],
+  ['CNY', 1, 'cny', 'rmb', 'yuan', 'renminbi'],
+  ['CAD', 1, 'cad', 'c$', 'ca$'],
+  ['AUD', 1, 'aud', 'a$', 'au$'],
+  ['NZD', 1, 'nzd', 'nz$'],
+  ['SGD', 1, 'sgd', 's$'],
+  ['HKD', 1, 'hkd', 'hk$'],
+  ['MXN', 1, 'mxn', 'mx$'],
+  ['BRL', 1, 'brl', 'r$'],
+  ['INR', 1, 'inr', '₹', 'rupee', 'rupees'],
+  ['KRW', 1, 'krw', '₩'],
+  ['TRY', 1, '₺'],
+  ['RUB', 1, 'rub', '₽'],
+  ...['sek', 'nok', 'dkk', 'pln', 'czk', 'huf', 'zar'].map((code): Kind => [code, 1, code]),
+  // Hundredths of any of these.
+  ['cent', 1, 'cent', 'cents', 'centime', 'centimes', 'centimos', '¢'],
+  // Of two sizes, or told from two zeros: as they stand, or not at all.
+  ...['kb', 'mb', 'gb', 'tb', 'kib', 'mib', 'gib', 'tib'].map((size): Kind => [size, 1, size]),
+  ['gallon', 1, 'gal', 'gallon', 'gallons'],
+  ['celsius', 1, '°c', 'c', 'celsius'],
+  ['fahrenheit', 1, '°f', 'f', 'fahrenheit'],
+  ['speed', 1, 'km/h', 'kmh', 'kph'],
+  ['speed', 3.6, 'm/s'],
+  ['speed', 1.609344, 'mph'],
 ]
 const UNITS = new Map(KINDS.flatMap(([kind, size, ...names]) => names.map((name) => [name, { kind, size }] as const)))
 /** More countries than one write it. */
-const SHARED: ReadonlySet<string> = new Set(['$', '¥', 'dollar', 'dollars', 'dolares'])
+const SHARED: ReadonlySet<string> = new Set(['$', 'dollar', 'dollars', 'dolares'])
 const DOLLARS: ReadonlySet<string> = new Set(['usd', 'aud', 'cad', 'nzd', 'sgd', 'hkd', 'mxn'])
 
 /** `before` and `behind`: what stands around the number. A unit that is none of these is taken for the one asked for. */
@@ -57,8 +80,10 @@ export function inUnitOf(
 
 function unitIn(before: string, behind: string): string | undefined {
   const near = [
-    /^\s?(per cent|pour cent|por ciento|us\$|[\p{L}]+|[%$€£¥])/u.exec(behind)?.[1],
-    /([\p{L}]+\$?|[$€£¥])\s?$/u.exec(before)?.[1],
+    /^\s?(per cent|pour cent|por ciento|us\$|km\/h|m\/s|° ?[cf](?!\p{L})|\p{L}+|[%¢\p{Sc}])/u
+      .exec(behind)?.[1]
+      ?.replace('° ', '°'),
+    /(\p{L}{2,}\$?|\p{L}\$|\p{Sc})\s?$/u.exec(before)?.[1],
   ]
   return near.find((name) => name !== undefined && UNITS.has(name))
 }
