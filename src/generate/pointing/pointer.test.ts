@@ -534,6 +534,13 @@ describe('of fields of a text', () => {
     expect(pointed!.usage).toEqual({ promptTokens, completionTokens: 0, cachedTokens: 0 })
   })
 
+  it('white space around it is no part of it, as at the end of a line', async () => {
+    const one = { '"a"': { text: 'Ann\r' } }
+    const { pointed } = await point('Name: Ann\r\nTotal: 5', one, [field('a')])
+    expect(pointed!.answers).toEqual([{ start: 6, end: 9, probability: near(1), nothing: near(0) }])
+    expect((await point('a\r\nb', { '"a"': { text: '\r\n' } }, [field('a')])).pointed!.answers).toEqual([undefined])
+  })
+
   it('it is sure of a number from a half on, and of other stretches from four fifths', async () => {
     for (const [isNumber, bound] of [
       [true, 0.5],

@@ -253,7 +253,10 @@ export class Pointer {
     }
   }
 
-  /** Where some of a text's tokens stand, which together are all of its bytes. Undefined: they cut a character in two. */
+  /**
+   * Where some of a text's tokens stand, which together are all of its bytes, without white space around them: a token may be
+   * the end of a word and the `\r` behind it. Undefined: they cut a character in two, or are blank.
+   */
   #spansOf(text: string, tokens: readonly number[]): (from: number, to: number) => TextSpan | undefined {
     const borders = [0]
     for (const token of tokens) borders.push(borders.at(-1)! + this.#text.tokenizer.bytes(token).length)
@@ -262,8 +265,11 @@ export class Pointer {
     const lengthOf = (from: number, to: number) => utf8.decode(bytes.subarray(borders[from], borders[to])).length
     return (from, to) => {
       try {
-        const start = lengthOf(0, from)
-        return { start, end: start + lengthOf(from, to) }
+        const first = lengthOf(0, from)
+        const said = text.slice(first, first + lengthOf(from, to))
+        const words = said.trim()
+        const start = first + said.length - said.trimStart().length
+        return words === '' ? undefined : { start, end: start + words.length }
       } catch {
         return undefined
       }
