@@ -65,7 +65,14 @@ export { PartQueue } from './part-queue.js'
 export { placeOf } from './place-of.js'
 export { beat, type Doing, during, inStage, Pulse, STAGES, showPulse } from './pulse.js'
 export { dayOfIso } from './readers/calendar.js'
-export { type ReadableKind, readValue, stretchesIn, type ValueReading, type ValueType } from './readers/index.js'
+export {
+  closestAround,
+  type ReadableKind,
+  readValue,
+  stretchesIn,
+  type ValueReading,
+  type ValueType,
+} from './readers/index.js'
 export { agreedReading } from './readers/reading.js'
 export { LANGUAGES } from './readers/words/index.js'
 export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'

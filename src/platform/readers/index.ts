@@ -11,7 +11,7 @@ import { inUnitOf } from './units.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 export type { ReaderContext, ValueReading } from './reading.js'
-export { type ReadableKind, stretchesIn } from './stretches.js'
+export { closestAround, type ReadableKind, stretchesIn } from './stretches.js'
 export type { LanguageName, TimeUnit } from './words/index.js'
 
 /** What is to be read. */

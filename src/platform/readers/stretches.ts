@@ -17,6 +17,12 @@ export interface ReadablePlace {
   readonly end: number
 }
 
+/** What can be read around a part of it, the closest first; else the part itself. */
+export const closestAround = (places: readonly ReadablePlace[], part: ReadablePlace): ReadablePlace =>
+  places
+    .filter(({ start, end }) => start <= part.start && part.end <= end)
+    .reduce<ReadablePlace | undefined>((a, b) => (a && a.end - a.start <= b.end - b.start ? a : b), undefined) ?? part
+
 /** What is looked through in one language without a pause: a few milliseconds at most. */
 const PART = 1000
 /** More is said by no value, so a cut between two parts loses none that begins so far before its end. */

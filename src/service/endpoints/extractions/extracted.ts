@@ -2,6 +2,7 @@
 import type { ExtractCall, ExtractField, FieldAnswer, TextSpan } from '../../../contract/index.js'
 import {
   agreedReading,
+  getOrMake,
   inTurns,
   type ReadableKind,
   readValue,
@@ -96,9 +97,8 @@ function wantedOf(field: ExtractField): ValueType | undefined {
   if (field.type !== 'list') return field.type === 'text' ? undefined : { type: field.type }
   const { integer, decimals } = field
   if (field.items === 'text') return undefined
-  return field.items === 'date'
-    ? { type: 'date' }
-    : { type: 'number', ...(integer && { integer }), ...(decimals !== undefined && { decimals }) }
+  if (field.items === 'date') return { type: 'date' }
+  return { type: 'number', ...(integer && { integer }), ...(decimals !== undefined && { decimals }) }
 }
 
 // What a field may be read from: all that its text says of that kind, so that a model need only choose.
@@ -128,12 +128,8 @@ export class Readables {
   of(field: ExtractField): Promise<Readable | undefined> {
     const kind = readableKindOf(field)
     if (kind === undefined) return Promise.resolve(undefined)
-    let found = this.#found.get(kind)
-    if (!found) {
-      found = inTurns(readableIn(kind, this.#call), this.#call.signal, this.#call.caller)
-      this.#found.set(kind, found)
-    }
-    return found
+    const { signal, caller } = this.#call
+    return getOrMake(this.#found, kind, () => inTurns(readableIn(kind, this.#call), signal, caller))
   }
 }
 

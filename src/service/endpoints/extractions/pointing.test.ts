@@ -75,6 +75,12 @@ describe('an engine that points', () => {
       total: { type: 'number', value: 1250, guess: 1250, confidence: 0.6, p_null: 0.25, span: span('1,250.00') },
       due: { type: 'duration', value: 30, guess: 30, confidence: 0.5, p_null: 0, span: span('30 days') },
     })
+    const parts = pointing({ total: at('250', 0.6), on: at('4 March', 0.9), due: at('30', 0.9) })
+    const fields = { total: { type: 'number' }, on: { type: 'date' }, due: { type: 'duration', unit: 'days' } }
+    const whole = (await parts.post(fields)).answers
+    expect(whole.total).toMatchObject({ value: 1250, span: span('1,250.00') })
+    expect(whole.on).toMatchObject({ value: '2026-03-04', span: span('4 March 2026') })
+    expect(whole.due).toMatchObject({ value: 30, span: span('30 days') })
     expect(usage).toMatchObject({ input_tokens: 40, output_tokens: 0, total_tokens: 40 })
     expect(chats).toEqual([])
     expect(calls).toHaveLength(1)

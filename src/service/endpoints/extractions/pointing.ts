@@ -1,7 +1,8 @@
 /** Fields of a text by an engine that points: all of them in one reading; those that it is sure of are not written. */
 import type { ExtractField, FieldAnswer, PointedAnswer, Usage } from '../../../contract/index.js'
+import { closestAround } from '../../../platform/index.js'
 import type { Service } from '../../answer/service.js'
-import { type AnswerStretch, answerOf, readableKindOf, saysOne } from './extracted.js'
+import { type AnswerStretch, answerOf, type Readable, Readables, readableKindOf, saysOne } from './extracted.js'
 import { type FieldsCall, instructionsFor } from './extracting.js'
 
 export interface PointedFields {
@@ -21,10 +22,12 @@ export async function pointedFields({ engine }: Service, call: FieldsCall): Prom
   })
   const pointed = await engine.point?.({ id, model, signal, caller, text, questions })
   if (!pointed) return undefined
-  const answers = fields.map((field) => {
+  const readables = new Readables(call)
+  const all = fields.map(async (field) => {
     const answer = pointed.answers[singles.indexOf(field)]
-    return answer && answered(field, call, answer)
+    return answer && answered(field, call, answer, await readables.of(field))
   })
+  const answers = await Promise.all(all)
   const { usage, fingerprint } = pointed
   return { answers, usage, ...(fingerprint !== undefined && { fingerprint }) }
 }
@@ -34,9 +37,10 @@ function answered(
   field: ExtractField,
   call: FieldsCall,
   { start, end, probability: confidence, nothing: pNull }: PointedAnswer,
+  readable: Readable = new Map(),
 ): FieldAnswer | undefined {
-  const stretch: AnswerStretch = { places: [{ start, end }], confidence }
+  // Of `half past 3 pm` a model may point at `3 pm`.
+  const stretch: AnswerStretch = { places: [closestAround([...readable.values()].flat(), { start, end })], confidence }
   if (!saysOne(field, stretch, call)) return undefined
-  const guess = [stretch]
-  return answerOf({ field, call, found: pNull < field.nullThreshold ? guess : undefined, guess, pNull })
+  return answerOf({ field, call, found: pNull < field.nullThreshold ? [stretch] : undefined, guess: [stretch], pNull })
 }
