@@ -255,6 +255,8 @@ export class ObjectState implements DeclaredKeys, MembersPlace {
   spell(member: number | string): Bytes {
     const { shape } = this.home
     if (typeof member === 'string' && shape.first !== undefined) return this.#sought.spell(member)
+    const keys = this.count + 1 < shape.min ? this.plan.keys : undefined
+    if (keys !== undefined && keys[0] === member) return this.#spellKeys(keys)
     const name = typeof member === 'number' ? shape.properties[member]!.key : member
     const head = `"${keyBytes(name)}${shape.colon}${this.#value(member).spell()}`
     const rest = this.#following(member).after.spell()
@@ -262,6 +264,15 @@ export class ObjectState implements DeclaredKeys, MembersPlace {
     const known = typeof member === 'number' || shape.pending.includes(member)
     const alike = this.count + 1 >= shape.min && shape.behind?.behind === undefined
     return head + (known || alike ? rest : loosened(rest))
+  }
+
+  /** Behind one of these keys the others are the shortest way still, so that they need not be planned again at each. */
+  #spellKeys(keys: readonly string[]): Bytes {
+    const { shape, program } = this.home
+    const { between, close } = program.breaks
+    const [first, ...others] = keys.map((key) => `"${keyBytes(key)}${shape.colon}${this.#value(key).spell()}`)
+    const rest = others.map((member) => between + member).join('') + close + (shape.isSet ? ']' : '}')
+    return first + loosened(rest)
   }
 
   #value(member: number | string): Pick<Frame, 'spell'> {

@@ -23,9 +23,46 @@ export interface Wanted {
   readonly behind: (value: Value) => number
 }
 
+/** So many, those that are not fresh counted, are looked for once: who must have as many members asks again for each. */
+const FEW = 16
+
 /** The cheapest acceptable keys, at most `count`, the cheapest first: its bytes in JSON, and what stands behind it. */
 export function freshKeys(keys: KeyAutomaton, wanted: Wanted, fuel?: Fuel): string[] {
   if (wanted.from === 0) return []
+  const most = wanted.count + wanted.taken
+  if (most > FEW && wanted.from === keys.text.start && fuel === undefined) {
+    const found: string[] = []
+    for (const key of cheapestKeys(keys, wanted.behind, most)) {
+      if (found.length >= wanted.count) break
+      if (wanted.fresh(key)) found.push(key)
+    }
+    return found
+  }
+  return searched(keys, wanted, fuel)
+}
+
+interface Cheapest {
+  readonly behind: string
+  readonly found: readonly string[]
+  /** As many as were looked for. */
+  readonly count: number
+}
+
+const cheapest = new WeakMap<KeyAutomaton, Cheapest>()
+
+/** At least the first `count` of all keys, or as many as a search finds. */
+function cheapestKeys(keys: KeyAutomaton, behind: Wanted['behind'], count: number): readonly string[] {
+  const costs = keys.values.map(behind).join()
+  const known = cheapest.get(keys)
+  if (known?.behind === costs && known.count >= count) return known.found
+  let size = 2 * FEW
+  while (size < count) size *= 2
+  const found = searched(keys, { from: keys.text.start, fresh: () => true, taken: 0, count: size, behind })
+  cheapest.set(keys, { behind: costs, found, count: size })
+  return found
+}
+
+function searched(keys: KeyAutomaton, wanted: Wanted, fuel?: Fuel): string[] {
   const ends = endsOf(keys, wanted.behind, fuel)
   // Of a class whose characters all lead on alike, more than so many cannot be needed.
   const letters = alphabet(keys.text.classes, Math.min(wanted.count + wanted.taken, MOST_LETTERS))

@@ -1,6 +1,6 @@
 import type { Fuel } from '../fuel.js'
-import { toBytes } from './format.js'
 import { freshKeys } from './fresh-keys.js'
+import { encodedLength } from './text-length.js'
 import type { KeyAutomaton, ObjectShape, Value } from './value.js'
 
 /** Where an object stands: the next declared property, how many members it has, which keys beyond the declared ones. */
@@ -24,6 +24,8 @@ export interface ObjectPlan {
   readonly length: number
   /** The next member: a declared property by its index, another key, or none: close. */
   readonly next: number | string | undefined
+  /** Where keys beyond the declared ones are all that comes, and on no other shape: those keys. */
+  readonly keys?: readonly string[]
 }
 
 const IMPOSSIBLE: ObjectPlan = { length: Infinity, next: undefined }
@@ -60,7 +62,9 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
     const rest = planObject(shape.first, { index: properties.length, count, used: [], pending: 0 }, 0, fuel)
     return { length: cost + rest.length, next: next ?? rest.next }
   }
-  return { length: cost + (place.count + members > 0 ? close : 1), next }
+  const plan = { length: cost + (place.count + members > 0 ? close : 1), next }
+  if (members !== fill || filling.declared.length > 0) return plan
+  return { ...plan, keys: filling.members.map(({ member }) => member as string) }
 }
 
 /** One of the keys of a shape, and on as the other one says. */
@@ -136,8 +140,12 @@ function cheapest(shape: ObjectShape, place: ObjectPlace, count: number, fuel?: 
 }
 
 function keyCost(shape: ObjectShape, key: string): number {
-  return toBytes(JSON.stringify(key)).length + shape.colon.length
+  let bytes = QUOTES
+  for (const letter of key) bytes += encodedLength(letter.codePointAt(0)!)
+  return bytes + shape.colon.length
 }
+
+const QUOTES = 2
 
 export function keyValue(keys: KeyAutomaton, key: string): Value | undefined {
   let state = keys.text.start

@@ -27,6 +27,13 @@ export function encoded(codePoint: number): string {
   return ASCII[codePoint] ?? encode(codePoint)
 }
 
+/** How many they are. A surrogate by itself is escaped. */
+export function encodedLength(codePoint: number): number {
+  if (codePoint < 0x80) return ASCII[codePoint]!.length
+  if (codePoint >= 0xd800 && codePoint < 0xe000) return 6
+  return codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4
+}
+
 /** No text of so many code points takes more bytes, none of them taking more than `widest`. */
 export function longestText(characters: number, widest: number): number {
   return characters * (characters > SPELLED ? MOST_BYTES : widest)

@@ -1,0 +1,41 @@
+import { expect, it, vi } from 'vitest'
+import { compile, Vocabulary } from './structured.js'
+import { pick, randomness, smallWords } from './testing.test-helper.js'
+import { CheapestFirst } from './values/cheapest-first.js'
+
+/** A document of so many members whose names are the model's own, in hardly more tokens than it takes at the least. */
+function written(members: number): { text: string; places: number } {
+  const words = smallWords()
+  const vocabulary = new Vocabulary(words.tokens, { eos: words.eos })
+  const schema = { type: 'object', additionalProperties: { type: 'boolean' }, minProperties: members }
+  const constraint = compile(schema).start(vocabulary)
+  const random = randomness(members)
+  const mask = new Uint32Array(vocabulary.words)
+  const looked = vi.spyOn(CheapestFirst.prototype, 'add')
+  const pieces: Uint8Array[] = []
+  try {
+    for (let left = constraint.shortest + 20; !constraint.done; left--) {
+      expect(constraint.closing(left)).toBe(true)
+      constraint.mask(mask)
+      const token = pick(mask, vocabulary.size, random)
+      constraint.accept(token)
+      if (!words.eos.includes(token)) pieces.push(words.tokens[token]!)
+    }
+    return { text: Buffer.concat(pieces).toString(), places: looked.mock.calls.length }
+  } finally {
+    looked.mockRestore()
+  }
+}
+
+it('that an object has many members is no reason to look for each of their names again at each of them', () => {
+  const [few, many] = [written(40), written(80)]
+  for (const [{ text }, members] of [
+    [few, 40],
+    [many, 80],
+  ] as const) {
+    expect(Object.keys(JSON.parse(text) as object).length).toBeGreaterThanOrEqual(members)
+  }
+  // Twice as many members, each of which may look through as many names: four times, and what chance adds.
+  expect(many.places).toBeLessThan(8 * few.places)
+  expect(many.places).toBeLessThan(80 * 80 * 64)
+})
