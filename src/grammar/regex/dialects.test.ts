@@ -163,6 +163,8 @@ describe('regular expressions as Python and Rust write them', () => {
     ['a(?#a note)b', ['ab'], ['a']],
     ['[]a]+[^]b]', [']ax'], ['x', ']b']],
     ['[^][a]', ['xa'], ['x', 'xb']],
+    // A class of these signs, as ECMAScript has it under the flag u, too.
+    ['[[:alpha:]+', ['[:', 'alpha'], ['beta']],
     ['a{,2}b', ['b', 'aab'], ['aaab', 'a{,2}b']],
     ['\\p{Greek}+\\P{Latin}', ['αβ1'], ['aβ1', 'αβz']],
     ['[\\p{Cyrillic}\\p{L}]', ['я', 'a'], ['1']],
@@ -186,6 +188,8 @@ describe('regular expressions as Python and Rust write them', () => {
     ['a(?i)b', '(?i)'],
     ['\\Qa\\E', '\\Q'],
     ['\\U00110000', '\\U00110000'],
+    ['[[:alpha:]]+', '[:alpha:]'],
+    ['[^_[:^digit:][:space:]]', '[:^digit:]'],
   ])('%s is refused by the name of %s', (source, name) => {
     expect(() => compileRegex(source)).toThrow(name)
   })

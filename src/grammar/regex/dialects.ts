@@ -16,8 +16,11 @@ interface Group {
   begun: boolean
 }
 
-const OF_OTHERS = /\(\?[P>#(a-zA-Z^-]|\\[AzZUapP]|\\x\{|[*+?}]\+|\{,\d|\[\^?\]/
+const OF_OTHERS = /\(\?[P>#(a-zA-Z^-]|\\[AzZUapP]|\\x\{|[*+?}]\+|\{,\d|\[\^?\]|\[:\^?[a-z]+:\]/
 const NONE: Flags = { i: false, s: false, m: false, x: false }
+/** A bracket behind it, which ends the class: without that others read letters and colons. */
+const POSIX =
+  /^\[:\^?(?:alnum|alpha|ascii|blank|cntrl|digit|graph|lower|print|punct|space|upper|word|xdigit):\](?=[^[\]]*\]|\[:)/
 const FLAGS = /^\(\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])/
 /** `$` and `^` at the ends of lines, for which ECMAScript has a flag alone. */
 const LINE_START = '(?<![^\\n])'
@@ -127,6 +130,8 @@ class Translator {
     const first = /^(\^?)\](?=[^[\]]*\])/.exec(this.#rest())
     if (first) this.#say(`${first[1]}\\]`, first[0].length)
     while (this.#at < this.#source.length && this.#source[this.#at] !== ']') {
+      const posix = POSIX.exec(this.#rest())?.[0]
+      if (posix) throw new TextError(`${posix} has a meaning in Rust alone: write its characters, as in [A-Za-z]`)
       if (this.#source[this.#at] === '\\') this.#escape()
       else this.#say(this.#source[this.#at]!, 1)
     }
