@@ -155,24 +155,30 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 /** Node-llama-cpp that loads nothing, and fails at one file. */
-function standIn(fails?: string) {
+function standIn(fails?: string, original?: number) {
   const loaded: string[] = []
+  const opened: number[] = []
   const held = new Set<string>()
   const loadModel = async ({ modelPath }: { readonly modelPath: string }) => {
     const name = basename(modelPath)
     loaded.push(name)
     if (name === fails) throw new Error('It has a cold.')
     held.add(name)
-    const createContext: NativeModel['createContext'] = async ({ contextSize, sequences }) => ({
-      contextSize,
-      memoryUsage: { ram: 10 * sequences, vram: 0 },
-      getSequence: () => standInSequence({ tokens: 600, contextSize }),
-      dispose: async () => {},
-    })
-    return { trainContextSize: 512, size: 1000, createContext, dispose: async () => void held.delete(name) }
+    const createContext: NativeModel['createContext'] = async ({ contextSize, sequences }) => {
+      opened.push(contextSize)
+      return {
+        contextSize,
+        memoryUsage: { ram: 10 * sequences, vram: 0 },
+        getSequence: () => standInSequence({ tokens: 600, contextSize }),
+        dispose: async () => {},
+      }
+    }
+    const scaling = { original_context_length: original }
+    const fileInfo = { metadata: { general: { architecture: 'phi3' }, phi3: { rope: { scaling } } } }
+    return { trainContextSize: 512, fileInfo, size: 1000, createContext, dispose: async () => void held.delete(name) }
   }
   const llama = { gpu: false, llamaCppRelease: { release: 'b0' }, loadModel, dispose: async () => {} }
-  return { loaded, held, loader: async () => ({ getLlama: async () => llama }) as LlamaCppModule }
+  return { loaded, opened, held, loader: async () => ({ getLlama: async () => llama }) as LlamaCppModule }
 }
 
 interface ReplyBody {
@@ -180,8 +186,8 @@ interface ReplyBody {
   readonly data: readonly { readonly metadata: Readonly<Record<string, unknown>> }[]
 }
 
-function service(options: Partial<LlamaCppOptions> = {}, draft = SMALL, fails?: string) {
-  const { loader, ...seen } = standIn(fails)
+function service(options: Partial<LlamaCppOptions> = {}, draft = SMALL, fails?: string, original?: number) {
+  const { loader, ...seen } = standIn(fails, original)
   const models = [{ id: 'local/large', from: at(LARGE), draft: at(draft) }]
   const v1 = createV1({ engine: llamaCpp({ models, loader, log: () => {}, ...options }), keys: 'none', log: () => {} })
   const body = { model: 'local/large', messages: [{ role: 'user', content: 'kalomi resu' }], max_tokens: 8 }
@@ -196,6 +202,21 @@ function service(options: Partial<LlamaCppOptions> = {}, draft = SMALL, fails?: 
   }
   return { v1, ask, metadata, ...seen }
 }
+
+describe('a context', () => {
+  it.each([
+    ['has a token more than is read', undefined, 513, 512],
+    ['has one also where the model was first made for fewer', 256, 513, 512],
+    ['has none more than the model was first made for, or each is turned as in long texts', 512, 512, 511],
+  ])('%s', async (_, original, opened, told) => {
+    const { v1, ask, opened: sizes } = service({}, SMALL, undefined, original)
+    expect((await ask()).status).toBe(200)
+    expect(sizes[0]).toBe(opened)
+    const { data } = (await (await v1.fetch(new Request('http://device/v1/models'))).json()) as { data: object[] }
+    expect(JSON.stringify(data[0])).toMatch(new RegExp(`"(max_model_len|context_length|context_window)":${told}\\b`))
+    await v1.close()
+  })
+})
 
 describe('a model with a draft model', () => {
   it('is loaded with it, says what that takes, and is freed with it', async () => {

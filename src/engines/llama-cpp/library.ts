@@ -28,6 +28,10 @@ export interface Llama {
 
 export interface NativeModel {
   readonly trainContextSize: number
+  readonly fileInfo?: {
+    /** By the parts of their names: `rope` of `phi3` has `scaling`. */
+    readonly metadata?: unknown
+  }
   readonly size: number
   createContext(options: {
     readonly contextSize: number

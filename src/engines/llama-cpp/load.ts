@@ -1,6 +1,7 @@
 import { V1Error } from '../../contract/index.js'
 import { ChatText, DecodeLoop, DraftModel, Encoder, Tokenizer } from '../../generate/index.js'
 import { asBroken, broken, digestOf, type FileHead, type LoadReport, purposeOf } from '../../models/index.js'
+import { isRecord } from '../../platform/index.js'
 import type { Llama, NativeContext, NativeModel } from './library.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
 import { LlamaCppModel } from './token-model.js'
@@ -210,14 +211,18 @@ async function openNative(
   }
 }
 
-/** One token more than are asked for: llama.cpp's own last one begins to forget. */
+/**
+ * One token more than are asked for: llama.cpp's own last one begins to forget. But not where that would be longer than what
+ * the model was first made for: all positions are then turned by the factors of long texts.
+ */
 async function openContext(
   native: NativeModel,
   model: Wanted,
   sequences: number,
   { settings: { threads }, signal, complaints }: LlamaCppLoadContext,
 ): Promise<NativeContext> {
-  const contextSize = wantedContext(native, model, CONTEXT) + 1
+  const wanted = wantedContext(native, model, CONTEXT)
+  const contextSize = wanted === originalContext(native) ? wanted : wanted + 1
   try {
     return await native.createContext({
       contextSize,
@@ -236,6 +241,13 @@ async function openContext(
 
 const wantedContext = (native: NativeModel, { contextLength }: Wanted, most: number): number =>
   contextLength ?? Math.min(most, native.trainContextSize)
+
+function originalContext({ fileInfo }: NativeModel): unknown {
+  const valueAt = (value: unknown, name: unknown) => (isRecord(value) ? value[String(name)] : undefined)
+  const all = fileInfo?.metadata
+  const own = valueAt(all, valueAt(valueAt(all, 'general'), 'architecture'))
+  return valueAt(valueAt(valueAt(own, 'rope'), 'scaling'), 'original_context_length')
+}
 
 /** What llama.cpp has complained of, without the names of its functions; else the error's own words. */
 function whyOf(cause: unknown, [first]: readonly string[]): string {
