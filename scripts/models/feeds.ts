@@ -67,7 +67,7 @@ const sizeOf = ({ first, last, several }: After, done: number, left: number): nu
 /** Beside a sequence that is a token ahead of it and one that is as long as a window less. */
 export async function inCompany(core: Core, { tokens, count }: Text): Promise<Told[]> {
   const prompt = tokens.length - count
-  const sequences = [core.open(tokens.length), core.open(tokens.length), core.open()]
+  const sequences = [core.open(tokens.length), core.open(tokens.length), core.open(5 + Math.ceil(count / 2))]
   const [ours, ahead, short] = sequences as [Sequence, Sequence, Sequence]
   const texts = [tokens, [...tokens.slice(1), tokens[0]!], [...tokens].reverse()]
   await core.step([
