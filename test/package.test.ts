@@ -26,14 +26,14 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 186_000,
+  '.': 189_000,
   './browser': 555_000,
   // What points at values, and the readers of numbers and dates.
   './core': 478_500,
   './webgpu': 478_500,
-  './webllm': 223_800,
-  './webllm/worker': 231_000,
-  './llama-cpp': 247_000,
+  './webllm': 225_000,
+  './webllm/worker': 232_500,
+  './llama-cpp': 248_500,
   './structured': 106_000,
   './messages': 20_000,
   './ollama': 26_500,
@@ -186,7 +186,7 @@ describe.skipIf(passedAsItIs('test/package.test.ts'))('the built package', () =>
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 91_350],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 92_000],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],

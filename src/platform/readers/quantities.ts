@@ -51,7 +51,12 @@ const SIGNED = new RegExp(
   'gu',
 )
 /** Of money alone: `$1.2M`, `3 k€`. */
-const OF_MONEY: Readonly<Record<string, number>> = { k: 1e3, m: 1e6, mm: 1e6, b: 1e9 }
+const OF_MONEY: ReadonlyMap<string, number> = new Map([
+  ['k', 1e3],
+  ['m', 1e6],
+  ['mm', 1e6],
+  ['b', 1e9],
+])
 const MONEY_BEHIND = /\s?(k|mm?|b)(?:(?= ?[$€£¥])|(?![\p{L}\d]))/uy
 /** Accounts write what is owed in brackets. */
 const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
@@ -78,7 +83,7 @@ function inDigits(text: string, language: LanguageName, context: ReaderContext):
     MONEY_BEHIND.lastIndex = end
     const short = Math.abs(factor) === 1 ? MONEY_BEHIND.exec(text) : null
     if (short && (isMoney || /^ ?[$€£¥]/.test(text.slice(MONEY_BEHIND.lastIndex)))) {
-      factor *= OF_MONEY[short[1]!]!
+      factor *= OF_MONEY.get(short[1]!)!
       end = MONEY_BEHIND.lastIndex
     }
     const times = (value: number | null | undefined) => (typeof value === 'number' ? product(value, factor) : null)
