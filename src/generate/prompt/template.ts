@@ -1,8 +1,9 @@
 import { V1Error } from '../../contract/index.js'
 import { atOnce, placeOf, type Slices } from '../../platform/index.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
-import { asUserTurn, foldSystem, lateAsUserTurns, type TemplateMessage, type TemplateTool } from './messages.js'
-import { beganByUser, oneCallATurn, parted, repairs, type Written } from './repairs.js'
+import { type Losses, lossesOf, withoutLosses } from './losses.js'
+import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
+import { parted, repairs, type Written } from './repairs.js'
 
 type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
 
@@ -30,58 +31,6 @@ export const CHATML = `{%- for message in messages %}{{ '<|im_start|>' + message
 /** For models that were never taught to chat: the messages, one after the other. */
 export const PLAIN_TEMPLATE = `{{ bos_token }}{%- for message in messages %}{{ message.content }}{% if not loop.last %}{{ '\\n' }}{% endif %}{%- endfor %}`
 
-/** What a template does with messages, found out by having it write some. */
-interface Habits {
-  /** It passes over system messages. */
-  readonly dropsSystem: boolean
-  /** It goes through the parts of a message, and passes over texts. */
-  readonly wantsParts: boolean
-  /** Of calls that were made at once it writes the first. */
-  readonly takesOneCall: boolean
-  /** It passes over what came of calls, though it knows tools: one of GLM-4's does. */
-  readonly dropsResults: boolean
-  /** It looks for what came of calls right behind them, and passes over what comes later: Gemma 4's do. */
-  readonly dropsLateResults: boolean
-  /** It tells of tools in the first message, whoever wrote that, and for the user's: Llama 3.1's does. */
-  readonly takesFirstForUser: boolean
-}
-
-/** With ids such as Mistral's templates take. */
-const TWO_CALLS: readonly TemplateMessage[] = [
-  {
-    role: 'assistant',
-    content: '',
-    tool_calls: ['first', 'second'].map((name, i) => ({
-      id: `00000000${i}`,
-      type: 'function',
-      function: { name: `a_${name}_call`, arguments: {} },
-    })),
-  },
-  { role: 'tool', content: 'a_first_result', tool_call_id: '000000000' },
-  { role: 'tool', content: 'a_second_result', tool_call_id: '000000001' },
-]
-/** The model spoke first. */
-const BEGUN: readonly TemplateMessage[] = [
-  {
-    role: 'assistant',
-    content: '',
-    tool_calls: [
-      { id: '000000000', type: 'function', function: { name: 'a_first_call', arguments: { place: 'a_first_place' } } },
-    ],
-  },
-  { role: 'tool', content: 'a_first_result', tool_call_id: '000000000' },
-]
-/** The second has its result later. */
-const LATE_RESULT: readonly TemplateMessage[] = [
-  { role: 'user', content: 'words_meanwhile' },
-  { role: 'assistant', content: 'words_then' },
-  { role: 'tool', content: 'a_late_result', tool_call_id: '000000001', name: 'a_second_call' },
-]
-const TWO_TOOLS: readonly TemplateTool[] = ['first', 'second'].map((name) => ({
-  type: 'function',
-  function: { name: `a_${name}_call`, description: '', parameters: { type: 'object', properties: {} } },
-}))
-
 /** A Jinja template as model repositories carry it. */
 export class JinjaTemplate implements ChatTemplate {
   readonly source: string
@@ -91,7 +40,7 @@ export class JinjaTemplate implements ChatTemplate {
   /** For conversations without tools; some models have two. */
   readonly #plain: FueledTemplate
   readonly #tokens: Readonly<Record<string, string>>
-  #habits: Habits | undefined
+  #losses: Losses | undefined
 
   constructor(source: string, tokens: Readonly<Record<string, string>>, plain = source) {
     this.source = source
@@ -107,13 +56,9 @@ export class JinjaTemplate implements ChatTemplate {
   }
 
   *renderInSlices(input: TemplateInput): Slices<string> {
-    this.#habits ??= yield* this.#found()
-    const { dropsSystem, wantsParts, takesOneCall, dropsResults, dropsLateResults, takesFirstForUser } = this.#habits
-    const begun = takesFirstForUser && input.tools.length > 0 ? beganByUser(input.messages) : input.messages
-    const turns = takesOneCall ? oneCallATurn(begun) : begun
-    const told = dropsLateResults ? lateAsUserTurns(turns) : turns
-    const given = dropsResults ? told.map((each) => (each.role === 'tool' ? asUserTurn(each.content) : each)) : told
-    const messages = dropsSystem ? foldSystem(given) : given
+    this.#losses ??= yield* lossesOf(this.#attempts())
+    const { wantsParts } = this.#losses
+    const messages = withoutLosses(this.#losses, input.messages, input.tools)
     const asTaken = (some: readonly TemplateMessage[]) => ({ ...input, messages: wantsParts ? parted(some) : some })
     try {
       const text = yield* this.#render(asTaken(messages))
@@ -150,43 +95,14 @@ export class JinjaTemplate implements ChatTemplate {
     return undefined
   }
 
-  *#found(): Slices<Habits> {
-    const attempt = this.#attempts()
-    const written = (messages: readonly Written[]) => attempt({ messages, tools: [], options: {} })
-    const user = { role: 'user', content: 'words_of_a_user' }
-    const system = { role: 'system', content: 'words_of_a_system' }
-    const asText = yield* written([user])
-    const asParts = asText?.includes(user.content) ? '' : yield* written(parted([user]))
-    const wantsParts = asParts?.includes(user.content) ?? false
-    const taken = (messages: readonly TemplateMessage[]) => written(wantsParts ? parted(messages) : messages)
-    const withSystem = yield* taken([system, user])
-    const called = yield* taken([user, ...TWO_CALLS])
-    const withTools = yield* attempt({ messages: [user, ...TWO_CALLS], tools: TWO_TOOLS, options: {} })
-    const late = yield* attempt({ messages: [user, ...TWO_CALLS, ...LATE_RESULT], tools: TWO_TOOLS, options: {} })
-    const begun = yield* attempt({ messages: BEGUN, tools: TWO_TOOLS, options: {} })
-    const begunByUser = yield* attempt({ messages: beganByUser(BEGUN), tools: TWO_TOOLS, options: {} })
-    const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
-    const isWithout = (text: string | undefined, words: string) => text !== undefined && !text.includes(words)
-    return {
-      wantsParts,
-      takesOneCall: first! && !second,
-      dropsSystem: withSystem?.includes(user.content) === true && !withSystem.includes(system.content),
-      dropsResults: [called, withTools].every(
-        (text) => text?.includes(user.content) === true && isWithout(text, 'a_second_result'),
-      ),
-      dropsLateResults: isWithout(late, 'a_late_result'),
-      takesFirstForUser: isWithout(begun, 'a_first_place') && begunByUser?.includes('a_first_place') === true,
-    }
-  }
-
   /** One that had to be stopped is not tried any further. */
-  #attempts(): (input: WrittenInput) => Slices<string | undefined> {
+  #attempts(): (messages: readonly Written[], tools: readonly TemplateTool[]) => Slices<string | undefined> {
     let stopped = false
     const self = this
-    return function* (input) {
+    return function* (messages, tools) {
       if (stopped) return undefined
       try {
-        return yield* self.#render(input)
+        return yield* self.#render({ messages, tools, options: {} })
       } catch (error) {
         stopped = error instanceof TemplateFuelError
         return undefined
