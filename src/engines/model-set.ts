@@ -38,6 +38,9 @@ interface Loading<L> {
   waiters: number
 }
 
+/** How many may begin on models that are loaded while one waits for the room that these have: then it is its turn. */
+const MAY_PASS = 8
+
 /** Models by id: loaded when first asked for, unloaded when others need the room, loaded anew after a loss. */
 export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   readonly #options: ModelSetOptions<Model, L>
@@ -48,6 +51,10 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   /** Loads one after the other: two at once would both find the memory free. */
   #line: Promise<void> = Promise.resolve()
   #freed: (() => void)[] = []
+  /** How many have begun since a load waits for room; undefined where none does. */
+  #passed: number | undefined
+  /** Those who may not begin before that load has its room. */
+  #behind: (() => void)[] = []
   #closed = false
 
   constructor(options: ModelSetOptions<Model, L>) {
@@ -64,6 +71,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
 
   /** Runs `action` with the model loaded, and keeps it from being unloaded meanwhile. */
   async *use<T>(model: Model, signal: AbortSignal, action: (loaded: L) => AsyncIterable<T>): AsyncGenerator<T> {
+    await this.#pass(model, signal)
     let loaded = await this.ready(model, signal, () => {})
     // It may have been unloaded, or lost, on the way here.
     if (loaded.runner.failure !== undefined) loaded = await this.ready(model, signal, () => {})
@@ -178,15 +186,26 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   }
 
   async #makeRoom(fits: () => boolean, signal: AbortSignal): Promise<void> {
-    while (!fits() && this.#loaded.size > 0) {
-      const idle = [...this.#loaded.values()].find((loaded) => !this.#users.has(loaded))
-      if (idle !== undefined) await this.#drop(idle.id)
-      else {
-        const freed = new Promise<void>((resolve) => {
-          this.#freed.push(resolve)
-        })
-        await abortable(freed, signal)
+    try {
+      while (!fits() && this.#loaded.size > 0) {
+        const idle = [...this.#loaded.values()].find((loaded) => !this.#users.has(loaded))
+        if (idle !== undefined) await this.#drop(idle.id)
+        else {
+          this.#passed ??= 0
+          await abortable(wakenBy(this.#freed), signal)
+        }
       }
+    } finally {
+      this.#passed = undefined
+      for (const wake of this.#behind.splice(0)) wake()
+    }
+  }
+
+  /** A model that always has somebody would never make room: whoever comes late to it waits for the load that waits. */
+  async #pass({ id }: Model, signal: AbortSignal): Promise<void> {
+    while (this.#passed !== undefined && this.#loaded.has(id)) {
+      if (this.#passed++ < MAY_PASS) return
+      await abortable(wakenBy(this.#behind), signal)
     }
   }
 
@@ -196,6 +215,8 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     await loaded?.runner.close().catch(() => {})
   }
 }
+
+const wakenBy = (waiting: (() => void)[]): Promise<void> => new Promise((resolve) => waiting.push(resolve))
 
 /** The error of what a model is not made for. */
 export function cannot(id: string, reason: string): V1Error {

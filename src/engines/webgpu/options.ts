@@ -29,7 +29,7 @@ export interface WebGpuOptions {
   readonly crossOriginStorage?: boolean | readonly string[]
   /**
    * The most device memory for all loaded models together, in bytes. The least recently used one is unloaded to make room
-   * for another.
+   * for another, once its answers have ended; if it always has more, eight more at most begin before.
    * @default 8 GiB on a GPU, 3 GiB on the CPU
    */
   readonly memoryBudget?: number

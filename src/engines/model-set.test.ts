@@ -1,0 +1,100 @@
+import { expect, test, vi } from 'vitest'
+import { type Loaded, ModelSet } from './model-set.js'
+
+const { signal } = new AbortController()
+const noProgress = () => {}
+
+/** Models that take all the memory there is, each; a load ends when `finish` is called, where that was asked for. */
+function setUp({ held = false } = {}) {
+  const loads: { readonly id: string; finish(): void }[] = []
+  const closed = vi.fn<(id: string) => void>()
+  const set = new ModelSet<{ readonly id: string }, Loaded>({
+    async load({ id }, { makeRoom }) {
+      // Something is always fetched.
+      await new Promise((resolve) => setTimeout(resolve, 0))
+      await makeRoom(() => [...set.loaded].length === 0)
+      const runner = { failure: undefined as unknown, abandon: () => {}, close: async () => {} }
+      runner.close = async () => {
+        runner.failure = new Error('closed')
+        closed(id)
+      }
+      await new Promise<void>((resolve) => {
+        loads.push({ id, finish: resolve })
+        if (!held) resolve()
+      })
+      return { id, bytes: 1, runner }
+    },
+  })
+  /** Uses a model until `end` is called. */
+  const use = (id: string) => {
+    let end = () => {}
+    const ended = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    let hasBegun = () => {}
+    const begun = new Promise<void>((resolve) => {
+      hasBegun = resolve
+    })
+    const done = set.ask({ id }, signal, async () => {
+      hasBegun()
+      await ended
+    })
+    return { begun, end, done }
+  }
+  return { set, loads, closed, use }
+}
+
+test('a model comes to its turn, though the one that must make room always has somebody', async () => {
+  const { use, loads } = setUp()
+  let last = use('busy')
+  await last.begun
+  const other = use('other')
+  let isThere = false
+  void other.begun.then(() => {
+    isThere = true
+  })
+  let passed = 0
+  while (!isThere) {
+    expect(passed++).toBeLessThan(50)
+    // There is no moment at which nobody is there, or asks for it.
+    const next = use('busy')
+    await Promise.race([next.begun, new Promise((resolve) => setTimeout(resolve, 1))])
+    last.end()
+    await last.done
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    last = next
+  }
+  expect(passed).toBeGreaterThan(4)
+  other.end()
+  last.end()
+  await Promise.all([other.done, last.done])
+  // Who stood behind it has its turn after it.
+  expect(loads.map(({ id }) => id)).toEqual(['busy', 'other', 'busy'])
+})
+
+test('who may not begin yet may leave, and a load that is given up holds nobody back', async () => {
+  const { set, use, loads } = setUp()
+  const last = use('busy')
+  await last.begun
+  const gaveUp = new AbortController()
+  const other = set.ready({ id: 'other' }, gaveUp.signal, noProgress)
+  // As many as may pass.
+  for (let i = 0; i < 20; i++) {
+    const more = use('busy')
+    more.end()
+    await Promise.race([more.done, new Promise((resolve) => setTimeout(resolve, 1))])
+  }
+  const late = new AbortController()
+  const behind = set.ask({ id: 'busy' }, late.signal, () => {})
+  late.abort(new Error('left, too'))
+  await expect(behind).rejects.toThrow('left, too')
+  gaveUp.abort(new Error('left'))
+  await expect(other).rejects.toThrow('left')
+  const next = use('busy')
+  await next.begun
+  for (const each of [last, next]) {
+    each.end()
+    await each.done
+  }
+  expect(loads.map(({ id }) => id)).toEqual(['busy'])
+})
