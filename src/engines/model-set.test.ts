@@ -98,3 +98,19 @@ test('who may not begin yet may leave, and a load that is given up holds nobody 
   }
   expect(loads.map(({ id }) => id)).toEqual(['busy'])
 })
+
+test('a model that is unloaded at the end of its load is not there', async () => {
+  const { set, loads, closed } = setUp({ held: true })
+  const ready = set.ready({ id: 'one' }, signal, noProgress)
+  const refused = expect(ready).rejects.toThrow('was unloaded while it was being loaded')
+  await vi.waitFor(() => expect(loads).toHaveLength(1))
+  await set.unload('one')
+  // It was past all that asks whether anybody still wants it.
+  loads[0]!.finish()
+  await refused
+  expect([set.find('one'), closed.mock.calls]).toEqual([undefined, [['one']]])
+  const again = set.ready({ id: 'one' }, signal, noProgress)
+  await vi.waitFor(() => expect(loads).toHaveLength(2))
+  loads[1]!.finish()
+  expect((await again).id).toBe('one')
+})

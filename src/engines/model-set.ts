@@ -179,6 +179,9 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     for (const { id, runner } of [...this.#loaded.values()]) if (runner.failure !== undefined) await this.#drop(id)
     const makeRoom = (fits: () => boolean) => this.#makeRoom(fits, signal)
     const loaded = await this.#options.load(model, { report, signal, makeRoom })
+    // Its last part, such as compiling kernels, may not ask whether somebody still wants it.
+    if (signal.aborted) await loaded.runner.close()
+    signal.throwIfAborted()
     this.#loaded.set(model.id, loaded)
     const { bytes } = loaded
     report({ phase: 'ready', bytesLoaded: bytes, bytesTotal: bytes, filesLoaded: 1, filesTotal: 1 })
