@@ -449,13 +449,14 @@ describe('an answer that is sent as it is made', () => {
 })
 
 describe('a run that goes on without its client', () => {
-  const early: RouteResponse = { status: 202, body: 'later', headers: {} }
+  const told: RouteResponse = { status: 202, body: 'later', headers: {} }
+  const early = () => told
 
   it('is told at once, and what becomes of it when it is over', async () => {
     const received: V1Error[] = []
     const failed = async (error: V1Error) => void received.push(error)
     const good = ask({ request: { early, failed } })
-    expect(await good.answer).toBe(early)
+    expect(await good.answer).toBe(told)
     expect(good.steps).not.toContain('end 200')
     await ended(good)
     expect([good.steps.at(-1), received]).toEqual(['end 200', []])
@@ -466,9 +467,16 @@ describe('a run that goes on without its client', () => {
         throw refusal
       },
     })
-    expect(await bad.answer).toBe(early)
+    expect(await bad.answer).toBe(told)
     await vi.waitFor(() => expect(received).toEqual([refusal]))
     expect(bad.logged).toEqual([])
+  })
+
+  it('is refused to whoever asked, as long as it does not stand in line', async () => {
+    const failed = vi.fn(async () => {})
+    const { answer } = ask({ request: { early, failed }, model: { capabilities: { chat: false } } })
+    await expect(answer).rejects.toMatchObject({ status: 400 })
+    expect(failed).not.toHaveBeenCalled()
   })
 
   it('says in the log what could not be kept of it, and needs nobody who hears', async () => {
@@ -481,7 +489,7 @@ describe('a run that goes on without its client', () => {
     await vi.waitFor(() => expect(logged).toHaveLength(1))
     expect(logged).toEqual([{ type: 'fault', message: 'The end of response chatcmpl-1 could not be stored.', error }])
     const alone = ask({ request: { early }, says })
-    expect(await alone.answer).toBe(early)
+    expect(await alone.answer).toBe(told)
     await ended(alone)
     // What is done after that is done within a turn.
     await new Promise((resolve) => setImmediate(resolve))

@@ -25,8 +25,8 @@ export interface RunRequest extends ModelRequest {
    * the run has its place, and stands over `spec`.
    */
   readonly context?: () => Promise<Pick<CallSpec, 'messages'> & Partial<CallSpec>>
-  /** What the client is told at once, while the run goes on without it. */
-  readonly early?: RouteResponse
+  /** What the client is told once the run stands in line, while it goes on without it. */
+  readonly early?: () => RouteResponse
   /** Hears why a run that went on without its client came to nothing. */
   readonly failed?: (error: V1Error) => Promise<void>
 }
@@ -48,22 +48,37 @@ export async function answering(
   } catch (error) {
     throw await run.fail(error)
   }
-  const response = responseTo(service, run, request, exchange.caller.id)
-  if (!request.early) return response
-  response
-    .catch((error: V1Error) => request.failed?.(error))
-    .catch((error: unknown) => notKept(service, request.id, error))
-  return request.early
+  const { early, failed } = request
+  if (!early) return responseTo(service, run, request, exchange.caller.id)
+  return new Promise((resolve, reject) => {
+    let isTold = false
+    const inLine = () => {
+      resolve(early())
+      isTold = true
+    }
+    responseTo(service, run, request, exchange.caller.id, inLine)
+      // Whoever still waits hears why it was refused, and may try again.
+      .catch((error: V1Error) => (isTold ? failed?.(error) : reject(error)))
+      .catch((error: unknown) => notKept(service, request.id, error))
+  })
 }
 
-async function responseTo(service: Service, run: Run, read: RunRequest, caller: string): Promise<RouteResponse> {
+async function responseTo(
+  service: Service,
+  run: Run,
+  read: RunRequest,
+  caller: string,
+  inLine?: () => void,
+): Promise<RouteResponse> {
   const { reply, id, headers: own, context } = read
   try {
     const model = await knownModel(service.engine, read.spec.model, run.signal)
     let request: ModelRequest = withoutHints(model, read)
     checkCapable(model, request.spec)
     run.model = model.id
-    await run.enter(read.spec.n)
+    const entering = run.enter(read.spec.n)
+    inLine?.()
+    await entering
     if (context) {
       request = { ...request, spec: { ...request.spec, ...(await context()) } }
       checkCapable(model, request.spec)

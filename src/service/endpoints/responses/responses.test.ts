@@ -1,8 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
-import type { Script } from '../../../engines/scripted.js'
-import { type Answer, errorOf, finish, jsonOf, MODEL, pause, serviceOf, text, until } from '../../v1.test-helper.js'
+import { type Script, scripted } from '../../../engines/scripted.js'
+import {
+  type Answer,
+  errorOf,
+  finish,
+  jsonOf,
+  KEY,
+  MODEL,
+  pause,
+  posting,
+  serviceOf,
+  text,
+  until,
+} from '../../v1.test-helper.js'
 import { memoryResponses } from './store/shelved.js'
 import { judges, judgesAreHere, requestFields } from './wire/judges.test-helper.js'
 import type { ResponseEvent } from './wire/progress.js'
@@ -781,6 +793,29 @@ describe('in the background', () => {
     const { create, ask } = service([new V1Error(503, 'No device.')])
     const { id } = await create({ background: true })
     expect(await settled(ask, id)).toMatchObject({ status: 'failed', error: { message: 'No device.' } })
+  })
+
+  test('what the queue refuses is refused to whoever asked, and what gives way in it says so', async () => {
+    const { create, post, ask } = service(slow, { maxInFlight: 1, maxQueue: 2, keys: [KEY, 'another'] })
+    const mine = [
+      await create({ background: true }),
+      await create({ background: true }),
+      await create({ background: true }),
+    ]
+    const refused = await post({ input: 'Hi', background: true })
+    expect(errorOf(refused)).toMatchObject({ status: 429, code: 'queue_full' })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    const theirs = await post({ input: 'Hi', background: true }, '/responses', { authorization: 'Bearer another' })
+    expect(jsonOf(theirs)).toMatchObject({ status: 'queued' })
+    expect(await settled(ask, mine[2].id)).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded' } })
+    for (const { id } of mine) await ask(`/responses/${id}`, { method: 'DELETE' })
+  })
+
+  test('what the model cannot do is refused to whoever asked', async () => {
+    const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { tools: false } })
+    const { ask } = serviceOf(engine)
+    const asked = await ask('/responses', posting({ input: 'Hi', tools: [look], background: true }))
+    expect(errorOf(asked)).toMatchObject({ status: 400, param: 'tools' })
   })
 
   test('nothing is begun for a model that there is not', async () => {

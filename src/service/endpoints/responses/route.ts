@@ -94,11 +94,12 @@ class Making {
       letGo(background)
     }
     running.progress = progress
-    background.set(this.#id, running)
-    progress.queued()
-    const early: RouteResponse = this.#request.stream
-      ? { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers } }
-      : jsonResponse(progress.resource, this.#headers)
+    const early = (): RouteResponse => {
+      background.set(this.#id, running)
+      progress.queued()
+      if (!this.#request.stream) return jsonResponse(progress.resource, this.#headers)
+      return { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers } }
+    }
     return {
       ...this.#answering(new WholeResponse(progress, over)),
       early,

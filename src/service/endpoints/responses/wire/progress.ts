@@ -164,7 +164,7 @@ export class ResponseProgress {
     this.status = status
     if (status === 'failed') {
       const error = { type, code: code ?? 'server_error', message, param: param ?? null }
-      this.#error = { code: code === 'rate_limit_exceeded' ? code : 'server_error', message }
+      this.#error = { code: type === 'rate_limit_error' ? 'rate_limit_exceeded' : 'server_error', message }
       this.#say('error', { code: error.code, message, param: error.param, error })
     }
     this.#say('response.failed', { response: this.resource })
