@@ -28,7 +28,7 @@ it('has one place from its beginning to its end where its model is there', async
     steps.push('acts')
     return { body: {} }
   }
-  await once(service, exchange, async () => ({ model: MODEL, weight: 3, act }))
+  await once(service, exchange, async () => ({ model: MODEL, weight: 3, free: true, act }))
   expect(steps).toEqual(['enters with 3', 'acts', 'leaves'])
 })
 

@@ -10,9 +10,11 @@ export interface SingleRequest {
   readonly ignored?: readonly string[]
   /** How many answers are made of it side by side, where an engine is asked for more than one. */
   readonly weight?: number
+  /** Nothing is counted of it, whatever becomes of it: the model computes nothing. */
+  readonly free?: true
   /** Throws for what this model cannot do. */
   check?(model: ModelInfo): void
-  /** The answer, and the tokens that went into it; without them nothing is counted. */
+  /** The answer, and the tokens that went into it. */
   act(signal: AbortSignal): Promise<{ readonly body: unknown; readonly usage?: Usage }>
 }
 
@@ -24,8 +26,9 @@ export async function once(
 ): Promise<RouteResponse> {
   const run = new Run(service, exchange)
   try {
-    const { model, ignored = [], weight = 1, check, act } = await ask(run)
+    const { model, ignored = [], weight = 1, free, check, act } = await ask(run)
     check?.(await knownModel(service.engine, model, run.signal))
+    if (!free) run.model = model
     await run.enter(weight)
     const loading = service.loader.ready(model, run.signal)
     if (loading) {
@@ -35,10 +38,7 @@ export async function once(
     }
     const { body, usage } = await run.during(act(run.signal))
     run.answer = new Answer(0)
-    if (usage !== undefined) {
-      run.model = model
-      run.answer.usage = usage
-    }
+    if (usage !== undefined) run.answer.usage = usage
     await run.succeed()
     return jsonResponse(body, noticeHeaders(ignored, []))
   } catch (error) {

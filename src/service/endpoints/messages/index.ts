@@ -46,6 +46,7 @@ const countTokens: Route = (service, exchange) =>
     return {
       model,
       ignored,
+      free: true,
       check() {
         if (service.engine.tokenize) return
         throw new V1Error(400, `The model '${model}' cannot count tokens here.`, { code: 'unsupported_model' })

@@ -96,7 +96,11 @@ async function present(
     return { ...head, ...form({ text: '' }), done: true, done_reason }
   }
   if (!isZero(kept)) {
-    return once(service, exchange, async () => ({ model: id, act: async () => ({ body: replyOf('load') }) }))
+    return once(service, exchange, async () => ({
+      model: id,
+      free: true,
+      act: async () => ({ body: replyOf('load') }),
+    }))
   }
   findModel(service.engine, id)
   checkManages(service, exchange)

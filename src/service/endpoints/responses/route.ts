@@ -275,6 +275,7 @@ export const countInputTokens: Route = (service, exchange) =>
     return {
       model,
       ignored,
+      free: true,
       check() {
         if (service.engine.tokenize) return
         throw new V1Error(400, `The model '${model}' cannot count tokens here.`, {

@@ -45,6 +45,7 @@ export const tokenize: Route = (service, exchange) =>
     return {
       model,
       ignored,
+      free: true,
       check: () => checkOffered(service, 'tokenize', model),
       async act(signal) {
         const whose = { model, signal, caller: exchange.caller.id }
@@ -68,6 +69,7 @@ export const detokenize: Route = (service, exchange) =>
     return {
       model,
       ignored,
+      free: true,
       check: () => checkOffered(service, 'detokenize', model),
       act: async (signal) => ({
         body: { prompt: await service.engine.detokenize!({ model, signal, caller, tokens }) },
@@ -89,6 +91,7 @@ export const tellTokenizerInfo: Route = (service, exchange) =>
     const model = modelIdOf(service, named)
     return {
       model,
+      free: true,
       check: () => checkOffered(service, 'tokenizerInfo', model),
       act: async (signal) => ({ body: await service.engine.tokenizerInfo!({ model, signal }) }),
     }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import type { Part } from '../../../contract/engine.js'
+import type { Engine, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
+import { scripted } from '../../../engines/scripted.js'
+import { wait } from '../../../platform/wait.js'
 import type { UsageEvent } from '../../../usage/ledger.js'
-import { chatRequest, finish, MODEL, pause, serviceOf, text, until } from '../../v1.test-helper.js'
+import { chatRequest, finish, MODEL, pause, posting, serviceOf, text, until } from '../../v1.test-helper.js'
 
 describe('what is counted', () => {
   const usage: Part = { type: 'usage', usage: { promptTokens: 7, completionTokens: 4, cachedTokens: 3 } }
@@ -53,6 +55,33 @@ describe('what is counted', () => {
     await reader.cancel()
     await until(() => left.events.length > 0)
     expect(left.events).toMatchObject([{ outcome: 'aborted', completionTokens: 2 }])
+  })
+
+  it('is what fails and what is left of a request with one result, too, and nothing of one that computes nothing', async () => {
+    const engine: Engine = {
+      ...scripted({ models: { [MODEL]: 'Hi' } }),
+      models: [{ id: MODEL, ownedBy: 'me', capabilities: { embeddings: true } }],
+      async embed({ inputs: [input], signal }) {
+        if (input === 'long') await wait(60_000, signal)
+        throw new V1Error(400, 'Too long.')
+      },
+      tokenize: async () => {
+        throw new V1Error(400, 'Too long.')
+      },
+    }
+    const { events, ask } = counting(engine)
+    await ask('/embeddings', posting({ input: 'x' }))
+    expect(events).toMatchObject([{ outcome: 'error', model: MODEL, promptTokens: 0 }])
+    const client = new AbortController()
+    const left = ask('/embeddings', { ...posting({ input: 'long' }), signal: client.signal })
+    await pause(20)
+    client.abort()
+    await left.catch(() => {})
+    await until(() => events.length > 1)
+    expect(events.slice(1)).toMatchObject([{ outcome: 'aborted', model: MODEL }])
+    await ask('/tokenize', posting({ prompt: 'x' }))
+    await ask('/embeddings', posting({ model: 'no/such', input: 'x' }))
+    expect(events).toHaveLength(2)
   })
 
   it('is not a request that was never understood, or for a model that does not exist', async () => {
