@@ -251,11 +251,13 @@ async function* generateEach(
   call.signal.addEventListener('abort', end)
   const coming = new Map<number, Promise<{ readonly at: number; readonly result: IteratorResult<Part> }>>()
   const ask = (at: number) => {
-    const next = running.get(at)!.next()
-    coming.set(
-      at,
-      next.then((result) => ({ at, result })),
-    )
+    const next = running
+      .get(at)!
+      .next()
+      .then((result) => ({ at, result }))
+    // It may fail while a reader pauses: it is heard of once somebody asks again, and ends no process meanwhile.
+    next.catch(() => undefined)
+    coming.set(at, next)
   }
   let begun = 0
   const begin = () => {
@@ -292,7 +294,6 @@ async function* generateEach(
   } finally {
     call.signal.removeEventListener('abort', end)
     // One has failed, or nobody waits: the others end too.
-    for (const each of coming.values()) each.catch(() => undefined)
     await Promise.allSettled([...running.values()].map((each) => each.return?.()))
   }
 }

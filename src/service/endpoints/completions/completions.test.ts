@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { scripted } from '../../../engines/scripted.js'
-import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { errorOf, eventsOf, finish, jsonOf, KEY, MODEL, pause, serviceOf, text } from '../../v1.test-helper.js'
 
 function texts() {
   const calls: ChatCall[] = []
@@ -275,6 +275,26 @@ describe('completions', () => {
     const answer = await ask('/completions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
     expect(errorOf(answer)).toMatchObject({ status: 400, param: 'prompt' })
     expect(ended.sort()).toEqual(['a', 'b', 'bad'])
+  })
+
+  it('of which one fails while their reader pauses end with the error, and nothing else does', async () => {
+    const { v1 } = serviceOf(({ prompt }: ChatCall) => [text('a'), { type: 'wait', ms: 5 }, new Error(String(prompt))])
+    const body = JSON.stringify({ model: MODEL, prompt: ['one', 'two'], stream: true })
+    const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+    const asked = new Request('http://device.test/v1/completions', { method: 'POST', body, headers })
+    const reader = (await v1.fetch(asked)).body!.getReader()
+    await reader.read()
+    // A rejection that nobody has heard of by now ends a process of Node.
+    const unheard: unknown[] = []
+    const hear = (reason: unknown) => unheard.push(reason)
+    process.on('unhandledRejection', hear)
+    onTestFinished(() => void process.off('unhandledRejection', hear))
+    await pause(30)
+    let rest = ''
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read())
+      rest += new TextDecoder().decode(piece.value)
+    expect(rest).toContain('"code":')
+    expect(unheard).toEqual([])
   })
 
   it('return tokens under vLLM’s names, and echo the text of tokens', async () => {
