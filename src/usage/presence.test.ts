@@ -233,6 +233,15 @@ describe('a note', () => {
     expect(readFileSync(join(folder, notes()[0]!), 'utf8')).toBe('here')
   })
 
+  it('is renewed after the clock was set back, too', async () => {
+    const one = await Presence.at(system(1), path)
+    one.settle()
+    vi.setSystemTime(Date.now() - 86_400_000)
+    rmSync(join(folder, notes()[0]!))
+    one.renew()
+    expect(notes()).toHaveLength(1)
+  })
+
   it('that cannot be renewed is renewed the next time', async () => {
     let full = false
     const writeSync = (file: number, bytes: Uint8Array) => (full ? 0 : fs.writeSync(file, bytes))

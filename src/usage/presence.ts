@@ -45,8 +45,8 @@ export class Presence {
     if (presence.#note === undefined || presence.alone) return presence
     // Two who are busy would wait for each other.
     presence.settle()
-    const until = Date.now() + BUSY_MS
-    while (presence.#others().some((note) => note.endsWith('.busy')) && Date.now() < until) {
+    const until = performance.now() + BUSY_MS
+    while (presence.#others().some((note) => note.endsWith('.busy')) && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
     return presence
@@ -68,7 +68,8 @@ export class Presence {
   /** To be called now and then. */
   renew(): void {
     const now = Date.now()
-    if (this.#note === undefined || now - this.#renewed < RENEWED_MS) return
+    // The clock may be set back.
+    if (this.#note === undefined || Math.abs(now - this.#renewed) < RENEWED_MS) return
     this.#renewed = now
     try {
       write(this.#system, this.#note)

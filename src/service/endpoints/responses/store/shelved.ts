@@ -201,7 +201,8 @@ class ShelvedResponses implements ResponseStore {
 
   #old(): string[] {
     const now = Date.now()
-    if (now - this.#swept < SWEEP_MS) return []
+    // The clock may be set back: nothing would be looked for until it is as late again.
+    if (Math.abs(now - this.#swept) < SWEEP_MS) return []
     this.#swept = now
     return [...this.#entries].filter(([, entry]) => this.#isOld(entry)).map(([id]) => id)
   }

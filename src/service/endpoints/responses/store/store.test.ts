@@ -486,6 +486,20 @@ describe('a shelf', () => {
     expect(removed).toEqual(['resp_1'])
   })
 
+  test('is rid of what is too old after the clock was set back, too', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { on, removed } = shelf()
+    const store = shelvedResponses(on, { maxAge: 100 })
+    const year = 365 * 86_400_000
+    vi.setSystemTime(Date.now() + year)
+    await store.put(kept(1))
+    vi.setSystemTime(Date.now() - year)
+    await store.put(kept(2, 'ann', 101))
+    await store.put(kept(3))
+    expect(removed).toContain('resp_2')
+  })
+
   test('gives out what is just as old as it may be', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: now * 1000 })
     onTestFinished(() => void vi.useRealTimers())
