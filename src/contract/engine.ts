@@ -657,7 +657,10 @@ export type Part =
       /** Of each token, where they are to be told. */
       readonly logprobs?: readonly PromptLogprob[]
     }
-  /** May come more than once: the last one counts. `fingerprint` becomes `system_fingerprint`. */
+  /**
+   * May come more than once: the last one counts. One before all text, with the tokens of the prompt, lets a stream begin
+   * with them. `fingerprint` becomes `system_fingerprint`.
+   */
   | { readonly type: 'usage'; readonly usage: Usage; readonly fingerprint?: string }
 
 /** How sure the model was of a value of a document (a string, a number, a boolean or null), and where it comes from. */

@@ -262,13 +262,13 @@ describe('a prompt whose tokens are scored', () => {
   test('and nothing else: no token is said, nor is the last one fed', async () => {
     const { decoder, model } = setUp({ maxSamples: 8, contextLength: prompt.length })
     const answer = await collect(decoder.generate(scored({ maxTokens: 0, n: 3 })), 3)
-    expect(answer.parts.map(({ type }) => type)).toEqual(['prompt', 'finish', 'finish', 'finish', 'usage'])
+    expect(answer.parts.map(({ type }) => type)).toEqual(['prompt', 'usage', 'finish', 'finish', 'finish', 'usage'])
     expect(answer.reasons).toEqual(['length', 'length', 'length'])
     expect(model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)).toBe(prompt.length - 1)
     const one = await collect(decoder.generate(scored({ prompt: [5], maxTokens: 0 })))
     expect(toldBy(one)).toMatchObject([{ logprob: null }])
     const none = await collect(decoder.generate(call({ messages: [], prompt, maxTokens: 0 })))
-    expect(none.parts.map(({ type }) => type)).toEqual(['finish', 'usage'])
+    expect(none.parts.map(({ type }) => type)).toEqual(['usage', 'finish', 'usage'])
     expect(model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)).toBe(prompt.length - 1)
     await expect(collect(decoder.generate(scored()))).rejects.toMatchObject({ code: 'context_length_exceeded' })
   })
@@ -451,6 +451,8 @@ describe('the cache', () => {
     expect(first.usage.cachedTokens).toBe(0)
     const again = await collect(decoder.generate(call({ messages, maxTokens: 12 })))
     expect(again.usage.cachedTokens).toBe(first.usage.promptTokens - 1)
+    // Told before the answer, too.
+    expect(again.parts[0]).toMatchObject({ type: 'usage', usage: { ...again.usage, completionTokens: 0 } })
     expect(again.texts).toEqual(first.texts)
     const before = model.steps.length
     const longer = [...messages, { role: 'assistant' as const, content: 'yes' }, ...asks('and?')]

@@ -202,8 +202,12 @@ export class DecodeLoop {
     call.signal.addEventListener('abort', abort)
     try {
       call.signal.throwIfAborted()
+      let begun = false
       for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
         for (const part of parts) {
+          // Anthropic's streams begin with the length of the prompt, and who leaves has had it read all the same.
+          if (!begun && part.type !== 'prompt') yield this.#usage(prompt, answers, 'of the prompt')
+          begun ||= part.type !== 'prompt'
           if (narrowed) yield* narrowed.parts(part)
           else yield part
           call.signal.throwIfAborted()
@@ -318,9 +322,9 @@ export class DecodeLoop {
     }
   }
 
-  #usage(prompt: readonly number[], answers: readonly AnswerDecoder[]): Part {
+  #usage(prompt: readonly number[], answers: readonly AnswerDecoder[], part?: 'of the prompt'): Part {
     let [completionTokens, reasoningTokens] = [0, 0]
-    for (const { log, thought } of answers) {
+    for (const { log, thought } of part ? [] : answers) {
       completionTokens += log.generated
       // Without the marks of the thought.
       reasoningTokens += thought?.tokens ?? 0

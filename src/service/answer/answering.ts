@@ -122,8 +122,9 @@ async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Const
   for (let current = call; ; ) {
     try {
       run.begin(current, (choice) => checkChoice(choice, spec, constraint), spec.prompts)
-      // There is one: a call has a choice at least, and an engine that ends before all are finished is an error.
-      return (await run.next())!
+      // There is one: a call has a choice at least, and an engine that ends before all are finished is an error. How long
+      // the prompt is, which may be told first, is in the answer, and nothing to be sent by itself.
+      for (let part = await run.next(); ; part = await run.next()) if (part!.type !== 'usage') return part!
     } catch (error) {
       const tooLong = V1Error.is(error) && error.code === 'context_length_exceeded'
       const messages = tooLong ? spec.shortened?.(current.messages) : undefined

@@ -72,9 +72,9 @@ export class Answer {
     return this.#open === 0
   }
 
-  /** For the ledger: an answer that was cut off has not been told its usage, but each of its pieces was a token or more. */
+  /** For the ledger: an answer that was cut off has not been told its tokens, but each of its pieces was one or more. */
   countedUsage(): Usage {
-    return this.usage === NO_USAGE ? { ...NO_USAGE, completionTokens: this.#deltas } : this.usage
+    return { ...this.usage, completionTokens: this.usage.completionTokens || this.#deltas }
   }
 
   /** Takes a part in; what breaks the contract is the engine's fault, and is thrown. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { ChatCall, Part } from '../../../contract/engine.js'
 import { V1Error } from '../../../contract/errors.js'
 import { type Script, scripted } from '../../../engines/scripted.js'
@@ -56,8 +56,8 @@ const call = (index: number, args: string, name = 'look'): Part => ({
   arguments: args,
 })
 const thought = (content: string): Part => ({ type: 'reasoning-delta', choice: 0, text: content })
-const usage: Part = {
-  type: 'usage',
+const usage = {
+  type: 'usage' as const,
   usage: { promptTokens: 20, completionTokens: 9, cachedTokens: 8, reasoningTokens: 4 },
 }
 
@@ -491,6 +491,18 @@ describe('a stream', () => {
       { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { input_tokens: 12, output_tokens: 9 } },
       { type: 'message_stop' },
     ])
+  })
+
+  test('begins with the length of the prompt, where the engine tells it, and counts it for who leaves', async () => {
+    const ofPrompt: Part = { ...usage, usage: { ...usage.usage, completionTokens: 0, reasoningTokens: 0 } }
+    const onUsage = vi.fn()
+    const { post } = service([ofPrompt, text('Hello'), text(' you'), new V1Error(503, 'Lost.')], { onUsage })
+    const [start, ...rest] = eventsOf((await post({ stream: true })).text)
+    expect([start, rest[0]]).toMatchObject([
+      { type: 'message_start', message: { usage: { input_tokens: 12, cache_read_input_tokens: 8, output_tokens: 0 } } },
+      { type: 'content_block_start' },
+    ])
+    expect(onUsage.mock.calls).toMatchObject([[{ promptTokens: 20, cachedTokens: 8, completionTokens: 2 }]])
   })
 
   test('that breaks off ends with an error in its own form', async () => {
