@@ -25,10 +25,9 @@ export function messages(): EndpointSet {
 const createMessage: Route = (service, exchange) =>
   answering(service, exchange, async ({ signal }) => {
     const read = await readRequest(service, exchange, signal, (body) => readMessageRequest(body))
-    const { spec, stream, showsThoughts, skipped, ignored } = read
+    const { spec, stream, skipped, ignored } = read
     const { requestId } = exchange
-    const progress = (tell?: ConstructorParameters<typeof MessageProgress>[1]) =>
-      new MessageProgress(showsThoughts, tell)
+    const progress = (tell?: ConstructorParameters<typeof MessageProgress>[1]) => new MessageProgress(read, tell)
     return {
       spec,
       reply: stream ? new MessageEvents(progress, requestId) : new WholeMessage(progress()),

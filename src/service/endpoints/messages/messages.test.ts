@@ -152,6 +152,16 @@ describe('a message', () => {
     expect(calls[0]).toMatchObject({ maxTokens: 100, stop: ['END'], sampling: { temperature: 0.5, topP: 0.9 } })
   })
 
+  test('whose limit is no token only has its prompt read, as Anthropic warms its cache', async () => {
+    const { create, post, calls } = service([call(0, '{'), finish('length'), usage])
+    const warmed = await create({ max_tokens: 0, tools: [look] })
+    expect(calls[0]).toMatchObject({ maxTokens: 1, tools: [{ name: 'look' }] })
+    expect(warmed).toMatchObject({ content: [], stop_reason: 'max_tokens' })
+    expect(warmed.usage).toMatchObject({ input_tokens: 12, cache_read_input_tokens: 8, output_tokens: 0 })
+    const events = eventsOf((await post({ max_tokens: 0, stream: true })).text)
+    expect(assembled(events)).toEqual({ ...warmed, id: expect.any(String) })
+  })
+
   test.each([
     [finish('length'), 'max_tokens', null],
     [finish('tool_calls'), 'tool_use', null],
@@ -356,7 +366,9 @@ describe('a message', () => {
   test.each([
     [{ messages: [] }, 'messages'],
     [{ max_tokens: null }, 'max_tokens'],
-    [{ max_tokens: 0 }, 'max_tokens'],
+    [{ max_tokens: -1 }, 'max_tokens'],
+    [{ max_tokens: 0, output_config: { format: { type: 'json_schema', schema } } }, 'max_tokens'],
+    [{ max_tokens: 0, tools: [look], tool_choice: { type: 'any' } }, 'max_tokens'],
     [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
     [{ messages: [{ role: 'user', content: 5 }] }, 'messages[0].content'],
     [{ messages: [user({ type: 'song' })] }, 'messages[0].content[0].type'],

@@ -4,6 +4,7 @@ import type { Dialect } from '../../answer/service.js'
 import { sseEventOf } from '../../stream/sse.js'
 import { sealed } from '../../wire/ids.js'
 import type { Answer, ReplyHead, StreamReply, WholeReply } from '../../wire/reply.js'
+import type { MessageRequest } from './request.js'
 
 const TYPES: ReadonlyMap<number, string> = new Map([
   [401, 'authentication_error'],
@@ -85,6 +86,9 @@ interface Open {
   held: string
 }
 
+/** What a request says of what it is told. */
+type Shown = Pick<MessageRequest, 'showsThoughts' | 'warms'>
+
 /** Nobody checks it here; clients send it back as it is. */
 const SIGNATURE = 'local-v1'
 
@@ -93,7 +97,7 @@ const SIGNATURE = 'local-v1'
  * each step as the events of a stream. A whole message is the same with nobody listening.
  */
 export class MessageProgress {
-  readonly #showsThoughts: boolean
+  readonly #request: Shown
   readonly #tell: (event: MessageEvent) => void
   readonly #blocks: Block[] = []
   #head: ReplyHead | undefined
@@ -102,8 +106,8 @@ export class MessageProgress {
   #stopReason: StopReason | null = null
   #stopSequence: string | null = null
 
-  constructor(showsThoughts: boolean, tell: (event: MessageEvent) => void = () => {}) {
-    this.#showsThoughts = showsThoughts
+  constructor(request: Shown, tell: (event: MessageEvent) => void = () => {}) {
+    this.#request = request
     this.#tell = tell
   }
 
@@ -121,7 +125,7 @@ export class MessageProgress {
       container: null,
       diagnostics: null,
       usage: {
-        ...usageOf(this.#answer!.usage),
+        ...this.#usage,
         ...{ cache_creation: null, service_tier: 'standard', inference_geo: null, speed: null },
       },
     }
@@ -134,6 +138,7 @@ export class MessageProgress {
   }
 
   take(part: Part): void {
+    if (this.#request.warms && part.type !== 'finish') return
     if (part.type === 'text-delta') this.#text(part.text)
     else if (part.type === 'reasoning-delta') this.#think(part.text)
     else if (part.type === 'tool-call-delta') this.#call(part)
@@ -143,7 +148,7 @@ export class MessageProgress {
   complete(): void {
     const ended = { stop_reason: this.#stopReason, stop_sequence: this.#stopSequence }
     const delta = { ...ended, stop_details: null, container: null }
-    this.#tell({ type: 'message_delta', delta, usage: usageOf(this.#answer!.usage) })
+    this.#tell({ type: 'message_delta', delta, usage: this.#usage })
     this.#tell({ type: 'message_stop' })
   }
 
@@ -165,7 +170,7 @@ export class MessageProgress {
       block = { type: 'thinking', thinking: '', signature: '' }
       this.#begin(block)
     }
-    if (!this.#showsThoughts) {
+    if (!this.#request.showsThoughts) {
       this.#open!.held += text
       return
     }
@@ -186,7 +191,7 @@ export class MessageProgress {
   #finish({ reason, stop }: Part & { type: 'finish' }): void {
     const called = this.#blocks.some(({ type }) => type === 'tool_use')
     this.#close()
-    if (reason === 'length') this.#stopReason = 'max_tokens'
+    if (reason === 'length' || this.#request.warms) this.#stopReason = 'max_tokens'
     else if (reason === 'tool_calls' || called) this.#stopReason = 'tool_use'
     else this.#stopReason = stop === undefined ? 'end_turn' : 'stop_sequence'
     if (this.#stopReason === 'stop_sequence') this.#stopSequence = stop!
@@ -204,11 +209,16 @@ export class MessageProgress {
     const { block, held } = this.#open
     if (block.type === 'thinking') {
       // What is not shown comes back with the conversation all the same.
-      block.signature = this.#showsThoughts ? SIGNATURE : sealed(held)
+      block.signature = this.#request.showsThoughts ? SIGNATURE : sealed(held)
       this.#delta({ type: 'signature_delta', signature: block.signature })
     } else if (block.type === 'tool_use') block.input = objectOf(held)
     this.#tell({ type: 'content_block_stop', index: this.#at })
     this.#open = undefined
+  }
+
+  get #usage(): MessageUsage {
+    const { usage } = this.#answer!
+    return usageOf(this.#request.warms ? { ...usage, completionTokens: 0, reasoningTokens: 0 } : usage)
   }
 
   get #at(): number {

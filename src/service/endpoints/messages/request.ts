@@ -9,6 +9,7 @@ import {
   aSchema,
   aString,
   at,
+  badRequest,
   hint,
   noteUnknown,
   oneOf,
@@ -26,6 +27,8 @@ export interface MessageRequest {
   readonly spec: CallSpec
   readonly stream: boolean
   readonly showsThoughts: boolean
+  /** Its prompt is only to be read, for those that begin with it. */
+  readonly warms: boolean
   /** Types of tools that were sent beside functions and that nobody runs here. */
   readonly skipped: readonly string[]
   readonly ignored: readonly string[]
@@ -51,7 +54,8 @@ const KNOWN_THINKING = new Set(['type', 'budget_tokens', 'display'])
 const KNOWN_CONFIG = new Set(['effort', 'format'])
 const KNOWN_FORMAT = new Set(['type', 'schema'])
 
-const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
+const aTokenLimit = anInteger(0, Number.MAX_SAFE_INTEGER)
+const aBudget = anInteger(1, Number.MAX_SAFE_INTEGER)
 const someStops = anArray(0, 64)
 const aThinking = oneOf(['enabled', 'adaptive', 'between_tools', 'disabled'])
 const aDisplay = oneOf(['summarized', 'omitted'])
@@ -67,18 +71,25 @@ export function* readMessageRequest(json: unknown, counted?: 'to be counted'): S
   const maxTokens = (counted ? optional : required)(body, 'max_tokens', '', aTokenLimit)
   const { skipped, ...tools } = readMessageTools(body, ignored)
   const { output, effort, path } = readOutput(body, ignored)
+  const warms = maxTokens === 0
+  if (warms && (output.type !== 'text' || !['auto', 'none'].includes(tools.toolChoice as string))) {
+    const message = "Invalid 'max_tokens': with 0 nothing is written, so no format and no call can be asked for."
+    throw badRequest('max_tokens', message, 'invalid_parameter_combination')
+  }
   const { messages, images } = yield* readMessagesTurns(body, ignored, counted)
   const { showsThoughts, thoughtsBy, ...thoughts } = readThinking(body, effort, ignored)
   return {
     stream: optional(body, 'stream', '', aBoolean) ?? false,
     showsThoughts,
+    warms,
     skipped,
     ignored,
     spec: {
       model,
       messages,
       n: 1,
-      ...(maxTokens !== undefined && { maxTokens }),
+      // An engine reads a prompt to write something: one token is drawn, of which nobody is told.
+      ...(maxTokens !== undefined && { maxTokens: warms ? 1 : maxTokens }),
       stop: optional(body, 'stop_sequences', '', readStops) ?? [],
       sampling: readSampling(Object.fromEntries(DRAWN.map((name) => [name, body[name]]))),
       output,
@@ -134,7 +145,7 @@ function readThinking(body: JsonObject, effort: RequestedOutput['effort'], ignor
   noteUnknown(thinking, KNOWN_THINKING, 'thinking', ignored)
   const type = hint(thinking, 'type', 'thinking', aThinking, ignored)
   const display = hint(thinking, 'display', 'thinking', aDisplay, ignored)
-  const budget = type === 'enabled' ? hint(thinking, 'budget_tokens', 'thinking', aTokenLimit, ignored) : undefined
+  const budget = type === 'enabled' ? hint(thinking, 'budget_tokens', 'thinking', aBudget, ignored) : undefined
   // `adaptive` leaves it to the model, as its template does where nothing is said.
   const switched = type === 'enabled' ? true : type === 'disabled' ? false : undefined
   return {
