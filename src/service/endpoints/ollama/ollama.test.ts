@@ -174,6 +174,14 @@ describe('a chat', () => {
         ...{ presencePenalty: 1.5, frequencyPenalty: 1 },
       },
     })
+    // As Ollama's samplers read what lies beyond a limit.
+    const beyond = { temperature: 2.5, top_p: 1.5, min_p: -1, top_k: -2, typical_p: 2, repeat_penalty: 0, seed: -1 }
+    await post('/api/chat', { messages: USER, options: beyond })
+    await post('/api/chat', { messages: USER, options: { temperature: -1, repeat_penalty: -0.5 } })
+    expect(calls.splice(1).map(({ sampling }) => sampling)).toMatchObject([
+      { temperature: 2.5, topP: 1, minP: 0, topK: 0, typicalP: 1, repetitionPenalty: 1, seed: undefined },
+      { temperature: 0, repetitionPenalty: 1 },
+    ])
     for (const num_predict of [-1, -2, 0]) await post('/api/chat', { messages: USER, options: { num_predict } })
     expect(calls.slice(1).map(({ maxTokens }) => maxTokens)).toEqual([undefined, undefined, undefined])
   })
@@ -269,7 +277,8 @@ describe('a chat', () => {
     [{ messages: USER, format: { type: 'text' } }, 'format'],
     [{ messages: USER, format: 'xml' }, 'format'],
     [{ messages: USER, options: { temperature: 'hot' } }, 'options.temperature'],
-    [{ messages: USER, options: { repeat_penalty: 0 } }, 'options.repeat_penalty'],
+    [{ messages: USER, options: { repeat_penalty: 101 } }, 'options.repeat_penalty'],
+    [{ messages: USER, options: { presence_penalty: 3 } }, 'options.presence_penalty'],
     [{ messages: USER, options: { num_predict: 1.5 } }, 'options.num_predict'],
     [{ messages: USER, options: { stop: [''] } }, 'options.stop[0]'],
     [{ messages: USER, options: 5 }, 'options'],

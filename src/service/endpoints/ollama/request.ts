@@ -3,6 +3,7 @@ import type { JsonObject, Slices } from '../../../platform/index.js'
 import {
   aBoolean,
   aName,
+  aNumber,
   anArray,
   anInteger,
   anObject,
@@ -30,6 +31,8 @@ const PATH = 'options'
 
 /** -1 and 0: no limit; -2: as far as the context reaches. */
 const aTokenLimit = anInteger(-2, Number.MAX_SAFE_INTEGER)
+/** Ollama's has no limit. */
+const aTemperature = aNumber(-1e6, 1e6)
 /** Ollama names no limit; a request of more than so many texts means something else. */
 const MOST_STOPS = 64
 
@@ -47,12 +50,27 @@ export function readOptions(body: JsonObject, ignored: string[]): ReadOptions {
   const options = optional(body, PATH, '', anObject) ?? {}
   noteUnknown(options, KNOWN, PATH, ignored)
   const limit = optional(options, 'num_predict', PATH, aTokenLimit) ?? 0
-  const renamed = Object.fromEntries([...NAMES].map(([name, other]) => [other, options[name]]))
+  const temperature = optional(options, 'temperature', PATH, aTemperature)
+  const renamed = Object.fromEntries([...NAMES].map(([name, other]) => [other, asDrawn(other, options[name])]))
   return {
-    sampling: readSampling(renamed, optionName),
+    sampling: {
+      ...readSampling({ ...renamed, temperature: undefined }, optionName),
+      ...(temperature !== undefined && { temperature: Math.max(0, temperature) }),
+    },
     stop: optional(options, 'stop', PATH, readStops) ?? [],
     ...(limit > 0 && { maxTokens: limit }),
   }
+}
+
+const DRAWS = new Map(Object.values(SAMPLING).map((setting) => [setting.wire, setting]))
+
+/** A number as Ollama draws by it: beyond a limit it means the limit, and what cannot be means that nothing is asked for. */
+function asDrawn(name: string, value: unknown): unknown {
+  if (typeof value !== 'number') return value
+  if (name === 'seed') return value === -1 ? undefined : value
+  const { acts, least, most, usual } = DRAWS.get(name)!
+  if (acts === 'draw') return Math.min(Math.max(value, least), most)
+  return name === 'repetition_penalty' && value <= 0 ? usual : value
 }
 
 /** Clients send what they have none of as an empty list. */
