@@ -210,7 +210,18 @@ export function withoutOldest(
   }
   // The last turn is what is being asked.
   const from = starts[Math.min(Math.max(turns, hopeless), starts.length - 1)] ?? 0
-  return from === (starts[0] ?? 0) ? messages : messages.filter(({ role }, i) => role === 'system' || i >= from)
+  if (from === (starts[0] ?? 0)) return messages
+  const leftOut = new Map<string, string | false>()
+  for (const [i, message] of messages.entries()) {
+    const calls = (message.role === 'assistant' && message.toolCalls) || []
+    for (const { id, name } of calls) leftOut.set(id, i < from && name)
+  }
+  // A result may come turns after its call, and be all that is new: no template writes it without that, but words do.
+  const told = (message: ChatMessage): ChatMessage =>
+    message.role === 'tool' && leftOut.get(message.toolCallId)
+      ? { role: 'user', content: `Result of ${leftOut.get(message.toolCallId)}: ${message.content}` }
+      : message
+  return messages.filter(({ role }, i) => role === 'system' || i >= from).map(told)
 }
 
 function charactersOf({ content }: ChatMessage): number {

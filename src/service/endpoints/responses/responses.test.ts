@@ -413,6 +413,30 @@ describe('a response', () => {
       expect(calls.at(-1)!.messages.at(-1)).toEqual(given('call_0'))
     })
 
+    test('are told in words, where the call is left out of too long a conversation', async () => {
+      const most = 5
+      const short: Script = ({ messages }: ChatCall) =>
+        messages.length > most
+          ? [new V1Error(400, 'Too long.', { code: 'context_length_exceeded' })]
+          : messages.length > 1
+            ? [text('So.'), finish()]
+            : [{ ...call(0, '{}'), name: 'wait' } as Part, finish('tool_calls')]
+      const { create, calls } = service(short)
+      const shared = { tools: [wait], truncation: 'auto', store: true }
+      let previous = await create({ ...shared, input: 'Hi' })
+      for (const input of ['1', '2']) previous = await create({ ...shared, input, previous_response_id: previous.id })
+      const late = { ...shared, input: [result('call_0')], previous_response_id: previous.id }
+      await create(late)
+      const spoken = [
+        { role: 'user', content: '1' },
+        { role: 'assistant', content: 'So.' },
+        { role: 'user', content: '2' },
+        { role: 'assistant', content: 'So.' },
+      ]
+      const inWords = { role: 'user', content: `Result of wait: ${given('call_0').content}` }
+      expect(calls.at(-1)!.messages).toEqual([...spoken, inWords])
+    })
+
     test('have each at most one result, and others have one at once', async () => {
       const { post } = service()
       const param = async (...input: object[]) => errorOf(await post({ input: [asked, ...input] })).param
