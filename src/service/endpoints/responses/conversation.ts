@@ -78,7 +78,7 @@ export async function* turnsBefore(
   const seen = new Set<string>()
   for (let at: string | null = id; at !== null && !seen.has(at); ) {
     await myTurn(signal, exchange.caller.id)
-    if (runningOf(service, exchange, at)?.held === 0) {
+    if (runningOf(service, exchange, at)?.over === false) {
       const message = `Previous response with id '${at}' is still in progress.`
       throw new V1Error(400, message, { param: 'previous_response_id', code: 'response_in_progress' })
     }

@@ -12,7 +12,7 @@ export function letGo(background: Map<string, BackgroundResponse>): void {
   let room = MOST_HELD
   for (const [id, running] of [...background].reverse()) {
     room -= running.held
-    if (room < 0 && running.held > 0) background.delete(id)
+    if (room < 0 && running.over) background.delete(id)
   }
 }
 
@@ -21,9 +21,10 @@ export class BackgroundResponse {
   readonly owner: Owner
   progress: ResponseProgress | undefined
   cancelled = false
+  /** No more events come. */
+  over = false
   readonly #client: AbortController
   readonly #events: ResponseEvent[] = []
-  #over = false
   #news: (() => void)[] = []
 
   /** Whoever aborts `client` ends it. */
@@ -39,20 +40,19 @@ export class BackgroundResponse {
 
   /** Settles once it has come to its end. */
   async cancel(): Promise<void> {
-    if (this.#over) return
+    if (this.over) return
     this.cancelled = true
     this.#client.abort(new V1Error(499, 'The response was cancelled.', { code: 'cancelled' }))
-    while (!this.#over) await this.#next()
+    while (!this.over) await this.#next()
   }
 
   /** For how many events it counts, once it is over: it has texts of its request, too, so 16 are held at most. */
   get held(): number {
-    return this.#over ? Math.max(this.#events.length, MOST_HELD / 16) : 0
+    return this.over ? Math.max(this.#events.length, MOST_HELD / 16) : 0
   }
 
-  /** No more events come. */
   end(): void {
-    this.#over = true
+    this.over = true
     this.#wake()
   }
 
@@ -64,14 +64,14 @@ export class BackgroundResponse {
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
-          while (next >= this.#events.length && !this.#over && !left) {
+          while (next >= this.#events.length && !this.over && !left) {
             await this.#next()
           }
           if (left) return
           const events = this.#events.slice(next).map(framed).join('')
           next = Math.max(next, this.#events.length)
           if (events !== '') controller.enqueue(encoder.encode(events))
-          if (!this.#over) return
+          if (!this.over) return
           controller.enqueue(encoder.encode(SSE_DONE))
           controller.close()
         },
