@@ -10,7 +10,7 @@ export async function retrieveResponse(service: Service, exchange: Exchange): Pr
   const query = new URLSearchParams(exchange.query)
   const streams = query.get('stream') === 'true'
   const running = runningOf(service, exchange, exchange.named.id!)
-  const response = running?.progress?.resource ?? (await keptOf(service, exchange)).response
+  const { response } = await keptOf(service, exchange, running)
   if (!streams) return jsonResponse(response)
   const after = wholeNumber(query, 'starting_after', -1, [0, Number.MAX_SAFE_INTEGER])
   return { status: 200, body: running?.follow(after) ?? endOf(response, after), headers: SSE_HEADERS }
@@ -28,8 +28,7 @@ export async function deleteResponse(service: Service, exchange: Exchange): Prom
 export async function cancelResponse(service: Service, exchange: Exchange): Promise<RouteResponse> {
   const running = runningOf(service, exchange, exchange.named.id!)
   await running?.cancel()
-  if (running) return jsonResponse(running.progress!.resource)
-  const { response } = await keptOf(service, exchange)
+  const { response } = await keptOf(service, exchange, running)
   if (response.background) return jsonResponse(response)
   throw new V1Error(400, 'Only a response that is made in the background can be cancelled.', { code: 'invalid_value' })
 }
@@ -60,10 +59,15 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
   return jsonResponse(page(items, range))
 }
 
-async function keptOf({ responses }: Service, exchange: Exchange): Promise<KeptResponse> {
-  const kept = await responses.store.get(ownerOf(exchange), exchange.named.id!)
+async function keptOf(
+  service: Service,
+  exchange: Exchange,
+  running = runningOf(service, exchange, exchange.named.id!),
+): Promise<KeptResponse> {
+  const id = exchange.named.id!
+  const kept = running?.sofar() ?? (await service.responses.store.get(ownerOf(exchange), id))
   if (kept) return kept
-  throw unknown(exchange.named.id!)
+  throw unknown(id)
 }
 
 /** Of one whose events are held no more: how it ended, with all of it, behind the beginning that clients wait for. */

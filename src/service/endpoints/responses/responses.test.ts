@@ -772,6 +772,23 @@ describe('in the background', () => {
     await ask(`/responses/${id}`, { method: 'DELETE' })
   })
 
+  test('its input is listed while it waits, while it is made, and once it was cancelled', async () => {
+    const { create, ask } = service((call) => (call.messages.length > 1 ? slow : 'Fine.'), { maxInFlight: 1 })
+    const first = await create({ store: true })
+    const goesOn = { input: 'On', background: true, previous_response_id: first.id }
+    const [made, waiting] = [await create(goesOn), await create(goesOn)]
+    for (const { id } of [waiting, made]) {
+      const texts = async () =>
+        jsonOf(await ask(`/responses/${id}/input_items?order=asc`)).data.map(
+          ({ content }: { content: { text: string }[] }) => content[0]!.text,
+        )
+      const all = ['Hi', 'Fine.', 'On']
+      expect(await texts()).toEqual(all)
+      await ask(`/responses/${id}/cancel`, { method: 'POST' })
+      expect(await texts()).toEqual(all)
+    }
+  })
+
   test('nothing else can be cancelled', async () => {
     const { create, ask } = service()
     const { id } = await create({ store: true })

@@ -19,7 +19,7 @@ import type { Answer, CallSpec, FieldNames, Reply, ReplyHead, WholeReply } from 
 import { contextOf, conversationOf, joinedItems, shortener, turnsBefore, withoutOldest } from './conversation.js'
 import { callsWithoutResult } from './messages.js'
 import { BackgroundResponse, letGo } from './store/background.js'
-import type { KeptConversation } from './store/store.js'
+import type { KeptConversation, KeptResponse } from './store/store.js'
 import { ResponseProgress, wireResponseUsage } from './wire/progress.js'
 import { type KeepResponse, ResponseEvents, WholeResponse } from './wire/reply.js'
 import { type ResponseRequest, readResponseRequest } from './wire/request.js'
@@ -62,7 +62,8 @@ class Making {
   readonly #exchange: Exchange
   readonly #run: Run
   readonly #request: ResponseRequest
-  #own: readonly StoredItem[] = []
+  /** What the request brought; until its run has its place, without what it only names. */
+  #own: readonly StoredItem[]
   readonly #id = responseId()
   readonly #stores: boolean
   /** Filled until the first part has come. */
@@ -74,6 +75,7 @@ class Making {
     this.#exchange = exchange
     this.#run = run
     this.#request = request
+    this.#own = request.input.filter((item) => item.type !== 'item_reference')
     this.#stores = request.store ?? service.responses.always
     this.#nameSkipped(request.tools)
   }
@@ -86,14 +88,14 @@ class Making {
 
   inBackground(client: AbortController): RunRequest {
     const { background } = this.#service.responses
-    const running = new BackgroundResponse(ownerOf(this.#exchange), client)
+    const sofar = () => this.#kept(progress.resource)
+    const running = new BackgroundResponse(ownerOf(this.#exchange), client, sofar)
     const progress = this.#progress(running.hear)
     const over = async () => {
       await this.#keep(progress.resource)
       running.end()
       letGo(background)
     }
-    running.progress = progress
     const early = (): RouteResponse => {
       background.set(this.#id, running)
       progress.queued()
@@ -115,10 +117,14 @@ class Making {
     const { responses, log } = this.#service
     try {
       await this.#append(response)
-      if (this.#stores) await responses.store.put({ ...ownerOf(this.#exchange), response, input: this.#own })
+      if (this.#stores) await responses.store.put(this.#kept(response))
     } catch (error) {
       log({ type: 'fault', message: `The response ${response.id} could not be stored.`, error })
     }
+  }
+
+  #kept(response: ResponseResource): KeptResponse {
+    return { ...ownerOf(this.#exchange), response, input: this.#own }
   }
 
   /** A turn becomes part of the conversation once it has been answered; one that failed may be asked again. */

@@ -1,8 +1,8 @@
 import { V1Error } from '../../../../contract/index.js'
 import { SSE_DONE } from '../../../stream/sse.js'
-import type { ResponseEvent, ResponseProgress } from '../wire/progress.js'
+import type { ResponseEvent } from '../wire/progress.js'
 import { framed } from '../wire/reply.js'
-import type { Owner } from './store.js'
+import type { KeptResponse, Owner } from './store.js'
 
 /** Events of those that are over: whoever lost a stream comes back for its rest. */
 const MOST_HELD = 2 ** 14
@@ -19,7 +19,8 @@ export function letGo(background: Map<string, BackgroundResponse>): void {
 /** A response that is made whether or not anybody waits for it. Whoever likes may follow its events. */
 export class BackgroundResponse {
   readonly owner: Owner
-  progress: ResponseProgress | undefined
+  /** How far it has come, with its input. */
+  readonly sofar: () => KeptResponse
   cancelled = false
   /** No more events come. */
   over = false
@@ -28,8 +29,9 @@ export class BackgroundResponse {
   #news: (() => void)[] = []
 
   /** Whoever aborts `client` ends it. */
-  constructor(owner: Owner, client: AbortController) {
+  constructor(owner: Owner, client: AbortController, sofar: () => KeptResponse) {
     this.owner = owner
+    this.sofar = sofar
     this.#client = client
   }
 
