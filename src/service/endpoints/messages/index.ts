@@ -4,7 +4,7 @@ import { readRequest } from '../../answer/body.js'
 import { once } from '../../answer/once.js'
 import type { EndpointEntry, EndpointSet, Route } from '../../answer/service.js'
 import { itemId } from '../../wire/ids.js'
-import { MessageEvents, MessageProgress, messagesDialect, WholeMessage } from './reply.js'
+import { MessageEvents, MessageProgress, messagesDialect } from './reply.js'
 import { readMessageRequest } from './request.js'
 
 export type { EndpointSet } from '../../answer/service.js'
@@ -26,11 +26,9 @@ const createMessage: Route = (service, exchange) =>
   answering(service, exchange, async ({ signal }) => {
     const read = await readRequest(service, exchange, signal, (body) => readMessageRequest(body))
     const { spec, stream, skipped, ignored } = read
-    const { requestId } = exchange
-    const progress = (tell?: ConstructorParameters<typeof MessageProgress>[1]) => new MessageProgress(read, tell)
     return {
       spec,
-      reply: stream ? new MessageEvents(progress, requestId) : new WholeMessage(progress()),
+      reply: stream ? new MessageEvents(read, exchange.requestId) : new MessageProgress(read),
       id: itemId('msg'),
       ignored,
       ...(skipped.length > 0 && { headers: { 'x-skipped-tools': skipped.join(', ') } }),

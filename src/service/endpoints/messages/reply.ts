@@ -96,7 +96,8 @@ const SIGNATURE = 'local-v1'
  * A message as it comes into being: takes the parts of the engine's answer, keeps the blocks they make up, and tells
  * each step as the events of a stream. A whole message is the same with nobody listening.
  */
-export class MessageProgress {
+export class MessageProgress implements WholeReply {
+  readonly stream = false
   readonly #request: Shown
   readonly #tell: (event: MessageEvent) => void
   readonly #blocks: Block[] = []
@@ -111,7 +112,7 @@ export class MessageProgress {
     this.#tell = tell
   }
 
-  get message(): Message {
+  whole(): Message {
     const { id, model } = this.#head!
     return {
       id,
@@ -134,10 +135,10 @@ export class MessageProgress {
   begin(head: ReplyHead, answer: Answer): void {
     this.#head = head
     this.#answer = answer
-    this.#tell({ type: 'message_start', message: this.message })
+    this.#tell({ type: 'message_start', message: this.whole() })
   }
 
-  take(part: Part): void {
+  part(part: Part): void {
     if (this.#request.warms && part.type !== 'finish') return
     if (part.type === 'text-delta') this.#text(part.text)
     else if (part.type === 'reasoning-delta') this.#think(part.text)
@@ -248,9 +249,9 @@ export class MessageEvents implements StreamReply {
   readonly #requestId: string
   #events = ''
 
-  constructor(progress: (tell: (event: MessageEvent) => void) => MessageProgress, requestId: string) {
+  constructor(request: Shown, requestId: string) {
     this.#requestId = requestId
-    this.#progress = progress((event) => {
+    this.#progress = new MessageProgress(request, (event) => {
       this.#events += sseEventOf(event.type, JSON.stringify(event))
     })
   }
@@ -261,7 +262,7 @@ export class MessageEvents implements StreamReply {
   }
 
   part(part: Part): string {
-    this.#progress.take(part)
+    this.#progress.part(part)
     return this.#taken()
   }
 
@@ -278,27 +279,5 @@ export class MessageEvents implements StreamReply {
     const events = this.#events
     this.#events = ''
     return events
-  }
-}
-
-/** A message that is told once it is whole. */
-export class WholeMessage implements WholeReply {
-  readonly stream = false
-  readonly #progress: MessageProgress
-
-  constructor(progress: MessageProgress) {
-    this.#progress = progress
-  }
-
-  begin(head: ReplyHead, answer: Answer): void {
-    this.#progress.begin(head, answer)
-  }
-
-  part(part: Part): void {
-    this.#progress.take(part)
-  }
-
-  whole(): Message {
-    return this.#progress.message
   }
 }
