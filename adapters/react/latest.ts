@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react'
+import type { Target } from '../client/endpoint.js'
 
 /** The newest value, for what is called later than it was made. */
 export function useLatest<T>(value: T): { readonly current: T } {
@@ -6,6 +7,10 @@ export function useLatest<T>(value: T): { readonly current: T } {
   latest.current = value
   return latest
 }
+
+/** What of a target makes it another: an address that is written in place is a new object with every render. */
+export const placeOf = (target: Target | undefined): unknown =>
+  target && 'baseURL' in target ? `${target.baseURL} ${target.apiKey}` : target
 
 export interface Turns {
   /** Ends the one before. */

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react'
 import { V1Error } from '../../src/contract/errors.js'
 import { endpointOf, events, sendRequest, type Target } from '../client/endpoint.js'
-import { useLatest, useOneAtATime } from './latest.js'
+import { placeOf, useLatest, useOneAtATime } from './latest.js'
 
 export interface ModelProgress {
   readonly phase: 'download' | 'read' | 'upload' | 'compile' | 'ready'
@@ -57,18 +57,24 @@ export function useModel(target: Target | undefined, model: string): UsedModel {
     },
     [latest],
   )
+  const where = placeOf(target)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another target or model is looked at anew
   useEffect(() => {
     const leaving = new AbortController()
     setState('unknown')
+    setMetadata(undefined)
     setError(undefined)
     look(leaving.signal).catch((fault: Error) => {
       if (leaving.signal.aborted) return
       setError(fault)
       setState('failed')
     })
-    return () => leaving.abort()
-  }, [look, target, model])
+    return () => {
+      leaving.abort()
+      // Its progress and its end say nothing of another model.
+      turns.stop()
+    }
+  }, [look, turns, where, model])
 
   const load = useCallback(async () => {
     const { target, model } = latest.current

@@ -115,14 +115,36 @@ const judges = createV1({
 })
 
 function Model() {
-  const { state, progress, load, unload } = useModel(v1, 'test/chat')
+  const [model, setModel] = useState('test/chat')
+  const { state, progress, metadata, load, unload } = useModel(v1, model)
   return (
     <section>
       <output id="model">{`${state} ${progress?.bytesLoaded ?? ''}`.trim()}</output>
+      <output id="model-loaded">{String(metadata?.loaded)}</output>
       <button type="button" onClick={() => void load()}>load</button>
       <button type="button" onClick={() => void unload()}>unload</button>
+      <button type="button" onClick={() => setModel('no/model')}>watch another</button>
+      <button type="button" onClick={() => setModel('test/chat')}>watch it again</button>
     </section>
   )
+}
+
+/** How often a model was looked up by an address. */
+const lookups: string[] = []
+Object.assign(globalThis, { lookups })
+
+function ByAddress() {
+  const { state } = useModel(
+    {
+      baseURL: 'http://device/v1',
+      fetch: (input, init) => {
+        lookups.push(input)
+        return v1.fetch(new Request(input, init))
+      },
+    },
+    'test/chat',
+  )
+  return <output id="by-address">{state}</output>
 }
 
 function Chat({ model }: { model: string }) {
@@ -212,8 +234,9 @@ function App() {
   const [model, setModel] = useState('test/chat')
   const [shown, setShown] = useState(true)
   return (
-    <StrictMode>
+    <>
       <Model />
+      <ByAddress />
       {shown && <Chat model={model} />}
       <Extraction />
       <Reviewing />
@@ -221,8 +244,12 @@ function App() {
       <button type="button" onClick={() => setModel('no/model')}>other model</button>
       <button type="button" onClick={() => setModel('test/chat')}>first model</button>
       <button type="button" onClick={() => setShown(false)}>hide</button>
-    </StrictMode>
+    </>
   )
 }
 
-createRoot(document.querySelector('main')!).render(<App />)
+createRoot(document.querySelector('main')!).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+)

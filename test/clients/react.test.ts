@@ -60,6 +60,29 @@ describe.skipIf(!canUnpack)('local-v1/react (npm has Chromium for Linux on x64)'
     await shows('model').toBe('ready')
   })
 
+  test('useModel says nothing of the model that it was given before', async () => {
+    await press('unload')
+    await shows('model').toBe('absent')
+    await open(false)
+    await press('load')
+    await shows('model').toBe('loading 5')
+    await press('watch another')
+    await shows('model').toBe('failed')
+    await shows('model-loaded').toBe('undefined')
+    await open(true)
+    await press('watch it again')
+    await shows('model-loaded').toMatch(/true|false/)
+    await press('load')
+    await shows('model').toBe('ready')
+  })
+
+  test('useModel looks once at an address that is written in place', async () => {
+    await shows('by-address').toBe('absent')
+    const lookups = () => page.evaluate(() => (globalThis as unknown as { lookups: string[] }).lookups.length)
+    // Twice, as effects are run twice in development.
+    expect(await lookups()).toBe(2)
+  })
+
   test('useChat streams, and goes on with what was said', async () => {
     await open(false)
     await press('send')
