@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react'
+import { useCallback, useRef, useState } from 'react'
 import { endpointOf, events, firstModel, sendRequest, type Target } from '../client/endpoint.js'
 import { useLatest, useOneAtATime } from './latest.js'
 
@@ -43,16 +43,22 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
   const [messages, setMessages] = useState<readonly ChatMessage[]>(options.initial ?? [])
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()
-  const latest = useLatest({ target, options, messages })
+  const latest = useLatest({ target, options })
   const turns = useOneAtATime()
+  // What is called next in the same event comes before anything is rendered.
+  const said = useRef(messages)
+  const show = useCallback((messages: readonly ChatMessage[]) => {
+    said.current = messages
+    setMessages(messages)
+  }, [])
 
   const send = useCallback(
     async (text: string) => {
-      const { target, options, messages } = latest.current
+      const { target, options } = latest.current
       const turn = turns.begin()
       const { signal } = turn
-      const sent: readonly ChatMessage[] = [...messages, { role: 'user', content: text }]
-      setMessages(sent)
+      const sent: readonly ChatMessage[] = [...said.current, { role: 'user', content: text }]
+      show(sent)
       setError(undefined)
       setBusy(true)
       let content = ''
@@ -73,7 +79,7 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
           const piece = choices[0]?.delta?.content
           if (!piece) continue
           content += piece
-          if (!signal.aborted) setMessages([...sent, { role: 'assistant', content }])
+          if (!signal.aborted) show([...sent, { role: 'assistant', content }])
         }
       } catch (fault) {
         if (!signal.aborted) setError(fault instanceof Error ? fault : new Error(String(fault)))
@@ -81,12 +87,12 @@ export function useChat(target: Target | undefined, options: ChatOptions = {}): 
         turns.end(turn, () => setBusy(false))
       }
     },
-    [latest, turns],
+    [latest, turns, show],
   )
   const clear = useCallback(() => {
     turns.stop()
-    setMessages([])
+    show([])
     setError(undefined)
-  }, [turns])
+  }, [turns, show])
   return { messages, busy, error, send, stop: turns.stop, clear }
 }

@@ -156,6 +156,24 @@ function Chat({ model }: { model: string }) {
       <button type="button" onClick={() => void chat.send('hello')}>send</button>
       <button type="button" onClick={() => chat.stop()}>stop</button>
       <button type="button" onClick={() => chat.clear()}>clear</button>
+      <button
+        type="button"
+        onClick={() => {
+          chat.clear()
+          void chat.send('anew')
+        }}
+      >
+        begin anew
+      </button>
+      <button
+        type="button"
+        onClick={() => {
+          void chat.send('one')
+          void chat.send('two')
+        }}
+      >
+        send two
+      </button>
     </section>
   )
 }

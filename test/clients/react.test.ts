@@ -110,6 +110,15 @@ describe.skipIf(!canUnpack)('local-v1/react (npm has Chromium for Linux on x64)'
     await shows('chat-state').toMatch(/^failed: .*no\/model/)
   })
 
+  test('useChat takes what is called in one go in its order', async () => {
+    await press('first model')
+    await press('begin anew')
+    await shows('chat').toBe('["anew","You said 2: anew"]')
+    await press('send two')
+    await shows('chat').toBe('["anew","You said 2: anew","one","two","You said 5: two"]')
+    await shows('chat-state').toBe('idle')
+  })
+
   test('useObject gives the document while it is written', async () => {
     await open(false)
     await press('submit')
