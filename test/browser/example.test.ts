@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process'
-import { appendFile, cp, mkdir, rm, symlink } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readFile, rm, symlink } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bundle } from '../support/bundle.js'
 import { sharedChromium } from '../support/chromium.js'
+import { codeBlocks } from '../support/code-blocks.js'
 import { filesIn } from '../support/folder.js'
 import { type Listening, serveFiles } from '../support/serve.js'
 import { printed, start } from '../support/spawn.js'
@@ -91,6 +93,26 @@ describe.skipIf(!canUnpack)('examples in a page (npm has Chromium for Linux on x
       return all.flat().length
     })
     expect(kept).toBe(0)
+  })
+
+  test('the page of docs/start/service-worker.md works without a network, after a reload', async () => {
+    const blocks = codeBlocks(await readFile(`${root}docs/start/service-worker.md`, 'utf8'))
+    const scripts = blocks.flatMap(({ words: [word, name = ''], code }) =>
+      word === 'step' && name.startsWith('public/') ? [[name.slice('public'.length), code]] : [],
+    )
+    const nano = Object.entries(files).filter(([path]) => path.startsWith('/models/nano/'))
+    const { page, context, server } = await visit({}, undefined, {
+      ...Object.fromEntries(nano.map(([path, bytes]) => [path.replace('/models', ''), bytes])),
+      ...Object.fromEntries(scripts),
+      '/local-v1.js': await bundle('adapters/browser.ts'),
+    })
+    const answer = (page: Page) => expect.poll(() => page.locator('output').textContent(), { timeout: 30_000 })
+    await answer(page).toMatch(/^{"product":/)
+    await server.close()
+    await page.close()
+    const again = await context.newPage()
+    await again.goto(server.origin)
+    await answer(again).toMatch(/^{"product":/)
   })
 
   test('a strict Content-Security-Policy is enough for it, with wasm-unsafe-eval for the CPU', async () => {
