@@ -75,6 +75,7 @@ export {
 } from './readers/index.js'
 export { agreedReading } from './readers/reading.js'
 export { LANGUAGES } from './readers/words/index.js'
+export { isForbidden } from './storage.js'
 export { byteLevelName, byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 export {
   atOnce,

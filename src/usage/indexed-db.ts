@@ -1,4 +1,5 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { isForbidden } from '../platform/index.js'
 import type { UsageLedger, UsageRow } from './ledger.js'
 import { addRow, memoryUsage, rowOf } from './table.js'
 
@@ -73,11 +74,4 @@ export function indexedDbUsage(name = 'local-v1'): UsageLedger {
       database?.close()
     },
   }
-}
-
-/** Each browser says in its own way that storage is blocked; where there is no IndexedDB at all its name is unknown. */
-function isForbidden(error: unknown): boolean {
-  const { name, message } = error as { name?: unknown; message?: unknown }
-  if (name === 'UnknownError') return /denied permission/i.test(String(message))
-  return name === 'SecurityError' || name === 'InvalidStateError' || name === 'ReferenceError'
 }

@@ -1,4 +1,5 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { isForbidden } from '../../../../platform/index.js'
 import { shelvedResponses } from './shelved.js'
 import type { ResponseBounds, ResponseStore, Shelf } from './store.js'
 import { inOrder } from './store.js'
@@ -8,7 +9,8 @@ interface Schema extends DBSchema {
 }
 
 /**
- * Stores responses and conversations in the browser's IndexedDB, also when all pages are closed.
+ * Stores responses and conversations in the browser's IndexedDB, also when all pages are closed. If the browser blocks
+ * storage, as in frames of other sites, they are there only as long as the page or worker.
  *
  * @param name The database. @default 'local-v1-responses'
  */
@@ -20,35 +22,52 @@ class DatabaseShelf implements Shelf {
   readonly #name: string
   #opening: Promise<IDBPDatabase<Schema>> | undefined
   readonly #now = inOrder()
+  /** Where the database is forbidden. */
+  readonly #fleeting = new Map<string, string>()
 
   constructor(name: string) {
     this.#name = name
   }
 
   async *open(): AsyncIterable<string> {
-    const database = await this.#database()
-    for (const id of await database.getAllKeysFromIndex('responses', 'written')) {
-      const kept = await database.get('responses', id)
+    const database = await this.#allowed()
+    for (const id of (await database?.getAllKeysFromIndex('responses', 'written')) ?? []) {
+      const kept = await database?.get('responses', id)
       if (kept) yield kept.text
     }
   }
 
   async read(id: string): Promise<string | undefined> {
-    return (await (await this.#database()).get('responses', id))?.text
+    const database = await this.#allowed()
+    return database ? (await database.get('responses', id))?.text : this.#fleeting.get(id)
   }
 
   async write(id: string, text: string): Promise<void> {
-    await (await this.#database()).put('responses', { text, written: this.#now() }, id)
+    const database = await this.#allowed()
+    if (!database) this.#fleeting.set(id, text)
+    else await database.put('responses', { text, written: this.#now() }, id)
   }
 
   async remove(id: string): Promise<void> {
-    await (await this.#database()).delete('responses', id)
+    const database = await this.#allowed()
+    if (!database) this.#fleeting.delete(id)
+    else await database.delete('responses', id)
   }
 
   async close(): Promise<void> {
     const database = await this.#opening
     this.#opening = undefined
     database?.close()
+  }
+
+  /** The database; undefined where it is forbidden. */
+  async #allowed(): Promise<IDBPDatabase<Schema> | undefined> {
+    try {
+      return await this.#database()
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      return undefined
+    }
   }
 
   #database(): Promise<IDBPDatabase<Schema>> {

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { breathe } from '../../../../platform/turns.js'
 import type { MessageItem, ResponseResource } from '../wire/resource.js'
 import { folderResponses } from './folder.js'
+import { indexedDbResponses } from './indexed-db.js'
 import { memoryResponses, shelvedResponses } from './shelved.js'
 import type { KeptConversation, KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
 
@@ -43,6 +44,8 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const STORES: Record<string, (bounds?: ResponseBounds) => ResponseStore> = {
   'in memory': (bounds) => memoryResponses(bounds),
+  // As in a frame of another site: Node has no IndexedDB.
+  'in an IndexedDB that is forbidden': (bounds) => indexedDbResponses('responses', bounds),
   'in a folder': (bounds) => folderResponses(join(folder, `${count++}`), bounds),
 }
 
