@@ -70,7 +70,7 @@ export class DeviceFetch {
 
   async #open(): Promise<HostLink | undefined> {
     const { name, worker } = this.#parts
-    const way = worker.way() ?? (await this.#introduced())
+    const way = worker.way() ?? (await this.#introduced()) ?? (await this.#started())
     if (way) this.#link = await HostLink.open(name, way, way.port)
     return this.#link?.open ? this.#link : undefined
   }
@@ -93,6 +93,14 @@ export class DeviceFetch {
       clearTimeout(timer)
       port1.close()
     }
+  }
+
+  /** This page's own worker, where it is just being started anew and there is no other. */
+  async #started(): Promise<LinkedHost | undefined> {
+    const { open, worker } = this.#parts
+    const closed = new Promise((resolve) => open.addEventListener('abort', resolve, { once: true }))
+    await Promise.race([worker.starting, closed]).catch(() => {})
+    return worker.way()
   }
 
   #ping(): void {

@@ -39,12 +39,19 @@ export interface LinkedHost extends EngineWorker {
   readonly port: MessagePort
 }
 
+interface Start {
+  readonly promise: Promise<string>
+  resolve(basePath: string): void
+  reject(error: V1Error): void
+}
+
 /** A page's end of its worker: starts it, brings it together with the service worker, starts it anew when it dies. */
 export class HostWorker {
   readonly #parts: HostWorkerParts
   #worker: Worker | undefined
   #host: EngineWorker | undefined
   #life = new AbortController()
+  #starting: Start | undefined
 
   constructor(parts: HostWorkerParts) {
     this.#parts = parts
@@ -55,34 +62,46 @@ export class HostWorker {
     return this.#host?.host
   }
 
-  /** Settles once the worker stands in line to be the host, with the path that clients ask below. */
+  /** The start that has not come to its end yet. */
+  get starting(): Promise<string> | undefined {
+    return this.#starting?.promise
+  }
+
+  /**
+   * Settles once the worker stands in line to be the host, with the path that clients ask below. A page that was frozen
+   * before that starts it anew, for whoever waits for the first.
+   */
   start(): Promise<string> {
     this.#life = new AbortController()
     const { signal } = this.#life
     const { address } = this.#parts.script
-    return new Promise((resolve, reject) => {
-      const begin = () => {
-        this.#worker?.terminate()
-        try {
-          this.#worker = this.#begun(settle, (message) => {
-            settle()
-            reject(failed(String(address), message))
-          })
-        } catch (cause) {
-          settle()
-          reject(forbidden(String(address), cause))
-        }
+    this.#starting ??= newStart()
+    const { promise, resolve, reject } = this.#starting
+    const begin = () => {
+      this.#worker?.terminate()
+      try {
+        this.#worker = this.#begun(
+          (basePath) => end(() => resolve(basePath)),
+          (message) => end(() => reject(failed(String(address), message))),
+        )
+      } catch (cause) {
+        end(() => reject(forbidden(String(address), cause)))
       }
-      const again = setTimeout(begin, AGAIN_MS)
-      const timer = setTimeout(() => reject(failed(String(address), SILENT)), READY_MS)
-      const settle = (basePath?: string) => {
-        clearTimeout(again)
-        clearTimeout(timer)
-        if (basePath !== undefined) resolve(basePath)
-      }
-      signal.addEventListener('abort', () => settle(), { once: true })
-      begin()
-    })
+    }
+    const again = setTimeout(begin, AGAIN_MS)
+    const timer = setTimeout(() => end(() => reject(failed(String(address), SILENT))), READY_MS)
+    const rest = () => {
+      clearTimeout(again)
+      clearTimeout(timer)
+    }
+    const end = (settle: () => void) => {
+      rest()
+      this.#starting = undefined
+      settle()
+    }
+    signal.addEventListener('abort', rest, { once: true })
+    begin()
+    return promise
   }
 
   #begun(ready: (basePath: string) => void, broken: (message: string) => void): Worker {
@@ -142,6 +161,14 @@ export class HostWorker {
     // It may run out of memory, and then ends without a word.
     if (host.held) whenGone(hostLock(this.#parts.name, host.host), this.#life.signal, () => this.restart())
   }
+}
+
+function newStart(): Start {
+  let ends!: Pick<Start, 'resolve' | 'reject'>
+  const promise = new Promise<string>((resolve, reject) => {
+    ends = { resolve, reject }
+  })
+  return { promise, ...ends }
 }
 
 function failed(url: string, message: string | undefined): V1Error {

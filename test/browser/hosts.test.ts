@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { until } from '../contract/speak.js'
 import { bundle } from '../support/bundle.js'
@@ -8,6 +8,9 @@ import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
 import { canUnpack } from '../support/unpack.js'
 import type { Where } from './hosts-worker.js'
 import type { Tab } from './tab.js'
+
+/** In Firefox's private windows, for example. */
+const withoutServiceWorkers = () => Object.defineProperty(navigator, 'serviceWorker', { value: undefined })
 
 describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Linux on x64)', () => {
   let browser: Browser
@@ -242,6 +245,40 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     const again = await here.open()
     expect((await where(again)).id).not.toBe(id)
     expect(await (await again.chat({ stream: true })).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
+  })
+
+  /** As browsers do that keep a page for the way back. This one keeps none. */
+  const leaveAndComeBack = (page: Page) =>
+    page.evaluate(() => {
+      for (const type of ['pagehide', 'pageshow']) dispatchEvent(new PageTransitionEvent(type, { persisted: true }))
+    })
+
+  test.each(['with a service worker', 'alone'])('a page that comes back answers, %s', async (kind) => {
+    if (kind === 'alone') await here.context.addInitScript(withoutServiceWorkers)
+    const tab = await here.open()
+    const chat = await tab.chat({ model: 'test/endless', stream: true }, 'device')
+    await chat.until(({ text }) => text.includes('tick'))
+    await leaveAndComeBack(tab.page)
+    const next = await tab.chat({ stream: true }, 'device')
+    expect((await chat.done()).failed?.code).toBe('host_lost')
+    expect(await next.done()).toEqual({ text: 'Hello, wörld 🌍', done: true })
+  })
+
+  test('a page that was left while it installed goes on when it comes back', async () => {
+    await here.context.addInitScript(withoutServiceWorkers)
+    let asked = 0
+    // The first never comes.
+    await here.context.route('**/worker.js', async (route) => {
+      if (++asked > 1) await route.continue()
+    })
+    const opening = here.open({ script: '/v1.js', worker: '/worker.js' })
+    await until(
+      async () => asked,
+      (asked) => asked > 0,
+    )
+    await leaveAndComeBack(here.context.pages()[0]!)
+    const tab = await opening
+    expect(await (await tab.chat({}, 'device')).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
   })
 
   test('tabs and service workers that have ended leave nothing behind', async () => {
