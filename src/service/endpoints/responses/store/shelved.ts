@@ -36,6 +36,9 @@ interface Share {
 /** Bytes of a response that takes a while. */
 const LARGE = 2 ** 18
 
+/** As they are made: no other is looked for on a shelf, where it might be another's path. */
+const ID = /^(resp|conv)_[0-9a-f]+$/
+
 /** How often what has become too old is looked for; it is not given out in between. */
 const SWEEP_MS = 60_000
 
@@ -102,6 +105,7 @@ class ShelvedResponses implements ResponseStore {
 
   async #get(kind: Entry['kind'], owner: Owner, id: string): Promise<Kept | undefined> {
     if (!this.#entries.has(id)) await this.#opened()
+    if (!this.#entries.has(id) && ID.test(id)) await this.#lookUp(id)
     const entry = this.#entryOf(kind, owner, id)
     if (entry === undefined || this.#isOld(entry)) return undefined
     const { ids } = this.#shares.get(owner.caller)!
@@ -109,6 +113,13 @@ class ShelvedResponses implements ResponseStore {
     ids.add(id)
     const text = entry.text ?? (await this.#shelf.read(id))
     return text === undefined ? undefined : inTurns(read(text), undefined, owner.caller)
+  }
+
+  /** Somebody else may have put it on the shelf since: a tab's worker and the service worker share the browser's. */
+  async #lookUp(id: string): Promise<void> {
+    const text = await this.#shelf.read(id)
+    const kept = text === undefined ? undefined : parsed(text)
+    if (kept && about(kept).id === id && !this.#entries.has(id)) this.#enter(kept, bytesOf(text!))
   }
 
   /** Each response is read once, in a turn of the event loop of its own, however many of its items are asked for. */

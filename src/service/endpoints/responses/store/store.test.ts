@@ -369,6 +369,32 @@ describe('a shelf', () => {
     changedAt: now,
   })
 
+  test('may be shared: what another store put there since is found, by its owner alone', async () => {
+    const { on } = shelf()
+    const [tab, serviceWorker] = [shelvedResponses(on), shelvedResponses(on)]
+    expect(await serviceWorker.get(ANN, 'resp_1')).toBeUndefined()
+    await tab.put(kept(1))
+    await tab.conversations!.put(talk())
+    expect(await serviceWorker.get(BOB, 'resp_1')).toBeUndefined()
+    expect(await serviceWorker.get(ANN, 'resp_1')).toEqual(kept(1))
+    expect(await serviceWorker.conversations!.get(ANN, 'conv_1')).toEqual(talk())
+  })
+
+  test('is asked for nothing but what is called as ids are', async () => {
+    const asked: string[] = []
+    const { on } = shelf([], {
+      async read(id) {
+        asked.push(id)
+        return undefined
+      },
+    })
+    const store = shelvedResponses(on)
+    for (const id of ['../resp_1', 'resp_1/../resp_2', 'resp_', 'other_1', 'resp_1']) {
+      expect(await store.get(ANN, id)).toBeUndefined()
+    }
+    expect(asked).toEqual(['resp_1'])
+  })
+
   test('may hold what another program put there, which is passed over', async () => {
     const one = kept(1)
     const odd = {
