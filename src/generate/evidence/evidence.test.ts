@@ -74,6 +74,20 @@ describe('confidence is the share of a value among all documents, each in all wa
   })
 })
 
+it('p_null is there wherever null may be, however unlikely it is', async () => {
+  const { tokenizer } = smallText
+  const text = (token: number) => new TextDecoder().decode(tokenizer.bytes(token))
+  const all = Array.from({ length: tokenizer.size }, (_, token) => token)
+  const tokens = all.filter((token) => text(token) !== '' && 'null'.startsWith(text(token)))
+  const model = { bias: () => new Map(tokens.map((token) => [token, -60] as const)) }
+  const told = async (schema: object) => {
+    const { parts } = await collect(setUp(model).decoder.generate(callOf(object({ v: schema }))))
+    return evidenceOf(parts)[0]!.pNull
+  }
+  expect(await told({ enum: ['the', 'then', null] })).toBeCloseTo(0, 9)
+  expect(await told({ enum: ['the', 'then'] })).toBe(undefined)
+})
+
 const TICKET = object(
   {
     status: { enum: ['open', 'opened', 'closed'] },

@@ -7,7 +7,7 @@ import { type DocumentLeaf, Leaves } from '../sources/leaves.js'
 import { SourceFinder } from '../sources/source-finder.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { type Draw, type DrawnSpan, TokensBefore, tokenShares } from './draw.js'
-import { type Likelihood, likelihoodOf, type WrittenTokens } from './likelihood.js'
+import { type Likelihood, likelihoodOf, type WrittenTokens, wasAdmitted } from './likelihood.js'
 import { type Named, namedOf } from './named.js'
 import { othersOf } from './others.js'
 import { OthersRead } from './others-read.js'
@@ -81,6 +81,8 @@ export class DocumentEvidence {
     const { pointer, start, end, value, key } = leaf
     const own = this.#stretch({ start, end, closed: typeof value !== 'number' }, this.#written)
     const instead = value === null || !own.chosen ? undefined : this.#nullInstead(start)
+    // What is admitted and next to impossible is told, too: whoever compares it finds a number.
+    const least = instead?.admitted ? 0 : undefined
     const named =
       key && this.#grounds.mayBeAbsent(pointer)
         ? this.#stretch({ start: key.from, end: key.to, closed: true }, this.#written)
@@ -89,7 +91,7 @@ export class DocumentEvidence {
     const source = this.#sources.find(value)
     this.#draws = this.#draws.filter(({ at }) => at >= start)
     const report = ([confidence = 1, nothing, present]: readonly (number | undefined)[]): Evidence => {
-      const isNull = value === null && own.chosen ? confidence : nothing || undefined
+      const isNull = value === null && own.chosen ? confidence : nothing || least
       const pNull = present === undefined ? isNull : 1 - present * (1 - (isNull ?? 0))
       return {
         ...{ pointer, confidence },
@@ -105,12 +107,14 @@ export class DocumentEvidence {
     return { span, written, ...likelihoodOf(this.#draws, span, written) }
   }
 
-  /** Null in place of another value; undefined where it was not admitted. */
-  #nullInstead(start: number): Stretch | undefined {
+  /** Null in place of another value; undefined where nothing of it was admitted. */
+  #nullInstead(start: number): (Stretch & { readonly admitted: boolean }) | undefined {
     const { byte, bytesOf } = this.#written
     const written = { bytesOf, byte: (at: number) => (at < start ? byte(at) : NULL[at - start]!) }
     const found = this.#stretch({ start, end: start + NULL.length, closed: true }, written)
-    return found.strayed && (found.sure > 0 || found.open.length > 0) ? found : undefined
+    if (!found.strayed) return undefined
+    const admitted = wasAdmitted(this.#draws, found.span, written)
+    return admitted || found.sure > 0 || found.open.length > 0 ? { ...found, admitted } : undefined
   }
 
   #runnerUp(span: DrawnSpan): Evidence['runnerUp'] {

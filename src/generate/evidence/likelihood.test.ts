@@ -180,9 +180,13 @@ describe('a likelihood', () => {
   })
 
   it('is no choice where there was none, and ends where something else was written', () => {
-    const alone = draw('"cat"', 5, { '"cat"': 1 })
+    const alone = { ...draw('"cat"', 5, { '"cat"': 1 }), all: true }
     expect(likelihoodOf([alone], cat, written)).toEqual({ sure: 1, open: [], chosen: false, strayed: false })
     expect(likelihoodOf([], cat, written)).toEqual({ sure: 1, open: [], chosen: false, strayed: false })
+    // However unlikely it is that anything else comes.
+    expect(likelihoodOf([{ ...alone, all: false }], cat, written).chosen).toBe(true)
+    const surely = { ...draw('"cat"', 5, { '"cat"': 1, '"dog"': 0 }), all: true }
+    expect(likelihoodOf([surely], cat, written)).toMatchObject({ sure: 1, chosen: true })
     const other = draw('"dog"', 5, { '"dog"': 0.75, '"cat"': 0.25 })
     expect(likelihoodOf([other, second], cat, written)).toEqual({ sure: 0.25, open: [], chosen: true, strayed: true })
     expect(likelihoodOf([draw('"dog"', 5, { '"dog"': 1 })], cat, written)).toMatchObject({ sure: 0, chosen: true })

@@ -48,13 +48,28 @@ export function likelihoodOf(draws: readonly Draw[], span: DrawnSpan, written: W
     const { among, same, unsure } = weighed(draw, span, written, goesOn ? draw.token : undefined)
     sure += (reached * same) / among
     for (const [token, share] of unsure) open.push({ place: draw, token, likely: (reached * share) / among })
-    chosen ||= among - own > NOTHING || !goesOn
+    chosen ||= among - own > NOTHING || !goesOn || hasOthers(draw, span, written)
     reached *= goesOn ? own / among : 0
     strayed = !goesOn
     if (strayed) break
   }
   return { sure: Math.min(1, sure + reached), open, chosen, strayed }
 }
+
+/** Whether anything else was admitted, however unlikely. */
+const hasOthers = ({ token, ...place }: Draw, { start }: DrawnSpan, written: WrittenTokens): boolean =>
+  !place.all || [...place.shares.keys()].some((one) => one !== token && reaches(place, one, start, written) !== 'not')
+
+/** Whether a token that writes the stretch, or the beginning of it, was admitted, however unlikely. */
+export const wasAdmitted = (draws: readonly Draw[], span: DrawnSpan, written: WrittenTokens): boolean =>
+  draws.some(
+    ({ at, shares }) =>
+      at <= span.start &&
+      [...shares.keys()].some((token) => {
+        const bytes = written.bytesOf(token)
+        return at + bytes.length > span.start && continues(bytes, at, span, written)
+      }),
+  )
 
 /** Whether what was drawn, or might have been, says anything of the stretch. */
 export function touches(draw: Draw, { start, end, closed }: DrawnSpan, written: WrittenTokens): boolean {
